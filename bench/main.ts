@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { AssertionFailure } from '../src/base/assert.ts';
-import { projectRoot } from '../src/base/root.ts';
+import { AssertionError } from '../src/core/assert.ts';
+import { projectRoot } from '../src/core/root.ts';
 import { accountsCase } from './cases/accounts.ts';
 import { boundaryCase } from './cases/boundary.ts';
 import { canaryCase } from './cases/canary.ts';
@@ -15,25 +15,25 @@ import { relevanceCase } from './cases/relevance.ts';
 import { serverCase } from './cases/server.ts';
 import { shardsCase } from './cases/shards.ts';
 import { startupCase } from './cases/startup.ts';
-import { engineKinds } from './engines/catalogue.ts';
+import { engineKinds } from './engines/catalog.ts';
 import type { BenchCase } from './harness/bench-case.ts';
 import { machineFacts, oneMinuteLoad } from './harness/machine.ts';
 import {
   type BenchOptions,
+  BenchUsageError,
   type CommandLine,
   helpText,
-  publishedOptions,
-  publishedWords,
   readCommandLine,
-  UsageFailure,
+  redactArguments,
+  redactOptions,
 } from './harness/options.ts';
-import { Progress } from './harness/progress.ts';
+import { BenchProgress } from './harness/progress.ts';
 import { installPeers } from './peers/install.ts';
 import { comparisonTable } from './report/blocks.ts';
-import { compareReports, regressions } from './report/compare.ts';
+import { compareReports, findRegressions } from './report/compare.ts';
 import type { Report } from './report/findings.ts';
 import type { Section } from './report/html.ts';
-import { table } from './report/markdown.ts';
+import { renderTable } from './report/markdown.ts';
 import { renderReport, writeAll, writeReport } from './report/write-report.ts';
 
 /** The bench: `npm run bench -- <case> [flags]`. */
@@ -56,71 +56,74 @@ const cases: readonly BenchCase[] = [
 
 const exitCodes = { done: 0, failed: 1, usage: 2, regressed: 4, interrupted: 130 } as const;
 
-async function bench(words: readonly string[], signal: AbortSignal): Promise<number> {
-  const line = readCommandLine(words);
-  const [name, ...more] = line.words;
+async function bench(args: readonly string[], signal: AbortSignal): Promise<number> {
+  const line = readCommandLine(args);
+  const [name, ...more] = line.positionals;
   if (line.help || name === undefined) {
-    say(helpText(cases));
+    print(helpText(cases));
     return exitCodes.done;
   }
   if (name === 'peers') return peers(more);
   if (name === 'compare') return compare(more);
   if (name === 'render') return render(more);
   if (more.length > 0)
-    throw new UsageFailure(`One case at a time; "${more.join(' ')}" is one word too many.`);
+    throw new BenchUsageError(`One case at a time; "${more.join(' ')}" is one word too many.`);
   const chosen = name === 'all' ? cases : cases.filter((one) => one.name === name);
   if (chosen.length === 0) {
-    throw new UsageFailure(
+    throw new BenchUsageError(
       `There is no case "${name}". Cases: ${cases.map((one) => one.name).join(', ')}, all.`,
     );
   }
   const sections: Section[] = [];
-  for (const one of chosen) sections.push(await runCase(one, { line, words, signal }));
+  for (const one of chosen) sections.push(await runCase(one, { line, args, signal }));
   if (name === 'all') {
     const folder = resultsFolder(line.optionsFor(''), 'all', sections[0]!.report);
-    tell(await writeAll(sections, folder));
+    printPaths(await writeAll(sections, folder));
   }
-  const worse = sections.flatMap(({ comparison }) => (comparison === null ? [] : regressions(comparison)));
-  return worse.length === 0 ? exitCodes.done : exitCodes.regressed;
+  const regressedFigures = sections.flatMap(({ comparison }) =>
+    comparison === null ? [] : findRegressions(comparison),
+  );
+  return regressedFigures.length === 0 ? exitCodes.done : exitCodes.regressed;
 }
 
-interface Run {
+interface CaseRun {
   readonly line: CommandLine;
-  readonly words: readonly string[];
+  readonly args: readonly string[];
   readonly signal: AbortSignal;
 }
 
-async function runCase(chosen: BenchCase, { line, words, signal }: Run): Promise<Section> {
+async function runCase(chosen: BenchCase, { line, args, signal }: CaseRun): Promise<Section> {
   const options = line.optionsFor(chosen.presets[line.size]);
   // Read first: a run of minutes must not end at a file that is not there.
   const earlier = options.compare === null ? null : await readReport(options.compare);
   const machine = machineFacts();
   const startedAt = new Date().toISOString();
-  const progress = new Progress();
+  const progress = new BenchProgress();
   const findings = await chosen.run({ options, progress, signal });
   progress.note(`${chosen.name}: done`);
   const report: Report = {
     format: 2,
     case: chosen.name,
     startedAt,
-    command: `npm run bench -- ${publishedWords(words).join(' ')}`,
-    options: publishedOptions(options),
+    command: `npm run bench -- ${redactArguments(args).join(' ')}`,
+    options: redactOptions(options),
     machine: { ...machine, loadAfter: oneMinuteLoad() },
     ...findings,
   };
   const comparison = earlier === null ? null : compareReports(earlier, report);
   const section = { report, comparison };
-  tell(await writeReport(section, resultsFolder(options, chosen.name, report)));
-  if (comparison !== null) say([...comparison.warnings, ...table(comparisonTable(comparison))].join('\n'));
+  printPaths(await writeReport(section, resultsFolder(options, chosen.name, report)));
+  if (comparison !== null)
+    print([...comparison.warnings, ...renderTable(comparisonTable(comparison))].join('\n'));
   return section;
 }
 
 function peers([command, ...more]: readonly string[]): number {
   if (more.length > 0 || (command !== undefined && command !== 'install')) {
-    throw new UsageFailure('It is "peers" (which are there?) or "peers install".');
+    throw new BenchUsageError('It is "peers" (which are there?) or "peers install".');
   }
-  if (command === 'install') return installPeers(say) === 0 ? exitCodes.done : exitCodes.failed;
-  for (const kind of engineKinds) say(`${kind.name.padEnd(18)} ${versionOf(kind)}`);
+  if (command === 'install') return installPeers(print) === 0 ? exitCodes.done : exitCodes.failed;
+  for (const kind of engineKinds) print(`${kind.name.padEnd(18)} ${versionOf(kind)}`);
   return exitCodes.done;
 }
 
@@ -135,21 +138,21 @@ function versionOf(kind: (typeof engineKinds)[number]): string {
 async function compare(files: readonly string[]): Promise<number> {
   const [before, after, ...more] = files;
   if (before === undefined || after === undefined || more.length > 0) {
-    throw new UsageFailure('compare takes two files: an old report and a new one.');
+    throw new BenchUsageError('compare takes two files: an old report and a new one.');
   }
   const comparison = compareReports(await readReport(before), await readReport(after));
-  say([...comparison.warnings, ...table(comparisonTable(comparison))].join('\n'));
-  return regressions(comparison).length === 0 ? exitCodes.done : exitCodes.regressed;
+  print([...comparison.warnings, ...renderTable(comparisonTable(comparison))].join('\n'));
+  return findRegressions(comparison).length === 0 ? exitCodes.done : exitCodes.regressed;
 }
 
 /** What a run said, as reports look today. */
 async function render(files: readonly string[]): Promise<number> {
-  if (files.length === 0) throw new UsageFailure('render takes the JSON of one report or more.');
+  if (files.length === 0) throw new BenchUsageError('render takes the JSON of one report or more.');
   for (const file of files) {
     const report = await readReport(file);
     if (report.options.compare !== null)
-      throw new UsageFailure(`${file} was compared with an earlier run, which it does not hold.`);
-    tell(await renderReport({ report, comparison: null }, dirname(file)));
+      throw new BenchUsageError(`${file} was compared with an earlier run, which it does not hold.`);
+    printPaths(await renderReport({ report, comparison: null }, dirname(file)));
   }
   return exitCodes.done;
 }
@@ -157,23 +160,23 @@ async function render(files: readonly string[]): Promise<number> {
 async function readReport(path: string): Promise<Report> {
   const report = JSON.parse(await readFile(path, 'utf8')) as Partial<Report>;
   if (report.format !== 2 || !Array.isArray(report.figures)) {
-    throw new UsageFailure(`${path} is no report of this bench (format 2).`);
+    throw new BenchUsageError(`${path} is no report of this bench (format 2).`);
   }
   return report as Report;
 }
 
 function resultsFolder({ out, keep }: BenchOptions, name: string, { startedAt, machine }: Report): string {
   if (out !== null) return out;
-  const kept = `${startedAt.slice(0, 10)}-${name}-${machine.commit ?? machine.quarry}`;
-  return join(projectRoot, 'bench', 'results', keep ? kept : 'latest');
+  const folderName = `${startedAt.slice(0, 10)}-${name}-${machine.commit ?? machine.quarry}`;
+  return join(projectRoot, 'bench', 'results', keep ? folderName : 'latest');
 }
 
-function say(text: string): void {
+function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-function tell(files: readonly string[]): void {
-  for (const file of files) say(relative(process.cwd(), file));
+function printPaths(files: readonly string[]): void {
+  for (const file of files) print(relative(process.cwd(), file));
 }
 
 const interrupt = new AbortController();
@@ -190,8 +193,8 @@ try {
     process.exitCode = exitCodes.interrupted;
   } else {
     // A sentence for what a person can mend; a bug of the bench keeps its stack.
-    if (!(error instanceof Error) || error instanceof AssertionFailure) throw error;
+    if (!(error instanceof Error) || error instanceof AssertionError) throw error;
     process.stderr.write(`bench: ${error.message}\n`);
-    process.exitCode = error instanceof UsageFailure ? exitCodes.usage : exitCodes.failed;
+    process.exitCode = error instanceof BenchUsageError ? exitCodes.usage : exitCodes.failed;
   }
 }

@@ -22,49 +22,52 @@ export async function withBuildLock(root, work) {
 }
 
 async function acquire(lock) {
-  let told = false;
-  while (!tryCreate(lock)) {
-    const text = readIfPresent(lock);
+  let hasNotified = false;
+  while (!tryCreateLock(lock)) {
+    const text = readFileIfExists(lock);
     if (text === null) continue;
     const holder = JSON.parse(text);
-    if (startOfProcess(holder.pid) !== holder.startedAt) {
-      takeAway(lock, text);
+    if (processStartTime(holder.pid) !== holder.startedAt) {
+      removeStaleLock(lock, text);
       continue;
     }
-    if (!told) process.stderr.write(`quarry: process ${holder.pid} is building; waiting for it\n`);
-    told = true;
+    if (!hasNotified) process.stderr.write(`quarry: process ${holder.pid} is building; waiting for it\n`);
+    hasNotified = true;
     await sleep(pollMs);
   }
 }
 
 /** The file appears with its content in one step (a link), so that nobody reads half of it. */
-function tryCreate(lock) {
-  const draft = `${lock}.${process.pid}`;
-  writeFileSync(draft, JSON.stringify({ pid: process.pid, startedAt: startOfProcess(process.pid) }));
+function tryCreateLock(lock) {
+  const temporaryLock = `${lock}.${process.pid}`;
+  writeFileSync(
+    temporaryLock,
+    JSON.stringify({ pid: process.pid, startedAt: processStartTime(process.pid) }),
+  );
   try {
-    linkSync(draft, lock);
+    linkSync(temporaryLock, lock);
     return true;
   } catch (error) {
     if (error.code === 'EEXIST') return false;
     throw error;
   } finally {
-    rmSync(draft, { force: true });
+    rmSync(temporaryLock, { force: true });
   }
 }
 
 /** Removes a dead launcher's lock; when another waiter was faster and this is already its new lock, puts it back. */
-function takeAway(lock, deadText) {
-  const aside = `${lock}.${process.pid}.dead`;
+function removeStaleLock(lock, staleText) {
+  const staleLock = `${lock}.${process.pid}.dead`;
   try {
-    renameSync(lock, aside);
+    renameSync(lock, staleLock);
   } catch (error) {
     if (error.code === 'ENOENT') return;
     throw error;
   }
   try {
-    if (readFileSync(aside, 'utf8') !== deadText) linkSync(aside, lock);
+    if (readFileSync(staleLock, 'utf8') !== staleText) linkSync(staleLock, lock);
   } finally {
-    rmSync(aside);
+    rmSync(staleLock);
   }
 }
 
@@ -72,8 +75,8 @@ function takeAway(lock, deadText) {
  * What tells this process from a later one with the same number: its start time where /proc has it, else only that it
  * lives. Null when there is no such process.
  */
-function startOfProcess(pid) {
-  const stat = readIfPresent(`/proc/${pid}/stat`);
+function processStartTime(pid) {
+  const stat = readFileIfExists(`/proc/${pid}/stat`);
   // The second field, the program's name in parentheses, may hold spaces; the start time is field 22.
   if (stat !== null) return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
   try {
@@ -84,7 +87,7 @@ function startOfProcess(pid) {
   }
 }
 
-function readIfPresent(path) {
+function readFileIfExists(path) {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {

@@ -5,16 +5,16 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { availableParallelism } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
 import { withBuildLock } from './build-lock.js';
-import { LaunchFailure } from './launch-failure.js';
+import { LaunchError } from './launch-error.js';
 import { runStep } from './run-step.js';
 import { findHeaders, findNpm, missingTools } from './toolchain.js';
 
-export { LaunchFailure };
+export { LaunchError as LaunchFailure };
 
 const sourceFolders = ['src', 'workers', 'bench', 'test', 'models'];
 
 /** Installs and builds what is missing or stale below `root`; rejects with a LaunchFailure that says what to do. */
-export async function bringUpToDate(root) {
+export async function ensureBuilt(root) {
   const steps = [packagesStep(root), nativeStep(root), typescriptStep(root), dashboardStep(root)];
   if (steps.every((step) => step.isCurrent())) return;
   await withBuildLock(root, async () => {
@@ -38,7 +38,7 @@ function packagesStep(root) {
         advice: 'Is the package registry reachable?',
       });
       if (!packagesAreInstalled(root)) {
-        throw new LaunchFailure(
+        throw new LaunchError(
           'npm ci ended well, but node_modules does not hold what package-lock.json lists.',
         );
       }
@@ -50,16 +50,16 @@ function nativeStep(root) {
   const stamp = join(root, 'build', 'quarry.stamp');
   const addon = join(root, 'build', 'Release', 'quarry.node');
   const fingerprint = () =>
-    fingerprintOf(
+    computeFingerprint(
       root,
-      ['binding.gyp', ...filesBelow(root, 'native', () => true)],
+      ['binding.gyp', ...listFiles(root, 'native', () => true)],
       [process.platform, process.arch],
     );
   return {
-    isCurrent: () => existsSync(addon) && readIfPresent(stamp) === fingerprint(),
+    isCurrent: () => existsSync(addon) && readFileIfExists(stamp) === fingerprint(),
     async run() {
       const missing = missingTools();
-      if (missing.length > 0) throw new LaunchFailure(missingToolsSentence(missing));
+      if (missing.length > 0) throw new LaunchError(missingToolsMessage(missing));
       // Taken before the build: a source edited meanwhile makes the next start build again.
       const built = fingerprint();
       const headers = findHeaders();
@@ -79,7 +79,7 @@ function nativeStep(root) {
         });
       }
       if (!existsSync(addon))
-        throw new LaunchFailure(`the native build did not leave ${relative(root, addon)} behind.`);
+        throw new LaunchError(`the native build did not leave ${relative(root, addon)} behind.`);
       writeFileSync(stamp, built);
     },
   };
@@ -88,14 +88,15 @@ function nativeStep(root) {
 function typescriptStep(root) {
   const stamp = join(root, 'dist', 'quarry.stamp');
   const sources = () =>
-    sourceFolders.flatMap((folder) => filesBelow(root, folder, (name) => name.endsWith('.ts')));
-  const fingerprint = () => fingerprintOf(root, ['tsconfig.json', 'package-lock.json', ...sources()], []);
+    sourceFolders.flatMap((folder) => listFiles(root, folder, (name) => name.endsWith('.ts')));
+  const fingerprint = () =>
+    computeFingerprint(root, ['tsconfig.json', 'package-lock.json', ...sources()], []);
   return {
-    isCurrent: () => readIfPresent(stamp) === fingerprint(),
+    isCurrent: () => readFileIfExists(stamp) === fingerprint(),
     async run() {
       const built = fingerprint();
       // A dist that lost files would stay incomplete: the incremental compiler believes its own record.
-      if (readIfPresent(stamp) === null) rmSync(join(root, 'dist', 'tsbuildinfo'), { force: true });
+      if (readFileIfExists(stamp) === null) rmSync(join(root, 'dist', 'tsbuildinfo'), { force: true });
       await runStep({
         root,
         title: 'compiling TypeScript',
@@ -103,8 +104,8 @@ function typescriptStep(root) {
         arguments: [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.json'],
         advice: 'The sources do not compile.',
       });
-      await joinTypeBox(root);
-      removeOrphans(root);
+      await bundleTypeBox(root);
+      removeStaleOutputs(root);
       mkdirSync(dirname(stamp), { recursive: true });
       writeFileSync(stamp, built);
     },
@@ -112,7 +113,7 @@ function typescriptStep(root) {
 }
 
 /** Every process of Quarry loads TypeBox, and one file is loaded in a tenth of the time of its 340 modules. */
-async function joinTypeBox(root) {
+async function bundleTypeBox(root) {
   const [source, compiled] = [
     join('src', 'schemas', 'typebox.ts'),
     join('dist', 'src', 'schemas', 'typebox.js'),
@@ -133,20 +134,20 @@ async function joinTypeBox(root) {
 function dashboardStep(root) {
   const stamp = join(root, 'dist', 'dashboard.stamp');
   const page = join(root, 'dist', 'web', 'index.html');
-  const everything = () => true;
+  const allFiles = () => true;
   const fingerprint = () =>
-    fingerprintOf(
+    computeFingerprint(
       root,
       [
         'package-lock.json',
         join('src', 'search', 'filter.ts'),
-        ...filesBelow(root, join('src', 'base'), everything),
-        ...filesBelow(root, 'web', (name) => !name.endsWith('.png')),
+        ...listFiles(root, join('src', 'base'), allFiles),
+        ...listFiles(root, 'web', (name) => !name.endsWith('.png')),
       ],
       [],
     );
   return {
-    isCurrent: () => existsSync(page) && readIfPresent(stamp) === fingerprint(),
+    isCurrent: () => existsSync(page) && readFileIfExists(stamp) === fingerprint(),
     async run() {
       const built = fingerprint();
       const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
@@ -164,9 +165,9 @@ function dashboardStep(root) {
 }
 
 /** Compiled files whose source is gone would still be found, as tests or as workers. */
-function removeOrphans(root) {
+function removeStaleOutputs(root) {
   for (const folder of sourceFolders) {
-    for (const compiled of filesBelow(join(root, 'dist'), folder, (name) => /\.js(\.map)?$/.test(name))) {
+    for (const compiled of listFiles(join(root, 'dist'), folder, (name) => /\.js(\.map)?$/.test(name))) {
       const source = join(root, compiled.replace(/\.js(\.map)?$/, '.ts'));
       if (!existsSync(source)) rmSync(join(root, 'dist', compiled));
     }
@@ -178,32 +179,32 @@ function removeOrphans(root) {
  * file, apart from optional ones that do not fit this platform.
  */
 function packagesAreInstalled(root) {
-  const installedText = readIfPresent(join(root, 'node_modules', '.package-lock.json'));
+  const installedText = readFileIfExists(join(root, 'node_modules', '.package-lock.json'));
   if (installedText === null) return false;
-  const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
+  const lockedPackages = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
   const installed = JSON.parse(installedText).packages;
-  return Object.entries(wanted).every(([path, entry]) => {
+  return Object.entries(lockedPackages).every(([path, entry]) => {
     if (path === '') return true;
-    const found = installed[path];
-    if (found === undefined) return entry.optional === true;
-    return found.version === entry.version && found.integrity === entry.integrity;
+    const installedEntry = installed[path];
+    if (installedEntry === undefined) return entry.optional === true;
+    return installedEntry.version === entry.version && installedEntry.integrity === entry.integrity;
   });
 }
 
 /** Paths relative to `root`, with the separator of this system, sorted; nothing when the folder does not exist. */
-function filesBelow(root, folder, wanted) {
+function listFiles(root, folder, matches) {
   const start = join(root, folder);
   if (!existsSync(start)) return [];
   return readdirSync(start, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && wanted(entry.name))
+    .filter((entry) => entry.isFile() && matches(entry.name))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
     .filter((path) => !path.split(sep).includes('node_modules'))
     .sort();
 }
 
 /** Hash over the names and contents of `paths` and over `facts`. */
-function fingerprintOf(root, paths, facts) {
-  const hash = createHash('sha256').update(JSON.stringify(facts));
+function computeFingerprint(root, paths, context) {
+  const hash = createHash('sha256').update(JSON.stringify(context));
   for (const path of paths) {
     const content = readFileSync(join(root, path));
     hash.update(`\n${path} ${content.length}\n`).update(content);
@@ -211,21 +212,21 @@ function fingerprintOf(root, paths, facts) {
   return hash.digest('hex');
 }
 
-function readIfPresent(path) {
+function readFileIfExists(path) {
   return existsSync(path) ? readFileSync(path, 'utf8') : null;
 }
 
 function requireNpm() {
   const npm = findNpm();
   if (npm === null) {
-    throw new LaunchFailure(
+    throw new LaunchError(
       'Quarry needs npm to install and build what it runs on, and none was found on the PATH or beside Node.js; install npm, then start again.',
     );
   }
   return npm;
 }
 
-function missingToolsSentence(missing) {
+function missingToolsMessage(missing) {
   return (
     `Quarry compiles its search engine on this machine and needs ${missing.join(' and ')}: ` +
     'install it (Debian, Ubuntu: apt-get install g++ make python3; Fedora: dnf install gcc-c++ make python3; ' +

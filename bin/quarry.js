@@ -3,23 +3,23 @@
 // Node's own modules, because on a fresh clone there is nothing else.
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { bringUpToDate, LaunchFailure } from './build.js';
+import { ensureBuilt, LaunchFailure } from './build.js';
 
-const nodeOldest = [20, 19];
+const nodeVersionMin = [20, 19];
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-function nodeIsNewEnough() {
+function isNodeSupported() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  return major > nodeOldest[0] || (major === nodeOldest[0] && minor >= nodeOldest[1]);
+  return major > nodeVersionMin[0] || (major === nodeVersionMin[0] && minor >= nodeVersionMin[1]);
 }
 
 async function launch() {
-  if (!nodeIsNewEnough()) {
+  if (!isNodeSupported()) {
     throw new LaunchFailure(
-      `Quarry needs Node.js ${nodeOldest.join('.')} or newer; this is ${process.version}.`,
+      `Quarry needs Node.js ${nodeVersionMin.join('.')} or newer; this is ${process.version}.`,
     );
   }
-  await bringUpToDate(root);
+  await ensureBuilt(root);
   if (process.argv[2] === 'build') return;
   await import(pathToFileURL(join(root, 'dist', 'src', 'cli', 'main.js')).href);
 }

@@ -1,10 +1,10 @@
 // Runs one step of the build: quiet while it goes well, with the time it takes on a terminal, and with the child's
 // output when it fails.
 import { spawn } from 'node:child_process';
-import { LaunchFailure } from './launch-failure.js';
+import { LaunchError } from './launch-error.js';
 
 const outputLinesShown = { first: 20, last: 40 };
-const outputUnitsKeptMax = 64 * 1024;
+const outputUnitsMax = 64 * 1024;
 const signalNumbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
 
 /** Resolves when the child ended with 0; rejects with a LaunchFailure otherwise, and when a signal came meanwhile. */
@@ -13,28 +13,28 @@ export async function runStep(step) {
   const seconds = () => Math.round((performance.now() - startedAt) / 1000);
   const display = createDisplay(step.title, seconds);
   const child = spawn(step.command, step.arguments, { cwd: step.root, stdio: ['ignore', 'pipe', 'pipe'] });
-  const output = keepTail(child);
+  const output = captureTail(child);
   const signals = forwardSignals(child);
-  const ended = await new Promise((resolve) => {
+  const result = await new Promise((resolve) => {
     child.once('error', (error) => resolve({ code: null, reason: error.message }));
     child.once('close', (code, signal) => resolve({ code, reason: signal ?? `exit code ${code}` }));
   });
   const received = signals.release();
   if (received !== null) {
     display.end('interrupted');
-    throw new LaunchFailure(`${step.title} was interrupted.`, 128 + signalNumbers[received]);
+    throw new LaunchError(`${step.title} was interrupted.`, 128 + signalNumbers[received]);
   }
-  if (ended.code === 0) {
+  if (result.code === 0) {
     display.end(`done in ${seconds()} s`);
     return;
   }
   display.end('failed');
-  process.stderr.write(`${shortened(output()).join('\n')}\n`);
-  throw new LaunchFailure(`${step.title} failed (${ended.reason}); what it said is above. ${step.advice}`);
+  process.stderr.write(`${truncateOutput(output()).join('\n')}\n`);
+  throw new LaunchError(`${step.title} failed (${result.reason}); what it said is above. ${step.advice}`);
 }
 
 /** npm names the fault in its first lines and prints its usage after it; a compiler does the opposite. */
-function shortened(output) {
+function truncateOutput(output) {
   const lines = output.split('\n');
   const { first, last } = outputLinesShown;
   if (lines.length <= first + last) return lines;
@@ -59,11 +59,11 @@ function createDisplay(title, seconds) {
   };
 }
 
-function keepTail(child) {
+function captureTail(child) {
   let text = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (part) => {
-      text = (text + part).slice(-outputUnitsKeptMax);
+      text = (text + part).slice(-outputUnitsMax);
     });
   }
   return () => text.trimEnd();

@@ -8,8 +8,8 @@ import { delimiter, dirname, join } from 'node:path';
  * and beside the Node.js at `node`.
  */
 export function findNpm(variables = process.env, node = process.execPath) {
-  const beside = join(dirname(node), '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js');
-  const candidates = [variables.npm_execpath, findOnPath('npm', variables.PATH ?? ''), beside];
+  const bundledNpm = join(dirname(node), '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js');
+  const candidates = [variables.npm_execpath, findOnPath('npm', variables.PATH ?? ''), bundledNpm];
   for (const candidate of candidates) {
     if (candidate === undefined || candidate === null || !existsSync(candidate)) continue;
     const cli = realpathSync(candidate);
@@ -26,7 +26,7 @@ export function missingTools() {
     { words: 'make', names: [process.env.MAKE, 'make', 'gmake'] },
     { words: 'python3', names: [process.env.PYTHON, 'python3', 'python'] },
   ];
-  return tools.filter((tool) => !tool.names.some(canRun)).map((tool) => tool.words);
+  return tools.filter((tool) => !tool.names.some(isRunnable)).map((tool) => tool.words);
 }
 
 /** Folder whose include/node fits the running Node.js, or null: then node-gyp downloads the headers. */
@@ -41,7 +41,7 @@ export function findHeaders() {
   return numbers.join('.') === process.versions.node ? prefix : null;
 }
 
-function canRun(command) {
+function isRunnable(command) {
   if (command === undefined || command === '') return false;
   // A compiler may be given with arguments, as in CXX="ccache g++".
   const [program = '', ...first] = command.split(' ');

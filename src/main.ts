@@ -6,7 +6,7 @@ import type { Settings } from './config/schema.ts';
 
 /** Runs the server until SIGTERM or SIGINT, then closes it; a second signal ends the process at once. */
 export async function main(settings: Settings): Promise<void> {
-  keepShortLivedYoung();
+  disablePretenuring();
   const app = await startApp(settings);
   const stopped = new Promise<void>((resolve) => {
     const stop = () => {
@@ -16,7 +16,7 @@ export async function main(settings: Settings): Promise<void> {
     process.once('SIGTERM', stop).once('SIGINT', stop);
   });
   try {
-    await Promise.race([app.loaded.then(() => announce(app, settings)), stopped]);
+    await Promise.race([app.loaded.then(() => printStartupMessage(app, settings)), stopped]);
     await stopped;
   } finally {
     await app.close();
@@ -28,42 +28,42 @@ export async function main(settings: Settings): Promise<void> {
  * making all later ones old at once. What a query makes is young after that as before, and nothing old may point to it: it
  * would be moved twice, and stay until the whole heap is collected.
  */
-function keepShortLivedYoung(): void {
+function disablePretenuring(): void {
   setFlagsFromString('--no-allocation-site-pretenuring');
 }
 
 /** The link and the key are credentials, so only a terminal shows them; elsewhere a log could keep them for long. */
-function credentialLines({ newKey, signInUrl }: App, { data }: Settings): string[] {
+function formatCredentials({ newKey, signInUrl }: App, { data }: Settings): string[] {
   if (process.stdout.isTTY) {
     return [
       `Sign in to the dashboard (works once, within 15 minutes): ${signInUrl}`,
       ...(newKey === null ? [] : [`First API key (shown only once): ${newKey}`]),
     ];
   }
-  const link = privateFile(join(data, 'sign-in-link.txt'), signInUrl);
-  const sentences = [`Sign-in link for the dashboard (works once, within 15 minutes), written to: ${link}`];
+  const link = writePrivateFile(join(data, 'sign-in-link.txt'), signInUrl);
+  const lines = [`Sign-in link for the dashboard (works once, within 15 minutes), written to: ${link}`];
   if (newKey !== null) {
-    sentences.push(`First API key, written to: ${privateFile(join(data, 'first-key.txt'), newKey)}`);
+    lines.push(`First API key, written to: ${writePrivateFile(join(data, 'first-key.txt'), newKey)}`);
   }
-  return sentences;
+  return lines;
 }
 
 /** Readable by the user of the server alone, whatever was there before. */
-function privateFile(path: string, text: string): string {
+function writePrivateFile(path: string, text: string): string {
   rmSync(path, { force: true });
   writeFileSync(path, `${text}\n`, { mode: 0o600, flag: 'wx' });
   return path;
 }
 
 /** Tells a person where the server is and how to search for the first time. */
-function announce(app: App, settings: Settings): void {
+function printStartupMessage(app: App, settings: Settings): void {
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   const url = settings.baseUrl ?? `http://${host}:${app.port}`;
   const placeholder = settings.apiKey === null ? 'YOUR_KEY' : '$QUARRY_API_KEY';
   const key = app.newKey !== null && process.stdout.isTTY ? app.newKey : placeholder;
   const lines = [
     `Quarry is ready at ${url} (dashboard: ${url}/app/, documentation: ${url}/docs)`,
-    ...credentialLines(app, settings),
+    ...formatCredentials(app, settings),
     `First organization: ${app.organizationId}`,
     '',
     'First search, with the command line:',

@@ -2,99 +2,75 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import t, { type Test } from 'tap';
 import ts from 'typescript';
-import { projectRoot } from '../src/base/root.ts';
-import { fileMsMax } from './waiting.ts';
+import { projectRoot } from '../src/core/root.ts';
+import { testFileMsMax } from './timeouts.ts';
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 
 /**
  * Reads the code and enforces the laws of the house, so that nobody has to remember them. The tables are data: a new
  * room or a new outside thing is a new line.
  */
 
-/** Room -> what it may import of ours. "room" allows the whole room, "room/file" one file, "type:room" its types. */
+/**
+ * Module -> the modules that it may import. `module` allows all files of it, `module/file` one file, `type:module` only
+ * its types.
+ */
 const importTable: Readonly<Record<string, readonly string[]>> = {
   core: [],
-  egress: ['core', 'base', 'type:config'],
-  base: ['core'],
-  schemas: ['core', 'base'],
-  config: ['core', 'base', 'schemas'],
-  addon: ['core', 'base'],
-  engine: ['core', 'base', 'addon'],
-  eval: ['core', 'base'],
-  store: ['core', 'base', 'schemas'],
-  text: ['core', 'base', 'addon'],
-  models: ['egress', 'core', 'base', 'schemas', 'text'],
-  parsing: ['core', 'base', 'schemas'],
-  chunking: ['core', 'base'],
-  pipeline: [
+  schemas: ['core'],
+  config: ['core'],
+  egress: ['core', 'type:config'],
+  eval: ['core'],
+  storage: ['core', 'schemas'],
+  text: ['core', 'index/addon'],
+  models: ['core', 'egress', 'text'],
+  parsing: ['core', 'schemas'],
+  chunking: ['core'],
+  index: ['core', 'storage', 'type:models'],
+  ingest: [
     'core',
-    'base',
     'schemas',
-    'store',
-    'engine',
-    'text',
-    'type:parsing',
-    'type:chunking',
+    'storage',
+    'index',
     'chunking/packed-chunks',
+    'type:chunking',
     'type:models',
+    'type:parsing',
   ],
-  search: ['core', 'base', 'schemas', 'store', 'engine', 'text', 'pipeline/pools'],
-  audit: ['core', 'base', 'schemas', 'store'],
-  admission: ['core', 'base', 'schemas', 'store'],
-  accounts: ['egress', 'core', 'base', 'schemas', 'store', 'audit', 'admission'],
-  billing: ['egress', 'core', 'base', 'schemas', 'store', 'audit'],
-  marketplaces: ['egress', 'core', 'base', 'schemas', 'store', 'audit'],
-  usage: ['core', 'base', 'schemas', 'store'],
-  access: ['core', 'base', 'schemas', 'store', 'accounts', 'billing/plans'],
-  requests: ['core', 'base', 'schemas'],
-  services: [
-    'core',
-    'base',
-    'schemas',
-    'requests',
-    'store',
-    'pipeline',
-    'search',
-    'models',
-    'usage',
-    'audit',
-  ],
-  http: ['core', 'base', 'schemas', 'requests', 'admission', 'access', 'services'],
-  // The routes of the account side reach further than the corridor.
-  'http/routes': ['accounts', 'billing', 'marketplaces', 'usage', 'audit'],
-  // Added models lie in the data directory, and their commands need no server; nor does hashing a password.
+  search: ['core', 'storage', 'index', 'text'],
+  audit: ['core', 'schemas', 'storage'],
+  admission: ['core', 'schemas', 'storage'],
+  accounts: ['core', 'schemas', 'storage', 'audit', 'admission', 'egress'],
+  billing: ['core', 'schemas', 'storage', 'audit', 'egress'],
+  marketplaces: ['core', 'schemas', 'storage', 'audit', 'egress'],
+  usage: ['core', 'schemas', 'storage'],
+  auth: ['core', 'schemas', 'accounts'],
+  requests: ['core', 'schemas'],
+  services: [...['core', 'schemas', 'requests', 'storage', 'ingest', 'search', 'models', 'usage', 'audit']],
+  http: ['core', 'schemas', 'requests', 'admission', 'auth', 'services'],
+  // The account operations call their modules directly.
+  'http/routes': ['accounts', 'type:billing', 'type:marketplaces'],
+  // Commands that work on a data directory or on an account at Stripe without a server.
   cli: [
-    'egress',
-    ...[
-      'core',
-      'base',
-      'schemas',
-      'config',
-      'eval',
-      'main',
-      'models/added-models',
-      'accounts/password',
-      'accounts/password-strength',
-    ],
-    // An account at Stripe is prepared without a server.
-    ...['billing/account-setup', 'billing/plans', 'billing/stripe'],
+    ...['core', 'schemas', 'config', 'eval', 'egress', 'main', 'storage/installation-secrets'],
+    ...['models/added-models', 'accounts/password', 'accounts/password-strength'],
+    ...['billing/stripe-setup', 'billing/plans', 'billing/stripe'],
   ],
-  // A filter that is being typed is checked by the rules of the server itself.
-  web: ['type:base', 'type:schemas', 'type:config', 'search/filter'],
+  // The dashboard checks a filter by the rules of the server while it is typed.
+  web: ['type:core', 'type:schemas', 'type:config', 'search/filter'],
   main: ['config', 'app'],
   app: ['*'],
   workers: [
-    ...['core', 'base', 'schemas', 'requests', 'http/json-body', 'parsing', 'chunking', 'text', 'models'],
-    'egress/refuse-connections',
+    ...['core', 'parsing', 'chunking', 'models', 'text'],
+    ...['http/json-body', 'requests', 'egress/refuse-connections'],
   ],
   bench: [
-    ...['core', 'base', 'schemas', 'engine', 'eval', 'text', 'models', 'chunking', 'parsing', 'pipeline'],
-    ...['store', 'admission', 'access', 'accounts', 'audit', 'usage'],
-    'models/train/onnx',
+    ...['core', 'eval', 'text', 'models', 'chunking', 'parsing', 'storage', 'index', 'ingest', 'auth'],
+    ...['admission', 'accounts', 'audit', 'usage', 'models/train/onnx'],
   ],
-  // The training recipes of the built-in models, which live beside what they made.
-  recipes: ['core', 'base', 'schemas', 'eval', 'text', 'models', 'chunking', 'search/fuse'],
+  // The training recipes of the built-in models, next to their models.
+  recipes: ['core', 'eval', 'text', 'models', 'search/fuse'],
   test: ['*'],
   'test/e2e': ['test'],
 };
@@ -103,10 +79,10 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
 const sharedPackages: readonly string[] = ['msgpackr'];
 
 /** Second implementations of a contract that only the contract's suite builds. */
-const twins: readonly string[] = ['src/store/memory-store.ts'];
+const parallelFiles: readonly string[] = ['src/storage/memory-store.ts'];
 
 /** Tables that only a page of the documentation is made from, by the test that compares them. */
-const tablesOfPages: readonly string[] = ['src/admission/limit-table.ts'];
+const schemaTablesOfPages: readonly string[] = ['src/admission/limit-table.ts'];
 
 /** What only one place may touch, because everybody else is handed it. */
 const reservedWords: readonly { readonly words: RegExp; readonly where: RegExp; readonly law: string }[] = [
@@ -118,22 +94,22 @@ const reservedWords: readonly { readonly words: RegExp; readonly where: RegExp; 
   },
   {
     words: /\bDate\.now\(|\bnew Date\(\)/,
-    where: /^(src\/base|web\/src\/browser)\/clock\.ts$/,
+    where: /^(src\/core|web\/src\/browser)\/clock\.ts$/,
     law: 'time arrives as an argument',
   },
-  { words: /\bMath\.random\(/, where: /^src\/base\/ids\.ts$/, law: 'chance arrives as an argument' },
-  { words: /quarry\.node\b/, where: /^src\/addon\/addon\.ts$/, law: 'one file loads the native engine' },
+  { words: /\bMath\.random\(/, where: /^src\/core\/ids\.ts$/, law: 'chance arrives as an argument' },
+  { words: /quarry\.node\b/, where: /^src\/index\/addon\.ts$/, law: 'one file loads the native engine' },
 ];
 
 /**
  * What can open a connection to elsewhere. Servers only listen, the command line talks to the server that it is told, and
  * the watchdog of a parser reads a pipe that it has inherited.
  */
-const outgoing = {
+const outgoingApis = {
   modules: /^(node:)?(http|https|http2|net|tls|dns|dns\/promises|dgram)$|^undici(\/|$)/,
   /** Names of these modules that connect to nothing. */
   harmless: new Set(['createServer', 'isIP', 'isIPv4', 'isIPv6', 'STATUS_CODES']),
-  where: /^src\/(egress\/|cli\/api\.ts$|parsing\/watchdog\.ts$)/,
+  where: /^src\/(egress\/|cli\/api-client\.ts$|parsing\/process\/watchdog\.ts$)/,
   law: 'only src/egress opens outgoing connections',
 };
 
@@ -150,7 +126,6 @@ const bannedNames = new Set([
   'types',
   'lib',
   'misc',
-  'index',
   'shared',
 ]);
 const bannedIdentifiers = new Set(
@@ -184,16 +159,16 @@ interface ImportEdge {
 const codeFolders = ['src', 'workers', 'bench', 'test', 'models', 'bin', 'web'];
 const skipped = /^(node_modules|build|data|dist(-.*)?|\.git|\.tap|shared|\.cache|\.peers|latest)$/;
 
-function filesBelow(folder: string): string[] {
+function filesUnder(folder: string): string[] {
   return readdirSync(join(projectRoot, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
     if (skipped.test(entry.name)) return [];
-    if (entry.isDirectory()) return filesBelow(path);
+    if (entry.isDirectory()) return filesUnder(path);
     return entry.isFile() ? [path] : [];
   });
 }
 
-const files = filesBelow('');
+const files = filesUnder('');
 const sources: SourceFile[] = files
   .filter((path) => /\.(tsx?|js)$/.test(path) && codeFolders.includes(path.split('/')[0] ?? ''))
   .map((path) => {
@@ -248,7 +223,7 @@ function target(edge: ImportEdge): string | null {
 }
 
 /** The room of a file: "store", "cli", "app", "workers", "test"; "" for a place that is none. */
-function roomOf(path: string): string {
+function folderOf(path: string): string {
   const [top = '', second = ''] = path.split('/');
   if (top === 'models') return 'recipes';
   if (top !== 'src') return top;
@@ -258,25 +233,25 @@ function roomOf(path: string): string {
 function allowedFor(path: string): readonly string[] {
   if (path.startsWith('test/e2e/')) return importTable['test/e2e'] ?? [];
   const extra = /^src\/http\/(routes|account)/.test(path) ? (importTable['http/routes'] ?? []) : [];
-  return [...(importTable[roomOf(path)] ?? []), ...extra];
+  return [...(importTable[folderOf(path)] ?? []), ...extra];
 }
 
 function mayImport(edge: ImportEdge, to: string): boolean {
-  const room = roomOf(to);
-  if (room === roomOf(edge.from)) return true;
-  if (room === 'workers') return false;
+  const folder = folderOf(to);
+  if (folder === folderOf(edge.from)) return true;
+  if (folder === 'workers') return false;
   const file = to.replace(/^src\//, '').replace(/\.ts$/, '');
   return allowedFor(edge.from).some((entry) => {
-    if (entry === '*' || entry === room || entry === file) return true;
-    return edge.typeOnly && entry === `type:${room}`;
+    if (entry === '*' || entry === folder || entry === file) return true;
+    return edge.typeOnly && entry === `type:${folder}`;
   });
 }
 
 const edges = sources.flatMap(importsOf);
 
 /** Fails with one line per offence, so that the report says where to look. */
-function clean(t: Test, offences: string[]): void {
-  t.same([...new Set(offences)].sort(), []);
+function clean(t: Test, violations: string[]): void {
+  t.same([...new Set(violations)].sort(), []);
 }
 
 t.test('this test reads the project it lives in', async (t) => {
@@ -286,13 +261,13 @@ t.test('this test reads the project it lives in', async (t) => {
 });
 
 t.test('the checks find what they look for', async (t) => {
-  const text = "import { a } from '../http/door.ts';\nimport type { b } from '../parsing/pages.ts';\n";
-  const tree = ts.createSourceFile('src/pipeline/x.ts', text, ts.ScriptTarget.ES2023, true);
-  const found = importsOf({ path: 'src/pipeline/x.ts', text, tree });
+  const text = "import { a } from '../http/server.ts';\nimport type { b } from '../parsing/pages.ts';\n";
+  const tree = ts.createSourceFile('src/ingest/x.ts', text, ts.ScriptTarget.ES2023, true);
+  const found = importsOf({ path: 'src/ingest/x.ts', text, tree });
   t.same(
     found.map((edge) => [target(edge), edge.typeOnly]),
     [
-      ['src/http/door.ts', false],
+      ['src/http/server.ts', false],
       ['src/parsing/pages.ts', true],
     ],
   );
@@ -300,31 +275,31 @@ t.test('the checks find what they look for', async (t) => {
     found.map((edge) => mayImport(edge, target(edge) ?? '')),
     [false, true],
   );
-  t.notOk(mayImport({ from: 'test/e2e/a.ts', specifier: '', typeOnly: false }, 'src/base/ids.ts'));
+  t.notOk(mayImport({ from: 'test/e2e/a.ts', specifier: '', typeOnly: false }, 'src/core/ids.ts'));
   t.match(['', 'home', 'ada', 'x'].join('/'), machineWords);
   t.match(`// ${'TO' + 'DO'}: later`, bannedWords);
 });
 
 t.test('every room imports only what its row of the table allows', async (t) => {
-  const offences: string[] = [];
+  const violations: string[] = [];
   for (const edge of edges) {
     const to = target(edge);
-    if (roomOf(edge.from) === 'bin') {
+    if (folderOf(edge.from) === 'bin') {
       if (!edge.specifier.startsWith('node:') && to?.startsWith('bin/') !== true) {
-        offences.push(`${edge.from} imports ${edge.specifier}: on a fresh clone there is only Node`);
+        violations.push(`${edge.from} imports ${edge.specifier}: on a fresh clone there is only Node`);
       }
     } else if (to !== null && !mayImport(edge, to)) {
-      offences.push(`${edge.from} imports ${to}${edge.typeOnly ? ' (types)' : ''}`);
+      violations.push(`${edge.from} imports ${to}${edge.typeOnly ? ' (types)' : ''}`);
     }
   }
-  clean(t, offences);
+  clean(t, violations);
 });
 
 t.test('every folder of src is a room of the table', async (t) => {
-  const rooms = sources.filter((file) => file.path.startsWith('src/')).map((file) => roomOf(file.path));
+  const folders = sources.filter((file) => file.path.startsWith('src/')).map((file) => folderOf(file.path));
   clean(
     t,
-    rooms.filter((room) => importTable[room] === undefined),
+    folders.filter((folder) => importTable[folder] === undefined),
   );
 });
 
@@ -350,23 +325,23 @@ t.test('every package is imported by one file only', async (t) => {
 });
 
 t.test('variables, time, chance and the native engine are touched in one place each', async (t) => {
-  const offences: string[] = [];
+  const violations: string[] = [];
   for (const file of sources.filter((source) => /^(src|workers|web)\//.test(source.path))) {
     const code = withoutComments(file);
     for (const reserved of reservedWords) {
       if (!reserved.where.test(file.path) && reserved.words.test(code))
-        offences.push(`${file.path}: ${reserved.law}`);
+        violations.push(`${file.path}: ${reserved.law}`);
     }
   }
-  clean(t, offences);
+  clean(t, violations);
 });
 
 t.test('outgoing connections are opened by one module', async (t) => {
-  const offences = sources
-    .filter(({ path }) => /^(src|workers)\//.test(path) && !outgoing.where.test(path))
+  const violations = sources
+    .filter(({ path }) => /^(src|workers)\//.test(path) && !outgoingApis.where.test(path))
     .filter((file) => importsConnections(file) || callsFetch(file))
-    .map(({ path }) => `${path}: ${outgoing.law}`);
-  clean(t, offences);
+    .map(({ path }) => `${path}: ${outgoingApis.law}`);
+  clean(t, violations);
 });
 
 /** Whether a file imports, as a value, what connects. */
@@ -374,7 +349,7 @@ function importsConnections(file: SourceFile): boolean {
   let found = false;
   visit(file.tree, (node) => {
     const isImport = ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier);
-    if (!isImport || !outgoing.modules.test((node.moduleSpecifier as ts.StringLiteral).text)) return;
+    if (!isImport || !outgoingApis.modules.test((node.moduleSpecifier as ts.StringLiteral).text)) return;
     if (importsOnlyTypes(node.importClause)) return;
     const names = node.importClause?.namedBindings;
     const isHarmless =
@@ -382,7 +357,7 @@ function importsConnections(file: SourceFile): boolean {
       ts.isNamedImports(names) &&
       names.elements.every(
         ({ isTypeOnly, name, propertyName }) =>
-          isTypeOnly || outgoing.harmless.has((propertyName ?? name).text),
+          isTypeOnly || outgoingApis.harmless.has((propertyName ?? name).text),
       );
     if (!isHarmless) found = true;
   });
@@ -422,7 +397,7 @@ function withoutComments(file: SourceFile): string {
 }
 
 t.test('no file only passes on what others export', async (t) => {
-  const offences = sources.filter((file) => {
+  const violations = sources.filter((file) => {
     const statements = file.tree.statements.filter((statement) => !ts.isImportDeclaration(statement));
     const passedOn = statements.filter((statement) => ts.isExportDeclaration(statement));
     const all = passedOn.some(
@@ -432,7 +407,7 @@ t.test('no file only passes on what others export', async (t) => {
   });
   clean(
     t,
-    offences.map((file) => `${file.path} is a barrel`),
+    violations.map((file) => `${file.path} is a barrel`),
   );
 });
 
@@ -456,7 +431,7 @@ t.test('every source is reached from an entry that is no test', async (t) => {
     if (file !== undefined) waiting.push(...mentions(file));
   }
   const alive = (path: string) =>
-    reached.has(path) || [...twins, ...tablesOfPages].includes(path) || path.endsWith('.d.ts');
+    reached.has(path) || [...parallelFiles, ...schemaTablesOfPages].includes(path) || path.endsWith('.d.ts');
   const dead = sources.filter((file) => /^(src|bench|web)\//.test(file.path) && !alive(file.path));
   clean(
     t,
@@ -479,7 +454,7 @@ function mentions(file: SourceFile): string[] {
 t.test(
   `no line is longer than ${columnsMax} columns, unless a text that cannot be broken reaches over the edge`,
   async (t) => {
-    const offences: string[] = [];
+    const violations: string[] = [];
     for (const file of sources) {
       const long = longLines(file.text);
       if (long.length === 0) continue;
@@ -487,19 +462,20 @@ t.test(
       const starts = file.tree.getLineStarts();
       for (const line of long) {
         const edge = (starts[line - 1] ?? 0) + columnsMax;
-        if (!texts.some(([start, end]) => start < edge && edge <= end)) offences.push(`${file.path}:${line}`);
+        if (!texts.some(([start, end]) => start < edge && edge <= end))
+          violations.push(`${file.path}:${line}`);
       }
     }
     for (const path of native) {
       const text = readFileSync(join(projectRoot, path), 'utf8');
       const lines = text.split('\n');
-      offences.push(
+      violations.push(
         ...longLines(text)
           .filter((line) => !/"[^"]{20,}/.test(lines[line - 1] ?? ''))
           .map((line) => `${path}:${line}`),
       );
     }
-    clean(t, offences);
+    clean(t, violations);
   },
 );
 
@@ -523,22 +499,22 @@ function unbreakable(file: SourceFile): [number, number][] {
 }
 
 t.test(`no function is longer than ${functionLinesMax} lines`, async (t) => {
-  const offences: string[] = [];
+  const violations: string[] = [];
   for (const file of sources.filter((source) => !source.path.startsWith('test/'))) {
     visit(file.tree, (node) => {
       if (!ts.isFunctionLike(node) || !('body' in node) || node.body === undefined) return;
       const lines = lineOf(file, node.end) - lineOf(file, node.getStart()) + 1;
       if (lines > functionLinesMax)
-        offences.push(`${file.path}:${lineOf(file, node.getStart())} has ${lines} lines`);
+        violations.push(`${file.path}:${lineOf(file, node.getStart())} has ${lines} lines`);
     });
   }
-  for (const path of native) offences.push(...longNativeFunctions(path));
-  clean(t, offences);
+  for (const path of native) violations.push(...longNativeFunctions(path));
+  clean(t, violations);
 });
 
 /** A function starts at the left edge with a line that ends in "{" and ends with a "}" at the left edge. */
 function longNativeFunctions(path: string): string[] {
-  const offences: string[] = [];
+  const violations: string[] = [];
   let start: number | null = null;
   readFileSync(join(projectRoot, path), 'utf8')
     .split('\n')
@@ -547,29 +523,30 @@ function longNativeFunctions(path: string): string[] {
         start = index;
       if (!line.startsWith('}') || start === null) return;
       const lines = index - start + 1;
-      if (lines > functionLinesMax) offences.push(`${path}:${start + 1} has ${lines} lines`);
+      if (lines > functionLinesMax) violations.push(`${path}:${start + 1} has ${lines} lines`);
       start = null;
     });
-  return offences;
+  return violations;
 }
 
 t.test('no unfinished work, no nameless drawer, no abbreviation', async (t) => {
-  const offences: string[] = [];
+  const violations: string[] = [];
   for (const path of [...sources.map((file) => file.path), ...native]) {
     const parts = path.replace(/\.\w+$/, '').split('/');
-    if (parts.some((part) => bannedNames.has(part))) offences.push(`${path} needs a name of its own`);
+    if (parts.some((part) => bannedNames.has(part)) || parts.at(-1) === 'index')
+      violations.push(`${path} needs a name of its own`);
     if (bannedWords.test(readFileSync(join(projectRoot, path), 'utf8')))
-      offences.push(`${path} is unfinished`);
+      violations.push(`${path} is unfinished`);
   }
   for (const file of sources) {
     visit(file.tree, (node) => {
       if (!ts.isVariableDeclaration(node) && !ts.isParameter(node) && !ts.isFunctionDeclaration(node)) return;
       const name = node.name !== undefined && ts.isIdentifier(node.name) ? node.name.text : '';
       if (bannedIdentifiers.has(name))
-        offences.push(`${file.path}:${lineOf(file, node.getStart())} abbreviates: ${name}`);
+        violations.push(`${file.path}:${lineOf(file, node.getStart())} abbreviates: ${name}`);
     });
   }
-  clean(t, offences);
+  clean(t, violations);
 });
 
 t.test('file names say their language: kebab-case, and snake_case in C++', async (t) => {
@@ -588,7 +565,7 @@ t.test('file names say their language: kebab-case, and snake_case in C++', async
 });
 
 t.test('no file knows a machine or a private registry', async (t) => {
-  const offences: string[] = [];
+  const violations: string[] = [];
   for (const path of files) {
     if (statSync(join(projectRoot, path)).size > 4_000_000) continue;
     const bytes = readFileSync(join(projectRoot, path));
@@ -598,8 +575,8 @@ t.test('no file knows a machine or a private registry', async (t) => {
       .split('\n')
       .forEach((line, index) => {
         if (machineWords.test(line))
-          offences.push(`${path}:${index + 1}: ${machineWords.exec(line)?.[0].trim()}`);
+          violations.push(`${path}:${index + 1}: ${machineWords.exec(line)?.[0].trim()}`);
       });
   }
-  clean(t, offences);
+  clean(t, violations);
 });

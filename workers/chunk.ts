@@ -1,30 +1,30 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
-import { beLessUrgent } from '../src/base/less-urgent.ts';
 import type {
-  ChunkAnswer,
   ChunkBatch,
   ChunkOutcome,
   ChunkTask,
   ChunkTaskResult,
+  TimedChunkResult,
 } from '../src/chunking/chunk-task.ts';
-import { inOneBlock } from '../src/chunking/one-block.ts';
+import { packResults } from '../src/chunking/pack-results.ts';
 import { packChunks } from '../src/chunking/packed-chunks.ts';
 import { prepareDocument } from '../src/chunking/prepare-document.ts';
+import { setNiceness } from '../src/core/niceness.ts';
 import { refuseConnections } from '../src/egress/refuse-connections.ts';
 import { embedChunks } from '../src/models/chunk-vectors.ts';
-import { OpenModels } from '../src/models/open-models.ts';
-import { isGone, modelKey, openEmbedder } from '../src/models/registry.ts';
-import { analyseChunks } from '../src/text/terms.ts';
+import { ModelCache } from '../src/models/model-cache.ts';
+import { isModelRemoved, openEmbedder, toModelKey } from '../src/models/registry.ts';
+import { analyzeChunks } from '../src/text/terms.ts';
 
 refuseConnections();
 
 /** Niceness of a thread that is never as urgent as one that answers somebody. */
 const niceness = 10;
 
-beLessUrgent(niceness);
+setNiceness(niceness);
 
-const models = new OpenModels({ open: openEmbedder, keyOf: modelKey, isGone });
-models.watch();
+const models = new ModelCache({ open: openEmbedder, keyOf: toModelKey, isRemoved: isModelRemoved });
+models.startChecking();
 
 /** An answer, and the buffers of it that move. */
 interface Sent {
@@ -46,15 +46,15 @@ export default async function chunk({ tasks }: ChunkBatch): Promise<unknown> {
   }
   const [only] = outcomes;
   const isAlone = tasks.length === 1 && only !== undefined && 'result' in only;
-  const { answer, moved } = isAlone ? ofOne(only) : ofMany(outcomes);
-  return move({ [transferableSymbol]: moved, [valueSymbol]: answer });
+  const { answer: reply, moved } = isAlone ? packSingle(only) : packMany(outcomes);
+  return move({ [transferableSymbol]: moved, [valueSymbol]: reply });
 }
 
 /** From so many chunks on, reading them in one go would hold the main thread. */
 const packedChunksMin = 64;
 
 /** A document that rides alone may be long: its blocks move as they are. */
-function ofOne({ result, ms }: ChunkAnswer): Sent {
+function packSingle({ result, ms }: TimedChunkResult): Sent {
   const { chunks, terms, spans, vectors, codes } = result;
   const packed = chunks.length < packedChunksMin ? [] : packChunks(chunks);
   const sent = { ...result, chunks: packed.length === 0 ? chunks : [] };
@@ -62,9 +62,9 @@ function ofOne({ result, ms }: ChunkAnswer): Sent {
   return { answer: [{ result: sent, packed, ms }], moved };
 }
 
-function ofMany(outcomes: readonly ChunkOutcome[]): Sent {
-  const made = outcomes.flatMap((outcome) => ('result' in outcome ? outcome.result : []));
-  const { results, block } = inOneBlock(made);
+function packMany(outcomes: readonly ChunkOutcome[]): Sent {
+  const taskResults = outcomes.flatMap((outcome) => ('result' in outcome ? outcome.result : []));
+  const { results, block } = packResults(taskResults);
   let next = 0;
   const answer = outcomes.map((outcome) =>
     'result' in outcome ? { ...outcome, result: results[next++]! } : outcome,
@@ -73,17 +73,17 @@ function ofMany(outcomes: readonly ChunkOutcome[]): Sent {
 }
 
 /** For a model that does not run here. */
-const noVectors = {
+const noEmbedder = {
   dimensions: 0,
   embed: async () => ({ vectors: new Float32Array(0), codes: new Uint8Array(0), tokens: 0 }),
 };
 
 async function prepare(task: ChunkTask): Promise<ChunkTaskResult> {
-  if (task.model === null) return prepareDocument(task, { ...noVectors, analyse: analyseChunks });
+  if (task.model === null) return prepareDocument(task, { ...noEmbedder, analyze: analyzeChunks });
   return models.use(task.model, (embedder) =>
     prepareDocument(task, {
       dimensions: embedder.dimensions,
-      analyse: analyseChunks,
+      analyze: analyzeChunks,
       embed: (chunks, onStep) => embedChunks(embedder, chunks, onStep),
     }),
   );

@@ -1,12 +1,18 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { refuseConnections } from '../src/egress/refuse-connections.ts';
-import { OpenModels } from '../src/models/open-models.ts';
-import { type EmbedReply, type EmbedTask, isGone, modelKey, openEmbedder } from '../src/models/registry.ts';
+import { ModelCache } from '../src/models/model-cache.ts';
+import {
+  type EmbedReply,
+  type EmbedTask,
+  isModelRemoved,
+  openEmbedder,
+  toModelKey,
+} from '../src/models/registry.ts';
 
 refuseConnections();
 
-const models = new OpenModels({ open: openEmbedder, keyOf: modelKey, isGone });
-models.watch();
+const models = new ModelCache({ open: openEmbedder, keyOf: toModelKey, isRemoved: isModelRemoved });
+models.startChecking();
 
 /** Embeds the texts of one task; the caller gets an `EmbedReply` whose vectors moved without a copy. */
 export default async function embed(task: EmbedTask): Promise<unknown> {

@@ -1,5 +1,5 @@
 import { refuseConnections } from '../src/egress/refuse-connections.ts';
-import { serveOcr } from '../src/parsing/ocr-serve.ts';
+import { serveOcr } from '../src/parsing/ocr/ocr-serve.ts';
 
 refuseConnections();
 

@@ -1,5 +1,5 @@
 import { refuseConnections } from '../src/egress/refuse-connections.ts';
-import { serveParser } from '../src/parsing/parser-serve.ts';
+import { serveParser } from '../src/parsing/process/parser-serve.ts';
 
 refuseConnections();
 

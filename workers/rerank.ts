@@ -1,12 +1,18 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { refuseConnections } from '../src/egress/refuse-connections.ts';
-import { OpenModels } from '../src/models/open-models.ts';
-import { isGone, modelKey, openReranker, type RerankReply, type RerankTask } from '../src/models/registry.ts';
+import { ModelCache } from '../src/models/model-cache.ts';
+import {
+  isModelRemoved,
+  openReranker,
+  type RerankReply,
+  type RerankTask,
+  toModelKey,
+} from '../src/models/registry.ts';
 
 refuseConnections();
 
-const models = new OpenModels({ open: openReranker, keyOf: modelKey, isGone });
-models.watch();
+const models = new ModelCache({ open: openReranker, keyOf: toModelKey, isRemoved: isModelRemoved });
+models.startChecking();
 
 /** Scores the documents of one task; the caller gets a `RerankReply` whose scores moved without a copy. */
 export default async function rerank(task: RerankTask): Promise<unknown> {

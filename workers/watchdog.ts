@@ -1,7 +1,7 @@
 import { refuseConnections } from '../src/egress/refuse-connections.ts';
-import { watchProcess } from '../src/parsing/watchdog.ts';
+import { runWatchdog } from '../src/parsing/process/watchdog.ts';
 
 refuseConnections();
 
 /** The one extra thread of a forked process that reads documents. */
-watchProcess();
+runWatchdog();

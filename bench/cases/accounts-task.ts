@@ -1,21 +1,21 @@
-import { Authenticator } from '../../src/access/authenticate.ts';
-import { firstStart } from '../../src/accounts/first-start.ts';
-import { issueKey, keyDigest, maskKey } from '../../src/accounts/key-format.ts';
-import { KeyRing } from '../../src/accounts/key-ring.ts';
+import { ApiKeyRegistry } from '../../src/accounts/api-key-registry.ts';
+import { bootstrapInstallation } from '../../src/accounts/bootstrap.ts';
+import { generateKey, hashKey, maskKey } from '../../src/accounts/key-format.ts';
 import { Memberships } from '../../src/accounts/memberships.ts';
-import { OrganisationDirectory } from '../../src/accounts/organisation-directory.ts';
+import { OrganizationDirectory } from '../../src/accounts/organization-directory.ts';
 import { Sessions } from '../../src/accounts/sessions.ts';
 import type { Tiers } from '../../src/admission/tiers.ts';
 import { AuditLog } from '../../src/audit/audit-log.ts';
-import { systemClock } from '../../src/base/clock.ts';
-import { systemChance } from '../../src/base/ids.ts';
-import { silentLogger } from '../../src/base/logger.ts';
-import { ApiKeys } from '../../src/store/api-keys.ts';
-import { openDataDirectory } from '../../src/store/data-directory.ts';
-import { noOverrides, Organisations } from '../../src/store/organisations.ts';
-import type { Operation, Store } from '../../src/store/store.ts';
-import type { QueryFact } from '../../src/usage/facts.ts';
+import { Authenticator } from '../../src/auth/authenticate.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { systemRandom } from '../../src/core/ids.ts';
+import { silentLogger } from '../../src/core/logger.ts';
+import { ApiKeys } from '../../src/storage/api-keys.ts';
+import { openDataDirectory } from '../../src/storage/data-directory.ts';
+import { noOverrides, Organizations } from '../../src/storage/organizations.ts';
+import type { Store, WriteOperation } from '../../src/storage/store.ts';
 import { UsageMeter } from '../../src/usage/meter.ts';
+import type { QueryUsageEvent } from '../../src/usage/usage-events.ts';
 import { ownCpuMs } from '../harness/cpu-time.ts';
 
 /** Fills a data directory with organisations and keys, starts on it, and checks keys; in processes of its own. */
@@ -25,7 +25,7 @@ export interface AccountsInput {
   /** Data directory. */
   readonly folder: string;
   readonly keys: number;
-  readonly keysPerOrganisation: number;
+  readonly keysPerOrganization: number;
   readonly seconds: number;
   /** For `check`: some of the keys that are there. */
   readonly secrets: readonly string[];
@@ -42,13 +42,13 @@ export interface AccountsOutput {
   readonly countedUs: number;
 }
 
-const nothing: AccountsOutput = {
+const emptyOutput: AccountsOutput = {
   ...{ secrets: [], startMs: 0, residentBytes: 0, cachedUs: 0, lookedUpUs: 0, countedUs: 0 },
 };
 /** Nobody asks for limits here. */
 const tiers = {} as Tiers;
-const secretsKept = 20_000;
-const organisationsPerWrite = 100;
+const secretsMax = 20_000;
+const organizationsPerWrite = 100;
 
 export default async function accounts(input: AccountsInput): Promise<AccountsOutput> {
   const opened = performance.now();
@@ -56,12 +56,12 @@ export default async function accounts(input: AccountsInput): Promise<AccountsOu
     path: input.folder,
     reserveBytes: 0,
     logger: silentLogger,
-    chance: systemChance,
+    random: systemRandom,
   });
   try {
     switch (input.step) {
       case 'fill':
-        return { ...nothing, secrets: await fill(data.store, input) };
+        return { ...emptyOutput, secrets: await fill(data.store, input) };
       case 'start':
         return await start(data.store, opened);
       case 'check':
@@ -72,16 +72,16 @@ export default async function accounts(input: AccountsInput): Promise<AccountsOu
   }
 }
 
-async function fill(store: Store, { keys, keysPerOrganisation }: AccountsInput): Promise<string[]> {
+async function fill(store: Store, { keys, keysPerOrganization }: AccountsInput): Promise<string[]> {
   const secrets: string[] = [];
-  const [organisations, records] = [new Organisations(store), new ApiKeys(store)];
-  let operations: Operation[] = [];
-  for (let organisation = 0; organisation * keysPerOrganisation < keys; organisation++) {
-    const organizationId = systemChance.uuid();
-    const name = `Organisation ${organisation}`;
+  const [organizations, records] = [new Organizations(store), new ApiKeys(store)];
+  let operations: WriteOperation[] = [];
+  for (let organization = 0; organization * keysPerOrganization < keys; organization++) {
+    const organizationId = systemRandom.uuid();
+    const name = `Organisation ${organization}`;
     const common = { organizationId, name, createdAt: Date.UTC(2026, 0, 1) };
     operations.push(
-      ...organisations.create({
+      ...organizations.create({
         ...common,
         tier: 'free',
         unlimited: false,
@@ -89,13 +89,13 @@ async function fill(store: Store, { keys, keysPerOrganisation }: AccountsInput):
         zdr: false,
       }),
     );
-    for (let key = 0; key < keysPerOrganisation; key++) {
-      const secret = issueKey(systemChance);
-      if (secrets.length < secretsKept) secrets.push(secret);
-      const shown = { hash: keyDigest(secret), masked: maskKey(secret), keyId: systemChance.uuid() };
+    for (let key = 0; key < keysPerOrganization; key++) {
+      const secret = generateKey(systemRandom);
+      if (secrets.length < secretsMax) secrets.push(secret);
+      const shown = { hash: hashKey(secret), masked: maskKey(secret), keyId: systemRandom.uuid() };
       operations.push(...records.create({ ...common, ...shown, permission: 'all', createdBy: null }));
     }
-    if (organisation % organisationsPerWrite !== 0) continue;
+    if (organization % organizationsPerWrite !== 0) continue;
     await store.write(operations);
     operations = [];
   }
@@ -103,31 +103,31 @@ async function fill(store: Store, { keys, keysPerOrganisation }: AccountsInput):
   return secrets;
 }
 
-function rooms(store: Store) {
-  const audit = new AuditLog({ store, clock: systemClock, chance: systemChance });
-  const parts = { store, clock: systemClock, chance: systemChance, audit };
+function createComponents(store: Store) {
+  const audit = new AuditLog({ store, clock: systemClock, random: systemRandom });
+  const parts = { store, clock: systemClock, random: systemRandom, audit };
   return {
-    organisations: new OrganisationDirectory({ ...parts, tiers }),
-    keys: new KeyRing({ ...parts, checkFilter: () => {} }),
+    organizations: new OrganizationDirectory({ ...parts, tiers }),
+    keys: new ApiKeyRegistry({ ...parts, checkFilter: () => {} }),
     sessions: new Sessions({ ...parts, logger: silentLogger }),
     memberships: new Memberships(parts),
   };
 }
 
 async function start(store: Store, opened: number): Promise<AccountsOutput> {
-  const { organisations, keys } = rooms(store);
-  await firstStart({ organisations, keys, chance: systemChance, operatorKey: null });
-  return { ...nothing, startMs: performance.now() - opened, residentBytes: process.memoryUsage.rss() };
+  const { organizations, keys } = createComponents(store);
+  await bootstrapInstallation({ organizations, keys, random: systemRandom, operatorKey: null });
+  return { ...emptyOutput, startMs: performance.now() - opened, residentBytes: process.memoryUsage.rss() };
 }
 
 async function check(store: Store, { seconds, secrets }: AccountsInput): Promise<AccountsOutput> {
   const authenticator = new Authenticator({
-    ...rooms(store),
+    ...createComponents(store),
     clock: systemClock,
     adminKey: null,
     hasAdminPassword: false,
   });
-  const ask = (secret: string) => {
+  const authenticate = (secret: string) => {
     const authorization = `Bearer ${secret}`;
     return authenticator.authenticate(
       {
@@ -139,13 +139,13 @@ async function check(store: Store, { seconds, secrets }: AccountsInput): Promise
     );
   };
   const few = secrets.slice(0, 100);
-  const cachedUs = cpuUsOf(seconds, (i) => void ask(few[i % few.length]!));
-  const lookedUpUs = cpuUsOf(seconds, (i) => void ask(secrets[i % secrets.length]!));
+  const cachedUs = cpuUsOf(seconds, (i) => void authenticate(few[i % few.length]!));
+  const lookedUpUs = cpuUsOf(seconds, (i) => void authenticate(secrets[i % secrets.length]!));
   const meter = new UsageMeter({ store, clock: systemClock, logger: silentLogger });
-  const ids = Array.from({ length: 50 }, () => systemChance.uuid());
+  const ids = Array.from({ length: 50 }, () => systemRandom.uuid());
   const countedUs = cpuUsOf(seconds, (i) => {
     const id = ids[i % ids.length]!;
-    const fact: QueryFact = {
+    const fact: QueryUsageEvent = {
       organizationId: id,
       collectionId: id,
       type: 'fine',
@@ -158,7 +158,7 @@ async function check(store: Store, { seconds, secrets }: AccountsInput): Promise
     meter.recordQuery(fact);
   });
   await meter.close();
-  return { ...nothing, cachedUs, lookedUpUs, countedUs };
+  return { ...emptyOutput, cachedUs, lookedUpUs, countedUs };
 }
 
 /** Microseconds of CPU of one call, the loop around it included. */

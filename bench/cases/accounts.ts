@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
 import { spreadOf } from '../harness/statistics.ts';
 import { runTask } from '../harness/task-process.ts';
-import { figure } from '../report/figures.ts';
-import type { Figure, Findings } from '../report/findings.ts';
+import type { BenchFindings, Figure } from '../report/findings.ts';
+import { formatNumber } from '../report/format-number.ts';
 import type { AccountsInput, AccountsOutput } from './accounts-task.ts';
 
-const keysPerOrganisation = 10;
+const keysPerOrganization = 10;
 
-interface Measured {
+interface AccountsMeasurement {
   readonly keys: number;
   readonly empty: readonly AccountsOutput[];
   readonly full: readonly AccountsOutput[];
@@ -36,18 +36,18 @@ export const accountsCase: BenchCase = {
   },
 };
 
-async function measure(root: string, context: BenchContext): Promise<Measured> {
+async function measure(root: string, context: BenchContext): Promise<AccountsMeasurement> {
   const { options, progress } = context;
   const keys = Math.max(...options.documents);
   const run = (step: AccountsInput['step'], folder: string, secrets: readonly string[] = []) => {
     const { seconds } = options;
     const input: AccountsInput = {
-      ...{ step, keys, keysPerOrganisation, seconds, secrets },
+      ...{ step, keys, keysPerOrganization, seconds, secrets },
       folder: join(root, folder),
     };
     return runTask<AccountsOutput>(new URL('./accounts-task.js', import.meta.url), input, context);
   };
-  progress.note(`accounts: issuing ${figure(keys, 0)} keys`);
+  progress.note(`accounts: issuing ${formatNumber(keys, 0)} keys`);
   const { secrets } = await run('fill', 'full');
   const [empty, full, checks]: [AccountsOutput[], AccountsOutput[], AccountsOutput[]] = [[], [], []];
   for (let round = 0; round < options.rounds; round++) {
@@ -59,7 +59,10 @@ async function measure(root: string, context: BenchContext): Promise<Measured> {
   return { keys, empty, full, checks };
 }
 
-function findingsOf({ keys, empty, full, checks }: Measured, { options }: BenchContext): Findings {
+function findingsOf(
+  { keys, empty, full, checks }: AccountsMeasurement,
+  { options }: BenchContext,
+): BenchFindings {
   const megabytes = ({ residentBytes }: AccountsOutput) => residentBytes / 1e6;
   const costs = [
     { name: 'a check of a key that was used a moment ago', values: checks.map(({ cachedUs }) => cachedUs) },
@@ -70,11 +73,11 @@ function findingsOf({ keys, empty, full, checks }: Measured, { options }: BenchC
     { name: 'empty', outputs: empty },
     { name: 'with all of them', outputs: full },
   ];
-  const organisations = figure(Math.ceil(keys / keysPerOrganisation), 0);
+  const organizations = formatNumber(Math.ceil(keys / keysPerOrganization), 0);
   return {
-    title: `${organisations} organisations with ${figure(keys, 0)} API keys`,
+    title: `${organizations} organisations with ${formatNumber(keys, 0)} API keys`,
     method: [
-      `${organisations} organisations and ${figure(keys, 0)} keys in one data directory. Opened by a process of its own each time, until keys can be checked; its memory then, Node.js included. CPU of the whole process per call, the measuring loop included. ${options.rounds} rounds.`,
+      `${organizations} organisations and ${formatNumber(keys, 0)} keys in one data directory. Opened by a process of its own each time, until keys can be checked; its memory then, Node.js included. CPU of the whole process per call, the measuring loop included. ${options.rounds} rounds.`,
     ],
     tables: [
       {

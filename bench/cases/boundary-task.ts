@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CollectionIndex } from '../../src/engine/collection-index.ts';
+import { CollectionIndex } from '../../src/index/collection-index.ts';
 import { ownCpuMs } from '../harness/cpu-time.ts';
-import { interleaved } from '../harness/rounds.ts';
+import { interleave } from '../harness/rounds.ts';
 import type { TaskProgress } from '../harness/task-process.ts';
 
 /** Asks an index of one row, so that nearly all CPU goes into getting there and back; in a process of its own. */
@@ -24,10 +24,10 @@ export interface BoundaryOutput {
   }[];
 }
 
-interface Way {
+interface CallVariant {
   readonly name: string;
   readonly inFlight: number;
-  readonly most: number | null;
+  readonly max: number | null;
   readonly call: (index: CollectionIndex) => Promise<unknown>;
 }
 
@@ -40,9 +40,9 @@ const terms = new Uint8Array(32);
 terms.set([0x51, 0x54, 0x42, 0x31, 1, 0, 0, 0, 1, 0, 0, 0]);
 terms.set([7, 0, 0, 0, 0, 0, 0, 0, 1], 16);
 
-const search = (asked: Float32Array | null) => (index: CollectionIndex) =>
+const search = (vector: Float32Array | null) => (index: CollectionIndex) =>
   index.search({
-    vector: asked,
+    vector,
     terms: [{ hash: 7n, weight: 1, group: 0 }],
     filter: null,
     vectorCandidates: 10,
@@ -53,17 +53,17 @@ const search = (asked: Float32Array | null) => (index: CollectionIndex) =>
 /** A listing is always answered by a thread of the engine. */
 const list = (index: CollectionIndex) => index.list(null, 10);
 
-const ways: readonly Way[] = [
-  { name: 'search by a word, answered on the calling thread', inFlight: 1, most: 1, call: search(null) },
+const callVariants: readonly CallVariant[] = [
+  { name: 'search by a word, answered on the calling thread', inFlight: 1, max: 1, call: search(null) },
   {
     name: 'search by a word and a vector, answered on the calling thread',
     inFlight: 1,
     // It does a little more than getting there and back.
-    most: null,
+    max: null,
     call: search(vector),
   },
-  { name: 'listing, answered by an engine thread, 1 in flight', inFlight: 1, most: null, call: list },
-  { name: 'listing, answered by an engine thread, 32 in flight', inFlight: 32, most: 5, call: list },
+  { name: 'listing, answered by an engine thread, 1 in flight', inFlight: 1, max: null, call: list },
+  { name: 'listing, answered by an engine thread, 32 in flight', inFlight: 32, max: 5, call: list },
 ];
 
 export default async function boundary(
@@ -76,24 +76,28 @@ export default async function boundary(
   try {
     await index.stage({ shard: 0, version: 1, vectors: vector, terms, attributes: {} });
     index.commit({ sequence: 1, shard: 0, add: 1 });
-    const found = new Map(ways.map((way) => [way, [] as number[]]));
-    for (const [done, way] of ways.entries()) {
-      progress.update('warming up', done, ways.length, way.name);
-      await cpuUsOf(way, index, seconds / 2);
+    const found = new Map(callVariants.map((variant) => [variant, [] as number[]]));
+    for (const [done, variant] of callVariants.entries()) {
+      progress.update('warming up', done, callVariants.length, variant.name);
+      await cpuUsOf(variant, index, seconds / 2);
     }
-    const turns = interleaved(ways, rounds, seed);
-    for (const [done, { round, configuration: way }] of turns.entries()) {
-      progress.update('measuring', done, turns.length, `round ${round + 1} of ${rounds}: ${way.name}`);
-      found.get(way)?.push(await cpuUsOf(way, index, seconds));
+    const steps = interleave(callVariants, rounds, seed);
+    for (const [done, { round, configuration: variant }] of steps.entries()) {
+      progress.update('measuring', done, steps.length, `round ${round + 1} of ${rounds}: ${variant.name}`);
+      found.get(variant)?.push(await cpuUsOf(variant, index, seconds));
     }
-    return { ways: [...found].map(([{ name, most }, cpuUs]) => ({ name, most, cpuUs })) };
+    return { ways: [...found].map(([{ name, max: most }, cpuUs]) => ({ name, most, cpuUs })) };
   } finally {
     await index.close();
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-async function cpuUsOf({ inFlight, call }: Way, index: CollectionIndex, seconds: number): Promise<number> {
+async function cpuUsOf(
+  { inFlight, call }: CallVariant,
+  index: CollectionIndex,
+  seconds: number,
+): Promise<number> {
   const [until, startCpu] = [performance.now() + seconds * 1_000, ownCpuMs()];
   let calls = 0;
   const lane = async () => {

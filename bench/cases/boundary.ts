@@ -2,7 +2,12 @@ import type { BenchCase } from '../harness/bench-case.ts';
 import { spreadOf } from '../harness/statistics.ts';
 import { runTask } from '../harness/task-process.ts';
 import type { Figure } from '../report/findings.ts';
-import { measuredLongEnough, promiseTable, unmet, type Wanted } from '../report/promises.ts';
+import {
+  isMeasuredLongEnough,
+  listUnmetConditions,
+  type PerformanceTarget,
+  targetTable,
+} from '../report/performance-targets.ts';
 import type { BoundaryInput, BoundaryOutput } from './boundary-task.ts';
 
 /** What does it cost to call the engine, however little there is to find? */
@@ -17,8 +22,8 @@ export const boundaryCase: BenchCase = {
   async run({ options, ...context }) {
     const { seed, seconds, rounds } = options;
     const input: BoundaryInput = { seed, seconds, rounds };
-    const task = new URL('./boundary-task.js', import.meta.url);
-    const { ways } = await runTask<BoundaryOutput>(task, input, context);
+    const taskFile = new URL('./boundary-task.js', import.meta.url);
+    const { ways } = await runTask<BoundaryOutput>(taskFile, input, context);
     return {
       title: 'A call into the engine and back',
       method: [
@@ -26,14 +31,14 @@ export const boundaryCase: BenchCase = {
         `Rounds: ${rounds}, ${seconds} s each, in a random order.`,
       ],
       tables: [
-        promiseTable(
-          ways.flatMap(({ name, cpuUs, most }): Wanted[] =>
+        targetTable(
+          ways.flatMap(({ name, cpuUs, most }): PerformanceTarget[] =>
             most === null
               ? []
               : [
                   {
                     ...{ what: `${name}: CPU [us]`, reached: spreadOf(cpuUs)?.median ?? null, most },
-                    promisedFor: unmet([measuredLongEnough(options, 1)]),
+                    unmetConditions: listUnmetConditions([isMeasuredLongEnough(options, 1)]),
                   },
                 ],
           ),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ownCpuMs } from '../harness/cpu-time.ts';
-import { oneFigureCase } from '../harness/one-figure-case.ts';
+import { singleFigureCase } from '../harness/single-figure-case.ts';
 
 const block = Buffer.alloc(1 << 20, 'canary');
 const bytesPerSecond = 200e6;
@@ -9,7 +9,7 @@ const bytesPerSecond = 200e6;
  * Work of known length: does `--compare` see it when a thing gets slower? `--handicap 2` does twice the work for the
  * same figure, so a comparison with an earlier run has to call it a regression.
  */
-export const canaryCase = oneFigureCase({
+export const canaryCase = singleFigureCase({
   name: 'canary',
   summary: 'work of known length; with --handicap a regression that --compare has to find',
   presets: {
@@ -17,8 +17,8 @@ export const canaryCase = oneFigureCase({
     usual: '--seconds 0.5 --rounds 5',
     full: '--seconds 2 --rounds 9',
   },
-  how: 'SHA-256 of 200 MB for each second of --seconds, in CPU time; --handicap makes it do more.',
-  mind: 'It measures nothing of Quarry. It shows that a comparison finds what got slower.',
+  method: 'SHA-256 of 200 MB for each second of --seconds, in CPU time; --handicap makes it do more.',
+  caveats: 'It measures nothing of Quarry. It shows that a comparison finds what got slower.',
   figure: { what: 'CPU time per MiB', unit: 'us', better: 'less' },
   measure({ seconds, handicap }) {
     const blocks = Math.max(1, Math.round((seconds * bytesPerSecond) / block.length));

@@ -1,6 +1,6 @@
-import { engineKinds } from '../engines/catalogue.ts';
+import { engineKinds } from '../engines/catalog.ts';
 import type { BenchCase } from '../harness/bench-case.ts';
-import { engineFindings } from '../harness/engine-findings.ts';
+import { toEngineFindings } from '../harness/engine-findings.ts';
 import { measureEngines } from '../harness/engine-measurement.ts';
 
 /** How fast and how exactly does the engine find vectors, against the other engines one could have used? */
@@ -18,6 +18,6 @@ export const engineCase: BenchCase = {
     const measurement = await measureEngines(context);
     const measured = new Set(measurement.engines.map(({ name }) => name));
     const notMeasured = engineKinds.map(({ name }) => name).filter((name) => !measured.has(name));
-    return { ...engineFindings(measurement, context.options), notMeasured };
+    return { ...toEngineFindings(measurement, context.options), notMeasured };
   },
 };

@@ -1,18 +1,24 @@
 import { availableParallelism } from 'node:os';
-import { present } from '../../src/base/assert.ts';
+import { assertDefined } from '../../src/core/assert.ts';
 import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
-import { addBatch, type CollectionPlan, fillCollections, settle } from '../harness/collections.ts';
+import { addBatch, type CollectionPlan, fillCollections, waitUntilIdle } from '../harness/collections.ts';
 import { Corpus } from '../harness/corpus.ts';
 import { cpuMsOf } from '../harness/cpu-time.ts';
 import { type HistogramCounts, LatencyHistogram } from '../harness/histogram.ts';
 import { LoadGenerator } from '../harness/load-generator.ts';
-import { type QuarryServer, startQuarry } from '../harness/quarry-server.ts';
-import { questionTarget } from '../harness/questions.ts';
-import { interleaved } from '../harness/rounds.ts';
+import { type QuarryServer, startQuarryServer } from '../harness/quarry-server.ts';
+import { createLoadTarget } from '../harness/questions.ts';
+import { interleave } from '../harness/rounds.ts';
 import { ratioOf, spreadOf } from '../harness/statistics.ts';
-import { figure } from '../report/figures.ts';
-import type { Figure, Findings, Table } from '../report/findings.ts';
-import { type Condition, measuredLongEnough, promiseTable, unmet, type Wanted } from '../report/promises.ts';
+import type { BenchFindings, Figure, ReportTable } from '../report/findings.ts';
+import { formatNumber } from '../report/format-number.ts';
+import {
+  isMeasuredLongEnough,
+  listUnmetConditions,
+  type PerformanceTarget,
+  type TargetCondition,
+  targetTable,
+} from '../report/performance-targets.ts';
 
 const modes = ['ingest alone', 'searching alone', 'both'] as const;
 type Mode = (typeof modes)[number];
@@ -20,7 +26,7 @@ type Mode = (typeof modes)[number];
  * What takes turns. The index grows by all that is added, so searching alone is measured half before and half after
  * searching meanwhile: both then meet an index that is equally large on average.
  */
-const turnKinds = ['ingest', 'searches'] as const;
+const stepKinds = ['ingest', 'searches'] as const;
 
 interface Round {
   /** Megabytes of text that could be found at the end, per second; null when nothing was added. */
@@ -36,7 +42,7 @@ const lanes = 4;
 /** Documents of the corpus that may be added besides those that are searched. */
 const addedDocumentsMax = 10_000_000;
 /** Promised of text that goes into a collection of so many documents of so many words. */
-const wanted = { mbPerSecond: 5, p99Times: 2, documents: 10_000, words: 600, rate: 100, cores: 2 };
+const targets = { mbPerSecond: 5, p99Times: 2, documents: 10_000, words: 600, rate: 100, cores: 2 };
 /** Text that is made before the clock starts, for each second of a round: more than it is likely to take in. */
 const preparedMbPerSecond = 8;
 
@@ -53,7 +59,7 @@ export const ingestCase: BenchCase = {
   async run(context) {
     const { options, progress } = context;
     progress.note(`starting a server (${options.http}) with an empty data directory`);
-    const server = await startQuarry({ http: options.http });
+    const server = await startQuarryServer({ http: options.http });
     try {
       const rounds = await measure(server, context);
       return { ...findingsOf(rounds, context), conditions: { 'HTTP server': server.http } };
@@ -68,27 +74,27 @@ async function measure(server: QuarryServer, context: BenchContext): Promise<Map
   const documents = Math.max(...options.documents);
   const plan: CollectionPlan = { name: 'ingest', shards: options.shards[0] ?? 1, documents };
   await fillCollections(server, [plan], new Corpus({ ...options, documents }), context);
-  await settle(server.pid, context);
+  await waitUntilIdle(server.pid, context);
   // Texts nobody has seen yet: the same topics as the corpus, other documents.
-  const fresh = new Corpus({
+  const freshCorpus = new Corpus({
     ...options,
     seed: options.seed + 1,
     documents: addedDocumentsMax,
     topics: 1_000,
   });
-  const target = questionTarget(server, plan.name, new Corpus({ ...options, documents }), context);
+  const target = createLoadTarget(server, plan.name, new Corpus({ ...options, documents }), context);
   const generator = new LoadGenerator({ [plan.name]: target });
-  const adding = new Adding(server, plan.name, fresh);
+  const feeder = new DocumentFeeder(server, plan.name, freshCorpus);
   const rounds = new Map<Mode, Round[]>(modes.map((mode) => [mode, []]));
   try {
-    const turns = interleaved(turnKinds, options.rounds, options.seed);
-    const parts = { server, generator, adding, plan };
-    for (const [done, { configuration: kind }] of turns.entries()) {
+    const steps = interleave(stepKinds, options.rounds, options.seed);
+    const parts = { server, generator, feeder, plan };
+    for (const [done, { configuration: kind }] of steps.entries()) {
       const step = async (mode: Mode, seconds: number) => {
         signal.throwIfAborted();
-        progress.update('measuring', done, turns.length, mode);
+        progress.update('measuring', done, steps.length, mode);
         const outcome = await runMode(mode, seconds, parts, context);
-        await settle(server.pid, context);
+        await waitUntilIdle(server.pid, context);
         return outcome;
       };
       if (kind === 'ingest') {
@@ -106,15 +112,15 @@ async function measure(server: QuarryServer, context: BenchContext): Promise<Map
   return rounds;
 }
 
-interface Parts {
+interface RunParts {
   readonly server: QuarryServer;
   readonly generator: LoadGenerator;
-  readonly adding: Adding;
+  readonly feeder: DocumentFeeder;
   readonly plan: CollectionPlan;
 }
 
 /** What one measured window gave; null what did not run. */
-interface Outcome {
+interface WindowResult {
   readonly added: { readonly textBytes: number; readonly ms: number } | null;
   readonly latencies: HistogramCounts | null;
   readonly serverCpuMs: number | null;
@@ -123,9 +129,9 @@ interface Outcome {
 async function runMode(
   mode: Mode,
   seconds: number,
-  { server, generator, adding, plan }: Parts,
+  { server, generator, feeder, plan }: RunParts,
   { options, signal }: BenchContext,
-): Promise<Outcome> {
+): Promise<WindowResult> {
   const ms = seconds * 1_000;
   const job = {
     connections: Math.max(...options.connections),
@@ -135,28 +141,29 @@ async function runMode(
     serverPid: server.pid,
   };
   const addingMs = ms + (mode === 'both' ? job.warmUpMs : 0);
-  const prepared = mode === 'searching alone' ? null : adding.prepare(addingMs);
+  const prepared = mode === 'searching alone' ? null : feeder.prepare(addingMs);
   const cpuBefore = cpuMsOf(server.pid);
-  const [added, asked] = await Promise.all([
-    prepared === null ? null : adding.runFor(addingMs, prepared),
+  const [added, searches] = await Promise.all([
+    prepared === null ? null : feeder.runFor(addingMs, prepared),
     mode === 'ingest alone' ? null : generator.run(plan.name, job, signal),
   ]);
   const cpuAfter = cpuMsOf(server.pid);
-  if (asked !== null && asked.refused > 0) throw new Error(`Queries were refused: ${asked.firstRefusal}`);
+  if (searches !== null && searches.refused > 0)
+    throw new Error(`Queries were refused: ${searches.firstRefusal}`);
   const serverCpuMs = cpuBefore === null || cpuAfter === null ? null : cpuAfter - cpuBefore;
-  return { added, latencies: asked?.latencies ?? null, serverCpuMs };
+  return { added, latencies: searches?.latencies ?? null, serverCpuMs };
 }
 
 /** The figures of windows that belong together: searches of all of them are one crowd. */
-function figuresOfRound(outcomes: readonly Outcome[]): Round {
+function figuresOfRound(outcomes: readonly WindowResult[]): Round {
   const latencies = new LatencyHistogram();
   for (const outcome of outcomes) if (outcome.latencies !== null) latencies.add(outcome.latencies);
-  const { added, serverCpuMs } = present(outcomes[0], 'a round has a window');
-  const alone = latencies.values === 0;
+  const { added, serverCpuMs } = assertDefined(outcomes[0], 'a round has a window');
+  const isIngestOnly = latencies.values === 0;
   return {
     ingestMbPerSecond: added === null ? null : added.textBytes / 1_000 / added.ms,
     cpuMsPerMb:
-      added === null || serverCpuMs === null || !alone ? null : serverCpuMs / (added.textBytes / 1e6),
+      added === null || serverCpuMs === null || !isIngestOnly ? null : serverCpuMs / (added.textBytes / 1e6),
     p50Ms: latencies.quantileMs(0.5),
     p99Ms: latencies.quantileMs(0.99),
   };
@@ -168,7 +175,7 @@ interface Batch {
 }
 
 /** Adds documents as fast as they are taken, a few requests at a time, each waiting until its documents are found. */
-class Adding {
+class DocumentFeeder {
   readonly #server: QuarryServer;
   readonly #collection: string;
   readonly #corpus: Corpus;
@@ -224,15 +231,15 @@ const column = (key: string, heading: string, unit: string | null, digits: numbe
 });
 const p99 = ({ p99Ms }: Round) => p99Ms;
 
-function of(rounds: Rounds, mode: Mode, which: (round: Round) => number | null): (number | null)[] {
+function valuesOf(rounds: Rounds, mode: Mode, which: (round: Round) => number | null): (number | null)[] {
   return (rounds.get(mode) ?? []).map(which);
 }
 
 function median(rounds: Rounds, mode: Mode, which: (round: Round) => number | null): number | null {
-  return spreadOf(of(rounds, mode, which))?.median ?? null;
+  return spreadOf(valuesOf(rounds, mode, which))?.median ?? null;
 }
 
-function findingsOf(rounds: Rounds, { options }: BenchContext): Findings {
+function findingsOf(rounds: Rounds, { options }: BenchContext): BenchFindings {
   const rate = options.rates[0] ?? 100;
   return {
     title: 'Ingest of text over HTTP, and searching meanwhile',
@@ -241,7 +248,7 @@ function findingsOf(rounds: Rounds, { options }: BenchContext): Findings {
       `Searching: open loop at ${rate} requests/s; a latency counts from the moment its request was due. Each of ${options.rounds} rounds measures ingest alone and searches in a random order, ${options.seconds} s each, with a rest after each: searching alone for ${options.seconds / 2} s, searching while text goes in for ${options.seconds} s, searching alone for ${options.seconds / 2} s.`,
       'All text that is added stays, and later searches meet a larger index. Therefore searching alone is measured half before and half after searching meanwhile, and its quantiles are of both halves together: the two that are compared meet an index that is equally large on average.',
     ],
-    tables: [promiseTable(promises(rounds, options), 2), byMode(rounds)],
+    tables: [targetTable(performanceTargets(rounds, options), 2), byMode(rounds)],
     charts: [
       {
         kind: 'bars',
@@ -262,31 +269,38 @@ function findingsOf(rounds: Rounds, { options }: BenchContext): Findings {
   };
 }
 
-function promises(rounds: Rounds, options: BenchContext['options']): Wanted[] {
+function performanceTargets(rounds: Rounds, options: BenchContext['options']): PerformanceTarget[] {
   const { documents, wordsPerDocument, shards, rates } = options;
-  const setUp: Condition[] = [
-    [`${figure(wanted.documents, 0)} documents`, Math.max(...documents) === wanted.documents],
-    [`${wanted.words} words each`, wordsPerDocument === wanted.words],
+  const conditions: TargetCondition[] = [
+    [`${formatNumber(targets.documents, 0)} documents`, Math.max(...documents) === targets.documents],
+    [`${targets.words} words each`, wordsPerDocument === targets.words],
     ['one shard', shards[0] === 1],
-    measuredLongEnough(options, 5),
+    isMeasuredLongEnough(options, 5),
   ];
   return [
     {
       what: 'text that becomes searchable, MB per second',
       reached: median(rounds, 'ingest alone', ({ ingestMbPerSecond }) => ingestMbPerSecond),
-      least: wanted.mbPerSecond,
-      promisedFor: unmet([...setUp, [`${wanted.cores} cores`, availableParallelism() === wanted.cores]]),
+      least: targets.mbPerSecond,
+      unmetConditions: listUnmetConditions([
+        ...conditions,
+        [`${targets.cores} cores`, availableParallelism() === targets.cores],
+      ]),
     },
     {
       what: 'p99 of a search while documents go in, against idle',
-      reached: ratioOf(of(rounds, 'both', p99), of(rounds, 'searching alone', p99))?.median ?? null,
-      most: wanted.p99Times,
-      promisedFor: unmet([...setUp, [`${wanted.rate} searches per second`, rates[0] === wanted.rate]]),
+      reached:
+        ratioOf(valuesOf(rounds, 'both', p99), valuesOf(rounds, 'searching alone', p99))?.median ?? null,
+      most: targets.p99Times,
+      unmetConditions: listUnmetConditions([
+        ...conditions,
+        [`${targets.rate} searches per second`, rates[0] === targets.rate],
+      ]),
     },
   ];
 }
 
-function byMode(rounds: Rounds): Table {
+function byMode(rounds: Rounds): ReportTable {
   return {
     title: 'By what runs at the same time',
     columns: [

@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CollectionIndex, type IndexQuery } from '../../src/engine/collection-index.ts';
-import { below, type Chance, chanceOf } from '../harness/chance.ts';
+import { CollectionIndex, type IndexQuery } from '../../src/index/collection-index.ts';
 import { ownCpuMs } from '../harness/cpu-time.ts';
 import { LatencyHistogram } from '../harness/histogram.ts';
-import { interleaved } from '../harness/rounds.ts';
+import { type RandomStream, randomBelow, randomStream } from '../harness/random.ts';
+import { interleave } from '../harness/rounds.ts';
 import type { TaskProgress } from '../harness/task-process.ts';
 
 /** Fills one shard with chunks of made-up words and asks it for the best by BM25; runs in a process of its own. */
@@ -32,32 +32,35 @@ export interface LexicalOutput {
   readonly entriesPerChunk: number;
 }
 
-const vocabulary = 200_000;
+const vocabularySize = 200_000;
 const wordsPerChunk = 320;
 const chunksPerDocument = 20;
 const dimensions = 8;
-const searchesLeast = 20;
-const stagedAtOnce = 16;
+const searchesMin = 20;
+const stagingConcurrencyMax = 16;
 const searchMsMax = 60_000;
 const questionsPerKind = 500;
 const streams = { chunk: 41, question: 42 } as const;
 
 /** What is asked: ranks of words, 0 the commonest. Ten of the first twenty stand in nearly every chunk. */
-const kinds: readonly { readonly name: string; readonly draw: (chance: Chance) => number[] }[] = [
+const kinds: readonly { readonly name: string; readonly drawRanks: (random: RandomStream) => number[] }[] = [
   {
     name: 'five words, two of them common',
-    draw: (chance) => [
-      below(chance, 20),
-      20 + below(chance, 80),
-      ...Array.from({ length: 3 }, () => 300 + below(chance, 5_000)),
+    drawRanks: (random) => [
+      randomBelow(random, 20),
+      20 + randomBelow(random, 80),
+      ...Array.from({ length: 3 }, () => 300 + randomBelow(random, 5_000)),
     ],
   },
   {
     name: 'five rare words',
-    draw: (chance) => Array.from({ length: 5 }, () => 2_000 + below(chance, 20_000)),
+    drawRanks: (random) => Array.from({ length: 5 }, () => 2_000 + randomBelow(random, 20_000)),
   },
-  { name: 'two common words', draw: (chance) => [below(chance, 20), 20 + below(chance, 80)] },
-  { name: 'one word', draw: (chance) => [100 + below(chance, 5_000)] },
+  {
+    name: 'two common words',
+    drawRanks: (random) => [randomBelow(random, 20), 20 + randomBelow(random, 80)],
+  },
+  { name: 'one word', drawRanks: (random) => [100 + randomBelow(random, 5_000)] },
 ];
 
 /** The 64-bit name of the word of a rank: a bijection, so no two share one. */
@@ -66,8 +69,8 @@ function hashOf(rank: number): bigint {
 }
 
 /** A rank under Zipf's law, by inversion of its integral. */
-function drawRank(chance: Chance): number {
-  return Math.min(vocabulary - 1, Math.floor((vocabulary + 1) ** chance()) - 1);
+function drawRank(random: RandomStream): number {
+  return Math.min(vocabularySize - 1, Math.floor((vocabularySize + 1) ** random()) - 1);
 }
 
 export default async function lexical(input: LexicalInput, progress: TaskProgress): Promise<LexicalOutput> {
@@ -77,15 +80,15 @@ export default async function lexical(input: LexicalInput, progress: TaskProgres
   const index = await CollectionIndex.open({ collectionId: 'lexical', dimensions, shards: 1, directory });
   try {
     const filled = await fill(index, input, progress);
-    const turns = interleaved(kinds, input.rounds, input.seed);
+    const steps = interleave(kinds, input.rounds, input.seed);
     const rounds = new Map(kinds.map((kind) => [kind, [] as LexicalRound[]]));
     for (const [done, kind] of kinds.entries()) {
       progress.update('warming up', done, kinds.length, kind.name);
-      await ask(index, kind.draw, { ...input, seconds: input.seconds / 5 });
+      await measureSearches(index, kind.drawRanks, { ...input, seconds: input.seconds / 5 });
     }
-    for (const [done, { round, configuration: kind }] of turns.entries()) {
-      progress.update('measuring', done, turns.length, `round ${round + 1} of ${input.rounds}: ${kind.name}`);
-      rounds.get(kind)?.push(await ask(index, kind.draw, input));
+    for (const [done, { round, configuration: kind }] of steps.entries()) {
+      progress.update('measuring', done, steps.length, `round ${round + 1} of ${input.rounds}: ${kind.name}`);
+      rounds.get(kind)?.push(await measureSearches(index, kind.drawRanks, input));
     }
     return {
       ...filled,
@@ -109,23 +112,26 @@ async function fill(
   const lane = async () => {
     for (let number = next++; number < documents; number = next++) {
       const rows = Math.min(chunksPerDocument, chunks - number * chunksPerDocument);
-      const made = documentOf(chanceOf(seed, streams.chunk, number), rows);
-      entries += made.entries;
+      const generated = generateDocument(randomStream(seed, streams.chunk, number), rows);
+      entries += generated.entries;
       progress.update('filling a shard', number, documents, `with ${chunks} chunks`);
       const start = performance.now();
-      await index.stage({ shard: 0, version: number + 1, ...made.content, attributes: {} });
+      await index.stage({ shard: 0, version: number + 1, ...generated.content, attributes: {} });
       index.commit({ sequence: ++sequence, shard: 0, add: number + 1 });
       ms += performance.now() - start;
     }
   };
-  await Promise.all(Array.from({ length: stagedAtOnce }, lane));
-  return { chunksPerSecond: (chunks * 1_000 * stagedAtOnce) / ms, entriesPerChunk: entries / chunks };
+  await Promise.all(Array.from({ length: stagingConcurrencyMax }, lane));
+  return {
+    chunksPerSecond: (chunks * 1_000 * stagingConcurrencyMax) / ms,
+    entriesPerChunk: entries / chunks,
+  };
 }
 
-function documentOf(chance: Chance, rows: number) {
+function generateDocument(random: RandomStream, rows: number) {
   const vectors = new Float32Array(rows * dimensions);
   for (let row = 0; row < rows; row++) {
-    const parts = Array.from({ length: dimensions }, () => chance() - 0.5);
+    const parts = Array.from({ length: dimensions }, () => random() - 0.5);
     const length = Math.hypot(...parts);
     vectors.set(
       parts.map((part) => part / length),
@@ -135,7 +141,7 @@ function documentOf(chance: Chance, rows: number) {
   const counted = Array.from({ length: rows }, () => {
     const counts = new Map<number, number>();
     for (let word = 0; word < wordsPerChunk; word++) {
-      const rank = drawRank(chance);
+      const rank = drawRank(random);
       counts.set(rank, (counts.get(rank) ?? 0) + 1);
     }
     return [...counts].map(([rank, count]) => ({ hash: hashOf(rank), count }));
@@ -144,7 +150,7 @@ function documentOf(chance: Chance, rows: number) {
   return { content: { vectors, terms: termBlock(counted, entries) }, entries };
 }
 
-/** The packed bytes of src/text/term-block.ts. */
+/** The packed bytes of test/text/term-block.ts. */
 function termBlock(
   rows: readonly (readonly { readonly hash: bigint; readonly count: number }[])[],
   entries: number,
@@ -164,13 +170,13 @@ function termBlock(
   return bytes;
 }
 
-async function ask(
+async function measureSearches(
   index: CollectionIndex,
-  draw: (chance: Chance) => number[],
+  drawRanks: (random: RandomStream) => number[],
   { seed, seconds, results }: LexicalInput,
 ): Promise<LexicalRound> {
   const queries = Array.from({ length: questionsPerKind }, (_, i): IndexQuery => {
-    const ranks = [...new Set(draw(chanceOf(seed, streams.question, i)))];
+    const ranks = [...new Set(drawRanks(randomStream(seed, streams.question, i)))];
     return {
       vector: null,
       terms: ranks.map((rank, group) => ({ hash: hashOf(rank), weight: 1, group })),
@@ -183,7 +189,7 @@ async function ask(
   const latencies = new LatencyHistogram();
   const [startMs, startCpu] = [performance.now(), ownCpuMs()];
   let searches = 0;
-  for (; searches < searchesLeast || performance.now() - startMs < seconds * 1_000; searches++) {
+  for (; searches < searchesMin || performance.now() - startMs < seconds * 1_000; searches++) {
     const start = performance.now();
     await index.search(queries[searches % queries.length]!);
     latencies.record(performance.now() - start);

@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 
 /** What a manifest says that a file is. */
-export type WantedOutcome = 'text' | 'refused or opened' | 'refused or repaired' | 'unknown';
+export type ExpectedOutcome = 'text' | 'refused or opened' | 'refused or repaired' | 'unknown';
 
 /** A document to be parsed. */
 export interface DocumentFile {
@@ -14,12 +14,12 @@ export interface DocumentFile {
   readonly type: string;
   /** The manifest's word: normal, encrypted, broken, huge; empty without a manifest. */
   readonly kind: string;
-  readonly wanted: WantedOutcome;
+  readonly wanted: ExpectedOutcome;
   /** The text a person would read in it, where somebody wrote it down. */
   readonly expected: string | null;
 }
 
-const outcomes: Readonly<Record<string, WantedOutcome>> = {
+const expectedOutcomes: Readonly<Record<string, ExpectedOutcome>> = {
   normal: 'text',
   huge: 'text',
   encrypted: 'refused or opened',
@@ -30,9 +30,9 @@ const outcomes: Readonly<Record<string, WantedOutcome>> = {
  * The documents of a folder: those of its `manifest.csv` (columns `file`, `type`, `kind` and `expected`, the path of a
  * text), or without one every file below it. Rejects when there are none.
  */
-export async function documentFiles(folder: string): Promise<DocumentFile[]> {
-  const rows = await manifestRows(join(folder, 'manifest.csv'));
-  const names = rows?.map(({ file = '' }) => file) ?? (await filesBelow(folder));
+export async function listDocumentFiles(folder: string): Promise<DocumentFile[]> {
+  const rows = await readManifest(join(folder, 'manifest.csv'));
+  const names = rows?.map(({ file = '' }) => file) ?? (await listFilesBelow(folder));
   const files: DocumentFile[] = [];
   for (const [i, name] of names.entries()) {
     const row = rows?.[i] ?? {};
@@ -41,7 +41,7 @@ export async function documentFiles(folder: string): Promise<DocumentFile[]> {
     files.push({
       ...{ name, file, bytes: (await stat(file)).size, kind: row.kind ?? '' },
       type: row.type ? row.type : extname(name).slice(1).toLowerCase(),
-      wanted: outcomes[row.kind ?? ''] ?? 'unknown',
+      wanted: expectedOutcomes[row.kind ?? ''] ?? 'unknown',
       expected,
     });
   }
@@ -49,7 +49,7 @@ export async function documentFiles(folder: string): Promise<DocumentFile[]> {
   return files;
 }
 
-async function filesBelow(folder: string): Promise<string[]> {
+async function listFilesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const names = entries
     .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
@@ -57,7 +57,7 @@ async function filesBelow(folder: string): Promise<string[]> {
   return names.toSorted();
 }
 
-async function manifestRows(file: string): Promise<Record<string, string>[] | null> {
+async function readManifest(file: string): Promise<Record<string, string>[] | null> {
   let text: string;
   try {
     text = await readFile(file, 'utf8');
@@ -65,12 +65,12 @@ async function manifestRows(file: string): Promise<Record<string, string>[] | nu
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
-  const [names = [], ...rows] = recordsOf(text);
+  const [names = [], ...rows] = parseCsv(text);
   return rows.map((fields) => Object.fromEntries(names.map((name, i) => [name, fields[i] ?? ''])));
 }
 
 /** Records of comma-separated values; a quoted field may hold commas, line ends and doubled quotes. */
-function recordsOf(text: string): string[][] {
+function parseCsv(text: string): string[][] {
   const records: string[][] = [];
   let fields: string[] = [];
   for (const [, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^,\r\n]*))(,|\r?\n|$)/g)) {

@@ -1,39 +1,39 @@
 import type { BenchOptions } from '../harness/options.ts';
 import { spreadOf } from '../harness/statistics.ts';
-import type { Column, Figure, Findings, Row, Table } from '../report/findings.ts';
-import { promiseTable, unmet, type Wanted } from '../report/promises.ts';
+import type { BenchFindings, Figure, ReportColumn, ReportRow, ReportTable } from '../report/findings.ts';
+import { listUnmetConditions, type PerformanceTarget, targetTable } from '../report/performance-targets.ts';
 import type { ParsedFile } from './parsing-run.ts';
-import type { TimedOut } from './parsing-timeouts.ts';
+import type { TimeoutResult } from './parsing-timeouts.ts';
 
-/** Amount per second of CPU by generated file, round by round; null where poppler is missing. */
-export type Speeds = ReadonlyMap<string, readonly (number | null)[]>;
+/** Amount per CPU second by generated file, round by round; null if poppler is missing. */
+export type ParsingSpeeds = ReadonlyMap<string, readonly (number | null)[]>;
 
-export interface ParsingFindings {
+export interface ParsingMeasurement {
   readonly files: readonly ParsedFile[];
-  readonly speeds: Speeds;
-  /** CPU of drawing first pages. */
+  readonly speeds: ParsingSpeeds;
+  /** CPU milliseconds of rendering first pages. */
   readonly imageMs: readonly number[];
   readonly peakBytes: number | null;
-  /** Optional tools that took part. */
+  /** Optional tools that were available. */
   readonly tools: readonly string[];
-  readonly timeouts: readonly TimedOut[];
+  readonly timeouts: readonly TimeoutResult[];
   readonly options: BenchOptions;
 }
 
-export function parsingFindings(found: ParsingFindings): Findings {
-  const { files, options } = found;
+export function toParsingFindings(measurement: ParsingMeasurement): BenchFindings {
+  const { files, options } = measurement;
   return {
     title: 'Documents: what is read in them, how fast, and how much of it is right',
     method: [
       'Each document goes through the parse pool of the server with one thread: its own restricted process, limits and second attempts included. CPU is that of the parser process and of the tools that were started for it.',
       'Agreement is F1 of words, and of pairs of neighbouring words, which falls where the order differs. Wanted is the text that the manifest names; for PDFs also what poppler’s `pdftotext` finds in the same run, if it is on the path.',
       `Speeds are of files that the bench makes: a report of ${options.pages} pages in one column, a table, a letter, a web page; ${options.rounds} rounds, interleaved.`,
-      `Optional tools: ${found.tools.join('; ')}.`,
+      `Optional tools: ${measurement.tools.join('; ')}.`,
     ],
     tables: [
-      promiseTable(promises(found), 3),
+      targetTable(performanceTargets(measurement), 3),
       formatTable(files),
-      timeoutTable(found.timeouts),
+      timeoutTable(measurement.timeouts),
       fileTable(files),
     ],
     charts: [],
@@ -41,24 +41,27 @@ export function parsingFindings(found: ParsingFindings): Findings {
       'Pages that were read by OCR cost hundreds of times what other pages cost; they are in the CPU of their format. Running headers, footers and page numbers, which poppler keeps, count against the agreement with it.',
       'A PDF counts as clean when poppler finds at least 20 words and nearly no characters without a meaning in it. Other PDFs have fonts that say nothing about their characters: no program reads them without OCR.',
     ],
-    figures: figuresOf(found),
+    figures: figuresOf(measurement),
     measured: {
       files,
-      speeds: Object.fromEntries(found.speeds),
-      imageMs: found.imageMs,
-      peakBytes: found.peakBytes,
-      timeouts: found.timeouts,
+      speeds: Object.fromEntries(measurement.speeds),
+      imageMs: measurement.imageMs,
+      peakBytes: measurement.peakBytes,
+      timeouts: measurement.timeouts,
     },
   };
 }
 
-/** The Word file of the bench, read without LibreOffice. */
+/** Name of the measurement of the generated Word file without LibreOffice. */
 export const ownWordReader = 'letter.docx, no LibreOffice';
 
-/** What is generated grows with the pages, and what is small is read before the parser is warm. */
-const promisedPages = 600;
+/**
+ * Page count for which targets apply: the size of generated files grows with it, and small files are parsed
+ * before the parser is warm.
+ */
+const targetPages = 600;
 
-const speedNames: Readonly<
+const speedTargets: Readonly<
   Record<string, { readonly what: string; readonly unit: string; readonly least?: number }>
 > = {
   'report.pdf': { what: 'PDF, plain report: pages per second of CPU', unit: 'pages/s', least: 250 },
@@ -72,14 +75,23 @@ const speedNames: Readonly<
   chunks: { what: 'chunker, both granularities: MB per second of CPU', unit: 'MB/s', least: 30 },
 };
 
-function promises({ files, speeds, imageMs, peakBytes, timeouts, options }: ParsingFindings): Wanted[] {
+function performanceTargets({
+  files,
+  speeds,
+  imageMs,
+  peakBytes,
+  timeouts,
+  options,
+}: ParsingMeasurement): PerformanceTarget[] {
   const clean = files.flatMap(({ poppler }) => (poppler?.clean === true ? [poppler.words] : []));
-  const judged = files.filter(({ asWanted }) => asWanted !== null);
+  const judgedFiles = files.filter(({ asWanted }) => asWanted !== null);
   return [
-    ...Object.entries(speedNames).map(([name, { what, least }]) => ({
+    ...Object.entries(speedTargets).map(([name, { what, least }]) => ({
       ...(least === undefined ? { what } : { what, least }),
       reached: spreadOf(speeds.get(name) ?? [null])?.median ?? null,
-      promisedFor: unmet([[`a report of ${promisedPages} pages`, options.pages === promisedPages]]),
+      unmetConditions: listUnmetConditions([
+        [`a report of ${targetPages} pages`, options.pages === targetPages],
+      ]),
     })),
     {
       what: 'PDFs that pdftotext reads, too: speed as a share of pdftotext',
@@ -97,18 +109,21 @@ function promises({ files, speeds, imageMs, peakBytes, timeouts, options }: Pars
     },
     {
       what: 'longest way of a document beyond its time: s',
-      reached: Math.max(...timeouts.map(beyondMs)) / 1_000,
+      reached: Math.max(...timeouts.map(overrunMs)) / 1_000,
       most: 1,
     },
     {
       what: 'documents that ended as they should, %',
-      reached: mean(judged.map(({ asWanted }) => (asWanted === true ? 100 : 0))),
+      reached: mean(judgedFiles.map(({ asWanted }) => (asWanted === true ? 100 : 0))),
       least: 100,
     },
   ];
 }
 
-/** Over all files together; those with pages that were read by OCR do other work than poppler. */
+/**
+ * Returns the CPU of poppler relative to the parser over all files. Excludes files with pages read by OCR,
+ * which poppler does not do.
+ */
 function shareOfPoppler(files: readonly ParsedFile[]): number | null {
   const both = files.filter(({ poppler, ocrPages }) => poppler !== null && ocrPages === 0);
   const sum = (of: (file: ParsedFile) => number) => both.reduce((total, file) => total + of(file), 0);
@@ -116,25 +131,25 @@ function shareOfPoppler(files: readonly ParsedFile[]): number | null {
   return own === 0 ? null : sum(({ poppler }) => poppler?.cpuMs ?? 0) / own;
 }
 
-/** Of documents all of whose pages were read so. */
+/** Returns CPU seconds per page of documents whose pages were all read by OCR. */
 function ocrSeconds(files: readonly ParsedFile[]): number | null {
   const scanned = files.filter(({ pages, ocrPages }) => pages > 0 && ocrPages === pages);
   const pages = scanned.reduce((sum, file) => sum + file.pages, 0);
   return pages === 0 ? null : scanned.reduce((sum, { cpuMs, ms }) => sum + (cpuMs ?? ms), 0) / 1_000 / pages;
 }
 
-function formatTable(files: readonly ParsedFile[]): Table {
+function formatTable(files: readonly ParsedFile[]): ReportTable {
   const types = [...new Set(files.map(({ type }) => type))].toSorted();
   return {
     title: 'By format',
     columns: [
-      word('type', 'type'),
-      count('files', 'files'),
-      count('text', 'with text'),
-      count('refused', 'refused'),
-      count('unwanted', 'not as wanted'),
-      count('pages', 'pages'),
-      count('characters', 'characters'),
+      textColumn('type', 'type'),
+      countColumn('files', 'files'),
+      countColumn('text', 'with text'),
+      countColumn('refused', 'refused'),
+      countColumn('unwanted', 'not as wanted'),
+      countColumn('pages', 'pages'),
+      countColumn('characters', 'characters'),
       { key: 'cpu', heading: 'CPU', unit: 's', digits: 2 },
       { key: 'rate', heading: 'pages', unit: '1/s', digits: 1 },
       ...agreementColumns,
@@ -148,7 +163,7 @@ function formatTable(files: readonly ParsedFile[]): Table {
   };
 }
 
-function formatRow(type: string, files: readonly ParsedFile[]): Row {
+function formatRow(type: string, files: readonly ParsedFile[]): ReportRow {
   const sum = (of: (file: ParsedFile) => number) => files.reduce((total, file) => total + of(file), 0);
   const seconds = sum(({ cpuMs, ms }) => cpuMs ?? ms) / 1_000;
   const means = (key: 'expected' | 'poppler') => {
@@ -168,44 +183,44 @@ function formatRow(type: string, files: readonly ParsedFile[]): Row {
   };
 }
 
-/** For each attempt, the start of a fresh process after a lost one included. */
-function beyondMs({ ms, msMax, attempts }: TimedOut): number {
+/** Returns milliseconds beyond the limit per attempt, including the restart of a lost process. */
+function overrunMs({ ms, msMax, attempts }: TimeoutResult): number {
   return ms / attempts - msMax;
 }
 
-function timeoutTable(timeouts: readonly TimedOut[]): Table {
+function timeoutTable(timeouts: readonly TimeoutResult[]): ReportTable {
   return {
     title: 'Documents that run into each kind of time-out',
     columns: [
-      word('what', 'time for'),
+      textColumn('what', 'time for'),
       { key: 'limit', heading: 'limit', unit: 's', digits: 1 },
-      count('attempts', 'attempts'),
+      countColumn('attempts', 'attempts'),
       { key: 'seconds', heading: 'ended after', unit: 's', digits: 2 },
       { key: 'beyond', heading: 'beyond the limit, each', unit: 's', digits: 2 },
-      word('said', 'said'),
+      textColumn('said', 'said'),
     ],
     rows: timeouts.map((one) => ({
       ...{ what: one.what, attempts: one.attempts, said: one.said },
-      ...{ limit: one.msMax / 1_000, seconds: one.ms / 1_000, beyond: beyondMs(one) / 1_000 },
+      ...{ limit: one.msMax / 1_000, seconds: one.ms / 1_000, beyond: overrunMs(one) / 1_000 },
     })),
   };
 }
 
-function fileTable(files: readonly ParsedFile[]): Table {
+function fileTable(files: readonly ParsedFile[]): ReportTable {
   return {
     title: 'File by file',
     columns: [
-      word('name', 'file'),
-      word('kind', 'kind'),
-      word('outcome', 'outcome'),
-      word('verdict', 'as wanted'),
-      count('pages', 'pages'),
-      count('ocrPages', 'by OCR'),
-      count('characters', 'characters'),
+      textColumn('name', 'file'),
+      textColumn('kind', 'kind'),
+      textColumn('outcome', 'outcome'),
+      textColumn('verdict', 'as wanted'),
+      countColumn('pages', 'pages'),
+      countColumn('ocrPages', 'by OCR'),
+      countColumn('characters', 'characters'),
       { key: 'cpu', heading: 'CPU', unit: 'ms', digits: 0 },
       ...agreementColumns,
       { key: 'other', heading: 'pdftotext', unit: 'ms', digits: 0 },
-      word('reason', 'said'),
+      textColumn('reason', 'said'),
     ],
     rows: files.map(
       ({ name, kind, outcome, asWanted, pages, ocrPages, characters, cpuMs, expected, poppler, reason }) => ({
@@ -222,26 +237,26 @@ function fileTable(files: readonly ParsedFile[]): Table {
   };
 }
 
-function word(key: string, heading: string): Column {
+function textColumn(key: string, heading: string): ReportColumn {
   return { key, heading, unit: null, digits: 0 };
 }
 
-const count = word;
+const countColumn = textColumn;
 
-const agreementColumns: readonly Column[] = [
+const agreementColumns: readonly ReportColumn[] = [
   { key: 'words', heading: 'words, expected', unit: null, digits: 3 },
   { key: 'pairs', heading: 'order, expected', unit: null, digits: 3 },
   { key: 'otherWords', heading: 'words, pdftotext', unit: null, digits: 3 },
   { key: 'otherPairs', heading: 'order, pdftotext', unit: null, digits: 3 },
 ];
 
-function figuresOf({ files, speeds, imageMs, peakBytes }: ParsingFindings): Figure[] {
+function figuresOf({ files, speeds, imageMs, peakBytes }: ParsingMeasurement): Figure[] {
   const clean = files.flatMap(({ poppler }) => (poppler?.clean === true ? [poppler] : []));
   const known = files.flatMap(({ expected }) => expected ?? []);
   const once = (name: string, unit: string, better: Figure['better'], value: number | null): Figure[] =>
     value === null ? [] : [{ name, unit, better, values: [value] }];
   return [
-    ...Object.entries(speedNames).flatMap(([name, { what, unit }]): Figure[] => {
+    ...Object.entries(speedTargets).flatMap(([name, { what, unit }]): Figure[] => {
       const values = (speeds.get(name) ?? []).filter((value) => value !== null);
       return values.length === 0 ? [] : [{ name: what, unit, better: 'more', values }];
     }),

@@ -2,20 +2,20 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { unpackTexts } from '../../src/base/packed-texts.ts';
-import { type OpenedTools, openTools } from '../../src/parsing/open-tools.ts';
-import { optionalTools } from '../../src/parsing/optional-tools.ts';
+import { unpackTexts } from '../../src/core/packed-texts.ts';
+import { callParser } from '../../src/ingest/parser-call.ts';
+import { Pool } from '../../src/ingest/pools.ts';
 import {
-  isFailure,
+  isFailedOutcome,
   type ParseOutcome,
   type ParserTask,
   type RenderOutcome,
   type SentParseOutcome,
-} from '../../src/parsing/parse-task.ts';
-import { ParserProcesses } from '../../src/parsing/parser-processes.ts';
-import { answerToolCall, type ToolAnswerer } from '../../src/parsing/tool-line.ts';
-import { callParser } from '../../src/pipeline/parser-call.ts';
-import { Pool } from '../../src/pipeline/pools.ts';
+} from '../../src/parsing/process/parse-task.ts';
+import { ParserProcessRegistry } from '../../src/parsing/process/parser-process-registry.ts';
+import { openToolEnvironment, type ToolEnvironment } from '../../src/parsing/tools/open-tools.ts';
+import { findOptionalTools } from '../../src/parsing/tools/optional-tools.ts';
+import { handleToolCall, type ToolExecutor } from '../../src/parsing/tools/tool-channel.ts';
 import { childrenCpuMs } from '../harness/cpu-time.ts';
 import { peakBytesOf } from '../harness/process-memory.ts';
 import { type WordAgreement, wordAgreement } from '../harness/word-agreement.ts';
@@ -46,59 +46,61 @@ const sampleMs = 25;
 
 /** The server's parse pool with one thread and the tools of this host, and poppler's `pdftotext` beside it. */
 export class ParsingRun {
-  readonly #processes = new ParserProcesses();
-  readonly #tools: OpenedTools;
+  readonly #processes = new ParserProcessRegistry();
+  readonly #tools: ToolEnvironment;
   readonly #pool: Pool;
-  readonly #sampler = setInterval(() => this.#lookAtMemory(), sampleMs);
+  readonly #sampler = setInterval(() => this.#sampleMemory(), sampleMs);
   #peakBytes = 0;
   /** Images that the OCR engine was given so far. */
-  #recognised = 0;
+  #recognizedImages = 0;
 
-  private constructor(tools: OpenedTools) {
+  private constructor(tools: ToolEnvironment) {
     this.#tools = tools;
-    const desk: ToolAnswerer = {
-      ask: (request, signal) => {
-        if (request.kind === 'recognise') this.#recognised += 1;
-        return tools.desk.ask(request, signal);
+    const toolServer: ToolExecutor = {
+      execute: (request, signal) => {
+        if (request.kind === 'recognise') this.#recognizedImages += 1;
+        return tools.toolServer.execute(request, signal);
       },
     };
     this.#pool = new Pool({
       ...{ name: 'parse', threads: 1, queueTasksMax: 4 },
       onMessage: (message) => {
-        if (!answerToolCall(desk, message)) this.#processes.accept(message);
+        if (!handleToolCall(toolServer, message)) this.#processes.handleMessage(message);
       },
     });
   }
 
   /** `folder` is for temporary files and ends with the run; `office`: whether LibreOffice is asked where it is installed. */
   static async open(folder: string, office = true): Promise<ParsingRun> {
-    const tools = await openTools({
+    const tools = await openToolEnvironment({
       // CPU time and memory are measured of direct children, which a sandbox would stand between.
-      ...{ found: optionalTools(), isolation: 'off', dataFolder: folder },
+      ...{ installedTools: findOptionalTools(), isolation: 'off', dataFolder: folder },
       ...{ ocrEngine: 'auto', ocrLanguages: 'eng', ocrDataFolder: null, office, runningMax: 1 },
       folder: join(folder, 'tools'),
       // What is converted for one document is of no use to another.
       converted: {
         folder,
         find: async () => null,
-        keep: async (name, file) => {
+        add: async (name, file) => {
           await rename(file, join(folder, name));
           return join(folder, name);
         },
       },
-      freshName: randomUUID,
+      createUniqueName: randomUUID,
     });
     return new ParsingRun(tools);
   }
 
   /** The tools and the OCR engine that take part. */
   toolNames(): string[] {
-    return this.#tools.states().flatMap(({ name, found, detail }) => (found ? [`${name}: ${detail}`] : []));
+    return this.#tools
+      .listStates()
+      .flatMap(({ name, found, detail }) => (found ? [`${name}: ${detail}`] : []));
   }
 
   /** Whether LibreOffice takes part. */
   get hasOffice(): boolean {
-    return this.#tools.desk.hasOffice;
+    return this.#tools.toolServer.hasOffice;
   }
 
   /** The most RAM that a parser process used so far; null where the system does not tell. */
@@ -110,27 +112,30 @@ export class ParsingRun {
     clearInterval(this.#sampler);
     await this.#pool.close();
     this.#processes.killAll();
-    await this.#tools.desk.close();
+    await this.#tools.toolServer.close();
   }
 
   /** Parses a document and compares its text with what others say of it. */
   async parse(document: DocumentFile): Promise<ParsedFile> {
-    const { file, expected, ...about } = document;
-    const recognisedBefore = this.#recognised;
+    const { file, expected, ...documentFacts } = document;
+    const recognizedBefore = this.#recognizedImages;
     const { result, cpuMs, ms } = await this.#timed(() => this.pagesOf(file));
-    const failure = isFailure(result) ? result.failure : null;
-    const pages = isFailure(result) ? [] : result.pages;
+    const failure = isFailedOutcome(result) ? result.failure : null;
+    const pages = isFailedOutcome(result) ? [] : result.pages;
     const text = pages.join('\n\n');
     const outcome = failure?.code ?? (/[\p{L}\p{N}]/u.test(text) ? 'text' : 'no text');
     return {
-      ...about,
+      ...documentFacts,
       ...{ outcome, pages: pages.length, cpuMs, ms },
-      ocrPages: Math.min(pages.length, this.#recognised - recognisedBefore),
-      reason: failure?.message ?? (isFailure(result) ? '' : result.warnings.join(' ')),
-      asWanted: isWanted(document, outcome),
+      ocrPages: Math.min(pages.length, this.#recognizedImages - recognizedBefore),
+      reason: failure?.message ?? (isFailedOutcome(result) ? '' : result.warnings.join(' ')),
+      asWanted: isAsExpected(document, outcome),
       characters: [...text].length,
       expected: expected === null || failure !== null ? null : wordAgreement(text, expected),
-      poppler: outcome === 'text' && about.type === 'pdf' ? await this.#againstPoppler(file, text) : null,
+      poppler:
+        outcome === 'text' && documentFacts.type === 'pdf'
+          ? await this.#compareWithPoppler(file, text)
+          : null,
     };
   }
 
@@ -142,7 +147,7 @@ export class ParsingRun {
   /** CPU of parsing a file; rejects when it has no text. */
   async cpuMsOfParsing(file: string): Promise<number> {
     const { result, cpuMs, ms } = await this.#timed(() => this.pagesOf(file));
-    if (isFailure(result)) throw new Error(`${file} could not be parsed: ${result.failure.message}`);
+    if (isFailedOutcome(result)) throw new Error(`${file} could not be parsed: ${result.failure.message}`);
     return cpuMs ?? ms;
   }
 
@@ -161,11 +166,11 @@ export class ParsingRun {
     return result === null ? null : { text: result, cpuMs: cpuMs ?? ms };
   }
 
-  async #againstPoppler(file: string, text: string): Promise<ParsedFile['poppler']> {
+  async #compareWithPoppler(file: string, text: string): Promise<ParsedFile['poppler']> {
     const other = await this.popplerText(file);
     if (other === null || other.text.trim() === '') return null;
     const agreement = wordAgreement(text, other.text);
-    const clean = agreement.wanted >= 20 && brokenShare(other.text) < 0.01;
+    const clean = agreement.wanted >= 20 && unmappedShare(other.text) < 0.01;
     return { ...agreement, cpuMs: other.cpuMs, clean };
   }
 
@@ -174,22 +179,22 @@ export class ParsingRun {
   }
 
   async #timed<Result>(work: () => Promise<Result>) {
-    const [start, cpu] = [performance.now(), childrenCpuMs(this.#processes.pids())];
+    const [start, cpu] = [performance.now(), childrenCpuMs(this.#processes.listPids())];
     const result = await work();
     const ms = performance.now() - start;
     await new Promise((resolve) => setTimeout(resolve, 2)); // news of processes that came and went arrive
-    const after = childrenCpuMs(this.#processes.pids());
-    this.#lookAtMemory();
+    const after = childrenCpuMs(this.#processes.listPids());
+    this.#sampleMemory();
     return { result, ms, cpuMs: cpu === null || after === null ? null : Math.max(0, after - cpu) };
   }
 
-  #lookAtMemory(): void {
-    for (const pid of this.#processes.pids())
+  #sampleMemory(): void {
+    for (const pid of this.#processes.listPids())
       this.#peakBytes = Math.max(this.#peakBytes, peakBytesOf(pid) ?? 0);
   }
 }
 
-function isWanted({ wanted }: DocumentFile, outcome: string): boolean | null {
+function isAsExpected({ wanted }: DocumentFile, outcome: string): boolean | null {
   const read = outcome === 'text';
   const refused = ['corrupt', 'unsupported', 'too_large', 'encrypted'].includes(outcome);
   switch (wanted) {
@@ -205,14 +210,14 @@ function isWanted({ wanted }: DocumentFile, outcome: string): boolean | null {
 }
 
 /** Share of characters that say a font has no usable map. */
-function brokenShare(text: string): number {
+function unmappedShare(text: string): number {
   const visible = text.match(/[^\s]/gu)?.length ?? 0;
   return (text.match(/(?!\s)\p{Cc}|[\ufffd\ue000-\uf8ff]/gu)?.length ?? 0) / Math.max(1, visible);
 }
 
-function outputOf(program: string, words: readonly string[]): Promise<string | null> {
+function outputOf(program: string, programArguments: readonly string[]): Promise<string | null> {
   return new Promise((resolve) => {
     const options = { maxBuffer: 2 ** 28, timeout: popplerMsMax, killSignal: 'SIGKILL' } as const;
-    execFile(program, words, options, (error, out) => resolve(error === null ? out : null));
+    execFile(program, programArguments, options, (error, out) => resolve(error === null ? out : null));
   });
 }

@@ -3,18 +3,18 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type ParseLimits, processLimits } from '../../src/parsing/limits.ts';
-import { freeBytes } from '../../src/parsing/open-tools.ts';
-import { optionalTools } from '../../src/parsing/optional-tools.ts';
-import { isFailure } from '../../src/parsing/parse-task.ts';
-import { ParserHost } from '../../src/parsing/parser-host.ts';
-import { chooseRecogniser } from '../../src/parsing/recogniser.ts';
-import { noSandbox } from '../../src/parsing/sandbox.ts';
-import { ToolDesk } from '../../src/parsing/tool-desk.ts';
-import { ToolRunner } from '../../src/parsing/tool-runner.ts';
-import { hangingPage, plainReport, scannedPages } from '../harness/made-files.ts';
+import { chooseOcrEngine } from '../../src/parsing/ocr/ocr-engine.ts';
+import { isFailedOutcome } from '../../src/parsing/process/parse-task.ts';
+import { ParserHost } from '../../src/parsing/process/parser-host.ts';
+import { getFreeBytes } from '../../src/parsing/tools/open-tools.ts';
+import { findOptionalTools } from '../../src/parsing/tools/optional-tools.ts';
+import { noSandbox } from '../../src/parsing/tools/sandbox.ts';
+import { ToolRunner } from '../../src/parsing/tools/tool-runner.ts';
+import { ToolServer } from '../../src/parsing/tools/tool-server.ts';
+import { generateHangingPage, generateReport, generateScannedPages } from '../harness/generated-files.ts';
 
 /** How far beyond its time a document gets. */
-export interface TimedOut {
+export interface TimeoutResult {
   readonly what: string;
   /** The time it has, in milliseconds, and how often: a document that was lost is tried once more. */
   readonly msMax: number;
@@ -25,7 +25,7 @@ export interface TimedOut {
   readonly said: string;
 }
 
-interface Trial {
+interface TimeoutTrial {
   readonly what: string;
   readonly bytes: Uint8Array;
   /** The one that it runs into. */
@@ -37,24 +37,36 @@ interface Trial {
 
 const letter = Buffer.from('{\\rtf1\\ansi Words of a letter.\\par}', 'latin1');
 
-function trials(): Trial[] {
+function createTrials(): TimeoutTrial[] {
   return [
-    { what: 'no progress', bytes: hangingPage(), limit: 'idleMsMax', msMax: 1_000, isFatal: true },
+    { what: 'no progress', bytes: generateHangingPage(), limit: 'idleMsMax', msMax: 1_000, isFatal: true },
     {
       what: 'in total',
-      bytes: plainReport(5_000, 1).bytes,
+      bytes: generateReport(5_000, 1).bytes,
       limit: 'totalMsMax',
       msMax: 1_000,
       isFatal: true,
     },
     { what: 'in total, in a program', bytes: letter, limit: 'totalMsMax', msMax: 1_500, isFatal: true },
     { what: 'LibreOffice', bytes: letter, limit: 'convertMsMax', msMax: 1_000, isFatal: false },
-    { what: 'OCR, a page', bytes: scannedPages(1), limit: 'ocrPageMsMax', msMax: 1_000, isFatal: false },
-    { what: 'OCR, a document', bytes: scannedPages(9), limit: 'ocrMsMax', msMax: 2_000, isFatal: false },
+    {
+      what: 'OCR, a page',
+      bytes: generateScannedPages(1),
+      limit: 'ocrPageMsMax',
+      msMax: 1_000,
+      isFatal: false,
+    },
+    {
+      what: 'OCR, a document',
+      bytes: generateScannedPages(9),
+      limit: 'ocrMsMax',
+      msMax: 2_000,
+      isFatal: false,
+    },
   ];
 }
 
-function quickTrials(): Trial[] {
+function createQuickTrials(): TimeoutTrial[] {
   return [{ what: 'LibreOffice', bytes: letter, limit: 'convertMsMax', msMax: 200, isFatal: false }];
 }
 
@@ -62,67 +74,75 @@ function quickTrials(): Trial[] {
  * Runs documents into each kind of time-out; `folder` is for their files. Programs hang because they are scripts that do.
  * `smoke`: only the quick ones.
  */
-export async function measureTimeouts(folder: string, smoke: boolean): Promise<TimedOut[]> {
-  const host = await hostWithHangingTools(folder);
+export async function measureTimeouts(folder: string, smoke: boolean): Promise<TimeoutResult[]> {
+  const host = await createHostWithHangingTools(folder);
   try {
-    const found: TimedOut[] = [];
-    const chosen = smoke ? quickTrials() : trials();
-    for (const trial of chosen) found.push(await timedOut(host, trial, folder));
+    const found: TimeoutResult[] = [];
+    const chosen = smoke ? createQuickTrials() : createTrials();
+    for (const trial of chosen) found.push(await runTrial(host, trial, folder));
     return found;
   } finally {
     await host.close();
   }
 }
 
-async function timedOut(host: ParserHost, trial: Trial, folder: string): Promise<TimedOut> {
+async function runTrial(host: ParserHost, trial: TimeoutTrial, folder: string): Promise<TimeoutResult> {
   const { what, bytes, limit, msMax, isFatal } = trial;
   const file = join(folder, randomUUID());
   await writeFile(file, bytes);
-  const warm = join(folder, randomUUID());
-  await writeFile(warm, scannedPages(1));
-  await host.parse({ kind: 'parse', file: warm, limits: { ocrPageMsMax: 1 } });
+  const warmUpFile = join(folder, randomUUID());
+  await writeFile(warmUpFile, generateScannedPages(1));
+  await host.parse({ kind: 'parse', file: warmUpFile, limits: { ocrPageMsMax: 1 } });
   const limits: Partial<ParseLimits> = { [limit]: msMax };
   const start = performance.now();
   const outcome = await host.parse({ kind: 'parse', file, limits });
   const ms = performance.now() - start;
-  const said = isFailure(outcome) ? outcome.failure.message : outcome.warnings.join(' ');
-  return { what, msMax, attempts: isFatal ? processLimits.attemptsMax : 1, ms, said };
+  const message = isFailedOutcome(outcome) ? outcome.failure.message : outcome.warnings.join(' ');
+  return { what, msMax, attempts: isFatal ? processLimits.attemptsMax : 1, ms, said: message };
 }
 
-async function hostWithHangingTools(folder: string): Promise<ParserHost> {
+async function createHostWithHangingTools(folder: string): Promise<ParserHost> {
   const script = join(folder, 'hangs');
   await writeFile(script, '#!/bin/sh\nsleep 600\n');
   await chmod(script, 0o755);
-  const tools = { ...optionalTools(), soffice: script, tesseract: script };
+  const tools = { ...findOptionalTools(), soffice: script, tesseract: script };
   const toolFolder = join(folder, 'tools');
   await mkdir(toolFolder);
   const runner = new ToolRunner({
     tools,
     sandbox: noSandbox,
     folder: toolFolder,
-    freshName: randomUUID,
-    freeBytes,
+    createUniqueName: randomUUID,
+    getFreeBytes,
   });
-  const recogniser = chooseRecogniser({
+  const ocrEngine = chooseOcrEngine({
     ...{
       engine: 'tesseract',
       languages: 'eng',
-      installed: ['eng'],
+      installedLanguages: ['eng'],
       runner,
-      refusal: null,
+      disabledReason: null,
       embeddedEntry: '',
     },
     ...{ dataFolder: null, languagesFolder: join(toolFolder, 'languages') },
   });
-  const converted = { folder, find: async () => null, keep: async (_: string, file: string) => file };
-  const desk = new ToolDesk({
-    ...{ runner, recogniser, converted, office: true, refusal: null, runningMax: 1, freshName: randomUUID },
+  const converted = { folder, find: async () => null, add: async (_: string, file: string) => file };
+  const toolServer = new ToolServer({
+    ...{
+      runner,
+      ocrEngine,
+      converted,
+      office: true,
+      disabledReason: null,
+      runningMax: 1,
+      createUniqueName: randomUUID,
+    },
   });
   return new ParserHost({
     entry: fileURLToPath(new URL('../../workers/parser-process.js', import.meta.url)),
     prlimit: tools.prlimit,
     sandbox: noSandbox,
     onProcess: () => {},
-    tools: desk,
+    tools: toolServer,
   });
 }

@@ -2,19 +2,24 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chunkDocument } from '../../src/chunking/chunk-document.ts';
-import { isFailure } from '../../src/parsing/parse-task.ts';
+import { isFailedOutcome } from '../../src/parsing/process/parse-task.ts';
 import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
 import { ownCpuMs } from '../harness/cpu-time.ts';
 import {
-  type MadeFile,
-  plainLetter,
-  plainReport,
-  plainWebPage,
-  plainWorkbook,
-} from '../harness/made-files.ts';
-import { interleaved } from '../harness/rounds.ts';
-import { documentFiles } from './parsing-files.ts';
-import { ownWordReader, type ParsingFindings, parsingFindings, type Speeds } from './parsing-findings.ts';
+  type GeneratedFile,
+  generateLetter,
+  generateReport,
+  generateWebPage,
+  generateWorkbook,
+} from '../harness/generated-files.ts';
+import { interleave } from '../harness/rounds.ts';
+import { listDocumentFiles } from './parsing-files.ts';
+import {
+  ownWordReader,
+  type ParsingMeasurement,
+  type ParsingSpeeds,
+  toParsingFindings,
+} from './parsing-findings.ts';
 import { type ParsedFile, ParsingRun } from './parsing-run.ts';
 import { measureTimeouts } from './parsing-timeouts.ts';
 
@@ -37,60 +42,63 @@ export const parsingCase: BenchCase = {
     await mkdir(join(folder, 'made'));
     await mkdir(join(folder, 'timeouts'));
     const run = await ParsingRun.open(join(folder, 'temporary'));
-    const alone = run.hasOffice ? await ParsingRun.open(join(folder, 'alone'), false) : run;
+    const withoutOffice = run.hasOffice ? await ParsingRun.open(join(folder, 'alone'), false) : run;
     try {
-      const own = join(folder, 'made');
-      const made = await writeMade(own, context);
-      const speeds = await measureSpeeds({ run, alone }, made, own, context);
-      const files = await parseFiles(run, context.options.dir ?? own, context);
-      const found: ParsingFindings = {
+      const generatedFolder = join(folder, 'made');
+      const generatedFiles = await writeGeneratedFiles(generatedFolder, context);
+      const speeds = await measureSpeeds({ run, withoutOffice }, generatedFiles, generatedFolder, context);
+      const files = await parseFiles(run, context.options.dir ?? generatedFolder, context);
+      const found: ParsingMeasurement = {
         ...{ files, speeds, peakBytes: run.peakBytes, options: context.options },
-        imageMs: await measureImages(run, context.options.dir ?? own, files, context),
+        imageMs: await measureImages(run, context.options.dir ?? generatedFolder, files, context),
         tools: run.toolNames(),
         timeouts: await measureTimeouts(join(folder, 'timeouts'), context.options.size === 'smoke'),
       };
-      return parsingFindings(found);
+      return toParsingFindings(found);
     } finally {
       await run.close();
-      if (alone !== run) await alone.close();
+      if (withoutOffice !== run) await withoutOffice.close();
       await rm(folder, { recursive: true, force: true });
     }
   },
 };
 
 /** The generated files: a report of `--pages` pages, and others that grow with it. */
-async function writeMade(folder: string, { options, progress }: BenchContext): Promise<MadeFile[]> {
+async function writeGeneratedFiles(
+  folder: string,
+  { options, progress }: BenchContext,
+): Promise<GeneratedFile[]> {
   const { pages, seed } = options;
   progress.note('parsing: making files');
-  const made = [
-    plainReport(pages, seed),
-    plainWorkbook(pages * 1_000, seed),
-    plainLetter(pages / 600, seed),
-    plainWebPage(pages / 75, seed),
+  const generatedFiles = [
+    generateReport(pages, seed),
+    generateWorkbook(pages * 1_000, seed),
+    generateLetter(pages / 600, seed),
+    generateWebPage(pages / 75, seed),
   ];
-  for (const { name, bytes } of made) await writeFile(join(folder, name), bytes);
-  return made;
+  for (const { name, bytes } of generatedFiles) await writeFile(join(folder, name), bytes);
+  return generatedFiles;
 }
 
 async function measureSpeeds(
-  { run, alone }: { readonly run: ParsingRun; readonly alone: ParsingRun },
-  made: readonly MadeFile[],
+  { run, withoutOffice }: { readonly run: ParsingRun; readonly withoutOffice: ParsingRun },
+  generatedFiles: readonly GeneratedFile[],
   folder: string,
   { options, progress, signal }: BenchContext,
-): Promise<Speeds> {
+): Promise<ParsingSpeeds> {
   const report = join(folder, 'report.pdf');
   const text = await textOf(run, report);
   const perSecond = (amount: number, cpuMs: number) => amount / (Math.max(cpuMs, 1) / 1_000);
-  const ways = [
-    ...made.map(({ name, amount }) => ({
+  const measurements = [
+    ...generatedFiles.map(({ name, amount }) => ({
       name,
       measure: async () => perSecond(amount, await run.cpuMsOfParsing(join(folder, name))),
     })),
-    ...made
+    ...generatedFiles
       .filter(({ name }) => name === 'letter.docx')
       .map(({ name, amount }) => ({
         name: ownWordReader,
-        measure: async () => perSecond(amount, await alone.cpuMsOfParsing(join(folder, name))),
+        measure: async () => perSecond(amount, await withoutOffice.cpuMsOfParsing(join(folder, name))),
       })),
     {
       name: 'pdftotext',
@@ -99,13 +107,16 @@ async function measureSpeeds(
         return other === null ? null : perSecond(options.pages, other.cpuMs);
       },
     },
-    { name: 'chunks', measure: async () => perSecond(Buffer.byteLength(text) / 1e6, chunkingMs(text)) },
+    {
+      name: 'chunks',
+      measure: async () => perSecond(Buffer.byteLength(text) / 1e6, measureChunkingMs(text)),
+    },
   ];
-  for (const { measure } of ways) await measure(); // once to warm up
-  const found = new Map(ways.map(({ name }) => [name, [] as (number | null)[]]));
-  for (const [done, { configuration }] of interleaved(ways, options.rounds, options.seed).entries()) {
+  for (const { measure } of measurements) await measure(); // once to warm up
+  const found = new Map(measurements.map(({ name }) => [name, [] as (number | null)[]]));
+  for (const [done, { configuration }] of interleave(measurements, options.rounds, options.seed).entries()) {
     signal.throwIfAborted();
-    progress.update('generated files', done, ways.length * options.rounds, configuration.name);
+    progress.update('generated files', done, measurements.length * options.rounds, configuration.name);
     found.get(configuration.name)?.push(await configuration.measure());
   }
   return found;
@@ -113,12 +124,12 @@ async function measureSpeeds(
 
 async function textOf(run: ParsingRun, file: string): Promise<string> {
   const outcome = await run.pagesOf(file);
-  if (isFailure(outcome))
+  if (isFailedOutcome(outcome))
     throw new Error(`The generated report could not be read: ${outcome.failure.message}`);
   return outcome.pages.join('\n\n');
 }
 
-function chunkingMs(text: string): number {
+function measureChunkingMs(text: string): number {
   const start = ownCpuMs();
   chunkDocument({ pages: [text], unordered: false, title: null, path: 'report.pdf' });
   return ownCpuMs() - start;
@@ -129,7 +140,7 @@ async function parseFiles(
   folder: string,
   { progress, signal }: BenchContext,
 ): Promise<ParsedFile[]> {
-  const documents = await documentFiles(folder);
+  const documents = await listDocumentFiles(folder);
   const parsed: ParsedFile[] = [];
   for (const [done, document] of documents.entries()) {
     signal.throwIfAborted();

@@ -1,15 +1,19 @@
-import { evenlySpaced } from '../../src/eval/judged-set.ts';
-import { type PassageQuality, passageQuality, type Span } from '../../src/eval/passage-measures.ts';
+import { sampleEvenly } from '../../src/eval/judged-set.ts';
+import {
+  type DocumentSpan,
+  measurePassageQuality,
+  type PassageQuality,
+} from '../../src/eval/passage-measures.ts';
 import { type PassageSet, readPassageSet } from '../../src/eval/passage-set.ts';
-import type { Api } from '../harness/api.ts';
+import type { BenchApiClient } from '../harness/api.ts';
 import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
 import { addBatch } from '../harness/collections.ts';
-import { startQuarry } from '../harness/quarry-server.ts';
+import { startQuarryServer } from '../harness/quarry-server.ts';
 import { topicQuestions } from '../harness/topic-questions.ts';
-import type { Figure, Findings } from '../report/findings.ts';
+import type { BenchFindings, Figure } from '../report/findings.ts';
 
 /** Ways to ask `top-snippets`, and how many snippets. Five is what published tables of chunkers have. */
-const ways = [
+const variants = [
   { name: 'coarse', count: 5, parameters: {} },
   { name: 'precise', count: 5, parameters: { precise_responses: true } },
   { name: 'precise', count: 10, parameters: { precise_responses: true } },
@@ -17,7 +21,7 @@ const ways = [
   { name: 'precise, zerank-2', count: 5, parameters: { precise_responses: true, reranker: 'zerank-2' } },
   { name: 'precise, zerank-2', count: 20, parameters: { precise_responses: true, reranker: 'zerank-2' } },
 ] as const;
-type Way = (typeof ways)[number];
+type SnippetVariant = (typeof variants)[number];
 
 const batchDocuments = 64;
 const collection = 'passages';
@@ -33,13 +37,14 @@ export const passagesCase: BenchCase = {
   },
   async run(context) {
     const { passages } = context.options;
-    const set = passages === null ? generated(context.options) : await readPassageSet(passages);
-    const questions = evenlySpaced(set.questions, context.options.questions);
-    const server = await startQuarry({ http: context.options.http });
+    const set = passages === null ? generatedPassageSet(context.options) : await readPassageSet(passages);
+    const questions = sampleEvenly(set.questions, context.options.questions);
+    const server = await startQuarryServer({ http: context.options.http });
     try {
-      await fill(server.api, set, context);
-      const rows: Measured[] = [];
-      for (const way of ways) rows.push(await measure(server.api, { ...set, questions }, way, context));
+      await addDocuments(server.api, set, context);
+      const rows: SnippetQuality[] = [];
+      for (const variant of variants)
+        rows.push(await measureVariant(server.api, { ...set, questions }, variant, context));
       return findingsOf(rows, set, questions.length, context);
     } finally {
       await server.stop();
@@ -47,14 +52,18 @@ export const passagesCase: BenchCase = {
   },
 };
 
-interface Measured extends PassageQuality {
+interface SnippetQuality extends PassageQuality {
   readonly way: string;
   readonly count: number;
   /** Mean characters of an answer. */
   readonly characters: number;
 }
 
-async function fill(api: Api, { documents }: PassageSet, { progress, signal }: BenchContext): Promise<void> {
+async function addDocuments(
+  api: BenchApiClient,
+  { documents }: PassageSet,
+  { progress, signal }: BenchContext,
+): Promise<void> {
   await api.call('collections/add-collection', { collection_name: collection });
   for (let first = 0; first < documents.length; first += batchDocuments) {
     signal.throwIfAborted();
@@ -66,23 +75,23 @@ async function fill(api: Api, { documents }: PassageSet, { progress, signal }: B
   }
 }
 
-async function measure(
-  api: Api,
+async function measureVariant(
+  api: BenchApiClient,
   { questions }: PassageSet,
-  { name, count, parameters }: Way,
+  { name, count, parameters }: SnippetVariant,
   { progress, signal }: BenchContext,
-): Promise<Measured> {
+): Promise<SnippetQuality> {
   const sum = { recall: 0, precision: 0, overlap: 0, characters: 0 };
-  for (const [asked, { text, passages }] of questions.entries()) {
+  for (const [done, { text, passages }] of questions.entries()) {
     signal.throwIfAborted();
-    progress.update('asking', asked, questions.length, `${name}, ${count} snippets`);
+    progress.update('asking', done, questions.length, `${name}, ${count} snippets`);
     const { results } = await api.call<{
       results: { path: string; start_index: number; end_index: number }[];
     }>('queries/top-snippets', { collection_name: collection, query: text, k: count, ...parameters });
     const found = results.map(
-      ({ path, start_index: start, end_index: end }): Span => ({ document: path, start, end }),
+      ({ path, start_index: start, end_index: end }): DocumentSpan => ({ document: path, start, end }),
     );
-    const quality = passageQuality(found, passages);
+    const quality = measurePassageQuality(found, passages);
     sum.recall += quality.recall;
     sum.precision += quality.precision;
     sum.overlap += quality.overlap;
@@ -100,21 +109,21 @@ async function measure(
 }
 
 /** The documents of a topic answer a question about it from end to end. */
-function generated(options: BenchContext['options']): PassageSet {
+function generatedPassageSet(options: BenchContext['options']): PassageSet {
   const { documents, questions } = topicQuestions(options);
-  const whole = questions.map(({ answers, ...question }) => ({
+  const wholeDocuments = questions.map(({ answers, ...question }) => ({
     ...question,
     passages: answers.map(({ id, text }) => ({ document: id, start: 0, end: text.length })),
   }));
-  return { name: 'generated', documents, questions: whole };
+  return { name: 'generated', documents, questions: wholeDocuments };
 }
 
 function findingsOf(
-  rows: readonly Measured[],
+  rows: readonly SnippetQuality[],
   { name, documents }: PassageSet,
   questions: number,
   { options }: BenchContext,
-): Findings {
+): BenchFindings {
   const percent = (key: keyof PassageQuality) => ({ key, heading: key, unit: '%', digits: 1 });
   return {
     title: 'Passages over HTTP: do snippets hold what answers?',

@@ -2,15 +2,15 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ChunkBatch, ChunkTask } from '../../src/chunking/chunk-task.ts';
-import { judgedFolders, readJudgedSet } from '../../src/eval/judged-set.ts';
-import { defaultEmbeddingModel, type EmbedTask, embeddingModel } from '../../src/models/registry.ts';
+import { findJudgedFolders, readJudgedSet } from '../../src/eval/judged-set.ts';
+import { callParser } from '../../src/ingest/parser-call.ts';
+import { Pool, type PoolName } from '../../src/ingest/pools.ts';
+import { defaultEmbeddingModel, type EmbedTask, getEmbeddingModel } from '../../src/models/registry.ts';
 import { StaticEmbedder } from '../../src/models/static-embedder.ts';
-import { callParser } from '../../src/pipeline/parser-call.ts';
-import { Pool, type PoolName } from '../../src/pipeline/pools.ts';
 import { WordPiece } from '../../src/text/wordpiece.ts';
 import { Corpus } from '../harness/corpus.ts';
 import { ownCpuMs } from '../harness/cpu-time.ts';
-import { interleaved } from '../harness/rounds.ts';
+import { interleave } from '../harness/rounds.ts';
 import type { TaskProgress } from '../harness/task-process.ts';
 
 /** Runs each worker pool of the pipeline alone; in a process of its own. */
@@ -65,9 +65,9 @@ interface InlineStep extends Omit<Step, 'pool'> {
 }
 
 /** A single answer; `turn` counts up, so that no question is asked twice in a row. */
-interface Answer {
+interface LatencyStep {
   readonly name: string;
-  readonly ask: (turn: number) => Promise<unknown>;
+  readonly run: (index: number) => Promise<unknown>;
 }
 
 const queueTasksMax = 64;
@@ -91,7 +91,7 @@ export default async function pipeline(
     pools.find((pool) => pool.name === name && pool.threads === threads) ?? null;
   try {
     const texts = await (input.judged === null ? generatedTexts(seed) : judgedTexts(input.judged));
-    const configurations = (await stepsOf(texts, folder)).flatMap((step) =>
+    const configurations = (await createSteps(texts, folder)).flatMap((step) =>
       (step.pool === null ? [1] : counts).map((threads) => ({
         ...{ step, threads, mbPerSecond: [] as number[], mbPerCpuSecond: [] as (number | null)[] },
         pool: poolOf(step.pool, threads),
@@ -99,24 +99,24 @@ export default async function pipeline(
     );
     for (const [done, { step, pool }] of configurations.entries()) {
       progress.update('warming up', done, configurations.length, step.name);
-      await rateOf(step, pool, seconds / 4);
+      await measureRate(step, pool, seconds / 4);
     }
-    const turns = interleaved(configurations, rounds, seed);
-    for (const [done, { configuration }] of turns.entries()) {
+    const steps = interleave(configurations, rounds, seed);
+    for (const [done, { configuration }] of steps.entries()) {
       const { step, threads } = configuration;
-      progress.update('throughput', done, turns.length, `${step.name}, threads: ${threads}`);
-      const { wall, cpu } = await rateOf(configuration.step, configuration.pool, seconds);
+      progress.update('throughput', done, steps.length, `${step.name}, threads: ${threads}`);
+      const { wall, cpu } = await measureRate(configuration.step, configuration.pool, seconds);
       configuration.mbPerSecond.push(wall);
       configuration.mbPerCpuSecond.push(cpu);
     }
-    const answers = (await answersOf(texts, (name) => poolOf(name, 1) ?? noPool)).map((answer) => ({
+    const answers = (await createLatencySteps(texts, (name) => poolOf(name, 1) ?? noPool)).map((answer) => ({
       ...{ answer, p50: [] as number[], p95: [] as number[], cpu: [] as number[] },
     }));
-    for (const { answer } of answers) await waitsOf(answer, seconds / 4);
-    const waits = interleaved(answers, rounds, seed);
-    for (const [done, { configuration }] of waits.entries()) {
-      progress.update('one answer at a time', done, waits.length, configuration.answer.name);
-      const { p50, p95, cpu } = await waitsOf(configuration.answer, seconds);
+    for (const { answer } of answers) await measureLatency(answer, seconds / 4);
+    const latencySteps = interleave(answers, rounds, seed);
+    for (const [done, { configuration }] of latencySteps.entries()) {
+      progress.update('one answer at a time', done, latencySteps.length, configuration.answer.name);
+      const { p50, p95, cpu } = await measureLatency(configuration.answer, seconds);
       configuration.p50.push(p50);
       configuration.p95.push(p95);
       configuration.cpu.push(cpu);
@@ -143,7 +143,7 @@ interface Rate {
 }
 
 /** As many tasks at once as there are threads, and one that waits. */
-async function rateOf(step: Step | InlineStep, pool: Pool | null, seconds: number): Promise<Rate> {
+async function measureRate(step: Step | InlineStep, pool: Pool | null, seconds: number): Promise<Rate> {
   const [start, cpuBefore] = [performance.now(), ownCpuMs()];
   let tasks = 0;
   const lane = async () => {
@@ -159,17 +159,20 @@ async function rateOf(step: Step | InlineStep, pool: Pool | null, seconds: numbe
 }
 
 /** One at a time, in microseconds. */
-async function waitsOf({ ask }: Answer, seconds: number): Promise<{ p50: number; p95: number; cpu: number }> {
-  const waits: number[] = [];
+async function measureLatency(
+  { run }: LatencyStep,
+  seconds: number,
+): Promise<{ p50: number; p95: number; cpu: number }> {
+  const latencies: number[] = [];
   const [start, cpuBefore] = [performance.now(), ownCpuMs()];
   for (let last = start; last - start < seconds * 1_000; ) {
-    await ask(waits.length);
+    await run(latencies.length);
     const now = performance.now();
-    waits.push(1_000 * (now - last));
+    latencies.push(1_000 * (now - last));
     last = now;
   }
-  const cpu = (1_000 * (ownCpuMs() - cpuBefore)) / waits.length;
-  const sorted = Float64Array.from(waits).sort();
+  const cpu = (1_000 * (ownCpuMs() - cpuBefore)) / latencies.length;
+  const sorted = Float64Array.from(latencies).sort();
   const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1]!;
   return { p50: at(0.5), p95: at(0.95), cpu };
 }
@@ -187,7 +190,7 @@ function generatedTexts(seed: number): Texts {
 
 /** The text of a set, one document behind the other, cut into as much as is needed. */
 async function judgedTexts(folder: string): Promise<Texts> {
-  const set = await readJudgedSet((await judgedFolders(folder))[0]!);
+  const set = await readJudgedSet((await findJudgedFolders(folder))[0]!);
   const text = set.documents.map((document) => document.text).join('\n\n');
   const needed = documentUnits + rerankedTexts * passageUnits;
   if (text.length < needed) throw new Error(`${set.name} has less than ${needed} characters of text.`);
@@ -201,24 +204,24 @@ async function judgedTexts(folder: string): Promise<Texts> {
   };
 }
 
-async function answersOf(
+async function createLatencySteps(
   { questions, passages }: Texts,
   poolOf: (name: PoolName) => Pick<Pool, 'run'>,
-): Promise<Answer[]> {
-  const { folder } = embeddingModel(defaultEmbeddingModel);
+): Promise<LatencyStep[]> {
+  const { folder } = getEmbeddingModel(defaultEmbeddingModel);
   const embedder = await StaticEmbedder.open(defaultEmbeddingModel, folder);
-  const questionOf = (turn: number) => questions[turn % questions.length]!;
+  const questionOf = (index: number) => questions[index % questions.length]!;
   return [
     {
       name: 'embed a query (calling thread)',
-      ask: (turn) => embedder.embed([questionOf(turn)], 'query'),
+      run: (index) => embedder.embed([questionOf(index)], 'query'),
     },
     {
       name: 'embed a query in a worker',
-      ask: (turn) => {
+      run: (index) => {
         const task: EmbedTask = {
           model: defaultEmbeddingModel,
-          texts: [questionOf(turn)],
+          texts: [questionOf(index)],
           inputType: 'query',
         };
         return poolOf('embed').run(task);
@@ -226,17 +229,17 @@ async function answersOf(
     },
     {
       name: `rerank ${rerankedTexts} passages of ${passageUnits} characters`,
-      ask: (turn) =>
-        poolOf('rerank').run({ model: 'zerank-2', query: questionOf(turn), documents: passages }),
+      run: (index) =>
+        poolOf('rerank').run({ model: 'zerank-2', query: questionOf(index), documents: passages }),
     },
   ];
 }
 
-async function stepsOf(
+async function createSteps(
   { document: text, passages, questions }: Texts,
   folder: string,
 ): Promise<(Step | InlineStep)[]> {
-  const { folder: modelFolder } = embeddingModel(defaultEmbeddingModel);
+  const { folder: modelFolder } = getEmbeddingModel(defaultEmbeddingModel);
   const vocabulary = await readFile(join(modelFolder, 'vocabulary.txt'), 'utf8');
   const tokenizer = new WordPiece(vocabulary.trimEnd().split('\n'));
   const textBytes = Buffer.byteLength(text);
@@ -253,7 +256,7 @@ async function stepsOf(
   const chunkTask: ChunkTask = {
     ...{ pages: [text], unordered: false, title: null, path: 'a.txt', language: 'en' },
     model: defaultEmbeddingModel,
-    stop: null,
+    cancelFlag: null,
   };
   const embedTask: EmbedTask = { model: defaultEmbeddingModel, texts: embedded, inputType: 'document' };
   const rerankTask = { model: 'zerank-2', query: questions[0]!, documents: passages };

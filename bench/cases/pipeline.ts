@@ -2,11 +2,16 @@ import type { BenchCase } from '../harness/bench-case.ts';
 import type { BenchOptions } from '../harness/options.ts';
 import { spreadOf } from '../harness/statistics.ts';
 import { runTask } from '../harness/task-process.ts';
-import type { Figure, Findings, Table } from '../report/findings.ts';
-import { measuredLongEnough, promiseTable, unmet, type Wanted } from '../report/promises.ts';
+import type { BenchFindings, Figure, ReportTable } from '../report/findings.ts';
+import {
+  isMeasuredLongEnough,
+  listUnmetConditions,
+  type PerformanceTarget,
+  targetTable,
+} from '../report/performance-targets.ts';
 import type { PipelineInput, PipelineOutput } from './pipeline-task.ts';
 
-/** How much text does each pool of the pipeline get through when it has the machine to itself? */
+/** Measures the text throughput of each pool of the pipeline when it runs alone on the machine. */
 export const pipelineCase: BenchCase = {
   name: 'pipeline',
   summary:
@@ -24,7 +29,7 @@ export const pipelineCase: BenchCase = {
   },
 };
 
-function findingsOf({ steps, answers }: PipelineOutput, options: BenchOptions): Findings {
+function findingsOf({ steps, answers }: PipelineOutput, options: BenchOptions): BenchFindings {
   const { rounds, seconds, judged } = options;
   return {
     title: 'Each pool of the pipeline alone',
@@ -33,7 +38,11 @@ function findingsOf({ steps, answers }: PipelineOutput, options: BenchOptions): 
       `Rounds: ${rounds}, each step ${seconds} s per round, in a random order. What is counted is text, whatever it was wrapped in.`,
       'Then what somebody waits for: one answer after the other on one thread, another question each time.',
     ],
-    tables: [promiseTable(promises(steps, options), 0), throughput(steps), waits(answers)],
+    tables: [
+      targetTable(performanceTargets(steps, options), 0),
+      throughputTable(steps),
+      latencyTable(answers),
+    ],
     charts: [
       {
         kind: 'bars',
@@ -61,7 +70,7 @@ function findingsOf({ steps, answers }: PipelineOutput, options: BenchOptions): 
   };
 }
 
-function promises(steps: PipelineOutput['steps'], options: BenchOptions): Wanted[] {
+function performanceTargets(steps: PipelineOutput['steps'], options: BenchOptions): PerformanceTarget[] {
   return steps.flatMap(({ name, mbPerCpuSecond, mbPerCpuSecondLeast: least }) =>
     least === null
       ? []
@@ -70,13 +79,13 @@ function promises(steps: PipelineOutput['steps'], options: BenchOptions): Wanted
             what: `${name}: MB of text per second of CPU`,
             reached: spreadOf(mbPerCpuSecond)?.median ?? null,
             least,
-            promisedFor: unmet([measuredLongEnough(options, 1)]),
+            unmetConditions: listUnmetConditions([isMeasuredLongEnough(options, 1)]),
           },
         ],
   );
 }
 
-function throughput(steps: PipelineOutput['steps']): Table {
+function throughputTable(steps: PipelineOutput['steps']): ReportTable {
   return {
     title: 'Throughput',
     columns: [
@@ -94,7 +103,7 @@ function throughput(steps: PipelineOutput['steps']): Table {
   };
 }
 
-function waits(answers: PipelineOutput['answers']): Table {
+function latencyTable(answers: PipelineOutput['answers']): ReportTable {
   const median = (values: readonly number[]) => spreadOf(values)?.median ?? null;
   return {
     title: 'One answer at a time: median of the rounds',

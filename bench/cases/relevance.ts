@@ -1,12 +1,12 @@
-import { evenlySpaced, type JudgedSet, judgedFolders, readJudgedSet } from '../../src/eval/judged-set.ts';
+import { findJudgedFolders, type JudgedSet, readJudgedSet, sampleEvenly } from '../../src/eval/judged-set.ts';
 import { ndcg as ndcgOf } from '../../src/eval/measures.ts';
-import type { Api } from '../harness/api.ts';
+import type { BenchApiClient } from '../harness/api.ts';
 import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
 import { addBatch } from '../harness/collections.ts';
-import { startQuarry } from '../harness/quarry-server.ts';
+import { startQuarryServer } from '../harness/quarry-server.ts';
 import { topicQuestions } from '../harness/topic-questions.ts';
-import { figure } from '../report/figures.ts';
-import type { Figure, Findings } from '../report/findings.ts';
+import type { BenchFindings, Figure } from '../report/findings.ts';
+import { formatNumber } from '../report/format-number.ts';
 
 const depth = 10;
 const batchDocuments = 64;
@@ -26,10 +26,10 @@ export const relevanceCase: BenchCase = {
     full: '--documents 10000 --questions 1000',
   },
   async run(context) {
-    const sets = await judgedSets(context);
-    const server = await startQuarry({ http: context.options.http });
+    const sets = await loadJudgedSets(context);
+    const server = await startQuarryServer({ http: context.options.http });
     try {
-      const rows: Measured[] = [];
+      const rows: RelevanceMeasurement[] = [];
       for (const [number, set] of sets.entries()) {
         rows.push(await measure(server.api, `set-${number}`, set, context));
       }
@@ -40,7 +40,7 @@ export const relevanceCase: BenchCase = {
   },
 };
 
-interface Measured {
+interface RelevanceMeasurement {
   readonly name: string;
   readonly documents: number;
   readonly questions: number;
@@ -48,11 +48,11 @@ interface Measured {
 }
 
 async function measure(
-  api: Api,
+  api: BenchApiClient,
   collection: string,
   { name, documents, questions }: JudgedSet,
   { progress, signal }: BenchContext,
-): Promise<Measured> {
+): Promise<RelevanceMeasurement> {
   await api.call('collections/add-collection', { collection_name: collection });
   for (let first = 0; first < documents.length; first += batchDocuments) {
     signal.throwIfAborted();
@@ -65,9 +65,9 @@ async function measure(
   const ndcg: Record<string, number> = {};
   for (const mode of modes) {
     let sum = 0;
-    for (const [asked, { text, grades }] of questions.entries()) {
+    for (const [done, { text, grades }] of questions.entries()) {
       signal.throwIfAborted();
-      progress.update('asking', asked, questions.length, `${name}, ${mode.name}`);
+      progress.update('asking', done, questions.length, `${name}, ${mode.name}`);
       const body = { collection_name: collection, query: text, k: depth, ...mode.parameters };
       const { results } = await api.call<{ results: { path: string }[] }>('queries/top-documents', body);
       sum += ndcgOf(
@@ -81,18 +81,18 @@ async function measure(
   return { name, documents: documents.length, questions: questions.length, ndcg };
 }
 
-async function judgedSets({ options }: BenchContext): Promise<JudgedSet[]> {
+async function loadJudgedSets({ options }: BenchContext): Promise<JudgedSet[]> {
   const { judged, questions } = options;
-  if (judged === null) return [generated(options)];
+  if (judged === null) return [generatedJudgedSet(options)];
   const sets: JudgedSet[] = [];
-  for (const folder of await judgedFolders(judged)) {
+  for (const folder of await findJudgedFolders(judged)) {
     const set = await readJudgedSet(folder);
-    sets.push({ ...set, questions: evenlySpaced(set.questions, questions) });
+    sets.push({ ...set, questions: sampleEvenly(set.questions, questions) });
   }
   return sets;
 }
 
-function generated(options: BenchContext['options']): JudgedSet {
+function generatedJudgedSet(options: BenchContext['options']): JudgedSet {
   const { documents, questions } = topicQuestions(options);
   const graded = questions.map(({ answers, ...question }) => ({
     ...question,
@@ -101,7 +101,7 @@ function generated(options: BenchContext['options']): JudgedSet {
   return { name: 'generated', documents, questions: graded };
 }
 
-function findingsOf(rows: readonly Measured[], { options }: BenchContext): Findings {
+function findingsOf(rows: readonly RelevanceMeasurement[], { options }: BenchContext): BenchFindings {
   return {
     title: 'Relevance over HTTP: nDCG@10',
     method: [
@@ -126,7 +126,7 @@ function findingsOf(rows: readonly Measured[], { options }: BenchContext): Findi
     notes: [
       options.judged === null
         ? 'Generated text shows that nothing is broken. It says nothing about the quality on real questions: for that give judged sets with --judged, and see models/README.md.'
-        : `A mean over ${figure(
+        : `A mean over ${formatNumber(
             rows.reduce((sum, { questions }) => sum + questions, 0),
             0,
           )} questions; differences below .01 are chance.`,

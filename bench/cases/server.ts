@@ -10,18 +10,24 @@ import {
   type SearchMeasurement,
 } from '../harness/search-measurement.ts';
 import { spreadOf } from '../harness/statistics.ts';
-import { figure } from '../report/figures.ts';
-import type { Chart, Findings, Row, Table } from '../report/findings.ts';
-import { type Condition, measuredLongEnough, promiseTable, unmet, type Wanted } from '../report/promises.ts';
+import type { BenchFindings, Chart, ReportRow, ReportTable } from '../report/findings.ts';
+import { formatNumber } from '../report/format-number.ts';
+import {
+  isMeasuredLongEnough,
+  listUnmetConditions,
+  type PerformanceTarget,
+  type TargetCondition,
+  targetTable,
+} from '../report/performance-targets.ts';
 
-const wanted = {
+const targets = {
   uws: { queriesLeast: 11_000, cpuUsMost: 120 },
   node: { queriesLeast: 8_000, cpuUsMost: 160 },
 } as const;
 /** What that is promised for. */
-const promised = { documents: 10_000, words: 300, questions: 10_000, results: 10, cores: 2, modelMs: 3 };
+const targetSetup = { documents: 10_000, words: 300, questions: 10_000, results: 10, cores: 2, modelMs: 3 };
 /** What a query may take of a core beside a slow model. */
-const besideModelMs = 0.1;
+const otherQueryMsMax = 0.1;
 const cores = availableParallelism();
 
 /** What can one server do over HTTP, and how long do its users wait at a given rate? */
@@ -35,7 +41,7 @@ export const serverCase: BenchCase = {
     full: '--documents 10000 --seconds 6 --warm-up 2 --rounds 5 --connections 32 --rate 250,500,1000,2000,4000',
   },
   async run(context) {
-    const { client, words } = await closedLoopClient(context.options.seconds);
+    const { client, description: words } = await closedLoopClient(context.options.seconds);
     const measurement = await measureSearches(configurationsOf(context, client), context);
     return findingsOf(measurement, context, words);
   },
@@ -47,20 +53,24 @@ function configurationsOf({ options }: BenchContext, client: 'own' | 'wrk'): Sea
   const size = Math.max(...documents);
   const collection = { name: 'server', shards: shards[0] ?? 1, documents: size };
   return kinds.flatMap((http) =>
-    connections.flatMap((clients) => [
+    connections.flatMap((connectionCount) => [
       {
-        name: `${http}: closed loop, ${clients} connections`,
-        ...{ http, collection, client, connections: clients, ratePerSecond: null },
+        name: `${http}: closed loop, ${connectionCount} connections`,
+        ...{ http, collection, client, connections: connectionCount, ratePerSecond: null },
       },
       ...rates.map((ratePerSecond) => ({
-        name: `${http}: ${ratePerSecond} requests/s, ${clients} connections`,
-        ...{ http, collection, client: 'own' as const, connections: clients, ratePerSecond },
+        name: `${http}: ${ratePerSecond} requests/s, ${connectionCount} connections`,
+        ...{ http, collection, client: 'own' as const, connections: connectionCount, ratePerSecond },
       })),
     ]),
   );
 }
 
-function findingsOf(measurement: SearchMeasurement, { options }: BenchContext, client: string): Findings {
+function findingsOf(
+  measurement: SearchMeasurement,
+  { options }: BenchContext,
+  client: string,
+): BenchFindings {
   const { configurations, modelMs } = measurement;
   return {
     title: `One server over HTTP, ${Math.max(...options.documents)} documents`,
@@ -69,7 +79,7 @@ function findingsOf(measurement: SearchMeasurement, { options }: BenchContext, c
       `Closed loop: ${client}. Open loop: a worker thread of the bench.`,
     ],
     tables: [
-      promiseTable(promises(measurement, options), modelMs === null ? 0 : 1),
+      targetTable(performanceTargets(measurement, options), modelMs === null ? 0 : 1),
       ...(modelMs === null ? [] : [modelTable(configurations, modelMs)]),
       loadTable(configurations),
     ],
@@ -77,7 +87,7 @@ function findingsOf(measurement: SearchMeasurement, { options }: BenchContext, c
     notes: [
       modelMs === null
         ? 'The built-in model is a static one: embedding a question costs microseconds. With a model that takes milliseconds (--model-ms), throughput is what the model allows.'
-        : `Questions were embedded by a model that takes ${modelMs.toFixed(2)} ms of one core for each text, on a thread for each core. Questions that wait for a thread share the next runs, each of which takes as many times as long: a question has a whole run's work of its own. No vector was kept for questions that come again. So ${cores} cores answer at most ${figure((cores * 1_000) / modelMs, 0)} questions per second; wanted are 95 % of what they answer when everything else, the client included, takes ${besideModelMs} ms.`,
+        : `Questions were embedded by a model that takes ${modelMs.toFixed(2)} ms of one core for each text, on a thread for each core. Questions that wait for a thread share the next runs, each of which takes as many times as long: a question has a whole run's work of its own. No vector was kept for questions that come again. So ${cores} cores answer at most ${formatNumber((cores * 1_000) / modelMs, 0)} questions per second; wanted are 95 % of what they answer when everything else, the client included, takes ${otherQueryMsMax} ms.`,
       ...loadNotes(measurement),
     ],
     figures: configurations.flatMap(loadFigures),
@@ -86,7 +96,7 @@ function findingsOf(measurement: SearchMeasurement, { options }: BenchContext, c
   };
 }
 
-function loadTable(configurations: readonly MeasuredConfiguration[]): Table {
+function loadTable(configurations: readonly MeasuredConfiguration[]): ReportTable {
   return {
     title: 'Queries',
     columns: [
@@ -95,7 +105,7 @@ function loadTable(configurations: readonly MeasuredConfiguration[]): Table {
       { key: 'connections', heading: 'connections', unit: null, digits: 0 },
       ...loadColumns,
     ],
-    rows: configurations.map((measured): Row => {
+    rows: configurations.map((measured): ReportRow => {
       const { http, ratePerSecond, connections } = measured.configuration;
       const load = ratePerSecond === null ? 'closed loop' : `${ratePerSecond}/s`;
       return { http, load, connections, ...loadRow(measured) };
@@ -104,75 +114,90 @@ function loadTable(configurations: readonly MeasuredConfiguration[]): Table {
 }
 
 /** What the server is meant to reach in the closed loop. */
-function promises({ configurations, modelMs }: SearchMeasurement, options: BenchOptions): Wanted[] {
-  return configurations.flatMap(({ configuration, rounds, joined }): Wanted[] => {
+function performanceTargets(
+  { configurations, modelMs }: SearchMeasurement,
+  options: BenchOptions,
+): PerformanceTarget[] {
+  return configurations.flatMap(({ configuration, rounds, joined }): PerformanceTarget[] => {
     const { http, ratePerSecond } = configuration;
     if (ratePerSecond !== null || http === 'auto') return [];
-    const setUp = conditions(configuration, options);
+    const conditions = targetConditions(configuration, options);
     const rate = spreadOf(rounds.map(({ queriesPerSecond }) => queriesPerSecond))?.median ?? null;
     return modelMs === null
       ? [
           {
             what: `${http}: queries per second, client on the same machine`,
             reached: rate,
-            least: wanted[http].queriesLeast,
-            promisedFor: unmet([...setUp, [`${promised.cores} cores`, cores === promised.cores]]),
+            least: targets[http].queriesLeast,
+            unmetConditions: listUnmetConditions([
+              ...conditions,
+              [`${targetSetup.cores} cores`, cores === targetSetup.cores],
+            ]),
           },
           {
             what: `${http}: CPU of the server per query [us]`,
             reached: joined.serverCpuUs,
-            most: wanted[http].cpuUsMost,
-            promisedFor: unmet(setUp),
+            most: targets[http].cpuUsMost,
+            unmetConditions: listUnmetConditions(conditions),
           },
         ]
-      : slowPromises(
+      : slowModelTargets(
           http,
           modelMs,
           { rate, cpuUs: joined.serverCpuUs },
-          unmet([...setUp, [`a model of ${promised.modelMs} ms`, options.modelMs === promised.modelMs]]),
+          listUnmetConditions([
+            ...conditions,
+            [`a model of ${targetSetup.modelMs} ms`, options.modelMs === targetSetup.modelMs],
+          ]),
         );
   });
 }
 
-function conditions({ collection, client }: SearchConfiguration, options: BenchOptions): Condition[] {
+function targetConditions(
+  { collection, client }: SearchConfiguration,
+  options: BenchOptions,
+): TargetCondition[] {
   return [
-    [`${figure(promised.documents, 0)} documents`, collection.documents === promised.documents],
-    [`${promised.words} words each`, options.wordsPerDocument === promised.words],
-    [`${figure(promised.questions, 0)} different questions`, options.questions >= promised.questions],
-    [`${promised.results} results`, options.results === promised.results],
+    [`${formatNumber(targetSetup.documents, 0)} documents`, collection.documents === targetSetup.documents],
+    [`${targetSetup.words} words each`, options.wordsPerDocument === targetSetup.words],
+    [
+      `${formatNumber(targetSetup.questions, 0)} different questions`,
+      options.questions >= targetSetup.questions,
+    ],
+    [`${targetSetup.results} results`, options.results === targetSetup.results],
     ['one shard', collection.shards === 1],
     ['load by wrk', client === 'wrk'],
-    measuredLongEnough(options, 1),
+    isMeasuredLongEnough(options, 1),
   ];
 }
 
 /** With a slow model the cores are the limit: each query takes the model's time of one, and a little for all else. */
-function slowPromises(
+function slowModelTargets(
   http: 'uws' | 'node',
   modelMs: number,
   { rate, cpuUs }: { readonly rate: number | null; readonly cpuUs: number | null },
-  promisedFor: string | null,
-): Wanted[] {
-  const most = (cores * 1_000) / (modelMs + besideModelMs);
+  unmetConditions: string | null,
+): PerformanceTarget[] {
+  const ratePerSecondMax = (cores * 1_000) / (modelMs + otherQueryMsMax);
   const ms = modelMs.toFixed(2);
   return [
     {
-      what: `${http}: queries per second with a model of ${ms} ms, as a share of what ${cores} ${cores === 1 ? 'core' : 'cores'} can do at ${(modelMs + besideModelMs).toFixed(2)} ms each (${figure(most, 0)}/s) [%]`,
-      reached: rate === null ? null : (100 * rate) / most,
+      what: `${http}: queries per second with a model of ${ms} ms, as a share of what ${cores} ${cores === 1 ? 'core' : 'cores'} can do at ${(modelMs + otherQueryMsMax).toFixed(2)} ms each (${formatNumber(ratePerSecondMax, 0)}/s) [%]`,
+      reached: rate === null ? null : (100 * rate) / ratePerSecondMax,
       least: 95,
-      promisedFor,
+      unmetConditions,
     },
     {
       what: `${http}: CPU of the server per query beside the model [us]`,
       reached: cpuUs === null ? null : cpuUs - 1_000 * modelMs,
-      most: wanted[http].cpuUsMost,
-      promisedFor,
+      most: targets[http].cpuUsMost,
+      unmetConditions,
     },
   ];
 }
 
 /** Work of the model against what there is: more than all cores would mean that it was not done. */
-function modelTable(configurations: readonly MeasuredConfiguration[], modelMs: number): Table {
+function modelTable(configurations: readonly MeasuredConfiguration[], modelMs: number): ReportTable {
   return {
     title: 'What the model took of the cores',
     columns: [

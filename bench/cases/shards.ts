@@ -1,4 +1,4 @@
-import { present } from '../../src/base/assert.ts';
+import { assertDefined } from '../../src/core/assert.ts';
 import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
 import type { BenchOptions } from '../harness/options.ts';
 import type { Strategies } from '../harness/questions.ts';
@@ -20,14 +20,19 @@ import {
   type SearchMeasurement,
 } from '../harness/search-measurement.ts';
 import { ratioOf, spreadOf } from '../harness/statistics.ts';
-import { figure } from '../report/figures.ts';
-import type { Chart, Findings, Series, Table } from '../report/findings.ts';
-import { measuredLongEnough, promiseTable, unmet, type Wanted } from '../report/promises.ts';
+import type { BenchFindings, Chart, ReportTable, Series } from '../report/findings.ts';
+import { formatNumber } from '../report/format-number.ts';
+import {
+  isMeasuredLongEnough,
+  listUnmetConditions,
+  type PerformanceTarget,
+  targetTable,
+} from '../report/performance-targets.ts';
 
 /** How many times the CPU of a query over one shard a query over so many may take. */
-const cpuTimesMost = { 8: 4, 16: 6.5, 32: 10, 64: 20 } as const;
+const cpuRatioMax = { 8: 4, 16: 6.5, 32: 10, 64: 20 } as const;
 /** Collections for which that is promised. */
-const promised = { documents: 10_000, words: 300, results: 10 };
+const targetSetup = { documents: 10_000, words: 300, results: 10 };
 const serverCpu = ({ serverCpuUs }: LoadFigures) => serverCpuUs;
 
 /** What does it cost, and what does it bring, that a collection is spread over more shards? */
@@ -42,19 +47,19 @@ export const shardsCase: BenchCase = {
     full: '--documents 1000,10000 --seconds 3 --rounds 5 --connections 1,8,32',
   },
   run: async (context) =>
-    shardsFindings(await measureSearches(configurationsOf(context), context), context.options),
+    toShardsFindings(await measureSearches(configurationsOf(context), context), context.options),
 };
 
 function configurationsOf({ options }: BenchContext): SearchConfiguration[] {
   const { documents, shards, connections, rates, http } = options;
   return documents.flatMap((size) =>
     shards.flatMap((count) =>
-      connections.flatMap((clients) =>
+      connections.flatMap((connectionCount) =>
         (rates.length === 0 ? [null] : rates).map((ratePerSecond) => ({
-          name: `${size} documents, ${count} shards, ${clients} connections${ratePerSecond === null ? '' : `, ${ratePerSecond}/s`}`,
+          name: `${size} documents, ${count} shards, ${connectionCount} connections${ratePerSecond === null ? '' : `, ${ratePerSecond}/s`}`,
           http,
           collection: { name: `documents-${size}-shards-${count}`, shards: count, documents: size },
-          connections: clients,
+          connections: connectionCount,
           ratePerSecond,
           client: 'own' as const,
         })),
@@ -63,15 +68,19 @@ function configurationsOf({ options }: BenchContext): SearchConfiguration[] {
   );
 }
 
-export function shardsFindings(measurement: SearchMeasurement, options: BenchOptions): Findings {
-  const groups = groupsOf(measurement);
+export function toShardsFindings(measurement: SearchMeasurement, options: BenchOptions): BenchFindings {
+  const groups = groupConfigurations(measurement);
   return {
     title: 'What shards cost and bring, over HTTP',
     method: [
       ...loadMethod(measurement, options),
       'Ingest: portions of 256 documents, four requests of 64 at once, each answered when its documents can be found; the collections take turns, in an order drawn anew for each portion.',
     ],
-    tables: [promiseTable(promises(groups, options), 2), ingestTable(measurement), ...groups.map(loadTable)],
+    tables: [
+      targetTable(performanceTargets(groups, options), 2),
+      ingestTable(measurement),
+      ...groups.map(loadTable),
+    ],
     charts: [...chartsOf(groups, options), ingestChart(measurement)],
     notes: [
       'CPU of the server per query is that of the whole way over HTTP, of which the search is a part that grows with the shards. What HTTP takes is in both sides of every ratio: searching alone grows more.',
@@ -106,10 +115,10 @@ interface Group {
 }
 
 /** Configurations that differ in their shards only. */
-function groupsOf({ configurations, filled, agreement, strategies }: SearchMeasurement): Group[] {
-  const places = new Map(filled.map(({ plan }, i) => [plan.name, i]));
-  const placeOf = ({ configuration: { collection } }: MeasuredConfiguration) =>
-    present(places.get(collection.name), 'every collection was filled');
+function groupConfigurations({ configurations, filled, agreement, strategies }: SearchMeasurement): Group[] {
+  const indexByCollection = new Map(filled.map(({ plan }, i) => [plan.name, i]));
+  const indexOf = ({ configuration: { collection } }: MeasuredConfiguration) =>
+    assertDefined(indexByCollection.get(collection.name), 'every collection was filled');
   const groups = new Map<string, MeasuredConfiguration[]>();
   for (const measured of configurations) {
     const { collection, connections, ratePerSecond } = measured.configuration;
@@ -119,10 +128,10 @@ function groupsOf({ configurations, filled, agreement, strategies }: SearchMeasu
   }
   return [...groups].map(([title, members]) => ({
     title,
-    ...namesOf(present(members[0], 'a group has members').configuration),
+    ...namesOf(assertDefined(members[0], 'a group has members').configuration),
     members,
-    agreement: members.map((member) => agreement[placeOf(member)] ?? 0),
-    strategies: members.map((member) => strategies[placeOf(member)] ?? {}),
+    agreement: members.map((member) => agreement[indexOf(member)] ?? 0),
+    strategies: members.map((member) => strategies[indexOf(member)] ?? {}),
   }));
 }
 
@@ -135,17 +144,17 @@ function namesOf({ collection: { documents }, connections, ratePerSecond }: Sear
  * CPU per query against one shard, where it is most: the worst of all connections and rates, over collections of the
  * promised size, or over all where none is of it.
  */
-function promises(groups: readonly Group[], options: BenchOptions): Wanted[] {
-  const large = groups.filter(({ documents }) => documents === promised.documents);
-  const size = `${figure(promised.documents, 0)} documents`;
-  const promisedFor = unmet([
+function performanceTargets(groups: readonly Group[], options: BenchOptions): PerformanceTarget[] {
+  const large = groups.filter(({ documents }) => documents === targetSetup.documents);
+  const size = `${formatNumber(targetSetup.documents, 0)} documents`;
+  const unmetConditions = listUnmetConditions([
     [size, large.length > 0],
-    [`${promised.words} words each`, options.wordsPerDocument === promised.words],
-    [`${promised.results} results`, options.results === promised.results],
-    measuredLongEnough(options, 1),
+    [`${targetSetup.words} words each`, options.wordsPerDocument === targetSetup.words],
+    [`${targetSetup.results} results`, options.results === targetSetup.results],
+    isMeasuredLongEnough(options, 1),
   ]);
   const tables = large.length > 0 ? `tables of ${size}` : 'tables';
-  return Object.entries(cpuTimesMost).map(([count, most]): Wanted => {
+  return Object.entries(cpuRatioMax).map(([count, most]): PerformanceTarget => {
     const ratios = (large.length > 0 ? large : groups).map(({ members }) => {
       const [one, many] = [1, Number(count)].map((shards) =>
         members.find(({ configuration }) => configuration.collection.shards === shards),
@@ -158,12 +167,12 @@ function promises(groups: readonly Group[], options: BenchOptions): Wanted[] {
       what: `CPU of the server per query with ${count} shards against one, the most of all ${tables} below`,
       reached: spreadOf(ratios)?.most ?? null,
       most,
-      promisedFor,
+      unmetConditions,
     };
   });
 }
 
-function loadTable({ title, members, agreement, strategies }: Group): Table {
+function loadTable({ title, members, agreement, strategies }: Group): ReportTable {
   return {
     title,
     columns: [
@@ -175,7 +184,7 @@ function loadTable({ title, members, agreement, strategies }: Group): Table {
     ],
     rows: members.map((measured, i) => ({
       shards: measured.configuration.collection.shards,
-      strategy: strategyWords(strategies[i] ?? {}),
+      strategy: formatStrategies(strategies[i] ?? {}),
       ...loadRow(measured),
       ...peerRow(measured, members[0]),
       agreement: 100 * (agreement[i] ?? 0),
@@ -184,15 +193,15 @@ function loadTable({ title, members, agreement, strategies }: Group): Table {
 }
 
 /** The way that all shards searched, or the share of each. */
-function strategyWords(counts: Strategies): string {
+function formatStrategies(counts: Strategies): string {
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
   return Object.entries(counts)
     .toSorted(([, a], [, b]) => b - a)
-    .map(([name, count]) => (count === all ? name : `${name} ${figure((100 * count) / all, 1)} %`))
+    .map(([name, count]) => (count === all ? name : `${name} ${formatNumber((100 * count) / all, 1)} %`))
     .join(', ');
 }
 
-function ingestTable({ filled }: SearchMeasurement): Table {
+function ingestTable({ filled }: SearchMeasurement): ReportTable {
   const cpu = filled.map(({ portions }) => {
     const bytes = portions.reduce((sum, { textBytes }) => sum + textBytes, 0);
     const known = portions.every(({ serverCpuMs }) => serverCpuMs !== null);
@@ -246,7 +255,7 @@ function chartsOf(groups: readonly Group[], options: BenchOptions): Chart[] {
     ['p99', ({ p99Ms }: LoadFigures) => p99Ms],
     ['p99.9', ({ p999Ms }: LoadFigures) => p999Ms],
   ] as const;
-  const last = present(groups.at(-1), 'a case has configurations');
+  const last = assertDefined(groups.at(-1), 'a case has configurations');
   return [
     chart(
       'Throughput against shards (d documents, c connections)',

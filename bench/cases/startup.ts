@@ -2,31 +2,36 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { present } from '../../src/base/assert.ts';
+import { assertDefined } from '../../src/core/assert.ts';
 import { EngineProcess } from '../engines/engine-process.ts';
 import { quarry as ownEngine } from '../engines/quarry.ts';
 import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
 import { addPortion, type CollectionPlan, fillCollections } from '../harness/collections.ts';
 import { Corpus } from '../harness/corpus.ts';
-import { type QuarryServer, randomKey, startQuarry } from '../harness/quarry-server.ts';
+import { type QuarryServer, randomKey, startQuarryServer } from '../harness/quarry-server.ts';
 import { searchBody, searchOperation } from '../harness/questions.ts';
 import { spreadOf } from '../harness/statistics.ts';
-import { figure } from '../report/figures.ts';
-import type { Figure, Findings, Table } from '../report/findings.ts';
-import { promiseTable, roundsLeast, unmet, type Wanted } from '../report/promises.ts';
-import { prepareVectorSet } from '../vectors/vector-set.ts';
+import type { BenchFindings, Figure, ReportTable } from '../report/findings.ts';
+import { formatNumber } from '../report/format-number.ts';
+import {
+  listUnmetConditions,
+  type PerformanceTarget,
+  roundsMin,
+  targetTable,
+} from '../report/performance-targets.ts';
+import { prepareVectorDataset } from '../vectors/vector-dataset.ts';
 
 const kinds = ['snapshot', 'replay', 'rebuild'] as const;
 type Kind = (typeof kinds)[number];
 
-interface Started {
+interface StartTimes {
   /** From the start of the process until the server says that it is ready. */
   readonly readyMs: number;
   /** Until the first question about the collection is answered. */
   readonly answeredMs: number;
 }
 
-const wanted = { vectors: 1_000_000, dimensions: 384, seconds: 3 };
+const target = { vectors: 1_000_000, dimensions: 384, seconds: 3 };
 const answerMsMax = 300_000;
 const pollMs = 10;
 
@@ -51,7 +56,7 @@ export const startupCase: BenchCase = {
   },
 };
 
-interface IndexStarts {
+interface IndexStartTimes {
   readonly vectors: number;
   readonly dimensions: number;
   /** Milliseconds from opening its folder until it has answered a search, round by round. */
@@ -59,9 +64,9 @@ interface IndexStarts {
 }
 
 /** An index that was built and saved once, opened again and again, each time in a process of its own. */
-async function measureIndex(directory: string, context: BenchContext): Promise<IndexStarts> {
+async function measureIndex(directory: string, context: BenchContext): Promise<IndexStartTimes> {
   const { options, progress, signal } = context;
-  const set = await prepareVectorSet({ ...options, rows: options.vectors }, context);
+  const set = await prepareVectorDataset({ ...options, rows: options.vectors }, context);
   await mkdir(directory);
   const task = { engine: ownEngine.name, set, directory, url: null, seed: options.seed };
   const inProcess = async <T>(work: (process: EngineProcess) => Promise<T>): Promise<T> => {
@@ -73,7 +78,7 @@ async function measureIndex(directory: string, context: BenchContext): Promise<I
       await process.call('close');
       return value;
     } finally {
-      await process.end();
+      await process.terminate();
     }
   };
   await inProcess(async (process) => {
@@ -91,20 +96,20 @@ async function measureIndex(directory: string, context: BenchContext): Promise<I
   return { vectors: set.rows, dimensions: set.dimensions, readyMs };
 }
 
-async function measure(folder: string, context: BenchContext): Promise<Map<Kind, Started[]>> {
+async function measure(folder: string, context: BenchContext): Promise<Map<Kind, StartTimes[]>> {
   const { options, progress, signal } = context;
   const documents = Math.max(...options.documents);
   const corpus = new Corpus({ ...options, documents });
   const plan: CollectionPlan = { name: 'startup', shards: options.shards[0] ?? 1, documents };
   const data = { folder, key: randomKey() };
-  const start = () => startQuarry({ http: options.http, data });
-  const filling = await start();
+  const start = () => startQuarryServer({ http: options.http, data });
+  const fillServer = await start();
   try {
-    await fillCollections(filling, [plan], corpus, context);
+    await fillCollections(fillServer, [plan], corpus, context);
   } finally {
-    await filling.stop();
+    await fillServer.stop();
   }
-  const found = new Map<Kind, Started[]>(kinds.map((kind) => [kind, []]));
+  const found = new Map<Kind, StartTimes[]>(kinds.map((kind) => [kind, []]));
   for (let round = 0; round < options.rounds; round++) {
     for (const kind of kinds) {
       signal.throwIfAborted();
@@ -114,7 +119,7 @@ async function measure(folder: string, context: BenchContext): Promise<Map<Kind,
       const server = await start();
       try {
         const readyMs = performance.now() - startMs;
-        await firstAnswer(server, plan.name, corpus);
+        await waitForFirstAnswer(server, plan.name, corpus);
         found.get(kind)?.push({ readyMs, answeredMs: performance.now() - startMs });
       } finally {
         await server.stop();
@@ -124,7 +129,7 @@ async function measure(folder: string, context: BenchContext): Promise<Map<Kind,
   return found;
 }
 
-interface Preparing {
+interface StartPreparation {
   readonly start: () => Promise<QuarryServer>;
   readonly corpus: Corpus;
   readonly plan: CollectionPlan;
@@ -132,7 +137,7 @@ interface Preparing {
 }
 
 /** Leaves the data directory as the kind of start wants to find it. */
-async function prepare(kind: Kind, { start, corpus, plan, folder }: Preparing): Promise<void> {
+async function prepare(kind: Kind, { start, corpus, plan, folder }: StartPreparation): Promise<void> {
   // A server that was stopped has left snapshots of everything.
   if (kind === 'snapshot') return;
   if (kind === 'rebuild') {
@@ -150,7 +155,7 @@ async function prepare(kind: Kind, { start, corpus, plan, folder }: Preparing): 
   }
 }
 
-async function firstAnswer(server: QuarryServer, collection: string, corpus: Corpus): Promise<void> {
+async function waitForFirstAnswer(server: QuarryServer, collection: string, corpus: Corpus): Promise<void> {
   const until = performance.now() + answerMsMax;
   for (;;) {
     const { results } = await server.api.call<{ results: unknown[] }>(
@@ -164,12 +169,12 @@ async function firstAnswer(server: QuarryServer, collection: string, corpus: Cor
 }
 
 function findingsOf(
-  found: ReadonlyMap<Kind, readonly Started[]>,
-  index: IndexStarts,
+  found: ReadonlyMap<Kind, readonly StartTimes[]>,
+  index: IndexStartTimes,
   { options }: BenchContext,
-): Findings {
+): BenchFindings {
   const documents = Math.max(...options.documents);
-  const median = (kind: Kind, which: (started: Started) => number) =>
+  const median = (kind: Kind, which: (started: StartTimes) => number) =>
     spreadOf((found.get(kind) ?? []).map(which))?.median ?? null;
   const what = {
     snapshot: 'stopped and started again',
@@ -177,13 +182,13 @@ function findingsOf(
     rebuild: 'its index folder deleted',
   } as const;
   return {
-    title: `Starting a server that holds ${figure(documents, 0)} documents`,
+    title: `Starting a server that holds ${formatNumber(documents, 0)} documents`,
     method: [
-      `${figure(documents, 0)} generated documents of about ${options.wordsPerDocument} words in one collection. The time counts from the start of the process; the files are in the disk cache of the system. ${options.rounds} rounds of each kind in turn.`,
-      `The index alone: ${figure(index.vectors, 0)} vectors of ${index.dimensions} dimensions in one shard, saved once and opened ${options.rounds} times, each time in a process of its own.`,
+      `${formatNumber(documents, 0)} generated documents of about ${options.wordsPerDocument} words in one collection. The time counts from the start of the process; the files are in the disk cache of the system. ${options.rounds} rounds of each kind in turn.`,
+      `The index alone: ${formatNumber(index.vectors, 0)} vectors of ${index.dimensions} dimensions in one shard, saved once and opened ${options.rounds} times, each time in a process of its own.`,
     ],
     tables: [
-      promiseTable([promise(index)], 2),
+      targetTable([toPerformanceTarget(index)], 2),
       {
         title: 'Time to start',
         columns: [
@@ -228,7 +233,7 @@ function findingsOf(
   };
 }
 
-function indexTable({ vectors, dimensions, readyMs }: IndexStarts): Table {
+function indexTable({ vectors, dimensions, readyMs }: IndexStartTimes): ReportTable {
   return {
     title: 'The index alone',
     columns: [
@@ -242,15 +247,15 @@ function indexTable({ vectors, dimensions, readyMs }: IndexStarts): Table {
   };
 }
 
-function promise({ vectors, dimensions, readyMs }: IndexStarts): Wanted {
-  const size = `${figure(wanted.vectors, 0)} x ${wanted.dimensions}`;
+function toPerformanceTarget({ vectors, dimensions, readyMs }: IndexStartTimes): PerformanceTarget {
+  const size = `${formatNumber(target.vectors, 0)} x ${target.dimensions}`;
   return {
     what: `an index of ${size} ready to search, from a warm disk cache [s]`,
-    reached: present(spreadOf(readyMs), 'every round ended').median / 1_000,
-    most: wanted.seconds,
-    promisedFor: unmet([
-      [`${size} vectors`, vectors === wanted.vectors && dimensions === wanted.dimensions],
-      [`at least ${roundsLeast} rounds`, readyMs.length >= roundsLeast],
+    reached: assertDefined(spreadOf(readyMs), 'every round ended').median / 1_000,
+    most: target.seconds,
+    unmetConditions: listUnmetConditions([
+      [`${size} vectors`, vectors === target.vectors && dimensions === target.dimensions],
+      [`at least ${roundsMin} rounds`, readyMs.length >= roundsMin],
     ]),
   };
 }

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { peerFolder, peerVersion, requirePeer } from '../peers/peer-packages.ts';
-import { type Filter, filters } from '../vectors/tags.ts';
+import { filters, type TagFilter } from '../vectors/tags.ts';
 import {
   type EngineKind,
   type EngineOptions,
@@ -48,7 +48,7 @@ const startMsMax = 60_000;
  */
 export const chroma: EngineKind = {
   name: 'chroma',
-  efforts: { least: 10, most: 2_000 },
+  efRange: { min: 10, max: 2_000 },
   filters: true,
   synchronous: false,
   version: () => `${peerVersion('chromadb')}, its server`,
@@ -61,14 +61,14 @@ class ChromaEngine implements VectorEngine {
   readonly #dimensions: number;
   #server: Server;
   #collection: Collection;
-  #effort: number | null = null;
+  #ef: number | null = null;
 
   static async open({ directory, dimensions, load }: EngineOptions): Promise<ChromaEngine> {
     const server = await startServer(directory);
     const hnsw = {
       space: 'cosine',
       max_neighbors: graphParameters.connections,
-      ef_construction: graphParameters.buildEffort,
+      ef_construction: graphParameters.efConstruction,
     };
     const collection = load
       ? await server.client.getCollection(collectionNamed)
@@ -102,7 +102,7 @@ class ChromaEngine implements VectorEngine {
         ),
         metadatas: rows.map((row) =>
           Object.fromEntries(
-            filters.map((filter) => [nameOf(filter), ((tags[row]! >> filter.bit) & 1) === 1] as const),
+            filters.map((filter) => [tagName(filter), ((tags[row]! >> filter.bit) & 1) === 1] as const),
           ),
         ),
       });
@@ -118,12 +118,12 @@ class ChromaEngine implements VectorEngine {
     });
   }
 
-  async search({ question, count, effort, filter }: EngineSearch): Promise<ArrayLike<number>> {
-    if (effort !== this.#effort) await this.#useEffort(effort);
+  async search({ query, count, ef, filter }: EngineSearch): Promise<ArrayLike<number>> {
+    if (ef !== this.#ef) await this.#setEf(ef);
     const { ids } = await this.#collection.query({
-      queryEmbeddings: [question.numbers],
+      queryEmbeddings: [query.numbers],
       nResults: count,
-      ...(filter === null ? {} : { where: { [nameOf(filter)]: true } }),
+      ...(filter === null ? {} : { where: { [tagName(filter)]: true } }),
       include: [],
     });
     return (ids[0] ?? []).map(Number);
@@ -140,12 +140,12 @@ class ChromaEngine implements VectorEngine {
     return endServer(this.#server);
   }
 
-  async #useEffort(effort: number): Promise<void> {
-    await this.#collection.modify({ configuration: { hnsw: { ef_search: effort } } });
+  async #setEf(ef: number): Promise<void> {
+    await this.#collection.modify({ configuration: { hnsw: { ef_search: ef } } });
     await endServer(this.#server);
     this.#server = await startServer(this.#directory);
     this.#collection = await this.#server.client.getCollection(collectionNamed);
-    this.#effort = effort;
+    this.#ef = ef;
     await this.finish();
   }
 }
@@ -158,15 +158,15 @@ interface Server {
 async function startServer(directory: string): Promise<Server> {
   const port = await freePort();
   const program = join(peerFolder('chromadb'), 'dist', 'cli.mjs');
-  const words = ['run', '--path', directory, '--host', '127.0.0.1', '--port', String(port)];
-  const server = spawn(process.execPath, [program, ...words], { stdio: 'ignore' });
+  const programArguments = ['run', '--path', directory, '--host', '127.0.0.1', '--port', String(port)];
+  const server = spawn(process.execPath, [program, ...programArguments], { stdio: 'ignore' });
   // However this process ends, the server does not outlive it.
   const kill = () => server.kill('SIGKILL');
   process.once('exit', kill);
   server.once('exit', () => process.off('exit', kill));
   const { ChromaClient } = requirePeer('chromadb') as Chroma;
   const client = new ChromaClient({ host: '127.0.0.1', port, ssl: false });
-  await untilAlive(client, server);
+  await waitUntilAlive(client, server);
   return { process: server, client };
 }
 
@@ -177,7 +177,7 @@ async function endServer({ process: server }: Server): Promise<void> {
   await ended;
 }
 
-function nameOf({ bit }: Filter): string {
+function tagName({ bit }: TagFilter): string {
   return `tag${bit}`;
 }
 
@@ -191,7 +191,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-async function untilAlive(client: ChromaClient, server: ReturnType<typeof spawn>): Promise<void> {
+async function waitUntilAlive(client: ChromaClient, server: ReturnType<typeof spawn>): Promise<void> {
   const until = performance.now() + startMsMax;
   for (;;) {
     try {

@@ -1,19 +1,19 @@
-import { assert } from '../../src/base/assert.ts';
+import { assert } from '../../src/core/assert.ts';
 import type { EngineCall, EngineReply } from './engine-process.ts';
 import { EngineWork } from './engine-work.ts';
 
 /** The process of one engine. It ends when the bench does, however that ends. */
 let work: EngineWork | null = null;
 
-async function answer({ what, task }: EngineCall): Promise<unknown> {
-  if (what === 'open') {
+async function runCall({ method, task }: EngineCall): Promise<unknown> {
+  if (method === 'open') {
     assert(work === null, 'an engine is opened once');
     const { work: opened, ...rest } = await EngineWork.open(task as Parameters<typeof EngineWork.open>[0]);
     work = opened;
     return rest.opened;
   }
   assert(work !== null, 'an engine is opened first');
-  switch (what) {
+  switch (method) {
     case 'build':
       return work.build();
     case 'recall':
@@ -34,10 +34,10 @@ process.on('message', (call: EngineCall) => {
     work.onProgress = (done, total) =>
       process.send?.({
         number: call.number,
-        progress: { what: call.what, done, total },
+        progress: { method: call.method, done, total },
       } satisfies EngineReply);
   }
-  answer(call).then(
+  runCall(call).then(
     (value) => process.send?.({ number: call.number, value } satisfies EngineReply),
     (error: Error) =>
       process.send?.({ number: call.number, failure: error.stack ?? error.message } satisfies EngineReply),

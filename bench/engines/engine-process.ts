@@ -3,30 +3,30 @@ import { fileURLToPath } from 'node:url';
 import type { EngineWork } from './engine-work.ts';
 
 /** What can be asked, with what it takes and gives. */
-interface Calls {
+interface EngineCalls {
   readonly open: {
     readonly task: Parameters<typeof EngineWork.open>[0];
     readonly value: Awaited<ReturnType<typeof EngineWork.open>>['opened'];
   };
-  readonly build: Call<'build'>;
-  readonly recall: Call<'recall'>;
-  readonly measure: Call<'measure'>;
-  readonly churn: Call<'churn'>;
-  readonly save: Call<'save'>;
-  readonly close: Call<'close'>;
+  readonly build: EngineCallTypes<'build'>;
+  readonly recall: EngineCallTypes<'recall'>;
+  readonly measure: EngineCallTypes<'measure'>;
+  readonly churn: EngineCallTypes<'churn'>;
+  readonly save: EngineCallTypes<'save'>;
+  readonly close: EngineCallTypes<'close'>;
 }
-interface Call<Name extends keyof EngineWork> {
+interface EngineCallTypes<Name extends keyof EngineWork> {
   readonly task: Parameters<EngineWork[Name]>[0];
   readonly value: Awaited<ReturnType<EngineWork[Name]>>;
 }
 
 export interface EngineCall {
   readonly number: number;
-  readonly what: keyof Calls;
+  readonly method: keyof EngineCalls;
   readonly task: unknown;
 }
 export interface EngineProgress {
-  readonly what: keyof Calls;
+  readonly method: keyof EngineCalls;
   /** Rows. */
   readonly done: number;
   readonly total: number;
@@ -37,7 +37,7 @@ export type EngineReply =
   | { readonly number: number; readonly failure: string };
 
 /** What it was doing, for the sentence that says why an engine failed. */
-const stepWords = {
+const stepLabels = {
   open: 'opening',
   build: 'building',
   recall: 'finding its recall',
@@ -45,8 +45,8 @@ const stepWords = {
   churn: 'replacing',
   save: 'saving',
   close: 'closing',
-} as const satisfies Record<keyof Calls, string>;
-const heldCharactersMax = 16 * 1_024;
+} as const satisfies Record<keyof EngineCalls, string>;
+const stderrCharactersMax = 16 * 1_024;
 const closeMsMax = 20_000;
 
 /** One engine in a process of its own, asked one thing at a time. */
@@ -67,7 +67,7 @@ export class EngineProcess {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
     this.#child.stderr?.setEncoding('utf8').on('data', (part: string) => {
-      this.#stderr = (this.#stderr + part).slice(-heldCharactersMax);
+      this.#stderr = (this.#stderr + part).slice(-stderrCharactersMax);
     });
     this.#ended = new Promise((_, reject) => {
       this.#child.once('error', reject);
@@ -78,12 +78,12 @@ export class EngineProcess {
     this.#ended.catch(() => {});
   }
 
-  async call<What extends keyof Calls>(
-    what: What,
-    ...[task]: undefined extends Calls[What]['task'] ? [] : [Calls[What]['task']]
-  ): Promise<Calls[What]['value']> {
+  async call<What extends keyof EngineCalls>(
+    method: What,
+    ...[task]: undefined extends EngineCalls[What]['task'] ? [] : [EngineCalls[What]['task']]
+  ): Promise<EngineCalls[What]['value']> {
     const number = ++this.#number;
-    const answered = new Promise<Calls[What]['value']>((resolve, reject) => {
+    const answered = new Promise<EngineCalls[What]['value']>((resolve, reject) => {
       const listener = (reply: EngineReply) => {
         if (reply.number !== number) return;
         if ('progress' in reply) {
@@ -92,20 +92,20 @@ export class EngineProcess {
         }
         this.#child.off('message', listener);
         if ('failure' in reply) reject(new Error(reply.failure));
-        else resolve(reply.value as Calls[What]['value']);
+        else resolve(reply.value as EngineCalls[What]['value']);
       };
       this.#child.on('message', listener);
     });
-    if (this.#child.connected) this.#child.send({ number, what, task } satisfies EngineCall);
+    if (this.#child.connected) this.#child.send({ number, method, task } satisfies EngineCall);
     try {
       return await Promise.race([answered, this.#ended]);
     } catch (error) {
-      throw new Error(`While ${stepWords[what]}: ${(error as Error).message}`, { cause: error });
+      throw new Error(`While ${stepLabels[method]}: ${(error as Error).message}`, { cause: error });
     }
   }
 
   /** Ends the process; harmless twice. */
-  async end(): Promise<void> {
+  async terminate(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), closeMsMax);
     if (this.#child.connected) this.#child.disconnect();

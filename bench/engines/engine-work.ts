@@ -1,109 +1,114 @@
-import { assert } from '../../src/base/assert.ts';
-import { below, chanceOf, shuffled } from '../harness/chance.ts';
+import { assert } from '../../src/core/assert.ts';
 import { cpuMsOf, ownCpuMs } from '../harness/cpu-time.ts';
 import { type HistogramCounts, LatencyHistogram } from '../harness/histogram.ts';
 import { memoryOf, type ProcessMemory } from '../harness/process-memory.ts';
+import { randomBelow, randomStream, shuffle } from '../harness/random.ts';
 import { similarity } from '../vectors/exact-search.ts';
-import { hitsOf } from '../vectors/hits.ts';
-import { type Filter, filters } from '../vectors/tags.ts';
+import { countHits } from '../vectors/hits.ts';
+import { filters, type TagFilter } from '../vectors/tags.ts';
+import {
+  exactNeighborsOf,
+  type LoadedVectorDataset,
+  loadVectorDataset,
+  type VectorDataset,
+} from '../vectors/vector-dataset.ts';
 import { openVectorFile, type VectorFile } from '../vectors/vector-file.ts';
-import { exactAnswer, type LoadedSet, loadVectorSet, type VectorSet } from '../vectors/vector-set.ts';
-import { engineKinds } from './catalogue.ts';
-import type { EngineKind, EngineSearch, Question, VectorEngine } from './vector-engine.ts';
+import { engineKinds } from './catalog.ts';
+import type { EngineKind, EngineSearch, QueryVector, VectorEngine } from './vector-engine.ts';
 
 /** What an engine's process can be asked to do; one at a time, in a sensible order. */
 
 export interface OpenTask {
   readonly engine: string;
-  readonly set: VectorSet;
+  readonly set: VectorDataset;
   readonly directory: string;
   readonly load: boolean;
   readonly url: string | null;
   readonly seed: number;
 }
 /** Memory of the process before something and after it; null where it cannot be told. */
-export interface Growth {
+export interface MemoryGrowth {
   readonly before: ProcessMemory | null;
   readonly after: ProcessMemory | null;
 }
-export interface Opened extends Spent, Growth {
+export interface EngineOpenResult extends TimeSpent, MemoryGrowth {
   readonly version: string;
   /** What it can do besides searching. */
-  readonly can: { readonly replace: boolean; readonly save: boolean };
+  readonly capabilities: { readonly replace: boolean; readonly save: boolean };
 }
-export interface Asking {
-  readonly effort: number;
+export interface SearchParameters {
+  readonly ef: number;
   /** Number of the filter in `filters`; null: none. */
   readonly filter: number | null;
   readonly count: number;
 }
-export interface MeasureTask extends Asking {
+export interface MeasureTask extends SearchParameters {
   readonly ms: number;
-  readonly searchesLeast: number;
+  readonly searchesMin: number;
   readonly inFlight: number;
   /** Replaces random rows meanwhile, one after the other. */
-  readonly replacing: boolean;
+  readonly isReplacing: boolean;
 }
-export interface Spent {
+export interface TimeSpent {
   readonly wallMs: number;
   /** User and system, all threads of the process that does the work. */
   readonly cpuMs: number;
 }
-export interface Measured extends Spent {
+export interface SearchRunResult extends TimeSpent {
   readonly searches: number;
   readonly latencies: HistogramCounts;
   readonly replaced: number;
 }
-export interface Built extends Spent, Growth {
+export interface BuildResult extends TimeSpent, MemoryGrowth {
   readonly bytesByPart: Record<string, number> | null;
 }
 
 const blockRows = 1_024;
 const recallMsMax = 4_000;
-const recallQuestionsLeast = 50;
+const recallQuestionsMin = 50;
 const streams = { churn: 31, mixed: 32 } as const;
 
 export class EngineWork {
   /** Told now and then how far building or replacing is, in rows. */
   onProgress: (done: number, total: number) => void = () => {};
   readonly #engine: VectorEngine;
-  readonly #set: LoadedSet;
-  readonly #questions: readonly Question[];
+  readonly #set: LoadedVectorDataset;
+  readonly #queries: readonly QueryVector[];
   readonly #seed: number;
   #file: VectorFile | null = null;
-  #asked = 0;
+  #searchCount = 0;
 
-  static async open(task: OpenTask): Promise<{ work: EngineWork; opened: Opened }> {
+  static async open(task: OpenTask): Promise<{ work: EngineWork; opened: EngineOpenResult }> {
     const kind = engineKinds.find(({ name }) => name === task.engine);
     assert(kind !== undefined, `there is an engine ${task.engine}`);
     const version = kind.version();
-    const set = await loadVectorSet(task.set);
-    const questions = questionsOf(set);
-    const before = memoryOfThis();
+    const set = await loadVectorDataset(task.set);
+    const questions = toQueryVectors(set);
+    const before = measureOwnMemory();
     const clock = startClock(null);
     const engine = await kind.open(engineOptions(task, kind));
     const work = new EngineWork(engine, { set, questions, seed: task.seed });
     // An engine that loads late has loaded when it has answered.
-    if (task.load) await work.#search({ effort: 64, filter: null, count: 10 }, 0);
-    const can = { replace: engine.replace !== null, save: engine.save !== null };
-    const spent = clock();
+    if (task.load) await work.#search({ ef: 64, filter: null, count: 10 }, 0);
+    const capabilities = { replace: engine.replace !== null, save: engine.save !== null };
+    const timeSpent = clock();
     // A server of its own was not there before.
-    const isOwn = engine.serverPid === null;
-    const growth = { before: isOwn ? before : null, after: isOwn ? memoryOfThis() : null };
-    return { work, opened: { ...spent, ...growth, version, can } };
+    const isInProcess = engine.serverPid === null;
+    const memory = { before: isInProcess ? before : null, after: isInProcess ? measureOwnMemory() : null };
+    return { work, opened: { ...timeSpent, ...memory, version, capabilities } };
   }
 
   private constructor(
     engine: VectorEngine,
-    { set, questions, seed }: { set: LoadedSet; questions: readonly Question[]; seed: number },
+    { set, questions, seed }: { set: LoadedVectorDataset; questions: readonly QueryVector[]; seed: number },
   ) {
     this.#engine = engine;
     this.#set = set;
-    this.#questions = questions;
+    this.#queries = questions;
     this.#seed = seed;
   }
 
-  async build(): Promise<Built> {
+  async build(): Promise<BuildResult> {
     const file = await openVectorFile(this.#set.vectorsPath);
     const before = this.#memory();
     let [wallMs, cpuMs] = [0, 0];
@@ -114,9 +119,9 @@ export class EngineWork {
         this.onProgress(first, this.#set.rows);
         const clock = startClock(this.#engine.serverPid);
         await this.#engine.add(first, block, this.#set.tags.slice(first, first + count));
-        const spent = clock();
-        wallMs += spent.wallMs;
-        cpuMs += spent.cpuMs;
+        const timeSpent = clock();
+        wallMs += timeSpent.wallMs;
+        cpuMs += timeSpent.cpuMs;
       }
     } finally {
       await file.close();
@@ -134,56 +139,56 @@ export class EngineWork {
   }
 
   /** Share of the nearest rows that are found (see hitsOf), over as many questions as a few seconds allow. */
-  async recall(asking: Asking): Promise<number> {
+  async recall(parameters: SearchParameters): Promise<number> {
     const until = performance.now() + recallMsMax;
     let [found, wanted] = [0, 0];
-    for (let i = 0; i < this.#questions.length; i++) {
-      if (i >= recallQuestionsLeast && performance.now() > until) break;
-      const returned = await this.#search(asking, i);
-      const filter = filterOf(asking);
-      const hits = await hitsOf(exactAnswer(this.#set, filter, i), returned, {
-        count: asking.count,
+    for (let i = 0; i < this.#queries.length; i++) {
+      if (i >= recallQuestionsMin && performance.now() > until) break;
+      const returned = await this.#search(parameters, i);
+      const filter = filterOf(parameters);
+      const hits = await countHits(exactNeighborsOf(this.#set, filter, i), returned, {
+        count: parameters.count,
         similarityOf: (row) => this.#similarityOf(row, i, filter),
       });
-      wanted += hits.wanted;
+      wanted += hits.expected;
       found += hits.found;
     }
     return wanted === 0 ? 1 : found / wanted;
   }
 
-  async measure(task: MeasureTask): Promise<Measured> {
+  async measure(task: MeasureTask): Promise<SearchRunResult> {
     const latencies = new LatencyHistogram();
     let searches = 0;
     let replaced = 0;
     // Some engines change their effort slowly, by loading themselves again: that is no part of a search.
-    await this.#search(task, this.#asked++);
+    await this.#search(task, this.#searchCount++);
     const clock = startClock(this.#engine.serverPid);
     const until = performance.now() + task.ms;
-    const goesOn = () => performance.now() < until || searches < task.searchesLeast;
+    const isRunning = () => performance.now() < until || searches < task.searchesMin;
     const lane = async () => {
-      while (goesOn()) {
+      while (isRunning()) {
         const start = performance.now();
-        const answer = this.#search(task, this.#asked++);
+        const answer = this.#search(task, this.#searchCount++);
         if (answer instanceof Promise) await answer;
         latencies.record(performance.now() - start);
         searches += 1;
       }
     };
     const replacing = async () => {
-      const chance = chanceOf(this.#seed, streams.mixed, this.#asked);
-      for (; goesOn(); replaced++) await this.#replace([below(chance, this.#set.rows)]);
+      const random = randomStream(this.#seed, streams.mixed, this.#searchCount);
+      for (; isRunning(); replaced++) await this.#replace([randomBelow(random, this.#set.rows)]);
     };
     await Promise.all([
       ...Array.from({ length: task.inFlight }, lane),
-      ...(task.replacing ? [replacing()] : []),
+      ...(task.isReplacing ? [replacing()] : []),
     ]);
     return { ...clock(), searches, latencies: latencies.counts(), replaced };
   }
 
   /** Replaces a share of all rows, drawn by lot; `round` says which. */
-  async churn({ round, share }: { readonly round: number; readonly share: number }): Promise<Spent> {
+  async churn({ round, share }: { readonly round: number; readonly share: number }): Promise<TimeSpent> {
     const all = Array.from({ length: this.#set.rows }, (_, row) => row);
-    const rows = shuffled(all, chanceOf(this.#seed, streams.churn, round)).slice(0, all.length * share);
+    const rows = shuffle(all, randomStream(this.#seed, streams.churn, round)).slice(0, all.length * share);
     const clock = startClock(this.#engine.serverPid);
     for (let first = 0; first < rows.length; first += blockRows) {
       this.onProgress(first, rows.length);
@@ -193,7 +198,7 @@ export class EngineWork {
     return clock();
   }
 
-  async save(): Promise<Spent> {
+  async save(): Promise<TimeSpent> {
     const clock = startClock(this.#engine.serverPid);
     await this.#engine.save?.();
     return clock();
@@ -201,7 +206,7 @@ export class EngineWork {
 
   #memory(): ProcessMemory | null {
     const { serverPid } = this.#engine;
-    return serverPid === null ? memoryOfThis() : memoryOf(serverPid);
+    return serverPid === null ? measureOwnMemory() : memoryOf(serverPid);
   }
 
   async close(): Promise<void> {
@@ -209,12 +214,12 @@ export class EngineWork {
     await this.#engine.close();
   }
 
-  #search(asking: Asking, index: number): ReturnType<VectorEngine['search']> {
+  #search(parameters: SearchParameters, index: number): ReturnType<VectorEngine['search']> {
     const search: EngineSearch = {
-      question: this.#questions[index % this.#questions.length]!,
-      count: asking.count,
-      effort: asking.effort,
-      filter: filterOf(asking),
+      query: this.#queries[index % this.#queries.length]!,
+      count: parameters.count,
+      ef: parameters.ef,
+      filter: filterOf(parameters),
     };
     return this.#engine.search(search);
   }
@@ -232,9 +237,9 @@ export class EngineWork {
     );
   }
 
-  async #similarityOf(row: number, question: number, filter: Filter | null): Promise<number | null> {
+  async #similarityOf(row: number, question: number, filter: TagFilter | null): Promise<number | null> {
     if (filter !== null && (this.#set.tags[row]! & (1 << filter.bit)) === 0) return null;
-    return similarity(await this.#vectorOf(row), 0, this.#questions[question]!.vector);
+    return similarity(await this.#vectorOf(row), 0, this.#queries[question]!.vector);
   }
 
   async #vectorOf(row: number): Promise<Float32Array> {
@@ -243,7 +248,7 @@ export class EngineWork {
   }
 }
 
-function questionsOf({ questions, questionRows, dimensions }: LoadedSet): Question[] {
+function toQueryVectors({ questions, questionRows, dimensions }: LoadedVectorDataset): QueryVector[] {
   return Array.from({ length: questions }, (_, i) => {
     const vector = questionRows.slice(i * dimensions, (i + 1) * dimensions);
     return { vector, numbers: Array.from(vector) };
@@ -251,23 +256,23 @@ function questionsOf({ questions, questionRows, dimensions }: LoadedSet): Questi
 }
 
 function engineOptions({ set, directory, load, url }: OpenTask, kind: EngineKind) {
-  assert(kind.efforts === null || kind.efforts.least > 0, 'an effort is positive');
+  assert(kind.efRange === null || kind.efRange.min > 0, 'an effort is positive');
   return { dimensions: set.dimensions, rows: set.rows, directory, load, url };
 }
 
-function filterOf({ filter }: Asking) {
+function filterOf({ filter }: SearchParameters) {
   return filter === null ? null : filters[filter]!;
 }
 
 /** Of this process without its JavaScript heap, whose garbage is the harness's. */
-function memoryOfThis(): ProcessMemory | null {
+function measureOwnMemory(): ProcessMemory | null {
   collectGarbage();
   const all = memoryOf(process.pid);
   return all === null ? null : { ...all, ownBytes: all.ownBytes - process.memoryUsage().heapTotal };
 }
 
 /** Wall and CPU time from now on, of this process or of the server that works for it. */
-function startClock(serverPid: number | null): () => Spent {
+function startClock(serverPid: number | null): () => TimeSpent {
   const cpu = () => (serverPid === null ? ownCpuMs() : (cpuMsOf(serverPid) ?? Number.NaN));
   const [wallStart, cpuStart] = [performance.now(), cpu()];
   return () => ({ wallMs: performance.now() - wallStart, cpuMs: cpu() - cpuStart });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { requireHnswlibNative } from '../peers/hnswlib-native.ts';
 import { peerVersion } from '../peers/peer-packages.ts';
-import { LabelledRows } from './labelled-rows.ts';
+import { LabeledRows } from './labeled-rows.ts';
 import {
   type EngineKind,
   type EngineOptions,
@@ -13,7 +13,7 @@ import {
 /** hnswlib's headers compiled for this machine, filters in C++. */
 export const hnswlibNative: EngineKind = {
   name: 'hnswlib (native)',
-  efforts: { least: 10, most: 4_096 },
+  efRange: { min: 10, max: 4_096 },
   filters: true,
   synchronous: true,
   version: () => `${requireHnswlibNative().built}, headers of ${peerVersion('hnswlib-node')}`,
@@ -23,7 +23,7 @@ export const hnswlibNative: EngineKind = {
 class HnswlibNative implements VectorEngine {
   readonly serverPid = null;
   readonly #index: InstanceType<ReturnType<typeof requireHnswlibNative>['Index']>;
-  readonly #labels = new LabelledRows();
+  readonly #labels = new LabeledRows();
   readonly #path: string;
 
   constructor({ dimensions, rows, directory, load }: EngineOptions) {
@@ -33,26 +33,26 @@ class HnswlibNative implements VectorEngine {
       dimensions,
       rows,
       graphParameters.connections,
-      graphParameters.buildEffort,
+      graphParameters.efConstruction,
       load ? this.#path : null,
     );
   }
 
   async add(first: number, vectors: Float32Array, tags: Uint8Array): Promise<void> {
-    const labels = this.#labels.label(Array.from(tags, (_, i) => first + i));
+    const labels = this.#labels.assignLabels(Array.from(tags, (_, i) => first + i));
     this.#index.add(labels, vectors, tags, false);
   }
 
   async finish(): Promise<void> {}
 
-  search({ question, count, effort, filter }: EngineSearch): ArrayLike<number> {
-    const labels = this.#index.search(question.vector, count, effort, filter === null ? 0 : 1 << filter.bit);
-    return labels.map((label) => this.#labels.row(label));
+  search({ query, count, ef, filter }: EngineSearch): ArrayLike<number> {
+    const labels = this.#index.search(query.vector, count, ef, filter === null ? 0 : 1 << filter.bit);
+    return labels.map((label) => this.#labels.rowOf(label));
   }
 
   readonly replace = async (rows: readonly number[], vectors: Float32Array, tags: Uint8Array) => {
     this.#index.remove(this.#labels.labelsOf(rows));
-    this.#index.add(this.#labels.label(rows), vectors, tags, true);
+    this.#index.add(this.#labels.assignLabels(rows), vectors, tags, true);
   };
 
   readonly save = async (): Promise<void> => this.#index.save(this.#path);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { peerVersion, requirePeer } from '../peers/peer-packages.ts';
-import { LabelledRows } from './labelled-rows.ts';
+import { LabeledRows } from './labeled-rows.ts';
 import {
   type EngineKind,
   type EngineOptions,
@@ -35,7 +35,7 @@ interface Hnswlib {
 /** What a Node user would install today: synchronous, one thread, filters by a JavaScript callback. */
 export const hnswlibNode: EngineKind = {
   name: 'hnswlib-node',
-  efforts: { least: 10, most: 4_096 },
+  efRange: { min: 10, max: 4_096 },
   filters: true,
   synchronous: true,
   version: () => peerVersion('hnswlib-node'),
@@ -45,12 +45,12 @@ export const hnswlibNode: EngineKind = {
 class HnswlibNode implements VectorEngine {
   readonly serverPid = null;
   readonly #graph: HierarchicalGraph;
-  readonly #labels = new LabelledRows();
+  readonly #labels = new LabeledRows();
   /** By label. */
   readonly #tags: number[] = [];
   readonly #path: string;
   readonly #dimensions: number;
-  #effort = 0;
+  #ef = 0;
   /** From the first replaced row on, a new one takes the place of a deleted one. */
   #replacing = false;
 
@@ -65,7 +65,7 @@ class HnswlibNode implements VectorEngine {
       this.#graph.initIndex({
         maxElements: rows,
         m: graphParameters.connections,
-        efConstruction: graphParameters.buildEffort,
+        efConstruction: graphParameters.efConstruction,
         allowReplaceDeleted: true,
       });
     }
@@ -81,16 +81,16 @@ class HnswlibNode implements VectorEngine {
 
   async finish(): Promise<void> {}
 
-  search({ question, count, effort, filter }: EngineSearch): ArrayLike<number> {
-    if (effort !== this.#effort) this.#graph.setEf(effort);
-    this.#effort = effort;
+  search({ query, count, ef, filter }: EngineSearch): ArrayLike<number> {
+    if (ef !== this.#ef) this.#graph.setEf(ef);
+    this.#ef = ef;
     const bit = filter === null ? 0 : 1 << filter.bit;
     const accepts = (label: number) => (this.#tags[label]! & bit) !== 0;
     const { neighbors } =
       bit === 0
-        ? this.#graph.searchKnn(question.numbers, count)
-        : this.#graph.searchKnn(question.numbers, count, accepts);
-    return neighbors.map((label) => this.#labels.row(label));
+        ? this.#graph.searchKnn(query.numbers, count)
+        : this.#graph.searchKnn(query.numbers, count, accepts);
+    return neighbors.map((label) => this.#labels.rowOf(label));
   }
 
   readonly replace = async (
@@ -112,7 +112,7 @@ class HnswlibNode implements VectorEngine {
   async close(): Promise<void> {}
 
   #addAll(rows: readonly number[], vectors: Float32Array, tags: Uint8Array): void {
-    for (const [i, label] of this.#labels.label(rows).entries()) {
+    for (const [i, label] of this.#labels.assignLabels(rows).entries()) {
       this.#tags[label] = tags[i]!;
       const vector = vectors.subarray(i * this.#dimensions, (i + 1) * this.#dimensions);
       this.#graph.addPoint(Array.from(vector), label, this.#replacing);

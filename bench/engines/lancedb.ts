@@ -1,5 +1,5 @@
 import { peerVersion, requirePeer } from '../peers/peer-packages.ts';
-import { type Filter, filters } from '../vectors/tags.ts';
+import { filters, type TagFilter } from '../vectors/tags.ts';
 import {
   type EngineKind,
   type EngineOptions,
@@ -11,7 +11,7 @@ import {
 /** The part of LanceDB that is used. */
 interface VectorQuery {
   distanceType(type: 'cosine'): VectorQuery;
-  ef(effort: number): VectorQuery;
+  ef(ef: number): VectorQuery;
   refineFactor(factor: number): VectorQuery;
   where(sql: string): VectorQuery;
   select(columns: readonly string[]): VectorQuery;
@@ -37,7 +37,7 @@ interface Lance {
 const tableName = 'rows';
 const indexSecondsMax = 3_600;
 /** Rows ranked again by their floats, per result, at most: 8-bit codes alone do not reach the recalls. */
-const refinedMost = 4;
+const refineFactorMax = 4;
 
 /**
  * LanceDB: HNSW over 8-bit codes within partitions, the best ranked again by their floats: as many as the effort keeps in
@@ -45,7 +45,7 @@ const refinedMost = 4;
  */
 export const lancedb: EngineKind = {
   name: 'lancedb',
-  efforts: { least: 10, most: 2_000 },
+  efRange: { min: 10, max: 2_000 },
   filters: true,
   synchronous: false,
   version: () => peerVersion('@lancedb/lancedb'),
@@ -91,17 +91,17 @@ class LanceEngine implements VectorEngine {
       distanceType: 'cosine',
       numPartitions: 1,
       m: graphParameters.connections,
-      efConstruction: graphParameters.buildEffort,
+      efConstruction: graphParameters.efConstruction,
     });
     await table.createIndex('vector', { config, waitTimeoutSeconds: indexSecondsMax });
     await table.optimize();
   }
 
-  async search({ question, count, effort, filter }: EngineSearch): Promise<ArrayLike<number>> {
-    let query = this.#table!.vectorSearch(question.vector)
+  async search({ query: queryVector, count, ef, filter }: EngineSearch): Promise<ArrayLike<number>> {
+    let query = this.#table!.vectorSearch(queryVector.vector)
       .distanceType('cosine')
-      .ef(effort)
-      .refineFactor(Math.max(1, Math.min(refinedMost, Math.floor(effort / count))));
+      .ef(ef)
+      .refineFactor(Math.max(1, Math.min(refineFactorMax, Math.floor(ef / count))));
     if (filter !== null) query = query.where(`${columnOf(filter)} = true`);
     const found = await query.select(['id']).limit(count).toArray();
     return found.map(({ id }) => id);
@@ -119,6 +119,6 @@ class LanceEngine implements VectorEngine {
   }
 }
 
-function columnOf({ bit }: Filter): string {
+function columnOf({ bit }: TagFilter): string {
   return `tag${bit}`;
 }

@@ -1,5 +1,5 @@
-import { PeerMissing, peerVersion, requirePeer } from '../peers/peer-packages.ts';
-import { type Filter, filters } from '../vectors/tags.ts';
+import { PeerMissingError, peerVersion, requirePeer } from '../peers/peer-packages.ts';
+import { filters, type TagFilter } from '../vectors/tags.ts';
 import {
   type EngineKind,
   type EngineOptions,
@@ -26,7 +26,7 @@ const table = 'quarry_bench_rows';
 /** pgvector in a PostgreSQL server that runs already and is named by --pgvector; one connection. */
 export const pgvector: EngineKind = {
   name: 'pgvector',
-  efforts: { least: 10, most: 1_000 },
+  efRange: { min: 10, max: 1_000 },
   filters: true,
   synchronous: true,
   version: () => peerVersion('pg'),
@@ -39,10 +39,10 @@ class PgvectorEngine implements VectorEngine {
   readonly serverPid: number | null;
   readonly #client: Client;
   readonly #dimensions: number;
-  #effort = 0;
+  #ef = 0;
 
   static async open({ dimensions, url }: EngineOptions): Promise<PgvectorEngine> {
-    if (url === null) throw new PeerMissing('no server was named; --pgvector takes its address');
+    if (url === null) throw new PeerMissingError('no server was named; --pgvector takes its address');
     const { Client } = requirePeer('pg') as Pg;
     const client = new Client({ connectionString: url });
     await client.connect();
@@ -74,24 +74,24 @@ class PgvectorEngine implements VectorEngine {
   }
 
   async finish(): Promise<void> {
-    const { connections: m, buildEffort } = graphParameters;
+    const { connections: m, efConstruction } = graphParameters;
     await this.#client.query("SET maintenance_work_mem = '2GB'");
     await this.#client.query(
-      `CREATE INDEX ON ${table} USING hnsw (vector vector_cosine_ops) WITH (m = ${m}, ef_construction = ${buildEffort})`,
+      `CREATE INDEX ON ${table} USING hnsw (vector vector_cosine_ops) WITH (m = ${m}, ef_construction = ${efConstruction})`,
     );
     await this.#client.query(`ANALYZE ${table}`);
   }
 
-  async search({ question, count, effort, filter }: EngineSearch): Promise<ArrayLike<number>> {
-    if (effort !== this.#effort) {
-      await this.#client.query(`SET hnsw.ef_search = ${effort}`);
-      this.#effort = effort;
+  async search({ query: vectorQuery, count, ef, filter }: EngineSearch): Promise<ArrayLike<number>> {
+    if (ef !== this.#ef) {
+      await this.#client.query(`SET hnsw.ef_search = ${ef}`);
+      this.#ef = ef;
     }
     const where = filter === null ? '' : `WHERE ${columnOf(filter)}`;
     const { rows } = await this.#client.query({
       name: `nearest${filter?.bit ?? ''}`,
       text: `SELECT id FROM ${table} ${where} ORDER BY vector <=> $1 LIMIT $2`,
-      values: [`[${question.vector.join(',')}]`, count],
+      values: [`[${vectorQuery.vector.join(',')}]`, count],
     });
     return rows.map(({ id }) => Number(id));
   }
@@ -106,6 +106,6 @@ class PgvectorEngine implements VectorEngine {
   }
 }
 
-function columnOf({ bit }: Filter): string {
+function columnOf({ bit }: TagFilter): string {
   return `tag${bit}`;
 }

@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { projectRoot } from '../../src/base/root.ts';
-import { CollectionIndex, type FilterNode, IndexError } from '../../src/engine/collection-index.ts';
-import { PeerMissing } from '../peers/peer-packages.ts';
-import { type Filter, filters } from '../vectors/tags.ts';
-import { LabelledRows } from './labelled-rows.ts';
+import { projectRoot } from '../../src/core/root.ts';
+import { CollectionIndex, type FilterNode, IndexError } from '../../src/index/collection-index.ts';
+import { PeerMissingError } from '../peers/peer-packages.ts';
+import { filters, type TagFilter } from '../vectors/tags.ts';
+import { LabeledRows } from './labeled-rows.ts';
 import type { EngineKind, EngineOptions, EngineSearch, VectorEngine } from './vector-engine.ts';
 
-const stagedAtOnce = 64;
+const stagingConcurrencyMax = 64;
 const searchMsMax = 60_000;
 const settleMsMax = 120_000;
 const busyRetryMs = 10;
 const collectionId = 'bench';
-const lesserKernels = 'avx2';
+const fallbackKernels = 'avx2';
 
 /** A block of terms of one row without words; see src/text/terms.ts. */
 const noTerms = Uint8Array.from([0x51, 0x54, 0x42, 0x31, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
@@ -20,7 +20,7 @@ const noTerms = Uint8Array.from([0x51, 0x54, 0x42, 0x31, 1, 0, 0, 0, 0, 0, 0, 0,
 /** Our engine through its public door, one shard, every row a document of its own. */
 export const quarry: EngineKind = {
   name: 'quarry',
-  efforts: { least: 10, most: 4_096 },
+  efRange: { min: 10, max: 4_096 },
   filters: true,
   synchronous: false,
   version: () => versionWith(CollectionIndex.runnableKernels().at(-1)!),
@@ -33,11 +33,11 @@ export const quarryAvx2: EngineKind = {
   name: 'quarry (avx2)',
   version: () => {
     const runnable = CollectionIndex.runnableKernels();
-    if (runnable.includes(lesserKernels)) return versionWith(lesserKernels);
-    throw new PeerMissing(`this processor does not run ${lesserKernels}, only ${runnable.join(', ')}`);
+    if (runnable.includes(fallbackKernels)) return versionWith(fallbackKernels);
+    throw new PeerMissingError(`this processor does not run ${fallbackKernels}, only ${runnable.join(', ')}`);
   },
   open: (options) => {
-    CollectionIndex.useKernels(lesserKernels);
+    CollectionIndex.useKernels(fallbackKernels);
     return QuarryEngine.open(options);
   },
 };
@@ -54,13 +54,13 @@ class QuarryEngine implements VectorEngine {
   readonly #index: CollectionIndex;
   readonly #dimensions: number;
   /** A version is a label plus 1. */
-  readonly #labels = new LabelledRows();
+  readonly #labels = new LabeledRows();
   readonly #attributesOf = new Map<number, Record<string, string>>();
   #sequence = 0;
 
   static async open({ dimensions, directory, load }: EngineOptions): Promise<QuarryEngine> {
     const index = await CollectionIndex.open({ collectionId, dimensions, shards: 1, directory });
-    const [shard] = index.opened;
+    const [shard] = index.shards;
     if (load && shard?.state !== 'loaded') throw new Error(`The shard was not loaded: ${shard?.reason}`);
     return new QuarryEngine(index, dimensions);
   }
@@ -88,18 +88,18 @@ class QuarryEngine implements VectorEngine {
     }
   }
 
-  async search({ question, count, effort, filter }: EngineSearch): Promise<ArrayLike<number>> {
+  async search({ query, count, ef, filter }: EngineSearch): Promise<ArrayLike<number>> {
     const hits = await this.#index.search({
-      vector: question.vector,
+      vector: query.vector,
       terms: [],
       filter: filter === null ? null : filterNodes[filters.indexOf(filter)]!,
       vectorCandidates: count,
       lexicalCandidates: 0,
-      effort,
+      ef,
       deadlineMs: searchMsMax,
     });
     const rows = new Array<number>(hits.count);
-    for (let i = 0; i < hits.count; i++) rows[i] = this.#labels.row(hits.version[i]! - 1);
+    for (let i = 0; i < hits.count; i++) rows[i] = this.#labels.rowOf(hits.version[i]! - 1);
     return rows;
   }
 
@@ -129,14 +129,14 @@ class QuarryEngine implements VectorEngine {
         );
       }
     };
-    await Promise.all(Array.from({ length: stagedAtOnce }, lane));
+    await Promise.all(Array.from({ length: stagingConcurrencyMax }, lane));
   }
 
   async #stage(row: number, vectors: Float32Array, tag: number): Promise<void> {
     const replaced = this.#labels.labelOf(row);
-    const version = this.#labels.label([row])[0]! + 1;
+    const version = this.#labels.assignLabels([row])[0]! + 1;
     const attributes = this.#attributes(tag);
-    await unlessBusy(() => this.#index.stage({ shard: 0, version, vectors, terms: noTerms, attributes }));
+    await retryWhileBusy(() => this.#index.stage({ shard: 0, version, vectors, terms: noTerms, attributes }));
     this.#index.commit({
       sequence: ++this.#sequence,
       shard: 0,
@@ -149,7 +149,7 @@ class QuarryEngine implements VectorEngine {
     let known = this.#attributesOf.get(tag);
     if (known === undefined) {
       const set = filters.filter(({ bit }) => (tag & (1 << bit)) !== 0);
-      known = Object.fromEntries(set.map((filter) => [attributeOf(filter), 'yes']));
+      known = Object.fromEntries(set.map((filter) => [attributeName(filter), 'yes']));
       this.#attributesOf.set(tag, known);
     }
     return known;
@@ -157,7 +157,7 @@ class QuarryEngine implements VectorEngine {
 }
 
 /** Comes again until the shard, which may be compacted just now, takes it. */
-async function unlessBusy(stage: () => Promise<void>): Promise<void> {
+async function retryWhileBusy(stage: () => Promise<void>): Promise<void> {
   for (;;) {
     try {
       await stage();
@@ -169,13 +169,13 @@ async function unlessBusy(stage: () => Promise<void>): Promise<void> {
   }
 }
 
-function attributeOf({ bit }: Filter): string {
+function attributeName({ bit }: TagFilter): string {
   return `tag${bit}`;
 }
 
 const filterNodes: readonly FilterNode[] = filters.map((filter) => ({
   kind: 'compare',
-  attribute: attributeOf(filter),
+  attribute: attributeName(filter),
   operator: 'eq',
   value: 'yes',
 }));

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { peerVersion, requirePeer } from '../peers/peer-packages.ts';
-import { type Filter, filters } from '../vectors/tags.ts';
+import { filters, type TagFilter } from '../vectors/tags.ts';
 import type { EngineKind, EngineOptions, EngineSearch, VectorEngine } from './vector-engine.ts';
 
 /** The part of better-sqlite3 and sqlite-vec that is used. */
@@ -22,7 +22,7 @@ interface SqliteVec {
 /** Vectors in SQLite: it compares the question with every row, so it is exact. */
 export const sqliteVec: EngineKind = {
   name: 'sqlite-vec',
-  efforts: null,
+  efRange: null,
   filters: true,
   synchronous: true,
   version: () => `${peerVersion('sqlite-vec')}, ${peerVersion('better-sqlite3')}`,
@@ -49,9 +49,9 @@ class SqliteVecEngine implements VectorEngine {
     this.#database.exec(
       `CREATE VIRTUAL TABLE IF NOT EXISTS rows USING vec0(vector float[${dimensions}] distance_metric=cosine, ${columns})`,
     );
-    const places = Array.from({ length: filters.length + 2 }, () => '?').join(', ');
+    const placeholders = Array.from({ length: filters.length + 2 }, () => '?').join(', ');
     this.#insert = this.#database.prepare(
-      `INSERT INTO rows(rowid, vector, ${filters.map(columnOf).join(', ')}) VALUES (${places})`,
+      `INSERT INTO rows(rowid, vector, ${filters.map(columnOf).join(', ')}) VALUES (${placeholders})`,
     );
     const select = 'SELECT rowid FROM rows WHERE vector MATCH ? AND k = ?';
     this.#all = this.#database.prepare(select);
@@ -69,9 +69,9 @@ class SqliteVecEngine implements VectorEngine {
 
   async finish(): Promise<void> {}
 
-  search({ question, count, filter }: EngineSearch): ArrayLike<number> {
+  search({ query, count, filter }: EngineSearch): ArrayLike<number> {
     const statement = filter === null ? this.#all : this.#filtered[filters.indexOf(filter)]!;
-    return statement.all(question.vector, count).map(({ rowid }) => rowid);
+    return statement.all(query.vector, count).map(({ rowid }) => rowid);
   }
 
   readonly replace = async (
@@ -99,6 +99,6 @@ class SqliteVecEngine implements VectorEngine {
   }
 }
 
-function columnOf({ bit }: Filter): string {
+function columnOf({ bit }: TagFilter): string {
   return `tag${bit}`;
 }

@@ -30,14 +30,14 @@ interface Usearch {
 /** usearch with 32-bit floats. Its JavaScript binding offers no filter. */
 export const usearch: EngineKind = {
   name: 'usearch',
-  efforts: { least: 10, most: 4_096 },
+  efRange: { min: 10, max: 4_096 },
   filters: false,
   synchronous: true,
   version: () => peerVersion('usearch'),
   open: async (options) => new UsearchEngine(options),
 };
 
-const effortAtFirst = 64;
+const efDefault = 64;
 
 class UsearchEngine implements VectorEngine {
   readonly serverPid = null;
@@ -45,12 +45,12 @@ class UsearchEngine implements VectorEngine {
   readonly #dimensions: number;
   readonly #path: string;
   #index: UsearchIndex;
-  #effort = effortAtFirst;
+  #ef = efDefault;
 
   constructor({ dimensions, directory, load }: EngineOptions) {
     this.#dimensions = dimensions;
     this.#path = join(directory, 'usearch.index');
-    this.#index = this.#open(effortAtFirst, load);
+    this.#index = this.#open(efDefault, load);
   }
 
   async add(first: number, vectors: Float32Array, tags: Uint8Array): Promise<void> {
@@ -66,12 +66,12 @@ class UsearchEngine implements VectorEngine {
     this.#index.save(this.#path);
   }
 
-  search({ question, count, effort }: EngineSearch): ArrayLike<number> {
-    if (effort !== this.#effort) {
-      this.#index = this.#open(effort, true);
-      this.#effort = effort;
+  search({ query, count, ef }: EngineSearch): ArrayLike<number> {
+    if (ef !== this.#ef) {
+      this.#index = this.#open(ef, true);
+      this.#ef = ef;
     }
-    return Array.from(this.#index.search(question.vector, count, 1).keys, Number);
+    return Array.from(this.#index.search(query.vector, count, 1).keys, Number);
   }
 
   readonly save = async (): Promise<void> => this.#index.save(this.#path);
@@ -82,13 +82,13 @@ class UsearchEngine implements VectorEngine {
 
   async close(): Promise<void> {}
 
-  #open(effort: number, load: boolean): UsearchIndex {
+  #open(ef: number, load: boolean): UsearchIndex {
     const { Index } = requirePeer('usearch') as Usearch;
     const index = new Index({
       ...{ dimensions: this.#dimensions, metric: 'ip', quantization: 'f32', multi: false },
       connectivity: graphParameters.connections,
-      expansion_add: graphParameters.buildEffort,
-      expansion_search: effort,
+      expansion_add: graphParameters.efConstruction,
+      expansion_search: ef,
     });
     if (load) index.load(this.#path);
     return index;

@@ -1,4 +1,4 @@
-import type { Filter } from '../vectors/tags.ts';
+import type { TagFilter } from '../vectors/tags.ts';
 
 /**
  * What the case `engine` asks of every engine, ours and the others' alike. One engine lives in one process of its own,
@@ -25,15 +25,15 @@ export interface VectorEngine {
 }
 
 export interface EngineSearch {
-  readonly question: Question;
+  readonly query: QueryVector;
   readonly count: number;
   /** Rows a graph search keeps in view (ef, expansion, probes); the more, the more it finds. */
-  readonly effort: number;
-  readonly filter: Filter | null;
+  readonly ef: number;
+  readonly filter: TagFilter | null;
 }
 
 /** One question in the two forms that engines take, made before the clock runs. */
-export interface Question {
+export interface QueryVector {
   readonly vector: Float32Array;
   readonly numbers: readonly number[];
 }
@@ -50,12 +50,12 @@ export interface EngineOptions {
 }
 
 /** Graph parameters that all graph engines are built with. */
-export const graphParameters = { connections: 16, buildEffort: 200 } as const;
+export const graphParameters = { connections: 16, efConstruction: 200 } as const;
 
 export interface EngineKind {
   readonly name: string;
   /** Least and most effort that make sense; null: it searches exactly, whatever the effort. */
-  readonly efforts: { readonly least: number; readonly most: number } | null;
+  readonly efRange: { readonly min: number; readonly max: number } | null;
   readonly filters: boolean;
   /** Answers one call at a time on the calling thread, so that several under way mean nothing. */
   readonly synchronous: boolean;

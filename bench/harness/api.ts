@@ -4,7 +4,7 @@ const attemptsMax = 20;
 const callMsMax = 60_000;
 
 /** The operations of the public API that a bench needs to set things up; what is measured goes another way. */
-export class Api {
+export class BenchApiClient {
   readonly #url: string;
   readonly #key: string;
 
@@ -27,14 +27,15 @@ export class Api {
       });
       const text = await reply.text();
       if (reply.ok) return JSON.parse(text) as Reply;
-      const busy = reply.status === 429 || reply.status === 503;
-      if (!busy || attempt >= attemptsMax) throw new Error(`${operation} answered ${reply.status}: ${text}`);
+      const isBusy = reply.status === 429 || reply.status === 503;
+      if (!isBusy || attempt >= attemptsMax)
+        throw new Error(`${operation} answered ${reply.status}: ${text}`);
       await sleep(Number(reply.headers.get('retry-after-ms') ?? 1_000));
     }
   }
 
   /** uWebSockets.js names itself in every reply, node:http does not. */
-  async httpServer(): Promise<'uws' | 'node'> {
+  async detectHttpServer(): Promise<'uws' | 'node'> {
     const reply = await fetch(`${this.#url}/healthz`, { signal: AbortSignal.timeout(callMsMax) });
     await reply.text();
     return reply.headers.has('uwebsockets') ? 'uws' : 'node';

@@ -1,11 +1,11 @@
-import type { Findings } from '../report/findings.ts';
-import type { BenchOptions, Size } from './options.ts';
-import type { Progress } from './progress.ts';
+import type { BenchFindings } from '../report/findings.ts';
+import type { BenchOptions, RunSize } from './options.ts';
+import type { BenchProgress } from './progress.ts';
 
 /** What a case is handed when it runs. */
 export interface BenchContext {
   readonly options: BenchOptions;
-  readonly progress: Progress;
+  readonly progress: BenchProgress;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
 }
@@ -16,7 +16,7 @@ export interface BenchCase {
   /** One line for the help. */
   readonly summary: string;
   /** Flags that the case sets by itself, in words of the command line, for each size. */
-  readonly presets: Readonly<Record<Size, string>>;
+  readonly presets: Readonly<Record<RunSize, string>>;
   /** Rejects when a measurement would not mean what it says. */
-  run(context: BenchContext): Promise<Findings>;
+  run(context: BenchContext): Promise<BenchFindings>;
 }

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { assert } from '../../src/base/assert.ts';
-import type { Api } from './api.ts';
+import { assert } from '../../src/core/assert.ts';
+import type { BenchApiClient } from './api.ts';
 import type { BenchContext } from './bench-case.ts';
-import { chanceOf, shuffled } from './chance.ts';
 import type { Corpus } from './corpus.ts';
 import { cpuMsOf } from './cpu-time.ts';
+import { randomStream, shuffle } from './random.ts';
 
 /** A collection to be made: the first `documents` of the corpus in so many shards. */
 export interface CollectionPlan {
@@ -27,8 +27,8 @@ export interface FilledCollection {
   readonly portions: readonly IngestFigures[];
 }
 
-interface Server {
-  readonly api: Api;
+interface FillTarget {
+  readonly api: BenchApiClient;
   readonly pid: number;
 }
 
@@ -36,7 +36,7 @@ const fillStream = 5;
 const batchDocuments = 64;
 /** Batches of a portion that are under way at once, so that no pool waits for the client. */
 const batchesAtOnce = 4;
-const settledShare = 0.1;
+const idleCpuShareMax = 0.1;
 const settleMsMax = 60_000;
 
 /**
@@ -45,7 +45,7 @@ const settleMsMax = 60_000;
  * document is refused or fails.
  */
 export async function fillCollections(
-  server: Server,
+  server: FillTarget,
   plans: readonly CollectionPlan[],
   corpus: Corpus,
   { options, progress, signal }: BenchContext,
@@ -64,8 +64,8 @@ export async function fillCollections(
   let done = 0;
   const portionDocuments = batchDocuments * batchesAtOnce;
   for (let first = 0; first < corpus.documents; first += portionDocuments) {
-    const taking = plans.filter(({ documents }) => documents > first);
-    for (const plan of shuffled(taking, chanceOf(options.seed, fillStream, first))) {
+    const activePlans = plans.filter(({ documents }) => documents > first);
+    for (const plan of shuffle(activePlans, randomStream(options.seed, fillStream, first))) {
       signal.throwIfAborted();
       progress.update('adding documents', done, total, `of ${total}: ${plan.name}`);
       const count = Math.min(portionDocuments, plan.documents - first);
@@ -77,17 +77,17 @@ export async function fillCollections(
   return plans.map((plan) => ({ plan, portions: portions.get(plan) ?? [] }));
 }
 
-interface Span {
+interface DocumentRange {
   readonly first: number;
   readonly count: number;
 }
 
 /** Adds documents of the corpus and waits until they can be found. */
 export async function addPortion(
-  { api, pid }: Server,
+  { api, pid }: FillTarget,
   collection: string,
   corpus: Corpus,
-  { first, count }: Span,
+  { first, count }: DocumentRange,
 ): Promise<IngestFigures> {
   const all = Array.from({ length: count }, (_, i) => corpus.document(first + i));
   const documents = all.map(({ path, text }) => ({ path, content: { type: 'text', text }, overwrite: true }));
@@ -104,7 +104,11 @@ export async function addPortion(
   };
 }
 
-export async function addBatch(api: Api, collection: string, documents: readonly object[]): Promise<void> {
+export async function addBatch(
+  api: BenchApiClient,
+  collection: string,
+  documents: readonly object[],
+): Promise<void> {
   const { results } = await api.call<{ results: { path: string; status: number; detail?: string }[] }>(
     'documents/add-documents',
     { collection_name: collection, documents, wait: true },
@@ -113,7 +117,7 @@ export async function addBatch(api: Api, collection: string, documents: readonly
   if (refused !== undefined) throw new Error(`${refused.path}: ${refused.status} ${refused.detail ?? ''}`);
 }
 
-async function waitForIndexed(api: Api, plan: CollectionPlan, signal: AbortSignal): Promise<void> {
+async function waitForIndexed(api: BenchApiClient, plan: CollectionPlan, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
     const status = await api.call<{ num_indexed_documents: number; num_failed_documents: number }>(
@@ -130,7 +134,7 @@ async function waitForIndexed(api: Api, plan: CollectionPlan, signal: AbortSigna
 }
 
 /** Waits until the server has nothing left to do after documents went in. */
-export async function settle(pid: number, { progress, signal }: BenchContext): Promise<void> {
+export async function waitUntilIdle(pid: number, { progress, signal }: BenchContext): Promise<void> {
   const until = performance.now() + settleMsMax;
   for (;;) {
     signal.throwIfAborted();
@@ -139,7 +143,7 @@ export async function settle(pid: number, { progress, signal }: BenchContext): P
     await sleep(500);
     const after = cpuMsOf(pid);
     if (before === null || after === null) return;
-    if (after - before < settledShare * (performance.now() - startedMs)) return;
+    if (after - before < idleCpuShareMax * (performance.now() - startedMs)) return;
     if (performance.now() > until) {
       throw new Error(`The server still works ${settleMsMax / 1_000} s after all documents were indexed.`);
     }

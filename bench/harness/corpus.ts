@@ -1,4 +1,4 @@
-import { below, type Chance, chanceOf } from './chance.ts';
+import { type RandomStream, randomBelow, randomStream } from './random.ts';
 
 /**
  * A made-up library: documents and questions about topics, in words that nobody has to download. Word frequencies
@@ -55,8 +55,8 @@ function zipf(count: number): Float64Array {
 }
 
 /** The rank that a draw falls on. */
-function drawRank(shares: Float64Array, chance: Chance): number {
-  const draw = chance();
+function drawRank(shares: Float64Array, random: RandomStream): number {
+  const draw = random();
   let low = 0;
   let high = shares.length - 1;
   while (low < high) {
@@ -92,43 +92,46 @@ export class Corpus {
     this.documents = options.documents;
     this.topics = options.topics ?? Math.max(4, Math.ceil(options.documents / documentsPerTopic));
     this.#topicWords = Array.from({ length: this.topics }, (_, topic) => {
-      const chance = chanceOf(options.seed, streams.topic, topic);
-      return Array.from({ length: wordsPerTopic }, () => this.#words[below(chance, contentWords)] ?? '');
+      const random = randomStream(options.seed, streams.topic, topic);
+      return Array.from(
+        { length: wordsPerTopic },
+        () => this.#words[randomBelow(random, contentWords)] ?? '',
+      );
     });
   }
 
   /** Document `index` of the library, 0 <= index < documents. */
   document(index: number): CorpusDocument {
-    const chance = chanceOf(this.#options.seed, streams.document, index);
-    const topic = below(chance, this.topics);
-    const words = Math.max(5, Math.round(this.#options.wordsPerDocument * (0.5 + chance())));
+    const random = randomStream(this.#options.seed, streams.document, index);
+    const topic = randomBelow(random, this.topics);
+    const words = Math.max(5, Math.round(this.#options.wordsPerDocument * (0.5 + random())));
     return {
       path: `topic-${topic}/document-${String(index).padStart(7, '0')}.txt`,
-      text: this.#text(topic, words, chance),
+      text: this.#text(topic, words, random),
     };
   }
 
   /** A question about one topic: a few of its words among common ones. Any index from 0 is fine. */
   question(index: number): string {
-    const chance = chanceOf(this.#options.seed, streams.question, index);
-    const topic = below(chance, this.topics);
-    const words = Array.from({ length: 3 + below(chance, 3) }, () => {
-      const subject = this.#topicWord(topic, chance);
-      return chance() < 0.5 ? `${this.#functionWord(chance)} ${subject}` : subject;
+    const random = randomStream(this.#options.seed, streams.question, index);
+    const topic = randomBelow(random, this.topics);
+    const words = Array.from({ length: 3 + randomBelow(random, 3) }, () => {
+      const subject = this.#topicWord(topic, random);
+      return random() < 0.5 ? `${this.#functionWord(random)} ${subject}` : subject;
     });
     return `how ${words.join(' ')}?`;
   }
 
   /** The topic that question `index` is about. */
   topicOfQuestion(index: number): number {
-    return below(chanceOf(this.#options.seed, streams.question, index), this.topics);
+    return randomBelow(randomStream(this.#options.seed, streams.question, index), this.topics);
   }
 
-  #text(topic: number, words: number, chance: Chance): string {
+  #text(topic: number, words: number, random: RandomStream): string {
     const sentences: string[] = [];
     for (let left = words; left > 0; ) {
-      const length = Math.min(left, 8 + below(chance, 13));
-      const sentence = Array.from({ length }, () => this.#word(topic, chance)).join(' ');
+      const length = Math.min(left, 8 + randomBelow(random, 13));
+      const sentence = Array.from({ length }, () => this.#word(topic, random)).join(' ');
       const end = sentences.length % sentencesPerParagraph === sentencesPerParagraph - 1 ? '.\n\n' : '. ';
       sentences.push(sentence.charAt(0).toUpperCase() + sentence.slice(1) + end);
       left -= length;
@@ -136,17 +139,17 @@ export class Corpus {
     return sentences.join('').trimEnd();
   }
 
-  #word(topic: number, chance: Chance): string {
-    if (chance() < functionWordShare) return this.#functionWord(chance);
-    if (chance() < topicWordShare) return this.#topicWord(topic, chance);
-    return this.#words[drawRank(this.#wordShares, chance)] ?? '';
+  #word(topic: number, random: RandomStream): string {
+    if (random() < functionWordShare) return this.#functionWord(random);
+    if (random() < topicWordShare) return this.#topicWord(topic, random);
+    return this.#words[drawRank(this.#wordShares, random)] ?? '';
   }
 
-  #functionWord(chance: Chance): string {
-    return functionWords[drawRank(this.#functionShares, chance)] ?? '';
+  #functionWord(random: RandomStream): string {
+    return functionWords[drawRank(this.#functionShares, random)] ?? '';
   }
 
-  #topicWord(topic: number, chance: Chance): string {
-    return this.#topicWords[topic]?.[drawRank(this.#topicShares, chance)] ?? '';
+  #topicWord(topic: number, random: RandomStream): string {
+    return this.#topicWords[topic]?.[drawRank(this.#topicShares, random)] ?? '';
   }
 }

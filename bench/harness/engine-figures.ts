@@ -1,10 +1,10 @@
-import type { Growth } from '../engines/engine-work.ts';
-import type { Churned, MeasuredEngine, MeasuredMode, ModeFigures } from './engine-measurement.ts';
+import type { MemoryGrowth } from '../engines/engine-work.ts';
+import type { ChurnResult, MeasuredEngine, MeasuredMode, ModeFigures } from './engine-measurement.ts';
 import { ratioOf, spreadOf } from './statistics.ts';
 
 /** Single figures of measured engines, as the tables, charts and promises of the case need them. */
 
-export function modeOf(engine: MeasuredEngine | undefined, name: string): MeasuredMode | undefined {
+export function findMode(engine: MeasuredEngine | undefined, name: string): MeasuredMode | undefined {
   return engine?.modes.find((mode) => mode.name === name);
 }
 
@@ -19,7 +19,7 @@ export function medianOf(
 export const perCpuSecond = ({ searchesPerCpuSecond }: ModeFigures) => searchesPerCpuSecond;
 
 /** How many times the first mode is the second, round by round. */
-export function timesOf(
+export function ratioOfModes(
   own: MeasuredMode | undefined,
   peer: MeasuredMode | undefined,
   of: (figures: ModeFigures) => number | null = perCpuSecond,
@@ -29,12 +29,12 @@ export function timesOf(
 }
 
 /** Bytes per vector that a process holds more after building, or loading, than before. */
-export function ownBytesPerVector(growth: Growth | null, rows: number): number | null {
+export function ownBytesPerVector(growth: MemoryGrowth | null, rows: number): number | null {
   if (growth === null || growth.before === null || growth.after === null) return null;
   return (growth.after.ownBytes - growth.before.ownBytes) / rows;
 }
 
-export function churnRounds({ recalls }: Churned): number {
+export function churnRounds({ recalls }: ChurnResult): number {
   return recalls.length - 1;
 }
 

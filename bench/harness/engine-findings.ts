@@ -1,34 +1,41 @@
-import { figure } from '../report/figures.ts';
-import type { Chart, Column, Figure, Findings, Row, Table } from '../report/findings.ts';
-import { promiseTable } from '../report/promises.ts';
+import type {
+  BenchFindings,
+  Chart,
+  Figure,
+  ReportColumn,
+  ReportRow,
+  ReportTable,
+} from '../report/findings.ts';
+import { formatNumber } from '../report/format-number.ts';
+import { targetTable } from '../report/performance-targets.ts';
 import { filters } from '../vectors/tags.ts';
 import {
   buildRate,
   churnRounds,
+  findMode,
   medianOf,
-  modeOf,
   ownBytesPerVector,
   perCpuSecond,
-  timesOf,
+  ratioOfModes,
 } from './engine-figures.ts';
 import {
-  bestOf,
+  bestPoint,
   churnShare,
   type EngineMeasurement,
   type MeasuredEngine,
   recallTargets,
 } from './engine-measurement.ts';
-import { enginePromises } from './engine-promises.ts';
+import { engineTargets } from './engine-targets.ts';
 import type { BenchOptions } from './options.ts';
 
-export function engineFindings(measurement: EngineMeasurement, options: BenchOptions): Findings {
+export function toEngineFindings(measurement: EngineMeasurement, options: BenchOptions): BenchFindings {
   const { set, engines } = measurement;
-  const promised = enginePromises(measurement, options);
+  const performanceTargets = engineTargets(measurement, options);
   return {
-    title: `Vector search over ${figure(set.rows, 0)} vectors of ${set.dimensions} dimensions${options.vectorsFile === null ? ` (${options.difficulty})` : ''}`,
+    title: `Vector search over ${formatNumber(set.rows, 0)} vectors of ${set.dimensions} dimensions${options.vectorsFile === null ? ` (${options.difficulty})` : ''}`,
     method: methodOf(measurement, options),
     tables: [
-      ...(promised.length === 0 ? [] : [promiseTable(promised, 2)]),
+      ...(performanceTargets.length === 0 ? [] : [targetTable(performanceTargets, 2)]),
       ...recallTargets.map((target) => recallTable(engines, target)),
       filterTable(engines),
       buildTable(engines, set.rows),
@@ -42,87 +49,89 @@ export function engineFindings(measurement: EngineMeasurement, options: BenchOpt
   };
 }
 
-const words = (key: string, heading: string): Column => ({ key, heading, unit: null, digits: 0 });
-const number = (key: string, heading: string, unit: string | null, digits: number): Column => ({
+const textColumn = (key: string, heading: string): ReportColumn => ({ key, heading, unit: null, digits: 0 });
+const numberColumn = (key: string, heading: string, unit: string | null, digits: number): ReportColumn => ({
   ...{ key, heading, unit, digits },
 });
 
-function recallTable(engines: readonly MeasuredEngine[], target: number): Table {
-  const own = modeOf(engines[0], `recall ${target}`);
+function recallTable(engines: readonly MeasuredEngine[], target: number): ReportTable {
+  const own = findMode(engines[0], `recall ${target}`);
   return {
     title: `Searches at recall ${target}`,
     columns: [
-      words('engine', 'engine'),
-      number('effort', 'effort', null, 0),
-      number('recall', 'recall', null, 4),
-      number('perCpuSecond', 'per second of CPU', 'searches', 0),
-      number('times', `${engines[0]?.name} does so many times as many`, null, 2),
-      number('p50Ms', 'p50, one at a time', 'ms', 3),
-      number('p99Ms', 'p99', 'ms', 3),
-      number('perSecond', 'per second, all cores', 'searches', 0),
+      textColumn('engine', 'engine'),
+      numberColumn('effort', 'effort', null, 0),
+      numberColumn('recall', 'recall', null, 4),
+      numberColumn('perCpuSecond', 'per second of CPU', 'searches', 0),
+      numberColumn('times', `${engines[0]?.name} does so many times as many`, null, 2),
+      numberColumn('p50Ms', 'p50, one at a time', 'ms', 3),
+      numberColumn('p99Ms', 'p99', 'ms', 3),
+      numberColumn('perSecond', 'per second, all cores', 'searches', 0),
     ],
-    rows: engines.map((engine): Row => {
-      const reached = modeOf(engine, `recall ${target}`);
-      const mode = reached ?? modeOf(engine, `effort ${bestOf(engine.curve).effort}`);
-      const alone = engine.synchronous ? mode : modeOf(engine, `recall ${target}, one at a time`);
+    rows: engines.map((engine): ReportRow => {
+      const targetMode = findMode(engine, `recall ${target}`);
+      const mode = targetMode ?? findMode(engine, `effort ${bestPoint(engine.curve).ef}`);
+      const singleSearchMode = engine.synchronous
+        ? mode
+        : findMode(engine, `recall ${target}, one at a time`);
       return {
         engine: engine.name,
-        effort: mode?.effort ?? null,
+        effort: mode?.ef ?? null,
         recall: mode?.recall ?? null,
         perCpuSecond: medianOf(mode, perCpuSecond),
         // At other recalls it would be no comparison.
-        times: timesOf(own, reached),
-        p50Ms: medianOf(alone, ({ p50Ms }) => p50Ms),
-        p99Ms: medianOf(alone, ({ p99Ms }) => p99Ms),
+        times: ratioOfModes(own, targetMode),
+        p50Ms: medianOf(singleSearchMode, ({ p50Ms }) => p50Ms),
+        p99Ms: medianOf(singleSearchMode, ({ p99Ms }) => p99Ms),
         perSecond: engine.synchronous ? null : medianOf(mode, ({ searchesPerSecond }) => searchesPerSecond),
       };
     }),
   };
 }
 
-function filterTable(engines: readonly MeasuredEngine[]): Table {
+function filterTable(engines: readonly MeasuredEngine[]): ReportTable {
   const filtering = engines.filter(({ modes }) => modes.some(({ filter }) => filter !== null));
   return {
     title: 'Searches with a filter, at recall .99 or the best that is reached',
     columns: [
-      words('filter', 'filter'),
-      words('engine', 'engine'),
-      number('effort', 'effort', null, 0),
-      number('recall', 'recall', null, 4),
-      number('perCpuSecond', 'per second of CPU', 'searches', 0),
-      number('times', `${engines[0]?.name} does so many times as many`, null, 2),
+      textColumn('filter', 'filter'),
+      textColumn('engine', 'engine'),
+      numberColumn('effort', 'effort', null, 0),
+      numberColumn('recall', 'recall', null, 4),
+      numberColumn('perCpuSecond', 'per second of CPU', 'searches', 0),
+      numberColumn('times', `${engines[0]?.name} does so many times as many`, null, 2),
     ],
     rows: filters.flatMap(({ name }) =>
-      filtering.map((engine): Row => {
-        const mode = modeOf(engine, `filter ${name}`);
+      filtering.map((engine): ReportRow => {
+        const mode = findMode(engine, `filter ${name}`);
         return {
           filter: name,
           engine: engine.name,
-          effort: mode?.effort ?? null,
+          effort: mode?.ef ?? null,
           recall: mode?.recall ?? null,
           perCpuSecond: medianOf(mode, perCpuSecond),
-          times: timesOf(modeOf(engines[0], `filter ${name}`), mode),
+          times: ratioOfModes(findMode(engines[0], `filter ${name}`), mode),
         };
       }),
     ),
   };
 }
 
-function buildTable(engines: readonly MeasuredEngine[], rows: number): Table {
+function buildTable(engines: readonly MeasuredEngine[], rows: number): ReportTable {
   return {
     title: 'Building, memory, loading, replacing',
     columns: [
-      words('engine', 'engine'),
-      number('seconds', 'build', 's', 2),
-      number('rate', 'per second of CPU', 'vectors', 0),
-      number('own', 'memory of its own', 'bytes/vector', 0),
-      number('mapped', 'mapped files', 'bytes/vector', 0),
-      number('saveMs', 'save', 'ms', 0),
-      number('loadMs', 'load and first search', 'ms', 0),
-      number('loaded', 'memory of its own then', 'bytes/vector', 0),
-      number('replaceRate', 'replaced per second of CPU', 'vectors', 0),
+      textColumn('engine', 'engine'),
+      numberColumn('seconds', 'build', 's', 2),
+      numberColumn('rate', 'per second of CPU', 'vectors', 0),
+      numberColumn('own', 'memory of its own', 'bytes/vector', 0),
+      numberColumn('mapped', 'mapped files', 'bytes/vector', 0),
+      numberColumn('saveMs', 'save', 'ms', 0),
+      numberColumn('loadMs', 'load and first search', 'ms', 0),
+      numberColumn('loaded', 'memory of its own then', 'bytes/vector', 0),
+      numberColumn('replaceRate', 'replaced per second of CPU', 'vectors', 0),
     ],
-    rows: engines.map((engine): Row => {
+    rows: engines.map((engine): ReportRow => {
       const { built, churned, saved, loaded } = engine;
       const mapped =
         built.before === null || built.after === null
@@ -145,7 +154,7 @@ function buildTable(engines: readonly MeasuredEngine[], rows: number): Table {
 }
 
 /** Round by round, because a peer that replaces slowly does fewer rounds. */
-function churnTables(engines: readonly MeasuredEngine[]): Table[] {
+function churnTables(engines: readonly MeasuredEngine[]): ReportTable[] {
   const churned = engines.flatMap(({ name, churned }) => (churned === null ? [] : [{ name, churned }]));
   if (churned.length === 0) return [];
   const rounds = Math.max(...churned.map((engine) => churnRounds(engine.churned)));
@@ -153,18 +162,20 @@ function churnTables(engines: readonly MeasuredEngine[]): Table[] {
     {
       title: 'Recall as the vectors are replaced',
       columns: [
-        words('engine', 'engine'),
-        number('effort', 'effort', null, 0),
-        number('rounds', `times ${churnShare * 100} % replaced`, null, 0),
-        number('recall0', 'as built', null, 4),
-        ...Array.from({ length: rounds }, (_, i) => number(`recall${i + 1}`, `after ${i + 1}`, null, 4)),
+        textColumn('engine', 'engine'),
+        numberColumn('effort', 'effort', null, 0),
+        numberColumn('rounds', `times ${churnShare * 100} % replaced`, null, 0),
+        numberColumn('recall0', 'as built', null, 4),
+        ...Array.from({ length: rounds }, (_, i) =>
+          numberColumn(`recall${i + 1}`, `after ${i + 1}`, null, 4),
+        ),
       ],
-      rows: churned.map(({ name, churned }): Row => {
+      rows: churned.map(({ name, churned }): ReportRow => {
         const recalls = Array.from({ length: 1 + rounds }, (_, round) => [
           `recall${round}`,
           churned.recalls[round] ?? null,
         ]);
-        const { effort } = churned;
+        const { ef: effort } = churned;
         return { engine: name, effort, rounds: churnRounds(churned), ...Object.fromEntries(recalls) };
       }),
     },
@@ -172,14 +183,14 @@ function churnTables(engines: readonly MeasuredEngine[]): Table[] {
 }
 
 /** What engines say about their own memory. */
-function partsTables(engines: readonly MeasuredEngine[], rows: number): Table[] {
+function partsTables(engines: readonly MeasuredEngine[], rows: number): ReportTable[] {
   return engines.flatMap(({ name, built }) =>
     built.bytesByPart === null
       ? []
       : [
           {
             title: `Memory of ${name} by part, in its own words`,
-            columns: [words('part', 'part'), number('bytes', 'bytes per vector', null, 1)],
+            columns: [textColumn('part', 'part'), numberColumn('bytes', 'bytes per vector', null, 1)],
             rows: Object.entries(built.bytesByPart).map(([part, bytes]) => ({ part, bytes: bytes / rows })),
           },
         ],
@@ -222,7 +233,7 @@ function chartsOf(engines: readonly MeasuredEngine[], rows: number): Chart[] {
             .filter(({ correlated }) => !correlated)
             .map(({ name, share }) => ({
               x: share * 100,
-              y: medianOf(modeOf(engine, `filter ${name}`), perCpuSecond),
+              y: medianOf(findMode(engine, `filter ${name}`), perCpuSecond),
             })),
         })),
     },
@@ -245,7 +256,7 @@ function figuresOf(engine: MeasuredEngine, rows: number): Figure[] {
   return [
     // While rows are replaced, the CPU time is not that of the searches alone.
     ...modes
-      .filter(({ replacing }) => !replacing)
+      .filter(({ isReplacing: replacing }) => !replacing)
       .flatMap((mode) =>
         named(
           `searches per second of CPU, ${mode.name}`,
@@ -277,7 +288,7 @@ function figuresOf(engine: MeasuredEngine, rows: number): Figure[] {
 
 function methodOf({ set, engines }: EngineMeasurement, options: BenchOptions): string[] {
   return [
-    `Vectors: \`${set.name}\`, ${figure(set.rows, 0)} rows and ${figure(set.questions, 0)} questions that are no rows, all of length 1${unusedWords(set)}; similarity is the inner product. Exact answers come from a plain loop in double precision that shares no code with any engine.`,
+    `Vectors: \`${set.name}\`, ${formatNumber(set.rows, 0)} rows and ${formatNumber(set.questions, 0)} questions that are no rows, all of length 1${formatUnused(set)}; similarity is the inner product. Exact answers come from a plain loop in double precision that shares no code with any engine.`,
     `Every engine lives in a process of its own: ${engines.map(({ name, version }) => `${name} (${version})`).join('; ')}. Graphs have 16 links and are built with effort 200.`,
     `Equal recall: for each engine the least effort (ef, expansion, probes) that finds the wanted share of the exact ${options.results} best, over all questions, is searched by halving; then it is measured at that effort. A vector found counts when its exact similarity reaches that of the last of the best, so that of equally near ones any is as good, whichever engine finds it. Where an engine does not reach the recall, its best effort is measured and no ratio is shown.`,
     `Rounds: ${options.rounds}. Each measures every engine in every mode once for ${options.seconds} s, in a random order of its own.`,
@@ -287,10 +298,10 @@ function methodOf({ set, engines }: EngineMeasurement, options: BenchOptions): s
   ];
 }
 
-function unusedWords({ unused: { rows, questions } }: EngineMeasurement['set']): string {
+function formatUnused({ unused: { rows, questions } }: EngineMeasurement['set']): string {
   const parts = [
-    ...(rows > 0 ? [`its further ${figure(rows, 0)} rows (--vectors)`] : []),
-    ...(questions > 0 ? [`${figure(questions, 0)} questions (--questions)`] : []),
+    ...(rows > 0 ? [`its further ${formatNumber(rows, 0)} rows (--vectors)`] : []),
+    ...(questions > 0 ? [`${formatNumber(questions, 0)} questions (--questions)`] : []),
   ];
   return parts.length === 0 ? '' : `; NOT USED of the file: ${parts.join(' and ')}`;
 }
@@ -299,7 +310,7 @@ function notesOf({ engines, leftOut, missing, set }: EngineMeasurement): string[
   return [
     'A ratio is the median of the ratios within each round. Its two sides were measured within seconds of each other.',
     'hnswlib-node, hnswlib and usearch work on the calling thread; filters of hnswlib-node are JavaScript callbacks, because that is how it offers them. Client libraries of servers and databases are part of their figures, as they are for their users; the CPU time is that of the server process where there is one.',
-    `Vectors that lie differently give other figures: repeat with --difficulty hard, or with --vectors-file. ${figure(set.rows, 0)} vectors say little about a hundred times as many.`,
+    `Vectors that lie differently give other figures: repeat with --difficulty hard, or with --vectors-file. ${formatNumber(set.rows, 0)} vectors say little about a hundred times as many.`,
     ...engines.flatMap(recallNotes),
     ...(leftOut.length === 0 ? [] : [`NOT ASKED FOR (--engines): ${leftOut.join(', ')}.`]),
     ...missing.map(({ name, reason }) => `NOT MEASURED: ${name}. ${reason}`),
@@ -314,14 +325,14 @@ function recallNotes({ name, curve, modes }: MeasuredEngine): string[] {
   return recallTargets.flatMap((target) => {
     const mode = modes.find((one) => one.name === `recall ${target}`);
     if (mode === undefined) {
-      const { effort, recall } = bestOf(curve);
+      const { ef: effort, recall } = bestPoint(curve);
       return [
-        `NOT REACHED: recall ${target} by ${name}. It finds ${figure(recall, 4)} at best (effort ${effort}).`,
+        `NOT REACHED: recall ${target} by ${name}. It finds ${formatNumber(recall, 4)} at best (effort ${effort}).`,
       ];
     }
     if (mode.recall <= target + recallTolerance) return [];
     return [
-      `ANOTHER RECALL: where ${target} is asked for, the least effort of ${name} that finds as much (${mode.effort}) finds ${figure(mode.recall, 4)}; its speed is that of this recall.`,
+      `ANOTHER RECALL: where ${target} is asked for, the least effort of ${name} that finds as much (${mode.ef}) finds ${formatNumber(mode.recall, 4)}; its speed is that of this recall.`,
     ];
   });
 }

@@ -1,4 +1,4 @@
-import { assert } from '../../src/base/assert.ts';
+import { assert } from '../../src/core/assert.ts';
 
 /** A histogram as it travels between threads. */
 export interface HistogramCounts {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { assert } from '../../src/base/assert.ts';
+import { assert } from '../../src/core/assert.ts';
 import type { LoadJob, LoadOutcome, LoadTarget } from './load-run.ts';
 
 /** What the main thread asks of the worker. */

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { assert, present } from '../../src/base/assert.ts';
+import { assert, assertDefined } from '../../src/core/assert.ts';
 import { cpuMsOf, ownCpuMs } from './cpu-time.ts';
 import { type HistogramCounts, LatencyHistogram } from './histogram.ts';
 import { type HttpMessage, MessageReader } from './message-reader.ts';
@@ -53,7 +53,7 @@ export interface LoadOutcome {
 
 /** How long replies may still arrive after the window, in milliseconds. */
 const drainMsMax = 10_000;
-const refusalCharactersMax = 500;
+const rejectionCharactersMax = 500;
 
 interface Connection {
   readonly socket: Socket;
@@ -91,7 +91,7 @@ class LoadRun {
   #end!: () => void;
   #fail!: (error: Error) => void;
   #window = { startMs: Number.POSITIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
-  #asking = true;
+  #isSending = true;
   #closed = false;
   #sent = 0;
   #replies = 0;
@@ -139,7 +139,7 @@ class LoadRun {
     await this.#pause(this.#job.measureMs);
     this.#window.endMs = performance.now();
     const after = this.#processorMs();
-    this.#asking = false;
+    this.#isSending = false;
     const abandoned = await this.#drain();
     return {
       windowMs: this.#window.endMs - this.#window.startMs,
@@ -157,7 +157,7 @@ class LoadRun {
 
   close(): void {
     this.#closed = true;
-    this.#asking = false;
+    this.#isSending = false;
     for (const timer of this.#timers) clearTimeout(timer);
     for (const connection of this.#connections) connection.socket.destroy();
   }
@@ -166,7 +166,7 @@ class LoadRun {
     const { ratePerSecond } = this.#job;
     if (ratePerSecond === null) {
       const now = performance.now();
-      for (const connection of this.#idle.splice(0)) this.#ask(connection, now);
+      for (const connection of this.#idle.splice(0)) this.#send(connection, now);
     } else {
       this.#schedule(performance.now(), 1_000 / ratePerSecond, 0);
     }
@@ -176,25 +176,25 @@ class LoadRun {
   #schedule(startMs: number, everyMs: number, index: number): void {
     const now = performance.now();
     let next = index;
-    for (; this.#asking && startMs + next * everyMs <= now; next++) {
+    for (; this.#isSending && startMs + next * everyMs <= now; next++) {
       const due = startMs + next * everyMs;
       if (this.#inWindow(due)) this.#lateness.record(now - due);
       // In turn: a server closes a connection that rests for some seconds.
       const connection = this.#idle.shift();
       if (connection === undefined) this.#waiting.push(due);
-      else this.#ask(connection, due);
+      else this.#send(connection, due);
     }
-    if (this.#asking) {
+    if (this.#isSending) {
       this.#timer(() => this.#schedule(startMs, everyMs, next), startMs + next * everyMs - now);
     }
   }
 
-  #ask(connection: Connection, dueMs: number): void {
+  #send(connection: Connection, dueMs: number): void {
     const { requests } = this.#target;
     const request = requests[(this.#job.from + this.#sent) % requests.length];
     this.#sent += 1;
     connection.dueMs = dueMs;
-    connection.socket.write(present(request, 'requests are numbered from 0'));
+    connection.socket.write(assertDefined(request, 'requests are numbered from 0'));
   }
 
   #onReply(connection: Connection, { startLine, body }: HttpMessage): void {
@@ -209,22 +209,22 @@ class LoadRun {
       if (this.#inWindow(now)) this.#replies += 1;
     } else {
       this.#refused += 1;
-      this.#firstRefusal ??= `${startLine}\n${body.toString('utf8')}`.slice(0, refusalCharactersMax);
+      this.#firstRefusal ??= `${startLine}\n${body.toString('utf8')}`.slice(0, rejectionCharactersMax);
     }
     if (this.#inWindow(due)) this.#latencies.record(now - due);
-    this.#goOn(connection, now);
+    this.#sendNext(connection, now);
   }
 
-  #goOn(connection: Connection, now: number): void {
+  #sendNext(connection: Connection, now: number): void {
     const closedLoop = this.#job.ratePerSecond === null;
-    const due = closedLoop ? (this.#asking ? now : undefined) : this.#waiting[this.#waitingFrom];
+    const due = closedLoop ? (this.#isSending ? now : undefined) : this.#waiting[this.#waitingFrom];
     if (due !== undefined) {
       if (!closedLoop) this.#waitingFrom += 1;
-      this.#ask(connection, due);
+      this.#send(connection, due);
       return;
     }
     this.#idle.push(connection);
-    if (!this.#asking && this.#idle.length === this.#connections.length) this.#end();
+    if (!this.#isSending && this.#idle.length === this.#connections.length) this.#end();
   }
 
   /** Waits for the replies that are still due, gives up after a while, and returns how many never came. */
@@ -233,8 +233,8 @@ class LoadRun {
     this.#timer(() => this.#end(), drainMsMax);
     await this.#ended;
     const now = performance.now();
-    const underWay = this.#connections.flatMap(({ dueMs }) => (dueMs === null ? [] : [dueMs]));
-    const lost = [...underWay, ...this.#waiting.slice(this.#waitingFrom)].filter((due) =>
+    const inFlight = this.#connections.flatMap(({ dueMs }) => (dueMs === null ? [] : [dueMs]));
+    const lost = [...inFlight, ...this.#waiting.slice(this.#waitingFrom)].filter((due) =>
       this.#inWindow(due),
     );
     for (const due of lost) this.#latencies.record(now - due);

@@ -1,14 +1,14 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { present } from '../../src/base/assert.ts';
+import { assertDefined } from '../../src/core/assert.ts';
 import type { LoadReply, LoadRequest } from './load-generator.ts';
 import { type LoadTarget, runLoad } from './load-run.ts';
 
 /** The thread of the load generator: nothing else runs here, so that drawing and counting disturb no request. */
-const port = present(parentPort, 'the load generator runs in a worker thread');
+const port = assertDefined(parentPort, 'the load generator runs in a worker thread');
 const targets = workerData as Readonly<Record<string, LoadTarget>>;
 
 port.on('message', ({ target, job }: LoadRequest) => {
-  runLoad(present(targets[target], `there is a target ${target}`), job).then(
+  runLoad(assertDefined(targets[target], `there is a target ${target}`), job).then(
     (outcome) => port.postMessage({ outcome } satisfies LoadReply),
     (error: Error) => port.postMessage({ failure: error.message } satisfies LoadReply),
   );

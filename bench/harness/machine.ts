@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { present } from '../../src/base/assert.ts';
-import { projectRoot } from '../../src/base/root.ts';
-import { CollectionIndex } from '../../src/engine/collection-index.ts';
+import { assertDefined } from '../../src/core/assert.ts';
+import { projectRoot } from '../../src/core/root.ts';
+import { CollectionIndex } from '../../src/index/collection-index.ts';
 
-const cachesMost = 8;
+const cachesMax = 8;
 /** Of x86, then of ARM, where `asimd` is NEON. */
 const instructionsThatMatter = [
   ...['avx2', 'fma', 'f16c', 'avx_vnni', 'avx512f', 'avx512bw', 'avx512_vnni', 'avx512_bf16', 'avx512_fp16'],
@@ -46,7 +46,7 @@ export function machineFacts(): MachineFacts {
     ...processorFacts(readOrNull('/proc/cpuinfo')),
     caches: caches(),
     // No case chooses others.
-    kernels: present(CollectionIndex.runnableKernels().at(-1), 'every processor runs the scalar ones'),
+    kernels: assertDefined(CollectionIndex.runnableKernels().at(-1), 'every processor runs the scalar ones'),
     cores: availableParallelism(),
     memoryBytes: totalmem(),
     system: `${platform()} ${release()} ${process.arch}`,
@@ -77,7 +77,7 @@ export function processorFacts(
 
 function caches(): string[] {
   const folder = '/sys/devices/system/cpu/cpu0/cache';
-  return Array.from({ length: cachesMost }, (_, i) => i).flatMap((i) => {
+  return Array.from({ length: cachesMax }, (_, i) => i).flatMap((i) => {
     const [level, type, size] = ['level', 'type', 'size'].map((fact) =>
       readOrNull(join(folder, `index${i}`, fact))?.trim(),
     );

@@ -16,9 +16,9 @@ export interface HttpMessage {
  */
 export class MessageReader {
   readonly #onMessage: (message: HttpMessage) => void;
-  #held: Buffer = Buffer.alloc(0);
+  #buffer: Buffer = Buffer.alloc(0);
   /** Bytes of the message that is arriving; 0 while its head is incomplete. */
-  #wanted = 0;
+  #messageBytes = 0;
   #bodyStart = 0;
 
   constructor(onMessage: (message: HttpMessage) => void) {
@@ -27,32 +27,32 @@ export class MessageReader {
 
   /** Takes the next bytes; throws when they are nothing this reader understands. */
   push(piece: Buffer): void {
-    this.#held = this.#held.length === 0 ? piece : Buffer.concat([this.#held, piece]);
-    while (this.#readHead() && this.#held.length >= this.#wanted) {
-      const message = this.#held.subarray(0, this.#wanted);
+    this.#buffer = this.#buffer.length === 0 ? piece : Buffer.concat([this.#buffer, piece]);
+    while (this.#readHead() && this.#buffer.length >= this.#messageBytes) {
+      const message = this.#buffer.subarray(0, this.#messageBytes);
       const body = message.subarray(this.#bodyStart);
-      this.#held = this.#held.subarray(this.#wanted);
-      this.#wanted = 0;
+      this.#buffer = this.#buffer.subarray(this.#messageBytes);
+      this.#messageBytes = 0;
       this.#onMessage({ startLine: message.toString('latin1', 0, message.indexOf(13)), body });
     }
   }
 
   /** True when the head of the arriving message is complete. */
   #readHead(): boolean {
-    if (this.#wanted > 0) return true;
-    const end = this.#held.indexOf(headEnd);
+    if (this.#messageBytes > 0) return true;
+    const end = this.#buffer.indexOf(headEnd);
     if (end < 0) {
-      if (this.#held.length > messageBytesMax) throw new Error('An HTTP head never ends.');
+      if (this.#buffer.length > messageBytesMax) throw new Error('An HTTP head never ends.');
       return false;
     }
-    const head = this.#held.toString('latin1', 0, end);
+    const head = this.#buffer.toString('latin1', 0, end);
     if (/\r\ntransfer-encoding:/i.test(head)) {
       throw new Error('The load generator reads messages with content-length only; this one is chunked.');
     }
     const bodyBytes = Number(lengthHeader.exec(head)?.[1] ?? 0);
     if (bodyBytes > messageBytesMax) throw new Error(`A message of ${bodyBytes} bytes is over the limit.`);
     this.#bodyStart = end + headEnd.length;
-    this.#wanted = this.#bodyStart + bodyBytes;
+    this.#messageBytes = this.#bodyStart + bodyBytes;
     return true;
   }
 }

@@ -1,32 +1,32 @@
 const barColumns = 24;
 /** Of a terminal that does not say how wide it is. */
 const narrowColumns = 80;
-const plainLineEveryMs = 5_000;
-const drawEveryMs = 100;
+const plainLineIntervalMs = 5_000;
+const redrawIntervalMs = 100;
 
 /** Tells how far a bench is: a bar on a terminal, plain lines now and then elsewhere. Written to standard error. */
-export class Progress {
-  readonly #drawsOver = process.stderr.isTTY === true;
+export class BenchProgress {
+  readonly #isInteractive = process.stderr.isTTY === true;
   #shownMs = Number.NEGATIVE_INFINITY;
   #phase = '';
 
   /** `done` of `total` steps of a phase; `words` say which step is next. */
-  update(phase: string, done: number, total: number, words: string): void {
+  update(phase: string, done: number, total: number, label: string): void {
     const now = performance.now();
-    const pauseMs = this.#drawsOver ? drawEveryMs : plainLineEveryMs;
+    const pauseMs = this.#isInteractive ? redrawIntervalMs : plainLineIntervalMs;
     if (phase === this.#phase && now - this.#shownMs < pauseMs) return;
     this.#phase = phase;
     this.#shownMs = now;
     const share = total === 0 ? 1 : done / total;
-    const line = `${phase} ${Math.floor(share * 100)} % ${words}`;
+    const line = `${phase} ${Math.floor(share * 100)} % ${label}`;
     // A line that does not fit would leave parts of itself behind.
     const drawn = `${bar(share)} ${line}`.slice(0, (process.stderr.columns || narrowColumns) - 1);
-    process.stderr.write(this.#drawsOver ? `\r\x1b[K${drawn}` : `${line}\n`);
+    process.stderr.write(this.#isInteractive ? `\r\x1b[K${drawn}` : `${line}\n`);
   }
 
   /** A line that stays. */
   note(line: string): void {
-    process.stderr.write(`${this.#drawsOver ? '\r\x1b[K' : ''}${line}\n`);
+    process.stderr.write(`${this.#isInteractive ? '\r\x1b[K' : ''}${line}\n`);
   }
 }
 

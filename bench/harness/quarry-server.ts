@@ -4,8 +4,8 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { addModel } from '../../src/models/added-models.ts';
-import { Api } from './api.ts';
-import { type Child, startChild } from './child.ts';
+import { BenchApiClient } from './api.ts';
+import { type ManagedProcess, startProcess } from './managed-process.ts';
 import { slowModel } from './slow-model.ts';
 
 export const httpKinds = ['auto', 'uws', 'node'] as const;
@@ -16,7 +16,7 @@ export interface QuarryServer {
   readonly pid: number;
   readonly port: number;
   readonly key: string;
-  readonly api: Api;
+  readonly api: BenchApiClient;
   /** Which HTTP server answers. */
   readonly http: 'uws' | 'node';
   /** Stops the process and removes its data, unless they were given; harmless twice. */
@@ -25,7 +25,7 @@ export interface QuarryServer {
   kill(): Promise<void>;
 }
 
-export interface QuarryOptions {
+export interface QuarryServerOptions {
   readonly http: HttpKind;
   /** A data directory that outlives the server, with the API key of its first organisation. */
   readonly data?: { readonly folder: string; readonly key: string };
@@ -34,25 +34,25 @@ export interface QuarryOptions {
 }
 
 /** As `npm start` has it. */
-const youngObjects = '--max-semi-space-size=32';
+const heapFlag = '--max-semi-space-size=32';
 const commandLine = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 
 export function randomKey(): string {
   return `bench_${randomBytes(16).toString('hex')}`;
 }
 
-export async function startQuarry(options: QuarryOptions): Promise<QuarryServer> {
+export async function startQuarryServer(options: QuarryServerOptions): Promise<QuarryServer> {
   const data = options.data?.folder ?? (await mkdtemp(join(tmpdir(), 'quarry-bench-')));
   const key = options.data?.key ?? randomKey();
   const removeData = async () => {
     if (options.data === undefined) await rm(data, { recursive: true, force: true });
   };
-  let child: Child;
+  let child: ManagedProcess;
   try {
-    const ownModel = await addOwnModel(data, options.modelFolder ?? null);
-    child = await startChild({
-      words: [youngObjects, commandLine, 'serve'],
-      variables: { ...serverVariables({ data, key, http: options.http }), ...ownModel },
+    const modelVariables = await addSlowModel(data, options.modelFolder ?? null);
+    child = await startProcess({
+      programArguments: [heapFlag, commandLine, 'serve'],
+      environment: { ...serverEnvironment({ data, key, http: options.http }), ...modelVariables },
       ready: /Quarry is ready at (http:\/\/127\.0\.0\.1:(\d+)) /,
       readyMsMax: 120_000,
       stopMsMax: 60_000,
@@ -70,13 +70,13 @@ export async function startQuarry(options: QuarryOptions): Promise<QuarryServer>
   };
   try {
     const [, url = '', port] = await child.ready;
-    const api = new Api({ url, key });
+    const api = new BenchApiClient({ url, key });
     return {
       pid: child.pid,
       port: Number(port),
       key,
       api,
-      http: await api.httpServer(),
+      http: await api.detectHttpServer(),
       stop,
       kill: () => child.kill(),
     };
@@ -87,11 +87,11 @@ export async function startQuarry(options: QuarryOptions): Promise<QuarryServer>
 }
 
 /** Adds the model and answers the variables with which a server embeds with it. */
-async function addOwnModel(data: string, folder: string | null): Promise<Record<string, string>> {
+async function addSlowModel(data: string, folder: string | null): Promise<Record<string, string>> {
   if (folder === null) return {};
-  const unsaid = { kind: undefined, graph: undefined, pooling: undefined, dimensions: undefined };
+  const unsetOptions = { kind: undefined, graph: undefined, pooling: undefined, dimensions: undefined };
   const prompts = { tokensMax: undefined, queryPrompt: undefined, documentPrompt: undefined };
-  await addModel(data, folder, { id: slowModel, ...unsaid, ...prompts, template: undefined });
+  await addModel(data, folder, { id: slowModel, ...unsetOptions, ...prompts, template: undefined });
   return {
     QUARRY_EMBEDDING_MODEL: slowModel,
     QUARRY_EMBED_THREADS: String(availableParallelism()),
@@ -101,7 +101,7 @@ async function addOwnModel(data: string, folder: string | null): Promise<Record<
 }
 
 /** The variables of this process without its own settings of Quarry: a bench measures defaults, not a shell. */
-function serverVariables({ data, key, http }: { data: string; key: string; http: HttpKind }) {
+function serverEnvironment({ data, key, http }: { data: string; key: string; http: HttpKind }) {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QUARRY_'));
   return {
     ...Object.fromEntries(inherited),

@@ -1,4 +1,4 @@
-import { type Api, requestBytes } from './api.ts';
+import { type BenchApiClient, requestBytes } from './api.ts';
 import type { BenchContext } from './bench-case.ts';
 import type { CollectionPlan } from './collections.ts';
 import type { Corpus } from './corpus.ts';
@@ -7,14 +7,14 @@ import type { LoadTarget } from './load-run.ts';
 /** What the load of all cases asks: ten snippets, as an application would. */
 export const searchOperation = 'queries/top-snippets';
 
-const checkedQuestions = 50;
+const comparedQuestions = 50;
 
 export function searchBody(collection: string, question: string, results: number): object {
   return { collection_name: collection, query: question, k: results };
 }
 
 /** The requests of the load on one collection, ready to be sent. */
-export function questionTarget(
+export function createLoadTarget(
   server: { readonly port: number; readonly key: string },
   collection: string,
   corpus: Corpus,
@@ -31,7 +31,7 @@ export function questionTarget(
   return { port: server.port, requests };
 }
 
-export interface Answers {
+export interface AnswerAgreement {
   /** Mean share of the documents in the answers of the first collection of its size that each finds too. */
   readonly agreement: ReadonlyMap<CollectionPlan, number>;
   readonly replyBytes: number;
@@ -44,15 +44,15 @@ export type Strategies = Readonly<Record<string, number>>;
 
 /** Asks every collection the same questions: the more they agree, the more their speeds can be compared. */
 export async function compareAnswers(
-  api: Api,
+  api: BenchApiClient,
   plans: readonly CollectionPlan[],
   corpus: Corpus,
   { options, signal }: BenchContext,
-): Promise<Answers> {
+): Promise<AnswerAgreement> {
   const shared = new Map(plans.map((plan) => [plan, 0]));
   const strategies = new Map(plans.map((plan) => [plan, {} as Record<string, number>]));
   let bytes = 0;
-  for (let i = 0; i < checkedQuestions; i++) {
+  for (let i = 0; i < comparedQuestions; i++) {
     const expected = new Map<number, string[]>();
     for (const plan of plans) {
       signal.throwIfAborted();
@@ -63,16 +63,20 @@ export async function compareAnswers(
       if (paths.length === 0) throw new Error(`${plan.name} has no answer to "${corpus.question(i)}".`);
       const first = expected.get(plan.documents) ?? paths;
       expected.set(plan.documents, first);
-      const same = first.filter((path) => paths.includes(path)).length / first.length;
-      shared.set(plan, (shared.get(plan) ?? 0) + same / checkedQuestions);
+      const agreement = first.filter((path) => paths.includes(path)).length / first.length;
+      shared.set(plan, (shared.get(plan) ?? 0) + agreement / comparedQuestions);
       await countStrategies(api, body, strategies.get(plan)!);
     }
   }
-  return { agreement: shared, replyBytes: Math.round(bytes / checkedQuestions / plans.length), strategies };
+  return { agreement: shared, replyBytes: Math.round(bytes / comparedQuestions / plans.length), strategies };
 }
 
 /** Asks once more, because an explained answer is longer than those of the load. */
-async function countStrategies(api: Api, body: object, counts: Record<string, number>): Promise<void> {
+async function countStrategies(
+  api: BenchApiClient,
+  body: object,
+  counts: Record<string, number>,
+): Promise<void> {
   const { explain } = await api.call<{ explain: { shards: { strategy: string }[] } }>(searchOperation, {
     ...body,
     explain: true,

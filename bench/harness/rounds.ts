@@ -1,6 +1,6 @@
-import { chanceOf, shuffled } from './chance.ts';
+import { randomStream, shuffle } from './random.ts';
 
-export interface Turn<T> {
+export interface RoundStep<T> {
   readonly round: number;
   readonly configuration: T;
 }
@@ -11,9 +11,9 @@ const shuffleStream = 4;
  * Interleaved repetitions: every round measures each configuration once, in an order of its own, so that noise of
  * the machine, warm caches and slow drifts hit all of them alike.
  */
-export function interleaved<T>(configurations: readonly T[], rounds: number, seed: number): Turn<T>[] {
+export function interleave<T>(configurations: readonly T[], rounds: number, seed: number): RoundStep<T>[] {
   return Array.from({ length: rounds }, (_, round) =>
-    shuffled(configurations, chanceOf(seed, shuffleStream, round)).map((configuration) => ({
+    shuffle(configurations, randomStream(seed, shuffleStream, round)).map((configuration) => ({
       round,
       configuration,
     })),

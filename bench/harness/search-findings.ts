@@ -1,5 +1,5 @@
-import { figure } from '../report/figures.ts';
-import type { Column, Figure, Row } from '../report/findings.ts';
+import type { Figure, ReportColumn, ReportRow } from '../report/findings.ts';
+import { formatNumber } from '../report/format-number.ts';
 import type { IngestFigures } from './collections.ts';
 import type { BenchOptions } from './options.ts';
 import type { LoadFigures, MeasuredConfiguration, SearchMeasurement } from './search-measurement.ts';
@@ -10,11 +10,11 @@ import { ratioOf, spreadOf } from './statistics.ts';
 /** Above this share of its ceiling the generator slows the server down. */
 const ceilingShareMax = 0.7;
 
-const column = (key: string, heading: string, unit: string | null, digits: number): Column => ({
+const column = (key: string, heading: string, unit: string | null, digits: number): ReportColumn => ({
   ...{ key, heading, unit, digits },
 });
 
-export const loadColumns: readonly Column[] = [
+export const loadColumns: readonly ReportColumn[] = [
   column('queriesPerSecond', 'throughput', 'queries/s', 0),
   column('queriesPerSecondLeast', 'least', 'queries/s', 0),
   column('queriesPerSecondMost', 'most', 'queries/s', 0),
@@ -28,14 +28,14 @@ export const loadColumns: readonly Column[] = [
   column('samples', 'samples', null, 0),
 ];
 
-export const peerColumns: readonly Column[] = [
+export const peerColumns: readonly ReportColumn[] = [
   column('throughputRatio', 'throughput', 'x peer', 2),
   column('p50Ratio', 'p50', 'x peer', 2),
   column('p99Ratio', 'p99', 'x peer', 2),
   column('serverCpuRatio', 'server CPU', 'x peer', 2),
 ];
 
-export function loadRow({ rounds, joined }: MeasuredConfiguration): Row {
+export function loadRow({ rounds, joined }: MeasuredConfiguration): ReportRow {
   const throughput = spreadOf(rounds.map((round) => round.queriesPerSecond));
   return {
     queriesPerSecond: throughput?.median ?? null,
@@ -53,7 +53,7 @@ export function loadRow({ rounds, joined }: MeasuredConfiguration): Row {
 }
 
 /** Against another configuration, round by round. */
-export function peerRow(own: MeasuredConfiguration, peer: MeasuredConfiguration | undefined): Row {
+export function peerRow(own: MeasuredConfiguration, peer: MeasuredConfiguration | undefined): ReportRow {
   const ratio = (of: (figures: LoadFigures) => number | null) =>
     peer === undefined ? null : (ratioOf(own.rounds.map(of), peer.rounds.map(of))?.median ?? null);
   return {
@@ -98,7 +98,7 @@ export function loadMethod(measurement: SearchMeasurement, options: BenchOptions
   const names = http.map((kind) => (kind === 'uws' ? '`uWebSockets.js`' : '`node:http`'));
   return [
     `Corpus: generated documents of about ${wordsPerDocument} words (seed ${seed}), the same in every collection, added over HTTP to a server with default settings and an empty data directory.`,
-    `Load: \`POST /v1/queries/top-snippets\` for ${results} snippets over ${names.join(' and ')}; ${figure(questions, 0)} different questions in turn.`,
+    `Load: \`POST /v1/queries/top-snippets\` for ${results} snippets over ${names.join(' and ')}; ${formatNumber(questions, 0)} different questions in turn.`,
     `Rounds: ${rounds}. Each measures every configuration once for ${seconds} s after ${warmUpSeconds} s of warm-up, in a random order of its own. Before the first round each got ${warmUpSeconds} s of load unmeasured.`,
     'The server is a process of its own; the load generator is another process on the same machine, on raw keep-alive connections.',
   ];
@@ -121,23 +121,23 @@ export function loadNotes({ ceiling, configurations, replyBytes }: SearchMeasure
       : []),
     ...(loops.includes('open')
       ? [
-          `Open loop: a latency counts from the moment its request was due, waiting for a free connection included, so that a server that stalls is charged for everybody who waits. ${latenessWords(configurations)}`,
+          `Open loop: a latency counts from the moment its request was due, waiting for a free connection included, so that a server that stalls is charged for everybody who waits. ${formatLateness(configurations)}`,
         ]
       : []),
-    `The generator's ceiling: ${figure(ceiling.joined.queriesPerSecond, 0)} requests/s at ${figure(ceiling.joined.clientCpuUs, 0)} us of its CPU each, closed loop against a server that answers every request with the same ${figure(replyBytes, 0)} bytes, in the same rounds. The fastest configuration it drove reached ${figure(100 * share, 1)} % of it${share > ceilingShareMax ? ': TOO MUCH, the generator slows it down and its real figures are better.' : '.'}`,
+    `The generator's ceiling: ${formatNumber(ceiling.joined.queriesPerSecond, 0)} requests/s at ${formatNumber(ceiling.joined.clientCpuUs, 0)} us of its CPU each, closed loop against a server that answers every request with the same ${formatNumber(replyBytes, 0)} bytes, in the same rounds. The fastest configuration it drove reached ${formatNumber(100 * share, 1)} % of it${share > ceilingShareMax ? ': TOO MUCH, the generator slows it down and its real figures are better.' : '.'}`,
     `Server and generator share the machine's cores: the generator's CPU (column "client CPU") is not the server's to use. Server CPU is that of all its threads, read from /proc in steps of 10 ms.`,
     ...(abandoned === 0
       ? []
       : [
-          `${figure(abandoned, 0)} requests had no reply 10 s after their window; they count with the time they had waited.`,
+          `${formatNumber(abandoned, 0)} requests had no reply 10 s after their window; they count with the time they had waited.`,
         ]),
   ];
 }
 
 /** Only an open loop has moments that the generator can be late for. */
-function latenessWords(configurations: readonly MeasuredConfiguration[]): string {
+function formatLateness(configurations: readonly MeasuredConfiguration[]): string {
   const known = configurations.flatMap(({ joined }) => joined.latenessP99Ms ?? []);
   return known.length === 0
     ? 'The requests were too few to tell how late the generator itself looked at its clock; that is part of the latencies.'
-    : `The generator itself looked at its clock up to ${figure(Math.max(...known), 2)} ms late (p99); that is part of the latencies.`;
+    : `The generator itself looked at its clock up to ${formatNumber(Math.max(...known), 2)} ms late (p99); that is part of the latencies.`;
 }

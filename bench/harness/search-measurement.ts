@@ -1,15 +1,21 @@
 import { fileURLToPath } from 'node:url';
-import { assert, present } from '../../src/base/assert.ts';
+import { assert, assertDefined } from '../../src/core/assert.ts';
 import type { BenchContext } from './bench-case.ts';
-import { startChild } from './child.ts';
-import { type CollectionPlan, type FilledCollection, fillCollections, settle } from './collections.ts';
+import { type CollectionPlan, type FilledCollection, fillCollections, waitUntilIdle } from './collections.ts';
 import { Corpus } from './corpus.ts';
 import { LatencyHistogram } from './histogram.ts';
 import { LoadGenerator } from './load-generator.ts';
 import type { LoadOutcome, LoadTarget } from './load-run.ts';
-import { type HttpKind, type QuarryServer, startQuarry } from './quarry-server.ts';
-import { compareAnswers, questionTarget, type Strategies, searchBody, searchOperation } from './questions.ts';
-import { interleaved } from './rounds.ts';
+import { startProcess } from './managed-process.ts';
+import { type HttpKind, type QuarryServer, startQuarryServer } from './quarry-server.ts';
+import {
+  compareAnswers,
+  createLoadTarget,
+  type Strategies,
+  searchBody,
+  searchOperation,
+} from './questions.ts';
+import { interleave } from './rounds.ts';
 import { makeSlowModel } from './slow-model.ts';
 import { runWrk, type WrkOutcome, wrkVersion } from './wrk.ts';
 
@@ -68,7 +74,7 @@ export interface SearchMeasurement {
 
 const ceilingName = 'trivial server';
 
-interface Prepared {
+interface PreparedServers {
   readonly servers: ReadonlyMap<HttpKind, QuarryServer>;
   readonly corpus: Corpus;
   readonly filled: readonly FilledCollection[];
@@ -93,7 +99,7 @@ export async function measureSearches(
     for (const { http } of configurations) {
       if (servers.has(http)) continue;
       context.progress.note(`starting a server (${http}) with an empty data directory`);
-      servers.set(http, await startQuarry({ http, modelFolder: model?.folder ?? null }));
+      servers.set(http, await startQuarryServer({ http, modelFolder: model?.folder ?? null }));
     }
     const prepared = await prepare(servers, configurations, context);
     const trivial = await startTrivialServer(prepared.replyBytes);
@@ -123,47 +129,47 @@ async function prepare(
   servers: ReadonlyMap<HttpKind, QuarryServer>,
   configurations: readonly SearchConfiguration[],
   context: BenchContext,
-): Promise<Prepared> {
+): Promise<PreparedServers> {
   const documents = Math.max(...configurations.map(({ collection }) => collection.documents));
   const corpus = new Corpus({ ...context.options, documents });
-  let first: Omit<Prepared, 'servers' | 'corpus'> | null = null;
+  let first: Omit<PreparedServers, 'servers' | 'corpus'> | null = null;
   for (const [kind, server] of servers) {
     const own = configurations.filter(({ http }) => http === kind).map(({ collection }) => collection);
     const plans = [...new Map(own.map((plan) => [plan.name, plan])).values()];
     const filled = await fillCollections(server, plans, corpus, context);
     const answers = await compareAnswers(server.api, plans, corpus, context);
-    await settle(server.pid, context);
+    await waitUntilIdle(server.pid, context);
     first ??= {
       ...{ filled, replyBytes: answers.replyBytes },
       agreement: plans.map((plan) => answers.agreement.get(plan) ?? 0),
       strategies: plans.map((plan) => answers.strategies.get(plan) ?? {}),
     };
   }
-  return { servers, corpus, ...present(first, 'a case has configurations') };
+  return { servers, corpus, ...assertDefined(first, 'a case has configurations') };
 }
 
 function startTrivialServer(replyBytes: number) {
-  return startChild({
-    words: [fileURLToPath(new URL('./trivial-server.js', import.meta.url)), String(replyBytes)],
-    variables: process.env,
+  return startProcess({
+    programArguments: [fileURLToPath(new URL('./trivial-server.js', import.meta.url)), String(replyBytes)],
+    environment: process.env,
     ready: /listening on (\d+)\n/,
     readyMsMax: 30_000,
     stopMsMax: 5_000,
   });
 }
 
-interface Trivial {
+interface TrivialServer {
   readonly pid: number;
   readonly port: number;
 }
 
 /** Of the wrk client or of our own generator. */
-type Outcome = { readonly own: LoadOutcome } | { readonly wrk: WrkOutcome };
+type ClientOutcome = { readonly own: LoadOutcome } | { readonly wrk: WrkOutcome };
 
 async function measureRounds(
   configurations: readonly SearchConfiguration[],
-  prepared: Prepared,
-  trivial: Trivial,
+  prepared: PreparedServers,
+  trivial: TrivialServer,
   { options, progress, signal, ...context }: BenchContext,
 ): Promise<Pick<SearchMeasurement, 'configurations' | 'ceiling'>> {
   const whole = { options, progress, signal, ...context };
@@ -171,7 +177,7 @@ async function measureRounds(
   const generator = new LoadGenerator(targets);
   const runner = new Runner(prepared, trivial, generator, whole);
   const all: (SearchConfiguration | null)[] = [...configurations, null];
-  const outcomes = new Map(all.map((configuration) => [configuration, [] as Outcome[]]));
+  const outcomes = new Map(all.map((configuration) => [configuration, [] as ClientOutcome[]]));
   try {
     // Once around unmeasured: a process that has just started runs slower than it will.
     for (const [done, configuration] of all.entries()) {
@@ -179,11 +185,11 @@ async function measureRounds(
       progress.update('warming up', done, all.length, nameOf(configuration));
       await runner.warmUp(configuration);
     }
-    const turns = interleaved(all, options.rounds, options.seed);
-    for (const [done, { round, configuration }] of turns.entries()) {
+    const steps = interleave(all, options.rounds, options.seed);
+    for (const [done, { round, configuration }] of steps.entries()) {
       signal.throwIfAborted();
-      const words = `round ${round + 1} of ${options.rounds}: ${nameOf(configuration)}`;
-      progress.update('measuring', done, turns.length, words);
+      const label = `round ${round + 1} of ${options.rounds}: ${nameOf(configuration)}`;
+      progress.update('measuring', done, steps.length, label);
       outcomes.get(configuration)?.push(await runner.measure(configuration));
     }
   } finally {
@@ -203,20 +209,20 @@ function nameOf(configuration: SearchConfiguration | null): string {
   return configuration?.name ?? ceilingName;
 }
 
-function targetOf({ http, collection }: SearchConfiguration): string {
+function targetName({ http, collection }: SearchConfiguration): string {
   return `${http} ${collection.name}`;
 }
 
 function loadTargets(
   configurations: readonly SearchConfiguration[],
-  { servers, corpus }: Prepared,
-  trivial: Trivial,
+  { servers, corpus }: PreparedServers,
+  trivial: TrivialServer,
   context: BenchContext,
 ): Record<string, LoadTarget> {
   const targets: Record<string, LoadTarget> = {};
   for (const configuration of configurations) {
-    const server = present(servers.get(configuration.http), 'every kind has a server');
-    targets[targetOf(configuration)] ??= questionTarget(
+    const server = assertDefined(servers.get(configuration.http), 'every kind has a server');
+    targets[targetName(configuration)] ??= createLoadTarget(
       server,
       configuration.collection.name,
       corpus,
@@ -224,17 +230,22 @@ function loadTargets(
     );
   }
   const [first] = Object.values(targets);
-  return { ...targets, [ceilingName]: { ...present(first, 'there is load'), port: trivial.port } };
+  return { ...targets, [ceilingName]: { ...assertDefined(first, 'there is load'), port: trivial.port } };
 }
 
 /** Runs one configuration once, or with null the trivial server. */
 class Runner {
-  readonly #prepared: Prepared;
-  readonly #trivial: Trivial;
+  readonly #prepared: PreparedServers;
+  readonly #trivial: TrivialServer;
   readonly #generator: LoadGenerator;
   readonly #context: BenchContext;
 
-  constructor(prepared: Prepared, trivial: Trivial, generator: LoadGenerator, context: BenchContext) {
+  constructor(
+    prepared: PreparedServers,
+    trivial: TrivialServer,
+    generator: LoadGenerator,
+    context: BenchContext,
+  ) {
     this.#prepared = prepared;
     this.#trivial = trivial;
     this.#generator = generator;
@@ -246,7 +257,7 @@ class Runner {
     if (measureMs > 0) await this.#run(configuration, { warmUpMs: 0, measureMs });
   }
 
-  async measure(configuration: SearchConfiguration | null): Promise<Outcome> {
+  async measure(configuration: SearchConfiguration | null): Promise<ClientOutcome> {
     const { options } = this.#context;
     const times = { warmUpMs: options.warmUpSeconds * 1_000, measureMs: options.seconds * 1_000 };
     if (configuration?.client === 'wrk') return { wrk: await this.#runWrk(configuration) };
@@ -266,7 +277,7 @@ class Runner {
       ratePerSecond: configuration?.ratePerSecond ?? null,
       serverPid: server.pid,
     };
-    const target = configuration === null ? ceilingName : targetOf(configuration);
+    const target = configuration === null ? ceilingName : targetName(configuration);
     const outcome = await this.#generator.run(target, job, signal);
     if (outcome.refused > 0) {
       throw new Error(
@@ -292,21 +303,23 @@ class Runner {
   }
 
   #server({ http }: SearchConfiguration): QuarryServer {
-    return present(this.#prepared.servers.get(http), 'every kind has a server');
+    return assertDefined(this.#prepared.servers.get(http), 'every kind has a server');
   }
 }
 
 /** Which client the closed loop gets; wrk counts whole seconds, and shorter windows have none to spare. */
-export async function closedLoopClient(seconds: number): Promise<{ client: 'own' | 'wrk'; words: string }> {
+export async function closedLoopClient(
+  seconds: number,
+): Promise<{ client: 'own' | 'wrk'; description: string }> {
   if (seconds < 1)
-    return { client: 'own', words: 'a worker thread of the bench (wrk measures no part of a second)' };
+    return { client: 'own', description: 'a worker thread of the bench (wrk measures no part of a second)' };
   const version = await wrkVersion();
   if (version === null)
-    return { client: 'own', words: 'a worker thread of the bench (wrk is not on the path)' };
-  return { client: 'wrk', words: version };
+    return { client: 'own', description: 'a worker thread of the bench (wrk is not on the path)' };
+  return { client: 'wrk', description: version };
 }
 
-function figuresOf(outcomes: readonly Outcome[]): LoadFigures {
+function figuresOf(outcomes: readonly ClientOutcome[]): LoadFigures {
   const own = outcomes.flatMap((outcome) => ('own' in outcome ? [outcome.own] : []));
   const wrk = outcomes.flatMap((outcome) => ('wrk' in outcome ? [outcome.wrk] : []));
   assert(own.length === 0 || wrk.length === 0, 'a configuration has one client');

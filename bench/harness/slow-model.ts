@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { bytesOf, encodeModel, type NodeDescription } from '../../models/train/onnx.ts';
+import { encodeModel, type NodeDescription, toBytes } from '../../models/train/onnx.ts';
 import { OnnxSession } from '../../src/models/onnx-session.ts';
-import { cacheFolder } from '../vectors/vector-set.ts';
-import { chanceOf } from './chance.ts';
+import { cacheFolder } from '../vectors/vector-dataset.ts';
+import { randomStream } from './random.ts';
 
 /** Name under which a server knows the model. */
 export const slowModel = 'slow';
@@ -11,7 +11,7 @@ export const slowModel = 'slow';
 const width = 64;
 /** Rows and columns of the matrix that is multiplied to pass the time. */
 const side = 192;
-const stepsMost = 2_000;
+const stepsMax = 2_000;
 const trialRuns = 60;
 
 const letters = [...'abcdefghijklmnopqrstuvwxyz'];
@@ -49,11 +49,11 @@ const tokenizer = {
  * Vectors of letters, and for each text `steps` products of matrices that change them by nothing but time: texts that
  * share a run take as long as one after the other, as with a transformer on a processor.
  */
-function graphOf(steps: number): Uint8Array {
-  const chance = chanceOf(1);
+function buildGraph(steps: number): Uint8Array {
+  const random = randomStream(1);
   const floats = (count: number, most: number) =>
-    bytesOf(Float32Array.from({ length: count }, () => most * (chance() - 0.5)));
-  const products = Array.from(
+    toBytes(Float32Array.from({ length: count }, () => most * (random() - 0.5)));
+  const multiplications = Array.from(
     { length: steps },
     (_, i): NodeDescription => ({ operator: 'MatMul', inputs: [`p${i}`, 'matrix'], outputs: [`p${i + 1}`] }),
   );
@@ -63,7 +63,7 @@ function graphOf(steps: number): Uint8Array {
     constants: [
       { name: 'table', type: 'float', shape: [pieces.length, width], data: floats(pieces.length * width, 2) },
       { name: 'matrix', type: 'float', shape: [side, side], data: floats(side * side, Math.sqrt(12 / side)) },
-      { name: 'nothing', type: 'float', shape: [], data: bytesOf(Float32Array.of(1e-30)) },
+      { name: 'nothing', type: 'float', shape: [], data: toBytes(Float32Array.of(1e-30)) },
     ],
     inputs: [{ name: 'input_ids', type: 'int64', shape: ['texts', 'tokens'] }],
     outputs: [{ name: 'last_hidden_state', type: 'float', shape: ['texts', 'tokens', width] }],
@@ -77,7 +77,7 @@ function graphOf(steps: number): Uint8Array {
         attributes: { axes: [1, 2], keepdims: 1 },
       },
       { operator: 'Mul', inputs: ['matrix', 'most'], outputs: ['p0'] },
-      ...products,
+      ...multiplications,
       {
         ...{ operator: 'ReduceMean', inputs: [`p${steps}`], outputs: ['mean'] },
         attributes: { axes: [1, 2], keepdims: 1 },
@@ -89,7 +89,7 @@ function graphOf(steps: number): Uint8Array {
 }
 
 /** Milliseconds of a processor that a text takes; nothing else runs in this process meanwhile. */
-async function timeOf(path: string): Promise<number> {
+async function measureMs(path: string): Promise<number> {
   const session = await OnnxSession.open(path);
   try {
     const ids = { data: BigInt64Array.from({ length: 8 }, (_, i) => BigInt(i + 2)), shape: [1, 8] };
@@ -118,12 +118,12 @@ export async function makeSlowModel(ms: number): Promise<{ readonly folder: stri
   await writeFile(join(folder, 'tokenizer.json'), JSON.stringify(tokenizer));
   const path = join(folder, 'model.onnx');
   let steps = 8;
-  let taken = 0;
+  let measuredMs = 0;
   for (let round = 0; round < 4; round += 1) {
-    await writeFile(path, graphOf(steps));
-    taken = await timeOf(path);
-    if (Math.abs(taken - ms) < 0.03 * ms) break;
-    steps = Math.min(stepsMost, Math.max(1, Math.round((steps * ms) / taken)));
+    await writeFile(path, buildGraph(steps));
+    measuredMs = await measureMs(path);
+    if (Math.abs(measuredMs - ms) < 0.03 * ms) break;
+    steps = Math.min(stepsMax, Math.max(1, Math.round((steps * ms) / measuredMs)));
   }
-  return { folder, ms: taken };
+  return { folder, ms: measuredMs };
 }

@@ -1,4 +1,4 @@
-import { assert } from '../../src/base/assert.ts';
+import { assert } from '../../src/core/assert.ts';
 
 /** What repetitions of one measurement gave. */
 export interface Spread {

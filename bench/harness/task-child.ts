@@ -10,15 +10,15 @@ process.once('message', ({ file, input }: TaskCall) => {
 process.once('disconnect', () => process.exit(0));
 
 /** So often is enough for a bar, and takes nothing of what is measured. */
-const tellEveryMs = 100;
-let toldMs = Number.NEGATIVE_INFINITY;
-let toldPhase = '';
+const progressIntervalMs = 100;
+let sentMs = Number.NEGATIVE_INFINITY;
+let sentPhase = '';
 
 const progress: TaskProgress = {
   update(...step) {
     const now = performance.now();
-    if (step[0] === toldPhase && now - toldMs < tellEveryMs) return;
-    [toldPhase, toldMs] = [step[0], now];
+    if (step[0] === sentPhase && now - sentMs < progressIntervalMs) return;
+    [sentPhase, sentMs] = [step[0], now];
     process.send?.({ progress: step } satisfies TaskReply);
   },
 };

@@ -1,9 +1,9 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { BenchContext } from './bench-case.ts';
-import type { Progress } from './progress.ts';
+import type { BenchProgress } from './progress.ts';
 
-export type TaskProgress = Pick<Progress, 'update'>;
+export type TaskProgress = Pick<BenchProgress, 'update'>;
 
 /** What a task file exports as its default: one piece of work on plain data. */
 export type Task<Input, Output> = (input: Input, progress: TaskProgress) => Promise<Output>;
@@ -13,7 +13,7 @@ export interface TaskCall {
   readonly input: unknown;
 }
 export type TaskReply =
-  | { readonly progress: Parameters<Progress['update']> }
+  | { readonly progress: Parameters<BenchProgress['update']> }
   | { readonly output: unknown }
   | { readonly failure: string };
 

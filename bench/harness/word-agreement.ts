@@ -9,8 +9,8 @@ export interface WordAgreement {
 }
 
 /** Compares without regard to case, marks, ligatures and markup; a letter of a script without spaces is a word. */
-export function wordAgreement(found: string, wanted: string): WordAgreement {
-  const [own, other] = [wordsOf(found), wordsOf(wanted)];
+export function wordAgreement(found: string, expected: string): WordAgreement {
+  const [own, other] = [wordsOf(found), wordsOf(expected)];
   return { words: f1(own, other), pairs: f1(pairsOf(own), pairsOf(other)), wanted: other.length };
 }
 
@@ -28,10 +28,10 @@ function pairsOf(words: readonly string[]): string[] {
 }
 
 /** Two empty lists agree. */
-function f1(found: readonly string[], wanted: readonly string[]): number {
-  if (found.length + wanted.length === 0) return 1;
+function f1(found: readonly string[], expected: readonly string[]): number {
+  if (found.length + expected.length === 0) return 1;
   const left = new Map<string, number>();
-  for (const one of wanted) left.set(one, (left.get(one) ?? 0) + 1);
+  for (const one of expected) left.set(one, (left.get(one) ?? 0) + 1);
   let common = 0;
   for (const one of found) {
     const count = left.get(one) ?? 0;
@@ -39,5 +39,5 @@ function f1(found: readonly string[], wanted: readonly string[]): number {
     left.set(one, count - 1);
     common += 1;
   }
-  return (2 * common) / (found.length + wanted.length);
+  return (2 * common) / (found.length + expected.length);
 }

@@ -94,8 +94,8 @@ async function wrk(
   seconds: number,
 ): Promise<Omit<WrkOutcome, 'serverCpuMs'>> {
   const duration = `${Math.max(1, Math.ceil(seconds))}s`;
-  const words = ['-t', '1', '-c', String(connections), '-d', duration, '-s', script];
-  const { stdout } = await run('wrk', [...words, `http://127.0.0.1:${port}`]);
+  const programArguments = ['-t', '1', '-c', String(connections), '-d', duration, '-s', script];
+  const { stdout } = await run('wrk', [...programArguments, `http://127.0.0.1:${port}`]);
   const figures = /^FIGURES (.*)$/m.exec(stdout)?.[1]?.split(' ').map(Number);
   if (figures === undefined) throw new Error(`wrk said something else than figures:\n${stdout}`);
   const [replies = 0, us = 0, errors = 0, p50 = 0, p90 = 0, p99 = 0, p999 = 0, most = 0] = figures;

@@ -3,8 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { devNull } from 'node:os';
 import { dirname, join } from 'node:path';
-import { projectRoot } from '../../src/base/root.ts';
-import { PeerMissing, peerFolder, peersFolder } from './peer-packages.ts';
+import { projectRoot } from '../../src/core/root.ts';
+import { PeerMissingError, peerFolder, peersFolder } from './peer-packages.ts';
 
 /** The addon of hnswlib_native.cc. */
 export interface HnswlibNativeModule {
@@ -12,12 +12,12 @@ export interface HnswlibNativeModule {
     dimensions: number,
     rows: number,
     connections: number,
-    buildEffort: number,
+    efConstruction: number,
     path: string | null,
   ) => {
     add(labels: Uint32Array, vectors: Float32Array, tags: Uint8Array, replaceDeleted: boolean): void;
     remove(labels: Uint32Array): void;
-    search(vector: Float32Array, count: number, effort: number, bit: number): Uint32Array;
+    search(vector: Float32Array, count: number, ef: number, bit: number): Uint32Array;
     save(path: string): void;
   };
 }
@@ -27,7 +27,7 @@ const builtWith = join(peersFolder, 'hnswlib_native.txt');
 
 export function requireHnswlibNative(): HnswlibNativeModule & { readonly built: string } {
   if (!existsSync(library)) {
-    throw new PeerMissing('hnswlib is not compiled here; "npm run bench -- peers install" does it.');
+    throw new PeerMissingError('hnswlib is not compiled here; "npm run bench -- peers install" does it.');
   }
   const module = createRequire(import.meta.url)(library) as HnswlibNativeModule;
   return { ...module, built: readFileSync(builtWith, 'utf8') };

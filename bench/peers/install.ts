@@ -5,14 +5,14 @@ import { compileHnswlibNative } from './hnswlib-native.ts';
 import { type PeerPackage, peerPackages, peersFolder } from './peer-packages.ts';
 
 /** Packages that compile or fetch something of their own when they are installed. */
-const scripted: readonly PeerPackage[] = ['hnswlib-node', 'usearch', 'better-sqlite3'];
+const packagesWithScripts: readonly PeerPackage[] = ['hnswlib-node', 'usearch', 'better-sqlite3'];
 const outputBytesMax = 64 * 1024 * 1024;
 
 /**
  * Installs the other engines into the bench's own folder, one by one, so that one that cannot be installed does not
  * take the others with it. Tells `say` how each went; resolves with the number of failures.
  */
-export function installPeers(say: (line: string) => void): number {
+export function installPeers(print: (line: string) => void): number {
   mkdirSync(peersFolder, { recursive: true });
   const manifest = {
     name: 'quarry-bench-peers',
@@ -21,7 +21,7 @@ export function installPeers(say: (line: string) => void): number {
     dependencies: Object.fromEntries(
       Object.entries(peerPackages).filter(([name, version]) => isInstalled(name, version)),
     ),
-    allowScripts: Object.fromEntries(scripted.map((name) => [name, true])),
+    allowScripts: Object.fromEntries(packagesWithScripts.map((name) => [name, true])),
   };
   writeFileSync(join(peersFolder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   const steps: readonly (readonly [what: string, step: () => unknown])[] = [
@@ -35,10 +35,10 @@ export function installPeers(say: (line: string) => void): number {
   for (const [what, step] of steps) {
     try {
       step();
-      say(`installed  ${what}`);
+      print(`installed  ${what}`);
     } catch (error) {
       failures += 1;
-      say(`FAILED     ${what}: ${firstLines(error)}`);
+      print(`FAILED     ${what}: ${firstLines(error)}`);
     }
   }
   return failures;

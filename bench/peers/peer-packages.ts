@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { projectRoot } from '../../src/base/root.ts';
+import { projectRoot } from '../../src/core/root.ts';
 
 /** Where `npm run bench -- peers install` puts the other engines; git ignores it. */
 export const peersFolder = join(projectRoot, 'bench', '.peers');
@@ -20,7 +20,7 @@ export const peerPackages = {
 export type PeerPackage = keyof typeof peerPackages;
 
 /** An engine that is not there, with a sentence that says how it comes. */
-export class PeerMissing extends Error {}
+export class PeerMissingError extends Error {}
 
 /** Loads a package of the peers' folder; hnswlib-node is also there for the tests of the project. */
 export function requirePeer(name: PeerPackage): unknown {
@@ -38,5 +38,5 @@ export function peerFolder(name: PeerPackage): string {
     const folder = join(root, 'node_modules', ...name.split('/'));
     if (existsSync(folder)) return folder;
   }
-  throw new PeerMissing(`${name} is not installed; "npm run bench -- peers install" does it.`);
+  throw new PeerMissingError(`${name} is not installed; "npm run bench -- peers install" does it.`);
 }

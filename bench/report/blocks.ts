@@ -1,28 +1,28 @@
-import type { Change, Comparison } from './compare.ts';
-import { figure } from './figures.ts';
-import type { Report, Row, Table } from './findings.ts';
+import type { Comparison, FigureChange } from './compare.ts';
+import type { Report, ReportRow, ReportTable } from './findings.ts';
+import { formatNumber } from './format-number.ts';
 
 /** The parts of a report in words and cells, which Markdown and HTML print alike. */
 
-export function cellsOf({ columns }: Table, row: Row): string[] {
+export function formatCells({ columns }: ReportTable, row: ReportRow): string[] {
   return columns.map(({ key, digits, digitsKey }) => {
     const value = row[key] ?? null;
     const own = digitsKey === undefined ? null : row[digitsKey];
-    return typeof value === 'string' ? value : figure(value, typeof own === 'number' ? own : digits);
+    return typeof value === 'string' ? value : formatNumber(value, typeof own === 'number' ? own : digits);
   });
 }
 
-export function headingsOf({ columns }: Table): string[] {
+export function formatHeadings({ columns }: ReportTable): string[] {
   return columns.map(({ heading, unit }) => (unit === null ? heading : `${heading} [${unit}]`));
 }
 
 /** Words stand left, figures right. */
-export function isWords({ columns, rows }: Table, column: number): boolean {
+export function isTextColumn({ columns, rows }: ReportTable, column: number): boolean {
   const key = columns[column]?.key ?? '';
   return rows.some((row) => typeof row[key] === 'string');
 }
 
-export function whereOf({ machine, startedAt, command }: Report): string[] {
+export function describeMachine({ machine, startedAt, command }: Report): string[] {
   const { processorModel: model = null, instructions = [], caches = [], kernels } = machine;
   const named = model === null ? machine.processor : `${machine.processor} (${model})`;
   const processor = [
@@ -31,15 +31,15 @@ export function whereOf({ machine, startedAt, command }: Report): string[] {
     ...(caches.length === 0 ? [] : [`caches: ${caches.join(', ')}`]),
   ];
   return [
-    `${named}, ${machine.cores} cores, ${figure(machine.memoryBytes / 1e9, 1)} GB, ${machine.system}`,
+    `${named}, ${machine.cores} cores, ${formatNumber(machine.memoryBytes / 1e9, 1)} GB, ${machine.system}`,
     ...(processor.length === 0 ? [] : [processor.join('; ')]),
     `Node.js ${machine.node}, Quarry ${machine.quarry}${machine.commit === null ? '' : `, commit ${machine.commit}`}`,
-    `load of the machine: ${figure(machine.loadBefore, 1)} before, ${figure(machine.loadAfter, 1)} after (the bench included)`,
+    `load of the machine: ${formatNumber(machine.loadBefore, 1)} before, ${formatNumber(machine.loadAfter, 1)} after (the bench included)`,
     `${startedAt}: \`${command}\``,
   ];
 }
 
-const verdictWords = {
+const verdictLabels = {
   worse: 'REGRESSION',
   lost: 'REGRESSION: lost',
   better: 'better',
@@ -50,14 +50,14 @@ const verdictWords = {
 const verdictOrder = ['worse', 'lost', 'not measured', 'better', 'new', 'same'] as const;
 
 /** The comparison as a table, what got worse first. */
-export function comparisonTable(comparison: Comparison): Table {
+export function comparisonTable(comparison: Comparison): ReportTable {
   const { before } = comparison;
-  const spread = (change: Change, which: 'before' | 'after') => {
+  const spread = (change: FigureChange, which: 'before' | 'after') => {
     const values = change[which];
     if (values === null) return 'n/a';
-    return `${significant(values.median)} (${significant(values.least)} to ${significant(values.most)})`;
+    return `${formatSignificant(values.median)} (${formatSignificant(values.least)} to ${formatSignificant(values.most)})`;
   };
-  const order = (change: Change) => verdictOrder.indexOf(change.verdict);
+  const order = (change: FigureChange) => verdictOrder.indexOf(change.verdict);
   return {
     title: `Compared with ${before.startedAt}${before.commit === null ? '' : `, commit ${before.commit}`}`,
     columns: [
@@ -71,7 +71,7 @@ export function comparisonTable(comparison: Comparison): Table {
     rows: comparison.changes
       .toSorted((a, b) => order(a) - order(b))
       .map((change) => ({
-        verdict: verdictWords[change.verdict],
+        verdict: verdictLabels[change.verdict],
         name: change.name,
         unit: change.unit,
         before: spread(change, 'before'),
@@ -82,8 +82,8 @@ export function comparisonTable(comparison: Comparison): Table {
 }
 
 /** Three digits that count. */
-export function significant(value: number): string {
+export function formatSignificant(value: number): string {
   const size = Math.abs(value);
-  if (size === 0 || size >= 100) return figure(value, 0);
-  return figure(value, size >= 10 ? 1 : size >= 1 ? 2 : size >= 0.1 ? 3 : 4);
+  if (size === 0 || size >= 100) return formatNumber(value, 0);
+  return formatNumber(value, size >= 10 ? 1 : size >= 1 ? 2 : size >= 0.1 ? 3 : 4);
 }

@@ -2,7 +2,7 @@ import { type Spread, spreadOf } from '../harness/statistics.ts';
 import type { Figure, Report } from './findings.ts';
 
 /** What became of one figure between two runs. */
-export interface Change {
+export interface FigureChange {
   readonly name: string;
   readonly unit: string;
   readonly before: Spread | null;
@@ -14,18 +14,18 @@ export interface Change {
 }
 
 export interface Comparison {
-  readonly changes: readonly Change[];
+  readonly changes: readonly FigureChange[];
   /** Why the two runs might not be comparable at all. */
   readonly warnings: readonly string[];
   readonly before: { readonly startedAt: string; readonly commit: string | null };
 }
 
 /** Differences below this share are noise whatever the rounds say. */
-const leastDifference = 0.05;
+const minDifference = 0.05;
 /** A figure that was measured once says nothing about its noise, so more of it is assumed. */
-const leastDifferenceOnce = 0.15;
+const minDifferenceOnce = 0.15;
 /** How right answers are hardly depends on the machine: by unit, the difference that is none. */
-const leastDifferenceOfQuality: Readonly<Record<string, number>> = { share: 0.01, nDCG: 0.01, '%': 1 };
+const minDifferenceOfQuality: Readonly<Record<string, number>> = { share: 0.01, nDCG: 0.01, '%': 1 };
 
 /** Options that say where to write or how much to repeat, not what is measured. */
 const harmlessOptions = new Set(['out', 'keep', 'rounds', 'compare', 'seconds', 'warmUpSeconds']);
@@ -48,7 +48,7 @@ export function compareReports(before: Report, after: Report): Comparison {
   };
 }
 
-export function regressions({ changes }: Comparison): readonly Change[] {
+export function findRegressions({ changes }: Comparison): readonly FigureChange[] {
   return changes.filter(({ verdict }) => verdict === 'worse' || verdict === 'lost');
 }
 
@@ -61,7 +61,7 @@ function changeOf(
   old: Figure | undefined,
   now: Figure | undefined,
   ifMissing: 'lost' | 'not measured',
-): Change {
+): FigureChange {
   const before = old === undefined ? null : spreadOf(old.values);
   const after = now === undefined ? null : spreadOf(now.values);
   const unit = (now ?? old)?.unit ?? '';
@@ -76,13 +76,12 @@ function verdictOf(
   old: Figure,
   now: Figure,
   { before, after }: { readonly before: Spread; readonly after: Spread },
-): Change['verdict'] {
+): FigureChange['verdict'] {
   const [low, high] = before.median < after.median ? [before, after] : [after, before];
   const once = old.values.length < 2 || now.values.length < 2;
-  const needed =
-    leastDifferenceOfQuality[now.unit] ?? low.median * (once ? leastDifferenceOnce : leastDifference);
-  const apart = high.least > low.most && high.median - low.median > needed;
-  if (!apart) return 'same';
+  const needed = minDifferenceOfQuality[now.unit] ?? low.median * (once ? minDifferenceOnce : minDifference);
+  const isDisjoint = high.least > low.most && high.median - low.median > needed;
+  if (!isDisjoint) return 'same';
   const more = after === high;
   return more === (now.better === 'more') ? 'better' : 'worse';
 }

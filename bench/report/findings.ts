@@ -1,7 +1,7 @@
 import type { MachineFacts } from '../harness/machine.ts';
 
 /** A column of a table of results. */
-export interface Column {
+export interface ReportColumn {
   readonly key: string;
   readonly heading: string;
   readonly unit: string | null;
@@ -12,12 +12,12 @@ export interface Column {
 }
 
 /** One row; null is a figure that could not be measured. */
-export type Row = Readonly<Record<string, number | string | null>>;
+export type ReportRow = Readonly<Record<string, number | string | null>>;
 
-export interface Table {
+export interface ReportTable {
   readonly title: string;
-  readonly columns: readonly Column[];
-  readonly rows: readonly Row[];
+  readonly columns: readonly ReportColumn[];
+  readonly rows: readonly ReportRow[];
 }
 
 export interface Axis {
@@ -71,11 +71,11 @@ export interface Figure {
 }
 
 /** What a case found out, in a form that every report can print. */
-export interface Findings {
+export interface BenchFindings {
   readonly title: string;
   /** What was measured and how, one sentence or a few each. */
   readonly method: readonly string[];
-  readonly tables: readonly Table[];
+  readonly tables: readonly ReportTable[];
   readonly charts: readonly Chart[];
   /** What a reader has to know to read the figures rightly. */
   readonly notes: readonly string[];
@@ -89,7 +89,7 @@ export interface Findings {
 }
 
 /** Findings with what belongs to the run rather than to the case. */
-export interface Report extends Findings {
+export interface Report extends BenchFindings {
   readonly format: 2;
   readonly case: string;
   /** ISO 8601. */

@@ -1,8 +1,8 @@
-import { cellsOf, comparisonTable, headingsOf, isWords, whereOf } from './blocks.ts';
+import { comparisonTable, describeMachine, formatCells, formatHeadings, isTextColumn } from './blocks.ts';
 import type { Comparison } from './compare.ts';
-import type { Report, Table } from './findings.ts';
-import { stylesOf } from './styles.ts';
-import { escaped, svgCharts } from './svg.ts';
+import type { Report, ReportTable } from './findings.ts';
+import { assignStyles } from './styles.ts';
+import { escapeXml, svgCharts } from './svg.ts';
 
 export interface Section {
   readonly report: Report;
@@ -30,72 +30,76 @@ export function htmlReport(title: string, sections: readonly Section[]): string 
     sections.length < 2
       ? []
       : [
-          `<ul>${sections.map(({ report }) => `<li><a href="#${report.case}">${escaped(report.title)}</a></li>`).join('')}</ul>`,
+          `<ul>${sections.map(({ report }) => `<li><a href="#${report.case}">${escapeXml(report.title)}</a></li>`).join('')}</ul>`,
         ];
-  const styles = stylesOf(sections.flatMap(({ report }) => report.charts));
+  const styles = assignStyles(sections.flatMap(({ report }) => report.charts));
   return [
     '<!doctype html>',
     '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
-    `<title>${escaped(title)}</title><style>${style}\n</style></head><body><main>`,
+    `<title>${escapeXml(title)}</title><style>${style}\n</style></head><body><main>`,
     ...contents,
-    ...sections.map((one) => section(one, styles)),
+    ...sections.map((one) => renderSection(one, styles)),
     '</main></body></html>',
     '',
   ].join('\n');
 }
 
-function section({ report, comparison }: Section, styles: ReturnType<typeof stylesOf>): string {
+function renderSection({ report, comparison }: Section, styles: ReturnType<typeof assignStyles>): string {
   const compared =
     comparison === null
       ? []
       : [
-          ...comparison.warnings.map((warning) => `<p class="bad">${escaped(warning)}</p>`),
-          table(comparisonTable(comparison)),
+          ...comparison.warnings.map((warning) => `<p class="bad">${escapeXml(warning)}</p>`),
+          renderTable(comparisonTable(comparison)),
         ];
   return [
-    `<section id="${report.case}"><h1>${escaped(report.title)}</h1>`,
+    `<section id="${report.case}"><h1>${escapeXml(report.title)}</h1>`,
     ...compared,
-    ...report.tables.map(table),
-    ...(report.charts.length === 0 ? [] : [frame('Charts', svgCharts(report.title, report.charts, styles))]),
+    ...report.tables.map(renderTable),
+    ...(report.charts.length === 0
+      ? []
+      : [renderFrame('Charts', svgCharts(report.title, report.charts, styles))]),
     '<h2>How it was measured</h2>',
-    list(report.method),
+    renderList(report.method),
     '<h2>How to read it</h2>',
-    list(report.notes),
+    renderList(report.notes),
     '<h2>Where</h2>',
-    list(whereOf(report)),
+    renderList(describeMachine(report)),
     '</section>',
   ].join('\n');
 }
 
-function table(content: Table): string {
-  const side = (column: number) => (isWords(content, column) ? ' class="words"' : '');
-  const head = headingsOf(content).map((heading, i) => `<th scope="col"${side(i)}>${escaped(heading)}</th>`);
+function renderTable(content: ReportTable): string {
+  const side = (column: number) => (isTextColumn(content, column) ? ' class="words"' : '');
+  const head = formatHeadings(content).map(
+    (heading, i) => `<th scope="col"${side(i)}>${escapeXml(heading)}</th>`,
+  );
   const rows = content.rows.map((row) => {
-    const cells = cellsOf(content, row).map((cell, i) => `<td${side(i)}>${marked(cell)}</td>`);
+    const cells = formatCells(content, row).map((cell, i) => `<td${side(i)}>${highlightVerdict(cell)}</td>`);
     return `<tr>${cells.join('')}</tr>`;
   });
   const cells = [`<table><tr>${head.join('')}</tr>`, ...rows, '</table>'];
-  return `<h2>${escaped(content.title)}</h2>\n${frame(content.title, cells.join('\n'))}`;
+  return `<h2>${escapeXml(content.title)}</h2>\n${renderFrame(content.title, cells.join('\n'))}`;
 }
 
 /** What may be wider than the page: then the keyboard has to reach it to move it. */
-function frame(label: string, content: string): string {
-  return `<div class="frame" role="group" aria-label="${escaped(label)}" tabindex="0">\n${content}\n</div>`;
+function renderFrame(label: string, content: string): string {
+  return `<div class="frame" role="group" aria-label="${escapeXml(label)}" tabindex="0">\n${content}\n</div>`;
 }
 
 /** The verdicts of a comparison stand out. */
-function marked(cell: string): string {
+function highlightVerdict(cell: string): string {
   if (cell.startsWith('REGRESSION')) return `<span class="bad">${cell}</span>`;
   if (cell === 'better') return `<span class="good">${cell}</span>`;
-  return escaped(cell);
+  return escapeXml(cell);
 }
 
-function list(sentences: readonly string[]): string {
-  const items = sentences.map((sentence) => `<li>${code(escaped(sentence))}</li>`);
+function renderList(sentences: readonly string[]): string {
+  const items = sentences.map((sentence) => `<li>${renderCode(escapeXml(sentence))}</li>`);
   return `<ul>${items.join('\n')}</ul>`;
 }
 
 /** Sentences mark code as Markdown does. */
-function code(text: string): string {
+function renderCode(text: string): string {
   return text.replace(/`([^`]*)`/g, '<code>$1</code>');
 }

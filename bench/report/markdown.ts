@@ -1,6 +1,6 @@
-import { cellsOf, comparisonTable, headingsOf, isWords, whereOf } from './blocks.ts';
+import { comparisonTable, describeMachine, formatCells, formatHeadings, isTextColumn } from './blocks.ts';
 import type { Comparison } from './compare.ts';
-import type { Report, Table } from './findings.ts';
+import type { Report, ReportTable } from './findings.ts';
 
 /** The report as a page of Markdown; `chartFile` is the picture that lies beside it. */
 export function markdownReport(report: Report, chartFile: string, comparison: Comparison | null): string {
@@ -8,13 +8,16 @@ export function markdownReport(report: Report, chartFile: string, comparison: Co
   const compared =
     comparison === null
       ? []
-      : [...comparison.warnings.map((warning) => `**${warning}**\n`), ...table(comparisonTable(comparison))];
+      : [
+          ...comparison.warnings.map((warning) => `**${warning}**\n`),
+          ...renderTable(comparisonTable(comparison)),
+        ];
   return [
     `# ${report.title}`,
     '',
     ...picture,
     ...compared,
-    ...report.tables.flatMap(table),
+    ...report.tables.flatMap(renderTable),
     '## How it was measured',
     '',
     ...report.method.map((sentence) => `- ${sentence}`),
@@ -25,23 +28,23 @@ export function markdownReport(report: Report, chartFile: string, comparison: Co
     '',
     '## Where',
     '',
-    ...whereOf(report).map((fact) => `- ${fact}`),
+    ...describeMachine(report).map((fact) => `- ${fact}`),
     '',
   ].join('\n');
 }
 
 /** A table with its heading, line by line. */
-export function table(content: Table): string[] {
+export function renderTable(content: ReportTable): string[] {
   return [
     `## ${content.title}`,
     '',
-    line(headingsOf(content)),
-    line(content.columns.map((_, i) => (isWords(content, i) ? ':---' : '---:'))),
-    ...content.rows.map((row) => line(cellsOf(content, row))),
+    renderRow(formatHeadings(content)),
+    renderRow(content.columns.map((_, i) => (isTextColumn(content, i) ? ':---' : '---:'))),
+    ...content.rows.map((row) => renderRow(formatCells(content, row))),
     '',
   ];
 }
 
-function line(cells: readonly string[]): string {
+function renderRow(cells: readonly string[]): string {
   return `| ${cells.map((text) => text.replaceAll('|', '\\|')).join(' | ')} |`;
 }

@@ -1,5 +1,5 @@
-import { figure } from './figures.ts';
 import type { Axis } from './findings.ts';
+import { formatNumber } from './format-number.ts';
 
 /** A tick of an axis, with its words. */
 export interface Tick {
@@ -7,62 +7,65 @@ export interface Tick {
   readonly label: string;
 }
 
-export interface Scale {
+export interface AxisScale {
   readonly ticks: readonly Tick[];
   /** 0 at the start of the axis, 1 at its end. */
-  share(value: number): number;
+  position(value: number): number;
 }
 
-const ticksWanted = 5;
+const tickCount = 5;
 const decadeSteps = [1, 2, 5];
 /** The last stands for all beyond it: that nothing is missed has no place on a logarithmic axis. */
-const recallMost = 0.9999;
+const recallMax = 0.9999;
 const recallTicks: readonly Tick[] = [
   ...[0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999].map((at) => ({ at, label: String(at) })),
-  { at: recallMost, label: `${recallMost} to 1` },
+  { at: recallMax, label: `${recallMax} to 1` },
 ];
 
 /** The scale on which all values can be seen; `fromZero` for linear axes that start at 0. */
-export function scaleOf(axis: Axis, values: readonly number[], fromZero: boolean): Scale {
-  if (axis.scale === 'logarithmic') return logarithmic(axis, values);
-  if (axis.scale === 'recall') return recall(axis, values);
+export function createScale(axis: Axis, values: readonly number[], fromZero: boolean): AxisScale {
+  if (axis.scale === 'logarithmic') return createLogarithmicScale(axis, values);
+  if (axis.scale === 'recall') return createRecallScale(axis, values);
   const least = fromZero ? 0 : Math.min(...values);
   const most = Math.max(...values);
   const ticks =
     axis.ticks ??
-    linearTicks(least, most).map((at, _, all) => ({ at, label: figure(at, digitsOf(all[1]! - all[0]!)) }));
+    linearTicks(least, most).map((at, _, all) => ({
+      at,
+      label: formatNumber(at, digitsOf(all[1]! - all[0]!)),
+    }));
   const [start, end] = [Math.min(least, ticks[0]!.at), Math.max(most, ticks.at(-1)!.at)];
-  return { ticks, share: (value) => (end === start ? 0.5 : (value - start) / (end - start)) };
+  return { ticks, position: (value) => (end === start ? 0.5 : (value - start) / (end - start)) };
 }
 
-function logarithmic(axis: Axis, values: readonly number[]): Scale {
+function createLogarithmicScale(axis: Axis, values: readonly number[]): AxisScale {
   const positive = values.filter((value) => value > 0);
   const [least, most] = positive.length === 0 ? [1, 1] : [Math.min(...positive), Math.max(...positive)];
-  const ticks = axis.ticks ?? decades(least, most).map((at) => ({ at, label: tickWords(at) }));
+  const ticks = axis.ticks ?? decadeTicks(least, most).map((at) => ({ at, label: tickLabel(at) }));
   const start = Math.log(Math.min(least, ticks[0]?.at ?? least));
   const span = Math.log(Math.max(most, ticks.at(-1)?.at ?? most)) - start;
-  return { ticks, share: (value) => (span === 0 ? 0.5 : (Math.log(value) - start) / span) };
+  return { ticks, position: (value) => (span === 0 ? 0.5 : (Math.log(value) - start) / span) };
 }
 
 /** By the logarithm of the share that is missed, from the tick below the least value to the one above the largest. */
-function recall(axis: Axis, values: readonly number[]): Scale {
-  const spread = (value: number) => -Math.log10(1 - Math.min(recallMost, Math.max(0, value)));
-  const [least, most] = [Math.min(...values), Math.min(recallMost, Math.max(...values))];
+function createRecallScale(axis: Axis, values: readonly number[]): AxisScale {
+  const spread = (value: number) => -Math.log10(1 - Math.min(recallMax, Math.max(0, value)));
+  const [least, most] = [Math.min(...values), Math.min(recallMax, Math.max(...values))];
   const above = recallTicks.findIndex(({ at }) => at >= most);
   const below = recallTicks.findLastIndex(({ at }) => at <= least);
   // At least two, or the axis has no length.
   const last = Math.max(1, above);
   const ticks = axis.ticks ?? recallTicks.slice(Math.min(below, last - 1), last + 1);
   const [start, end] = [spread(ticks[0]!.at), spread(ticks.at(-1)!.at)];
-  return { ticks, share: (value) => (spread(value) - start) / (end - start) };
+  return { ticks, position: (value) => (spread(value) - start) / (end - start) };
 }
 
-function tickWords(at: number): string {
-  return figure(at, digitsOf(at));
+function tickLabel(at: number): string {
+  return formatNumber(at, digitsOf(at));
 }
 
 /** 1, 2 and 5 times powers of ten from at most `least` to at least `most`; only the powers when they are many. */
-function decades(least: number, most: number): number[] {
+function decadeTicks(least: number, most: number): number[] {
   const from = Math.floor(Math.log10(least));
   const to = Math.ceil(Math.log10(most) + 1e-9);
   const steps = to - from > 3 ? [1] : decadeSteps;
@@ -78,8 +81,8 @@ function decades(least: number, most: number): number[] {
 export function linearTicks(least: number, most: number): number[] {
   const span = most - least;
   if (!(span > 0)) return [least, least + 1];
-  const power = 10 ** Math.floor(Math.log10(span / ticksWanted));
-  const step = power * ([1, 2, 2.5, 5, 10].find((factor) => factor * power * ticksWanted >= span) ?? 10);
+  const power = 10 ** Math.floor(Math.log10(span / tickCount));
+  const step = power * ([1, 2, 2.5, 5, 10].find((factor) => factor * power * tickCount >= span) ?? 10);
   const first = Math.floor(least / step + 1e-9);
   const last = Math.ceil(most / step - 1e-9);
   return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));

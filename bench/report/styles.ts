@@ -7,13 +7,13 @@ export const stylesMax = 8;
  * The look of every name on a page, the same in all its charts. Names that meet in a chart look different, as long as
  * there are looks left; beyond that the rarest is taken, so that as few names as possible share one.
  */
-export function stylesOf(charts: readonly Chart[]): ReadonlyMap<string, number> {
+export function assignStyles(charts: readonly Chart[]): ReadonlyMap<string, number> {
   const groups = charts.map(namesOf);
   const styles = new Map<string, number>();
   for (const name of groups.flat()) {
     if (styles.has(name)) continue;
     const near = groups.filter((names) => names.includes(name)).flat();
-    styles.set(name, rarest(styles, near));
+    styles.set(name, pickRarestStyle(styles, near));
   }
   return styles;
 }
@@ -23,7 +23,7 @@ function namesOf(chart: Chart): string[] {
 }
 
 /** The first of the looks that fewest names have, rather one that no name of `near` has. */
-function rarest(styles: ReadonlyMap<string, number>, near: readonly string[]): number {
+function pickRarestStyle(styles: ReadonlyMap<string, number>, near: readonly string[]): number {
   const taken = near.map((name) => styles.get(name));
   const uses = Array.from({ length: stylesMax }, (_, style) => {
     const everywhere = [...styles.values()].filter((one) => one === style).length;

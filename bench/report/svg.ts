@@ -1,8 +1,8 @@
-import { present } from '../../src/base/assert.ts';
-import { significant } from './blocks.ts';
+import { assertDefined } from '../../src/core/assert.ts';
+import { formatSignificant } from './blocks.ts';
 import type { BarChart, Chart, LineChart, Series } from './findings.ts';
-import { type Scale, scaleOf } from './scales.ts';
-import { type stylesMax, stylesOf } from './styles.ts';
+import { type AxisScale, createScale } from './scales.ts';
+import { assignStyles, type stylesMax } from './styles.ts';
 
 /**
  * Charts as one SVG picture without scripts, fonts or addresses of its own. It follows the reader's light or dark
@@ -14,19 +14,19 @@ const panelHeight = 360;
 const plot = { left: 84, right: 30, top: 96, bottom: 58 };
 const plotWidth = width - plot.left - plot.right;
 const plotHeight = panelHeight - plot.top - plot.bottom;
-const legendColumnsMost = 4;
+const legendColumnsMax = 4;
 const legendRowHeight = 20;
 /** That the usual height of a panel has room for; more make it higher. */
-const legendRowsUsual = 2;
+const legendRowsDefault = 2;
 /** Of a letter, roughly: no font is known here. */
 const letterWidth = 7;
 const sampleWidth = 32;
 const sampleGap = 8;
 /** Beyond so many points the figures of a chart would lie on top of each other. */
-const labelledPointsMax = 10;
-const room = 30;
+const labeledPointsMax = 10;
+const plotPadding = 30;
 
-const inks = [
+const colors = [
   ['#0550ae', '#79c0ff'],
   ['#bc4c00', '#ffa657'],
   ['#1a7f37', '#7ee787'],
@@ -38,20 +38,20 @@ const inks = [
 ] as const satisfies { readonly length: typeof stylesMax };
 const dashes = ['', '7 4', '2 4', '9 3 2 3', '12 4', '1 3', '5 2 1 2', '3 3'];
 
-const inkRules = (which: 0 | 1) =>
-  inks.map((ink, i) => `.s${i} { stroke: ${ink[which]} } .f${i} { fill: ${ink[which]} }`).join(' ');
+const colorRules = (which: 0 | 1) =>
+  colors.map((ink, i) => `.s${i} { stroke: ${ink[which]} } .f${i} { fill: ${ink[which]} }`).join(' ');
 const style = `
   .sheet { fill: #ffffff } text { fill: #24292f; font: 13px system-ui, sans-serif }
   .title { font-size: 16px; font-weight: 600 } .grid { stroke: #d8dee4 } .axis { stroke: #57606a }
   .line { fill: none; stroke-width: 2 } .value { font-size: 12px }
-  ${inkRules(0)}
+  ${colorRules(0)}
   ${dashes.map((dash, i) => (dash === '' ? '' : `.d${i} { stroke-dasharray: ${dash} }`)).join(' ')}
   @media (prefers-color-scheme: dark) {
     .sheet { fill: #0d1117 } text { fill: #e6edf3 } .grid { stroke: #30363d } .axis { stroke: #8b949e }
-    ${inkRules(1)}
+    ${colorRules(1)}
   }`;
 
-interface Place {
+interface Position {
   readonly x: number;
   readonly y: number;
 }
@@ -63,83 +63,88 @@ type Styles = ReadonlyMap<string, number>;
 export function svgCharts(
   title: string,
   charts: readonly Chart[],
-  styles: Styles = stylesOf(charts),
+  styles: Styles = assignStyles(charts),
 ): string {
-  const heights = charts.map((chart) => panelHeight + legendOf(chart).extra);
+  const heights = charts.map((chart) => panelHeight + layoutLegend(chart).extra);
   const height = heights.reduce((sum, one) => sum + one, 0);
   const topOf = (i: number) => heights.slice(0, i).reduce((sum, one) => sum + one, 0);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">`,
-    `<title>${escaped(title)}</title>`,
+    `<title>${escapeXml(title)}</title>`,
     `<style>${style}\n</style>`,
     `<rect class="sheet" width="${width}" height="${height}"/>`,
     ...charts.map(
-      (chart, i) => `<g class="panel" transform="translate(0 ${topOf(i)})">${panel(chart, styles)}</g>`,
+      (chart, i) => `<g class="panel" transform="translate(0 ${topOf(i)})">${renderPanel(chart, styles)}</g>`,
     ),
     '</svg>',
     '',
   ].join('\n');
 }
 
-function panel(chart: Chart, styles: Styles): string {
+function renderPanel(chart: Chart, styles: Styles): string {
   return [
-    text({ x: plot.left, y: 26 }, chart.title, 'start', 'title'),
-    ...legend(chart, styles),
-    `<g transform="translate(0 ${legendOf(chart).extra})">`,
-    ...(chart.kind === 'lines' ? linePanel(chart, styles) : barPanel(chart, styles)),
+    renderText({ x: plot.left, y: 26 }, chart.title, 'start', 'title'),
+    ...renderLegend(chart, styles),
+    `<g transform="translate(0 ${layoutLegend(chart).extra})">`,
+    ...(chart.kind === 'lines' ? renderLinePanel(chart, styles) : renderBarPanel(chart, styles)),
     '</g>',
   ].join('\n');
 }
 
 /** The series that a legend names, in as many columns as names leave room for, and the height beyond the usual. */
-function legendOf(chart: Chart) {
+function layoutLegend(chart: Chart) {
   const series = chart.kind === 'lines' && chart.series.length > 1 ? chart.series : [];
   const longest = Math.max(0, ...series.map(({ name }) => name.length));
   const fitting = Math.floor(plotWidth / (sampleWidth + 2 * sampleGap + letterWidth * longest));
-  const columns = Math.max(1, Math.min(legendColumnsMost, fitting));
+  const columns = Math.max(1, Math.min(legendColumnsMax, fitting));
   const rows = Math.ceil(series.length / columns);
-  return { series, columns, extra: legendRowHeight * Math.max(0, rows - legendRowsUsual) };
+  return { series, columns, extra: legendRowHeight * Math.max(0, rows - legendRowsDefault) };
 }
 
-function linePanel(chart: LineChart, styles: Styles): string[] {
+function renderLinePanel(chart: LineChart, styles: Styles): string[] {
   const points = chart.series.flatMap(({ points }) => points);
   const ys = points.flatMap(({ y, spread }) => [y, spread?.least ?? null, spread?.most ?? null]);
-  const xScale = scaleOf(chart.x, padded(points.map(({ x }) => x)), false);
-  const yScale = scaleOf(chart.y, padded(ys.filter((y) => y !== null)), true);
+  const xScale = createScale(chart.x, withFallback(points.map(({ x }) => x)), false);
+  const yScale = createScale(chart.y, withFallback(ys.filter((y) => y !== null)), true);
   const at = {
-    x: (value: number) => plot.left + room + xScale.share(value) * (plotWidth - 2 * room),
-    y: (value: number) => heightAt(yScale, value),
+    x: (value: number) => plot.left + plotPadding + xScale.position(value) * (plotWidth - 2 * plotPadding),
+    y: (value: number) => yAt(yScale, value),
   };
-  const labelled = points.length <= labelledPointsMax;
+  const isLabeled = points.length <= labeledPointsMax;
   return [
-    ...frame(yScale, chart.y.label),
+    ...renderAxis(yScale, chart.y.label),
     ...xScale.ticks.map((tick) =>
-      text({ x: at.x(tick.at), y: plot.top + plotHeight + 20 }, tick.label, 'middle'),
+      renderText({ x: at.x(tick.at), y: plot.top + plotHeight + 20 }, tick.label, 'middle'),
     ),
-    text({ x: plot.left + plotWidth / 2, y: panelHeight - 14 }, chart.x.label, 'middle'),
-    ...chart.series.map((series) => drawn(series, { style: styleOf(styles, series), at, labelled })),
+    renderText({ x: plot.left + plotWidth / 2, y: panelHeight - 14 }, chart.x.label, 'middle'),
+    ...chart.series.map((series) => renderSeries(series, { style: styleOf(styles, series), at, isLabeled })),
   ];
 }
 
-function barPanel(chart: BarChart, styles: Styles): string[] {
+function renderBarPanel(chart: BarChart, styles: Styles): string[] {
   const values = chart.bars.flatMap(({ value }) => (value === null ? [] : [value]));
-  const yScale = scaleOf({ label: chart.yLabel, scale: 'linear' }, padded(values), true);
+  const yScale = createScale({ label: chart.yLabel, scale: 'linear' }, withFallback(values), true);
   const slot = plotWidth / Math.max(1, chart.bars.length);
-  const crowded = chart.bars.some(({ name }) => letterWidth * name.length > slot);
+  const isCrowded = chart.bars.some(({ name }) => letterWidth * name.length > slot);
   return [
-    ...frame(yScale, chart.yLabel),
+    ...renderAxis(yScale, chart.yLabel),
     ...chart.bars.flatMap((bar, i) => {
       const { name, value } = bar;
       const middle = plot.left + slot * (i + 0.5);
-      const y = heightAt(yScale, value ?? 0);
+      const y = yAt(yScale, value ?? 0);
       const wide = Math.min(80, slot * 0.6);
       const shape = `<rect class="f${styleOf(styles, bar)}" x="${round(middle - wide / 2)}" y="${round(y)}" width="${round(wide)}" height="${round(plot.top + plotHeight - y)}"/>`;
       return [
         ...(value === null ? [] : [shape]),
-        text({ x: middle, y: y - 7 }, value === null ? 'n/a' : significant(value), 'middle', 'value'),
+        renderText(
+          { x: middle, y: y - 7 },
+          value === null ? 'n/a' : formatSignificant(value),
+          'middle',
+          'value',
+        ),
         // Names that are too wide to stand beside each other stand on two lines in turn.
-        text(
-          { x: middle, y: plot.top + plotHeight + 20 + (crowded ? 18 * (i % 2) : 0) },
+        renderText(
+          { x: middle, y: plot.top + plotHeight + 20 + (isCrowded ? 18 * (i % 2) : 0) },
           name,
           'middle',
           'value',
@@ -150,75 +155,81 @@ function barPanel(chart: BarChart, styles: Styles): string[] {
 }
 
 /** At least one value, so that a chart of gaps only still has axes. */
-function padded(values: readonly number[]): readonly number[] {
+function withFallback(values: readonly number[]): readonly number[] {
   return values.length === 0 ? [0, 1] : values;
 }
 
-function heightAt(scale: Scale, value: number): number {
-  return plot.top + plotHeight * (1 - scale.share(value));
+function yAt(scale: AxisScale, value: number): number {
+  return plot.top + plotHeight * (1 - scale.position(value));
 }
 
 /** Horizontal lines with their figures, and the name of the axis. */
-function frame(scale: Scale, label: string): string[] {
+function renderAxis(scale: AxisScale, label: string): string[] {
   const across = (y: number, className: string) =>
-    segment(className, { x: plot.left, y }, { x: width - plot.right, y });
+    renderSegment(className, { x: plot.left, y }, { x: width - plot.right, y });
   return [
     ...scale.ticks.flatMap((tick) => {
-      const y = heightAt(scale, tick.at);
-      return [across(y, 'grid'), text({ x: plot.left - 8, y: y + 4 }, tick.label, 'end')];
+      const y = yAt(scale, tick.at);
+      return [across(y, 'grid'), renderText({ x: plot.left - 8, y: y + 4 }, tick.label, 'end')];
     }),
     across(plot.top + plotHeight, 'axis'),
     `<g transform="translate(20 ${plot.top + plotHeight / 2}) rotate(-90)">`,
-    text({ x: 0, y: 0 }, label, 'middle'),
+    renderText({ x: 0, y: 0 }, label, 'middle'),
     '</g>',
   ];
 }
 
 function styleOf(styles: Styles, { name }: { readonly name: string }): number {
-  return present(styles.get(name), 'every name of a chart has a look');
+  return assertDefined(styles.get(name), 'every name of a chart has a look');
 }
 
-function legend(chart: Chart, styles: Styles): string[] {
-  const { series, columns } = legendOf(chart);
+function renderLegend(chart: Chart, styles: Styles): string[] {
+  const { series, columns } = layoutLegend(chart);
   return series.map((one, i) => {
     const x = plot.left + ((i % columns) * plotWidth) / columns;
     const y = 49 + Math.floor(i / columns) * legendRowHeight;
-    const look = styleOf(styles, one);
-    const sample = segment(lineClass(look), { x, y }, { x: x + sampleWidth, y });
-    const words = text({ x: x + sampleWidth + sampleGap, y: y + 4 }, one.name, 'start');
-    return sample + marker(look, { x: x + sampleWidth / 2, y }) + words;
+    const styleIndex = styleOf(styles, one);
+    const sample = renderSegment(lineClass(styleIndex), { x, y }, { x: x + sampleWidth, y });
+    const label = renderText({ x: x + sampleWidth + sampleGap, y: y + 4 }, one.name, 'start');
+    return sample + renderMarker(styleIndex, { x: x + sampleWidth / 2, y }) + label;
   });
 }
 
-interface Drawing {
+interface SeriesDrawing {
   readonly style: number;
   readonly at: { x(value: number): number; y(value: number): number };
-  readonly labelled: boolean;
+  readonly isLabeled: boolean;
 }
 
-function drawn(series: Series, { style, at, labelled }: Drawing): string {
-  const places = series.points.map(({ x, y }) => (y === null ? null : { x: at.x(x), y: at.y(y) }));
+function renderSeries(series: Series, { style, at, isLabeled }: SeriesDrawing): string {
+  const positions = series.points.map(({ x, y }) => (y === null ? null : { x: at.x(x), y: at.y(y) }));
   const bars = series.points.map(({ x, spread }) => {
     if (spread === undefined || spread === null) return '';
-    return segment(`s${style}`, { x: at.x(x), y: at.y(spread.least) }, { x: at.x(x), y: at.y(spread.most) });
+    return renderSegment(
+      `s${style}`,
+      { x: at.x(x), y: at.y(spread.least) },
+      { x: at.x(x), y: at.y(spread.most) },
+    );
   });
-  const marks = places.map((place) => (place === null ? '' : marker(style, place)));
+  const marks = positions.map((position) => (position === null ? '' : renderMarker(style, position)));
   const values = series.points.map(({ x, y, spread }) => {
-    if (y === null || !labelled) return '';
+    if (y === null || !isLabeled) return '';
     const top = at.y(Math.max(y, spread?.most ?? y));
-    return text({ x: at.x(x), y: top - 11 }, significant(y), 'middle', 'value');
+    return renderText({ x: at.x(x), y: top - 11 }, formatSignificant(y), 'middle', 'value');
   });
-  return [path(places, style), ...bars, ...marks, ...values].filter((part) => part !== '').join('\n');
+  return [renderPath(positions, style), ...bars, ...marks, ...values]
+    .filter((part) => part !== '')
+    .join('\n');
 }
 
-function path(places: readonly (Place | null)[], style: number): string {
+function renderPath(positions: readonly (Position | null)[], style: number): string {
   let pen = 'M';
-  const steps = places.map((place) => {
-    if (place === null) {
+  const steps = positions.map((position) => {
+    if (position === null) {
       pen = 'M';
       return '';
     }
-    const step = `${pen}${round(place.x)} ${round(place.y)}`;
+    const step = `${pen}${round(position.x)} ${round(position.y)}`;
     pen = 'L';
     return step;
   });
@@ -231,7 +242,7 @@ function lineClass(style: number): string {
 }
 
 /** Circle, square, triangle, diamond, and again in other colours. */
-function marker(style: number, { x, y }: Place): string {
+function renderMarker(style: number, { x, y }: Position): string {
   const [a, b] = [round(x), round(y)];
   const ink = `class="f${style}"`;
   const shapes = [
@@ -243,13 +254,18 @@ function marker(style: number, { x, y }: Place): string {
   return shapes[style % shapes.length] ?? '';
 }
 
-function segment(className: string, from: Place, to: Place): string {
+function renderSegment(className: string, from: Position, to: Position): string {
   return `<line class="${className}" x1="${round(from.x)}" y1="${round(from.y)}" x2="${round(to.x)}" y2="${round(to.y)}"/>`;
 }
 
-function text(at: Place, words: string, anchor: 'start' | 'middle' | 'end', className?: string): string {
+function renderText(
+  at: Position,
+  text: string,
+  anchor: 'start' | 'middle' | 'end',
+  className?: string,
+): string {
   const named = className === undefined ? '' : ` class="${className}"`;
-  return `<text${named} x="${round(at.x)}" y="${round(at.y)}" text-anchor="${anchor}">${escaped(words)}</text>`;
+  return `<text${named} x="${round(at.x)}" y="${round(at.y)}" text-anchor="${anchor}">${escapeXml(text)}</text>`;
 }
 
 function round(value: number): number {
@@ -257,8 +273,8 @@ function round(value: number): number {
 }
 
 /** Words as they may stand in SVG and HTML. */
-export function escaped(words: string): string {
-  return words
+export function escapeXml(text: string): string {
+  return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')

@@ -1,4 +1,4 @@
-import { type Chance, chanceOf } from '../harness/chance.ts';
+import { type RandomStream, randomStream } from '../harness/random.ts';
 
 /**
  * Unit vectors as text embeddings lie: around topics, which lie around themes. `easy`: topics of equal size, well apart,
@@ -9,7 +9,7 @@ import { type Chance, chanceOf } from '../harness/chance.ts';
 export const difficulties = ['easy', 'hard'] as const;
 export type Difficulty = (typeof difficulties)[number];
 
-export interface ClusteredOptions {
+export interface ClusteredVectorsOptions {
   readonly seed: number;
   readonly rows: number;
   readonly dimensions: number;
@@ -17,7 +17,7 @@ export interface ClusteredOptions {
 }
 
 const rowsPerTopic = 100;
-const topicsLeast = 16;
+const topicsMin = 16;
 const topicsPerTheme = 12;
 /** Length of a topic's own part against its theme's, and of the noise against the topic's, for whole vectors. */
 const shapes = {
@@ -29,18 +29,18 @@ const shapes = {
 const streams = { theme: 11, topic: 12, row: 13, question: 14 } as const;
 
 export class ClusteredVectors {
-  readonly #options: ClusteredOptions;
+  readonly #options: ClusteredVectorsOptions;
   readonly #topics: number;
   readonly #scales: Float64Array;
   /** Cumulative shares of the topics. */
   readonly #shares: Float64Array;
-  readonly #centres: (Float64Array | undefined)[];
+  readonly #centers: (Float64Array | undefined)[];
 
-  constructor(options: ClusteredOptions) {
+  constructor(options: ClusteredVectorsOptions) {
     const { spectrum, zipf } = shapes[options.difficulty];
     this.#options = options;
-    this.#topics = Math.max(topicsLeast, Math.ceil(options.rows / rowsPerTopic));
-    this.#centres = new Array(this.#topics);
+    this.#topics = Math.max(topicsMin, Math.ceil(options.rows / rowsPerTopic));
+    this.#centers = new Array(this.#topics);
     this.#scales = dimensionScales(options.dimensions, spectrum);
     this.#shares = new Float64Array(this.#topics);
     let sum = 0;
@@ -69,10 +69,10 @@ export class ClusteredVectors {
     const { seed, dimensions } = this.#options;
     const block = new Float32Array(count * dimensions);
     for (let i = 0; i < count; i++) {
-      const chance = chanceOf(seed, stream, first + i);
-      const centre = this.#centre(this.#topicOf(chance()));
+      const random = randomStream(seed, stream, first + i);
+      const center = this.#center(this.#topicOf(random()));
       const row = block.subarray(i * dimensions, (i + 1) * dimensions);
-      addNormals(row, centre, noise, this.#scales, chance);
+      addNormalNoise(row, center, noise, this.#scales, random);
     }
     return block;
   }
@@ -87,19 +87,19 @@ export class ClusteredVectors {
     return low;
   }
 
-  #centre(topic: number): Float64Array {
-    const known = this.#centres[topic];
+  #center(topic: number): Float64Array {
+    const known = this.#centers[topic];
     if (known !== undefined) return known;
     const { seed, dimensions, difficulty } = this.#options;
     const none = new Float64Array(dimensions);
     const theme = new Float64Array(dimensions);
-    const chance = chanceOf(seed, streams.theme, Math.floor(topic / topicsPerTheme));
-    addNormals(theme, none, 1, this.#scales, chance);
-    const centre = new Float64Array(dimensions);
-    const own = chanceOf(seed, streams.topic, topic);
-    addNormals(centre, theme, shapes[difficulty].topicSpread, this.#scales, own);
-    this.#centres[topic] = centre;
-    return centre;
+    const random = randomStream(seed, streams.theme, Math.floor(topic / topicsPerTheme));
+    addNormalNoise(theme, none, 1, this.#scales, random);
+    const center = new Float64Array(dimensions);
+    const own = randomStream(seed, streams.topic, topic);
+    addNormalNoise(center, theme, shapes[difficulty].topicSpread, this.#scales, own);
+    this.#centers[topic] = center;
+    return center;
   }
 }
 
@@ -115,24 +115,24 @@ function dimensionScales(dimensions: number, spectrum: number): Float64Array {
 }
 
 /** `out` becomes `centre` plus normal noise whose length is about `spread`, scaled to length 1. */
-function addNormals(
+function addNormalNoise(
   out: Float32Array | Float64Array,
-  centre: Float64Array,
+  center: Float64Array,
   spread: number,
   scales: Float64Array,
-  chance: Chance,
+  random: RandomStream,
 ): void {
   const dimensions = out.length;
   const deviation = spread / Math.sqrt(dimensions);
   let squares = 0;
   for (let i = 0; i < dimensions; i += 2) {
-    const radius = deviation * Math.sqrt(-2 * Math.log(1 - chance()));
-    const angle = 2 * Math.PI * chance();
-    const a = centre[i]! + radius * Math.cos(angle) * scales[i]!;
+    const radius = deviation * Math.sqrt(-2 * Math.log(1 - random()));
+    const angle = 2 * Math.PI * random();
+    const a = center[i]! + radius * Math.cos(angle) * scales[i]!;
     out[i] = a;
     squares += a * a;
     if (i + 1 === dimensions) break;
-    const b = centre[i + 1]! + radius * Math.sin(angle) * scales[i + 1]!;
+    const b = center[i + 1]! + radius * Math.sin(angle) * scales[i + 1]!;
     out[i + 1] = b;
     squares += b * b;
   }

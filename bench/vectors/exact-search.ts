@@ -1,15 +1,15 @@
-import { assert } from '../../src/base/assert.ts';
+import { assert } from '../../src/core/assert.ts';
 import { filters } from './tags.ts';
 import { openVectorFile } from './vector-file.ts';
 
 /** Rows, best first, with their similarities; -1 and -Infinity where fewer match. */
-export interface ExactAnswers {
+export interface ExactNeighbors {
   readonly rows: Int32Array;
   readonly scores: Float64Array;
 }
 
 /** The best rows of one question so far, best first. */
-class BestRows implements ExactAnswers {
+class BestRows implements ExactNeighbors {
   readonly scores: Float64Array;
   readonly rows: Int32Array;
   #worst = Number.NEGATIVE_INFINITY;
@@ -19,7 +19,7 @@ class BestRows implements ExactAnswers {
     this.rows = new Int32Array(count).fill(-1);
   }
 
-  offer(row: number, score: number): void {
+  add(row: number, score: number): void {
     if (score <= this.#worst) return;
     let at = this.rows.length - 1;
     for (; at > 0 && this.scores[at - 1]! < score; at--) {
@@ -49,7 +49,7 @@ export interface ExactTask {
 export async function exactSearch(
   { vectorsPath, tags, questions, depth, blockRows }: ExactTask,
   onProgress: (rows: number) => void,
-): Promise<ExactAnswers[]> {
+): Promise<ExactNeighbors[]> {
   const file = await openVectorFile(vectorsPath);
   try {
     const { dimensions } = file;
@@ -65,55 +65,55 @@ export async function exactSearch(
       const rows = Math.min(blockRows, tags.length - first);
       const block = await file.read(first, rows);
       for (let question = 0; question < count; question++) {
-        const own = questions.subarray(question * dimensions, (question + 1) * dimensions);
-        offerBlock({ block, own, tags, first, rows }, best[question]!);
+        const query = questions.subarray(question * dimensions, (question + 1) * dimensions);
+        addBlock({ block, query, tags, first, rows }, best[question]!);
       }
       onProgress(rows);
     }
-    return [-1, ...filters.keys()].map((_, which) => joined(best.map((lists) => lists[which]!)));
+    return [-1, ...filters.keys()].map((_, which) => concatenate(best.map((lists) => lists[which]!)));
   } finally {
     await file.close();
   }
 }
 
-interface OneBlock {
+interface RowBlock {
   readonly block: Float32Array;
-  readonly own: Float32Array;
+  readonly query: Float32Array;
   readonly tags: Uint8Array;
   readonly first: number;
   readonly rows: number;
 }
 
-function offerBlock({ block, own, tags, first, rows }: OneBlock, best: readonly BestRows[]): void {
+function addBlock({ block, query, tags, first, rows }: RowBlock, best: readonly BestRows[]): void {
   const all = best[0]!;
   for (let i = 0; i < rows; i++) {
-    const score = similarity(block, i * own.length, own);
+    const score = similarity(block, i * query.length, query);
     const row = first + i;
-    all.offer(row, score);
+    all.add(row, score);
     const tag = tags[row]!;
     if (tag === 0) continue;
-    for (let which = 0; which < filters.length; which++) {
-      if ((tag & (1 << filters[which]!.bit)) !== 0) best[which + 1]!.offer(row, score);
+    for (let filterIndex = 0; filterIndex < filters.length; filterIndex++) {
+      if ((tag & (1 << filters[filterIndex]!.bit)) !== 0) best[filterIndex + 1]!.add(row, score);
     }
   }
 }
 
 /** Equal rows have equal similarities to the last bit, wherever they lie. */
-export function similarity(block: Float32Array, from: number, own: Float32Array): number {
-  const { length } = own;
+export function similarity(block: Float32Array, from: number, query: Float32Array): number {
+  const { length } = query;
   let [a, b, c, d] = [0, 0, 0, 0];
   let i = 0;
   for (; i + 3 < length; i += 4) {
-    a += block[from + i]! * own[i]!;
-    b += block[from + i + 1]! * own[i + 1]!;
-    c += block[from + i + 2]! * own[i + 2]!;
-    d += block[from + i + 3]! * own[i + 3]!;
+    a += block[from + i]! * query[i]!;
+    b += block[from + i + 1]! * query[i + 1]!;
+    c += block[from + i + 2]! * query[i + 2]!;
+    d += block[from + i + 3]! * query[i + 3]!;
   }
-  for (; i < length; i++) a += block[from + i]! * own[i]!;
+  for (; i < length; i++) a += block[from + i]! * query[i]!;
   return a + b + (c + d);
 }
 
-function joined(parts: readonly ExactAnswers[]): ExactAnswers {
+function concatenate(parts: readonly ExactNeighbors[]): ExactNeighbors {
   const length = parts.reduce((sum, { rows }) => sum + rows.length, 0);
   const whole = { rows: new Int32Array(length), scores: new Float64Array(length) };
   let at = 0;

@@ -1,4 +1,4 @@
-import { chanceOf } from '../harness/chance.ts';
+import { randomStream } from '../harness/random.ts';
 import type { VectorFile } from './vector-file.ts';
 
 /**
@@ -6,7 +6,7 @@ import type { VectorFile } from './vector-file.ts';
  * correlated one picks the rows that lie furthest in a random direction: for most questions the matching rows are far
  * away and close together, where searching a graph with a filter breaks down.
  */
-export interface Filter {
+export interface TagFilter {
   readonly name: string;
   /** Bit of the row's byte; also the name of the attribute. */
   readonly bit: number;
@@ -15,7 +15,7 @@ export interface Filter {
   readonly correlated: boolean;
 }
 
-export const filters: readonly Filter[] = [
+export const filters: readonly TagFilter[] = [
   { name: '50 %', bit: 0, share: 0.5, correlated: false },
   { name: '10 %', bit: 1, share: 0.1, correlated: false },
   { name: '1 %', bit: 2, share: 0.01, correlated: false },
@@ -29,26 +29,26 @@ const streams = { lot: 21, direction: 22 } as const;
 export async function makeTags(vectors: VectorFile, seed: number, blockRows: number): Promise<Uint8Array> {
   const tags = new Uint8Array(vectors.rows);
   for (const { bit, share } of filters.filter(({ correlated }) => !correlated)) {
-    const chance = chanceOf(seed, streams.lot, bit);
-    for (let row = 0; row < tags.length; row++) if (chance() < share) tags[row]! |= 1 << bit;
+    const random = randomStream(seed, streams.lot, bit);
+    for (let row = 0; row < tags.length; row++) if (random() < share) tags[row]! |= 1 << bit;
   }
-  const heights = await heightsAlongDirection(vectors, seed, blockRows);
+  const heights = await projectOnDirection(vectors, seed, blockRows);
   const sorted = heights.toSorted();
   for (const { bit, share } of filters.filter(({ correlated }) => correlated)) {
-    const least = sorted[Math.floor(tags.length * (1 - share))]!;
-    for (let row = 0; row < tags.length; row++) if (heights[row]! >= least) tags[row]! |= 1 << bit;
+    const heightMin = sorted[Math.floor(tags.length * (1 - share))]!;
+    for (let row = 0; row < tags.length; row++) if (heights[row]! >= heightMin) tags[row]! |= 1 << bit;
   }
   return tags;
 }
 
-async function heightsAlongDirection(
+async function projectOnDirection(
   vectors: VectorFile,
   seed: number,
   blockRows: number,
 ): Promise<Float32Array> {
   const { rows, dimensions } = vectors;
-  const chance = chanceOf(seed, streams.direction);
-  const direction = Float64Array.from({ length: dimensions }, () => chance() + chance() + chance() - 1.5);
+  const random = randomStream(seed, streams.direction);
+  const direction = Float64Array.from({ length: dimensions }, () => random() + random() + random() - 1.5);
   const heights = new Float32Array(rows);
   for (let first = 0; first < rows; first += blockRows) {
     const count = Math.min(blockRows, rows - first);

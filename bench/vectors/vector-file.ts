@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { endianness } from 'node:os';
-import { assert } from '../../src/base/assert.ts';
+import { assert } from '../../src/core/assert.ts';
 
 /**
  * Rows of 32-bit floats on disk, read block by block: `.npy` (version 1 or 2, little-endian float32, two dimensions, C
@@ -48,16 +48,16 @@ async function npyFile(path: string, file: FileHandle): Promise<VectorFile> {
   const head = await readBytes(file, 0, Math.min(size, 4_096));
   const long = head[6] === 2;
   const start = long ? 12 : 10;
-  if (head.toString('latin1', 0, 6) !== npyMagic || size < start) throw refused(path, 'is no .npy file');
+  if (head.toString('latin1', 0, 6) !== npyMagic || size < start) throw invalidFile(path, 'is no .npy file');
   const headBytes = long ? head.readUInt32LE(8) : head.readUInt16LE(8);
   const facts = head.toString('latin1', start, start + headBytes);
   const shape = /'shape': \((\d+), (\d+),?\)/.exec(facts);
   if (shape === null || !/'descr': '<f4'/.test(facts) || !/'fortran_order': False/.test(facts)) {
-    throw refused(path, `does not hold rows of little-endian 32-bit floats: ${facts.trim()}`);
+    throw invalidFile(path, `does not hold rows of little-endian 32-bit floats: ${facts.trim()}`);
   }
   const [rows, dimensions] = [Number(shape[1]), Number(shape[2])];
   const from = start + headBytes;
-  checkSize(path, { rows, dimensions, wanted: from + rows * dimensions * floatBytes, size });
+  checkSize(path, { rows, dimensions, expectedBytes: from + rows * dimensions * floatBytes, size });
   const rowBytes = dimensions * floatBytes;
   return {
     path,
@@ -73,11 +73,11 @@ async function npyFile(path: string, file: FileHandle): Promise<VectorFile> {
 
 async function fvecsFile(path: string, file: FileHandle): Promise<VectorFile> {
   const { size } = await file.stat();
-  if (size < 4) throw refused(path, 'is empty');
+  if (size < 4) throw invalidFile(path, 'is empty');
   const dimensions = (await readBytes(file, 0, 4)).readInt32LE(0);
   const rowFloats = dimensions + 1;
   const rows = Math.floor(size / (rowFloats * floatBytes));
-  checkSize(path, { rows, dimensions, wanted: rows * rowFloats * floatBytes, size });
+  checkSize(path, { rows, dimensions, expectedBytes: rows * rowFloats * floatBytes, size });
   return {
     path,
     rows,
@@ -89,7 +89,7 @@ async function fvecsFile(path: string, file: FileHandle): Promise<VectorFile> {
       const values = new Float32Array(count * dimensions);
       for (let row = 0; row < count; row++) {
         if (bytes.readInt32LE(row * rowFloats * floatBytes) !== dimensions) {
-          throw refused(path, `holds rows of different lengths: row ${first + row}`);
+          throw invalidFile(path, `holds rows of different lengths: row ${first + row}`);
         }
         values.set(raw.subarray(row * rowFloats + 1, (row + 1) * rowFloats), row * dimensions);
       }
@@ -101,15 +101,20 @@ async function fvecsFile(path: string, file: FileHandle): Promise<VectorFile> {
 
 function checkSize(
   path: string,
-  { rows, dimensions, wanted, size }: { rows: number; dimensions: number; wanted: number; size: number },
+  {
+    rows,
+    dimensions,
+    expectedBytes,
+    size,
+  }: { rows: number; dimensions: number; expectedBytes: number; size: number },
 ): void {
-  if (dimensions < 1 || dimensions > dimensionsMax) throw refused(path, `has ${dimensions} dimensions`);
-  if (rows < 1) throw refused(path, 'holds no rows');
-  if (wanted !== size) throw refused(path, `has ${size} bytes where ${wanted} are due`);
+  if (dimensions < 1 || dimensions > dimensionsMax) throw invalidFile(path, `has ${dimensions} dimensions`);
+  if (rows < 1) throw invalidFile(path, 'holds no rows');
+  if (expectedBytes !== size) throw invalidFile(path, `has ${size} bytes where ${expectedBytes} are due`);
 }
 
-function refused(path: string, what: string): Error {
-  return new Error(`${path} ${what}.`);
+function invalidFile(path: string, problem: string): Error {
+  return new Error(`${path} ${problem}.`);
 }
 
 async function readBytes(file: FileHandle, from: number, count: number): Promise<Buffer> {
@@ -127,7 +132,7 @@ function floats(bytes: Buffer): Float32Array {
 }
 
 /** The first bytes of an `.npy` file of 32-bit floats. */
-function npyHead(rows: number, dimensions: number): Buffer {
+function encodeNpyHeader(rows: number, dimensions: number): Buffer {
   const facts = `{'descr': '<f4', 'fortran_order': False, 'shape': (${rows}, ${dimensions}), }`;
   const bytes = Math.ceil((10 + facts.length + 1) / npyAlignment) * npyAlignment;
   const head = Buffer.alloc(bytes, ' ');
@@ -146,7 +151,7 @@ export async function writeVectorFile(
 ): Promise<void> {
   const file = await open(path, 'w');
   try {
-    await file.writeFile(npyHead(rows, dimensions));
+    await file.writeFile(encodeNpyHeader(rows, dimensions));
     let written = 0;
     for await (const block of blocks) {
       await file.writeFile(Buffer.from(block.buffer, block.byteOffset, block.byteLength));

@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
 /** One passage of running text with what stands above it. */
-export interface Passage {
+export interface TrainingPassage {
   /** Passages of one article, page or question share this number; they are never negatives of each other. */
   readonly article: number;
   readonly source: number;
@@ -29,8 +29,8 @@ interface Source {
   readonly read: (line: Record<string, unknown>) => Article;
 }
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-const oneSection = (title: string, heading: string | null, paragraph: string): Article => ({
+const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
+const toArticle = (title: string, heading: string | null, paragraph: string): Article => ({
   title,
   sections: [{ heading, paragraphs: [paragraph] }],
 });
@@ -44,7 +44,7 @@ export const sources: readonly Source[] = [
     file: 'wikipedia-en',
     share: 0.5,
     read: (line) => ({
-      title: text(line.title),
+      title: toText(line.title),
       sections: (line.sections as [string | null, string[]][]).map(([heading, paragraphs]) => ({
         heading,
         paragraphs,
@@ -54,25 +54,25 @@ export const sources: readonly Source[] = [
   {
     file: 'arxiv-title-abstract',
     share: 0.16,
-    read: (line) => oneSection(text(line.title), null, text(line.text)),
+    read: (line) => toArticle(toText(line.title), null, toText(line.text)),
   },
   {
     file: 'wikinews-en',
     share: 0.12,
     read: (line) => ({
-      title: text(line.title),
+      title: toText(line.title),
       sections: [{ heading: null, paragraphs: line.paragraphs as string[] }],
     }),
   },
   {
     file: 'docs-heading-section',
     share: 0.12,
-    read: (line) => oneSection(text(line.title), text(line.heading) || null, text(line.text)),
+    read: (line) => toArticle(toText(line.title), toText(line.heading) || null, toText(line.text)),
   },
   {
     file: 'medquad-question-answer',
     share: 0.1,
-    read: (line) => oneSection(text(line.question), null, text(line.text)),
+    read: (line) => toArticle(toText(line.question), null, toText(line.text)),
   },
 ];
 
@@ -97,20 +97,21 @@ export function splitSentences(paragraph: string): string[] {
   return sentences;
 }
 
-function* passagesOf(article: Article, number: number, source: number): Generator<Passage> {
+function* splitPassages(article: Article, articleNumber: number, source: number): Generator<TrainingPassage> {
   for (const { heading, paragraphs } of article.sections) {
     let sentences: string[] = [];
     let units = 0;
     for (const sentence of paragraphs.flatMap((paragraph) => splitSentences(paragraph))) {
       if (units > 0 && units + sentence.length > passageUnitsMax) {
-        yield { article: number, source, title: article.title, heading, sentences };
+        yield { article: articleNumber, source, title: article.title, heading, sentences };
         sentences = [];
         units = 0;
       }
       sentences.push(sentence);
       units += sentence.length + 1;
     }
-    if (units >= passageUnitsMin) yield { article: number, source, title: article.title, heading, sentences };
+    if (units >= passageUnitsMin)
+      yield { article: articleNumber, source, title: article.title, heading, sentences };
   }
 }
 
@@ -124,7 +125,7 @@ function decompress(command: string, path: string): Readable {
   return child.stdout;
 }
 
-function openLines(folder: string, file: string): Readable {
+function openJsonLines(folder: string, file: string): Readable {
   const path = join(folder, `${file}.jsonl`);
   if (existsSync(path)) return createReadStream(path);
   if (existsSync(`${path}.gz`)) return createReadStream(`${path}.gz`).pipe(createGunzip());
@@ -133,16 +134,16 @@ function openLines(folder: string, file: string): Readable {
 }
 
 /** Every passage of every source below `folder`, in the fixed order of `sources`. */
-export async function* readPassages(folder: string): AsyncGenerator<Passage> {
+export async function* readPassages(folder: string): AsyncGenerator<TrainingPassage> {
   let article = 0;
   let previousId: unknown;
   for (const [number, source] of sources.entries()) {
-    for await (const line of createInterface({ input: openLines(folder, source.file) })) {
+    for await (const line of createInterface({ input: openJsonLines(folder, source.file) })) {
       const fields = JSON.parse(line) as Record<string, unknown>;
       // Some sources have one line per section: lines with one id are one article.
       if (fields.id !== previousId) article += 1;
       previousId = fields.id;
-      yield* passagesOf(source.read(fields), article, number);
+      yield* splitPassages(source.read(fields), article, number);
     }
   }
 }

@@ -1,5 +1,5 @@
-import { assert } from '../../src/base/assert.ts';
-import { bytesOf, encodeModel, type NodeDescription, type TensorData } from './onnx.ts';
+import { assert } from '../../src/core/assert.ts';
+import { encodeModel, type NodeDescription, type TensorData, toBytes } from './onnx.ts';
 
 /** What contrastive.cpp leaves: see its head for the layout. */
 export interface TrainedEmbedding {
@@ -14,7 +14,7 @@ export interface TrainedEmbedding {
 }
 
 /** Cuts the trainer's output file into its parts. */
-export function readTrained(file: Buffer, vocabulary: number, dimensions: number): TrainedEmbedding {
+export function readTrainedEmbedding(file: Buffer, vocabulary: number, dimensions: number): TrainedEmbedding {
   const values = new Float32Array(file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength));
   const cells = vocabulary * dimensions;
   assert(values.length === cells + 2 * vocabulary + 2 * dimensions, 'the trainer wrote every parameter');
@@ -29,13 +29,13 @@ export function readTrained(file: Buffer, vocabulary: number, dimensions: number
 }
 
 /** Each row as signed bytes with its own step, so that the longest component is 127. */
-function quantiseRows(trained: TrainedEmbedding): { codes: Int8Array; steps: Float32Array } {
-  const { vocabulary, dimensions, table } = trained;
+function quantizeRows(embedding: TrainedEmbedding): { codes: Int8Array; steps: Float32Array } {
+  const { vocabulary, dimensions, table } = embedding;
   const codes = new Int8Array(table.length);
   const steps = new Float32Array(vocabulary);
   for (let row = 0; row < vocabulary; row += 1) {
     const values = table.subarray(row * dimensions, (row + 1) * dimensions);
-    const peak = values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-9);
+    const peak = values.reduce((highest, value) => Math.max(highest, Math.abs(value)), 1e-9);
     steps[row] = peak / 127;
     for (const [index, value] of values.entries()) {
       codes[row * dimensions + index] = Math.round((value / peak) * 127);
@@ -74,13 +74,13 @@ const graphNodes: readonly NodeDescription[] = [
  * [entries], kinds int32 [texts] (0 query, 1 document). Output: vectors float [texts x dimensions] of length 1.
  */
 export function encodeEmbedding(
-  trained: TrainedEmbedding,
+  embedding: TrainedEmbedding,
   tableFile: string,
 ): { model: Uint8Array; table: Uint8Array } {
-  const { vocabulary, dimensions } = trained;
-  const { codes, steps } = quantiseRows(trained);
-  const weights = trained.weights.map((weight, index) => weight * steps[index % vocabulary]!);
-  const table = bytesOf(codes);
+  const { vocabulary, dimensions } = embedding;
+  const { codes, steps } = quantizeRows(embedding);
+  const weights = embedding.weights.map((weight, index) => weight * steps[index % vocabulary]!);
+  const table = toBytes(codes);
   const constants: TensorData[] = [
     {
       name: 'table',
@@ -88,10 +88,10 @@ export function encodeEmbedding(
       shape: [vocabulary, dimensions],
       data: { file: tableFile, bytes: table.length },
     },
-    { name: 'weights', type: 'float', shape: [2 * vocabulary], data: bytesOf(weights) },
-    { name: 'prefixes', type: 'float', shape: [2, dimensions], data: bytesOf(trained.prefixes.slice()) },
-    { name: 'vocabulary', type: 'int32', shape: [], data: bytesOf(Int32Array.of(vocabulary)) },
-    { name: 'lastAxis', type: 'int64', shape: [1], data: bytesOf(BigInt64Array.of(-1n)) },
+    { name: 'weights', type: 'float', shape: [2 * vocabulary], data: toBytes(weights) },
+    { name: 'prefixes', type: 'float', shape: [2, dimensions], data: toBytes(embedding.prefixes.slice()) },
+    { name: 'vocabulary', type: 'int32', shape: [], data: toBytes(Int32Array.of(vocabulary)) },
+    { name: 'lastAxis', type: 'int64', shape: [1], data: toBytes(BigInt64Array.of(-1n)) },
   ];
   const model = encodeModel({
     name: 'static-embedding',

@@ -9,21 +9,26 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { projectRoot } from '../../src/base/root.ts';
-import { evenlySpaced, type JudgedSet, readJudgedSet } from '../../src/eval/judged-set.ts';
+import { projectRoot } from '../../src/core/root.ts';
+import { type JudgedSet, readJudgedSet, sampleEvenly } from '../../src/eval/judged-set.ts';
 import { ndcg, recall } from '../../src/eval/measures.ts';
-import { builtInRerankWeight } from '../../src/models/catalogue.ts';
+import { builtInRerankWeight } from '../../src/models/catalog.ts';
 import { toDimensions } from '../../src/models/dimensions.ts';
 import { FeatureReranker } from '../../src/models/feature-reranker.ts';
-import { KnownWords } from '../../src/models/known-words.ts';
 import type { Embedder, InputType, Reranker } from '../../src/models/model.ts';
+import { ModelVocabulary } from '../../src/models/model-vocabulary.ts';
 import { StaticEmbedder } from '../../src/models/static-embedder.ts';
 import { blend, fuse } from '../../src/search/fuse.ts';
-import { best } from './best.ts';
 import { Bm25 } from './bm25.ts';
-import { type PlainCut, plainCut, plainParameters, plainTerms } from './plain-terms.ts';
-import { ServerWords } from './server-words.ts';
-import { usualSets } from './usual-sets.ts';
+import { defaultSets } from './default-sets.ts';
+import {
+  extractPlainTerms,
+  type PlainAnalyzer,
+  parsePlainAnalyzer,
+  plainBm25Parameters,
+} from './plain-terms.ts';
+import { ServerBm25 } from './server-bm25.ts';
+import { topRows } from './top-rows.ts';
 
 const depth = 10;
 const recallDepth = 100;
@@ -35,7 +40,7 @@ interface Quality {
   recall: number;
 }
 
-const knownWords = KnownWords.read();
+const modelVocabulary = ModelVocabulary.load();
 
 /** Rows in the order that the server gives them: the best fused ones blended with the reranker, then the rest. */
 async function rerank(
@@ -44,15 +49,16 @@ async function rerank(
   fused: Float32Array,
   reranker: Reranker,
 ): Promise<number[]> {
-  const rows = best(fused, rerankDepth);
+  const rows = topRows(fused, rerankDepth);
   const { scores } = await reranker.score(
     query,
     rows.map((row) => set.documents[row]!.text),
   );
   const first = Float32Array.from(rows, (row) => fused[row]!);
-  return best(blend(scores, first, builtInRerankWeight * knownWords.familiarity(query)), rerankDepth).map(
-    (index) => rows[index]!,
-  );
+  return topRows(
+    blend(scores, first, builtInRerankWeight * modelVocabulary.computeFamiliarity(query)),
+    rerankDepth,
+  ).map((index) => rows[index]!);
 }
 
 interface Models {
@@ -62,7 +68,7 @@ interface Models {
 }
 
 /** The vectors of some texts at the wanted width, row after row. */
-async function vectorsOf(texts: readonly string[], type: InputType, models: Models): Promise<Float32Array> {
+async function embedTexts(texts: readonly string[], type: InputType, models: Models): Promise<Float32Array> {
   const { embedder, dimensions } = models;
   const { vectors } = await embedder.embed(texts, type);
   const rows = new Float32Array(texts.length * dimensions);
@@ -73,39 +79,39 @@ async function vectorsOf(texts: readonly string[], type: InputType, models: Mode
   return rows;
 }
 
-async function measure(set: JudgedSet, models: Models, cut: PlainCut): Promise<Results> {
+async function evaluateSet(set: JudgedSet, models: Models, analyzer: PlainAnalyzer): Promise<Results> {
   const { reranker, dimensions: width } = models;
   const texts = set.documents.map(({ text }) => text);
   const bm25 = new Bm25(
-    texts.map((text) => plainTerms(text, cut)),
-    plainParameters,
+    texts.map((text) => extractPlainTerms(text, analyzer)),
+    plainBm25Parameters,
   );
-  const words = new ServerWords(texts);
-  const documents = await vectorsOf(texts, 'document', models);
-  const asked = set.questions.map(({ text }) => text);
-  const queries = await vectorsOf(asked, 'query', models);
-  const sums = noResults();
+  const words = new ServerBm25(texts);
+  const documents = await embedTexts(texts, 'document', models);
+  const queryTexts = set.questions.map(({ text }) => text);
+  const queries = await embedTexts(queryTexts, 'query', models);
+  const sums = createEmptyResults();
   for (const [index, { text, grades }] of set.questions.entries()) {
-    const count = (method: keyof Results, rows: readonly number[]) => {
+    const addQuality = (method: keyof Results, rows: readonly number[]) => {
       const ids = rows.map((row) => set.documents[row]!.id);
       sums[method].ndcg += ndcg(ids, grades, depth) / set.questions.length;
       sums[method].recall += recall(ids, grades, recallDepth) / set.questions.length;
     };
     const lexical = words.scores(text);
     const query = queries.subarray(index * width, (index + 1) * width);
-    const cosines = cosinesOf(query, documents);
+    const cosines = computeCosines(query, documents);
     const fused = fuse(lexical, cosines);
-    count('bm25', best(bm25.scores(plainTerms(text, cut)), recallDepth));
-    count('words', best(lexical, recallDepth));
-    count('vectors', best(cosines, recallDepth));
-    count('both', best(fused, recallDepth));
-    count('reranked', await rerank(text, set, fused, reranker));
+    addQuality('bm25', topRows(bm25.scores(extractPlainTerms(text, analyzer)), recallDepth));
+    addQuality('words', topRows(lexical, recallDepth));
+    addQuality('vectors', topRows(cosines, recallDepth));
+    addQuality('both', topRows(fused, recallDepth));
+    addQuality('reranked', await rerank(text, set, fused, reranker));
   }
   return sums;
 }
 
 /** Of a query with every row of `documents`. */
-function cosinesOf(query: Float32Array, documents: Float32Array): Float32Array {
+function computeCosines(query: Float32Array, documents: Float32Array): Float32Array {
   const width = query.length;
   return Float32Array.from({ length: documents.length / width }, (_, row) => {
     let sum = 0;
@@ -114,12 +120,18 @@ function cosinesOf(query: Float32Array, documents: Float32Array): Float32Array {
   });
 }
 
-function noResults(): Results {
-  const none = () => ({ ndcg: 0, recall: 0 });
-  return { bm25: none(), words: none(), vectors: none(), both: none(), reranked: none() };
+function createEmptyResults(): Results {
+  const createEmptyQuality = () => ({ ndcg: 0, recall: 0 });
+  return {
+    bm25: createEmptyQuality(),
+    words: createEmptyQuality(),
+    vectors: createEmptyQuality(),
+    both: createEmptyQuality(),
+    reranked: createEmptyQuality(),
+  };
 }
 
-function row(name: string, values: Results): string {
+function formatRow(name: string, values: Results): string {
   const cells = (measure: keyof Quality) => methods.map((method) => values[method][measure].toFixed(4));
   return `| ${[name, ...cells('ndcg'), ...cells('recall')].join(' | ')} |`;
 }
@@ -128,7 +140,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       eval: { type: 'string' },
-      sets: { type: 'string', default: usualSets.join(',') },
+      sets: { type: 'string', default: defaultSets.join(',') },
       queries: { type: 'string', default: '1000' },
       terms: { type: 'string', default: 'porter' },
       dimensions: { type: 'string', default: '320' },
@@ -137,7 +149,7 @@ async function main(): Promise<void> {
   });
   const folder = values.eval;
   if (folder === undefined || !existsSync(folder)) throw new Error('--eval names the folder of the sets');
-  const cut = plainCut(values.terms);
+  const analyzer = parsePlainAnalyzer(values.terms);
   const models: Models = {
     embedder: await StaticEmbedder.open('zembed-1', join(values.models, 'zembed-1')),
     reranker: await FeatureReranker.open('zerank-2', join(values.models, 'zerank')),
@@ -147,19 +159,19 @@ async function main(): Promise<void> {
   const recalls = methods.map((method) => `recall ${method}`);
   console.log(`| set | ${[...headings, ...recalls].join(' | ')} |`);
   console.log(`|---|${[...headings, ...recalls].map(() => '---:|').join('')}`);
-  const mean = noResults();
+  const mean = createEmptyResults();
   const names = values.sets.split(',');
   for (const name of names) {
     const whole = await readJudgedSet(join(folder, name));
-    const set = { ...whole, questions: evenlySpaced(whole.questions, Number(values.queries)) };
-    const result = await measure(set, models, cut);
-    console.log(row(name, result));
+    const set = { ...whole, questions: sampleEvenly(whole.questions, Number(values.queries)) };
+    const result = await evaluateSet(set, models, analyzer);
+    console.log(formatRow(name, result));
     for (const method of methods) {
       mean[method].ndcg += result[method].ndcg / names.length;
       mean[method].recall += result[method].recall / names.length;
     }
   }
-  console.log(row('**mean**', mean));
+  console.log(formatRow('**mean**', mean));
   await models.reranker.close();
   await models.embedder.close();
 }

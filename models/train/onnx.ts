@@ -15,7 +15,7 @@ export interface TensorData {
 }
 
 /** A model's input or output; a string in `shape` names a size that varies. */
-export interface PortDescription {
+export interface ValueInfoDescription {
   readonly name: string;
   readonly type: ElementType;
   readonly shape: readonly (number | string)[];
@@ -35,15 +35,15 @@ export interface GraphDescription {
   readonly name: string;
   readonly documentation: string;
   readonly constants: readonly TensorData[];
-  readonly inputs: readonly PortDescription[];
-  readonly outputs: readonly PortDescription[];
+  readonly inputs: readonly ValueInfoDescription[];
+  readonly outputs: readonly ValueInfoDescription[];
   readonly nodes: readonly NodeDescription[];
 }
 
 const irVersion = 8;
 const operatorSetVersion = 17;
 
-function varint(value: number): Buffer {
+function encodeVarint(value: number): Buffer {
   const bytes: number[] = [];
   let rest = BigInt.asUintN(64, BigInt(value));
   do {
@@ -54,69 +54,77 @@ function varint(value: number): Buffer {
   return Buffer.from(bytes);
 }
 
-const integerField = (field: number, value: number): Buffer =>
-  Buffer.concat([varint(field << 3), varint(value)]);
+const encodeIntegerField = (field: number, value: number): Buffer =>
+  Buffer.concat([encodeVarint(field << 3), encodeVarint(value)]);
 
-function bytesField(field: number, bytes: Uint8Array): Buffer {
-  return Buffer.concat([varint((field << 3) | 2), varint(bytes.length), bytes]);
+function encodeBytesField(field: number, bytes: Uint8Array): Buffer {
+  return Buffer.concat([encodeVarint((field << 3) | 2), encodeVarint(bytes.length), bytes]);
 }
 
-const textField = (field: number, text: string): Buffer => bytesField(field, Buffer.from(text, 'utf8'));
+const encodeTextField = (field: number, text: string): Buffer =>
+  encodeBytesField(field, Buffer.from(text, 'utf8'));
 
 /** StringStringEntryProto. */
-const entry = (key: string, value: string): Buffer => Buffer.concat([textField(1, key), textField(2, value)]);
+const encodeEntry = (key: string, value: string): Buffer =>
+  Buffer.concat([encodeTextField(1, key), encodeTextField(2, value)]);
 
 /** TensorProto: dims 1, data_type 2, name 8, raw_data 9, external_data 13, data_location 14. */
-function tensor(description: TensorData): Buffer {
+function encodeTensor(description: TensorData): Buffer {
   const parts = [
-    ...description.shape.map((size) => integerField(1, size)),
-    integerField(2, elementTypes[description.type]),
-    textField(8, description.name),
+    ...description.shape.map((size) => encodeIntegerField(1, size)),
+    encodeIntegerField(2, elementTypes[description.type]),
+    encodeTextField(8, description.name),
   ];
   const { data } = description;
-  if (data instanceof Uint8Array) parts.push(bytesField(9, data));
+  if (data instanceof Uint8Array) parts.push(encodeBytesField(9, data));
   else {
-    parts.push(bytesField(13, entry('location', data.file)), bytesField(13, entry('offset', '0')));
-    parts.push(bytesField(13, entry('length', String(data.bytes))), integerField(14, 1));
+    parts.push(
+      encodeBytesField(13, encodeEntry('location', data.file)),
+      encodeBytesField(13, encodeEntry('offset', '0')),
+    );
+    parts.push(encodeBytesField(13, encodeEntry('length', String(data.bytes))), encodeIntegerField(14, 1));
   }
   return Buffer.concat(parts);
 }
 
 /** ValueInfoProto: name 1, type 2 { tensor_type 1 { elem_type 1, shape 2 { dim 1 { dim_value 1, dim_param 2 } } } }. */
-function port(description: PortDescription): Buffer {
+function encodeValueInfo(description: ValueInfoDescription): Buffer {
   const sizes = description.shape.map((size) =>
-    bytesField(1, typeof size === 'number' ? integerField(1, size) : textField(2, size)),
+    encodeBytesField(1, typeof size === 'number' ? encodeIntegerField(1, size) : encodeTextField(2, size)),
   );
   const type = Buffer.concat([
-    integerField(1, elementTypes[description.type]),
-    bytesField(2, Buffer.concat(sizes)),
+    encodeIntegerField(1, elementTypes[description.type]),
+    encodeBytesField(2, Buffer.concat(sizes)),
   ]);
-  return Buffer.concat([textField(1, description.name), bytesField(2, bytesField(1, type))]);
+  return Buffer.concat([
+    encodeTextField(1, description.name),
+    encodeBytesField(2, encodeBytesField(1, type)),
+  ]);
 }
 
 /** AttributeProto: name 1, i 3, s 4, ints 8, type 20 (INT 2, STRING 3, INTS 7). */
-function attribute(name: string, value: AttributeValue): Buffer {
+function encodeAttribute(name: string, value: AttributeValue): Buffer {
   if (typeof value === 'number') {
-    return Buffer.concat([textField(1, name), integerField(3, value), integerField(20, 2)]);
+    return Buffer.concat([encodeTextField(1, name), encodeIntegerField(3, value), encodeIntegerField(20, 2)]);
   }
   if (typeof value === 'string') {
-    return Buffer.concat([textField(1, name), textField(4, value), integerField(20, 3)]);
+    return Buffer.concat([encodeTextField(1, name), encodeTextField(4, value), encodeIntegerField(20, 3)]);
   }
   return Buffer.concat([
-    textField(1, name),
-    ...value.map((item) => integerField(8, item)),
-    integerField(20, 7),
+    encodeTextField(1, name),
+    ...value.map((item) => encodeIntegerField(8, item)),
+    encodeIntegerField(20, 7),
   ]);
 }
 
 /** NodeProto: input 1, output 2, op_type 4, attribute 5. */
-function node(description: NodeDescription): Buffer {
+function encodeNode(description: NodeDescription): Buffer {
   return Buffer.concat([
-    ...description.inputs.map((name) => textField(1, name)),
-    ...description.outputs.map((name) => textField(2, name)),
-    textField(4, description.operator),
+    ...description.inputs.map((name) => encodeTextField(1, name)),
+    ...description.outputs.map((name) => encodeTextField(2, name)),
+    encodeTextField(4, description.operator),
     ...Object.entries(description.attributes ?? {}).map(([name, value]) =>
-      bytesField(5, attribute(name, value)),
+      encodeBytesField(5, encodeAttribute(name, value)),
     ),
   ]);
 }
@@ -124,22 +132,22 @@ function node(description: NodeDescription): Buffer {
 /** The bytes of an ONNX file: ModelProto with ir_version 1, producer_name 2, graph 7, opset_import 8. */
 export function encodeModel(graph: GraphDescription): Uint8Array {
   const body = Buffer.concat([
-    ...graph.nodes.map((description) => bytesField(1, node(description))),
-    textField(2, graph.name),
-    ...graph.constants.map((description) => bytesField(5, tensor(description))),
-    textField(10, graph.documentation),
-    ...graph.inputs.map((description) => bytesField(11, port(description))),
-    ...graph.outputs.map((description) => bytesField(12, port(description))),
+    ...graph.nodes.map((description) => encodeBytesField(1, encodeNode(description))),
+    encodeTextField(2, graph.name),
+    ...graph.constants.map((description) => encodeBytesField(5, encodeTensor(description))),
+    encodeTextField(10, graph.documentation),
+    ...graph.inputs.map((description) => encodeBytesField(11, encodeValueInfo(description))),
+    ...graph.outputs.map((description) => encodeBytesField(12, encodeValueInfo(description))),
   ]);
   return Buffer.concat([
-    integerField(1, irVersion),
-    textField(2, 'quarry'),
-    bytesField(7, body),
-    bytesField(8, integerField(2, operatorSetVersion)),
+    encodeIntegerField(1, irVersion),
+    encodeTextField(2, 'quarry'),
+    encodeBytesField(7, body),
+    encodeBytesField(8, encodeIntegerField(2, operatorSetVersion)),
   ]);
 }
 
 /** The bytes of a typed array, for a tensor's data. */
-export function bytesOf(values: Float32Array | Int8Array | Int32Array | BigInt64Array): Uint8Array {
+export function toBytes(values: Float32Array | Int8Array | Int32Array | BigInt64Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }

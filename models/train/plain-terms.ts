@@ -1,34 +1,34 @@
 import stemmers from 'snowball-stemmers';
-import { eachWord, normaliseWord } from '../../src/text/wordpiece.ts';
+import { forEachWord, normalizeWord } from '../../src/text/wordpiece.ts';
 
 const stemmer = stemmers.newStemmer('porter');
 
 /** How a BM25 that is compared with cuts a text into terms. */
-const plainCuts = {
+const plainAnalyzers = {
   /** Porter stems, which are made for English. */
-  porter: (raw: string) => stemmer.stem(normaliseWord(raw)),
-  plain: normaliseWord,
+  porter: (raw: string) => stemmer.stem(normalizeWord(raw)),
+  plain: normalizeWord,
 } as const;
-export type PlainCut = keyof typeof plainCuts;
+export type PlainAnalyzer = keyof typeof plainAnalyzers;
 
 /** The way of cutting that a flag names; throws when there is none of this name. */
-export function plainCut(name: string): PlainCut {
-  if (Object.hasOwn(plainCuts, name)) return name as PlainCut;
-  throw new Error(`--terms is one of ${Object.keys(plainCuts).join(', ')}`);
+export function parsePlainAnalyzer(name: string): PlainAnalyzer {
+  if (Object.hasOwn(plainAnalyzers, name)) return name as PlainAnalyzer;
+  throw new Error(`--terms is one of ${Object.keys(plainAnalyzers).join(', ')}`);
 }
 
 /** Of the words that were seen. */
-const known = new Map<string, string>();
+const termCache = new Map<string, string>();
 
 /** All words, stop words too. */
-export function plainTerms(text: string, cut: PlainCut): string[] {
+export function extractPlainTerms(text: string, analyzer: PlainAnalyzer): string[] {
   const terms: string[] = [];
-  eachWord(text, (raw) => {
-    const key = `${cut} ${raw}`;
-    let term = known.get(key);
+  forEachWord(text, (raw) => {
+    const key = `${analyzer} ${raw}`;
+    let term = termCache.get(key);
     if (term === undefined) {
-      term = plainCuts[cut](raw);
-      known.set(key, term);
+      term = plainAnalyzers[analyzer](raw);
+      termCache.set(key, term);
     }
     terms.push(term);
   });
@@ -36,4 +36,4 @@ export function plainTerms(text: string, cut: PlainCut): string[] {
 }
 
 /** As most published figures have them. */
-export const plainParameters = { k1: 0.9, b: 0.4 } as const;
+export const plainBm25Parameters = { k1: 0.9, b: 0.4 } as const;

@@ -1,16 +1,16 @@
 import { featureCount, featureDirections } from '../../src/models/rerank-features.ts';
-import { bytesOf, encodeModel } from './onnx.ts';
-import type { Progress } from './progress.ts';
-import type { Random } from './random.ts';
-import { listLength, type RerankLists } from './rerank-pairs.ts';
+import { encodeModel, toBytes } from './onnx.ts';
+import { listLength, type RerankLists } from './rerank-lists.ts';
+import type { SeededRandom } from './seeded-random.ts';
+import type { TerminalProgress } from './terminal-progress.ts';
 
 const hidden = 16;
-const rate = 0.003;
-const decay = 1e-4;
+const initialLearningRate = 0.003;
+const weightDecay = 1e-4;
 const batchLists = 32;
 /** Weight of the pointwise loss, which makes scores of different queries comparable, beside the listwise one. */
-const pointwise = 0.2;
-const clip = 5;
+const pointwiseLossWeight = 0.2;
+const featureClip = 5;
 
 /** score = sigmoid(out . [x, tanh(inner x + innerBias)] + outBias) for standardised features x. */
 interface Network {
@@ -25,7 +25,7 @@ const outAt = innerBiasAt + hidden;
 const outBiasAt = outAt + featureCount + hidden;
 const weightCount = outBiasAt + 1;
 
-function standardise(features: Float32Array): { mean: Float32Array; deviation: Float32Array } {
+function standardize(features: Float32Array): { mean: Float32Array; deviation: Float32Array } {
   const rows = features.length / featureCount;
   const mean = new Float32Array(featureCount);
   const deviation = new Float32Array(featureCount);
@@ -74,7 +74,12 @@ function backward(
 const sigmoid = (value: number): number => 1 / (1 + Math.exp(-value));
 
 /** Adds the gradient of one list, whose first row is right, and returns its listwise loss. */
-function learnList(weights: Float32Array, x: Float32Array, list: number, gradient: Float32Array): number {
+function accumulateListGradient(
+  weights: Float32Array,
+  x: Float32Array,
+  list: number,
+  gradient: Float32Array,
+): number {
   const inners = Array.from({ length: listLength }, () => new Float32Array(hidden));
   const start = list * listLength * featureCount;
   const values = inners.map((inner, row) => forward(weights, x, start + row * featureCount, inner));
@@ -83,17 +88,18 @@ function learnList(weights: Float32Array, x: Float32Array, list: number, gradien
   for (const [row, value] of values.entries()) {
     const right = row === 0 ? 1 : 0;
     const balance = right === 1 ? 1 : 1 / (listLength - 1);
-    const slope = Math.exp(value - highest) / total - right + pointwise * balance * (sigmoid(value) - right);
+    const slope =
+      Math.exp(value - highest) / total - right + pointwiseLossWeight * balance * (sigmoid(value) - right);
     backward(weights, { x, at: start + row * featureCount, inner: inners[row]!, slope }, gradient);
   }
   return Math.log(total) + highest - values[0]!;
 }
 
-const directions: readonly number[] = Object.values(featureDirections);
+const monotonicDirections: readonly number[] = Object.values(featureDirections);
 
 /** Moves every weight that would let a feature work against its direction to zero. */
-function keepDirections(weights: Float32Array): void {
-  for (const [i, direction] of directions.entries()) {
+function enforceMonotonicity(weights: Float32Array): void {
+  for (const [i, direction] of monotonicDirections.entries()) {
     if (direction === 0) continue;
     for (let h = 0; h < hidden; h += 1) {
       if (weights[h * featureCount + i]! * direction < 0) weights[h * featureCount + i] = 0;
@@ -106,40 +112,40 @@ function keepDirections(weights: Float32Array): void {
 }
 
 /** Adam over shuffled lists, learning rate falling to zero. */
-function descend(
+function trainWeights(
   x: Float32Array,
   lists: number,
   epochs: number,
-  random: Random,
-  progress: Progress,
+  random: SeededRandom,
+  progress: TerminalProgress,
 ): Float32Array {
   const weights = new Float32Array(weightCount);
-  for (let i = 0; i < outAt; i += 1) weights[i] = random.normal() / Math.sqrt(featureCount);
+  for (let i = 0; i < outAt; i += 1) weights[i] = random.nextNormal() / Math.sqrt(featureCount);
   for (let h = 0; h < hidden; h += 1) weights[outAt + featureCount + h] = 1 / hidden;
-  keepDirections(weights);
+  enforceMonotonicity(weights);
   const mean = new Float32Array(weightCount);
   const square = new Float32Array(weightCount);
   const gradient = new Float32Array(weightCount);
   const steps = epochs * Math.floor(lists / batchLists);
-  let smooth = 0;
+  let smoothedLoss = 0;
   for (let step = 0; step < steps; step += 1) {
     gradient.fill(0);
     let loss = 0;
     for (let i = 0; i < batchLists; i += 1)
-      loss += learnList(weights, x, random.below(lists), gradient) / batchLists;
-    const pace = rate * (1 - step / steps);
+      loss += accumulateListGradient(weights, x, random.nextInt(lists), gradient) / batchLists;
+    const learningRate = initialLearningRate * (1 - step / steps);
     for (let i = 0; i < weightCount; i += 1) {
-      const slope = gradient[i]! / batchLists + decay * weights[i]!;
+      const slope = gradient[i]! / batchLists + weightDecay * weights[i]!;
       mean[i] = 0.9 * mean[i]! + 0.1 * slope;
       square[i] = 0.999 * square[i]! + 0.001 * slope * slope;
       const corrected = mean[i]! / (1 - 0.9 ** (step + 1));
-      weights[i]! -= (pace * corrected) / (Math.sqrt(square[i]! / (1 - 0.999 ** (step + 1))) + 1e-8);
+      weights[i]! -= (learningRate * corrected) / (Math.sqrt(square[i]! / (1 - 0.999 ** (step + 1))) + 1e-8);
     }
-    keepDirections(weights);
-    smooth = step === 0 ? loss : 0.99 * smooth + 0.01 * loss;
-    progress.show(`reranker: step ${step + 1} of ${steps}, loss ${smooth.toFixed(4)}`);
+    enforceMonotonicity(weights);
+    smoothedLoss = step === 0 ? loss : 0.99 * smoothedLoss + 0.01 * loss;
+    progress.update(`reranker: step ${step + 1} of ${steps}, loss ${smoothedLoss.toFixed(4)}`);
   }
-  progress.done(`reranker trained, loss ${smooth.toFixed(4)}`);
+  progress.complete(`reranker trained, loss ${smoothedLoss.toFixed(4)}`);
   return weights;
 }
 
@@ -158,9 +164,9 @@ function calibrate(weights: Float32Array, x: Float32Array): void {
     for (const [row, value] of values.entries()) {
       const right = row % listLength === 0;
       const balance = right ? 1 : 1 / (listLength - 1);
-      const chance = sigmoid(slope * value + shift);
-      const error = balance * (chance - (right ? 1 : 0));
-      const curve = balance * chance * (1 - chance);
+      const probability = sigmoid(slope * value + shift);
+      const error = balance * (probability - (right ? 1 : 0));
+      const curve = balance * probability * (1 - probability);
       sums.a += error * value;
       sums.b += error;
       sums.aa += curve * value * value;
@@ -179,15 +185,15 @@ function calibrate(weights: Float32Array, x: Float32Array): void {
 export function trainNetwork(
   lists: RerankLists,
   epochs: number,
-  random: Random,
-  progress: Progress,
+  random: SeededRandom,
+  progress: TerminalProgress,
 ): Network {
-  const { mean, deviation } = standardise(lists.features);
+  const { mean, deviation } = standardize(lists.features);
   const x = lists.features.map((value, index) => {
     const feature = index % featureCount;
-    return Math.max(-clip, Math.min(clip, (value - mean[feature]!) / deviation[feature]!));
+    return Math.max(-featureClip, Math.min(featureClip, (value - mean[feature]!) / deviation[feature]!));
   });
-  const weights = descend(x, lists.lists, epochs, random, progress);
+  const weights = trainWeights(x, lists.listCount, epochs, random, progress);
   calibrate(weights, x);
   return { mean, deviation, weights };
 }
@@ -200,20 +206,20 @@ export function encodeNetwork(network: Network): Uint8Array {
     for (let i = 0; i < featureCount; i += 1) transposed[i * hidden + h] = weights[h * featureCount + i]!;
   }
   const float = (name: string, shape: readonly number[], values: Float32Array) =>
-    ({ name, type: 'float', shape, data: bytesOf(values) }) as const;
+    ({ name, type: 'float', shape, data: toBytes(values) }) as const;
   return encodeModel({
     name: 'feature-reranker',
     documentation: 'Features of a query and a document to a score in 0..1.',
     constants: [
       float('mean', [featureCount], network.mean),
       float('deviation', [featureCount], network.deviation),
-      float('lowest', [], Float32Array.of(-clip)),
-      float('highest', [], Float32Array.of(clip)),
+      float('lowest', [], Float32Array.of(-featureClip)),
+      float('highest', [], Float32Array.of(featureClip)),
       float('inner', [featureCount, hidden], transposed),
       float('innerBias', [hidden], weights.slice(innerBiasAt, outAt)),
       float('out', [featureCount + hidden, 1], weights.slice(outAt, outBiasAt)),
       float('outBias', [1], weights.slice(outBiasAt)),
-      { name: 'lastAxis', type: 'int64', shape: [1], data: bytesOf(BigInt64Array.of(1n)) },
+      { name: 'lastAxis', type: 'int64', shape: [1], data: toBytes(BigInt64Array.of(1n)) },
     ],
     inputs: [{ name: 'features', type: 'float', shape: ['documents', featureCount] }],
     outputs: [{ name: 'scores', type: 'float', shape: ['documents'] }],

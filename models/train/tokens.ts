@@ -1,26 +1,26 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
-import { eachWord, normaliseWord, type WordPiece } from '../../src/text/wordpiece.ts';
-import { type Passage, readPassages } from './corpus.ts';
-import type { Progress } from './progress.ts';
+import { forEachWord, normalizeWord, type WordPiece } from '../../src/text/wordpiece.ts';
+import { readPassages, type TrainingPassage } from './corpus.ts';
+import type { TerminalProgress } from './terminal-progress.ts';
 
 /** How often each normalised word occurs in the training text. */
-export async function countWords(folder: string, progress: Progress): Promise<Map<string, number>> {
+export async function countWords(folder: string, progress: TerminalProgress): Promise<Map<string, number>> {
   const raw = new Map<string, number>();
   let passages = 0;
   for await (const passage of readPassages(folder)) {
     const count = (word: string): void => {
       raw.set(word, (raw.get(word) ?? 0) + 1);
     };
-    for (const part of [passage.title, passage.heading ?? '', ...passage.sentences]) eachWord(part, count);
+    for (const part of [passage.title, passage.heading ?? '', ...passage.sentences]) forEachWord(part, count);
     passages += 1;
-    progress.show(`counting words: ${passages} passages, ${raw.size} distinct words`);
+    progress.update(`counting words: ${passages} passages, ${raw.size} distinct words`);
   }
   const counts = new Map<string, number>();
   for (const [word, count] of raw) {
-    const normal = normaliseWord(word);
-    counts.set(normal, (counts.get(normal) ?? 0) + count);
+    const normalized = normalizeWord(word);
+    counts.set(normalized, (counts.get(normalized) ?? 0) + count);
   }
   return counts;
 }
@@ -29,7 +29,7 @@ export async function countWords(folder: string, progress: Progress): Promise<Ma
  * One passage as 16-bit little-endian words: article (low, high half), source, then title, heading and the
  * sentences, each as its token count and its tokens; a count of 0xffff ends the passage. contrastive.cpp reads it.
  */
-function recordOf(passage: Passage, pieces: WordPiece): Uint16Array {
+function encodePassage(passage: TrainingPassage, pieces: WordPiece): Uint16Array {
   const words: number[] = [passage.article & 0xffff, passage.article >>> 16, passage.source];
   for (const part of [passage.title, passage.heading ?? '', ...passage.sentences]) {
     const ids = pieces.encode(part);
@@ -42,17 +42,17 @@ function recordOf(passage: Passage, pieces: WordPiece): Uint16Array {
 /** Writes the token file of the trainer to `path`; returns the number of passages. */
 export async function writeTokens(
   options: { folder: string; path: string; pieces: WordPiece },
-  progress: Progress,
+  progress: TerminalProgress,
 ): Promise<number> {
   const file = createWriteStream(options.path);
   let passages = 0;
   for await (const passage of readPassages(options.folder)) {
-    const record = recordOf(passage, options.pieces);
+    const record = encodePassage(passage, options.pieces);
     if (!file.write(Buffer.from(record.buffer, 0, record.byteLength))) {
       await once(file, 'drain');
     }
     passages += 1;
-    progress.show(`tokenising: ${passages} passages`);
+    progress.update(`tokenising: ${passages} passages`);
   }
   file.end();
   await finished(file);

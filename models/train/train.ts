@@ -7,19 +7,19 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { projectRoot } from '../../src/base/root.ts';
+import { projectRoot } from '../../src/core/root.ts';
 import type { FeatureRerankerConfig } from '../../src/models/feature-reranker.ts';
 import { featureCount } from '../../src/models/rerank-features.ts';
 import type { StaticEmbeddingConfig } from '../../src/models/static-embedder.ts';
 import { WordPiece } from '../../src/text/wordpiece.ts';
 import { sources } from './corpus.ts';
-import { encodeEmbedding, readTrained } from './embedding-files.ts';
-import { Progress } from './progress.ts';
+import { encodeEmbedding, readTrainedEmbedding } from './embedding-files.ts';
+import { computeIdfTable } from './idf.ts';
 import { questionFrames } from './question-frames.ts';
-import { Random } from './random.ts';
-import { countRarities } from './rarity.ts';
+import { buildRerankLists } from './rerank-lists.ts';
 import { encodeNetwork, trainNetwork } from './rerank-network.ts';
-import { makeRerankLists } from './rerank-pairs.ts';
+import { SeededRandom } from './seeded-random.ts';
+import { TerminalProgress } from './terminal-progress.ts';
 import { countWords, writeTokens } from './tokens.ts';
 import { trainVocabulary } from './vocabulary.ts';
 
@@ -28,28 +28,32 @@ const repetitionExponent = 0.75;
 const rerankEpochs = 30;
 const tableFile = 'table.i8';
 
-interface Job {
-  readonly data: string;
+interface TrainingJob {
+  readonly dataFolder: string;
   /** Folders of the two models. */
-  readonly embedding: string;
-  readonly reranker: string;
-  readonly work: string;
+  readonly embeddingFolder: string;
+  readonly rerankerFolder: string;
+  readonly workFolder: string;
   readonly vocabularySize: number;
   readonly steps: number;
   readonly batch: number;
   readonly rerankQueries: number;
   readonly threads: number;
   readonly seed: number;
-  readonly progress: Progress;
+  readonly progress: TerminalProgress;
 }
 
 /** Runs a program to its end; its standard error becomes progress. */
-async function run(command: string, parameters: readonly string[], progress: Progress): Promise<void> {
+async function runProgram(
+  command: string,
+  parameters: readonly string[],
+  progress: TerminalProgress,
+): Promise<void> {
   const child = spawn(command, parameters, { stdio: ['ignore', 'inherit', 'pipe'] });
   let last = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     last = text.trimEnd().split('\n').at(-1) ?? last;
-    progress.show(last);
+    progress.update(last);
   });
   const code = await new Promise<number | null>((resolve, reject) => {
     child.on('error', (cause) =>
@@ -58,36 +62,36 @@ async function run(command: string, parameters: readonly string[], progress: Pro
     child.on('close', resolve);
   });
   if (code !== 0) throw new Error(`${command} ended with status ${code}: ${last}`);
-  progress.done(last === '' ? command : last);
+  progress.complete(last === '' ? command : last);
 }
 
-async function makeVocabulary(job: Job): Promise<string[]> {
-  const counts = await countWords(job.data, job.progress);
-  job.progress.done(`${counts.size} distinct words`);
+async function buildVocabulary(job: TrainingJob): Promise<string[]> {
+  const counts = await countWords(job.dataFolder, job.progress);
+  job.progress.complete(`${counts.size} distinct words`);
   const vocabulary = trainVocabulary(counts, job.vocabularySize);
-  job.progress.done(`${vocabulary.length} pieces`);
-  await writeFile(join(job.embedding, 'vocabulary.txt'), `${vocabulary.join('\n')}\n`);
+  job.progress.complete(`${vocabulary.length} pieces`);
+  await writeFile(join(job.embeddingFolder, 'vocabulary.txt'), `${vocabulary.join('\n')}\n`);
   return vocabulary;
 }
 
-async function trainEmbedding(job: Job, vocabulary: readonly string[]): Promise<void> {
+async function trainEmbedding(job: TrainingJob, vocabulary: readonly string[]): Promise<void> {
   const pieces = new WordPiece(vocabulary);
-  const tokens = join(job.work, 'tokens.bin');
-  const passages = await writeTokens({ folder: job.data, path: tokens, pieces }, job.progress);
-  job.progress.done(`${passages} passages`);
+  const tokens = join(job.workFolder, 'tokens.bin');
+  const passages = await writeTokens({ folder: job.dataFolder, path: tokens, pieces }, job.progress);
+  job.progress.complete(`${passages} passages`);
   const frames = questionFrames.flatMap((frame) => {
     const ids = pieces.encode(frame);
     return [ids.length, ...ids];
   });
-  await writeFile(join(job.work, 'frames.bin'), Uint16Array.from(frames));
-  const program = join(job.work, 'contrastive');
+  await writeFile(join(job.workFolder, 'frames.bin'), Uint16Array.from(frames));
+  const program = join(job.workFolder, 'contrastive');
   const source = join(projectRoot, 'models', 'train', 'contrastive.cpp');
   const flags = ['-std=c++20', '-O3', '-march=native', '-ffast-math', '-pthread'];
-  await run(process.env.CXX ?? 'c++', [...flags, source, '-o', program], job.progress);
-  const trained = join(job.work, 'trained.bin');
+  await runProgram(process.env.CXX ?? 'c++', [...flags, source, '-o', program], job.progress);
+  const trained = join(job.workFolder, 'trained.bin');
   const settings = {
     tokens,
-    frames: join(job.work, 'frames.bin'),
+    frames: join(job.workFolder, 'frames.bin'),
     out: trained,
     shares: sources.map(({ share }) => share).join(','),
     vocabulary: vocabulary.length,
@@ -98,16 +102,16 @@ async function trainEmbedding(job: Job, vocabulary: readonly string[]): Promise<
     threads: job.threads,
     seed: job.seed,
   };
-  await run(
+  await runProgram(
     program,
     Object.entries(settings).map(([key, value]) => `${key}=${value}`),
     job.progress,
   );
-  await writeEmbedding(job.embedding, await readFile(trained), vocabulary.length);
+  await writeEmbedding(job.embeddingFolder, await readFile(trained), vocabulary.length);
 }
 
-async function writeEmbedding(out: string, trained: Buffer, vocabulary: number): Promise<void> {
-  const { model, table } = encodeEmbedding(readTrained(trained, vocabulary, dimensions), tableFile);
+async function writeEmbedding(folder: string, trained: Buffer, vocabulary: number): Promise<void> {
+  const { model, table } = encodeEmbedding(readTrainedEmbedding(trained, vocabulary, dimensions), tableFile);
   const config: StaticEmbeddingConfig = {
     format: 1,
     kind: 'static-embedding',
@@ -115,22 +119,22 @@ async function writeEmbedding(out: string, trained: Buffer, vocabulary: number):
     dimensions,
     repetitionExponent,
   };
-  await writeFile(join(out, 'model.onnx'), model);
-  await writeFile(join(out, tableFile), table);
-  await writeFile(join(out, 'config.json'), `${JSON.stringify(config, null, 2)}\n`);
+  await writeFile(join(folder, 'model.onnx'), model);
+  await writeFile(join(folder, tableFile), table);
+  await writeFile(join(folder, 'config.json'), `${JSON.stringify(config, null, 2)}\n`);
 }
 
-async function trainReranker(job: Job): Promise<void> {
-  const rarityFile = join(job.reranker, 'rarity.bin');
-  const rarities = await countRarities(job.data, job.progress);
+async function trainReranker(job: TrainingJob): Promise<void> {
+  const rarityFile = join(job.rerankerFolder, 'rarity.bin');
+  const rarities = await computeIdfTable(job.dataFolder, job.progress);
   await writeFile(rarityFile, rarities);
-  const random = new Random(job.seed);
-  const lists = await makeRerankLists(
-    { data: job.data, embedding: job.embedding, rarityFile, queries: job.rerankQueries, random },
+  const random = new SeededRandom(job.seed);
+  const lists = await buildRerankLists(
+    { data: job.dataFolder, embedding: job.embeddingFolder, rarityFile, queries: job.rerankQueries, random },
     job.progress,
   );
-  job.progress.done(`${lists.lists} pseudo-queries`);
-  const network = trainNetwork(lists, rerankEpochs, new Random(job.seed), job.progress);
+  job.progress.complete(`${lists.listCount} pseudo-queries`);
+  const network = trainNetwork(lists, rerankEpochs, new SeededRandom(job.seed), job.progress);
   const config: FeatureRerankerConfig = {
     format: 1,
     kind: 'feature-reranker',
@@ -138,8 +142,8 @@ async function trainReranker(job: Job): Promise<void> {
     embedding: 'zembed-1',
     features: featureCount,
   };
-  await writeFile(join(job.reranker, 'model.onnx'), encodeNetwork(network));
-  await writeFile(join(job.reranker, 'config.json'), `${JSON.stringify(config, null, 2)}\n`);
+  await writeFile(join(job.rerankerFolder, 'model.onnx'), encodeNetwork(network));
+  await writeFile(join(job.rerankerFolder, 'config.json'), `${JSON.stringify(config, null, 2)}\n`);
 }
 
 async function main(): Promise<void> {
@@ -160,21 +164,21 @@ async function main(): Promise<void> {
   const reranker = join(values.out, 'zerank');
   for (const folder of [embedding, reranker]) await mkdir(folder, { recursive: true });
   const work = await mkdtemp(join(tmpdir(), 'quarry-train-'));
-  const job: Job = {
-    data: values.data,
-    embedding,
-    reranker,
-    work,
+  const job: TrainingJob = {
+    dataFolder: values.data,
+    embeddingFolder: embedding,
+    rerankerFolder: reranker,
+    workFolder: work,
     vocabularySize: Number(values.vocabulary),
     steps: Number(values.steps),
     batch: Number(values.batch),
     rerankQueries: Number(values.queries),
     threads: Number(values.threads),
     seed: Number(values.seed),
-    progress: new Progress(),
+    progress: new TerminalProgress(),
   };
   try {
-    await trainEmbedding(job, await makeVocabulary(job));
+    await trainEmbedding(job, await buildVocabulary(job));
     await trainReranker(job);
   } finally {
     await rm(work, { recursive: true, force: true });

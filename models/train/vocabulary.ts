@@ -5,7 +5,7 @@ const wordCountMin = 3;
 const continuation = '##';
 
 /** Two neighbouring symbols, how often they meet, and in which words. */
-interface Pair {
+interface SymbolPair {
   readonly left: number;
   readonly right: number;
   count: number;
@@ -14,22 +14,22 @@ interface Pair {
 
 /** A binary max-heap of pairs by a count that may be outdated; ties go to the older symbols, so runs repeat. */
 class PairHeap {
-  readonly #items: { readonly pair: Pair; readonly count: number }[] = [];
+  readonly #items: { readonly pair: SymbolPair; readonly count: number }[] = [];
 
-  push(pair: Pair): void {
+  push(pair: SymbolPair): void {
     const items = this.#items;
     items.push({ pair, count: pair.count });
     let at = items.length - 1;
     while (at > 0) {
       const parent = (at - 1) >> 1;
-      if (!this.#before(at, parent)) break;
+      if (!this.#isBefore(at, parent)) break;
       this.#swap(at, parent);
       at = parent;
     }
   }
 
   /** The pair with the highest count of now, or undefined when none is left. */
-  pop(): Pair | undefined {
+  pop(): SymbolPair | undefined {
     const items = this.#items;
     for (;;) {
       const top = items[0];
@@ -37,19 +37,19 @@ class PairHeap {
       const last = items.pop()!;
       if (items.length > 0) {
         items[0] = last;
-        this.#sink();
+        this.#siftDown();
       }
       if (top.count === top.pair.count) return top.pair;
       if (top.pair.count > 0) this.push(top.pair);
     }
   }
 
-  #sink(): void {
+  #siftDown(): void {
     let at = 0;
     for (;;) {
       let best = at;
       for (const child of [2 * at + 1, 2 * at + 2]) {
-        if (child < this.#items.length && this.#before(child, best)) best = child;
+        if (child < this.#items.length && this.#isBefore(child, best)) best = child;
       }
       if (best === at) return;
       this.#swap(at, best);
@@ -57,7 +57,7 @@ class PairHeap {
     }
   }
 
-  #before(a: number, b: number): boolean {
+  #isBefore(a: number, b: number): boolean {
     const first = this.#items[a]!;
     const second = this.#items[b]!;
     if (first.count !== second.count) return first.count > second.count;
@@ -66,13 +66,13 @@ class PairHeap {
   }
 
   #swap(a: number, b: number): void {
-    const kept = this.#items[a]!;
+    const first = this.#items[a]!;
     this.#items[a] = this.#items[b]!;
-    this.#items[b] = kept;
+    this.#items[b] = first;
   }
 }
 
-function alphabetOf(words: readonly (readonly [string, number])[]): string[] {
+function buildAlphabet(words: readonly (readonly [string, number])[]): string[] {
   const counts = new Map<string, number>();
   for (const [word, count] of words) {
     for (const character of word) counts.set(character, (counts.get(character) ?? 0) + count);
@@ -82,18 +82,18 @@ function alphabetOf(words: readonly (readonly [string, number])[]): string[] {
 }
 
 /** Merges the most frequent neighbours of all words again and again; the state of one training run. */
-class Merger {
+class BpeTrainer {
   readonly symbols: string[] = [unknownPiece];
   readonly #ids = new Map<string, number>();
   readonly #words: number[][] = [];
   readonly #counts: number[] = [];
-  readonly #pairs = new Map<number, Pair>();
+  readonly #pairs = new Map<number, SymbolPair>();
   readonly #heap = new PairHeap();
 
   constructor(words: readonly (readonly [string, number])[]) {
-    const alphabet = alphabetOf(words);
-    for (const character of alphabet) this.#symbol(character);
-    for (const character of alphabet) this.#symbol(continuation + character);
+    const alphabet = buildAlphabet(words);
+    for (const character of alphabet) this.#internSymbol(character);
+    for (const character of alphabet) this.#internSymbol(continuation + character);
     for (const [word, count] of words) {
       const symbols = [...word].map((character, index) =>
         this.#ids.get(index === 0 ? character : continuation + character),
@@ -108,10 +108,10 @@ class Merger {
   }
 
   /** One merge; false when no two symbols meet any more. */
-  merge(): boolean {
+  mergeNext(): boolean {
     const best = this.#heap.pop();
     if (best === undefined || best.count <= 0) return false;
-    const merged = this.#symbol(
+    const merged = this.#internSymbol(
       this.symbols[best.left]! + this.symbols[best.right]!.slice(continuation.length),
     );
     for (const index of [...best.words]) {
@@ -129,17 +129,17 @@ class Merger {
     return true;
   }
 
-  #symbol(text: string): number {
-    const known = this.#ids.get(text);
-    if (known !== undefined) return known;
+  #internSymbol(text: string): number {
+    const existingId = this.#ids.get(text);
+    if (existingId !== undefined) return existingId;
     this.symbols.push(text);
     this.#ids.set(text, this.symbols.length - 1);
     return this.symbols.length - 1;
   }
 
-  #countPairs(index: number, sign: 1 | -1): Pair[] {
+  #countPairs(index: number, sign: 1 | -1): SymbolPair[] {
     const word = this.#words[index]!;
-    const touched: Pair[] = [];
+    const touched: SymbolPair[] = [];
     for (let at = 0; at + 1 < word.length; at += 1) {
       const left = word[at]!;
       const right = word[at + 1]!;
@@ -165,7 +165,7 @@ class Merger {
 export function trainVocabulary(counts: ReadonlyMap<string, number>, size: number): string[] {
   const words = [...counts].filter(([, count]) => count >= wordCountMin);
   words.sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
-  const merger = new Merger(words);
-  while (merger.symbols.length < size && merger.merge());
+  const merger = new BpeTrainer(words);
+  while (merger.symbols.length < size && merger.mergeNext());
   return merger.symbols;
 }

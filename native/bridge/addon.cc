@@ -1,4 +1,5 @@
-// The functions that src/addon/addon.ts declares. One instance per JavaScript thread; all see the same collections.
+// The native functions declared in src/index/addon.ts. One instance per JavaScript thread; all share the same
+// collections.
 #include <dlfcn.h>
 #include <napi.h>
 
@@ -8,10 +9,10 @@
 #include <string>
 #include <utility>
 
-#include "bridge/completions.h"
-#include "bridge/guarded.h"
+#include "bridge/catch_out_of_memory.h"
+#include "bridge/completion_queue.h"
 #include "bridge/lexicon.h"
-#include "bridge/searches.h"
+#include "bridge/search_dispatcher.h"
 #include "bridge/text.h"
 #include "bridge/values.h"
 #include "engine/kernels.h"
@@ -45,8 +46,8 @@ void ThrowUnlessOk(Napi::Env env, const Status& status) {
   if (!status.ok()) throw ToError(env, status);
 }
 
-// Runs an asynchronous operation of the engine and answers with its promise. `start` receives what must be called
-// when the operation is done; on the JavaScript thread, `value` then makes the result.
+// Starts an asynchronous operation of the engine and returns its promise. `start` receives the callback to
+// call when the operation is done; `value` then creates the result on the JavaScript thread.
 template <class Result>
 using Finish = std::function<void(Status, Result)>;
 
@@ -63,7 +64,7 @@ Napi::Value Promised(Napi::Env env, Start start, Value value) {
         deferred.Reject(ToError(jsEnv, status).Value());
       }
     } catch (const Napi::Error& error) {
-      deferred.Reject(error.Value());  // for example, no memory for the result
+      deferred.Reject(error.Value());  // for example, out of memory for the result
     }
   };
   const Finish<Result> finish = [completions, settle](Status status, Result result) {
@@ -146,7 +147,7 @@ Napi::Value OnSearchEnd(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// The moment is taken when the call is made: a query sees every commit before it and none after it.
+// Takes the read snapshot synchronously: a query sees every commit before the call and none after it.
 Napi::Value Search(const Napi::CallbackInfo& info) {
   const auto collection = CollectionOf(info);
   const std::shared_ptr<CollectionSearch> search = CollectionSearch::New();
@@ -189,7 +190,7 @@ Napi::Value HasWords(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), HaveAllWords(collection->Now(), terms));
 }
 
-// In the order of the hashes, which are unsigned.
+// Returns one count per hash, in the same order. Hashes are unsigned 64-bit integers.
 Napi::Value CountRows(const Napi::CallbackInfo& info) {
   const auto collection = CollectionOf(info);
   if (!info[1].IsTypedArray()) throw Napi::TypeError::New(info.Env(), "hashes must be a BigUint64Array");
@@ -222,7 +223,8 @@ Napi::Value Snapshot(const Napi::CallbackInfo& info) {
   return Promised<Written>(
       info.Env(),
       [&](const Finish<Written>& finish) {
-        // Begun on the calling thread: no change that it makes afterwards gets into the files.
+        // Fix the content of the snapshot on the calling thread: later changes by the caller are not part of
+        // the files.
         return Registry::Instance().Files(
             [collection, snapshot, moment = collection->BeginSnapshot()] {
               return collection->WriteSnapshots(moment, snapshot.get());
@@ -296,7 +298,7 @@ Napi::Value UseSearchRecall(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// By number, as replies have them.
+// Indexed by the strategy numbers in replies.
 Napi::Array StrategyNames(Napi::Env env) {
   const Napi::Array names = Napi::Array::New(env);
   for (const Strategy strategy :
@@ -306,8 +308,8 @@ Napi::Array StrategyNames(Napi::Env env) {
   return names;
 }
 
-// The engine's threads run until the process ends, but Node unloads an addon with the last environment that uses
-// it. Opening the library once more, never to be closed, keeps the code of those threads in place.
+// The engine's threads run until the process ends, but Node unloads an addon when the last environment that
+// uses it ends. Opening the library again with RTLD_NODELETE keeps the code of those threads mapped.
 void StayLoaded() {
   Dl_info library{};
   if (dladdr(reinterpret_cast<void*>(&StayLoaded), &library) != 0) {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bridge/guarded.h"
+#include "bridge/catch_out_of_memory.h"
 #include "bridge/lexicon.h"
 #include "bridge/strings.h"
 #include "bridge/values.h"
@@ -33,7 +33,7 @@ Napi::String ToString(Napi::Env env, std::u16string_view units) {
   return Napi::String::New(env, units.data(), units.size());
 }
 
-// What the caller knows about words, as functions of JavaScript; only for the length of one call from there.
+// Wraps the caller's JavaScript functions. Valid only during the call from JavaScript that provides them.
 text::Analyser ToAnalyser(Napi::Env env, const Napi::Object& caller, size_t languages) {
   text::Analyser analyser;
   const auto function = [&](const char* name) { return caller.Get(name).As<Napi::Function>(); };
@@ -86,7 +86,7 @@ Napi::Value LexiconAnalyse(const Napi::CallbackInfo& info) {
   const auto prefixes = document.Get("prefixes").As<Napi::Array>();
   const auto sample = document.Get("sample").As<Napi::Array>();
   lexicon.Begin();
-  // Most rows say clearly what language they are in, so that nobody asks for that of the document.
+  // Detect the document's language lazily: most rows identify their own language.
   std::optional<int> known;
   const auto fallback = [&] {
     if (known.has_value()) return *known;
@@ -119,7 +119,7 @@ Napi::Value LexiconAnalyse(const Napi::CallbackInfo& info) {
 
 void AddLexiconFunctions(Napi::Env env, Napi::Object exports) {
   exports.Set("lexiconOpen", Napi::Function::New<Guarded<LexiconOpen>>(env, "lexiconOpen"));
-  exports.Set("lexiconAnalyse", Napi::Function::New<Guarded<LexiconAnalyse>>(env, "lexiconAnalyse"));
+  exports.Set("lexiconAnalyze", Napi::Function::New<Guarded<LexiconAnalyse>>(env, "lexiconAnalyze"));
 }
 
 }  // namespace quarry

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "bridge/guarded.h"
+#include "bridge/catch_out_of_memory.h"
 #include "bridge/strings.h"
 #include "bridge/values.h"
-#include "text/quantise.h"
+#include "text/quantize.h"
 #include "text/static_embedding.h"
 #include "text/word_piece.h"
 
@@ -24,17 +24,17 @@ using text::PlainTokenizer;
 using text::StaticEmbedding;
 using text::Tokenizer;
 
-// A tokenizer and what it was made of.
+// A tokenizer and the source from which it was created.
 struct SharedTokenizer {
   std::u16string source;
   std::unique_ptr<const Tokenizer> tokenizer;
-  const PlainTokenizer* plain = nullptr;  // null when it is another kind
+  const PlainTokenizer* plain = nullptr;  // null for other kinds
 };
 
 using TokenizerHandle = Napi::External<std::shared_ptr<const SharedTokenizer>>;
 using EmbeddingHandle = Napi::External<std::shared_ptr<const StaticEmbedding>>;
 
-// What one thread of JavaScript scribbles on.
+// Working memory of one JavaScript thread.
 struct Scratch {
   std::u16string text;
   text::Ids ids;
@@ -42,7 +42,8 @@ struct Scratch {
 };
 thread_local Scratch scratch;
 
-// Immutable things that every thread of the process uses, one for each content; gone when nobody holds them.
+// Cache of immutable objects that all threads of the process share, one per content. Objects are freed when
+// the last reference is released.
 template <class Thing>
 class Shelf {
  public:
@@ -59,7 +60,7 @@ class Shelf {
     return made;
   }
 
-  // Never destroyed: worker threads may outlive the main one.
+  // Never destroyed: worker threads may outlive the main thread.
   static Shelf& Instance() {
     static Shelf* const shelf = new Shelf();
     return *shelf;
@@ -159,7 +160,7 @@ BertTokenizer::Options ToBertOptions(Napi::Env env, const Napi::Object& options,
   return result;
 }
 
-// The second argument is a text that says all that the options say, so that equal ones share one tokenizer.
+// The second argument is a string that identifies all options, so that equal options share one tokenizer.
 Napi::Value BertTokenizerOpen(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   std::u16string sourceUnits;
@@ -272,8 +273,8 @@ Napi::Value EmbeddingRun(const Napi::CallbackInfo& info) {
   return result;
 }
 
-// Texts with what stands above them, and parts of the texts: `spans` has the start and the end of each, `counts` how
-// many parts each text has. Answers the vectors of the texts, and the codes of the parts.
+// Embeds texts with their headings, and parts of the texts. `spans` holds the start and the end of each part,
+// `counts` the number of parts per text. Returns the vectors of the texts and the codes of the parts.
 Napi::Value EmbeddingRunParts(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   if (!info[0].IsExternal()) throw Napi::TypeError::New(env, "the first argument must be an embedding");
@@ -326,7 +327,7 @@ void AddTextFunctions(Napi::Env env, Napi::Object exports) {
   add("tokenizerEncode", Napi::Function::New<Guarded<TokenizerEncode>>(env, "tokenizerEncode"));
   add("wordEncode", Napi::Function::New<Guarded<WordEncode>>(env, "wordEncode"));
   add("wordSpans", Napi::Function::New<Guarded<WordSpans>>(env, "wordSpans"));
-  add("wordNormalise", Napi::Function::New<Guarded<WordNormalise>>(env, "wordNormalise"));
+  add("wordNormalize", Napi::Function::New<Guarded<WordNormalise>>(env, "wordNormalize"));
   add("embeddingOpen", Napi::Function::New<Guarded<EmbeddingOpen>>(env, "embeddingOpen"));
   add("embeddingRun", Napi::Function::New<Guarded<EmbeddingRun>>(env, "embeddingRun"));
   add("embeddingRunParts", Napi::Function::New<Guarded<EmbeddingRunParts>>(env, "embeddingRunParts"));

@@ -1,4 +1,4 @@
-// The functions of native/text that src/addon/addon.ts declares.
+// The functions of native/text that src/index/addon.ts declares.
 #pragma once
 
 #include <napi.h>

@@ -50,7 +50,7 @@ uint8_t* Put(uint8_t* to, const std::vector<T>& values) {
   return to + values.size() * sizeof(T);
 }
 
-// What src/engine/search-bytes.ts writes before the terms of a query, each of which is as QueryTerm here.
+// What src/index/search-codec.ts writes before the terms of a query, each of which is as QueryTerm here.
 struct PackedRequest {
   uint32_t vectorCandidates;
   uint32_t lexicalCandidates;

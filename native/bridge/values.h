@@ -29,14 +29,14 @@ std::optional<FilterProgram> ToFilter(const Napi::Value& value);
 std::shared_ptr<DocumentInput> ToDocument(uint64_t version, const Napi::Value& vectors, const Napi::Value& terms,
                                           const Napi::Value& attributes);
 CollectionOptions ToOptions(const Napi::Object& options);
-// Reads what src/engine/search-bytes.ts wrote, into a request that is empty, and answers with its ticket.
+// Reads what src/index/search-codec.ts wrote, into a request that is empty, and answers with its ticket.
 uint32_t ToSearchRequest(const Napi::Value& packed, const Napi::Value& vector, const Napi::Value& filter,
                          uint32_t dimensions, SearchRequest* request);
 
 // The terms of what it wrote.
 void ToTerms(const Napi::Value& packed, std::vector<QueryTerm>* terms);
 
-// What src/engine/search-bytes.ts reads: how many bytes, a multiple of eight, and the bytes, at such a multiple.
+// What src/index/search-codec.ts reads: how many bytes, a multiple of eight, and the bytes, at such a multiple.
 size_t HitsBytes(const SearchHits& hits);
 void PutHits(const SearchHits& hits, uint8_t* start);
 // An array of {forms, terms, letters, editsMax}.

@@ -1,4 +1,4 @@
-// Which documents carry which attribute value: the sorted value dictionaries that filters are evaluated on.
+// Index from attribute values to documents: the sorted value dictionaries on which filters are evaluated.
 #pragma once
 
 #include <cstddef>
@@ -10,29 +10,32 @@
 #include <vector>
 
 #include "engine/bitset.h"
+#include "engine/cancellation.h"
 #include "engine/filter.h"
-#include "engine/patience.h"
 #include "engine/status.h"
 
 namespace quarry {
 
-// One document's attributes: each name once, with one value (a string) or any number (a list).
+// Attributes of one document. Each name occurs once, with one value (a string) or any number of values (a
+// list).
 struct Attribute {
   std::string name;
   std::vector<std::string> values;
 };
 using Attributes = std::vector<Attribute>;
 
-// u32 count; then each attribute: name, u32 value count, values; each text a u32 length and its UTF-8 bytes.
+// Parses u32 count, then for each attribute: name, u32 value count, values. Each text is a u32 length
+// followed by its UTF-8 bytes. Returns kInvalid if the bytes are malformed.
 Status ParseAttributes(const uint8_t* bytes, size_t length, Attributes* attributes);
 
-// A set of document slots that only grows: a sorted list while it is sparse, bits once the list would be larger.
-// Nothing ever has to invalidate it.
+// Append-only set of document slots: a sorted list while sparse, a bitmap once the list would be larger. It
+// never needs invalidation.
 class SlotSet {
  public:
-  // `slot` is not below any slot added before.
+  // `slot` must not be below any slot added before.
   void Add(uint32_t slot);
-  // Adds every member in [from, from + target->size()) to `target`, less `from`, which is a multiple of 64.
+  // For every member in [from, from + target->size()), adds `member - from` to `target`. `from` must be a
+  // multiple of 64.
   void AddTo(uint32_t from, Bitset* target) const;
   template <class Visit>
   void ForEach(Visit visit) const {
@@ -43,7 +46,7 @@ class SlotSet {
       }
     }
   }
-  // What AddTo has to go through, at most.
+  // Upper bound on the list entries and words that AddTo scans.
   size_t Size() const { return list_.size() + bits_.size(); }
   size_t Bytes() const { return list_.capacity() * sizeof(uint32_t) + bits_.capacity() * sizeof(uint64_t); }
 
@@ -54,18 +57,18 @@ class SlotSet {
 
 class AttributeIndex {
  public:
-  // Slots arrive in ascending order. Takes the lock for writing, for one document at a time.
+  // Slots must arrive in ascending order. Takes the write lock once per document.
   void Add(uint32_t slot, const Attributes& attributes);
   void AddValue(uint32_t slot, std::string_view name, std::string_view value);
   void AddValue(const std::vector<uint32_t>& slots, std::string_view name, std::string_view value);
 
-  // The slots in [from, slots) that match the comparison or membership, less `from`, which is a multiple of 64. When
-  // the pace says stop, some of them.
+  // Returns the slots in [from, slots) that match the comparison or membership, each minus `from`, which must
+  // be a multiple of 64. If `pace` stops the work, the result is partial.
   Bitset Compare(const FilterStep& step, uint32_t from, uint32_t slots, Pace* pace) const;
-  // The slots in [0, slots) that match. When the pace says stop, some of them.
+  // Returns the slots in [0, slots) that match. If `pace` stops the work, the result is partial.
   Bitset Evaluate(const FilterProgram& filter, uint32_t slots, Pace* pace) const;
 
-  // Calls visit(name, value, set) for every pair, in byte order of name, then value; holds the lock for reading.
+  // Calls visit(name, value, set) for every pair, in byte order of name, then value. Holds the read lock.
   template <class Visit>
   void ForEach(Visit visit) const {
     const std::shared_lock lock(mutex_);
@@ -77,14 +80,14 @@ class AttributeIndex {
   size_t Bytes() const;
 
  private:
-  // std::string compares as unsigned bytes, which is the order that filters promise.
+  // std::string compares as unsigned bytes, which is the documented order of filters.
   using Column = std::map<std::string, SlotSet, std::less<>>;
 
-  // The set of the pair, which is made when there is none. Holds mutex_ for writing.
+  // Returns the set of the pair and creates it if missing. Requires mutex_ held for writing.
   SlotSet& SetOf(std::string_view name, std::string_view value);
-  // Compare, holding mutex_ for reading.
+  // As Compare. Requires mutex_ held for reading.
   Bitset CompareLocked(const FilterStep& step, uint32_t from, uint32_t slots, Pace* pace) const;
-  // Adds the slots of `step`, taken without its negation, to `matches`. Holds mutex_ for reading.
+  // Adds the slots that match `step`, ignoring its negation, to `matches`. Requires mutex_ held for reading.
   void Collect(const FilterStep& step, uint32_t from, Bitset* matches, Pace* pace) const;
 
   mutable std::shared_mutex mutex_;

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "engine/mix.h"
+#include "engine/splitmix64.h"
 
 namespace quarry {
 namespace {

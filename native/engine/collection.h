@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/effort.h"
+#include "engine/ef_values.h"
 #include "engine/search.h"
 #include "engine/shard.h"
 #include "engine/status.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <thread>
 
-#include "engine/mix.h"
+#include "engine/splitmix64.h"
 
 namespace quarry {
 namespace {

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "engine/posting_cursor.h"
-#include "engine/row_counts.h"
+#include "engine/row_count_cache.h"
 
 namespace quarry {
 namespace {

@@ -17,7 +17,7 @@ constexpr uint64_t kBeyondShare = 8;
 
 std::atomic<uint64_t> limit{0};
 
-// What no file backs, in memory or swapped out, as proc(5) tells it: the same as src/base/process-memory.ts counts.
+// What no file backs, in memory or swapped out, as proc(5) tells it: the same as src/core/process-memory.ts counts.
 std::optional<uint64_t> HeldBytes() {
   std::ifstream status("/proc/self/status");
   uint64_t kilobytes = 0;

@@ -1,4 +1,4 @@
-// What is asked of a collection, and at which moment of it.
+// A search request, and the read snapshot on which it runs.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +6,14 @@
 #include <optional>
 #include <vector>
 
-#include "engine/effort.h"
+#include "engine/cancellation.h"
+#include "engine/ef_values.h"
 #include "engine/filter.h"
-#include "engine/patience.h"
 #include "engine/shard.h"
 
 namespace quarry {
 
-// Shards of a collection at most.
+// Maximum number of shards of a collection.
 inline constexpr uint32_t kShardsMax = 64;
 
 // Terms with the same group are alternatives of one word of the query.
@@ -23,27 +23,27 @@ struct QueryTerm {
   uint32_t group;
 };
 
-// What a search sees: taken at one instant, valid for as long as it is kept.
+// Read snapshot of a search: taken at one instant, valid as long as it is held.
 struct Moment {
   std::shared_ptr<const std::vector<std::shared_ptr<Shard>>> shards;
   uint64_t epoch = 0;
   uint64_t rows = 0;        // visible rows of the whole collection
-  uint64_t bodyLength = 0;  // their terms
-  Efforts efforts;          // of its shards, unless a search brings its own
-  uint64_t changes = 0;     // rows that came or went by then since the collection was opened
+  uint64_t bodyLength = 0;  // total terms of those rows
+  Efforts efforts;          // of the collection's shards, unless a request overrides them
+  uint64_t changes = 0;     // rows added or removed up to now since the collection was opened
 };
 
-// Whether shards are scanned or their graphs walked. Besides the choice by cost, both can be asked for: a scan is
-// the truth that a graph is measured against.
+// Whether shards are scanned or their graphs walked. By default the cheaper one is chosen; tests and
+// calibration force either, because a scan gives the exact result that a graph is measured against.
 enum class Scanning { kByCost, kAlways, kNever };
 
 struct SearchRequest {
-  std::vector<float> vector;  // the collection's dimensions, unit length; empty: lexical only
+  std::vector<float> vector;  // of the collection's dimensions, unit length; empty: lexical only
   std::vector<QueryTerm> terms;
   std::optional<FilterProgram> filter;
   uint32_t vectorCandidates = 0;
   uint32_t lexicalCandidates = 0;
-  uint32_t effort = 0;  // rows that each graph keeps in view (ef); 0: as the collection's efforts say
+  uint32_t effort = 0;  // candidates that each graph keeps (ef); 0: from the collection's ef values
   Scanning scanning = Scanning::kByCost;
   Patience patience;
 };

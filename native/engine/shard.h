@@ -17,10 +17,10 @@
 #include "engine/attributes.h"
 #include "engine/block_array.h"
 #include "engine/document_slot.h"
-#include "engine/filter_rows.h"
+#include "engine/filter_cache.h"
 #include "engine/graph.h"
 #include "engine/postings.h"
-#include "engine/row_counts.h"
+#include "engine/row_count_cache.h"
 #include "engine/status.h"
 #include "engine/version_table.h"
 

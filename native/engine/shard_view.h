@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "engine/bitset.h"
-#include "engine/filter_rows.h"
+#include "engine/filter_cache.h"
 #include "engine/ranking.h"
 #include "engine/search_request.h"
 #include "engine/shard.h"

@@ -8,7 +8,7 @@
 
 #include "engine/block_array.h"
 #include "engine/document_slot.h"
-#include "engine/mix.h"
+#include "engine/splitmix64.h"
 
 namespace quarry {
 

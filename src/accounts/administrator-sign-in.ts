@@ -1,24 +1,24 @@
-import { addressKey } from '../admission/address-key.ts';
-import { BackOff } from '../admission/back-off.ts';
+import { rateLimitAddress } from '../admission/address-key.ts';
+import { ExponentialBackoff } from '../admission/exponential-backoff.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
-import type { Refusals } from '../audit/refusals.ts';
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
+import type { DeniedAccessLog } from '../audit/denied-access-log.ts';
+import { AppError } from '../core/app-error.ts';
 import { FairSemaphore } from '../core/async/fair-semaphore.ts';
+import type { Clock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
 import type * as wire from '../schemas/accounts.ts';
-import type { Store } from '../store/store.ts';
-import { isPassword } from './password.ts';
-import { administratorId, type SecondFactors, wrongCode } from './second-factors.ts';
+import type { Store } from '../storage/store.ts';
+import type { AccountResponse, ClientInfo, ResponseCookie } from './client-info.ts';
+import { verifyPassword } from './password.ts';
+import { administratorId, type SecondFactors, wrongCodeError } from './second-factors.ts';
 import type { Sessions } from './sessions.ts';
-import { timestamp } from './user-operations.ts';
-import type { Cookie, Outcome, Visitor } from './visitor.ts';
+import { toTimestamp } from './user-operations.ts';
 
 export interface AdministratorSignInOptions {
   readonly store: Store;
   readonly sessions: Sessions;
   readonly audit: AuditLog;
-  readonly refusals: Pick<Refusals, 'note'>;
+  readonly deniedAccessLog: Pick<DeniedAccessLog, 'record'>;
   readonly clock: Clock;
   readonly secondFactors: SecondFactors;
   /** QUARRY_ADMIN_PASSWORD_HASH; null turns the administrator's sign-in off. */
@@ -26,7 +26,7 @@ export interface AdministratorSignInOptions {
 }
 
 /** The semaphore also serves callers that can leave; a password check is over before that pays. */
-const stays = { gone: false, onGone: () => {} };
+const neverCanceled = { isCanceled: false, onCanceled: () => {} };
 
 /**
  * The administrator's sign-in by password. Wrong passwords slow down the address that sends them and no other one, so
@@ -35,16 +35,16 @@ const stays = { gone: false, onGone: () => {} };
  */
 export class AdministratorSignIn {
   readonly #options: AdministratorSignInOptions;
-  readonly #backOff: BackOff;
-  readonly #checks = new FairSemaphore({
+  readonly #backoff: ExponentialBackoff;
+  readonly #passwordChecks = new FairSemaphore({
     permits: 1,
     waitingMaxPerKey: limits.passwordsWaitingMax,
-    errors: { queueFull: tooManyAtOnce, cancelled: tooManyAtOnce },
+    errors: { queueFull: tooManyChecksError, canceled: tooManyChecksError },
   });
 
   constructor(options: AdministratorSignInOptions) {
     this.#options = options;
-    this.#backOff = new BackOff(options.clock);
+    this.#backoff = new ExponentialBackoff(options.clock);
   }
 
   /**
@@ -52,74 +52,83 @@ export class AdministratorSignIn {
    * is not configured.
    */
   async login(
-    visitor: Visitor,
+    client: ClientInfo,
     { password, code }: wire.AdminLoginRequest,
-  ): Promise<Outcome<wire.AdminStatusResponse>> {
+  ): Promise<AccountResponse<wire.AdminStatusResponse>> {
     const { adminPasswordHash } = this.#options;
-    if (adminPasswordHash === null) throw adminOff();
-    const from = addressKey(visitor.address);
-    this.#backOff.check([from]);
-    await this.#checks.acquire(from, stays);
+    if (adminPasswordHash === null) throw administratorSignInDisabledError();
+    const clientKey = rateLimitAddress(client.address);
+    this.#backoff.check([clientKey]);
+    await this.#passwordChecks.acquire(clientKey, neverCanceled);
     try {
       // Again, because guesses sent at the same moment have to wait as those sent one after another.
-      this.#backOff.check([from]);
-      if (!(await isPassword(password, adminPasswordHash))) throw this.#wrong(visitor, from);
+      this.#backoff.check([clientKey]);
+      if (!(await verifyPassword(password, adminPasswordHash)))
+        throw this.#wrongPasswordError(client, clientKey);
     } finally {
-      this.#checks.release();
+      this.#passwordChecks.release();
     }
-    await this.#checkCode(visitor, code ?? '');
-    this.#backOff.succeeded([from]);
-    return this.#open(visitor);
+    await this.#checkCode(client, code ?? '');
+    this.#backoff.reset([clientKey]);
+    return this.#createSession(client);
   }
 
-  async #checkCode({ address }: Visitor, code: string): Promise<void> {
-    const { secondFactors, refusals } = this.#options;
-    if (!secondFactors.isOn(administratorId)) return;
+  async #checkCode({ address }: ClientInfo, code: string): Promise<void> {
+    const { secondFactors, deniedAccessLog } = this.#options;
+    if (!secondFactors.isEnabled(administratorId)) return;
     if (code === '') {
-      throw new AppError('unauthorised', 'The administrator has a second factor: send its `code`, too.');
+      throw new AppError('unauthorized', 'The administrator has a second factor: send its `code`, too.');
     }
     if (await secondFactors.check(administratorId, code, { actor: 'administrator', address })) return;
-    const fact = { organizationId: null, actor: null, address, target: 'second factor' };
-    refusals.note({ ...fact, action: 'admin.login_failed' });
-    throw wrongCode('unauthorised');
+    const auditEvent = { organizationId: null, actor: null, address, target: 'second factor' };
+    deniedAccessLog.record({ ...auditEvent, action: 'admin.login_failed' });
+    throw wrongCodeError('unauthorized');
   }
 
-  async logout(visitor: Visitor): Promise<Outcome<wire.AdminStatusResponse>> {
-    const token = visitor.bearer ?? visitor.cookie('admin');
-    if (token !== undefined) await this.#options.sessions.end(token, visitor.address);
-    return { kind: 'json', body: { is_admin: false }, cookie: { name: 'admin', value: null, seconds: 0 } };
+  async logout(client: ClientInfo): Promise<AccountResponse<wire.AdminStatusResponse>> {
+    const token = client.bearer ?? client.cookie('admin');
+    if (token !== undefined) await this.#options.sessions.end(token, client.address);
+    return {
+      kind: 'json',
+      body: { is_admin: false },
+      cookie: { name: 'admin', value: null, maxAgeSeconds: 0 },
+    };
   }
 
-  #wrong({ address }: Visitor, from: string): AppError {
-    this.#backOff.failed([from]);
+  #wrongPasswordError({ address }: ClientInfo, clientKey: string): AppError {
+    this.#backoff.recordFailure([clientKey]);
     // In the background: a full disk must not change the reply.
-    this.#options.refusals.note({
+    this.#options.deniedAccessLog.record({
       organizationId: null,
       actor: null,
       address,
       action: 'admin.login_failed',
       target: null,
     });
-    return new AppError('unauthorised', 'The password is wrong.');
+    return new AppError('unauthorized', 'The password is wrong.');
   }
 
-  async #open(visitor: Visitor): Promise<Outcome<wire.AdminStatusResponse>> {
+  async #createSession(client: ClientInfo): Promise<AccountResponse<wire.AdminStatusResponse>> {
     const { store, sessions, audit } = this.#options;
-    const { address } = visitor;
-    const held = visitor.isBrowser ? visitor.held('admin') : undefined;
-    const { token, session, operations } = sessions.open(null, visitor, held);
-    const fact = { organizationId: null, actor: 'administrator', address, target: null };
-    const entry = audit.entry({ ...fact, action: 'admin.login' });
+    const { address } = client;
+    const previousToken = client.isBrowser ? client.sessionToReplace('admin') : undefined;
+    const { token, session, operations } = sessions.create(null, client, previousToken);
+    const auditEvent = { organizationId: null, actor: 'administrator', address, target: null };
+    const entry = audit.entryOperation({ ...auditEvent, action: 'admin.login' });
     await store.write([...operations, entry], { mayUseReserve: true });
-    await sessions.endSurplus(null, address);
-    const body = { is_admin: true, expires_at: timestamp(session.expiresAt) };
-    if (!visitor.isBrowser) return { kind: 'json', body: { ...body, access_token: token } };
-    const cookie: Cookie = { name: 'admin', value: token, seconds: limits.adminSessionMsMax / 1_000 };
+    await sessions.enforceSessionLimit(null, address);
+    const body = { is_admin: true, expires_at: toTimestamp(session.expiresAt) };
+    if (!client.isBrowser) return { kind: 'json', body: { ...body, access_token: token } };
+    const cookie: ResponseCookie = {
+      name: 'admin',
+      value: token,
+      maxAgeSeconds: limits.adminSessionMsMax / 1_000,
+    };
     return { kind: 'json', body, cookie };
   }
 }
 
-function tooManyAtOnce(): AppError {
+function tooManyChecksError(): AppError {
   return new AppError(
     'rate_limited',
     'Too many passwords of your address are being checked; try again shortly.',
@@ -127,7 +136,7 @@ function tooManyAtOnce(): AppError {
   );
 }
 
-function adminOff(): AppError {
+function administratorSignInDisabledError(): AppError {
   return new AppError(
     'unavailable',
     'The administrator cannot sign in: start the server with QUARRY_ADMIN_PASSWORD_HASH, which "quarry hash-password" makes.',

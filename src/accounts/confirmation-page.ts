@@ -1,22 +1,22 @@
-import { escaped, plainPage } from '../base/plain-page.ts';
+import { escapeHtml, renderHtmlPage } from '../core/html-page.ts';
 
 /** A page with one button. Nothing in it needs a script, and nothing but the escaped values comes from a request. */
-export function confirmationPage(shown: {
+export function renderConfirmationPage(options: {
   readonly action: string;
   readonly token: string;
   readonly confirmation: string;
-  readonly who: string;
+  readonly accountLabel: string;
 }): string {
-  const { action, token, confirmation, who } = shown;
+  const { action, token, confirmation, accountLabel } = options;
   const body = `<div class="card">
 <h1>Sign in to Quarry</h1>
-<p>You are about to sign in as <strong>${escaped(who)}</strong>.</p>
-<form method="post" action="${escaped(action)}">
-<input type="hidden" name="token" value="${escaped(token)}">
-<input type="hidden" name="confirmation" value="${escaped(confirmation)}">
+<p>You are about to sign in as <strong>${escapeHtml(accountLabel)}</strong>.</p>
+<form method="post" action="${escapeHtml(action)}">
+<input type="hidden" name="token" value="${escapeHtml(token)}">
+<input type="hidden" name="confirmation" value="${escapeHtml(confirmation)}">
 <button type="submit">Sign in</button>
 </form>
 <p class="soft">If you did not ask for this link, close this page: nobody has signed in.</p>
 </div>`;
-  return plainPage({ title: 'Sign in to Quarry', body });
+  return renderHtmlPage({ title: 'Sign in to Quarry', body });
 }

@@ -1,14 +1,18 @@
 import { createCipheriv, createDecipheriv, createHmac, hash } from 'node:crypto';
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Chance } from '../base/ids.ts';
-import { limits } from '../base/limits.ts';
-import { type RepeatableCall, type RepeatableCallPlace, RepeatableCalls } from '../store/repeatable-calls.ts';
-import type { Store } from '../store/store.ts';
-import type { PersonCall } from './user-operations.ts';
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/ids.ts';
+import { limits } from '../core/limits.ts';
+import {
+  type IdempotencyKey,
+  type IdempotencyRecord,
+  IdempotencyRecords,
+} from '../storage/idempotency-records.ts';
+import type { Store } from '../storage/store.ts';
+import type { UserCall } from './user-operations.ts';
 
-const keyShape = /^[\x20-\x7e]{1,255}$/;
-const sweptMax = 1_000;
+const keyPattern = /^[\x20-\x7e]{1,255}$/;
+const sweepMax = 1_000;
 const cipher = 'aes-256-gcm';
 const ivBytes = 12;
 const tagBytes = 16;
@@ -16,20 +20,20 @@ const tagBytes = 16;
 export interface IdempotencyOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly chance: Chance;
+  readonly random: Random;
   /** Seal replies, together with the key that the client chose: the first one; the others open earlier replies. */
   readonly secrets: readonly Uint8Array[];
-  readonly callsPerPersonMax?: number;
+  readonly callsPerUserMax?: number;
 }
 
 /** A change that may be repeated. */
-export interface RepeatableWork<T> {
+export interface IdempotentWork<T> {
   readonly work: () => Promise<T>;
   /**
    * For a reply with a secret in it, which must not be stored: the sentence that repetitions get instead, with 409. Null
    * for a reply that may be stored.
    */
-  readonly withheld?: ((reply: T) => string | null) | undefined;
+  readonly withheldReason?: ((reply: T) => string | null) | undefined;
 }
 
 /** What is kept of a call that ended well: its reply, or why there is none to repeat. */
@@ -43,20 +47,20 @@ type StoredOutcome = { readonly reply: unknown } | { readonly refusal: string };
 export class Idempotency {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #chance: Chance;
+  readonly #random: Random;
   readonly #secrets: readonly Uint8Array[];
-  readonly #callsPerPersonMax: number;
-  readonly #records: RepeatableCalls;
+  readonly #callsPerUserMax: number;
+  readonly #records: IdempotencyRecords;
   /** Calls whose work has begun and not ended. */
   readonly #running = new Set<string>();
 
   constructor(options: IdempotencyOptions) {
     this.#store = options.store;
     this.#clock = options.clock;
-    this.#chance = options.chance;
+    this.#random = options.random;
     this.#secrets = options.secrets;
-    this.#callsPerPersonMax = options.callsPerPersonMax ?? limits.repeatableCallsPerPersonMax;
-    this.#records = new RepeatableCalls(options.store);
+    this.#callsPerUserMax = options.callsPerUserMax ?? limits.idempotencyKeysPerUserMax;
+    this.#records = new IdempotencyRecords(options.store);
   }
 
   /**
@@ -65,123 +69,133 @@ export class Idempotency {
    * while the first is worked on, when a crash cut that off, and for a reply that is withheld; 429 for too many keys in a
    * day.
    */
-  async once<T>(call: PersonCall, request: unknown, { work, withheld }: RepeatableWork<T>): Promise<T> {
-    const key = call.visitor.idempotencyKey;
+  async runOnce<T>(
+    call: UserCall,
+    request: unknown,
+    { work, withheldReason }: IdempotentWork<T>,
+  ): Promise<T> {
+    const key = call.client.idempotencyKey;
     if (key === undefined) return work();
-    if (!keyShape.test(key)) {
+    if (!keyPattern.test(key)) {
       throw new AppError('bad_request', 'Idempotency-Key must be 1 to 255 printable ASCII characters.');
     }
     const { userId } = call.principal;
-    const place = { userId, callHash: hash('sha256', `${call.operation} ${key}`, 'hex') };
+    const recordKey = { userId, callHash: hash('sha256', `${call.operation} ${key}`, 'hex') };
     const requestHash = hash('sha256', JSON.stringify(request), 'hex');
-    if (this.#running.has(nameOf(place))) {
+    if (this.#running.has(toRecordId(recordKey))) {
       throw new AppError('conflict', 'The first request with this Idempotency-Key is still being worked on.');
     }
-    const known = this.#records.get(place);
-    if (known !== undefined && known.expiresAt > this.#clock.now()) {
-      return replyOf<T>(this.#open(answered(known, requestHash), place, key));
+    const storedRecord = this.#records.get(recordKey);
+    if (storedRecord !== undefined && storedRecord.expiresAt > this.#clock.now()) {
+      return parseReply<T>(this.#open(requireReply(storedRecord, requestHash), recordKey, key));
     }
-    this.#running.add(nameOf(place));
+    this.#running.add(toRecordId(recordKey));
     try {
-      return await this.#first(place, requestHash, key, { work, withheld });
+      return await this.#runFirst(recordKey, requestHash, key, { work, withheldReason });
     } finally {
-      this.#running.delete(nameOf(place));
+      this.#running.delete(toRecordId(recordKey));
     }
   }
 
   /** Forgets the calls whose day is over; for housekeeping. */
   async sweep(): Promise<void> {
-    const expired = await this.#records.expired(this.#clock.now(), sweptMax);
-    const idle = expired.filter((place) => !this.#running.has(nameOf(place)));
+    const expired = await this.#records.listExpired(this.#clock.now(), sweepMax);
+    const idle = expired.filter((recordKey) => !this.#running.has(toRecordId(recordKey)));
     await this.#store.write(
-      idle.map((place) => this.#records.delete(place)),
+      idle.map((recordKey) => this.#records.delete(recordKey)),
       { mayUseReserve: true },
     );
   }
 
-  async #first<T>(
-    place: RepeatableCallPlace,
+  async #runFirst<T>(
+    recordKey: IdempotencyKey,
     requestHash: string,
     key: string,
-    { work, withheld }: RepeatableWork<T>,
+    { work, withheldReason }: IdempotentWork<T>,
   ): Promise<T> {
-    const most = this.#callsPerPersonMax;
-    if ((await this.#records.count(place.userId, most)) >= most) {
-      throw new AppError('rate_limited', `A person may send ${most} different Idempotency-Keys a day.`);
+    const callsMax = this.#callsPerUserMax;
+    if ((await this.#records.count(recordKey.userId, callsMax)) >= callsMax) {
+      throw new AppError('rate_limited', `A person may send ${callsMax} different Idempotency-Keys a day.`);
     }
-    const begun = { requestHash, reply: null, expiresAt: this.#clock.now() + limits.repeatableCallMsMax };
-    await this.#store.write([this.#records.put(place, begun)], { mayUseReserve: true });
+    const pendingRecord = {
+      requestHash,
+      reply: null,
+      expiresAt: this.#clock.now() + limits.idempotencyKeyMsMax,
+    };
+    await this.#store.write([this.#records.put(recordKey, pendingRecord)], { mayUseReserve: true });
     let reply: T;
     try {
       reply = await work();
     } catch (error) {
       // What is refused has changed nothing and may be tried again. Of what broke, nobody knows how far it got.
-      if (error instanceof AppError && (error.status < 500 || error.options.mayRepeat === true))
-        await this.#store.write([this.#records.delete(place)], { mayUseReserve: true });
+      if (error instanceof AppError && (error.status < 500 || error.options.isRepeatable === true))
+        await this.#store.write([this.#records.delete(recordKey)], { mayUseReserve: true });
       throw error;
     }
-    const refusal = withheld?.(reply) ?? null;
+    const refusal = withheldReason?.(reply) ?? null;
     const stored: StoredOutcome = refusal === null ? { reply } : { refusal };
-    const sealed = this.#seal(JSON.stringify(stored), place, key);
-    await this.#store.write([this.#records.put(place, { ...begun, reply: sealed })], { mayUseReserve: true });
+    const sealed = this.#seal(JSON.stringify(stored), recordKey, key);
+    await this.#store.write([this.#records.put(recordKey, { ...pendingRecord, reply: sealed })], {
+      mayUseReserve: true,
+    });
     return reply;
   }
 
-  #seal(text: string, place: RepeatableCallPlace, key: string): Uint8Array {
-    const iv = this.#chance.bytes(ivBytes);
-    const sealing = createCipheriv(cipher, sealKey(this.#secrets[0]!, place, key), iv);
-    const sealed = Buffer.concat([sealing.update(text, 'utf8'), sealing.final()]);
-    return Buffer.concat([iv, sealing.getAuthTag(), sealed]);
+  #seal(text: string, recordKey: IdempotencyKey, key: string): Uint8Array {
+    const iv = this.#random.bytes(ivBytes);
+    const cipherStream = createCipheriv(cipher, sealKey(this.#secrets[0]!, recordKey, key), iv);
+    const sealed = Buffer.concat([cipherStream.update(text, 'utf8'), cipherStream.final()]);
+    return Buffer.concat([iv, cipherStream.getAuthTag(), sealed]);
   }
 
-  #open(reply: Uint8Array, place: RepeatableCallPlace, key: string): string {
+  #open(reply: Uint8Array, recordKey: IdempotencyKey, key: string): string {
     for (const secret of this.#secrets) {
-      const text = openedWith(sealKey(secret, place, key), reply);
+      const text = openedWith(sealKey(secret, recordKey, key), reply);
       if (text !== null) return text;
     }
     // Sealed with a secret of the installation that was forgotten since.
-    throw lost();
+    throw replyLostError();
   }
 }
 
-function sealKey(secret: Uint8Array, { userId }: RepeatableCallPlace, key: string): Uint8Array {
+function sealKey(secret: Uint8Array, { userId }: IdempotencyKey, key: string): Uint8Array {
   return createHmac('sha256', secret).update(`${userId} ${key}`).digest();
 }
 
 /** Null for what was not sealed with this key. */
 function openedWith(sealKey: Uint8Array, reply: Uint8Array): string | null {
-  const opening = createDecipheriv(cipher, sealKey, reply.subarray(0, ivBytes));
-  opening.setAuthTag(reply.subarray(ivBytes, ivBytes + tagBytes));
-  const text = opening.update(reply.subarray(ivBytes + tagBytes));
+  const decipherStream = createDecipheriv(cipher, sealKey, reply.subarray(0, ivBytes));
+  decipherStream.setAuthTag(reply.subarray(ivBytes, ivBytes + tagBytes));
+  const text = decipherStream.update(reply.subarray(ivBytes + tagBytes));
   try {
-    return Buffer.concat([text, opening.final()]).toString();
+    return Buffer.concat([text, decipherStream.final()]).toString();
   } catch {
     return null;
   }
 }
 
 /** The sealed reply. 409 where there is none for this request. */
-function answered({ requestHash, reply }: RepeatableCall, sent: string): Uint8Array {
-  if (requestHash !== sent) {
+function requireReply({ requestHash, reply }: IdempotencyRecord, requestHashSent: string): Uint8Array {
+  if (requestHash !== requestHashSent) {
     throw new AppError(
       'conflict',
       'This Idempotency-Key was sent with another request: each request needs a key of its own.',
     );
   }
-  if (reply === null) throw cutOff();
+  if (reply === null) throw interruptedCallError();
   return reply;
 }
 
-function replyOf<T>(stored: string): T {
+function parseReply<T>(stored: string): T {
   const outcome = JSON.parse(stored) as StoredOutcome;
   if ('refusal' in outcome) throw new AppError('conflict', outcome.refusal, { shouldRetry: false });
   // Earlier versions stored the bare reply, an API key in it included: it is not repeated.
-  if (!('reply' in outcome)) throw lost();
+  if (!('reply' in outcome)) throw replyLostError();
   return outcome.reply as T;
 }
 
 /** A reply is stored only after its change. */
-function lost(): AppError {
+function replyLostError(): AppError {
   return new AppError(
     'conflict',
     'The first request with this Idempotency-Key made its change, but the reply is lost, because the operator of this server replaced its secret: look for what it changed instead of sending it again.',
@@ -189,13 +203,13 @@ function lost(): AppError {
   );
 }
 
-function cutOff(): AppError {
+function interruptedCallError(): AppError {
   return new AppError(
     'conflict',
     'The first request with this Idempotency-Key was cut off: see whether it was done, and send it with a new key if not.',
   );
 }
 
-function nameOf({ userId, callHash }: RepeatableCallPlace): string {
+function toRecordId({ userId, callHash }: IdempotencyKey): string {
   return `${userId} ${callHash}`;
 }

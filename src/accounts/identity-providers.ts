@@ -14,12 +14,12 @@ import {
   fetchProtectedResource,
   ResponseBodyError,
 } from 'openid-client';
-import { AppError } from '../base/app-error.ts';
-import { limits } from '../base/limits.ts';
-import { type Egress, egressRefusalIn, refusedByEgress } from '../egress/egress.ts';
+import { AppError } from '../core/app-error.ts';
+import { limits } from '../core/limits.ts';
+import { type Egress, findEgressDenial, refusedByEgress } from '../egress/egress.ts';
 
 /** What an identity provider says of somebody who signed in there. */
-export interface Identity {
+export interface ProviderIdentity {
   readonly issuer: string;
   /** Theirs for ever, within the issuer. */
   readonly subject: string;
@@ -29,7 +29,7 @@ export interface Identity {
 }
 
 /** What proves that whoever comes back is whoever was sent away. */
-export interface Checks {
+export interface AuthorizationChecks {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
@@ -38,12 +38,12 @@ export interface Checks {
 /** Sends people away to sign in, and reads what they bring back. */
 export interface IdentityProvider {
   /** Errors: 502 when the provider does not answer. */
-  addressFor(redirectUri: string, checks: Checks): Promise<string>;
+  getAuthorizationUrl(redirectUri: string, checks: AuthorizationChecks): Promise<string>;
   /**
    * `returned`: the whole address under which somebody came back. Errors: 400 for anything that was not issued for these
    * checks, or that the person or the provider refused; 502 when the provider does not answer.
    */
-  identify(returned: URL, checks: Checks): Promise<Identity>;
+  identify(callbackUrl: URL, checks: AuthorizationChecks): Promise<ProviderIdentity>;
 }
 
 export const providerNames = ['google', 'github'] as const;
@@ -57,37 +57,37 @@ export interface ProviderSettings {
   readonly fetch: Egress['fetch'];
 }
 
-const seconds = limits.identityProviderMsMax / 1_000;
+const timeoutSeconds = limits.identityProviderMsMax / 1_000;
 
 /** Any issuer of OpenID Connect; Google is one. Its description is read at the first sign-in and kept. */
-export function openIdProvider(settings: ProviderSettings): IdentityProvider {
-  let found: Promise<Configuration> | null = null;
+export function createOpenIdProvider(settings: ProviderSettings): IdentityProvider {
+  let cached: Promise<Configuration> | null = null;
   const configuration = (): Promise<Configuration> => {
-    found ??= discovered(settings).catch((error: unknown) => {
-      found = null;
+    cached ??= discoverConfiguration(settings).catch((error: unknown) => {
+      cached = null;
       throw error;
     });
-    return found;
+    return cached;
   };
   return {
-    addressFor: (redirectUri, checks) =>
-      answered(async () =>
+    getAuthorizationUrl: (redirectUri, checks) =>
+      mapProviderErrors(async () =>
         authorizationUrl(await configuration(), redirectUri, checks, {
           scope: 'openid email',
           nonce: checks.nonce,
         }),
       ),
-    identify: (returned, checks) =>
-      answered(async () => {
+    identify: (callbackUrl, checks) =>
+      mapProviderErrors(async () => {
         const issuer = await configuration();
-        const tokens = await authorizationCodeGrant(issuer, returned, {
+        const tokens = await authorizationCodeGrant(issuer, callbackUrl, {
           expectedState: checks.state,
           expectedNonce: checks.nonce,
           pkceCodeVerifier: checks.verifier,
           idTokenExpected: true,
         });
         const claims = tokens.claims();
-        if (claims === undefined || typeof claims.email !== 'string') throw noAddress();
+        if (claims === undefined || typeof claims.email !== 'string') throw missingEmailError();
         return {
           issuer: claims.iss,
           subject: claims.sub,
@@ -99,10 +99,10 @@ export function openIdProvider(settings: ProviderSettings): IdentityProvider {
 }
 
 /** GitHub speaks OAuth, not OpenID Connect: who it is, and their addresses, are asked of its API. */
-export function gitHubProvider(settings: ProviderSettings): IdentityProvider {
+export function createGitHubProvider(settings: ProviderSettings): IdentityProvider {
   const { baseUrl } = settings;
   const api = baseUrl === 'https://github.com' ? 'https://api.github.com' : `${baseUrl}/api/v3`;
-  const configuration = configured(
+  const configuration = createConfiguration(
     {
       issuer: baseUrl,
       authorization_endpoint: `${baseUrl}/login/oauth/authorize`,
@@ -110,7 +110,7 @@ export function gitHubProvider(settings: ProviderSettings): IdentityProvider {
     },
     settings,
   );
-  const ask = async <Reply>(path: string, accessToken: string): Promise<Reply> => {
+  const fetchJson = async <Reply>(path: string, accessToken: string): Promise<Reply> => {
     const headers = new Headers({ accept: 'application/vnd.github+json', 'user-agent': 'Quarry' });
     const url = new URL(`${api}${path}`);
     const response = await fetchProtectedResource(configuration, accessToken, url, 'GET', null, headers);
@@ -118,21 +118,23 @@ export function gitHubProvider(settings: ProviderSettings): IdentityProvider {
     return (await response.json()) as Reply;
   };
   return {
-    addressFor: (redirectUri, checks) =>
-      answered(() => authorizationUrl(configuration, redirectUri, checks, { scope: 'read:user user:email' })),
-    identify: (returned, checks) =>
-      answered(async () => {
-        const tokens = await authorizationCodeGrant(configuration, returned, {
+    getAuthorizationUrl: (redirectUri, checks) =>
+      mapProviderErrors(() =>
+        authorizationUrl(configuration, redirectUri, checks, { scope: 'read:user user:email' }),
+      ),
+    identify: (callbackUrl, checks) =>
+      mapProviderErrors(async () => {
+        const tokens = await authorizationCodeGrant(configuration, callbackUrl, {
           expectedState: checks.state,
           pkceCodeVerifier: checks.verifier,
           idTokenExpected: false,
         });
-        const { id } = await ask<{ id?: unknown }>('/user', tokens.access_token);
+        const { id } = await fetchJson<{ id?: unknown }>('/user', tokens.access_token);
         // Whoever it names by nothing must not become one and the same person.
         if (!Number.isSafeInteger(id)) throw new Error('/user names nobody');
-        const addresses = await ask<GitHubAddress[]>('/user/emails', tokens.access_token);
+        const addresses = await fetchJson<GitHubAddress[]>('/user/emails', tokens.access_token);
         const primary = addresses.find((address) => address.primary === true);
-        if (typeof primary?.email !== 'string') throw noAddress();
+        if (typeof primary?.email !== 'string') throw missingEmailError();
         return {
           issuer: baseUrl,
           subject: String(id),
@@ -150,7 +152,7 @@ interface GitHubAddress {
   readonly verified?: unknown;
 }
 
-async function discovered({
+async function discoverConfiguration({
   baseUrl,
   clientId,
   clientSecret,
@@ -159,25 +161,25 @@ async function discovered({
   // Also where the connection is secure: a token that somebody else signed is never believed.
   const execute = [enableNonRepudiationChecks, ...(isLoopback(baseUrl) ? [allowInsecureRequests] : [])];
   return await discovery(new URL(baseUrl), clientId, undefined, ClientSecretPost(clientSecret), {
-    timeout: seconds,
+    timeout: timeoutSeconds,
     execute,
-    [customFetch]: asked(fetch),
+    [customFetch]: toCustomFetch(fetch),
   });
 }
 
-function configured(
+function createConfiguration(
   server: ConstructorParameters<typeof Configuration>[0],
   { baseUrl, clientId, clientSecret, fetch }: ProviderSettings,
 ): Configuration {
   const configuration = new Configuration(server, clientId, undefined, ClientSecretPost(clientSecret));
-  configuration.timeout = seconds;
-  configuration[customFetch] = asked(fetch);
+  configuration.timeout = timeoutSeconds;
+  configuration[customFetch] = toCustomFetch(fetch);
   if (isLoopback(baseUrl)) allowInsecureRequests(configuration);
   return configuration;
 }
 
 /** As the library wants it; its options are those of `fetch`. */
-function asked(fetch: Egress['fetch']): CustomFetch {
+function toCustomFetch(fetch: Egress['fetch']): CustomFetch {
   return (url, options) => fetch(url, options as RequestInit);
 }
 
@@ -192,27 +194,27 @@ function isLoopback(address: string): boolean {
 async function authorizationUrl(
   configuration: Configuration,
   redirectUri: string,
-  { state, verifier }: Checks,
-  more: Readonly<Record<string, string>>,
+  { state, verifier }: AuthorizationChecks,
+  extraParameters: Readonly<Record<string, string>>,
 ): Promise<string> {
   return buildAuthorizationUrl(configuration, {
     redirect_uri: redirectUri,
     state,
     code_challenge: await calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
-    ...more,
+    ...extraParameters,
   }).href;
 }
 
 /** What goes wrong at a provider, told apart: what was brought back is no good, or the provider itself is. */
-async function answered<Result>(ask: () => Promise<Result>): Promise<Result> {
+async function mapProviderErrors<Result>(operation: () => Promise<Result>): Promise<Result> {
   try {
-    return await ask();
+    return await operation();
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    const refused = egressRefusalIn(cause);
-    if (refused !== null) throw refusedByEgress('the identity provider', refused);
-    if (isRefusal(cause)) {
+    const egressRefusal = findEgressDenial(cause);
+    if (egressRefusal !== null) throw refusedByEgress('the identity provider', egressRefusal);
+    if (isRejection(cause)) {
       throw new AppError('bad_request', 'The sign-in failed or was refused: start it again.', {
         cause,
         privateDetails: { reason: cause.message },
@@ -229,18 +231,18 @@ async function answered<Result>(ask: () => Promise<Result>): Promise<Result> {
 }
 
 /** The codes of replies that were not made for the checks of this sign-in. */
-const mismatches: ReadonlySet<string> = new Set([
+const mismatchCodes: ReadonlySet<string> = new Set([
   'OAUTH_INVALID_RESPONSE',
   'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
   'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
   'OAUTH_KEY_SELECTION_FAILED',
 ]);
 
-function isRefusal(error: unknown): error is Error {
+function isRejection(error: unknown): error is Error {
   if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) return true;
-  return error instanceof ClientError && mismatches.has(String(error.code));
+  return error instanceof ClientError && mismatchCodes.has(String(error.code));
 }
 
-function noAddress(): AppError {
+function missingEmailError(): AppError {
   return new AppError('forbidden', 'The identity provider tells no e-mail address of yours.');
 }

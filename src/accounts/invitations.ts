@@ -1,30 +1,33 @@
 import { errors, jwtVerify, SignJWT } from 'jose';
 import type { Actor, AuditLog } from '../audit/audit-log.ts';
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Chance } from '../base/ids.ts';
-import { limits } from '../base/limits.ts';
+import { AppError } from '../core/app-error.ts';
 import { Mutex } from '../core/async/mutex.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/ids.ts';
+import { limits } from '../core/limits.ts';
 import { type Role, roles } from '../schemas/principal.ts';
-import { deleteInGroups } from '../store/delete-in-groups.ts';
-import { type Invitation, InvitationRecords } from '../store/invitations.ts';
-import type { Operation, Store } from '../store/store.ts';
+import { deleteInBatches } from '../storage/delete-in-batches.ts';
+import { type Invitation, InvitationRecords } from '../storage/invitations.ts';
+import type { Store, WriteOperation } from '../storage/store.ts';
 
 export interface InvitationsOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly chance: Chance;
+  readonly random: Random;
   readonly audit: AuditLog;
   /** Of 256 bits: the first signs the codes, each may have signed one that still counts. */
   readonly secrets: readonly Uint8Array[];
   /** What somebody may do in an organisation now. */
-  readonly roleOf: (place: { readonly organizationId: string; readonly userId: string }) => Role | null;
+  readonly findRole: (membershipKey: {
+    readonly organizationId: string;
+    readonly userId: string;
+  }) => Role | null;
 }
 
 /** What a code says. */
-export type InvitationCode = Pick<Invitation, 'invitationId' | 'organizationId' | 'email'>;
+export type InvitationClaims = Pick<Invitation, 'invitationId' | 'organizationId' | 'email'>;
 
-export interface Wanted {
+export interface InvitationInput {
   readonly organizationId: string;
   /** Normalised. */
   readonly email: string;
@@ -52,33 +55,33 @@ export class Invitations {
   }
 
   /** Those that can still be accepted, newest first. */
-  async ofOrganisation(organizationId: string): Promise<Invitation[]> {
-    return this.#open(await this.#records.ofOrganisation(organizationId));
+  async listByOrganization(organizationId: string): Promise<Invitation[]> {
+    return this.#filterOpen(await this.#records.listByOrganization(organizationId));
   }
 
-  async ofAddress(email: string): Promise<Invitation[]> {
-    return this.#open(await this.#records.ofAddress(email));
+  async listByEmail(email: string): Promise<Invitation[]> {
+    return this.#filterOpen(await this.#records.listByEmail(email));
   }
 
   /** A new invitation takes the place of an earlier one of the same address. */
-  invite(wanted: Wanted, by: Actor): Promise<Invitation> {
+  invite(input: InvitationInput, by: Actor): Promise<Invitation> {
     return this.#changes.run(async () => {
-      const { store, clock, chance, audit } = this.#options;
+      const { store, clock, random, audit } = this.#options;
       const createdAt = clock.now();
       const invitation: Invitation = {
-        ...wanted,
-        invitationId: chance.uuid(),
+        ...input,
+        invitationId: random.uuid(),
         createdAt,
         expiresAt: createdAt + limits.invitationMsMax,
       };
       await store.write([
         ...this.#records.put(invitation),
-        audit.entry({
+        audit.entryOperation({
           ...by,
-          organizationId: wanted.organizationId,
+          organizationId: input.organizationId,
           action: 'member.invited',
-          target: wanted.email,
-          details: { permission: wanted.role },
+          target: input.email,
+          details: { permission: input.role },
         }),
       ]);
       return invitation;
@@ -86,7 +89,7 @@ export class Invitations {
   }
 
   /** What the invited person brings back. */
-  codeOf({ invitationId, organizationId, email, createdAt, expiresAt }: Invitation): Promise<string> {
+  signCode({ invitationId, organizationId, email, createdAt, expiresAt }: Invitation): Promise<string> {
     return new SignJWT({ email, org: organizationId })
       .setProtectedHeader({ alg: algorithm, typ: tokenType })
       .setAudience(audience)
@@ -97,15 +100,15 @@ export class Invitations {
   }
 
   /** What a code says; null when it was not issued here, or is too old. Whether it is still open is another question. */
-  async read(text: string): Promise<InvitationCode | null> {
+  async verifyCode(text: string): Promise<InvitationClaims | null> {
     for (const secret of this.#options.secrets) {
-      const code = await this.#readWith(secret, text);
+      const code = await this.#verifyWith(secret, text);
       if (code !== null) return code;
     }
     return null;
   }
 
-  async #readWith(secret: Uint8Array, code: string): Promise<InvitationCode | null> {
+  async #verifyWith(secret: Uint8Array, code: string): Promise<InvitationClaims | null> {
     const { clock } = this.#options;
     try {
       const { payload } = await jwtVerify<{ email: string; org: string }>(code, secret, {
@@ -125,11 +128,11 @@ export class Invitations {
   /** The open invitation of an address to an organisation. */
   find(organizationId: string, email: string): Invitation | undefined {
     const found = this.#records.get(organizationId, email);
-    return found === undefined ? undefined : this.#open([found])[0];
+    return found === undefined ? undefined : this.#filterOpen([found])[0];
   }
 
   /** To be written with the membership that it becomes; refuses the write when it is used or gone by then. */
-  consume(invitation: Invitation): Operation[] {
+  consume(invitation: Invitation): WriteOperation[] {
     return this.#records.delete(invitation);
   }
 
@@ -137,16 +140,16 @@ export class Invitations {
   sweep(now: number, signal?: AbortSignal): Promise<void> {
     const { store } = this.#options;
     const next = async (limit: number) => {
-      const expired = await this.#records.expired(now, limit);
-      return expired.flatMap((invitation) => this.#records.forget(invitation));
+      const expired = await this.#records.listExpired(now, limit);
+      return expired.flatMap((invitation) => this.#records.deleteUnconditionally(invitation));
     };
-    return deleteInGroups(store, next, signal);
+    return deleteInBatches(store, next, signal);
   }
 
   /** To be written with the end of the organisation. */
-  async endAll(organizationId: string): Promise<Operation[]> {
-    const open = await this.#records.ofOrganisation(organizationId);
-    return open.flatMap((invitation) => this.#records.forget(invitation));
+  async deleteAllOperations(organizationId: string): Promise<WriteOperation[]> {
+    const open = await this.#records.listByOrganization(organizationId);
+    return open.flatMap((invitation) => this.#records.deleteUnconditionally(invitation));
   }
 
   /** 404 when the address has no open invitation. */
@@ -158,27 +161,27 @@ export class Invitations {
       await store.write(
         [
           ...this.#records.delete(invitation),
-          audit.entry({ ...by, organizationId, action: 'invitation.deleted', target: email }),
+          audit.entryOperation({ ...by, organizationId, action: 'invitation.deleted', target: email }),
         ],
         { mayUseReserve: true },
       );
     });
   }
 
-  #open(invitations: readonly Invitation[]): Invitation[] {
+  #filterOpen(invitations: readonly Invitation[]): Invitation[] {
     const now = this.#options.clock.now();
     return invitations
-      .filter((invitation) => invitation.expiresAt > now && this.#isBacked(invitation))
+      .filter((invitation) => invitation.expiresAt > now && this.#isInviterAuthorized(invitation))
       .sort((a, b) => b.createdAt - a.createdAt);
   }
 
   /** Whether who sent it may still invite to so much. */
-  #isBacked({ organizationId, invitedBy, role }: Invitation): boolean {
-    const sender = this.#options.roleOf({ organizationId, userId: invitedBy });
-    return sender !== null && roles.indexOf(sender) <= roles.indexOf(role);
+  #isInviterAuthorized({ organizationId, invitedBy, role }: Invitation): boolean {
+    const inviterRole = this.#options.findRole({ organizationId, userId: invitedBy });
+    return inviterRole !== null && roles.indexOf(inviterRole) <= roles.indexOf(role);
   }
 }
 
-export function noInvitation(): AppError {
+export function invitationNotFoundError(): AppError {
   return new AppError('not_found', 'This invitation does not exist, was used, or is for another address.');
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { Chance } from '../base/ids.ts';
+import type { Random } from '../core/ids.ts';
 
 /*
  * An issued key is `ze_`, 30 characters of chance and 6 of checksum, all of them base62 (digits, capitals, small
@@ -10,36 +10,37 @@ import type { Chance } from '../base/ids.ts';
  */
 const prefix = 'ze_';
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const chanceLength = 30;
+const randomLength = 30;
 const checksumLength = 6;
-const issuedShape = /^ze_[0-9A-Za-z]{36}$/;
+const issuedKeyPattern = /^ze_[0-9A-Za-z]{36}$/;
 
 /** Bytes from here on are thrown away, so that each of the 62 characters is equally likely. */
-const fairByteEnd = 256 - (256 % alphabet.length);
+const unbiasedByteEnd = 256 - (256 % alphabet.length);
 
 /** What an operator may set as a key: 16 to 256 printable ASCII characters without blanks. */
-export const operatorKeyShape = /^[\x21-\x7e]{16,256}$/;
+export const operatorKeyPattern = /^[\x21-\x7e]{16,256}$/;
 
 /** A new key in clear. It is shown once and never stored. */
-export function issueKey(chance: Chance): string {
-  let random = '';
-  while (random.length < chanceLength) {
-    for (const byte of chance.bytes(chanceLength * 2)) {
-      if (byte < fairByteEnd && random.length < chanceLength) random += alphabet[byte % alphabet.length];
+export function generateKey(random: Random): string {
+  let randomPart = '';
+  while (randomPart.length < randomLength) {
+    for (const byte of random.bytes(randomLength * 2)) {
+      if (byte < unbiasedByteEnd && randomPart.length < randomLength)
+        randomPart += alphabet[byte % alphabet.length];
     }
   }
-  return prefix + random + checksumOf(random);
+  return prefix + randomPart + computeChecksum(randomPart);
 }
 
 /** True when `key` has the shape of an issued key and its checksum is right; says nothing of whether it exists. */
 export function isIssuedKey(key: string): boolean {
-  if (!issuedShape.test(key)) return false;
-  const random = key.slice(prefix.length, prefix.length + chanceLength);
-  return key.endsWith(checksumOf(random));
+  if (!issuedKeyPattern.test(key)) return false;
+  const randomPart = key.slice(prefix.length, prefix.length + randomLength);
+  return key.endsWith(computeChecksum(randomPart));
 }
 
 /** SHA-256 of the key, 64 hexadecimal characters: all that is stored of it. Enough, for keys are not passwords. */
-export function keyDigest(key: string): string {
+export function hashKey(key: string): string {
   return hash('sha256', key, 'hex');
 }
 
@@ -49,8 +50,8 @@ export function maskKey(key: string): string {
   return `${key.slice(0, prefix.length + 4)}…${key.slice(-4)}`;
 }
 
-function checksumOf(random: string): string {
-  let rest = crc32(random);
+function computeChecksum(randomPart: string): string {
+  let rest = crc32(randomPart);
   let text = '';
   for (let i = 0; i < checksumLength; i += 1) {
     text = alphabet[rest % alphabet.length] + text;

@@ -1,23 +1,23 @@
 import { timingSafeEqual } from 'node:crypto';
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Chance } from '../base/ids.ts';
-import { limits } from '../base/limits.ts';
-import { openText, sealToText } from '../base/sealed-text.ts';
-import type { Sealing } from '../base/sealing.ts';
-import { deleteInGroups } from '../store/delete-in-groups.ts';
-import type { Operation, Store } from '../store/store.ts';
-import { UsedLinks } from '../store/used-links.ts';
-import { newToken, tokenDigest } from './secret-token.ts';
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/ids.ts';
+import { limits } from '../core/limits.ts';
+import { openSealedText, sealToText } from '../core/sealed-text.ts';
+import type { Sealer } from '../core/sealer.ts';
+import { deleteInBatches } from '../storage/delete-in-batches.ts';
+import type { Store, WriteOperation } from '../storage/store.ts';
+import { UsedLinks } from '../storage/used-links.ts';
+import { generateToken, hashToken } from './secret-token.ts';
 
-const context = 'sign-in link';
+const sealingContext = 'sign-in link';
 /** How long a used link is remembered after its end: a clock that is set back must not make it work again. */
-const graceMs = 86_400_000;
+const usedLinkRetentionMs = 86_400_000;
 /** Longest token: an address, a redirection and what encloses them. */
 const tokenUnitsMax = 8_192;
 
 /** A link that signs somebody in, once. */
-export interface SignInLink {
+export interface MagicLink {
   /** SHA-256 of random bytes in the link, lower-case hex. */
   readonly hash: string;
   /** Whom it signs in: the owner of this address; null for the operator of the installation. */
@@ -30,12 +30,12 @@ export interface SignInLink {
   readonly expiresAt: number;
 }
 
-export interface LinkWanted {
+export interface MagicLinkInput {
   /** Normalised; null for the operator of the installation. */
   readonly email: string | null;
   readonly redirect: string;
   /** What the browser that asks holds; null for the operator's link, which no browser asked for. */
-  readonly browser: string | null;
+  readonly browserToken: string | null;
 }
 
 /**
@@ -47,69 +47,70 @@ export interface LinkWanted {
 export class MagicLinks {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #chance: Chance;
-  readonly #sealing: Sealing;
-  readonly #used: UsedLinks;
+  readonly #random: Random;
+  readonly #sealer: Sealer;
+  readonly #usedLinks: UsedLinks;
   /** Hash of the newest link of the operator; the start of the server makes one. */
-  #operatorLink: string | null = null;
+  #operatorLinkHash: string | null = null;
 
   constructor(options: {
     readonly store: Store;
     readonly clock: Clock;
-    readonly chance: Chance;
-    readonly sealing: Sealing;
+    readonly random: Random;
+    readonly sealer: Sealer;
   }) {
     this.#store = options.store;
     this.#clock = options.clock;
-    this.#chance = options.chance;
-    this.#sealing = options.sealing;
-    this.#used = new UsedLinks(options.store);
+    this.#random = options.random;
+    this.#sealer = options.sealer;
+    this.#usedLinks = new UsedLinks(options.store);
   }
 
   /** The token of a new link. */
-  issue({ email, redirect, browser }: LinkWanted): string {
+  issue({ email, redirect, browserToken }: MagicLinkInput): string {
     const msMax = email === null ? limits.loginLinkMsMax : limits.magicLinkMsMax;
-    const link: SignInLink = {
-      hash: tokenDigest(newToken('', this.#chance)),
+    const link: MagicLink = {
+      hash: hashToken(generateToken('', this.#random)),
       email,
-      browserHash: browser === null ? null : tokenDigest(browser),
+      browserHash: browserToken === null ? null : hashToken(browserToken),
       redirect,
       expiresAt: this.#clock.now() + msMax,
     };
-    if (email === null) this.#operatorLink = link.hash;
-    return sealToText(this.#sealing, link, context);
+    if (email === null) this.#operatorLinkHash = link.hash;
+    return sealToText(this.#sealer, link, sealingContext);
   }
 
   /** What a token stands for. Errors: 400 with one sentence for every token that opens nothing. */
-  find(token: string): SignInLink {
-    const link = token.length > tokenUnitsMax ? null : openText<SignInLink>(this.#sealing, token, context);
-    if (link === null || this.#isDead(link)) throw deadLink();
+  verify(token: string): MagicLink {
+    const link =
+      token.length > tokenUnitsMax ? null : openSealedText<MagicLink>(this.#sealer, token, sealingContext);
+    if (link === null || this.#isInvalid(link)) throw invalidLinkError();
     return link;
   }
 
-  #isDead({ email, hash, expiresAt }: SignInLink): boolean {
-    const isReplaced = email === null && hash !== this.#operatorLink;
-    return isReplaced || expiresAt <= this.#clock.now() || this.#used.has(hash);
+  #isInvalid({ email, hash, expiresAt }: MagicLink): boolean {
+    const isReplaced = email === null && hash !== this.#operatorLinkHash;
+    return isReplaced || expiresAt <= this.#clock.now() || this.#usedLinks.has(hash);
   }
 
   /** To be written with the sign-in; refuses the write when the link was used meanwhile. */
-  consume(link: SignInLink): Operation[] {
-    return this.#used.use(link);
+  consume(link: MagicLink): WriteOperation[] {
+    return this.#usedLinks.markUsed(link);
   }
 
   /** Forgets the links whose time is long up; for housekeeping. */
   sweep(now: number, signal?: AbortSignal): Promise<void> {
-    const before = now - graceMs;
-    return deleteInGroups(this.#store, (limit) => this.#used.expired(before, limit), signal);
+    const before = now - usedLinkRetentionMs;
+    return deleteInBatches(this.#store, (limit) => this.#usedLinks.deleteExpired(before, limit), signal);
   }
 }
 
 /** Whether the browser holds what it was given when it asked for the link. */
-export function isSameBrowser({ browserHash }: SignInLink, browser: string | undefined): boolean {
-  if (browserHash === null || browser === undefined) return false;
-  return timingSafeEqual(Buffer.from(browserHash, 'hex'), Buffer.from(tokenDigest(browser), 'hex'));
+export function isSameBrowser({ browserHash }: MagicLink, browserToken: string | undefined): boolean {
+  if (browserHash === null || browserToken === undefined) return false;
+  return timingSafeEqual(Buffer.from(browserHash, 'hex'), Buffer.from(hashToken(browserToken), 'hex'));
 }
 
-export function deadLink(): AppError {
+export function invalidLinkError(): AppError {
   return new AppError('bad_request', 'This link is invalid or has expired.');
 }

@@ -1,13 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Clock } from '../base/clock.ts';
-import type { Chance } from '../base/ids.ts';
-import { limits } from '../base/limits.ts';
-import { type Egress, usualSmtpPort } from '../egress/egress.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/ids.ts';
+import { limits } from '../core/limits.ts';
+import { defaultSmtpPort, type Egress } from '../egress/egress.ts';
 
 /** A letter to one person. The subject is one line; the text may have several. */
-export interface Letter {
+export interface MailMessage {
   /** Normalised. */
   readonly to: string;
   readonly subject: string;
@@ -16,7 +16,7 @@ export interface Letter {
 
 /** Hands letters over; rejects when one could not be, at the latest when `signal` aborts. */
 export interface MailTransport {
-  send(letter: Letter, signal: AbortSignal): Promise<void>;
+  send(message: MailMessage, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -24,27 +24,27 @@ export interface MailTransportOptions {
   /** Sender, as a plain address. */
   readonly from: string;
   readonly clock: Clock;
-  readonly chance: Chance;
+  readonly random: Random;
   /** Where `console:` prints. */
   readonly print: (text: string) => void;
   readonly egress: Pick<Egress, 'openSocket' | 'allows'>;
 }
 
 /** `url`: `smtp://user:password@host:port`, `smtps://...`, `file:///a/folder`, or `console:`. */
-export function transportOf(url: string, options: MailTransportOptions): MailTransport {
+export function createMailTransport(url: string, options: MailTransportOptions): MailTransport {
   const { protocol } = new URL(url);
   switch (protocol) {
     case 'console:':
-      return consoleTransport(options);
+      return createConsoleTransport(options);
     case 'file:':
-      return folderTransport(fileURLToPath(url), options);
+      return createFolderTransport(fileURLToPath(url), options);
     default:
-      return smtpTransport(url, options);
+      return createSmtpTransport(url, options);
   }
 }
 
 /** As nodemailer wants it: addresses as objects, so that nothing in them is read as a header or a second address. */
-function messageOf({ to, subject, text }: Letter, from: string) {
+function toNodemailerMessage({ to, subject, text }: MailMessage, from: string) {
   return {
     from: { name: 'Quarry', address: from },
     to: { name: '', address: to },
@@ -56,18 +56,18 @@ function messageOf({ to, subject, text }: Letter, from: string) {
 }
 
 /** Whether the settings let the server connect to what sends its mail. */
-export function mayConnect(url: string, { egress }: MailTransportOptions): boolean {
+export function canConnect(url: string, { egress }: MailTransportOptions): boolean {
   if (!/^smtps?:/.test(url)) return true;
-  const { host, port } = smtpPlace(url);
+  const { host, port } = parseSmtpAddress(url);
   return egress.allows(host, port);
 }
 
-function smtpPlace(url: string): { host: string; port: number } {
+function parseSmtpAddress(url: string): { host: string; port: number } {
   const { hostname, port, protocol } = new URL(url);
-  return { host: hostname, port: port === '' ? usualSmtpPort(protocol) : Number(port) };
+  return { host: hostname, port: port === '' ? defaultSmtpPort(protocol) : Number(port) };
 }
 
-function smtpTransport(url: string, { from, egress }: MailTransportOptions): MailTransport {
+function createSmtpTransport(url: string, { from, egress }: MailTransportOptions): MailTransport {
   const open = async () => {
     const { createTransport } = await import('nodemailer');
     return createTransport({
@@ -76,8 +76,8 @@ function smtpTransport(url: string, { from, egress }: MailTransportOptions): Mai
       greetingTimeout: limits.mailMsMax,
       socketTimeout: limits.mailMsMax,
       getSocket: (_, done) => {
-        const opened = egress.openSocket({ ...smtpPlace(url), msMax: limits.mailMsMax });
-        opened.then(
+        const socket = egress.openSocket({ ...parseSmtpAddress(url), msMax: limits.mailMsMax });
+        socket.then(
           (connection) => done(null, { connection }),
           (error: Error) => done(error),
         );
@@ -86,30 +86,30 @@ function smtpTransport(url: string, { from, egress }: MailTransportOptions): Mai
   };
   let mailer: ReturnType<typeof open> | null = null;
   return {
-    send: async (letter, signal) => {
+    send: async (message, signal) => {
       mailer ??= open();
-      await (await mailer).sendMail({ ...messageOf(letter, from), signal });
+      await (await mailer).sendMail({ ...toNodemailerMessage(message, from), signal });
     },
     close: async () => (await mailer)?.close(),
   };
 }
 
 /** One `.eml` file a letter, named so that they sort by time. */
-function folderTransport(folder: string, { from, clock, chance }: MailTransportOptions): MailTransport {
+function createFolderTransport(folder: string, { from, clock, random }: MailTransportOptions): MailTransport {
   return {
-    send: async (letter) => {
+    send: async (message) => {
       const { createTransport } = await import('nodemailer');
       const mailer = createTransport({ streamTransport: true, buffer: true });
-      const { message } = await mailer.sendMail(messageOf(letter, from));
+      const { message: rendered } = await mailer.sendMail(toNodemailerMessage(message, from));
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      const name = `${clock.now()}-${chance.uuid()}.eml`;
-      await writeFile(join(folder, name), message as Buffer, { mode: 0o600, flag: 'wx' });
+      const name = `${clock.now()}-${random.uuid()}.eml`;
+      await writeFile(join(folder, name), rendered as Buffer, { mode: 0o600, flag: 'wx' });
     },
     close: async () => {},
   };
 }
 
-function consoleTransport({ print }: MailTransportOptions): MailTransport {
+function createConsoleTransport({ print }: MailTransportOptions): MailTransport {
   return {
     send: async ({ to, subject, text }) => print(`Mail to ${to}: ${subject}\n${text}\n`),
     close: async () => {},

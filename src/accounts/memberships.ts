@@ -1,11 +1,11 @@
 import type { Actor, AuditLog } from '../audit/audit-log.ts';
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
+import { AppError } from '../core/app-error.ts';
 import { Mutex } from '../core/async/mutex.ts';
+import type { Clock } from '../core/clock.ts';
 import { type Role, roles } from '../schemas/principal.ts';
-import { type Member, Members } from '../store/members.ts';
-import type { Operation, Store } from '../store/store.ts';
-import { Users } from '../store/users.ts';
+import { type Member, Members } from '../storage/members.ts';
+import type { Store, WriteOperation } from '../storage/store.ts';
+import { Users } from '../storage/users.ts';
 
 export interface MembershipsOptions {
   readonly store: Store;
@@ -14,7 +14,7 @@ export interface MembershipsOptions {
 }
 
 /** Which person and which organisation. */
-export interface Place {
+export interface MembershipKey {
   readonly organizationId: string;
   readonly userId: string;
 }
@@ -35,68 +35,68 @@ export class Memberships {
     this.#users = new Users(options.store);
   }
 
-  roleOf({ organizationId, userId }: Place): Role | null {
+  roleOf({ organizationId, userId }: MembershipKey): Role | null {
     return this.#records.get(organizationId, userId)?.role ?? null;
   }
 
   /** Members in the order in which they joined. */
-  async ofOrganisation(organizationId: string): Promise<Member[]> {
-    const members = await this.#records.ofOrganisation(organizationId);
+  async listByOrganization(organizationId: string): Promise<Member[]> {
+    const members = await this.#records.listByOrganization(organizationId);
     return members.sort((a, b) => a.joinedAt - b.joinedAt);
   }
 
-  async ofUser(userId: string): Promise<Member[]> {
-    const members = await this.#records.ofUser(userId);
+  async listByUser(userId: string): Promise<Member[]> {
+    const members = await this.#records.listByUser(userId);
     return members.sort((a, b) => a.joinedAt - b.joinedAt);
   }
 
   /** To be written with the organisation that somebody creates. */
-  founder(place: Place): Operation[] {
-    return this.#records.put({ ...place, role: 'OWNER', joinedAt: this.#options.clock.now() });
+  ownerOperations(key: MembershipKey): WriteOperation[] {
+    return this.#records.put({ ...key, role: 'OWNER', joinedAt: this.#options.clock.now() });
   }
 
   /** Joins a write that is refused when the user was deleted by then. */
-  userExists(userId: string): Operation {
+  expectUserExists(userId: string): WriteOperation {
     return this.#users.expect(userId);
   }
 
   /** Joins a write that is refused when this member may do less than `role` by then. */
-  stillAtLeast({ organizationId, userId }: Place, role: Role): Operation {
-    const holds = (known: Role) => roles.indexOf(known) <= roles.indexOf(role);
-    return this.#records.expect(organizationId, userId, holds);
+  expectRoleAtLeast({ organizationId, userId }: MembershipKey, role: Role): WriteOperation {
+    const isAtLeast = (known: Role) => roles.indexOf(known) <= roles.indexOf(role);
+    return this.#records.expect(organizationId, userId, isAtLeast);
   }
 
   /** To be written with the end of the organisation: nobody belongs to it any more. */
-  async endAll(organizationId: string): Promise<Operation[]> {
-    const members = await this.#records.ofOrganisation(organizationId);
+  async deleteAllOperations(organizationId: string): Promise<WriteOperation[]> {
+    const members = await this.#records.listByOrganization(organizationId);
     return members.flatMap((member) => this.#records.delete(member));
   }
 
   /** Makes somebody a member; `alongside` is written with it. Who is one already stays what they are. */
-  join(place: Place, { role, by, alongside }: Joining): Promise<Role> {
+  join(key: MembershipKey, { role, by, extraOperations }: JoinOptions): Promise<Role> {
     return this.#changes.run(async () => {
       const { store, clock, audit } = this.#options;
-      const known = this.roleOf(place);
-      const joined = known ?? role;
+      const known = this.roleOf(key);
+      const effectiveRole = known ?? role;
       await store.write([
-        ...alongside,
-        ...(known === null ? this.#records.put({ ...place, role, joinedAt: clock.now() }) : []),
-        audit.entry({
+        ...extraOperations,
+        ...(known === null ? this.#records.put({ ...key, role, joinedAt: clock.now() }) : []),
+        audit.entryOperation({
           ...by,
-          organizationId: place.organizationId,
+          organizationId: key.organizationId,
           action: 'member.joined',
-          target: place.userId,
-          details: { permission: joined },
+          target: key.userId,
+          details: { permission: effectiveRole },
         }),
       ]);
-      return joined;
+      return effectiveRole;
     });
   }
 
   /** Errors: 404 no such member; 403 when the last owner would be none. */
-  change(place: Place, role: Role, by: Actor): Promise<void> {
+  changeRole(key: MembershipKey, role: Role, by: Actor): Promise<void> {
     return this.#changes.run(async () => {
-      const member = this.#get(place);
+      const member = this.#requireMember(key);
       if (member.role === role) return;
       if (await this.#isLastOwner(member)) {
         throw new AppError(
@@ -108,11 +108,11 @@ export class Memberships {
       await store.write(
         [
           ...this.#records.put({ ...member, role }),
-          audit.entry({
+          audit.entryOperation({
             ...by,
-            organizationId: place.organizationId,
+            organizationId: key.organizationId,
             action: 'member.permission_changed',
-            target: place.userId,
+            target: key.userId,
             details: { from: member.role, to: role },
           }),
         ],
@@ -122,16 +122,16 @@ export class Memberships {
   }
 
   /** Errors: 404 no such member; 400 for the last owner. */
-  remove(place: Place, by: Actor): Promise<void> {
+  remove(key: MembershipKey, by: Actor): Promise<void> {
     return this.#changes.run(async () => {
-      const member = this.#get(place);
+      const member = this.#requireMember(key);
       if (await this.#isLastOwner(member)) {
         throw new AppError(
           'bad_request',
           'The last owner cannot be removed: make somebody else an owner first, or delete the organisation.',
         );
       }
-      await this.#options.store.write(this.#end(member, by), { mayUseReserve: true });
+      await this.#options.store.write(this.#removeOperations(member, by), { mayUseReserve: true });
     });
   }
 
@@ -143,34 +143,34 @@ export class Memberships {
     userId: string,
     by: Actor,
     {
-      lastOwner,
+      lastOwnerError,
       write,
     }: {
-      readonly lastOwner: (organizationIds: readonly string[]) => AppError;
-      readonly write: (operations: readonly Operation[]) => Promise<void>;
+      readonly lastOwnerError: (organizationIds: readonly string[]) => AppError;
+      readonly write: (operations: readonly WriteOperation[]) => Promise<void>;
     },
   ): Promise<void> {
     return this.#changes.run(async () => {
-      const members = await this.#records.ofUser(userId);
+      const members = await this.#records.listByUser(userId);
       const owned: string[] = [];
       for (const member of members) {
         if (await this.#isLastOwner(member)) owned.push(member.organizationId);
       }
-      if (owned.length > 0) throw lastOwner(owned);
-      await write(members.flatMap((member) => this.#end(member, by)));
+      if (owned.length > 0) throw lastOwnerError(owned);
+      await write(members.flatMap((member) => this.#removeOperations(member, by)));
     });
   }
 
-  #end(member: Member, by: Actor): Operation[] {
+  #removeOperations(member: Member, by: Actor): WriteOperation[] {
     const { organizationId, userId } = member;
     const action = by.actor === userId ? 'member.left' : 'member.removed';
     return [
       ...this.#records.delete(member),
-      this.#options.audit.entry({ ...by, organizationId, action, target: userId }),
+      this.#options.audit.entryOperation({ ...by, organizationId, action, target: userId }),
     ];
   }
 
-  #get({ organizationId, userId }: Place): Member {
+  #requireMember({ organizationId, userId }: MembershipKey): Member {
     const member = this.#records.get(organizationId, userId);
     if (member !== undefined) return member;
     throw new AppError('not_found', `The organisation has no member "${userId}".`);
@@ -178,13 +178,13 @@ export class Memberships {
 
   async #isLastOwner(member: Member): Promise<boolean> {
     if (member.role !== 'OWNER') return false;
-    const members = await this.#records.ofOrganisation(member.organizationId);
+    const members = await this.#records.listByOrganization(member.organizationId);
     return members.filter(({ role }) => role === 'OWNER').length === 1;
   }
 }
 
-interface Joining {
+interface JoinOptions {
   readonly role: Role;
   readonly by: Actor;
-  readonly alongside: readonly Operation[];
+  readonly extraOperations: readonly WriteOperation[];
 }

@@ -6,13 +6,13 @@ import * as english from '@zxcvbn-ts/language-en';
 const scoreMin = 3;
 const lengthMin = 12;
 /** Longer passwords are judged by their beginning: the estimate takes time with the square of the length. */
-const judgedMax = 128;
+const checkedLengthMax = 128;
 
 /**
  * Why a password is too easy to guess; null for a good one. The dictionaries take some 20 MB and 100 ms: import this
  * file only where a password is chosen.
  */
-export function weaknessOf(password: string): string | null {
+export function findWeakness(password: string): string | null {
   if (password.length < lengthMin) {
     return `it has ${password.length} characters; use ${lengthMin} or more`;
   }
@@ -21,8 +21,11 @@ export function weaknessOf(password: string): string | null {
     graphs: common.adjacencyGraphs,
     translations: english.translations,
   });
-  const { score, feedback } = estimator.check(password.slice(0, judgedMax), ['quarry', 'administrator']);
+  const { score, feedback } = estimator.check(password.slice(0, checkedLengthMax), [
+    'quarry',
+    'administrator',
+  ]);
   if (score >= scoreMin) return null;
-  const reasons = [feedback.warning, ...feedback.suggestions].filter((each) => each);
+  const reasons = [feedback.warning, ...feedback.suggestions].filter((reason) => reason);
   return reasons.length === 0 ? 'it is easy to guess' : reasons.join(' ');
 }

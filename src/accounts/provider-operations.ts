@@ -1,87 +1,92 @@
-import { addressKey } from '../admission/address-key.ts';
-import { RateWindow } from '../admission/rate-window.ts';
+import { rateLimitAddress } from '../admission/address-key.ts';
+import { SlidingWindowLimiter } from '../admission/sliding-window-limiter.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
-import type { Refusals } from '../audit/refusals.ts';
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Chance } from '../base/ids.ts';
-import { limits } from '../base/limits.ts';
+import type { DeniedAccessLog } from '../audit/denied-access-log.ts';
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/ids.ts';
+import { limits } from '../core/limits.ts';
 import type * as wire from '../schemas/accounts.ts';
-import { Identities } from '../store/identities.ts';
-import type { Operation, Store } from '../store/store.ts';
-import type { User } from '../store/users.ts';
-import { normalisedEmail } from './email-address.ts';
-import type { Checks, Identity, IdentityProvider, ProviderName } from './identity-providers.ts';
-import { type InvitationCode, type Invitations, noInvitation } from './invitations.ts';
-import type { Mail } from './mail.ts';
-import type { People } from './people.ts';
-import { localPath } from './redirect.ts';
+import { Identities } from '../storage/identities.ts';
+import type { Store, WriteOperation } from '../storage/store.ts';
+import type { User } from '../storage/users.ts';
+import type { AccountResponse, ClientInfo, ResponseCookie } from './client-info.ts';
+import { normalizeEmail } from './email-address.ts';
+import type {
+  AuthorizationChecks,
+  IdentityProvider,
+  ProviderIdentity,
+  ProviderName,
+} from './identity-providers.ts';
+import { type InvitationClaims, type Invitations, invitationNotFoundError } from './invitations.ts';
+import { parseLocalPath } from './local-path.ts';
+import type { Mailer } from './mailer.ts';
 import type { SecondFactorSignIn } from './second-factor-sign-in.ts';
-import { SecondFactorNeeded, type SecondFactors } from './second-factors.ts';
-import { newToken } from './secret-token.ts';
+import { SecondFactorRequiredError, type SecondFactors } from './second-factors.ts';
+import { generateToken } from './secret-token.ts';
 import type { Sessions } from './sessions.ts';
 import type { SignInFlow, SignInFlows } from './sign-in-flows.ts';
-import { linkedMessage, type SignInReply, signedIn } from './signed-in.ts';
-import type { Cookie, Outcome, Visitor } from './visitor.ts';
+import { buildIdentityLinkedMail, buildSignInReply, type SignInReply } from './sign-in-reply.ts';
+import type { UserAccounts } from './user-accounts.ts';
 
 export interface ProviderOperationsOptions {
   readonly store: Store;
-  readonly people: People;
+  readonly userAccounts: UserAccounts;
   readonly sessions: Sessions;
   readonly audit: AuditLog;
-  readonly refusals: Pick<Refusals, 'note'>;
-  readonly mail: Mail;
+  readonly deniedAccessLog: Pick<DeniedAccessLog, 'record'>;
+  readonly mail: Mailer;
   readonly secondFactors: SecondFactors;
-  readonly secondStep: SecondFactorSignIn;
+  readonly secondFactorSignIn: SecondFactorSignIn;
   readonly flows: SignInFlows;
   readonly clock: Clock;
-  readonly chance: Chance;
+  readonly random: Random;
   /** Null for a provider that is not configured. */
   readonly providers: Readonly<Record<ProviderName, IdentityProvider | null>>;
   /** `https://host` under which the providers know this server: never what a request says. */
   readonly linkBase: () => string;
   /** Where a browser goes that names no place. */
   readonly home: string;
-  readonly invitations: Pick<Invitations, 'read'>;
+  readonly invitations: Pick<Invitations, 'verifyCode'>;
   /** Accepts the invitation that a sign-in began with; false when it opens nothing for who signed in. */
-  readonly accept: (user: User, invitation: InvitationCode, address: string) => Promise<boolean>;
+  readonly acceptInvitation: (user: User, invitation: InvitationClaims, address: string) => Promise<boolean>;
 }
 
 /** Sign-in at an identity provider: away with `begin`, back with `finish`. */
 export class ProviderOperations {
   readonly #options: ProviderOperationsOptions;
   readonly #records: Identities;
-  readonly #beginnings: RateWindow;
+  readonly #beginRate: SlidingWindowLimiter;
 
   constructor(options: ProviderOperationsOptions) {
     this.#options = options;
     this.#records = new Identities(options.store);
-    this.#beginnings = new RateWindow('sign-ins', [{ ms: 60_000, max: 30 }], options.clock);
+    this.#beginRate = new SlidingWindowLimiter('sign-ins', [{ ms: 60_000, max: 30 }], options.clock);
   }
 
   /** Which are configured. */
-  get configured(): Readonly<Record<ProviderName, boolean>> {
+  get configuredProviders(): Readonly<Record<ProviderName, boolean>> {
     const { google, github } = this.#options.providers;
     return { google: google !== null, github: github !== null };
   }
 
   /** Errors: 404 no such provider or invitation, 400 a redirection elsewhere, 429 too many, 502, 503 not configured. */
   async begin(
-    visitor: Visitor,
+    client: ClientInfo,
     request: wire.BeginProviderLoginRequest,
-  ): Promise<Outcome<wire.BeginProviderLoginResponse>> {
-    const provider = this.#provider(request.provider);
-    const { chance, clock, flows } = this.#options;
+  ): Promise<AccountResponse<wire.BeginProviderLoginResponse>> {
+    const provider = this.#requireProvider(request.provider);
+    const { random, clock, flows } = this.#options;
     const redirect =
-      request.redirect_url === undefined ? this.#options.home : localPath(request.redirect_url);
-    this.#beginnings.take(addressKey(visitor.address));
-    const invitation = await this.#invitation(request.invite_code);
-    const checks: Checks = {
-      state: newToken('', chance),
-      nonce: newToken('', chance),
-      verifier: newToken('', chance),
+      request.redirect_url === undefined ? this.#options.home : parseLocalPath(request.redirect_url);
+    this.#beginRate.consume(rateLimitAddress(client.address));
+    const invitation = await this.#readInvitation(request.invite_code);
+    const checks: AuthorizationChecks = {
+      state: generateToken('', random),
+      nonce: generateToken('', random),
+      verifier: generateToken('', random),
     };
-    const url = await provider.addressFor(this.#returnUri(request.provider), checks);
+    const url = await provider.getAuthorizationUrl(this.#redirectUri(request.provider), checks);
     const flow: SignInFlow = {
       ...checks,
       provider: request.provider,
@@ -89,103 +94,114 @@ export class ProviderOperations {
       ...(invitation === null ? {} : { invitation }),
       expiresAt: clock.now() + limits.signInFlowMsMax,
     };
-    const value = flows.begin(flow, visitor.cookie('flow'));
+    const value = flows.begin(flow, client.cookie('flow'));
     const cookie = flowCookie(value);
-    return visitor.wantsJson
-      ? { kind: 'json', body: { url }, cookie }
-      : { kind: 'redirect', to: url, cookie };
+    return client.wantsJson ? { kind: 'json', body: { url }, cookie } : { kind: 'redirect', to: url, cookie };
   }
 
   /**
    * Errors: 400 for whatever was not begun in this browser, or is over; 403 for an address that the provider did not make
    * sure of; 502 when the provider does not answer.
    */
-  async finish(visitor: Visitor, request: wire.FinishProviderLoginRequest): Promise<Outcome<SignInReply>> {
-    const provider = this.#provider(request.provider);
+  async finish(
+    client: ClientInfo,
+    request: wire.FinishProviderLoginRequest,
+  ): Promise<AccountResponse<SignInReply>> {
+    const provider = this.#requireProvider(request.provider);
     try {
-      return await this.#finish(provider, visitor, request);
+      return await this.#finish(provider, client, request);
     } catch (error) {
-      const fact = { organizationId: null, actor: null, address: visitor.address, target: request.provider };
-      if (error instanceof AppError) this.#options.refusals.note({ ...fact, action: 'sign_in.failed' });
+      const auditEvent = {
+        organizationId: null,
+        actor: null,
+        address: client.address,
+        target: request.provider,
+      };
+      if (error instanceof AppError)
+        this.#options.deniedAccessLog.record({ ...auditEvent, action: 'sign_in.failed' });
       throw error;
     }
   }
 
   async #finish(
     provider: IdentityProvider,
-    visitor: Visitor,
+    client: ClientInfo,
     request: wire.FinishProviderLoginRequest,
-  ): Promise<Outcome<SignInReply>> {
+  ): Promise<AccountResponse<SignInReply>> {
     const { flows } = this.#options;
-    const flow = flows.find(visitor.cookie('flow'), request);
-    if (flow === undefined) throw notBegun();
-    const returned = new URL(this.#returnUri(request.provider));
+    const flow = flows.find(client.cookie('flow'), request);
+    if (flow === undefined) throw unknownFlowError();
+    const callbackUrl = new URL(this.#redirectUri(request.provider));
     for (const name of ['code', 'state', 'iss', 'error', 'error_description'] as const) {
       const value = request[name];
-      if (value !== undefined) returned.searchParams.set(name, value);
+      if (value !== undefined) callbackUrl.searchParams.set(name, value);
     }
     flows.finish(flow);
-    const identity = await provider.identify(returned, flow);
+    const identity = await provider.identify(callbackUrl, flow);
     if (identity.subject.length > limits.providerSubjectUnitsMax) throw badSubject(identity.issuer);
-    const outcome = await this.#arrive(visitor, identity, flow);
-    return { ...outcome, earlierCookies: [flowCookie(flows.remaining(visitor.cookie('flow')))] };
+    const outcome = await this.#signIn(client, identity, flow);
+    return { ...outcome, earlierCookies: [flowCookie(flows.remaining(client.cookie('flow')))] };
   }
 
-  async #arrive(
-    visitor: Visitor,
-    identity: Identity,
+  async #signIn(
+    client: ClientInfo,
+    identity: ProviderIdentity,
     { redirect, invitation }: SignInFlow,
-  ): Promise<Outcome<SignInReply>> {
-    const { people, sessions, audit, accept, mail, secondFactors, secondStep } = this.#options;
+  ): Promise<AccountResponse<SignInReply>> {
+    const { userAccounts, sessions, audit, acceptInvitation, mail, secondFactors, secondFactorSignIn } =
+      this.#options;
     const { issuer, subject } = identity;
-    const knownId = this.#records.userOf(identity);
-    if (knownId === undefined && !identity.emailVerified) throw unverified(issuer);
-    const email = knownId === undefined ? addressOf(identity) : '';
-    const isLinking = knownId === undefined && people.byEmail(email) !== undefined;
-    const { address } = visitor;
-    const held = visitor.wantsJson ? undefined : visitor.held('session');
-    const to = visitor.wantsJson ? 'program' : 'browser';
-    const arrived = people.arrive(
-      knownId === undefined ? { email } : { userId: knownId },
+    const knownUserId = this.#records.findUserId(identity);
+    if (knownUserId === undefined && !identity.emailVerified) throw unverifiedEmailError(issuer);
+    const email = knownUserId === undefined ? emailOf(identity) : '';
+    const isLinking = knownUserId === undefined && userAccounts.findByEmail(email) !== undefined;
+    const { address } = client;
+    const previousToken = client.wantsJson ? undefined : client.sessionToReplace('session');
+    const clientKind = client.wantsJson ? 'program' : 'browser';
+    const signInAttempt = userAccounts.signIn(
+      knownUserId === undefined ? { email } : { userId: knownUserId },
       { address },
-      (arriving) => {
-        secondFactors.require(arriving);
-        const { userId } = arriving;
-        const opening = sessions.open(userId, visitor, held);
-        const fact = { organizationId: null, actor: userId, address, target: `${issuer} ${subject}` };
-        const operations: Operation[] = [
+      (user) => {
+        secondFactors.assertNotRequired(user);
+        const { userId } = user;
+        const newSession = sessions.create(userId, client, previousToken);
+        const auditEvent = { organizationId: null, actor: userId, address, target: `${issuer} ${subject}` };
+        const operations: WriteOperation[] = [
           ...this.#records.link(identity, userId),
-          ...opening.operations,
-          ...(isLinking ? [audit.entry({ ...fact, action: 'identity.linked' })] : []),
+          ...newSession.operations,
+          ...(isLinking ? [audit.entryOperation({ ...auditEvent, action: 'identity.linked' })] : []),
         ];
-        return { operations, with: opening };
+        return { operations, result: newSession };
       },
     );
-    const outcome = await arrived.catch((error: unknown) => {
-      if (error instanceof SecondFactorNeeded) return error;
+    const outcome = await signInAttempt.catch((error: unknown) => {
+      if (error instanceof SecondFactorRequiredError) return error;
       throw error;
     });
-    if (outcome instanceof SecondFactorNeeded) {
+    if (outcome instanceof SecondFactorRequiredError) {
       // The identity is linked when the second factor has shown that the account is theirs.
-      const link = isLinking ? { identity: { issuer, subject } } : {};
-      const invited = invitation === undefined ? {} : { invitation };
-      return secondStep.begin({ userId: outcome.user.userId, redirect, ...link, ...invited }, to);
+      const identityField = isLinking ? { identity: { issuer, subject } } : {};
+      const invitationField = invitation === undefined ? {} : { invitation };
+      return secondFactorSignIn.begin(
+        { userId: outcome.user.userId, redirect, ...identityField, ...invitationField },
+        clientKind,
+      );
     }
-    const { user, with: opened } = outcome;
-    await sessions.endSurplus(user.userId, address);
-    if (isLinking && mail.isOn) mail.post(linkedMessage(user.email, issuer));
-    if (invitation !== undefined) await accept(user, invitation, address);
-    return signedIn({ user, ...opened, redirect, to });
+    const { user, result: newSession } = outcome;
+    await sessions.enforceSessionLimit(user.userId, address);
+    if (isLinking && mail.isEnabled) mail.enqueue(buildIdentityLinkedMail(user.email, issuer));
+    if (invitation !== undefined) await acceptInvitation(user, invitation, address);
+    return buildSignInReply({ user, ...newSession, redirect, clientKind });
   }
 
-  async #invitation(code: string | undefined): Promise<InvitationCode | null> {
+  async #readInvitation(code: string | undefined): Promise<InvitationClaims | null> {
     if (code === undefined) return null;
-    const read = await this.#options.invitations.read(code);
-    if (read === null) throw noInvitation();
-    return read;
+    const claims = await this.#options.invitations.verifyCode(code);
+    if (claims === null) throw invitationNotFoundError();
+    return claims;
   }
 
-  #provider(name: string): IdentityProvider {
+  #requireProvider(name: string): IdentityProvider {
     const { providers } = this.#options;
     if (!Object.hasOwn(providers, name)) {
       throw new AppError(
@@ -202,20 +218,20 @@ export class ProviderOperations {
     );
   }
 
-  #returnUri(provider: string): string {
+  #redirectUri(provider: string): string {
     return `${this.#options.linkBase()}/api/auth/${provider}/auth`;
   }
 }
 
 /** The sign-ins that are under way in a browser; null for none. */
-function flowCookie(value: string | null): Cookie {
-  return { name: 'flow', value, seconds: value === null ? 0 : limits.signInFlowMsMax / 1_000 };
+function flowCookie(value: string | null): ResponseCookie {
+  return { name: 'flow', value, maxAgeSeconds: value === null ? 0 : limits.signInFlowMsMax / 1_000 };
 }
 
 /** Whatever a provider says is somebody's address need not be one. */
-function addressOf({ email }: Identity): string {
+function emailOf({ email }: ProviderIdentity): string {
   try {
-    return normalisedEmail(email);
+    return normalizeEmail(email);
   } catch (cause) {
     throw new AppError('forbidden', 'What the identity provider tells is no e-mail address of yours.', {
       cause,
@@ -223,7 +239,7 @@ function addressOf({ email }: Identity): string {
   }
 }
 
-function notBegun(): AppError {
+function unknownFlowError(): AppError {
   return new AppError(
     'bad_request',
     'This sign-in was not begun in this browser, or is over: start it again.',
@@ -238,7 +254,7 @@ function badSubject(issuer: string): AppError {
   );
 }
 
-function unverified(issuer: string): AppError {
+function unverifiedEmailError(issuer: string): AppError {
   return new AppError(
     'forbidden',
     `${issuer} has not verified your e-mail address: verify it there, or sign in by mail.`,

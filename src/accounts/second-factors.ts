@@ -1,43 +1,49 @@
 import { Secret, TOTP } from 'otpauth';
-import { addressKey } from '../admission/address-key.ts';
-import { BackOff } from '../admission/back-off.ts';
-import { RateWindow } from '../admission/rate-window.ts';
+import { rateLimitAddress } from '../admission/address-key.ts';
+import { ExponentialBackoff } from '../admission/exponential-backoff.ts';
+import { SlidingWindowLimiter } from '../admission/sliding-window-limiter.ts';
 import type { Actor, AuditLog } from '../audit/audit-log.ts';
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Chance } from '../base/ids.ts';
-import { limits } from '../base/limits.ts';
-import type { Sealing } from '../base/sealing.ts';
+import { AppError } from '../core/app-error.ts';
 import { Mutex } from '../core/async/mutex.ts';
-import { type SecondFactor, SecondFactorRecords } from '../store/second-factors.ts';
-import type { Store } from '../store/store.ts';
-import type { User } from '../store/users.ts';
-import { tokenDigest } from './secret-token.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/ids.ts';
+import { limits } from '../core/limits.ts';
+import type { Sealer } from '../core/sealer.ts';
+import { type SecondFactor, SecondFactorRecords } from '../storage/second-factors.ts';
+import type { Store } from '../storage/store.ts';
+import type { User } from '../storage/users.ts';
+import { hashToken } from './secret-token.ts';
 
-/** The administrator is no user; no user has this id. */
+/**
+ * Id under which the administrator's second factor is stored. The administrator is not a user, and no user
+ * has this id.
+ */
 export const administratorId = '00000000-0000-0000-0000-000000000000';
 
 const secretBytes = 20;
-const recoveryCodes = 10;
-const recoveryBytes = 10;
+const recoveryCodeCount = 10;
+const recoveryCodeBytes = 10;
 const stepMs = 30_000;
-/** Steps before and after the present one whose codes are accepted: clocks differ, and typing takes time. */
-const window = 1;
-const codeShape = /^\d{6}$/;
+/**
+ * Number of time steps before and after the current one whose codes are accepted, because clocks differ and
+ * typing takes time.
+ */
+const windowSteps = 1;
+const codePattern = /^\d{6}$/;
 
 export interface SecondFactorsOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly chance: Chance;
+  readonly random: Random;
   readonly audit: AuditLog;
-  /** Seals the keys of one-time passwords. */
-  readonly sealing: Sealing;
-  /** QUARRY_ADMIN_PASSWORD_HASH: another password turns the second factor of the administrator off. */
+  /** Seals the secrets of one-time passwords. */
+  readonly sealer: Sealer;
+  /** QUARRY_ADMIN_PASSWORD_HASH. Changing the password disables the second factor of the administrator. */
   readonly adminPasswordHash: string | null;
 }
 
-/** What an authenticator app is given. */
-export interface SecondFactorOffer {
+/** Data for setting up an authenticator app. */
+export interface SecondFactorEnrollment {
   /** Base32. */
   readonly secret: string;
   /** `otpauth://totp/...`, for a QR code. */
@@ -45,14 +51,14 @@ export interface SecondFactorOffer {
 }
 
 export interface SecondFactorStatus {
-  /** Milliseconds since the epoch; null while it is off. */
+  /** Milliseconds since 1970; null while disabled. */
   readonly enabledAt: number | null;
   readonly recoveryCodesLeft: number;
 }
 
-/** Refuses the write of a sign-in that still needs the code of the second factor. */
-export class SecondFactorNeeded extends Error {
-  override readonly name = 'SecondFactorNeeded';
+/** Aborts the write of a sign-in that still needs a second-factor code. */
+export class SecondFactorRequiredError extends Error {
+  override readonly name = 'SecondFactorRequiredError';
   readonly user: User;
 
   constructor(user: User) {
@@ -62,34 +68,39 @@ export class SecondFactorNeeded extends Error {
 }
 
 /**
- * Second factors of sign-ins: time-based one-time passwords (RFC 6238) of an authenticator app, and recovery codes that
- * work once each. A wrong code slows down the address that sent it for that person, and codes of one person are limited
- * by the hour; recovery codes are not, so that nobody can keep a person out.
+ * Second factors of sign-ins: time-based one-time passwords (RFC 6238) from an authenticator app, and
+ * recovery codes that work once each. A wrong code delays further attempts for that user from the same
+ * address. One-time passwords of a user are also limited per hour; recovery codes are not, so that an
+ * attacker cannot lock a user out.
  */
 export class SecondFactors {
   readonly #options: SecondFactorsOptions;
   readonly #records: SecondFactorRecords;
-  readonly #sealing: Sealing;
-  readonly #backOff: BackOff;
-  readonly #codes: RateWindow;
+  readonly #sealer: Sealer;
+  readonly #backoff: ExponentialBackoff;
+  readonly #codeAttempts: SlidingWindowLimiter;
   readonly #changes = new Mutex();
 
   constructor(options: SecondFactorsOptions) {
     this.#options = options;
     this.#records = new SecondFactorRecords(options.store);
-    this.#sealing = options.sealing;
-    this.#backOff = new BackOff(options.clock);
+    this.#sealer = options.sealer;
+    this.#backoff = new ExponentialBackoff(options.clock);
     const hourly = [{ ms: 3_600_000, max: limits.oneTimeCodesPerHourMax }];
-    this.#codes = new RateWindow('codes (a recovery code is accepted)', hourly, options.clock);
+    this.#codeAttempts = new SlidingWindowLimiter(
+      'codes (a recovery code is accepted)',
+      hourly,
+      options.clock,
+    );
   }
 
-  isOn(userId: string): boolean {
+  isEnabled(userId: string): boolean {
     return this.status(userId).enabledAt !== null;
   }
 
-  /** Throws `SecondFactorNeeded` for a user whose second factor is on. */
-  require(user: User): void {
-    if (this.isOn(user.userId)) throw new SecondFactorNeeded(user);
+  /** Throws `SecondFactorRequiredError` for a user whose second factor is enabled. */
+  assertNotRequired(user: User): void {
+    if (this.isEnabled(user.userId)) throw new SecondFactorRequiredError(user);
   }
 
   status(userId: string): SecondFactorStatus {
@@ -100,64 +111,70 @@ export class SecondFactors {
     };
   }
 
-  /** Makes a key that `confirm` turns on; the key of an earlier call is void. 409 while the second factor is on. */
-  begin(userId: string, label: string): Promise<SecondFactorOffer> {
+  /**
+   * Creates a secret that `confirm` enables; the secret of an earlier call becomes void. Errors: 409 while
+   * the second factor is enabled.
+   */
+  begin(userId: string, label: string): Promise<SecondFactorEnrollment> {
     return this.#changes.run(async () => {
-      if (this.isOn(userId)) {
+      if (this.isEnabled(userId)) {
         throw new AppError('conflict', 'The second factor is on: disable it first to set up another.');
       }
-      const secret = new Secret({ buffer: new Uint8Array(this.#options.chance.bytes(secretBytes)).buffer });
-      const sealedSecret = this.#sealing.seal(secret.base32, userId);
-      const binding = this.#bindingOf(userId);
+      const secret = new Secret({ buffer: new Uint8Array(this.#options.random.bytes(secretBytes)).buffer });
+      const sealedSecret = this.#sealer.seal(secret.base32, userId);
+      const binding = this.#binding(userId);
       const record = { sealedSecret, binding, enabledAt: null, lastStep: 0, recoveryHashes: [] };
       await this.#options.store.write([this.#records.put(userId, record)]);
-      return { secret: secret.base32, url: totpOf(secret, label).toString() };
+      return { secret: secret.base32, url: createTotp(secret, label).toString() };
     });
   }
 
-  /** Turns it on; returns the recovery codes, which are shown once. Errors: 400 nothing begun or a wrong code; 429. */
+  /**
+   * Enables the second factor. Returns the recovery codes, which are shown once. Errors: 400 if no setup was
+   * started or the code is wrong; 429.
+   */
   confirm(userId: string, code: string, by: Actor): Promise<string[]> {
     return this.#changes.run(async () => {
       const found = this.#find(userId);
       if (found === undefined || found.enabledAt !== null) {
         throw new AppError('bad_request', 'No second factor waits for its first code: begin first.');
       }
-      const lastStep = this.#guess(userId, by, () => this.#stepOf(userId, found, code));
-      if (lastStep === null) throw wrongCode('bad_request');
-      const { store, clock, chance } = this.#options;
-      const codes = Array.from({ length: recoveryCodes }, () => recoveryCode(chance));
-      const recoveryHashes = codes.map((each) => tokenDigest(plainCode(each)));
+      const lastStep = this.#withBackoff(userId, by, () => this.#matchTimeStep(userId, found, code));
+      if (lastStep === null) throw wrongCodeError('bad_request');
+      const { store, clock, random } = this.#options;
+      const codes = Array.from({ length: recoveryCodeCount }, () => generateRecoveryCode(random));
+      const recoveryHashes = codes.map((each) => hashToken(normalizeCode(each)));
       const record = { ...found, enabledAt: clock.now(), lastStep, recoveryHashes };
       await store.write([
         this.#records.put(userId, record),
-        this.#entry('second_factor.enabled', userId, by),
+        this.#auditEntry('second_factor.enabled', userId, by),
       ]);
       return codes;
     });
   }
 
-  /** Turns it off with a code. Errors: 400 when it is off or the code is wrong; 429. */
+  /** Disables the second factor with a code. Errors: 400 if it is disabled or the code is wrong; 429. */
   async disable(userId: string, code: string, by: Actor): Promise<void> {
-    if (!this.isOn(userId)) throw new AppError('bad_request', 'The second factor is off.');
-    if (!(await this.check(userId, code, by))) throw wrongCode('bad_request');
+    if (!this.isEnabled(userId)) throw new AppError('bad_request', 'The second factor is off.');
+    if (!(await this.check(userId, code, by))) throw wrongCodeError('bad_request');
     await this.#remove(userId, 'second_factor.disabled', by);
   }
 
-  /** Turns it off without a code, for the administrator. Idempotent. */
+  /** Disables the second factor without a code, for the administrator. Idempotent. */
   async reset(userId: string, by: Actor): Promise<void> {
     await this.#remove(userId, 'second_factor.reset', by);
   }
 
-  /** Uses a code up: true for the right one. Errors: 429 after too many wrong ones. */
+  /** Consumes a code. Returns whether it is correct. Errors: 429 after too many wrong ones. */
   check(userId: string, code: string, by: Actor): Promise<boolean> {
     return this.#changes.run(async () => {
       const found = this.#find(userId);
       if (found === undefined || found.enabledAt === null) return false;
-      const after = this.#guess(userId, by, () => this.#used(userId, found, code));
+      const after = this.#withBackoff(userId, by, () => this.#recordAfterUse(userId, found, code));
       if (after === null) return false;
       const isRecovery = after.recoveryHashes.length < found.recoveryHashes.length;
-      const entries = isRecovery ? [this.#entry('second_factor.recovery_code_used', userId, by)] : [];
-      // Also on a full disk, and before the sign-in: a code must not work twice.
+      const entries = isRecovery ? [this.#auditEntry('second_factor.recovery_code_used', userId, by)] : [];
+      // Allowed on a full disk, and written before the sign-in: a code must not work twice.
       await this.#options.store.write([this.#records.put(userId, after), ...entries], {
         mayUseReserve: true,
       });
@@ -165,37 +182,37 @@ export class SecondFactors {
     });
   }
 
-  /** The record after the use of a code; null for a wrong one. */
-  #used(userId: string, found: SecondFactor, code: string): SecondFactor | null {
-    const recovery = tokenDigest(plainCode(code));
+  /** Returns the record after the use of a code; null for a wrong code. */
+  #recordAfterUse(userId: string, found: SecondFactor, code: string): SecondFactor | null {
+    const recovery = hashToken(normalizeCode(code));
     if (found.recoveryHashes.includes(recovery)) {
       return { ...found, recoveryHashes: found.recoveryHashes.filter((each) => each !== recovery) };
     }
-    const lastStep = this.#stepOf(userId, found, code);
+    const lastStep = this.#matchTimeStep(userId, found, code);
     if (lastStep === null) return null;
-    // Sealed again with the current secret of the installation, so that an earlier one can be forgotten.
-    const sealedSecret = this.#sealing.seal(this.#unseal(userId, found), userId);
+    // Resealed with the current secret of the installation, so that the previous one can be removed.
+    const sealedSecret = this.#sealer.seal(this.#unseal(userId, found), userId);
     return { ...found, sealedSecret, lastStep };
   }
 
-  /** Slows down an address whose guesses are wrong. */
-  #guess<Result>(userId: string, by: Actor, test: () => Result | null): Result | null {
-    const keys = [`${userId} ${addressKey(by.address ?? '')}`];
-    this.#backOff.check(keys);
+  /** Delays further attempts of an address after wrong codes. */
+  #withBackoff<Result>(userId: string, by: Actor, test: () => Result | null): Result | null {
+    const keys = [`${userId} ${rateLimitAddress(by.address ?? '')}`];
+    this.#backoff.check(keys);
     const result = test();
-    if (result === null) this.#backOff.failed(keys);
-    else this.#backOff.succeeded(keys);
+    if (result === null) this.#backoff.recordFailure(keys);
+    else this.#backoff.reset(keys);
     return result;
   }
 
-  /** The time step of a one-time password that is right now and was not used; null for another one. */
-  #stepOf(userId: string, found: SecondFactor, code: string): number | null {
+  /** Returns the time step of a one-time password that is currently valid and unused; null otherwise. */
+  #matchTimeStep(userId: string, found: SecondFactor, code: string): number | null {
     const token = code.replace(/\s/g, '');
-    if (!codeShape.test(token)) return null;
-    this.#codes.take(userId);
+    if (!codePattern.test(token)) return null;
+    this.#codeAttempts.consume(userId);
     const timestamp = this.#options.clock.now();
-    const delta = totpOf(Secret.fromBase32(this.#unseal(userId, found)), '').validate({
-      ...{ token, timestamp, window },
+    const delta = createTotp(Secret.fromBase32(this.#unseal(userId, found)), '').validate({
+      ...{ token, timestamp, window: windowSteps },
     });
     if (delta === null) return null;
     const step = Math.floor(timestamp / stepMs) + delta;
@@ -203,7 +220,7 @@ export class SecondFactors {
   }
 
   #unseal(userId: string, { sealedSecret }: SecondFactor): string {
-    const secret = this.#sealing.open(sealedSecret, userId);
+    const secret = this.#sealer.open(sealedSecret, userId);
     if (secret !== null) return secret;
     throw new AppError(
       'conflict',
@@ -214,43 +231,43 @@ export class SecondFactors {
 
   #remove(userId: string, action: string, by: Actor): Promise<void> {
     return this.#changes.run(async () => {
-      const operations = [this.#records.delete(userId), this.#entry(action, userId, by)];
+      const operations = [this.#records.delete(userId), this.#auditEntry(action, userId, by)];
       await this.#options.store.write(operations, { mayUseReserve: true });
     });
   }
 
   #find(userId: string): SecondFactor | undefined {
     const found = this.#records.get(userId);
-    return found?.binding === this.#bindingOf(userId) ? found : undefined;
+    return found?.binding === this.#binding(userId) ? found : undefined;
   }
 
-  #bindingOf(userId: string): string {
-    return userId === administratorId ? tokenDigest(this.#options.adminPasswordHash ?? '') : '';
+  #binding(userId: string): string {
+    return userId === administratorId ? hashToken(this.#options.adminPasswordHash ?? '') : '';
   }
 
-  #entry(action: string, target: string, by: Actor) {
-    return this.#options.audit.entry({ ...by, organizationId: null, action, target });
+  #auditEntry(action: string, target: string, by: Actor) {
+    return this.#options.audit.entryOperation({ ...by, organizationId: null, action, target });
   }
 }
 
-export function wrongCode(status: 'bad_request' | 'unauthorised'): AppError {
+export function wrongCodeError(status: 'bad_request' | 'unauthorized'): AppError {
   return new AppError(
     status,
     'The code is wrong, too old, or was used already: wait for the next one of your app, or send a recovery code.',
   );
 }
 
-function totpOf(secret: Secret, label: string): TOTP {
+function createTotp(secret: Secret, label: string): TOTP {
   return new TOTP({ issuer: 'Quarry', label, secret, digits: 6, period: stepMs / 1_000 });
 }
 
-/** 80 bits as `abcd-efgh-ijkl-mnop`, in the letters of base32. */
-function recoveryCode(chance: Chance): string {
-  const { base32 } = new Secret({ buffer: new Uint8Array(chance.bytes(recoveryBytes)).buffer });
+/** Returns 80 random bits as `abcd-efgh-ijkl-mnop`, in base32 letters. */
+function generateRecoveryCode(random: Random): string {
+  const { base32 } = new Secret({ buffer: new Uint8Array(random.bytes(recoveryCodeBytes)).buffer });
   return base32.toLowerCase().replace(/.{4}(?=.)/g, '$&-');
 }
 
-/** As people type it: without hyphens and blanks, in any case. */
-function plainCode(code: string): string {
+/** Normalizes typed codes: removes hyphens and spaces, ignores case. */
+function normalizeCode(code: string): string {
   return code.replace(/[\s-]/g, '').toLowerCase();
 }

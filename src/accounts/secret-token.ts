@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
-import type { Chance } from '../base/ids.ts';
+import type { Random } from '../core/ids.ts';
 
-const chanceBytes = 32;
+const tokenBytes = 32;
 
 /** `prefix` and 256 bits of chance in base64url. It is shown to its owner and never stored. */
-export function newToken(prefix: string, chance: Chance): string {
-  return prefix + Buffer.from(chance.bytes(chanceBytes)).toString('base64url');
+export function generateToken(prefix: string, random: Random): string {
+  return prefix + Buffer.from(random.bytes(tokenBytes)).toString('base64url');
 }
 
 /** SHA-256, lower-case hexadecimal: all that is stored of a token. Enough, for tokens are not passwords. */
-export function tokenDigest(token: string): string {
+export function hashToken(token: string): string {
   return hash('sha256', token, 'hex');
 }

@@ -1,22 +1,22 @@
 import type { Actor, AuditLog } from '../audit/audit-log.ts';
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Chance } from '../base/ids.ts';
-import { limits } from '../base/limits.ts';
-import type { Logger } from '../base/logger.ts';
-import { deleteInGroups } from '../store/delete-in-groups.ts';
-import { type Session, SessionRecords } from '../store/sessions.ts';
-import { ExpectationFailed, type Operation, type Store } from '../store/store.ts';
-import { newToken, tokenDigest } from './secret-token.ts';
-import type { Visitor } from './visitor.ts';
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/ids.ts';
+import { limits } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
+import { deleteInBatches } from '../storage/delete-in-batches.ts';
+import { type Session, SessionRecords } from '../storage/sessions.ts';
+import { ExpectationFailedError, type Store, type WriteOperation } from '../storage/store.ts';
+import type { ClientInfo } from './client-info.ts';
+import { generateToken, hashToken } from './secret-token.ts';
 
 /** 256 bits in base64url behind `zes_`. */
-const tokenShape = /^zes_[A-Za-z0-9_-]{43}$/;
+const tokenPattern = /^zes_[A-Za-z0-9_-]{43}$/;
 
 export interface SessionsOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly chance: Chance;
+  readonly random: Random;
   readonly audit: AuditLog;
   readonly logger: Logger;
 }
@@ -32,7 +32,7 @@ export class Sessions {
   readonly #options: SessionsOptions;
   readonly #records: SessionRecords;
   /** Touches on their way, by session. */
-  readonly #touches = new Map<string, Promise<void>>();
+  readonly #pendingTouches = new Map<string, Promise<void>>();
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -43,35 +43,36 @@ export class Sessions {
    * To be written with whatever signs the person in (null: the administrator); the token is never seen again. `replaces`
    * is the token whose place it takes in a browser: nobody holds that any more, so it ends.
    */
-  open(
+  create(
     userId: string | null,
-    visitor: Visitor,
-    replaces?: string,
-  ): { token: string; session: Session; operations: Operation[] } {
-    const { chance, clock } = this.#options;
-    const token = newToken('zes_', chance);
+    client: ClientInfo,
+    replacedToken?: string,
+  ): { token: string; session: Session; operations: WriteOperation[] } {
+    const { random, clock } = this.#options;
+    const token = generateToken('zes_', random);
     const now = clock.now();
     const session: Session = {
-      sessionId: chance.uuid(),
+      sessionId: random.uuid(),
       userId,
-      hash: tokenDigest(token),
+      hash: hashToken(token),
       createdAt: now,
       lastSeenAt: now,
       expiresAt: now + (userId === null ? limits.adminSessionMsMax : limits.sessionMsMax),
-      address: visitor.address,
-      userAgent: visitor.userAgent,
+      address: client.address,
+      userAgent: client.userAgent,
     };
-    const replaced = replaces === undefined ? undefined : this.#records.byHash(tokenDigest(replaces));
-    const ends =
-      replaced === undefined ? [] : this.#endOf(replaced, { ...visitor, actor: actorOf(replaced) });
-    return { token, session, operations: [...ends, ...this.#records.put(session)] };
+    const replaced =
+      replacedToken === undefined ? undefined : this.#records.findByHash(hashToken(replacedToken));
+    const endOperations =
+      replaced === undefined ? [] : this.#endOperations(replaced, { ...client, actor: actorOf(replaced) });
+    return { token, session, operations: [...endOperations, ...this.#records.put(session)] };
   }
 
   /** The open session of a token; undefined for everything else, however it looks. */
   find(token: string): Session | undefined {
-    if (!tokenShape.test(token)) return undefined;
-    const session = this.#records.byHash(tokenDigest(token));
-    if (session === undefined || this.#isOver(session)) return undefined;
+    if (!tokenPattern.test(token)) return undefined;
+    const session = this.#records.findByHash(hashToken(token));
+    if (session === undefined || this.#isExpired(session)) return undefined;
     if (this.#options.clock.now() - session.lastSeenAt >= limits.sessionTouchMs) this.#touch(session);
     return session;
   }
@@ -79,7 +80,9 @@ export class Sessions {
   /** Open sessions of a user (null: of the administrator), the last used first. */
   async list(userId: string | null): Promise<Session[]> {
     const sessions = await this.#records.list(userId);
-    return sessions.filter((session) => !this.#isOver(session)).sort((a, b) => b.lastSeenAt - a.lastSeenAt);
+    return sessions
+      .filter((session) => !this.#isExpired(session))
+      .sort((a, b) => b.lastSeenAt - a.lastSeenAt);
   }
 
   /** Signs out. Harmless for a token that opens nothing. */
@@ -105,65 +108,69 @@ export class Sessions {
   }
 
   /** To be written with the end of a person: ends all of their sessions. */
-  async endAll(userId: string, by: Actor): Promise<Operation[]> {
+  async deleteAllOperations(userId: string, by: Actor): Promise<WriteOperation[]> {
     const sessions = await this.#records.list(userId);
-    return sessions.flatMap((session) => this.#endOf(session, by));
+    return sessions.flatMap((session) => this.#endOperations(session, by));
   }
 
   /** Forgets what is over at `now` (milliseconds since the epoch); for housekeeping. */
   sweep(now: number, signal?: AbortSignal): Promise<void> {
     const next = async (limit: number) => {
-      const ended = await this.#records.ended((session) => this.#isOver(session, now), limit);
+      const ended = await this.#records.listEnded((session) => this.#isExpired(session, now), limit);
       return ended.flatMap((session) => this.#records.delete(session));
     };
-    return deleteInGroups(this.#options.store, next, signal);
+    return deleteInBatches(this.#options.store, next, signal);
   }
 
   /** After a sign-in: ends those that were used longest ago when somebody has more than anybody needs. */
-  async endSurplus(userId: string | null, address: string): Promise<void> {
-    const surplus = (await this.list(userId)).slice(limits.sessionsPerPersonMax);
+  async enforceSessionLimit(userId: string | null, address: string): Promise<void> {
+    const surplus = (await this.list(userId)).slice(limits.sessionsPerUserMax);
     await this.#end(surplus, { actor: 'system', address });
   }
 
   /** For the start: a password that was changed with the settings must not leave old sessions behind. */
-  async endAdministrators(): Promise<void> {
+  async endAdministratorSessions(): Promise<void> {
     await this.#end(await this.list(null), { actor: 'system', address: null });
   }
 
   /** Resolves when every touch is written. */
   async close(): Promise<void> {
-    await Promise.all(this.#touches.values());
+    await Promise.all(this.#pendingTouches.values());
   }
 
-  #isOver({ userId, lastSeenAt, expiresAt }: Session, now = this.#options.clock.now()): boolean {
+  #isExpired({ userId, lastSeenAt, expiresAt }: Session, now = this.#options.clock.now()): boolean {
     const idleMsMax = userId === null ? limits.adminSessionMsMax : limits.sessionIdleMsMax;
     return now >= expiresAt || now - lastSeenAt >= idleMsMax;
   }
 
   async #end(sessions: readonly Session[], by: Actor, action?: EndAction): Promise<void> {
     if (sessions.length === 0) return;
-    const ends = sessions.flatMap((session) => this.#endOf(session, by, action));
+    const endOperations = sessions.flatMap((session) => this.#endOperations(session, by, action));
     // Also on a full disk: what leaked must end.
-    await this.#options.store.write(ends, { mayUseReserve: true });
+    await this.#options.store.write(endOperations, { mayUseReserve: true });
   }
 
-  #endOf(session: Session, { actor, address }: Actor, action: EndAction = 'session.ended'): Operation[] {
-    const fact = { actor, address, organizationId: null, action, target: session.sessionId };
-    return [...this.#records.delete(session), this.#options.audit.entry(fact)];
+  #endOperations(
+    session: Session,
+    { actor, address }: Actor,
+    action: EndAction = 'session.ended',
+  ): WriteOperation[] {
+    const auditEvent = { actor, address, organizationId: null, action, target: session.sessionId };
+    return [...this.#records.delete(session), this.#options.audit.entryOperation(auditEvent)];
   }
 
   /** In the background: nobody waits for it, and one that is lost costs a minute of idle time. */
   #touch(session: Session): void {
-    if (this.#touches.has(session.hash)) return;
+    if (this.#pendingTouches.has(session.hash)) return;
     const { store, clock, logger } = this.#options;
-    const touched = store
+    const touch = store
       .write(this.#records.touch({ ...session, lastSeenAt: clock.now() }))
       .catch((error: unknown) => {
-        if (!(error instanceof ExpectationFailed))
+        if (!(error instanceof ExpectationFailedError))
           logger.warn({ error }, 'the use of a session was not noted');
       })
-      .finally(() => this.#touches.delete(session.hash));
-    this.#touches.set(session.hash, touched);
+      .finally(() => this.#pendingTouches.delete(session.hash));
+    this.#pendingTouches.set(session.hash, touch);
   }
 }
 

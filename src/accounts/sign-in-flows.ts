@@ -1,8 +1,8 @@
-import type { Clock } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
-import { openText, sealToText } from '../base/sealed-text.ts';
-import type { Sealing } from '../base/sealing.ts';
-import type { InvitationCode } from './invitations.ts';
+import type { Clock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
+import { openSealedText, sealToText } from '../core/sealed-text.ts';
+import type { Sealer } from '../core/sealer.ts';
+import type { InvitationClaims } from './invitations.ts';
 
 /** A sign-in that a browser began at an identity provider. */
 export interface SignInFlow {
@@ -16,35 +16,35 @@ export interface SignInFlow {
   /** Where the browser goes then: a path of this server. */
   readonly redirect: string;
   /** What to accept then. */
-  readonly invitation?: InvitationCode;
+  readonly invitation?: InvitationClaims;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 
-const context = 'sign-in flows';
+const sealingContext = 'sign-in flows';
 
 /**
  * The sign-ins under way, in a cookie of the browser that began them, encrypted and authenticated: an anonymous request
  * writes nothing to the disk. Tabs of one browser share the cookie, so it holds the newest flows that fit.
  */
 export class SignInFlows {
-  readonly #sealing: Sealing;
+  readonly #sealer: Sealer;
   readonly #clock: Clock;
   /** States that came back, with the end of their flow; oldest first. A restart forgets them: codes work once. */
-  readonly #finished = new Map<string, number>();
+  readonly #finishedStates = new Map<string, number>();
 
-  constructor(options: { readonly sealing: Sealing; readonly clock: Clock }) {
-    this.#sealing = options.sealing;
+  constructor(options: { readonly sealer: Sealer; readonly clock: Clock }) {
+    this.#sealer = options.sealer;
     this.#clock = options.clock;
   }
 
   /** The new value of the cookie. */
   begin(flow: SignInFlow, cookie: string | undefined): string {
     const open = [flow, ...this.#read(cookie)];
-    let sealed = sealToText(this.#sealing, open, context);
+    let sealed = sealToText(this.#sealer, open, sealingContext);
     while (sealed.length > limits.sealedCookieUnitsMax && open.length > 1) {
       open.pop();
-      sealed = sealToText(this.#sealing, open, context);
+      sealed = sealToText(this.#sealer, open, sealingContext);
     }
     return sealed;
   }
@@ -57,23 +57,23 @@ export class SignInFlows {
   /** The value of the cookie without the flows that came back or expired; null when none is left. */
   remaining(cookie: string | undefined): string | null {
     const open = this.#read(cookie);
-    return open.length === 0 ? null : sealToText(this.#sealing, open, context);
+    return open.length === 0 ? null : sealToText(this.#sealer, open, sealingContext);
   }
 
   /** A flow can come back once, whatever becomes of it. */
   finish({ state, expiresAt }: SignInFlow): void {
     const now = this.#clock.now();
-    for (const [earlier, end] of this.#finished) {
-      if (end > now && this.#finished.size < limits.attemptsRememberedMax) break;
-      this.#finished.delete(earlier);
+    for (const [earlier, end] of this.#finishedStates) {
+      if (end > now && this.#finishedStates.size < limits.rateLimitKeysMax) break;
+      this.#finishedStates.delete(earlier);
     }
-    this.#finished.set(state, expiresAt);
+    this.#finishedStates.set(state, expiresAt);
   }
 
   #read(cookie: string | undefined): SignInFlow[] {
     if (cookie === undefined) return [];
-    const flows = openText<SignInFlow[]>(this.#sealing, cookie, context) ?? [];
+    const flows = openSealedText<SignInFlow[]>(this.#sealer, cookie, sealingContext) ?? [];
     const now = this.#clock.now();
-    return flows.filter(({ expiresAt, state }) => expiresAt > now && !this.#finished.has(state));
+    return flows.filter(({ expiresAt, state }) => expiresAt > now && !this.#finishedStates.has(state));
   }
 }

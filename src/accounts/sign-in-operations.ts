@@ -1,48 +1,48 @@
 import { timingSafeEqual } from 'node:crypto';
-import { addressKey } from '../admission/address-key.ts';
-import { BackOff } from '../admission/back-off.ts';
-import { RateWindow } from '../admission/rate-window.ts';
+import { rateLimitAddress } from '../admission/address-key.ts';
+import { ExponentialBackoff } from '../admission/exponential-backoff.ts';
+import { SlidingWindowLimiter } from '../admission/sliding-window-limiter.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
-import type { Refusals } from '../audit/refusals.ts';
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Chance } from '../base/ids.ts';
-import { isOperatorProof } from '../base/installation-secrets.ts';
-import { limits } from '../base/limits.ts';
+import type { DeniedAccessLog } from '../audit/denied-access-log.ts';
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/ids.ts';
+import { limits } from '../core/limits.ts';
 import type * as wire from '../schemas/accounts.ts';
 import type { FinishSecondFactorRequest, FinishSecondFactorResponse } from '../schemas/second-factors.ts';
-import { ExpectationFailed, type Operation, type Store } from '../store/store.ts';
-import type { User } from '../store/users.ts';
+import { isOperatorProof } from '../storage/installation-secrets.ts';
+import { ExpectationFailedError, type Store, type WriteOperation } from '../storage/store.ts';
+import type { User } from '../storage/users.ts';
 import { AdministratorSignIn } from './administrator-sign-in.ts';
-import { confirmationPage } from './confirmation-page.ts';
-import { maskedEmail, normalisedEmail } from './email-address.ts';
-import { deadLink, isSameBrowser, type MagicLinks, type SignInLink } from './magic-links.ts';
-import type { Mail } from './mail.ts';
+import type { AccountResponse, ClientInfo, ResponseCookie } from './client-info.ts';
+import { renderConfirmationPage } from './confirmation-page.ts';
+import { maskEmail, normalizeEmail } from './email-address.ts';
+import { parseLocalPath } from './local-path.ts';
+import { invalidLinkError, isSameBrowser, type MagicLink, type MagicLinks } from './magic-links.ts';
+import type { Mailer } from './mailer.ts';
 import type { Memberships } from './memberships.ts';
-import { operatorEmail, type People } from './people.ts';
-import { localPath } from './redirect.ts';
 import type { SecondFactorSignIn } from './second-factor-sign-in.ts';
-import { SecondFactorNeeded, type SecondFactors } from './second-factors.ts';
-import { newToken, tokenDigest } from './secret-token.ts';
+import { SecondFactorRequiredError, type SecondFactors } from './second-factors.ts';
+import { generateToken, hashToken } from './secret-token.ts';
 import type { Sessions } from './sessions.ts';
-import { SignInMailPace } from './sign-in-mail-pace.ts';
-import { type SignInReply, signedIn } from './signed-in.ts';
-import { timestamp } from './user-operations.ts';
-import type { Cookie, Outcome, Visitor } from './visitor.ts';
+import { SignInMailLimiter } from './sign-in-mail-limiter.ts';
+import { buildSignInReply, type SignInReply } from './sign-in-reply.ts';
+import { operatorEmail, type UserAccounts } from './user-accounts.ts';
+import { toTimestamp } from './user-operations.ts';
 
 export interface SignInOperationsOptions {
   readonly store: Store;
-  readonly people: People;
+  readonly userAccounts: UserAccounts;
   readonly sessions: Sessions;
   readonly memberships: Memberships;
   readonly links: MagicLinks;
   readonly audit: AuditLog;
-  readonly refusals: Pick<Refusals, 'note'>;
-  readonly mail: Mail;
+  readonly deniedAccessLog: Pick<DeniedAccessLog, 'record'>;
+  readonly mail: Mailer;
   readonly secondFactors: SecondFactors;
-  readonly secondStep: SecondFactorSignIn;
+  readonly secondFactorSignIn: SecondFactorSignIn;
   readonly clock: Clock;
-  readonly chance: Chance;
+  readonly random: Random;
   /** Of the installation, the current one first. */
   readonly secrets: readonly Uint8Array[];
   /** QUARRY_ADMIN_PASSWORD_HASH; null turns the administrator's sign-in off. */
@@ -54,36 +54,40 @@ export interface SignInOperationsOptions {
   readonly firstOrganizationId: () => string;
 }
 
-const minute = 60_000;
-const mailedLink = 'sign-in link';
+const minuteMs = 60_000;
+const magicLinkTarget = 'sign-in link';
 /** What a browser holds that asked for a link: 256 bits. */
-const browserShape = /^[A-Za-z0-9_-]{43}$/;
+const browserTokenPattern = /^[A-Za-z0-9_-]{43}$/;
 const verifyPath = '/api/auth/magic-link/verify';
 
 /** How people come in: by a link in a mail, by a link that the operator prints, by the administrator's password. */
 export class SignInOperations {
   readonly #options: SignInOperationsOptions;
-  readonly #mailPace: SignInMailPace;
-  readonly #requestsFromClient: RateWindow;
-  readonly #administrator: AdministratorSignIn;
-  readonly #proofs: BackOff;
+  readonly #mailLimiter: SignInMailLimiter;
+  readonly #requestRateByClient: SlidingWindowLimiter;
+  readonly #administratorSignIn: AdministratorSignIn;
+  readonly #proofBackoff: ExponentialBackoff;
 
   constructor(options: SignInOperationsOptions) {
     this.#options = options;
     const { clock } = options;
-    this.#mailPace = new SignInMailPace(clock);
-    this.#requestsFromClient = new RateWindow('sign-in mails', [{ ms: 60 * minute, max: 20 }], clock);
-    this.#administrator = new AdministratorSignIn(options);
-    this.#proofs = new BackOff(clock);
+    this.#mailLimiter = new SignInMailLimiter(clock);
+    this.#requestRateByClient = new SlidingWindowLimiter(
+      'sign-in mails',
+      [{ ms: 60 * minuteMs, max: 20 }],
+      clock,
+    );
+    this.#administratorSignIn = new AdministratorSignIn(options);
+    this.#proofBackoff = new ExponentialBackoff(clock);
   }
 
   /** Which of these ways there are. */
   get options(): Omit<wire.SignInOptionsResponse, 'google' | 'github'> {
     const { mail, adminPasswordHash } = this.#options;
     return {
-      mail: mail.isOn,
+      mail: mail.isEnabled,
       administrator: adminPasswordHash !== null,
-      resend_seconds: limits.signInMailPauseMs / 1_000,
+      resend_seconds: limits.signInMailIntervalMsMin / 1_000,
     };
   }
 
@@ -93,26 +97,39 @@ export class SignInOperations {
    * elsewhere, 429 too many from this client, 503 no mail.
    */
   async sendMagicLink(
-    visitor: Visitor,
+    client: ClientInfo,
     request: wire.SendMagicLinkRequest,
-  ): Promise<Outcome<wire.SendMagicLinkResponse>> {
-    const { mail, links, chance, refusals } = this.#options;
-    const email = normalisedEmail(request.email);
+  ): Promise<AccountResponse<wire.SendMagicLinkResponse>> {
+    const { mail, links, random, deniedAccessLog } = this.#options;
+    const email = normalizeEmail(request.email);
     const redirect =
-      typeof request.redirect_url === 'string' ? localPath(request.redirect_url) : this.#options.home;
-    if (!mail.isOn) throw mail.off();
-    const { address } = visitor;
-    const client = addressKey(address);
-    this.#requestsFromClient.take(client);
+      typeof request.redirect_url === 'string' ? parseLocalPath(request.redirect_url) : this.#options.home;
+    if (!mail.isEnabled) throw mail.unavailableError();
+    const { address } = client;
+    const clientKey = rateLimitAddress(address);
+    this.#requestRateByClient.consume(clientKey);
     // A browser that asks again keeps what it holds, so that the links of all its mails need no confirmation.
-    const held = visitor.cookie('sign-in');
-    const browser = held !== undefined && browserShape.test(held) ? held : newToken('', chance);
-    if (this.#mailPace.isDue(email, client)) {
-      mail.post(signInLetter(email, this.#linkOf(links.issue({ email, redirect, browser }))));
-      this.#mailPace.sent(email, client);
-      refusals.note({ organizationId: null, actor: null, address, action: 'magic_link.sent', target: email });
+    const previousToken = client.cookie('sign-in');
+    const browserToken =
+      previousToken !== undefined && browserTokenPattern.test(previousToken)
+        ? previousToken
+        : generateToken('', random);
+    if (this.#mailLimiter.isAllowed(email, clientKey)) {
+      mail.enqueue(buildSignInMail(email, this.#linkUrl(links.issue({ email, redirect, browserToken }))));
+      this.#mailLimiter.recordSent(email, clientKey);
+      deniedAccessLog.record({
+        organizationId: null,
+        actor: null,
+        address,
+        action: 'magic_link.sent',
+        target: email,
+      });
     }
-    const cookie: Cookie = { name: 'sign-in', value: browser, seconds: limits.magicLinkMsMax / 1_000 };
+    const cookie: ResponseCookie = {
+      name: 'sign-in',
+      value: browserToken,
+      maxAgeSeconds: limits.magicLinkMsMax / 1_000,
+    };
     return { kind: 'json', body: { message: `If ${email} receives mail, a link is on its way.` }, cookie };
   }
 
@@ -121,158 +138,170 @@ export class SignInOperations {
    * a page to confirm it, because mail scanners follow links too. 400 for a link that opens nothing.
    */
   async verifyMagicLink(
-    visitor: Visitor,
+    client: ClientInfo,
     { token }: wire.VerifyMagicLinkRequest,
-  ): Promise<Outcome<SignInReply>> {
-    const link = this.#link(visitor, token);
-    if (visitor.wantsJson) return this.#signIn(visitor, link, 'program');
-    if (isSameBrowser(link, visitor.cookie('sign-in'))) return this.#signIn(visitor, link, 'browser');
-    const value = newToken('', this.#options.chance);
-    const who = link.email === null ? 'the operator of this server' : maskedEmail(link.email);
+  ): Promise<AccountResponse<SignInReply>> {
+    const link = this.#verifyLink(client, token);
+    if (client.wantsJson) return this.#signIn(client, link, 'program');
+    if (isSameBrowser(link, client.cookie('sign-in'))) return this.#signIn(client, link, 'browser');
+    const value = generateToken('', this.#options.random);
+    const accountLabel = link.email === null ? 'the operator of this server' : maskEmail(link.email);
     return {
       kind: 'page',
-      html: confirmationPage({ action: verifyPath, token, confirmation: tokenDigest(value), who }),
-      cookie: { name: 'confirmation', value, seconds: limits.magicLinkMsMax / 1_000 },
+      html: renderConfirmationPage({
+        action: verifyPath,
+        token,
+        confirmation: hashToken(value),
+        accountLabel,
+      }),
+      cookie: { name: 'confirmation', value, maxAgeSeconds: limits.magicLinkMsMax / 1_000 },
     };
   }
 
   /** The form of that page: only the browser that was shown it can send it. */
   async confirmMagicLink(
-    visitor: Visitor,
+    client: ClientInfo,
     { token, confirmation }: wire.ConfirmMagicLinkRequest,
-  ): Promise<Outcome<SignInReply>> {
-    const link = this.#link(visitor, token);
-    const shown = visitor.cookie('confirmation');
-    if (shown === undefined || !isEqual(tokenDigest(shown), confirmation)) {
-      this.#noteFailure(visitor, mailedLink);
+  ): Promise<AccountResponse<SignInReply>> {
+    const link = this.#verifyLink(client, token);
+    const cookieToken = client.cookie('confirmation');
+    if (cookieToken === undefined || !isEqualConstantTime(hashToken(cookieToken), confirmation)) {
+      this.#recordFailure(client, magicLinkTarget);
       throw new AppError('bad_request', 'Open the link again and confirm it in the same browser.');
     }
-    return this.#signIn(visitor, link, 'browser');
+    return this.#signIn(client, link, 'browser');
   }
 
   /** A link for the operator, who can read the data directory. 401 for everybody else. */
-  async loginLink(
-    visitor: Visitor,
+  async createLoginLink(
+    client: ClientInfo,
     { proof }: wire.LoginLinkRequest,
-  ): Promise<Outcome<wire.LoginLinkResponse>> {
-    const keys = [addressKey(visitor.address)];
-    this.#proofs.check(keys);
+  ): Promise<AccountResponse<wire.LoginLinkResponse>> {
+    const keys = [rateLimitAddress(client.address)];
+    this.#proofBackoff.check(keys);
     if (!isOperatorProof(proof, this.#options.secrets)) {
-      this.#proofs.failed(keys);
-      this.#noteFailure(visitor, 'proof of the operator');
-      throw new AppError('unauthorised', 'This is not the proof of the operator of this installation.');
+      this.#proofBackoff.recordFailure(keys);
+      this.#recordFailure(client, 'proof of the operator');
+      throw new AppError('unauthorized', 'This is not the proof of the operator of this installation.');
     }
-    const { url, expiresAt } = this.operatorLink();
-    const { address } = visitor;
-    const fact = { organizationId: null, actor: 'administrator', address, target: null };
-    this.#options.refusals.note({ ...fact, action: 'login_link.created' });
-    return { kind: 'json', body: { url, expires_at: timestamp(expiresAt) } };
+    const { url, expiresAt } = this.createOperatorLink();
+    const { address } = client;
+    const auditEvent = { organizationId: null, actor: 'administrator', address, target: null };
+    this.#options.deniedAccessLog.record({ ...auditEvent, action: 'login_link.created' });
+    return { kind: 'json', body: { url, expires_at: toTimestamp(expiresAt) } };
   }
 
   /** For the server itself, which prints it at the start. */
-  operatorLink(): { readonly url: string; readonly expiresAt: number } {
+  createOperatorLink(): { readonly url: string; readonly expiresAt: number } {
     const { links, clock, home } = this.#options;
-    const token = links.issue({ email: null, redirect: home, browser: null });
-    return { url: this.#linkOf(token), expiresAt: clock.now() + limits.loginLinkMsMax };
+    const token = links.issue({ email: null, redirect: home, browserToken: null });
+    return { url: this.#linkUrl(token), expiresAt: clock.now() + limits.loginLinkMsMax };
   }
 
   /** Ends the session of this request, if it has one. */
-  async logout(visitor: Visitor): Promise<Outcome<wire.GenericMessageResponse>> {
-    const token = visitor.bearer ?? visitor.cookie('session');
-    if (token !== undefined) await this.#options.sessions.end(token, visitor.address);
+  async logout(client: ClientInfo): Promise<AccountResponse<wire.GenericMessageResponse>> {
+    const token = client.bearer ?? client.cookie('session');
+    if (token !== undefined) await this.#options.sessions.end(token, client.address);
     return {
       kind: 'json',
       body: { message: 'Signed out.' },
-      cookie: { name: 'session', value: null, seconds: 0 },
+      cookie: { name: 'session', value: null, maxAgeSeconds: 0 },
     };
   }
 
   /** See `SecondFactorSignIn`. */
   finishSecondFactor(
-    visitor: Visitor,
+    client: ClientInfo,
     request: FinishSecondFactorRequest,
-  ): Promise<Outcome<FinishSecondFactorResponse>> {
-    return this.#options.secondStep.finish(visitor, request);
+  ): Promise<AccountResponse<FinishSecondFactorResponse>> {
+    return this.#options.secondFactorSignIn.finish(client, request);
   }
 
   /** See `AdministratorSignIn`. */
-  adminLogin(visitor: Visitor, request: wire.AdminLoginRequest): Promise<Outcome<wire.AdminStatusResponse>> {
-    return this.#administrator.login(visitor, request);
+  adminLogin(
+    client: ClientInfo,
+    request: wire.AdminLoginRequest,
+  ): Promise<AccountResponse<wire.AdminStatusResponse>> {
+    return this.#administratorSignIn.login(client, request);
   }
 
-  adminLogout(visitor: Visitor): Promise<Outcome<wire.AdminStatusResponse>> {
-    return this.#administrator.logout(visitor);
+  adminLogout(client: ClientInfo): Promise<AccountResponse<wire.AdminStatusResponse>> {
+    return this.#administratorSignIn.logout(client);
   }
 
   async #signIn(
-    visitor: Visitor,
-    link: SignInLink,
-    to: 'browser' | 'program',
-  ): Promise<Outcome<SignInReply>> {
-    const { store, people, sessions, links, secondFactors, secondStep } = this.#options;
-    const { address } = visitor;
-    const held = to === 'browser' ? visitor.held('session') : undefined;
-    const who = { email: link.email ?? operatorEmail, isOperator: link.email === null };
-    const arrived = people.arrive(who, { address }, (user) => {
+    client: ClientInfo,
+    link: MagicLink,
+    clientKind: 'browser' | 'program',
+  ): Promise<AccountResponse<SignInReply>> {
+    const { store, userAccounts, sessions, links, secondFactors, secondFactorSignIn } = this.#options;
+    const { address } = client;
+    const previousToken = clientKind === 'browser' ? client.sessionToReplace('session') : undefined;
+    const identity = { email: link.email ?? operatorEmail, isOperator: link.email === null };
+    const signInAttempt = userAccounts.signIn(identity, { address }, (user) => {
       // Exempt: the operator reads the secrets of the installation anyway.
-      if (link.email !== null) secondFactors.require(user);
-      const opened = sessions.open(user.userId, visitor, held);
-      const operations = [...links.consume(link), ...opened.operations, ...this.#operatorsPlace(link, user)];
-      return { operations, with: opened };
+      if (link.email !== null) secondFactors.assertNotRequired(user);
+      const newSession = sessions.create(user.userId, client, previousToken);
+      const operations = [
+        ...links.consume(link),
+        ...newSession.operations,
+        ...this.#operatorMembershipOperations(link, user),
+      ];
+      return { operations, result: newSession };
     });
-    const outcome = await arrived
+    const outcome = await signInAttempt
       .catch(async (error: unknown) => {
-        if (!(error instanceof SecondFactorNeeded)) throw error;
+        if (!(error instanceof SecondFactorRequiredError)) throw error;
         await store.write(links.consume(link), { mayUseReserve: true });
         return error;
       })
       .catch((error: unknown) => {
-        if (error instanceof AppError || error instanceof ExpectationFailed)
-          this.#noteFailure(visitor, mailedLink);
-        throw error instanceof ExpectationFailed ? deadLink() : error;
+        if (error instanceof AppError || error instanceof ExpectationFailedError)
+          this.#recordFailure(client, magicLinkTarget);
+        throw error instanceof ExpectationFailedError ? invalidLinkError() : error;
       });
-    if (outcome instanceof SecondFactorNeeded) {
-      return secondStep.begin({ userId: outcome.user.userId, redirect: link.redirect }, to);
+    if (outcome instanceof SecondFactorRequiredError) {
+      return secondFactorSignIn.begin({ userId: outcome.user.userId, redirect: link.redirect }, clientKind);
     }
-    const { user, with: opened } = outcome;
-    await sessions.endSurplus(user.userId, address);
-    return signedIn({ user, ...opened, redirect: link.redirect, to });
+    const { user, result: newSession } = outcome;
+    await sessions.enforceSessionLimit(user.userId, address);
+    return buildSignInReply({ user, ...newSession, redirect: link.redirect, clientKind });
   }
 
-  #link(visitor: Visitor, token: string): SignInLink {
+  #verifyLink(client: ClientInfo, token: string): MagicLink {
     try {
-      return this.#options.links.find(token);
+      return this.#options.links.verify(token);
     } catch (error) {
-      this.#noteFailure(visitor, mailedLink);
+      this.#recordFailure(client, magicLinkTarget);
       throw error;
     }
   }
 
-  #noteFailure({ address }: Visitor, target: string): void {
-    const fact = { organizationId: null, actor: null, address, target };
-    this.#options.refusals.note({ ...fact, action: 'sign_in.failed' });
+  #recordFailure({ address }: ClientInfo, target: string): void {
+    const auditEvent = { organizationId: null, actor: null, address, target };
+    this.#options.deniedAccessLog.record({ ...auditEvent, action: 'sign_in.failed' });
   }
 
   /** The operator owns the first organisation. */
-  #operatorsPlace(link: SignInLink, { userId }: User): Operation[] {
+  #operatorMembershipOperations(link: MagicLink, { userId }: User): WriteOperation[] {
     if (link.email !== null) return [];
     const { memberships, firstOrganizationId } = this.#options;
-    const place = { organizationId: firstOrganizationId(), userId };
-    return memberships.roleOf(place) === null ? memberships.founder(place) : [];
+    const membershipKey = { organizationId: firstOrganizationId(), userId };
+    return memberships.roleOf(membershipKey) === null ? memberships.ownerOperations(membershipKey) : [];
   }
 
-  #linkOf(token: string): string {
+  #linkUrl(token: string): string {
     return `${this.#options.linkBase()}${verifyPath}?token=${token}`;
   }
 }
 
-function isEqual(expected: string, given: string): boolean {
-  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
+function isEqualConstantTime(expected: string, actual: string): boolean {
+  const [a, b] = [Buffer.from(expected), Buffer.from(actual)];
   return a.byteLength === b.byteLength && timingSafeEqual(a, b);
 }
 
-function signInLetter(email: string, link: string) {
-  const minutes = limits.magicLinkMsMax / minute;
+function buildSignInMail(email: string, link: string) {
+  const minutes = limits.magicLinkMsMax / minuteMs;
   return {
     to: email,
     subject: 'Sign in to Quarry',

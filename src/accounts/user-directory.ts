@@ -1,26 +1,26 @@
 import type { Actor, AuditLog } from '../audit/audit-log.ts';
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
 import type { Role } from '../schemas/principal.ts';
-import { Identities } from '../store/identities.ts';
-import { SecondFactorRecords } from '../store/second-factors.ts';
-import type { Store } from '../store/store.ts';
-import type { User } from '../store/users.ts';
+import { Identities } from '../storage/identities.ts';
+import { SecondFactorRecords } from '../storage/second-factors.ts';
+import type { Store } from '../storage/store.ts';
+import type { User } from '../storage/users.ts';
 import type { Memberships } from './memberships.ts';
-import type { OrganisationDirectory } from './organisation-directory.ts';
-import type { People } from './people.ts';
+import type { OrganizationDirectory } from './organization-directory.ts';
 import type { SecondFactors } from './second-factors.ts';
 import type { Sessions } from './sessions.ts';
+import type { UserAccounts } from './user-accounts.ts';
 
 export interface UserDirectoryOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly audit: AuditLog;
-  readonly people: People;
+  readonly userAccounts: UserAccounts;
   readonly sessions: Sessions;
   readonly memberships: Memberships;
-  readonly organisations: OrganisationDirectory;
+  readonly organizations: OrganizationDirectory;
   readonly secondFactors: SecondFactors;
 }
 
@@ -37,7 +37,7 @@ export interface UserEntry {
   }[];
 }
 
-interface WantedUsers {
+interface UserListOptions {
   readonly limit: number;
   readonly search: string | null;
 }
@@ -63,54 +63,62 @@ export class UserDirectory {
    * Part of the list of all, in the order of their ids; with `search` those whose address or name contains it. `next`:
    * what to continue behind, null for nothing. One call reads a bounded part of the list, so a search may find fewer.
    */
-  async after(userId: string | null, { limit, search }: WantedUsers): Promise<UserPage> {
+  async listAfter(userId: string | null, { limit, search }: UserListOptions): Promise<UserPage> {
     const readMax = search === null ? limit : limits.usersSearchedMax;
-    const users = await this.#options.people.after(userId, readMax);
+    const users = await this.#options.userAccounts.listAfter(userId, readMax);
     const text = search?.toLowerCase() ?? '';
-    const found = users.filter((user) => search === null || contains(user, text)).slice(0, limit);
+    const found = users.filter((user) => search === null || matchesSearch(user, text)).slice(0, limit);
     const last = found.length === limit ? found.at(-1) : users.at(-1);
     const isEnd = users.length < readMax && last === users.at(-1);
     const entries: UserEntry[] = [];
-    for (const user of found) entries.push(await this.#entry(user));
+    for (const user of found) entries.push(await this.#buildEntry(user));
     return { entries, next: isEnd ? null : (last?.userId ?? null) };
   }
 
   /** Null when no user has this address. */
-  async byEmail(email: string): Promise<UserEntry | null> {
-    const user = this.#options.people.byEmail(email);
-    return user === undefined ? null : this.#entry(user);
+  async findByEmail(email: string): Promise<UserEntry | null> {
+    const user = this.#options.userAccounts.findByEmail(email);
+    return user === undefined ? null : this.#buildEntry(user);
   }
 
   /** Ends all sessions of a user at once. 404 when there is no such user. */
   async endSessions(userId: string, by: Actor): Promise<number> {
-    const { people, sessions } = this.#options;
-    if (people.find(userId) === undefined) throw new AppError('not_found', `There is no user "${userId}".`);
+    const { userAccounts, sessions } = this.#options;
+    if (userAccounts.find(userId) === undefined)
+      throw new AppError('not_found', `There is no user "${userId}".`);
     return sessions.revokeAll(userId, by);
   }
 
   /** Ends the sessions of a user and refuses every sign-in until `enable`. Idempotent. 404 when there is no such user. */
   disable(userId: string, by: Actor): Promise<void> {
-    const { people, sessions, store, audit, clock } = this.#options;
-    return people.end(userId, { disabledAt: clock.now() }, async (_user, operations) => {
-      const fact = { ...by, organizationId: null, action: 'user.disabled', target: userId };
-      const ends = await sessions.endAll(userId, by);
-      await store.write([...operations, ...ends, audit.entry(fact)], { mayUseReserve: true });
-    });
+    const { userAccounts, sessions, store, audit, clock } = this.#options;
+    return userAccounts.deleteOrSetDisabled(
+      userId,
+      { disabledAt: clock.now() },
+      async (_user, operations) => {
+        const auditEvent = { ...by, organizationId: null, action: 'user.disabled', target: userId };
+        const endOperations = await sessions.deleteAllOperations(userId, by);
+        await store.write([...operations, ...endOperations, audit.entryOperation(auditEvent)], {
+          mayUseReserve: true,
+        });
+      },
+    );
   }
 
   /** Turns the second factor of a user off, who has lost it. Idempotent. 404 when there is no such user. */
   async resetSecondFactor(userId: string, by: Actor): Promise<void> {
-    const { people, secondFactors } = this.#options;
-    if (people.find(userId) === undefined) throw new AppError('not_found', `There is no user "${userId}".`);
+    const { userAccounts, secondFactors } = this.#options;
+    if (userAccounts.find(userId) === undefined)
+      throw new AppError('not_found', `There is no user "${userId}".`);
     await secondFactors.reset(userId, by);
   }
 
   /** Idempotent. 404 when there is no such user. */
   enable(userId: string, by: Actor): Promise<void> {
-    const { people, store, audit } = this.#options;
-    return people.end(userId, { disabledAt: null }, async (_user, operations) => {
-      const fact = { ...by, organizationId: null, action: 'user.enabled', target: userId };
-      await store.write([...operations, audit.entry(fact)], { mayUseReserve: true });
+    const { userAccounts, store, audit } = this.#options;
+    return userAccounts.deleteOrSetDisabled(userId, { disabledAt: null }, async (_user, operations) => {
+      const auditEvent = { ...by, organizationId: null, action: 'user.enabled', target: userId };
+      await store.write([...operations, audit.entryOperation(auditEvent)], { mayUseReserve: true });
     });
   }
 
@@ -120,25 +128,28 @@ export class UserDirectory {
    * left without an owner.
    */
   delete(userId: string, by: Actor): Promise<void> {
-    const { people, sessions, memberships, store, audit } = this.#options;
-    return people.end(userId, 'delete', async (_user, operations) => {
-      const ends = [
-        ...(await sessions.endAll(userId, by)),
-        ...(await this.#identities.unlink(userId)),
+    const { userAccounts, sessions, memberships, store, audit } = this.#options;
+    return userAccounts.deleteOrSetDisabled(userId, 'delete', async (_user, operations) => {
+      const endOperations = [
+        ...(await sessions.deleteAllOperations(userId, by)),
+        ...(await this.#identities.deleteByUser(userId)),
         this.#secondFactors.delete(userId),
       ];
-      const fact = { ...by, organizationId: null, action: 'user.deleted', target: userId };
+      const auditEvent = { ...by, organizationId: null, action: 'user.deleted', target: userId };
       await memberships.leaveAll(userId, by, {
-        lastOwner: (organizationIds) => this.#lastOwner(organizationIds, by.actor === userId),
-        write: (departures) =>
-          store.write([...operations, ...ends, ...departures, audit.entry(fact)], { mayUseReserve: true }),
+        lastOwnerError: (organizationIds) => this.#lastOwnerError(organizationIds, by.actor === userId),
+        write: (membershipOperations) =>
+          store.write(
+            [...operations, ...endOperations, ...membershipOperations, audit.entryOperation(auditEvent)],
+            { mayUseReserve: true },
+          ),
       });
     });
   }
 
-  #lastOwner(organizationIds: readonly string[], isSelf: boolean): AppError {
+  #lastOwnerError(organizationIds: readonly string[], isSelf: boolean): AppError {
     const names = organizationIds.map((id) => {
-      const name = this.#options.organisations.find(id)?.name;
+      const name = this.#options.organizations.find(id)?.name;
       return name === undefined ? id : `"${name}" (${id})`;
     });
     return new AppError(
@@ -148,15 +159,15 @@ export class UserDirectory {
     );
   }
 
-  async #entry(user: User): Promise<UserEntry> {
-    const { sessions, memberships, organisations, secondFactors } = this.#options;
-    const members = await memberships.ofUser(user.userId);
+  async #buildEntry(user: User): Promise<UserEntry> {
+    const { sessions, memberships, organizations, secondFactors } = this.#options;
+    const members = await memberships.listByUser(user.userId);
     return {
       user,
       sessions: (await sessions.list(user.userId)).length,
-      hasSecondFactor: secondFactors.isOn(user.userId),
+      hasSecondFactor: secondFactors.isEnabled(user.userId),
       memberships: members.flatMap(({ organizationId, role }) => {
-        const found = organisations.find(organizationId);
+        const found = organizations.find(organizationId);
         return found === undefined ? [] : [{ organizationId, name: found.name, role }];
       }),
     };
@@ -164,6 +175,6 @@ export class UserDirectory {
 }
 
 /** `text` in lower case, as addresses are. */
-function contains({ email, name }: User, text: string): boolean {
+function matchesSearch({ email, name }: User, text: string): boolean {
   return email.includes(text) || (name ?? '').toLowerCase().includes(text);
 }

@@ -1,4 +1,4 @@
-import { AppError } from '../base/app-error.ts';
+import { AppError } from '../core/app-error.ts';
 import type * as wire from '../schemas/accounts.ts';
 import type { PersonPrincipal } from '../schemas/principal.ts';
 import type {
@@ -7,35 +7,35 @@ import type {
   SecondFactorCodeRequest,
   SecondFactorStatusResponse,
 } from '../schemas/second-factors.ts';
-import type { Session } from '../store/sessions.ts';
-import type { User } from '../store/users.ts';
+import type { Session } from '../storage/sessions.ts';
+import type { User } from '../storage/users.ts';
+import type { ClientInfo } from './client-info.ts';
 import type { Invitations } from './invitations.ts';
 import type { Memberships } from './memberships.ts';
-import type { OrganisationDirectory } from './organisation-directory.ts';
-import { noUser, operatorEmail, type People } from './people.ts';
+import type { OrganizationDirectory } from './organization-directory.ts';
 import type { SecondFactorStatus, SecondFactors } from './second-factors.ts';
 import type { Sessions } from './sessions.ts';
+import { operatorEmail, type UserAccounts, userNotFoundError } from './user-accounts.ts';
 import type { UserDirectory } from './user-directory.ts';
-import type { Visitor } from './visitor.ts';
 
 /** A call of a signed-in person. */
-export interface PersonCall {
+export interface UserCall {
   readonly principal: PersonPrincipal;
-  readonly visitor: Visitor;
+  readonly client: ClientInfo;
   readonly operation: string;
   /** The operation as clients of the API call it, such as `api/organizations/get-info`. */
   readonly name: string;
 }
 
 export interface UserOperationsOptions {
-  readonly people: People;
+  readonly userAccounts: UserAccounts;
   readonly sessions: Sessions;
   readonly memberships: Memberships;
   readonly invitations: Invitations;
-  readonly organisations: OrganisationDirectory;
+  readonly organizations: OrganizationDirectory;
   readonly directory: Pick<UserDirectory, 'delete'>;
   readonly secondFactors: SecondFactors;
-  readonly takesPayments: boolean;
+  readonly isBillingEnabled: boolean;
 }
 
 /** What people do with their own account. */
@@ -46,23 +46,24 @@ export class UserOperations {
     this.#options = options;
   }
 
-  async getUser({ principal, visitor }: PersonCall): Promise<wire.GetUserResponse> {
-    const { memberships, invitations, organisations, sessions, takesPayments } = this.#options;
-    const user = this.#self(principal);
-    const members = await memberships.ofUser(user.userId);
-    const waiting = await invitations.ofAddress(user.email);
-    const codes = await Promise.all(waiting.map((invitation) => invitations.codeOf(invitation)));
-    const administrator = visitor.cookie('admin');
+  async getUser({ principal, client }: UserCall): Promise<wire.GetUserResponse> {
+    const { memberships, invitations, organizations, sessions, isBillingEnabled } = this.#options;
+    const user = this.#requireUser(principal);
+    const members = await memberships.listByUser(user.userId);
+    const pendingInvitations = await invitations.listByEmail(user.email);
+    const codes = await Promise.all(pendingInvitations.map((invitation) => invitations.signCode(invitation)));
+    const administratorToken = client.cookie('admin');
     return {
-      user: userInfo(user),
-      administrator_signed_in: administrator !== undefined && sessions.find(administrator)?.userId === null,
-      billing_enabled: takesPayments,
+      user: toUserInfo(user),
+      administrator_signed_in:
+        administratorToken !== undefined && sessions.find(administratorToken)?.userId === null,
+      billing_enabled: isBillingEnabled,
       organizations: members.flatMap(({ organizationId, role }) => {
-        const found = organisations.find(organizationId);
-        return found === undefined ? [] : [{ ...organisationOfUser(found), permission: role }];
+        const found = organizations.find(organizationId);
+        return found === undefined ? [] : [{ ...toOrganizationSummary(found), permission: role }];
       }),
-      invitations: waiting.flatMap((invitation, i) => {
-        const found = organisations.find(invitation.organizationId);
+      invitations: pendingInvitations.flatMap((invitation, i) => {
+        const found = organizations.find(invitation.organizationId);
         if (found === undefined) return [];
         return [
           {
@@ -71,46 +72,46 @@ export class UserOperations {
             organization_name: found.name,
             permission: invitation.role,
             invite_code: codes[i]!,
-            invited_by: this.#options.people.find(invitation.invitedBy)?.email ?? null,
-            expires_at: timestamp(invitation.expiresAt),
+            invited_by: this.#options.userAccounts.find(invitation.invitedBy)?.email ?? null,
+            expires_at: toTimestamp(invitation.expiresAt),
           },
         ];
       }),
     };
   }
 
-  async editUser(call: PersonCall, request: wire.EditUserRequest): Promise<wire.EditUserResponse> {
+  async editUser(call: UserCall, request: wire.EditUserRequest): Promise<wire.EditUserResponse> {
     if (typeof request.email === 'string') {
       throw new AppError('bad_request', 'An address cannot be changed: sign in with the other one instead.');
     }
     const changes = {
-      name: cleared(request.name),
-      avatarUrl: cleared(request.avatar_url),
-      company: cleared(request.company),
+      name: emptyToNull(request.name),
+      avatarUrl: emptyToNull(request.avatar_url),
+      company: emptyToNull(request.company),
     };
     const { userId } = call.principal;
-    const { address } = call.visitor;
-    const user = await this.#options.people.edit(userId, changes, { address });
-    return { user: userInfo(user) };
+    const { address } = call.client;
+    const user = await this.#options.userAccounts.updateProfile(userId, changes, { address });
+    return { user: toUserInfo(user) };
   }
 
   /** Errors: 400 for another address than the person's own, 409 while they are the last owner of an organization. */
-  async deleteUser(call: PersonCall, request: wire.DeleteUserRequest): Promise<wire.GenericMessageResponse> {
-    const { userId, email } = this.#self(call.principal);
+  async deleteUser(call: UserCall, request: wire.DeleteUserRequest): Promise<wire.GenericMessageResponse> {
+    const { userId, email } = this.#requireUser(call.principal);
     if (request.confirm_email.toLowerCase() !== email) {
       throw new AppError('bad_request', 'confirm_email is not the address of your account.');
     }
-    await this.#options.directory.delete(userId, { actor: userId, address: call.visitor.address });
+    await this.#options.directory.delete(userId, { actor: userId, address: call.client.address });
     return { message: 'Your account is deleted.' };
   }
 
-  async getSecondFactor({ principal }: PersonCall): Promise<SecondFactorStatusResponse> {
-    return secondFactorInfo(this.#options.secondFactors.status(principal.userId));
+  async getSecondFactor({ principal }: UserCall): Promise<SecondFactorStatusResponse> {
+    return toSecondFactorStatus(this.#options.secondFactors.status(principal.userId));
   }
 
   /** Errors: 409 while it is on, 400 for the user of the operator, whose link needs none. */
-  async beginSecondFactor({ principal }: PersonCall): Promise<BeginSecondFactorResponse> {
-    const { userId, email } = this.#self(principal);
+  async beginSecondFactor({ principal }: UserCall): Promise<BeginSecondFactorResponse> {
+    const { userId, email } = this.#requireUser(principal);
     if (email === operatorEmail) {
       throw new AppError(
         'bad_request',
@@ -123,69 +124,72 @@ export class UserOperations {
 
   /** Errors: 400 for a wrong code, and when nothing was begun. */
   async confirmSecondFactor(
-    { principal, visitor }: PersonCall,
+    { principal, client }: UserCall,
     { code }: SecondFactorCodeRequest,
   ): Promise<ConfirmSecondFactorResponse> {
-    const by = { actor: principal.userId, address: visitor.address };
+    const by = { actor: principal.userId, address: client.address };
     return { recovery_codes: await this.#options.secondFactors.confirm(principal.userId, code, by) };
   }
 
   /** Errors: 400 for a wrong code, and while it is off. */
   async disableSecondFactor(
-    { principal, visitor }: PersonCall,
+    { principal, client }: UserCall,
     { code }: SecondFactorCodeRequest,
   ): Promise<wire.GenericMessageResponse> {
-    const by = { actor: principal.userId, address: visitor.address };
+    const by = { actor: principal.userId, address: client.address };
     await this.#options.secondFactors.disable(principal.userId, code, by);
     return { message: 'The second factor is off.' };
   }
 
-  async listSessions({ principal }: PersonCall): Promise<wire.ListSessionsResponse> {
+  async listSessions({ principal }: UserCall): Promise<wire.ListSessionsResponse> {
     const sessions = await this.#options.sessions.list(principal.userId);
-    return { sessions: sessions.map((session) => sessionInfo(session, principal.sessionId)) };
+    return { sessions: sessions.map((session) => toSessionInfo(session, principal.sessionId)) };
   }
 
   async revokeSession(
-    { principal, visitor }: PersonCall,
+    { principal, client }: UserCall,
     { session_id: sessionId }: wire.RevokeSessionRequest,
   ): Promise<wire.GenericMessageResponse> {
     const { sessions } = this.#options;
     if (typeof sessionId === 'string') {
-      await sessions.revoke(principal.userId, sessionId.toLowerCase(), visitor.address);
+      await sessions.revoke(principal.userId, sessionId.toLowerCase(), client.address);
       return { message: 'Success!' };
     }
     const ended = await sessions.revokeAll(principal.userId, {
       actor: principal.userId,
-      address: visitor.address,
+      address: client.address,
     });
     return { message: `Signed out everywhere: ${ended} sessions ended.` };
   }
 
-  #self({ userId }: PersonPrincipal): User {
-    const user = this.#options.people.find(userId);
-    if (user === undefined) throw noUser();
+  #requireUser({ userId }: PersonPrincipal): User {
+    const user = this.#options.userAccounts.find(userId);
+    if (user === undefined) throw userNotFoundError();
     return user;
   }
 }
 
-function secondFactorInfo({ enabledAt, recoveryCodesLeft }: SecondFactorStatus): SecondFactorStatusResponse {
+function toSecondFactorStatus({
+  enabledAt,
+  recoveryCodesLeft,
+}: SecondFactorStatus): SecondFactorStatusResponse {
   return {
     is_enabled: enabledAt !== null,
-    enabled_at: enabledAt === null ? null : timestamp(enabledAt),
+    enabled_at: enabledAt === null ? null : toTimestamp(enabledAt),
     recovery_codes_left: recoveryCodesLeft,
   };
 }
 
 /** An empty text clears a field of a profile as null does; what is absent stays. */
-function cleared(text: string | null | undefined): string | null | undefined {
+function emptyToNull(text: string | null | undefined): string | null | undefined {
   return text === '' ? null : text;
 }
 
-export function timestamp(milliseconds: number): string {
+export function toTimestamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 
-export function userInfo(user: User): wire.UserInfo {
+export function toUserInfo(user: User): wire.UserInfo {
   return {
     id: user.userId,
     email: user.email,
@@ -194,12 +198,12 @@ export function userInfo(user: User): wire.UserInfo {
     avatar_url: user.avatarUrl,
     company: user.company,
     is_admin: false,
-    created_at: timestamp(user.createdAt),
+    created_at: toTimestamp(user.createdAt),
   };
 }
 
 /** All but what the person may do there. */
-export function organisationOfUser(found: {
+export function toOrganizationSummary(found: {
   readonly organizationId: string;
   readonly name: string;
   readonly tier: wire.OrganizationOfUser['subscription_tier'];
@@ -209,16 +213,16 @@ export function organisationOfUser(found: {
     organization_id: found.organizationId,
     name: found.name,
     subscription_tier: found.tier,
-    created_at: timestamp(found.createdAt),
+    created_at: toTimestamp(found.createdAt),
   };
 }
 
-function sessionInfo(session: Session, currentId: string): wire.SessionInfo {
+function toSessionInfo(session: Session, currentId: string): wire.SessionInfo {
   return {
     id: session.sessionId,
-    created_at: timestamp(session.createdAt),
-    last_seen_at: timestamp(session.lastSeenAt),
-    expires_at: timestamp(session.expiresAt),
+    created_at: toTimestamp(session.createdAt),
+    last_seen_at: toTimestamp(session.lastSeenAt),
+    expires_at: toTimestamp(session.expiresAt),
     address: session.address,
     user_agent: session.userAgent,
     is_current: session.sessionId === currentId,

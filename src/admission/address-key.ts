@@ -1,5 +1,5 @@
 /** One host of IPv4, or the /64 of IPv6 that one customer usually has. */
-export function addressKey(address: string): string {
+export function rateLimitAddress(address: string): string {
   if (!address.includes(':') || address.includes('.')) return address;
   const [head = '', tail] = address.split('::');
   const groups = head.split(':').filter((group) => group !== '');

@@ -1,4 +1,4 @@
-import { limits } from '../base/limits.ts';
+import { limits } from '../core/limits.ts';
 
 /** What a request body may be, by the kind of operation that reads it. */
 export interface BodyLimits {
@@ -12,7 +12,7 @@ export interface BodyLimits {
 export type BodyKind = 'query' | 'model' | 'document' | 'account' | 'key' | 'webhook';
 
 /** Operations that are not of the kind of their side: `account` under /api and /v1/admin, else `query`. */
-const kinds: Readonly<Record<string, BodyKind>> = {
+const operationKinds: Readonly<Record<string, BodyKind>> = {
   'add-document': 'document',
   'add-documents': 'document',
   'parse-document': 'document',
@@ -26,20 +26,20 @@ const kinds: Readonly<Record<string, BodyKind>> = {
   'update-organization-api-key': 'key',
 };
 
-const fixed = {
+const fixedBytesMax = {
   query: limits.queryBodyBytesMax,
   account: limits.accountBodyBytesMax,
   key: limits.keyBodyBytesMax,
   webhook: limits.webhookBytesMax,
 } as const;
 
-export function bodyKindOf(operation: string, side: 'retrieval' | 'account' | 'webhook'): BodyKind {
+export function bodyKindFor(operation: string, side: 'retrieval' | 'account' | 'webhook'): BodyKind {
   if (side === 'webhook') return 'webhook';
-  return kinds[operation] ?? (side === 'account' ? 'account' : 'query');
+  return operationKinds[operation] ?? (side === 'account' ? 'account' : 'query');
 }
 
 /** `documentBytesMax`: of the settings. `modelBytesMax`: charged bytes of one model call of the organization. */
-export function bodyLimitsOf(
+export function bodyLimitsFor(
   kind: BodyKind,
   { documentBytesMax, modelBytesMax }: { readonly documentBytesMax: number; readonly modelBytesMax: number },
 ): BodyLimits {
@@ -58,6 +58,6 @@ export function bodyLimitsOf(
     }
     default:
       // No operation takes a larger body than the settings allow for documents.
-      return { bytesMax: Math.min(fixed[kind], documentBytesMax), ...small };
+      return { bytesMax: Math.min(fixedBytesMax[kind], documentBytesMax), ...small };
   }
 }

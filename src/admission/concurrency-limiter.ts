@@ -1,4 +1,4 @@
-import { AppError } from '../base/app-error.ts';
+import { AppError } from '../core/app-error.ts';
 import { hasFairShare } from '../core/async/fair-share.ts';
 
 /**
@@ -22,7 +22,8 @@ export class ConcurrencyLimiter {
   acquire(organizationId: string, running: number): void {
     const held = this.#runningByOrganization.get(organizationId) ?? 0;
     const holders = this.#runningByOrganization.size + (held === 0 ? 1 : 0);
-    if (!hasFairShare({ held, taken: running, capacity: this.#capacity, holders })) throw tooManyRequests();
+    if (!hasFairShare({ held, used: running, capacity: this.#capacity, holders }))
+      throw tooManyRequestsError();
     this.#runningByOrganization.set(organizationId, held + 1);
   }
 
@@ -33,6 +34,6 @@ export class ConcurrencyLimiter {
   }
 }
 
-export function tooManyRequests(): AppError {
+export function tooManyRequestsError(): AppError {
   return new AppError('unavailable', 'The server is serving as many requests as it can; try again shortly.');
 }

@@ -1,6 +1,6 @@
-import { AppError } from '../base/app-error.ts';
+import { AppError } from '../core/app-error.ts';
 import { hasFairShare } from '../core/async/fair-share.ts';
-import type { SpaceGuard } from '../store/store.ts';
+import type { SpaceGuard } from '../storage/store.ts';
 
 export interface IngestAdmissionOptions {
   /** Refuses while the disk is nearly full. */
@@ -8,8 +8,8 @@ export interface IngestAdmissionOptions {
   /** Documents that wait or are worked on; of one organisation; and how many organisations have some. */
   readonly queue: {
     readonly depth: number;
-    depthOf(organizationId: string): number;
-    readonly organisations: number;
+    countPendingOf(organizationId: string): number;
+    readonly organizationCount: number;
   };
   readonly queueDocumentsMax: number;
   /** Refuses while the process is at its memory limit. */
@@ -27,7 +27,7 @@ export class IngestAdmission {
   /** Errors: `queue_full`, `reserve_reached`. A full queue still accepts some documents of organizations with few. */
   check(organizationId: string): void {
     const { queueDocumentsMax } = this.#options;
-    this.checkRoom();
+    this.checkCapacity();
     if (!this.#hasShare(organizationId)) {
       throw new AppError(
         'queue_full',
@@ -39,15 +39,15 @@ export class IngestAdmission {
 
   #hasShare(organizationId: string): boolean {
     const { queue, queueDocumentsMax } = this.#options;
-    const taken = queue.depth;
-    if (taken < queueDocumentsMax) return true;
-    const held = queue.depthOf(organizationId);
-    const holders = queue.organisations + (held === 0 ? 1 : 0);
-    return hasFairShare({ held, taken, capacity: queueDocumentsMax, holders });
+    const used = queue.depth;
+    if (used < queueDocumentsMax) return true;
+    const held = queue.countPendingOf(organizationId);
+    const holders = queue.organizationCount + (held === 0 ? 1 : 0);
+    return hasFairShare({ held, used, capacity: queueDocumentsMax, holders });
   }
 
   /** The same without the queue: for work that the queue may wait for. */
-  checkRoom(): void {
+  checkCapacity(): void {
     const { space, memory } = this.#options;
     space.check();
     memory.check();

@@ -1,4 +1,4 @@
-import { limits } from '../base/limits.ts';
+import { limits } from '../core/limits.ts';
 
 /** One limit that can refuse a request. `docs/reference/limits.md` is generated from these rows. */
 export interface LimitRow {
@@ -13,23 +13,23 @@ export interface LimitRow {
   readonly share: string;
 }
 
-const number = (value: number) => value.toLocaleString('en-US');
-const seconds = (ms: number) => `${number(ms / 1_000)} s`;
-const own = 'its own allowance';
-const none = 'per request';
-const fair =
+const formatNumber = (value: number) => value.toLocaleString('en-US');
+const seconds = (ms: number) => `${formatNumber(ms / 1_000)} s`;
+const ownAllowance = 'its own allowance';
+const perRequest = 'per request';
+const fairShare =
   'all of it while there is room; of a reserve of one eighth beyond it an equal part for each organization';
-const setting = (name: string) => `\`QUARRY_<TIER>_${name}\``;
+const tierSetting = (name: string) => `\`QUARRY_<TIER>_${name}\``;
 
 const requestRows: readonly LimitRow[] = [
   {
     limit: 'Requests running',
     bounds: 'Requests that run at a time; probes are exempt',
-    value: number(limits.requestsRunningMax),
+    value: formatNumber(limits.requestsRunningMax),
     enforcedIn: 'admission/concurrency-limiter.ts ConcurrencyLimiter',
     status: 503,
     header: null,
-    share: `${fair}; people and anonymous addresses count like organizations`,
+    share: `${fairShare}; people and anonymous addresses count like organizations`,
   },
   {
     limit: 'Memory of request bodies',
@@ -44,52 +44,52 @@ const requestRows: readonly LimitRow[] = [
     limit: 'Body of a document',
     bounds: 'Bytes of add-document, add-documents and parse-document',
     value: '`QUARRY_BODY_BYTES_MAX`',
-    enforcedIn: 'admission/body-limits.ts bodyLimitsOf',
+    enforcedIn: 'admission/body-limits.ts bodyLimitsFor',
     status: 413,
     header: null,
-    share: none,
+    share: perRequest,
   },
   {
     limit: 'Body of a model call',
     bounds: 'Bytes of embed and rerank; grows with `override_max_bytes_per_request`',
-    value: number(limits.modelBodyBytesMax),
-    enforcedIn: 'admission/body-limits.ts bodyLimitsOf',
+    value: formatNumber(limits.modelBodyBytesMax),
+    enforcedIn: 'admission/body-limits.ts bodyLimitsFor',
     status: 413,
     header: null,
-    share: none,
+    share: perRequest,
   },
   {
     limit: 'Body of a query',
     bounds: 'Bytes of every other operation of retrieval',
-    value: number(limits.queryBodyBytesMax),
-    enforcedIn: 'admission/body-limits.ts bodyLimitsOf',
+    value: formatNumber(limits.queryBodyBytesMax),
+    enforcedIn: 'admission/body-limits.ts bodyLimitsFor',
     status: 413,
     header: null,
-    share: none,
+    share: perRequest,
   },
   {
     limit: 'Body of an account call',
     bounds: 'Bytes of calls under `/api` and `/v1/admin`',
-    value: `${number(limits.accountBodyBytesMax)}; ${number(limits.keyBodyBytesMax)} to add or update an API key`,
-    enforcedIn: 'admission/body-limits.ts bodyLimitsOf',
+    value: `${formatNumber(limits.accountBodyBytesMax)}; ${formatNumber(limits.keyBodyBytesMax)} to add or update an API key`,
+    enforcedIn: 'admission/body-limits.ts bodyLimitsFor',
     status: 413,
     header: null,
-    share: none,
+    share: perRequest,
   },
   {
     limit: 'Body of a webhook',
     bounds: 'Bytes of messages from Stripe and marketplaces',
-    value: number(limits.webhookBytesMax),
-    enforcedIn: 'admission/body-limits.ts bodyLimitsOf',
+    value: formatNumber(limits.webhookBytesMax),
+    enforcedIn: 'admission/body-limits.ts bodyLimitsFor',
     status: 413,
     header: null,
-    share: none,
+    share: perRequest,
   },
   {
     limit: 'Webhooks',
     bounds: 'Messages from one address per minute',
-    value: number(limits.webhooksPerMinuteMax),
-    enforcedIn: 'http/handle.ts webhooksPerMinuteMax',
+    value: formatNumber(limits.webhooksPerMinuteMax),
+    enforcedIn: 'http/request-handler.ts webhooksPerMinuteMax',
     status: 429,
     header: null,
     share: 'per address',
@@ -97,38 +97,38 @@ const requestRows: readonly LimitRow[] = [
   {
     limit: 'JSON values',
     bounds: 'Values of one body, counted while it arrives',
-    value: `${number(limits.jsonValuesMax)} for documents, ${number(limits.smallJsonValuesMax)} else`,
+    value: `${formatNumber(limits.jsonValuesMax)} for documents, ${formatNumber(limits.smallJsonValuesMax)} else`,
     enforcedIn: 'http/json-scanner.ts JsonScanner',
     status: 400,
     header: null,
-    share: none,
+    share: perRequest,
   },
   {
     limit: 'JSON objects, lists and strings',
     bounds: 'Of one body, names of fields included',
-    value: `${number(limits.jsonNodesMax)} for documents, ${number(limits.smallJsonValuesMax)} else`,
+    value: `${formatNumber(limits.jsonNodesMax)} for documents, ${formatNumber(limits.smallJsonValuesMax)} else`,
     enforcedIn: 'http/json-scanner.ts JsonScanner',
     status: 400,
     header: null,
-    share: none,
+    share: perRequest,
   },
   {
     limit: 'JSON depth and fields',
     bounds: 'Levels of one body, and fields of one object',
-    value: `${number(limits.jsonDepthMax)} and ${number(limits.jsonMembersMax)}`,
+    value: `${formatNumber(limits.jsonDepthMax)} and ${formatNumber(limits.jsonMembersMax)}`,
     enforcedIn: 'http/json-scanner.ts JsonScanner',
     status: 400,
     header: null,
-    share: none,
+    share: perRequest,
   },
   {
     limit: 'Speed of a body',
-    bounds: `Bytes per second over ${seconds(limits.bodyPaceMs)}, once ${number(limits.bodyPaceBytesMin)} bytes are held`,
-    value: number(limits.bodyBytesPerSecondMin),
+    bounds: `Bytes per second over ${seconds(limits.bodyRateWindowMs)}, once ${formatNumber(limits.bodyRateBytesMin)} bytes are held`,
+    value: formatNumber(limits.bodyBytesPerSecondMin),
     enforcedIn: 'http/read-body.ts BoundedBody',
     status: 408,
     header: null,
-    share: none,
+    share: perRequest,
   },
   {
     limit: 'Idle body',
@@ -137,7 +137,7 @@ const requestRows: readonly LimitRow[] = [
     enforcedIn: 'http/body-queue.ts BodyQueue',
     status: 408,
     header: null,
-    share: none,
+    share: perRequest,
   },
 ];
 
@@ -145,11 +145,11 @@ const documentRows: readonly LimitRow[] = [
   {
     limit: 'Uploads running',
     bounds: 'Uploads whose bytes arrive at a time',
-    value: number(limits.uploadsRunningMax),
+    value: formatNumber(limits.uploadsRunningMax),
     enforcedIn: 'admission/upload-limiter.ts UploadLimiter',
     status: 503,
     header: 'uploads-running',
-    share: `${fair}; then an upload idle for a second gives way to an organization that holds less`,
+    share: `${fairShare}; then an upload idle for a second gives way to an organization that holds less`,
   },
   {
     limit: 'Size of an upload',
@@ -158,16 +158,16 @@ const documentRows: readonly LimitRow[] = [
     enforcedIn: 'http/read-body.ts checkDeclaredBody',
     status: 413,
     header: null,
-    share: none,
+    share: perRequest,
   },
   {
     limit: 'Speed of an upload',
-    bounds: `Bytes per second over ${seconds(limits.uploadPaceMs)}`,
-    value: number(limits.uploadBytesPerSecondMin),
+    bounds: `Bytes per second over ${seconds(limits.uploadRateWindowMs)}`,
+    value: formatNumber(limits.uploadBytesPerSecondMin),
     enforcedIn: 'http/read-body.ts BoundedBody',
     status: 408,
     header: null,
-    share: none,
+    share: perRequest,
   },
   {
     limit: 'Ingest queue',
@@ -176,13 +176,13 @@ const documentRows: readonly LimitRow[] = [
     enforcedIn: 'admission/ingest-admission.ts IngestAdmission',
     status: 429,
     header: null,
-    share: fair,
+    share: fairShare,
   },
   {
     limit: 'Memory and disk',
     bounds: 'Memory of the process, and space left on the disk; reads continue',
     value: '`QUARRY_MEMORY_BYTES_MAX` and `QUARRY_DISK_RESERVE_BYTES`',
-    enforcedIn: 'admission/ingest-admission.ts checkRoom',
+    enforcedIn: 'admission/ingest-admission.ts checkCapacity',
     status: 429,
     header: null,
     share: 'the whole server',
@@ -190,43 +190,43 @@ const documentRows: readonly LimitRow[] = [
   {
     limit: 'Documents stored',
     bounds: 'Documents of an organization',
-    value: setting('DOCUMENTS_MAX'),
+    value: tierSetting('DOCUMENTS_MAX'),
     enforcedIn: 'admission/quotas.ts Quotas',
     status: 429,
     header: 'documents',
-    share: own,
+    share: ownAllowance,
   },
   {
     limit: 'Bytes stored',
     bounds: 'Raw bytes of the documents of an organization',
-    value: setting('STORAGE_BYTES_MAX'),
+    value: tierSetting('STORAGE_BYTES_MAX'),
     enforcedIn: 'admission/quotas.ts Quotas',
     status: 429,
     header: 'storage-bytes',
-    share: own,
+    share: ownAllowance,
   },
   {
     limit: 'Documents being ingested',
     bounds: 'Documents of an organization that wait for parsing and indexing',
-    value: setting('INGEST_DOCUMENTS_MAX'),
+    value: tierSetting('INGEST_DOCUMENTS_MAX'),
     enforcedIn: 'admission/quotas.ts Quotas',
     status: 429,
     header: 'ingest-documents',
-    share: own,
+    share: ownAllowance,
   },
   {
     limit: 'Bytes of documents',
     bounds: 'Raw bytes that come in per minute; files of parse-document count',
-    value: setting('DOCUMENT_BYTES_PER_MINUTE'),
+    value: tierSetting('DOCUMENT_BYTES_PER_MINUTE'),
     enforcedIn: 'admission/quotas.ts Quotas',
     status: 429,
     header: 'document-bytes',
-    share: own,
+    share: ownAllowance,
   },
   {
     limit: 'Page images waiting',
     bounds: 'Requests of an organization that wait until a page is drawn',
-    value: number(limits.pageImagesWaitingMax),
+    value: formatNumber(limits.pageImagesWaitingMax),
     enforcedIn: 'app/app.ts pageImagesWaitingMax',
     status: 429,
     header: 'waiting-page-images',
@@ -235,7 +235,7 @@ const documentRows: readonly LimitRow[] = [
   {
     limit: 'Files waiting for parse-document',
     bounds: 'Calls of an organization that wait for a parser',
-    value: number(limits.filesWaitingMax),
+    value: formatNumber(limits.filesWaitingMax),
     enforcedIn: 'app/services.ts filesWaitingMax',
     status: 429,
     header: 'waiting-files',
@@ -247,25 +247,25 @@ const queryRows: readonly LimitRow[] = [
   {
     limit: 'Requests per minute',
     bounds: 'Requests of any kind',
-    value: setting('REQUESTS_PER_MINUTE'),
+    value: tierSetting('REQUESTS_PER_MINUTE'),
     enforcedIn: 'admission/quotas.ts Quotas',
     status: 429,
     header: 'requests',
-    share: own,
+    share: ownAllowance,
   },
   {
     limit: 'Queries per minute',
     bounds: 'Queries',
-    value: setting('QUERIES_PER_MINUTE'),
+    value: tierSetting('QUERIES_PER_MINUTE'),
     enforcedIn: 'admission/quotas.ts Quotas',
     status: 429,
     header: 'queries',
-    share: own,
+    share: ownAllowance,
   },
   {
     limit: 'Queries waiting',
     bounds: 'Queries of an organization that wait for their turn',
-    value: number(limits.queriesWaitingMax),
+    value: formatNumber(limits.queriesWaitingMax),
     enforcedIn: 'app/services.ts queriesWaitingMax',
     status: 429,
     header: 'waiting-queries',
@@ -277,36 +277,36 @@ const queryRows: readonly LimitRow[] = [
       (mode): LimitRow => ({
         limit: `Bytes of ${kind} calls, ${mode}`,
         bounds: 'Charged bytes per minute',
-        value: setting(`BYTES_PER_MINUTE_${mode.toUpperCase()}`),
+        value: tierSetting(`BYTES_PER_MINUTE_${mode.toUpperCase()}`),
         enforcedIn: 'admission/model-admission.ts ModelAdmission',
         status: 429,
         header: `${kind}-bytes-${mode}`,
-        share: own,
+        share: ownAllowance,
       }),
     ),
   ),
   {
     limit: 'Rerank calls',
     bounds: 'Fast rerank calls per minute',
-    value: setting('RERANK_REQUESTS_PER_MINUTE'),
+    value: tierSetting('RERANK_REQUESTS_PER_MINUTE'),
     enforcedIn: 'admission/model-admission.ts ModelAdmission',
     status: 429,
     header: 'rerank-requests',
-    share: own,
+    share: ownAllowance,
   },
   {
     limit: 'Bytes of one model call',
     bounds: 'Charged bytes',
-    value: `${number(limits.modelBytesMax)}, or \`override_max_bytes_per_request\``,
-    enforcedIn: 'admission/model-admission.ts refuseTooLarge',
+    value: `${formatNumber(limits.modelBytesMax)}, or \`override_max_bytes_per_request\``,
+    enforcedIn: 'admission/model-admission.ts checkChargedBytes',
     status: 413,
     header: null,
-    share: own,
+    share: ownAllowance,
   },
   {
     limit: 'Model calls waiting',
     bounds: 'Fast calls of an organization that wait for their turn',
-    value: number(limits.fastCallsWaitingMax),
+    value: formatNumber(limits.fastCallsWaitingMax),
     enforcedIn: 'admission/model-admission.ts fastCallsWaitingMax',
     status: 429,
     header: 'waiting-model-calls',
@@ -358,8 +358,8 @@ const sections: readonly (readonly [title: string, rows: readonly LimitRow[]])[]
   ['Accounts', accountRows],
 ];
 
-/** The page `docs/reference/limits.md`. */
-export function limitsPage(): string {
+/** Renders the page `docs/reference/limits.md`. */
+export function renderLimitsPage(): string {
   const head = `# Limits
 
 Generated from \`src/admission/limit-table.ts\`. Do not edit it by hand.
@@ -372,7 +372,7 @@ Replies with status 429 and 503 say in \`retry-after\` and \`retry-after-ms\` wh
 A setting of 0 removes the limit; the tier \`enterprise\` and the first organization have none.
 An organization on the tier \`free\` stores at most 10,000 documents and 1,000,000,000 bytes by default.
 
-A request with \`wait: true\` waits while fewer than ${number(limits.waitsRunningMax)} others do.
+A request with \`wait: true\` waits while fewer than ${formatNumber(limits.waitsRunningMax)} others do.
 Beyond that each organization has a fair share of places to wait,
 and a request without one is answered at once with the status reached.
 `;

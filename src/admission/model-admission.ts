@@ -1,22 +1,22 @@
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
+import { AppError } from '../core/app-error.ts';
 import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
-import { organizationSemaphore } from './organization-semaphore.ts';
+import type { Clock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
+import { createOrganizationSemaphore } from './organization-semaphore.ts';
 import {
   type LatencyMode,
+  type LimitExceeded,
   type LimitName,
-  type LimitRefusal,
-  type ModelCharge,
+  type ModelCallCharge,
   type ModelKind,
   RateLimiter,
-  type SlowReservation,
+  type SlowCallReservation,
 } from './rate-limiter.ts';
 import { SlowCallQueue } from './slow-call-queue.ts';
-import type { OrganisationLimits } from './tiers.ts';
+import type { OrganizationLimits } from './tiers.ts';
 import type { Timer } from './timer.ts';
 
-export interface ModelCall {
+export interface ModelCallRequest {
   readonly organizationId: string;
   readonly kind: ModelKind;
   readonly chargedBytes: number;
@@ -28,16 +28,16 @@ export interface ModelCall {
 /** A call that may run now. `leave` must be called once when it is over, however it ended. */
 export interface AdmittedCall {
   readonly mode: LatencyMode;
-  readonly leave: () => void;
+  readonly release: () => void;
   /**
    * Waits for the first piece of the call's model work. A slow call yields its threads to fast work: when it is
    * still without its first piece 40 s after it came, it gets 429 here and the piece is nobody's any more.
    */
-  readonly firstPiece: <Piece>(work: Promise<Piece>) => Promise<Piece>;
+  readonly awaitFirstBatch: <Piece>(work: Promise<Piece>) => Promise<Piece>;
 }
 
 export interface ModelAdmissionOptions {
-  readonly limitsOf: (organizationId: string) => OrganisationLimits;
+  readonly limitsOf: (organizationId: string) => OrganizationLimits;
   /** Shared with whoever else limits by the minute; one of its own when absent. */
   readonly limiter?: RateLimiter;
   readonly clock: Clock;
@@ -47,7 +47,7 @@ export interface ModelAdmissionOptions {
   readonly slowWaitingBytesMax?: number;
 }
 
-const limitWords: Readonly<Partial<Record<LimitName, string>>> = {
+const limitDescriptions: Readonly<Partial<Record<LimitName, string>>> = {
   'embed-bytes-fast': 'bytes per minute of embed calls with latency "fast"',
   'embed-bytes-slow': 'bytes per minute of embed calls with latency "slow"',
   'rerank-bytes-fast': 'bytes per minute of rerank calls with latency "fast"',
@@ -69,10 +69,10 @@ export class ModelAdmission {
     this.#clock = options.clock;
     this.#timer = options.timer;
     this.#limiter = options.limiter ?? new RateLimiter(options.clock);
-    this.#fast = organizationSemaphore({
+    this.#fast = createOrganizationSemaphore({
       permits: options.fastCallsRunningMax ?? limits.fastCallsRunningMax,
       waitingMax: limits.fastCallsWaitingMax,
-      what: 'model calls',
+      noun: 'model calls',
     });
     this.#slow = new SlowCallQueue({
       timer: options.timer,
@@ -82,7 +82,7 @@ export class ModelAdmission {
   }
 
   /** Slow calls that wait for their turn; a figure for `/metrics`. */
-  get slowDepth(): number {
+  get slowQueueDepth(): number {
     return this.#slow.depth;
   }
 
@@ -90,68 +90,76 @@ export class ModelAdmission {
    * Resolves when the call may run. Errors: `too_large` over the bytes of one request, `rate_limited` over a limit,
    * and the signal's reason when the caller leaves while it waits.
    */
-  async admit(call: ModelCall): Promise<AdmittedCall> {
+  async admit(call: ModelCallRequest): Promise<AdmittedCall> {
     const startBy = this.#clock.monotonic() + limits.slowWaitMsMax;
-    const organisation = this.#limitsOf(call.organizationId);
-    refuseTooLarge(call, organisation.bytesPerRequestMax);
-    const charge: ModelCharge = { ...call, limits: organisation };
+    const organizationLimits = this.#limitsOf(call.organizationId);
+    checkChargedBytes(call, organizationLimits.bytesPerRequestMax);
+    const charge: ModelCallCharge = { ...call, limits: organizationLimits };
     if (call.latency === 'slow') return this.#admitSlow(charge, call, { startBy, fastWaitMs: null });
-    const refusal = this.#limiter.takeFast(charge);
-    if (refusal === null) return this.#admitFast(call);
-    if (call.latency === 'fast') throw overLimit(refusal, call, null);
-    return this.#admitSlow(charge, call, { startBy, fastWaitMs: refusal.waitMs });
+    const exceeded = this.#limiter.consumeFast(charge);
+    if (exceeded === null) return this.#admitFast(call);
+    if (call.latency === 'fast') throw rateLimitError(exceeded, call, null);
+    return this.#admitSlow(charge, call, { startBy, fastWaitMs: exceeded.waitMs });
   }
 
   /** At once, while not so many run that another organisation would have to wait for all of them. */
-  async #admitFast({ organizationId, signal }: ModelCall): Promise<AdmittedCall> {
-    const turn = this.#fast.acquire(organizationId, {
-      gone: signal.aborted,
-      onGone: (listener) => signal.addEventListener('abort', listener, { once: true }),
+  async #admitFast({ organizationId, signal }: ModelCallRequest): Promise<AdmittedCall> {
+    const permit = this.#fast.acquire(organizationId, {
+      isCanceled: signal.aborted,
+      onCanceled: (listener) => signal.addEventListener('abort', listener, { once: true }),
     });
-    if (turn !== null) await turn;
+    if (permit !== null) await permit;
     let isRunning = true;
-    const leave = (): void => {
+    const release = (): void => {
       if (isRunning) this.#fast.release();
       isRunning = false;
     };
-    return { mode: 'fast', leave, firstPiece: (work) => work };
+    return { mode: 'fast', release, awaitFirstBatch: (work) => work };
   }
 
   async #admitSlow(
-    charge: ModelCharge,
-    call: ModelCall,
+    charge: ModelCallCharge,
+    call: ModelCallRequest,
     { startBy, fastWaitMs }: { startBy: number; fastWaitMs: number | null },
   ): Promise<AdmittedCall> {
     const waitMsMax = Math.max(0, startBy - this.#clock.monotonic());
-    const reserved = this.#limiter.reserveSlow(charge, waitMsMax);
-    if ('limit' in reserved) throw overLimit(reserved, call, fastWaitMs);
+    const reservation = this.#limiter.reserveSlow(charge, waitMsMax);
+    if ('limit' in reservation) throw rateLimitError(reservation, call, fastWaitMs);
     let started = false;
     try {
-      const turn = await this.#slow.enter({
+      const permit = await this.#slow.acquire({
         organizationId: call.organizationId,
         chargedBytes: call.chargedBytes,
-        notBeforeMs: reserved.waitMs,
+        notBeforeMs: reservation.waitMs,
         waitMsMax,
         signal: call.signal,
       });
-      if (turn.outcome !== 'started') throw noTurn();
+      if (permit.outcome !== 'started') throw slowQueueTimeoutError();
       started = true;
-      return { mode: 'slow', leave: turn.leave, firstPiece: (work) => this.#before(startBy, reserved, work) };
+      return {
+        mode: 'slow',
+        release: permit.release,
+        awaitFirstBatch: (work) => this.#untilStartDeadline(startBy, reservation, work),
+      };
     } finally {
-      if (!started) reserved.giveBack();
+      if (!started) reservation.release();
     }
   }
 
-  async #before<Piece>(startBy: number, reserved: SlowReservation, work: Promise<Piece>): Promise<Piece> {
+  async #untilStartDeadline<Piece>(
+    startBy: number,
+    reservation: SlowCallReservation,
+    work: Promise<Piece>,
+  ): Promise<Piece> {
     let cancel = (): void => {};
-    const late = new Promise<never>((_resolve, reject) => {
+    const deadlinePassed = new Promise<never>((_resolve, reject) => {
       cancel = this.#timer.after(Math.max(0, startBy - this.#clock.monotonic()), () => {
-        reserved.giveBack();
-        reject(noTurn());
+        reservation.release();
+        reject(slowQueueTimeoutError());
       });
     });
     try {
-      return await Promise.race([work, late]);
+      return await Promise.race([work, deadlinePassed]);
     } finally {
       cancel();
     }
@@ -159,7 +167,7 @@ export class ModelAdmission {
 }
 
 /** A 429 for slow work that found no thread in time; the limits of the organisation have nothing to do with it. */
-function noTurn(): AppError {
+function slowQueueTimeoutError(): AppError {
   return new AppError(
     'rate_limited',
     `The queue of calls with latency "slow" is too long: this call would wait more than ${limits.slowWaitMsMax / 1000} seconds.`,
@@ -167,7 +175,7 @@ function noTurn(): AppError {
   );
 }
 
-function refuseTooLarge(call: ModelCall, bytesPerRequestMax: number): void {
+function checkChargedBytes(call: ModelCallRequest, bytesPerRequestMax: number): void {
   if (call.chargedBytes <= bytesPerRequestMax) return;
   throw new AppError(
     'too_large',
@@ -175,10 +183,14 @@ function refuseTooLarge(call: ModelCall, bytesPerRequestMax: number): void {
   );
 }
 
-function overLimit(refusal: LimitRefusal, call: ModelCall, fastWaitMs: number | null): AppError {
-  const allowed = `${refusal.allowancePerMinute} ${limitWords[refusal.limit] ?? refusal.limit}`;
-  const headers = { 'x-quarry-limit': refusal.limit };
-  const waitMs = Math.min(refusal.waitMs, fastWaitMs ?? Number.POSITIVE_INFINITY);
+function rateLimitError(
+  exceeded: LimitExceeded,
+  call: ModelCallRequest,
+  fastWaitMs: number | null,
+): AppError {
+  const allowed = `${exceeded.allowancePerMinute} ${limitDescriptions[exceeded.limit] ?? exceeded.limit}`;
+  const headers = { 'x-quarry-limit': exceeded.limit };
+  const waitMs = Math.min(exceeded.waitMs, fastWaitMs ?? Number.POSITIVE_INFINITY);
   if (waitMs === Number.POSITIVE_INFINITY) {
     const detail = `This call counts ${call.chargedBytes} bytes, more than a whole minute's limit of ${allowed}.`;
     return new AppError('rate_limited', detail, { shouldRetry: false, headers });

@@ -1,69 +1,78 @@
-import type { Clock } from '../base/clock.ts';
 import type { OverloadObserver } from '../core/async/fair-semaphore.ts';
+import type { Clock } from '../core/clock.ts';
 
 const windowMs = 500;
-/** Such windows in a row make an overload. A single one is a burst: refused clients come again after a second. */
+/**
+ * Consecutive overloaded windows that make an overload. A single one is a burst: refused clients retry after
+ * a second.
+ */
 const windowsMin = 2;
-/** Share of refused requests from which on a window counts. */
-const refusedShareMin = 0.1;
+/** Minimum share of refused requests in an overloaded window. */
+const rejectedShareMin = 0.1;
 
-interface Window {
+interface ObservationWindow {
   startedAt: number;
   requests: number;
-  refusals: number;
-  /** Windows with many refusals in a row, until the one before this. */
-  overloaded: number;
+  rejections: number;
+  /** Number of consecutive overloaded windows before this one. */
+  overloadedWindows: number;
 }
 
 /**
- * Tells a burst from a sustained overload, by organization. A client that waits for its replies, on however many
- * connections, sends no more than is answered, so its queue does not overflow again and again. Where it does in each of
- * some seconds, requests come faster than they are answered, and a queue only makes all of them late.
+ * Distinguishes a burst from a sustained overload, per organization. Clients that wait for their replies, on
+ * any number of connections, send no more than is answered, so their queue does not overflow repeatedly. If
+ * it overflows in several consecutive windows, requests arrive faster than they are answered, and queueing
+ * only delays all of them.
  */
 export class OverloadDetector implements OverloadObserver {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** Of organizations with a refusal in this window or in the one before. */
-  readonly #windows = new Map<string, Window>();
+  /** By organization; only those with a refusal in this window or the one before. */
+  readonly #windows = new Map<string, ObservationWindow>();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
   }
 
-  /** Organizations that it observes. */
+  /** Number of tracked organizations. */
   get size(): number {
     return this.#windows.size;
   }
 
-  /** Counts a request that arrived. Whether its organization is overloaded. */
-  request(key: string): boolean {
+  /** Counts an incoming request. Returns whether its organization is overloaded. */
+  recordRequest(key: string): boolean {
     const window = this.#windowOf(key);
     if (window === null) return false;
     window.requests += 1;
-    return window.overloaded >= windowsMin;
+    return window.overloadedWindows >= windowsMin;
   }
 
-  /** Counts the refusal of a request that had arrived. */
-  refusal(key: string): void {
+  /** Counts the refusal of a request that was already recorded. */
+  recordRejection(key: string): void {
     let window = this.#windowOf(key);
     if (window === null) {
-      window = { startedAt: this.#clock.monotonic(), requests: 1, refusals: 0, overloaded: 0 };
+      window = { startedAt: this.#clock.monotonic(), requests: 1, rejections: 0, overloadedWindows: 0 };
       this.#windows.set(key, window);
     }
-    window.refusals += 1;
+    window.rejections += 1;
   }
 
-  #windowOf(key: string): Window | null {
+  #windowOf(key: string): ObservationWindow | null {
     const window = this.#windows.get(key);
     if (window === undefined) return null;
     const now = this.#clock.monotonic();
     const elapsed = now - window.startedAt;
     if (elapsed < windowMs) return window;
-    const hasMany = window.refusals > 0 && window.refusals >= refusedShareMin * window.requests;
+    const hasMany = window.rejections > 0 && window.rejections >= rejectedShareMin * window.requests;
     if (!hasMany || elapsed >= 2 * windowMs) {
       this.#windows.delete(key);
       return null;
     }
-    Object.assign(window, { startedAt: now, requests: 0, refusals: 0, overloaded: window.overloaded + 1 });
+    Object.assign(window, {
+      startedAt: now,
+      requests: 0,
+      rejections: 0,
+      overloadedWindows: window.overloadedWindows + 1,
+    });
     return window;
   }
 }

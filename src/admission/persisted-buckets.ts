@@ -1,8 +1,8 @@
-import type { Clock } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
-import type { Logger } from '../base/logger.ts';
-import { SavedBuckets } from '../store/buckets.ts';
-import type { Operation, Store } from '../store/store.ts';
+import type { Clock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
+import { SavedBuckets } from '../storage/buckets.ts';
+import type { Store, WriteOperation } from '../storage/store.ts';
 import type { BucketPersistence, LimitName } from './rate-limiter.ts';
 
 export interface PersistedBucketsOptions {
@@ -12,7 +12,7 @@ export interface PersistedBucketsOptions {
 }
 
 /** What is left of a bucket now; null when that is not known. */
-type Balances = (organizationId: string, limit: LimitName) => number | null;
+type BalanceReader = (organizationId: string, limit: LimitName) => number | null;
 
 /**
  * Remembers the buckets of rate limits over a restart. Those that were used are written together every second, so that a
@@ -21,36 +21,36 @@ type Balances = (organizationId: string, limit: LimitName) => number | null;
  */
 export class PersistedBuckets implements BucketPersistence {
   readonly #options: PersistedBucketsOptions;
-  readonly #saved: SavedBuckets;
+  readonly #records: SavedBuckets;
   /** By organisation. */
-  #noted = new Map<string, Set<LimitName>>();
-  #balances: Balances = () => null;
+  #dirty = new Map<string, Set<LimitName>>();
+  #readBalance: BalanceReader = () => null;
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> = Promise.resolve();
 
   constructor(options: PersistedBucketsOptions) {
     this.#options = options;
-    this.#saved = new SavedBuckets(options.store);
+    this.#records = new SavedBuckets(options.store);
   }
 
   /** Begins to write by itself. */
-  start(balances: Balances): void {
-    this.#balances = balances;
+  start(readBalance: BalanceReader): void {
+    this.#readBalance = readBalance;
     this.#timer ??= setInterval(() => void this.#writeOrWarn(), limits.bucketWriteMs).unref();
   }
 
-  recall(organizationId: string, limit: LimitName, allowance: number): number | null {
-    const saved = this.#saved.get(organizationId, limit);
+  load(organizationId: string, limit: LimitName, allowance: number): number | null {
+    const saved = this.#records.get(organizationId, limit);
     if (saved === undefined) return null;
-    const away = Math.max(0, this.#options.clock.now() - saved.at);
-    const refills = Math.floor(away / limits.bucketRefillMs);
+    const elapsedMs = Math.max(0, this.#options.clock.now() - saved.at);
+    const refills = Math.floor(elapsedMs / limits.bucketRefillMs);
     return saved.balance + (refills * allowance) / limits.bucketRefillsPerMinute;
   }
 
-  note(organizationId: string, limit: LimitName): void {
-    const noted = this.#noted.get(organizationId);
-    if (noted === undefined) this.#noted.set(organizationId, new Set([limit]));
-    else noted.add(limit);
+  markDirty(organizationId: string, limit: LimitName): void {
+    const dirty = this.#dirty.get(organizationId);
+    if (dirty === undefined) this.#dirty.set(organizationId, new Set([limit]));
+    else dirty.add(limit);
   }
 
   /** Everything noted before the call is in the store when this resolves. Rejects as `Store.write` does. */
@@ -68,13 +68,13 @@ export class PersistedBuckets implements BucketPersistence {
   }
 
   /** To be written with the end of an organisation. */
-  endAll(organizationId: string): Promise<Operation[]> {
-    this.#noted.delete(organizationId);
-    return this.#saved.endAll(organizationId);
+  deleteAllOperations(organizationId: string): Promise<WriteOperation[]> {
+    this.#dirty.delete(organizationId);
+    return this.#records.deleteAll(organizationId);
   }
 
   async #writeOrWarn(): Promise<void> {
-    if (this.#noted.size === 0) return;
+    if (this.#dirty.size === 0) return;
     try {
       await this.write();
     } catch (error) {
@@ -83,21 +83,21 @@ export class PersistedBuckets implements BucketPersistence {
   }
 
   async #write(): Promise<void> {
-    const noted = this.#noted;
-    if (noted.size === 0) return;
-    this.#noted = new Map();
+    const dirty = this.#dirty;
+    if (dirty.size === 0) return;
+    this.#dirty = new Map();
     const at = this.#options.clock.now();
-    const operations = [...noted].flatMap(([organizationId, changed]) =>
+    const operations = [...dirty].flatMap(([organizationId, changed]) =>
       [...changed].flatMap((limit) => {
-        const balance = this.#balances(organizationId, limit);
-        return balance === null ? [] : [this.#saved.put(organizationId, limit, { balance, at })];
+        const balance = this.#readBalance(organizationId, limit);
+        return balance === null ? [] : [this.#records.put(organizationId, limit, { balance, at })];
       }),
     );
     try {
       await this.#options.store.write(operations, { mayUseReserve: true });
     } catch (error) {
-      for (const [organizationId, changed] of noted)
-        for (const limit of changed) this.note(organizationId, limit);
+      for (const [organizationId, changed] of dirty)
+        for (const limit of changed) this.markDirty(organizationId, limit);
       throw error;
     }
   }

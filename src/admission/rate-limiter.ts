@@ -1,6 +1,6 @@
-import { assert } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
+import { assert } from '../core/assert.ts';
+import type { Clock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
 import type { ModelLimits } from './tiers.ts';
 
 /** The two kinds of model work; each has buckets of its own. */
@@ -8,7 +8,7 @@ export type ModelKind = 'embed' | 'rerank';
 export type LatencyMode = 'fast' | 'slow';
 
 /** A model call as the limits see it. */
-export interface ModelCharge {
+export interface ModelCallCharge {
   readonly organizationId: string;
   readonly kind: ModelKind;
   readonly chargedBytes: number;
@@ -26,7 +26,7 @@ export type LimitName =
   | 'rerank-requests';
 
 /** Why a call does not fit. */
-export interface LimitRefusal {
+export interface LimitExceeded {
   readonly limit: LimitName;
   readonly allowancePerMinute: number;
   /** Milliseconds until it would fit if nobody else came; Infinity when it is larger than a full bucket. */
@@ -34,16 +34,16 @@ export interface LimitRefusal {
 }
 
 /** Room for a slow call `waitMs` from now. `giveBack` returns it when the call never runs; twice is once. */
-export interface SlowReservation {
+export interface SlowCallReservation {
   readonly waitMs: number;
-  readonly giveBack: () => void;
+  readonly release: () => void;
 }
 
 /** Buckets kept before full ones, which say nothing that a new one would not, are forgotten. */
-const bucketsKeptMax = 30_000;
+const bucketsMaxDefault = 30_000;
 
 /** What a call takes of one bucket. */
-export interface Due {
+export interface LimitCharge {
   readonly limit: LimitName;
   /** What the bucket holds and gains in a minute. */
   readonly allowance: number;
@@ -53,15 +53,15 @@ export interface Due {
 /** Where buckets are kept for the next start; see `PersistedBuckets`. */
 export interface BucketPersistence {
   /** What is left of a bucket that nobody has used since the start; null when nothing is known of it. */
-  recall(organizationId: string, limit: LimitName, allowance: number): number | null;
+  load(organizationId: string, limit: LimitName, allowance: number): number | null;
   /** It has changed since it was noted last. */
-  note(organizationId: string, limit: LimitName): void;
+  markDirty(organizationId: string, limit: LimitName): void;
 }
 
-const noMemory: BucketPersistence = { recall: () => null, note: () => {} };
+const noPersistence: BucketPersistence = { load: () => null, markDirty: () => {} };
 
 /** What waiting calls will take when a quarter begins. */
-interface Reservation {
+interface BucketReservation {
   readonly quarter: number;
   readonly cost: number;
 }
@@ -75,7 +75,7 @@ class Bucket {
   #balance: number;
   #quarter: number;
   /** In order of time, one per quarter, all of them later than `#quarter`. */
-  #reservations: Reservation[] = [];
+  #reservations: BucketReservation[] = [];
 
   constructor(allowance: number, quarter: number, balance = allowance) {
     this.#allowance = allowance;
@@ -96,7 +96,7 @@ class Bucket {
   }
 
   /** Brings the bucket to `quarter`. A changed allowance keeps the share that is left, so a change resets nothing. */
-  settle(allowance: number, quarter: number): void {
+  advanceTo(allowance: number, quarter: number): void {
     this.#advance(quarter);
     if (allowance === this.#allowance) return;
     const share = this.#allowance === 0 ? 1 : this.#balance / this.#allowance;
@@ -111,7 +111,7 @@ class Bucket {
     let quarter = this.#quarter;
     let balance = this.#balance;
     for (const reservation of this.#reservations) {
-      balance = this.#grown(balance, reservation.quarter - quarter) - reservation.cost;
+      balance = this.#refilled(balance, reservation.quarter - quarter) - reservation.cost;
       quarter = reservation.quarter;
     }
     const missing = Math.max(0, cost - balance);
@@ -125,12 +125,12 @@ class Bucket {
   }
 
   /** Takes what fits now and is not given back. */
-  spend(cost: number): void {
+  consume(cost: number): void {
     this.#balance -= cost;
   }
 
   /** Takes `cost` so many quarters from now, as `quartersUntil` said. Returns how to give it back. */
-  take(cost: number, quarters: number): () => void {
+  reserve(cost: number, quarters: number): () => void {
     const quarter = this.#quarter + quarters;
     this.#change(quarter, cost);
     return () => this.#change(quarter, -cost);
@@ -141,9 +141,9 @@ class Bucket {
       this.#balance = Math.min(this.#allowance, this.#balance - cost);
       return;
     }
-    const known = this.#reservations.find((reservation) => reservation.quarter === quarter)?.cost ?? 0;
+    const reserved = this.#reservations.find((reservation) => reservation.quarter === quarter)?.cost ?? 0;
     const others = this.#reservations.filter((reservation) => reservation.quarter !== quarter);
-    const changed = known + cost === 0 ? others : [...others, { quarter, cost: known + cost }];
+    const changed = reserved + cost === 0 ? others : [...others, { quarter, cost: reserved + cost }];
     this.#reservations = changed.sort((a, b) => a.quarter - b.quarter);
   }
 
@@ -152,38 +152,38 @@ class Bucket {
     assert(to > this.#quarter, 'the clock of the buckets never goes backwards');
     for (const { quarter, cost } of this.#reservations) {
       if (quarter > to) break;
-      this.#balance = this.#grown(this.#balance, quarter - this.#quarter) - cost;
+      this.#balance = this.#refilled(this.#balance, quarter - this.#quarter) - cost;
       this.#quarter = quarter;
     }
-    this.#balance = this.#grown(this.#balance, to - this.#quarter);
+    this.#balance = this.#refilled(this.#balance, to - this.#quarter);
     this.#quarter = to;
     if (this.#reservations.length > 0)
       this.#reservations = this.#reservations.filter(({ quarter }) => quarter > to);
   }
 
-  #grown(balance: number, quarters: number): number {
+  #refilled(balance: number, quarters: number): number {
     return Math.min(this.#allowance, balance + (quarters * this.#allowance) / limits.bucketRefillsPerMinute);
   }
 }
 
-interface Account extends Due {
+interface BucketCharge extends LimitCharge {
   readonly bucket: Bucket;
 }
 
 /** The buckets of all organisations. Decides at once and never waits; time is the clock's monotonic reading. */
 export class RateLimiter {
   readonly #clock: Clock;
-  readonly #memory: BucketPersistence;
-  readonly #bucketsKept: number;
+  readonly #persistence: BucketPersistence;
+  readonly #bucketsMax: number;
   /** By organisation and limit. */
   readonly #buckets = new Map<string, Map<LimitName, Bucket>>();
   #size = 0;
-  #sweptAtQuarter = -1;
+  #evictedAtQuarter = -1;
 
-  constructor(clock: Clock, memory: BucketPersistence = noMemory, bucketsKept = bucketsKeptMax) {
+  constructor(clock: Clock, persistence: BucketPersistence = noPersistence, bucketsMax = bucketsMaxDefault) {
     this.#clock = clock;
-    this.#memory = memory;
-    this.#bucketsKept = bucketsKept;
+    this.#persistence = persistence;
+    this.#bucketsMax = bucketsMax;
   }
 
   /** Buckets in memory. */
@@ -192,36 +192,37 @@ export class RateLimiter {
   }
 
   /** Takes all of it for good, or takes nothing and says which limit it does not fit. For calls that are over at once. */
-  spend(organizationId: string, dues: readonly Due[]): LimitRefusal | null {
+  consume(organizationId: string, charges: readonly LimitCharge[]): LimitExceeded | null {
     const quarter = this.#quarter();
-    for (const due of dues)
-      if (!this.#bucket(organizationId, due, quarter).fits(due.cost)) return this.look(organizationId, dues);
-    for (const due of dues) {
-      this.#bucket(organizationId, due, quarter).spend(due.cost);
-      this.#memory.note(organizationId, due.limit);
+    for (const charge of charges)
+      if (!this.#bucket(organizationId, charge, quarter).fits(charge.cost))
+        return this.check(organizationId, charges);
+    for (const charge of charges) {
+      this.#bucket(organizationId, charge, quarter).consume(charge.cost);
+      this.#persistence.markDirty(organizationId, charge.limit);
     }
     return null;
   }
 
   /** Takes all of it and gives how to give it back, or takes nothing and says which limit it does not fit. */
-  take(organizationId: string, dues: readonly Due[]): LimitRefusal | (() => void) {
-    const accounts = this.#accounts(organizationId, dues);
-    const refusal = this.#refusal(accounts, 0);
-    if (refusal !== null) return refusal;
-    const takes = accounts.map((account) => this.#take(organizationId, account, 0));
-    return once(() => {
-      for (const untake of takes) untake();
+  reserve(organizationId: string, charges: readonly LimitCharge[]): LimitExceeded | (() => void) {
+    const bucketCharges = this.#bucketCharges(organizationId, charges);
+    const exceeded = this.#findExceeded(bucketCharges, 0);
+    if (exceeded !== null) return exceeded;
+    const undos = bucketCharges.map((bucketCharge) => this.#reserve(organizationId, bucketCharge, 0));
+    return runOnce(() => {
+      for (const undo of undos) undo();
     });
   }
 
   /** Whether it would fit now; takes nothing. */
-  look(organizationId: string, dues: readonly Due[]): LimitRefusal | null {
-    return this.#refusal(this.#accounts(organizationId, dues), 0);
+  check(organizationId: string, charges: readonly LimitCharge[]): LimitExceeded | null {
+    return this.#findExceeded(this.#bucketCharges(organizationId, charges), 0);
   }
 
   /** Charges a fast call in full, or charges nothing and says which limit it does not fit. */
-  takeFast(charge: ModelCharge): LimitRefusal | null {
-    return this.spend(charge.organizationId, duesOf(charge, 'fast'));
+  consumeFast(charge: ModelCallCharge): LimitExceeded | null {
+    return this.consume(charge.organizationId, chargesOf(charge, 'fast'));
   }
 
   /** What is left of a bucket now; null for one that is not in memory. */
@@ -231,7 +232,7 @@ export class RateLimiter {
   }
 
   /** The organisation is gone. */
-  forget(organizationId: string): void {
+  delete(organizationId: string): void {
     this.#size -= this.#buckets.get(organizationId)?.size ?? 0;
     this.#buckets.delete(organizationId);
   }
@@ -240,63 +241,67 @@ export class RateLimiter {
    * Charges a slow call that may start after `waitMs`, in the order of asking; refuses, charging nothing, when that
    * is more than `waitMsMax`.
    */
-  reserveSlow(charge: ModelCharge, waitMsMax: number): SlowReservation | LimitRefusal {
+  reserveSlow(charge: ModelCallCharge, waitMsMax: number): SlowCallReservation | LimitExceeded {
     const { organizationId } = charge;
-    const accounts = this.#accounts(organizationId, duesOf(charge, 'slow'));
-    const refusal = this.#refusal(accounts, waitMsMax);
-    if (refusal !== null) return refusal;
-    const waitMs = Math.max(0, ...accounts.map((account) => this.#waitMs(account)));
-    const takes = accounts.map((account) =>
-      this.#take(organizationId, account, account.bucket.quartersUntil(account.cost)),
+    const bucketCharges = this.#bucketCharges(organizationId, chargesOf(charge, 'slow'));
+    const exceeded = this.#findExceeded(bucketCharges, waitMsMax);
+    if (exceeded !== null) return exceeded;
+    const waitMs = Math.max(0, ...bucketCharges.map((bucketCharge) => this.#waitMs(bucketCharge)));
+    const undos = bucketCharges.map((bucketCharge) =>
+      this.#reserve(organizationId, bucketCharge, bucketCharge.bucket.quartersUntil(bucketCharge.cost)),
     );
-    const giveBack = once(() => {
-      for (const untake of takes) untake();
+    const release = runOnce(() => {
+      for (const undo of undos) undo();
     });
-    return { waitMs, giveBack };
+    return { waitMs, release };
   }
 
   /** The due that must wait longest, if that is longer than `waitMsMax`. */
-  #refusal(accounts: readonly Account[], waitMsMax: number): LimitRefusal | null {
-    let worst: LimitRefusal | null = null;
-    for (const account of accounts) {
-      const waitMs = this.#waitMs(account);
+  #findExceeded(bucketCharges: readonly BucketCharge[], waitMsMax: number): LimitExceeded | null {
+    let worst: LimitExceeded | null = null;
+    for (const bucketCharge of bucketCharges) {
+      const waitMs = this.#waitMs(bucketCharge);
       if (waitMs <= (worst?.waitMs ?? waitMsMax)) continue;
-      worst = { limit: account.limit, allowancePerMinute: account.allowance, waitMs };
+      worst = { limit: bucketCharge.limit, allowancePerMinute: bucketCharge.allowance, waitMs };
     }
     return worst;
   }
 
-  #take(organizationId: string, { limit, bucket, cost }: Account, quarters: number): () => void {
-    const untake = bucket.take(cost, quarters);
-    this.#memory.note(organizationId, limit);
+  #reserve(organizationId: string, { limit, bucket, cost }: BucketCharge, quarters: number): () => void {
+    const undo = bucket.reserve(cost, quarters);
+    this.#persistence.markDirty(organizationId, limit);
     return () => {
-      untake();
-      this.#memory.note(organizationId, limit);
+      undo();
+      this.#persistence.markDirty(organizationId, limit);
     };
   }
 
-  #waitMs({ bucket, cost }: Account): number {
+  #waitMs({ bucket, cost }: BucketCharge): number {
     const quarters = bucket.quartersUntil(cost);
     if (quarters === 0) return 0;
     return quarters * limits.bucketRefillMs - (this.#clock.monotonic() % limits.bucketRefillMs);
   }
 
-  #accounts(organizationId: string, dues: readonly Due[]): Account[] {
+  #bucketCharges(organizationId: string, charges: readonly LimitCharge[]): BucketCharge[] {
     const quarter = this.#quarter();
-    return dues.map((due) => ({ ...due, bucket: this.#bucket(organizationId, due, quarter) }));
+    return charges.map((charge) => ({ ...charge, bucket: this.#bucket(organizationId, charge, quarter) }));
   }
 
-  #bucket(organizationId: string, { limit, allowance }: Due, quarter: number): Bucket {
+  #bucket(organizationId: string, { limit, allowance }: LimitCharge, quarter: number): Bucket {
     const bucket =
       this.#buckets.get(organizationId)?.get(limit) ??
-      this.#open(organizationId, { limit, allowance }, quarter);
-    bucket.settle(allowance, quarter);
+      this.#createBucket(organizationId, { limit, allowance }, quarter);
+    bucket.advanceTo(allowance, quarter);
     return bucket;
   }
 
-  #open(organizationId: string, { limit, allowance }: Omit<Due, 'cost'>, quarter: number): Bucket {
-    this.#forgetFull(quarter);
-    const left = this.#memory.recall(organizationId, limit, allowance);
+  #createBucket(
+    organizationId: string,
+    { limit, allowance }: Omit<LimitCharge, 'cost'>,
+    quarter: number,
+  ): Bucket {
+    this.#evictFull(quarter);
+    const left = this.#persistence.load(organizationId, limit, allowance);
     const bucket = new Bucket(allowance, quarter, left ?? allowance);
     const buckets = this.#buckets.get(organizationId) ?? new Map<LimitName, Bucket>();
     this.#buckets.set(organizationId, buckets.set(limit, bucket));
@@ -309,9 +314,9 @@ export class RateLimiter {
   }
 
   /** A full bucket and a missing one are the same. Looks at most once a quarter; what still owes stays. */
-  #forgetFull(quarter: number): void {
-    if (this.#size < this.#bucketsKept || this.#sweptAtQuarter === quarter) return;
-    this.#sweptAtQuarter = quarter;
+  #evictFull(quarter: number): void {
+    if (this.#size < this.#bucketsMax || this.#evictedAtQuarter === quarter) return;
+    this.#evictedAtQuarter = quarter;
     for (const [organizationId, buckets] of this.#buckets) {
       for (const [limit, bucket] of buckets) {
         if (!bucket.isFullAt(quarter)) continue;
@@ -323,17 +328,20 @@ export class RateLimiter {
   }
 }
 
-function duesOf({ kind, chargedBytes, limits: own }: ModelCharge, mode: LatencyMode): Due[] {
-  const { bytesPerMinuteFast, bytesPerMinuteSlow, rerankRequestsPerMinute } = own;
+function chargesOf(
+  { kind, chargedBytes, limits: modelLimits }: ModelCallCharge,
+  mode: LatencyMode,
+): LimitCharge[] {
+  const { bytesPerMinuteFast, bytesPerMinuteSlow, rerankRequestsPerMinute } = modelLimits;
   const bytes = mode === 'fast' ? bytesPerMinuteFast : bytesPerMinuteSlow;
-  const dues: Due[] = [];
-  if (bytes !== null) dues.push({ limit: `${kind}-bytes-${mode}`, allowance: bytes, cost: chargedBytes });
+  const charges: LimitCharge[] = [];
+  if (bytes !== null) charges.push({ limit: `${kind}-bytes-${mode}`, allowance: bytes, cost: chargedBytes });
   if (mode === 'fast' && kind === 'rerank' && rerankRequestsPerMinute !== null)
-    dues.push({ limit: 'rerank-requests', allowance: rerankRequestsPerMinute, cost: 1 });
-  return dues;
+    charges.push({ limit: 'rerank-requests', allowance: rerankRequestsPerMinute, cost: 1 });
+  return charges;
 }
 
-function once(run: () => void): () => void {
+function runOnce(run: () => void): () => void {
   let done = false;
   return () => {
     if (!done) run();

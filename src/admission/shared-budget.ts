@@ -22,7 +22,7 @@ export class SharedBudget {
   }
 
   /** False, and nothing is taken, when `amount` more is above the share of `owner`. */
-  tryTake(owner: string, amount: number): boolean {
+  tryAcquire(owner: string, amount: number): boolean {
     const held = this.heldBy(owner) + amount;
     const free = this.#capacity - this.#used - amount;
     if (held > free) return false;
@@ -31,7 +31,7 @@ export class SharedBudget {
     return true;
   }
 
-  give(owner: string, amount: number): void {
+  release(owner: string, amount: number): void {
     this.#set(owner, this.heldBy(owner) - amount);
     this.#used -= amount;
   }

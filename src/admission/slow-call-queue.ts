@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts';
+import { assert } from '../core/assert.ts';
 import { FairQueue } from '../core/async/fair-queue.ts';
 import type { Timer } from './timer.ts';
 
@@ -22,10 +22,10 @@ export interface SlowCall {
 
 /** `started`: run now and call `leave` once. `full`: too much waits already. `late`: no place was free in time. */
 export type SlowCallOutcome =
-  | { readonly outcome: 'started'; readonly leave: () => void }
+  | { readonly outcome: 'started'; readonly release: () => void }
   | { readonly outcome: 'full' | 'late' };
 
-interface Waiting {
+interface Waiter {
   readonly start: () => void;
 }
 
@@ -35,7 +35,7 @@ interface Waiting {
  */
 export class SlowCallQueue {
   readonly #options: SlowCallQueueOptions;
-  readonly #ready = new FairQueue<Waiting>();
+  readonly #queue = new FairQueue<Waiter>();
   #running = 0;
   #waitingBytes = 0;
   #waitingCalls = 0;
@@ -55,10 +55,10 @@ export class SlowCallQueue {
   }
 
   /** Resolves when the call may start or is refused. Rejects with the signal's reason on abort. */
-  async enter(call: SlowCall): Promise<SlowCallOutcome> {
+  async acquire(call: SlowCall): Promise<SlowCallOutcome> {
     call.signal.throwIfAborted();
     const mayStart = call.notBeforeMs <= 0 && this.#running < this.#options.runningMax;
-    if (mayStart) return this.#started();
+    if (mayStart) return this.#start();
     if (this.#waitingBytes + call.chargedBytes > this.#options.waitingBytesMax) return { outcome: 'full' };
     this.#waitingBytes += call.chargedBytes;
     this.#waitingCalls += 1;
@@ -74,16 +74,16 @@ export class SlowCallQueue {
     const { timer } = this.#options;
     return new Promise((resolve, reject) => {
       const settle = (finish: () => void): void => {
-        this.#ready.delete(call.organizationId, waiting);
+        this.#queue.delete(call.organizationId, waiter);
         stopBefore();
         stopAfter();
         call.signal.removeEventListener('abort', aborted);
         finish();
       };
-      const waiting: Waiting = { start: () => settle(() => resolve(this.#started())) };
+      const waiter: Waiter = { start: () => settle(() => resolve(this.#start())) };
       const aborted = (): void => settle(() => reject(call.signal.reason));
       const ready = (): void => {
-        this.#ready.add(call.organizationId, waiting);
+        this.#queue.add(call.organizationId, waiter);
         this.#startNext();
       };
       let stopBefore = (): void => {};
@@ -94,21 +94,21 @@ export class SlowCallQueue {
     });
   }
 
-  #started(): SlowCallOutcome {
+  #start(): SlowCallOutcome {
     this.#running += 1;
-    let left = false;
-    const leave = (): void => {
-      if (left) return;
-      left = true;
+    let isReleased = false;
+    const release = (): void => {
+      if (isReleased) return;
+      isReleased = true;
       this.#running -= 1;
       this.#startNext();
     };
-    return { outcome: 'started', leave };
+    return { outcome: 'started', release };
   }
 
   #startNext(): void {
     while (this.#running < this.#options.runningMax) {
-      const next = this.#ready.take();
+      const next = this.#queue.take();
       if (next === null) return;
       next.start();
     }

@@ -1,5 +1,5 @@
-import { limits } from '../base/limits.ts';
-import type { Organisation, Tier } from '../store/organisations.ts';
+import { limits } from '../core/limits.ts';
+import type { Organization, Tier } from '../storage/organizations.ts';
 
 /** What one organisation may use of the models; null is no limit. Embedding and reranking each get the whole of it. */
 export interface ModelLimits {
@@ -26,7 +26,7 @@ export interface RetrievalLimits {
 type TierLimits = ModelLimits & RetrievalLimits;
 
 /** The limits of one organisation with its overrides applied. */
-export interface OrganisationLimits extends TierLimits {
+export interface OrganizationLimits extends TierLimits {
   /** Charged bytes of a single embed or rerank call. */
   readonly bytesPerRequestMax: number;
   /** UTF-8 bytes of the metadata of one document, as compact JSON. */
@@ -43,7 +43,7 @@ export type TierSettings = Readonly<
   Record<`${Exclude<Tier, 'enterprise'>}${Capitalize<keyof TierLimits>}`, number>
 >;
 
-export const noLimits: TierLimits = {
+export const unlimitedTier: TierLimits = {
   bytesPerMinuteFast: null,
   bytesPerMinuteSlow: null,
   rerankRequestsPerMinute: null,
@@ -55,36 +55,37 @@ export const noLimits: TierLimits = {
   ingestDocumentsMax: null,
 };
 
-export function tiersOf(settings: TierSettings): Tiers {
+export function toTiers(settings: TierSettings): Tiers {
   const limited = (tier: Exclude<Tier, 'enterprise'>): TierLimits => {
-    const of = (limit: Capitalize<keyof TierLimits>): number | null => settings[`${tier}${limit}`] || null;
+    const readLimit = (limit: Capitalize<keyof TierLimits>): number | null =>
+      settings[`${tier}${limit}`] || null;
     return {
-      bytesPerMinuteFast: of('BytesPerMinuteFast'),
-      bytesPerMinuteSlow: of('BytesPerMinuteSlow'),
-      rerankRequestsPerMinute: of('RerankRequestsPerMinute'),
-      requestsPerMinute: of('RequestsPerMinute'),
-      queriesPerMinute: of('QueriesPerMinute'),
-      documentBytesPerMinute: of('DocumentBytesPerMinute'),
-      documentsMax: of('DocumentsMax'),
-      storageBytesMax: of('StorageBytesMax'),
-      ingestDocumentsMax: of('IngestDocumentsMax'),
+      bytesPerMinuteFast: readLimit('BytesPerMinuteFast'),
+      bytesPerMinuteSlow: readLimit('BytesPerMinuteSlow'),
+      rerankRequestsPerMinute: readLimit('RerankRequestsPerMinute'),
+      requestsPerMinute: readLimit('RequestsPerMinute'),
+      queriesPerMinute: readLimit('QueriesPerMinute'),
+      documentBytesPerMinute: readLimit('DocumentBytesPerMinute'),
+      documentsMax: readLimit('DocumentsMax'),
+      storageBytesMax: readLimit('StorageBytesMax'),
+      ingestDocumentsMax: readLimit('IngestDocumentsMax'),
     };
   };
   return {
     free: limited('free'),
     starter: limited('starter'),
     teams: limited('teams'),
-    enterprise: noLimits,
+    enterprise: unlimitedTier,
   };
 }
 
 /** An override wins over everything, then the first organisation's freedom, then the tier. */
-export function limitsOf(
-  organisation: Pick<Organisation, 'tier' | 'unlimited' | 'overrides'>,
+export function effectiveLimits(
+  organization: Pick<Organization, 'tier' | 'unlimited' | 'overrides'>,
   tiers: Tiers,
-): OrganisationLimits {
-  const base = organisation.unlimited ? noLimits : tiers[organisation.tier];
-  const { overrides } = organisation;
+): OrganizationLimits {
+  const base = organization.unlimited ? unlimitedTier : tiers[organization.tier];
+  const { overrides } = organization;
   return {
     bytesPerMinuteFast: overrides.bytesPerMinuteFast ?? base.bytesPerMinuteFast,
     bytesPerMinuteSlow: overrides.bytesPerMinuteSlow ?? base.bytesPerMinuteSlow,

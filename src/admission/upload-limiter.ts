@@ -1,6 +1,6 @@
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
+import { AppError } from '../core/app-error.ts';
 import { hasFairShare } from '../core/async/fair-share.ts';
+import type { Clock } from '../core/clock.ts';
 
 /** One upload whose bytes are arriving. */
 export interface UploadPermit {
@@ -41,7 +41,7 @@ export class UploadLimiter {
 
   /** `end` cuts the upload off when it has to give way. Errors: `unavailable` without a share for `owner`. */
   acquire(owner: string, end: (error: AppError) => void): UploadPermit {
-    if (!this.#hasShare(owner) && !this.#evictFor(owner)) throw tooManyUploads();
+    if (!this.#hasShare(owner) && !this.#evictFor(owner)) throw tooManyUploadsError();
     const upload: RunningUpload = { owner, end, touchedAt: this.#clock.monotonic() };
     this.#running.add(upload);
     this.#counts.set(owner, this.#countOf(owner) + 1);
@@ -56,21 +56,21 @@ export class UploadLimiter {
   #hasShare(owner: string): boolean {
     const held = this.#countOf(owner);
     const holders = this.#counts.size + (held === 0 ? 1 : 0);
-    return hasFairShare({ held, taken: this.#running.size, capacity: this.#capacity, holders });
+    return hasFairShare({ held, used: this.#running.size, capacity: this.#capacity, holders });
   }
 
   /** Ends the most idle upload among those of owners that hold more than `owner` would. */
   #evictFor(owner: string): boolean {
     const now = this.#clock.monotonic();
-    let idlest: RunningUpload | null = null;
+    let mostIdle: RunningUpload | null = null;
     for (const upload of this.#running) {
       if (this.#countOf(upload.owner) <= this.#countOf(owner) + 1) continue;
       if (now - upload.touchedAt < idleMsMax) continue;
-      if (idlest === null || upload.touchedAt < idlest.touchedAt) idlest = upload;
+      if (mostIdle === null || upload.touchedAt < mostIdle.touchedAt) mostIdle = upload;
     }
-    if (idlest === null) return false;
-    this.#remove(idlest);
-    idlest.end(gaveWay());
+    if (mostIdle === null) return false;
+    this.#remove(mostIdle);
+    mostIdle.end(evictedUploadError());
     return true;
   }
 
@@ -86,7 +86,7 @@ export class UploadLimiter {
   }
 }
 
-function tooManyUploads(): AppError {
+function tooManyUploadsError(): AppError {
   const detail = 'The server is receiving as many uploads as it can; try again shortly.';
   return new AppError('unavailable', detail, {
     retryAfterMs: 2_000,
@@ -94,7 +94,7 @@ function tooManyUploads(): AppError {
   });
 }
 
-function gaveWay(): AppError {
+function evictedUploadError(): AppError {
   const detail = 'The upload was idle and gave way to that of another organization; send it again.';
   return new AppError('unavailable', detail, {
     retryAfterMs: 2_000,

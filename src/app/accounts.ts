@@ -1,91 +1,97 @@
+import { ApiKeyRegistry } from '../accounts/api-key-registry.ts';
 import { Idempotency } from '../accounts/idempotency.ts';
-import { gitHubProvider, openIdProvider, type ProviderSettings } from '../accounts/identity-providers.ts';
+import {
+  createGitHubProvider,
+  createOpenIdProvider,
+  type ProviderSettings,
+} from '../accounts/identity-providers.ts';
 import { Invitations } from '../accounts/invitations.ts';
-import { KeyRing } from '../accounts/key-ring.ts';
 import { MagicLinks } from '../accounts/magic-links.ts';
-import { Mail } from '../accounts/mail.ts';
-import { MembershipGate } from '../accounts/membership-gate.ts';
+import { Mailer } from '../accounts/mailer.ts';
+import { MembershipAuthorizer } from '../accounts/membership-authorizer.ts';
 import { Memberships } from '../accounts/memberships.ts';
-import { OrganisationDirectory } from '../accounts/organisation-directory.ts';
-import { OrganisationOperations } from '../accounts/organisation-operations.ts';
-import type { OrganisationRemoval } from '../accounts/organisation-removal.ts';
-import { operatorEmail, People } from '../accounts/people.ts';
+import { OrganizationDirectory } from '../accounts/organization-directory.ts';
+import { OrganizationOperations } from '../accounts/organization-operations.ts';
+import type { OrganizationRemoval } from '../accounts/organization-removal.ts';
 import { ProviderOperations } from '../accounts/provider-operations.ts';
 import { SecondFactorSignIn, type SecondFactorSignInOptions } from '../accounts/second-factor-sign-in.ts';
 import { SecondFactors } from '../accounts/second-factors.ts';
 import { Sessions } from '../accounts/sessions.ts';
 import { SignInFlows } from '../accounts/sign-in-flows.ts';
 import { SignInOperations } from '../accounts/sign-in-operations.ts';
+import { operatorEmail, UserAccounts } from '../accounts/user-accounts.ts';
 import { UserDirectory } from '../accounts/user-directory.ts';
 import { UserOperations } from '../accounts/user-operations.ts';
-import { RateWindow } from '../admission/rate-window.ts';
+import { SlidingWindowLimiter } from '../admission/sliding-window-limiter.ts';
 import type { Tiers } from '../admission/tiers.ts';
 import { AuditLog } from '../audit/audit-log.ts';
-import { Refusals } from '../audit/refusals.ts';
-import { derivedSecrets } from '../base/installation-secrets.ts';
-import { limits } from '../base/limits.ts';
-import type { Logger } from '../base/logger.ts';
-import { Sealing } from '../base/sealing.ts';
+import { DeniedAccessLog } from '../audit/denied-access-log.ts';
 import type { Billing } from '../billing/billing.ts';
 import type { Settings } from '../config/schema.ts';
+import { limits } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
+import { Sealer } from '../core/sealer.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { AccountServices } from '../http/account-route.ts';
+import type { MaintenanceTask } from '../ingest/maintenance.ts';
 import type { Marketplaces } from '../marketplaces/marketplaces.ts';
-import type { Chore } from '../pipeline/housekeeping.ts';
 import { parseFilter } from '../search/filter.ts';
-import type { DataDirectory } from '../store/data-directory.ts';
-import type { ErasureClock } from '../store/erasure-clock.ts';
-import { chance, clock, home } from './given.ts';
-import type { storageOf } from './quotas.ts';
+import type { DataDirectory } from '../storage/data-directory.ts';
+import type { ErasureClock } from '../storage/erasure-clock.ts';
+import { deriveSecrets } from '../storage/installation-secrets.ts';
+import type { createStorageUsageReader } from './quotas.ts';
+import { clock, home, random } from './runtime.ts';
 
 /** People, organisations, keys, and what is swept away for them. */
 
 /** Everything that keeps people, organisations and keys. */
-export function buildAccountRooms(
+export function buildAccountComponents(
   settings: Settings,
   { store, secrets }: DataDirectory,
   { tiers, egress, logger }: { readonly tiers: Tiers; readonly egress: Egress; readonly logger: Logger },
 ) {
-  const audit = new AuditLog({ store, clock, chance });
-  const parts = { store, clock, chance, audit };
+  const audit = new AuditLog({ store, clock, random });
+  const shared = { store, clock, random, audit };
   // Only the current secret: what it seals lives for minutes, and a rotation has to end what an earlier one can forge.
-  const sealing = new Sealing(derivedSecrets(secrets, 'sign-in').slice(0, 1), chance);
-  const memberships = new Memberships(parts);
+  const sealer = new Sealer(deriveSecrets(secrets, 'sign-in').slice(0, 1), random);
+  const memberships = new Memberships(shared);
   const invitations = new Invitations({
-    ...parts,
-    secrets: derivedSecrets(secrets, 'invitations'),
-    roleOf: (place) => memberships.roleOf(place),
+    ...shared,
+    secrets: deriveSecrets(secrets, 'invitations'),
+    findRole: (membership) => memberships.roleOf(membership),
   });
-  const mayJoin = async (email: string) =>
-    settings.signUp === 'open' || email === operatorEmail || (await invitations.ofAddress(email)).length > 0;
-  const organisations = new OrganisationDirectory({ ...parts, tiers });
-  const people = new People({ ...parts, mayJoin });
-  const sessions = new Sessions({ ...parts, logger });
+  const canSignUp = async (email: string) =>
+    settings.signUp === 'open' ||
+    email === operatorEmail ||
+    (await invitations.listByEmail(email)).length > 0;
+  const organizations = new OrganizationDirectory({ ...shared, tiers });
+  const userAccounts = new UserAccounts({ ...shared, canSignUp });
+  const sessions = new Sessions({ ...shared, logger });
   const secondFactors = new SecondFactors({
-    ...parts,
-    sealing: new Sealing(derivedSecrets(secrets, 'second-factors'), chance),
+    ...shared,
+    sealer: new Sealer(deriveSecrets(secrets, 'second-factors'), random),
     adminPasswordHash: settings.adminPasswordHash,
   });
   return {
     audit,
     directory: new UserDirectory({
-      ...parts,
-      ...{ organisations, people, sessions, memberships, secondFactors },
+      ...shared,
+      ...{ organizations, userAccounts, sessions, memberships, secondFactors },
     }),
     secondFactors,
-    sealing,
-    refusals: new Refusals({ audit, clock, logger }),
-    organisations,
-    keys: new KeyRing({ ...parts, checkFilter: parseFilter }),
-    people,
+    sealer,
+    deniedAccessLog: new DeniedAccessLog({ audit, clock, logger }),
+    organizations,
+    keys: new ApiKeyRegistry({ ...shared, checkFilter: parseFilter }),
+    userAccounts,
     sessions,
     memberships,
     invitations,
-    links: new MagicLinks({ ...parts, sealing }),
-    flows: new SignInFlows({ sealing, clock }),
-    idempotency: new Idempotency({ ...parts, secrets: derivedSecrets(secrets, 'replies') }),
-    mail: new Mail({
-      ...parts,
+    links: new MagicLinks({ ...shared, sealer }),
+    flows: new SignInFlows({ sealer, clock }),
+    idempotency: new Idempotency({ ...shared, secrets: deriveSecrets(secrets, 'replies') }),
+    mail: new Mailer({
+      ...shared,
       url: settings.mailUrl,
       from: settings.mailFrom,
       egress,
@@ -96,7 +102,7 @@ export function buildAccountRooms(
   };
 }
 
-export type AccountRooms = ReturnType<typeof buildAccountRooms>;
+export type AccountComponents = ReturnType<typeof buildAccountComponents>;
 
 /** Of one person: each leaves an entry in a log that is kept for long. */
 const changesMax = [
@@ -110,12 +116,12 @@ const revocationsMax = [
   { ms: 3_600_000, max: 6_000 },
 ] as const;
 
-interface AccountParts {
+interface AccountDependencies {
   readonly data: DataDirectory;
-  readonly rooms: AccountRooms;
-  readonly removal: OrganisationRemoval;
+  readonly components: AccountComponents;
+  readonly removal: OrganizationRemoval;
   readonly installation: { readonly url: string; readonly organizationId: string };
-  readonly storageOf: ReturnType<typeof storageOf>;
+  readonly storageOf: ReturnType<typeof createStorageUsageReader>;
   readonly billing: Billing;
   readonly marketplaces: Marketplaces;
   readonly egress: Egress;
@@ -123,52 +129,57 @@ interface AccountParts {
 
 export function buildAccounts(
   settings: Settings,
-  { data, rooms, removal, installation, storageOf, billing, marketplaces, egress }: AccountParts,
+  { data, components, removal, installation, storageOf, billing, marketplaces, egress }: AccountDependencies,
 ): AccountServices {
   const linkBase = () => installation.url;
-  const gate = new MembershipGate(rooms);
-  const organisations = new OrganisationOperations({
-    ...rooms,
-    gate,
+  const authorizer = new MembershipAuthorizer(components);
+  const organizations = new OrganizationOperations({
+    ...components,
+    authorizer,
     clock,
-    chance,
+    random,
     linkBase,
-    ownedMax: settings.ownedOrganisationsMax,
-    mayEnd: billing.mayEnd,
-    end: (organizationId, by) => removal.begin(organizationId, by),
-    storageOf,
+    ownedOrganizationsMax: settings.ownedOrganisationsMax,
+    checkDeletable: billing.checkDeletable,
+    deleteOrganization: (organizationId, by) => removal.deleteOrganization(organizationId, by),
+    readStorage: storageOf,
     uploadBytesMax: settings.uploadBytesMax,
   });
-  const accept: SecondFactorSignInOptions['accept'] = (user, invitation, address) =>
-    organisations.acceptSignedIn(user, invitation, address);
-  const secondStep = new SecondFactorSignIn({ ...rooms, store: data.store, clock, accept });
+  const acceptInvitation: SecondFactorSignInOptions['acceptInvitation'] = (user, invitation, address) =>
+    organizations.acceptInviteAtSignIn(user, invitation, address);
+  const secondFactorSignIn = new SecondFactorSignIn({
+    ...components,
+    store: data.store,
+    clock,
+    acceptInvitation,
+  });
   return {
-    idempotency: rooms.idempotency,
-    pace: new RateWindow('changes', changesMax, clock),
-    revocations: new RateWindow('removals', revocationsMax, clock),
-    gate,
+    idempotency: components.idempotency,
+    changeLimiter: new SlidingWindowLimiter('changes', changesMax, clock),
+    revocationLimiter: new SlidingWindowLimiter('removals', revocationsMax, clock),
+    authorizer,
     billing,
     marketplaces,
     home,
     providers: new ProviderOperations({
-      ...rooms,
+      ...components,
       store: data.store,
       clock,
-      chance,
+      random,
       linkBase,
       home,
-      providers: identityProviders(settings, egress),
-      accept,
-      secondStep,
+      providers: createIdentityProviders(settings, egress),
+      acceptInvitation,
+      secondFactorSignIn,
     }),
-    users: new UserOperations({ ...rooms, takesPayments: settings.stripeSecretKey !== null }),
-    organisations,
+    users: new UserOperations({ ...components, isBillingEnabled: settings.stripeSecretKey !== null }),
+    organizations,
     signIn: new SignInOperations({
-      ...rooms,
-      secondStep,
+      ...components,
+      secondFactorSignIn,
       store: data.store,
       clock,
-      chance,
+      random,
       secrets: data.secrets,
       adminPasswordHash: settings.adminPasswordHash,
       linkBase,
@@ -179,41 +190,46 @@ export function buildAccounts(
 }
 
 /** Null for those that are not configured. */
-function identityProviders(settings: Settings, { fetch }: Egress) {
+function createIdentityProviders(settings: Settings, { fetch }: Egress) {
   const configured = (name: 'google' | 'github', baseUrl: string): ProviderSettings | null => {
     const [clientId, clientSecret] = [settings[`${name}ClientId`], settings[`${name}ClientSecret`]];
     return clientId === null || clientSecret === null ? null : { clientId, clientSecret, baseUrl, fetch };
   };
   const google = configured('google', settings.oidcIssuer);
   const github = configured('github', settings.githubBaseUrl);
-  return { google: google && openIdProvider(google), github: github && gitHubProvider(github) };
+  return { google: google && createOpenIdProvider(google), github: github && createGitHubProvider(github) };
 }
 
-export function accountChores(
+export function accountMaintenanceTasks(
   { auditDays }: Settings,
-  { sessions, links, invitations, keys, audit, idempotency }: AccountRooms,
+  { sessions, links, invitations, keys, audit, idempotency }: AccountComponents,
   erasure: ErasureClock,
-): Chore[] {
+): MaintenanceTask[] {
   const everyMs = limits.accountSweepMs;
-  const old: Chore = {
+  const auditRetention: MaintenanceTask = {
     name: 'old entries of the audit log',
-    everyMs: limits.auditSweepMs,
-    work: async (signal) => audit.forgetOlder(auditDays * 86_400_000, { now: await erasure.now(), signal }),
+    intervalMs: limits.auditSweepMs,
+    run: async (signal) =>
+      audit.deleteOlderThan(auditDays * 86_400_000, { now: await erasure.now(), signal }),
   };
   return [
-    ...(auditDays === 0 ? [] : [old]),
-    { name: 'uses of API keys', everyMs: limits.keyUseMs, work: () => keys.writeUses() },
-    { name: 'ended sessions', everyMs, work: async (signal) => sessions.sweep(await erasure.now(), signal) },
-    { name: 'replies kept for repeated calls', everyMs, work: () => idempotency.sweep() },
+    ...(auditDays === 0 ? [] : [auditRetention]),
+    { name: 'uses of API keys', intervalMs: limits.keyUseMs, run: () => keys.flushUses() },
+    {
+      name: 'ended sessions',
+      intervalMs: everyMs,
+      run: async (signal) => sessions.sweep(await erasure.now(), signal),
+    },
+    { name: 'replies kept for repeated calls', intervalMs: everyMs, run: () => idempotency.sweep() },
     {
       name: 'invitations that nobody accepted',
-      everyMs,
-      work: async (signal) => invitations.sweep(await erasure.now(), signal),
+      intervalMs: everyMs,
+      run: async (signal) => invitations.sweep(await erasure.now(), signal),
     },
     {
       name: 'dead sign-in links',
-      everyMs,
-      work: async (signal) => links.sweep(await erasure.now(), signal),
+      intervalMs: everyMs,
+      run: async (signal) => links.sweep(await erasure.now(), signal),
     },
   ];
 }

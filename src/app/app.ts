@@ -1,61 +1,66 @@
 import { join } from 'node:path';
-import { firstStart } from '../accounts/first-start.ts';
-import { OrganisationRemoval } from '../accounts/organisation-removal.ts';
-import { organizationSemaphore } from '../admission/organization-semaphore.ts';
-import { EventLoopDelay } from '../base/event-loop-delay.ts';
-import { limits } from '../base/limits.ts';
-import { createLogger, type Logger } from '../base/logger.ts';
-import { Metrics } from '../base/metrics.ts';
-import type { EffectiveTiers } from '../billing/effective-tier.ts';
-import { loadPlans } from '../billing/plans.ts';
+import { bootstrapInstallation } from '../accounts/bootstrap.ts';
+import { OrganizationRemoval } from '../accounts/organization-removal.ts';
+import { createOrganizationSemaphore } from '../admission/organization-semaphore.ts';
+import type { EffectiveTiers } from '../billing/effective-tiers.ts';
+import { loadPlans, type Plans } from '../billing/plans.ts';
 import type { Settings } from '../config/schema.ts';
+import { EventLoopDelay } from '../core/async/event-loop-delay.ts';
+import { limits } from '../core/limits.ts';
+import { createLogger, type Logger } from '../core/logger.ts';
+import { Metrics } from '../core/metrics.ts';
+import { createEgress, warnAboutDeniedHosts } from '../egress/create-egress.ts';
 import type { Egress } from '../egress/egress.ts';
 import { guardSockets } from '../egress/guard-sockets.ts';
-import { openEgress, warnOfRefused } from '../egress/open-egress.ts';
-import { defaultBounds, openDoor } from '../http/listen.ts';
+import { defaultBounds, startHttpListener } from '../http/listen.ts';
+import { DerivedFiles } from '../ingest/derived-files.ts';
+import { MaintenanceScheduler } from '../ingest/maintenance.ts';
+import { registerPipelineMetrics } from '../ingest/metrics.ts';
+import { PageImages } from '../ingest/page-images.ts';
 import { defaultEmbeddingModel, openBuiltInEmbedder } from '../models/registry.ts';
-import { openTools } from '../parsing/open-tools.ts';
-import { optionalTools } from '../parsing/optional-tools.ts';
-import { ParserProcesses } from '../parsing/parser-processes.ts';
-import { DerivedFiles } from '../pipeline/derived-files.ts';
-import { Housekeeping } from '../pipeline/housekeeping.ts';
-import { registerPipelineMetrics } from '../pipeline/metrics.ts';
-import { PageImages } from '../pipeline/page-images.ts';
-import { type DataDirectory, openDataDirectory } from '../store/data-directory.ts';
-import { ErasureClock } from '../store/erasure-clock.ts';
-import type { Store } from '../store/store.ts';
-import { type AccountRooms, accountChores, buildAccountRooms, buildAccounts } from './accounts.ts';
-import { buildBilling, effectiveTiers, tiersWithPlans } from './billing.ts';
-import { buildDoor, localUrl, warnOfLeaks } from './door.ts';
-import { chance, clock, turns } from './given.ts';
-import { type LoadProgress, load } from './loading.ts';
+import { ParserProcessRegistry } from '../parsing/process/parser-process-registry.ts';
+import { openToolEnvironment } from '../parsing/tools/open-tools.ts';
+import { findOptionalTools } from '../parsing/tools/optional-tools.ts';
+import { type DataDirectory, openDataDirectory } from '../storage/data-directory.ts';
+import { ErasureClock } from '../storage/erasure-clock.ts';
+import type { Store } from '../storage/store.ts';
+import {
+  type AccountComponents,
+  accountMaintenanceTasks,
+  buildAccountComponents,
+  buildAccounts,
+} from './accounts.ts';
+import { buildBilling, createEffectiveTiers, mergePlanLimits } from './billing.ts';
+import { type LoadProgress, loadCollections } from './loading.ts';
 import { buildMarketplaces } from './marketplaces.ts';
-import { openModels, watchModels } from './models.ts';
+import { createModelFolderWatcher, openModelCatalog } from './models.ts';
 import { buildPipeline } from './pipeline.ts';
-import { buildQuotas, storageOf } from './quotas.ts';
+import { buildQuotas, createStorageUsageReader } from './quotas.ts';
+import { buildRequestHandler, localUrl, warnAboutInsecureSettings } from './request-handler.ts';
+import { backgroundScheduler, clock, random } from './runtime.ts';
 import { buildServices } from './services.ts';
-import { buildPools, buildStorage } from './storage.ts';
+import { buildPools, buildStorage, type Pools } from './storage.ts';
 
-/** Opens a server from its settings: the rooms in the order in which they need each other. */
+/** Composition root: constructs all components in the order of their dependencies. */
 
 /** A running server. */
 export interface App {
   readonly port: number;
   readonly httpServer: 'uws' | 'node';
-  /** The first organisation of the installation, which the keys of `newKey` and QUARRY_API_KEY belong to. */
+  /** The first organization of the installation, which owns `newKey` and `QUARRY_API_KEY`. */
   readonly organizationId: string;
-  /** A key that was issued just now and will never be shown again; null when there was one. */
+  /** The API key created by this start, shown only once; null if one existed. */
   readonly newKey: string | null;
-  /** Signs in as an owner of the first organisation, once. */
+  /** Single-use link that signs in as an owner of the first organization. */
   readonly signInUrl: string;
-  /** Resolves when every collection is loaded and the server is ready; rejects when one cannot be loaded. */
+  /** Resolves when every collection is loaded and the server is ready; rejects if one cannot be loaded. */
   readonly loaded: Promise<void>;
-  /** Finishes what runs, writes what is left and frees everything. Twice is once. */
+  /** Finishes running work, writes pending data and frees all resources. Idempotent. */
   close(): Promise<void>;
 }
 
-/** Things that were opened and how to close them, last opened first. */
-class Opened {
+/** Close functions of opened resources; called in reverse order of opening. */
+class ResourceStack {
   readonly #closers: (() => unknown)[] = [];
   #closing: Promise<void> | null = null;
 
@@ -63,7 +68,7 @@ class Opened {
     this.#closers.push(close);
   }
 
-  /** Closes all even when one fails; then rejects with the first failure. */
+  /** Closes all resources even if one fails, then rejects with the first failure. */
   close(): Promise<void> {
     this.#closing ??= this.#closeAll();
     return this.#closing;
@@ -82,228 +87,295 @@ class Opened {
   }
 }
 
-/** Builds every room, opens the door and begins to load; the door answers 503 until that is done. */
+/** Builds every module, listens, and begins to load collections; requests get 503 until loading is done. */
 export async function startApp(settings: Settings): Promise<App> {
-  const opened = new Opened();
+  const resources = new ResourceStack();
   try {
-    return await openApp(settings, opened);
+    return await openApp(settings, resources);
   } catch (error) {
-    await opened.close();
+    await resources.close();
     throw error;
   }
 }
 
-async function openApp(settings: Settings, opened: Opened): Promise<App> {
+async function openApp(settings: Settings, resources: ResourceStack): Promise<App> {
   const logger = createLogger(settings.logLevel);
-  const metrics = openMetrics(opened);
+  const metrics = openMetrics(resources);
   const plans = loadPlans(settings.plansFile);
-  const egress = guardedEgress(settings, logger);
-  const retrieval = await openRetrieval(settings, opened, { egress, logger, metrics });
-  const { data, storage, pools, pipeline, images, made, tools, housekeeping, modelWatch } = retrieval;
-  const rooms = buildAccountRooms(settings, data, { tiers: tiersWithPlans(settings, plans), egress, logger });
-  closeWith(opened, rooms);
-  const { organisations, keys } = rooms;
-  const tiers = await settleAccounts(settings, data.store, rooms);
-  retrieval.hooks.mayQuote = () => organisations.mayQuote;
-  storage.hooks.isGone = (id) => organisations.find(id) === undefined;
-  const { kept, quotas, gate, forget } = buildQuotas(storage, pipeline, { organisations, logger });
-  opened.add(() => kept.close());
+  const egress = openGuardedEgress(settings, logger);
+  const retrieval = await openRetrieval(settings, resources, { egress, logger, metrics });
+  const { data, tools, pipeline, pools } = retrieval;
+  const installation: Installation = { url: '', organizationId: '' };
+  const dependencies = { retrieval, plans, egress, logger, installation };
+  const accountSide = await openAccountSide(settings, resources, dependencies);
+  const { components, services, accounts, quotas, payments } = accountSide;
   registerMetrics(settings, metrics, retrieval);
-  const { services, removeData } = buildServices({
-    ...{ ...rooms, settings, data, storage, pools, pipeline, gate, quotas, forget },
-    ...{ tiers, images, made, sweep: () => housekeeping.sweep() },
-    endOrganisation: (id, by) => removal.begin(id, by),
-  });
-  const installation = { url: '', organizationId: '' }; // known when the server listens
-  const linkBase = () => installation.url;
-  const payments = await buildBilling(settings, { plans, tiers, storage, rooms, egress, logger, linkBase });
-  opened.add(() => payments.close());
-  const atMarkets = { data, rooms, tiers, egress, logger, linkBase, payments, meter: storage.meter };
-  const { marketplaces, ...selling } = buildMarketplaces(settings, atMarkets);
-  const endOrganization = async (id: string) => {
-    await marketplaces.forget(id);
-    await payments.billing.end(id);
-    return removeData(id);
-  };
-  const removal = new OrganisationRemoval({ ...rooms, removeData: endOrganization, logger });
-  opened.add(() => removal.close());
-  // Before that: a removal waits for the sweep that it asked for.
-  opened.add(() => housekeeping.close());
-  const accounts = buildAccounts(settings, {
-    ...{ data, rooms, removal, installation, marketplaces, egress },
-    ...{ storageOf: storageOf(quotas, pipeline), billing: payments.billing },
-  });
-  const progress: LoadProgress = { loaded: 0, all: 0, done: false };
-  const door = buildDoor(settings, {
-    ...{ data, tools, rooms, services, accounts, pipeline, pools, quotas, progress, egress },
+  const progress: LoadProgress = { loaded: 0, total: 0, isDone: false };
+  const requestHandler = buildRequestHandler(settings, {
+    ...{ data, tools, components, services, accounts, pipeline, pools, quotas, progress, egress },
     ...{ metrics, logger, payments: payments.state },
   });
   const { host, port, http: kind, drainSeconds } = settings;
-  const listening = await openDoor({ door, kind, host, port, bounds: defaultBounds, logger });
-  opened.add(() => listening.close(drainSeconds * 1_000));
-  // After the door, which may be refused its address: a key that is issued must also get to be shown.
-  const first = await firstStart({ organisations, keys, chance, operatorKey: settings.apiKey });
-  warnOfLeaks(settings, logger);
-  installation.url = settings.baseUrl ?? localUrl(host, listening.port);
-  installation.organizationId = first.organizationId;
-  const erasure = await ErasureClock.open({ store: data.store, clock, logger });
-  const loaded = load(storage, pipeline, progress, logger).then(async () => {
-    await modelWatch.start();
-    housekeeping.start([...accountChores(settings, rooms, erasure), ...payments.chores, ...selling.chores]);
-    await removal.start();
-    await marketplaces.start();
-    await payments.start();
+  const bounds = defaultBounds;
+  const listening = await startHttpListener({ requestHandler, kind, host, port, bounds, logger });
+  resources.add(() => listening.close(drainSeconds * 1_000));
+  // After listening, which fails where the address is taken: a new key must be shown once it exists.
+  const firstStartResult = await bootstrapInstallation({
+    organizations: components.organizations,
+    keys: components.keys,
+    random,
+    operatorKey: settings.apiKey,
   });
+  warnAboutInsecureSettings(settings, logger);
+  installation.url = settings.baseUrl ?? localUrl(host, listening.port);
+  installation.organizationId = firstStartResult.organizationId;
+  const erasure = await ErasureClock.open({ store: data.store, clock, logger });
+  const loaded = loadCollections(retrieval.storage, pipeline, progress, logger).then(() =>
+    startBackgroundWork(settings, { retrieval, accountSide, erasure }),
+  );
   return {
     port: listening.port,
     httpServer: listening.kind,
-    ...first,
-    signInUrl: accounts.signIn.operatorLink().url,
+    ...firstStartResult,
+    signInUrl: accounts.signIn.createOperatorLink().url,
     loaded,
-    close: () => opened.close(),
+    close: () => resources.close(),
   };
 }
 
-function openMetrics(opened: Opened): Metrics {
+/** Known when the server listens. */
+interface Installation {
+  url: string;
+  organizationId: string;
+}
+
+interface AccountSideDependencies {
+  readonly retrieval: Retrieval;
+  readonly plans: Plans;
+  readonly egress: Egress;
+  readonly logger: Logger;
+  readonly installation: Installation;
+}
+
+/** Organizations, their limits, payments and marketplaces, and the services on the data of an organization. */
+async function openAccountSide(
+  settings: Settings,
+  resources: ResourceStack,
+  { retrieval, plans, egress, logger, installation }: AccountSideDependencies,
+) {
+  const { data, storage, pools, pipeline, images, derivedFiles, housekeeping } = retrieval;
+  const mergedTiers = mergePlanLimits(settings, plans);
+  const components = buildAccountComponents(settings, data, { tiers: mergedTiers, egress, logger });
+  registerClosers(resources, components);
+  const { organizations } = components;
+  const tiers = await reconcileAccounts(settings, data.store, components);
+  retrieval.hooks.mayQuote = () => organizations.mayLogContent;
+  storage.hooks.isGone = (id) => organizations.find(id) === undefined;
+  const limiters = buildQuotas(storage, pipeline, { organizations, logger });
+  const { persistedBuckets, quotas, modelAdmission, deleteLimits } = limiters;
+  resources.add(() => persistedBuckets.close());
+  const { services, removeData } = buildServices({
+    ...{ ...components, settings, data, storage, pools, pipeline, modelAdmission, quotas, deleteLimits },
+    ...{ tiers, images, derivedFiles, sweep: () => housekeeping.sweep() },
+    deleteOrganization: (id, by) => removal.deleteOrganization(id, by),
+  });
+  const linkBase = () => installation.url;
+  const shared = { tiers, components, egress, logger, linkBase };
+  const payments = await buildBilling(settings, { ...shared, plans, storage });
+  resources.add(() => payments.close());
+  const { meter } = storage;
+  const marketplaceComponents = buildMarketplaces(settings, { ...shared, data, payments, meter });
+  const { marketplaces } = marketplaceComponents;
+  const deleteData = async (id: string) => {
+    await marketplaces.deleteOrganization(id);
+    await payments.billing.closeAccount(id);
+    return removeData(id);
+  };
+  const removal = new OrganizationRemoval({ ...components, deleteData, logger });
+  resources.add(() => removal.close());
+  // Closed before the removals, which wait for the sweep that they requested.
+  resources.add(() => housekeeping.close());
+  const accounts = buildAccounts(settings, {
+    ...{ data, components, removal, installation, marketplaces, egress },
+    ...{ storageOf: createStorageUsageReader(quotas, pipeline), billing: payments.billing },
+  });
+  return { components, services, accounts, quotas, payments, marketplaceComponents, removal };
+}
+
+type AccountSide = Awaited<ReturnType<typeof openAccountSide>>;
+
+/** Starts everything that works on its own once all collections are loaded. */
+async function startBackgroundWork(
+  settings: Settings,
+  {
+    retrieval: { modelWatcher, housekeeping },
+    accountSide: { components, payments, marketplaceComponents, removal },
+    erasure,
+  }: { readonly retrieval: Retrieval; readonly accountSide: AccountSide; readonly erasure: ErasureClock },
+): Promise<void> {
+  await modelWatcher.start();
+  housekeeping.start([
+    ...accountMaintenanceTasks(settings, components, erasure),
+    ...payments.maintenanceTasks,
+    ...marketplaceComponents.maintenanceTasks,
+  ]);
+  await removal.start();
+  await marketplaceComponents.marketplaces.start();
+  await payments.start();
+}
+
+function openMetrics(resources: ResourceStack): Metrics {
   const metrics = new Metrics();
   const eventLoopDelay = new EventLoopDelay();
   eventLoopDelay.register(metrics);
-  opened.add(() => eventLoopDelay.close());
+  resources.add(() => eventLoopDelay.close());
   return metrics;
 }
 
 function registerMetrics(
   { memoryBytesMax }: Settings,
   metrics: Metrics,
-  { storage, pipeline, pools, tools }: Awaited<ReturnType<typeof openRetrieval>>,
+  { storage, pipeline, pools, tools }: Retrieval,
 ): void {
   const isolationLevel = tools.isolation.sandbox.level;
-  const measured = { metrics, pools: Object.values(pools), memoryBytesMax, isolationLevel };
-  registerPipelineMetrics({ ...storage, ...pipeline, ...measured });
+  const processMetrics = { metrics, pools: Object.values(pools), memoryBytesMax, isolationLevel };
+  registerPipelineMetrics({ ...storage, ...pipeline, ...processMetrics });
 }
 
-function closeWith(opened: Opened, { mail, sessions, keys, refusals }: AccountRooms): void {
-  opened.add(() => mail.close());
-  opened.add(() => sessions.close());
-  opened.add(() => keys.writeUses());
-  opened.add(() => refusals.close());
+function registerClosers(
+  resources: ResourceStack,
+  { mail, sessions, keys, deniedAccessLog: refusals }: AccountComponents,
+): void {
+  resources.add(() => mail.close());
+  resources.add(() => sessions.close());
+  resources.add(() => keys.flushUses());
+  resources.add(() => refusals.close());
 }
 
-/** What earlier runs left of accounts, before anybody is served. */
-async function settleAccounts(
+/** Cleans up the account state of earlier runs, before the first request is served. */
+async function reconcileAccounts(
   settings: Settings,
   store: Store,
-  { organisations, sessions }: AccountRooms,
+  { organizations, sessions }: AccountComponents,
 ): Promise<EffectiveTiers> {
-  await sessions.endAdministrators();
-  const tiers = effectiveTiers(settings, store, organisations);
-  await tiers.recordGrants();
+  await sessions.endAdministratorSessions();
+  const tiers = createEffectiveTiers(settings, store, organizations);
+  await tiers.backfillGrantedTiers();
   return tiers;
 }
 
-/** From here on the process connects only to what the settings name. */
-function guardedEgress(settings: Settings, logger: Logger): Egress {
-  const egress = openEgress(settings);
-  warnOfRefused(egress, logger);
+/** From here on, the process connects only to hosts named in the settings. */
+function openGuardedEgress(settings: Settings, logger: Logger): Egress {
+  const egress = createEgress(settings);
+  warnAboutDeniedHosts(egress, logger);
   guardSockets(egress);
   return egress;
 }
 
-/** Everything behind the door that needs closing, in the order in which it is opened. */
+/** Opens storage, workers and the pipeline of documents and queries; `resources` closes them in reverse order. */
 async function openRetrieval(
   settings: Settings,
-  opened: Opened,
+  resources: ResourceStack,
   {
     egress,
     logger,
     metrics,
   }: { readonly egress: Egress; readonly logger: Logger; readonly metrics: Metrics },
 ) {
+  const { data, storage } = await openStorage(settings, resources, logger);
+  const { derivedFiles, tools } = await openTooling(settings, data, logger);
+  resources.add(() => tools.toolServer.close());
+  const processes = new ParserProcessRegistry();
+  const pools = buildPools(settings, processes, tools, logger);
+  resources.add(async () => {
+    await Promise.all(Object.values(pools).map((pool) => pool.close()));
+    processes.killAll();
+  });
+  // Replaced when the components exist that know the answers.
+  const hooks = { mayQuote: () => false, resumeModel: (_model: string): void => {} };
+  const mayQuote = () => hooks.mayQuote();
+  const catalog = await openModelCatalog(settings, data, logger, {
+    metrics,
+    egress,
+    mayLogReply: mayQuote,
+    onRecovered: (model) => hooks.resumeModel(model),
+  });
+  const embedder = await openBuiltInEmbedder(defaultEmbeddingModel);
+  resources.add(() => embedder.close());
+  const pipeline = await buildPipeline(settings, {
+    ...{ storage, pools, derivedFiles, tools, embedder, catalog, logger, mayQuote },
+  });
+  resources.add(() => pipeline.ingest.close());
+  hooks.resumeModel = (model) =>
+    pipeline.ingest.retryNow(
+      (collectionId) => storage.collections.findById(collectionId)?.model?.id === model,
+    );
+  resources.add(() => pipeline.modelChanges.close());
+  const images = createPageImages(pools, data, derivedFiles);
+  const snapshotMs = settings.snapshotSeconds * 1_000;
+  const { memory } = pipeline;
+  const shared = { ...storage, derivedFiles, memory, clock, logger, snapshotMs };
+  const housekeeping = new MaintenanceScheduler(shared);
+  resources.add(() => housekeeping.close());
+  const modelWatcher = createModelFolderWatcher(settings, { data, storage, pipeline, logger });
+  resources.add(() => modelWatcher.close());
+  return { data, storage, pools, pipeline, hooks, images, derivedFiles, tools, housekeeping, modelWatcher };
+}
+
+type Retrieval = Awaited<ReturnType<typeof openRetrieval>>;
+
+async function openStorage(settings: Settings, resources: ResourceStack, logger: Logger) {
   const data = await openDataDirectory({
     path: settings.data,
     reserveBytes: settings.diskReserveBytes,
     logger,
-    chance,
-    turns,
+    random,
+    backgroundScheduler,
   });
-  opened.add(() => data.close());
+  resources.add(() => data.close());
   const storage = await buildStorage(settings, data, logger);
   storage.meter.start();
-  opened.add(() => storage.meter.close());
-  opened.add(() => storage.indexes.close());
-  const { made, tools } = await openTooling(settings, data, logger);
-  opened.add(() => tools.desk.close());
-  const processes = new ParserProcesses();
-  const pools = buildPools(settings, processes, tools, logger);
-  opened.add(async () => {
-    await Promise.all(Object.values(pools).map((pool) => pool.close()));
-    processes.killAll();
-  });
-  // What knows the answers is built later.
-  const hooks = { mayQuote: () => false, goOn: (_model: string): void => {} };
-  const mayQuote = () => hooks.mayQuote();
-  const catalogue = await openModels(settings, data, logger, {
-    metrics,
-    egress,
-    mayQuote,
-    onRecovered: (model) => hooks.goOn(model),
-  });
-  const embedder = await openBuiltInEmbedder(defaultEmbeddingModel);
-  opened.add(() => embedder.close());
-  const pipeline = await buildPipeline(settings, {
-    ...{ storage, pools, made, tools, embedder, catalogue, logger, mayQuote },
-  });
-  opened.add(() => pipeline.ingest.close());
-  hooks.goOn = (model) =>
-    pipeline.ingest.hasten((collectionId) => storage.collections.byId(collectionId)?.model?.id === model);
-  opened.add(() => pipeline.modelChanges.close());
-  const images = new PageImages({
-    pool: pools.draw,
-    semaphore: organizationSemaphore({
-      permits: pools.draw.threads,
-      waitingMax: limits.pageImagesWaitingMax,
-      what: 'page images',
-    }),
-    clock,
-    blobs: data.blobs,
-    files: made,
-  });
-  const snapshotMs = settings.snapshotSeconds * 1_000;
-  const { memory } = pipeline;
-  const housekeeping = new Housekeeping({ ...storage, images: made, memory, clock, logger, snapshotMs });
-  opened.add(() => housekeeping.close());
-  const modelWatch = watchModels(settings, { data, storage, pipeline, logger });
-  opened.add(() => modelWatch.close());
-  return { data, storage, pools, pipeline, hooks, images, made, tools, housekeeping, modelWatch };
+  resources.add(() => storage.meter.close());
+  resources.add(() => storage.indexes.close());
+  return { data, storage };
 }
 
-/** What was made of files, and the programs that make it. */
+function createPageImages(pools: Pools, { blobs }: DataDirectory, derivedFiles: DerivedFiles): PageImages {
+  const semaphore = createOrganizationSemaphore({
+    permits: pools.draw.threads,
+    waitingMax: limits.pageImagesWaitingMax,
+    noun: 'page images',
+  });
+  return new PageImages({ pool: pools.draw, semaphore, clock, blobs, files: derivedFiles });
+}
+
+/** The cache of derived files, and the external programs that produce them. */
 async function openTooling(settings: Settings, data: DataDirectory, logger: Logger) {
-  const made = await DerivedFiles.open({
+  const derivedFiles = await DerivedFiles.open({
     blobs: data.blobs,
     folder: join(data.cachePath, 'pages'),
     bytesMax: settings.pageCacheBytes,
-    chance,
+    random,
   });
   const { ocrEngine, ocrLanguages, office, parseThreads, toolsIsolation } = settings;
-  const tools = await openTools({
-    ...{ ocrEngine, ocrLanguages, converted: made },
+  const tools = await openToolEnvironment({
+    ...{ ocrEngine, ocrLanguages, converted: derivedFiles },
     ocrDataFolder: settings.ocrDataFolder ?? null,
     office: office === 'auto',
     runningMax: parseThreads,
-    found: optionalTools(),
+    installedTools: findOptionalTools(),
     isolation: toolsIsolation,
     dataFolder: data.path,
     folder: join(data.cachePath, 'tools'),
-    freshName: () => chance.uuid(),
+    createUniqueName: () => random.uuid(),
   });
-  const report = tools.isolation.isFull ? 'info' : 'warn';
-  logger[report](
+  const logLevel = tools.isolation.isFull ? 'info' : 'warn';
+  logger[logLevel](
     { isolation: tools.isolation.sandbox.level, detail: tools.isolation.detail },
     'isolation of tools and parsers',
   );
-  void tools.asked.then((states) => {
+  void tools.statesWithVersions.then((states) => {
     logger.info(Object.fromEntries(states.map(({ name, detail }) => [name, detail])), 'optional tools');
   });
-  return { made, tools };
+  return { derivedFiles, tools };
 }

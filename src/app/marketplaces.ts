@@ -1,125 +1,142 @@
-import { keyDigest } from '../accounts/key-format.ts';
-import { addressKey } from '../admission/address-key.ts';
-import { RateWindow } from '../admission/rate-window.ts';
-import { derivedSecrets } from '../base/installation-secrets.ts';
-import { limits } from '../base/limits.ts';
-import type { Logger } from '../base/logger.ts';
-import { Sealing } from '../base/sealing.ts';
-import type { EffectiveTiers } from '../billing/effective-tier.ts';
+import { hashKey } from '../accounts/key-format.ts';
+import { rateLimitAddress } from '../admission/address-key.ts';
+import { SlidingWindowLimiter } from '../admission/sliding-window-limiter.ts';
+import type { EffectiveTiers } from '../billing/effective-tiers.ts';
 import type { Settings } from '../config/schema.ts';
+import { limits } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
+import { Sealer } from '../core/sealer.ts';
 import type { Egress } from '../egress/egress.ts';
+import type { MaintenanceTask } from '../ingest/maintenance.ts';
 import { Agreements } from '../marketplaces/agreements.ts';
 import { hourMs } from '../marketplaces/aws-agreement.ts';
-import { AwsMarket } from '../marketplaces/aws-market.ts';
-import { type AwsParts, Marketplaces, type VercelParts } from '../marketplaces/marketplaces.ts';
-import { type BilledDimension, type MeteredUse, Metering, type Uses } from '../marketplaces/metering.ts';
-import { SnsInbox } from '../marketplaces/sns-inbox.ts';
+import { AwsMarketplace } from '../marketplaces/aws-marketplace.ts';
+import {
+  AwsMetering,
+  type BilledDimension,
+  type UsageCounts,
+  type UsageUnit,
+} from '../marketplaces/aws-metering.ts';
+import { type AwsComponents, Marketplaces, type VercelComponents } from '../marketplaces/marketplaces.ts';
+import { SnsReceiver } from '../marketplaces/sns-receiver.ts';
 import { VercelApi } from '../marketplaces/vercel-api.ts';
-import { type HeldKeys, VercelVariables } from '../marketplaces/vercel-variables.ts';
-import type { Chore } from '../pipeline/housekeeping.ts';
-import { BillingRecords, isCharged } from '../store/billing.ts';
-import type { DataDirectory } from '../store/data-directory.ts';
-import type { Tier } from '../store/organisations.ts';
-import type { UsageKind } from '../usage/facts.ts';
+import { type IntegrationKeys, VercelVariables } from '../marketplaces/vercel-variables.ts';
+import { BillingRecords, isBilledByStripe } from '../storage/billing.ts';
+import type { DataDirectory } from '../storage/data-directory.ts';
+import { deriveSecrets } from '../storage/installation-secrets.ts';
+import type { Tier } from '../storage/organizations.ts';
 import { namedCounters, UsageLedger } from '../usage/ledger.ts';
 import type { UsageMeter } from '../usage/meter.ts';
-import type { AccountRooms } from './accounts.ts';
-import type { BillingRooms } from './billing.ts';
-import { chance, clock } from './given.ts';
+import type { UsageKind } from '../usage/usage-events.ts';
+import type { AccountComponents } from './accounts.ts';
+import type { BillingComponents } from './billing.ts';
+import { clock, random } from './runtime.ts';
 
 /** The marketplaces that are set up. */
 
-interface MarketplaceParts {
+interface MarketplaceDependencies {
   readonly data: DataDirectory;
-  readonly rooms: AccountRooms;
+  readonly components: AccountComponents;
   readonly meter: UsageMeter;
   readonly linkBase: () => string;
   readonly egress: Egress;
   readonly logger: Logger;
-  readonly payments: Pick<BillingRooms, 'isUseCharged'>;
+  readonly payments: Pick<BillingComponents, 'isUseCharged'>;
   readonly tiers: Pick<EffectiveTiers, 'apply'>;
 }
 
 export function buildMarketplaces(
   settings: Settings,
-  parts: MarketplaceParts,
-): { readonly marketplaces: Marketplaces; readonly chores: readonly Chore[] } {
-  const { data, rooms, logger } = parts;
-  const { organisations, audit } = rooms;
+  dependencies: MarketplaceDependencies,
+): { readonly marketplaces: Marketplaces; readonly maintenanceTasks: readonly MaintenanceTask[] } {
+  const { data, components, logger } = dependencies;
+  const { organizations, audit } = components;
   const agreements = new Agreements(data.store);
   const billing = new BillingRecords(data.store);
-  const comings = new RateWindow('sign-ups from marketplaces', [{ ms: 60_000, max: 30 }], clock);
+  const signUpLimiter = new SlidingWindowLimiter(
+    'sign-ups from marketplaces',
+    [{ ms: 60_000, max: 30 }],
+    clock,
+  );
   const perMinute = [{ ms: 60_000, max: limits.marketplaceMessagesPerMinuteMax }];
-  const messages = new RateWindow('messages from marketplaces', perMinute, clock);
-  const sealing = new Sealing(derivedSecrets(data.secrets, 'marketplaces'), chance);
+  const messageLimiter = new SlidingWindowLimiter('messages from marketplaces', perMinute, clock);
+  const sealer = new Sealer(deriveSecrets(data.secrets, 'marketplaces'), random);
   const marketplaces = new Marketplaces({
-    ...{ store: data.store, agreements, clock, chance, audit, logger },
-    sealing,
-    aws: settings.awsMarketplace ? awsParts(settings, agreements, parts) : null,
-    vercel: vercelParts(settings, { ...parts, agreements, sealing }),
-    cards: parts.payments.isUseCharged
+    ...{ store: data.store, agreements, clock, random, audit, logger },
+    sealer,
+    aws: settings.awsMarketplace ? createAwsMarketplace(settings, agreements, dependencies) : null,
+    vercel: createVercelMarketplace(settings, { ...dependencies, agreements, sealer }),
+    cardPayments: dependencies.payments.isUseCharged
       ? {
-          isCharged: (organizationId) => isCharged(billing.account(organizationId)),
-          expectUncharged: (organizationId) => billing.expectUncharged(organizationId),
+          isBilledByStripe: (organizationId) => isBilledByStripe(billing.getAccount(organizationId)),
+          expectNotBilledByStripe: (organizationId) => billing.expectNotBilledByStripe(organizationId),
         }
       : null,
-    admit: (address) => comings.take(addressKey(address)),
-    admitMessage: (address) => messages.take(addressKey(address)),
-    tierOf: (organizationId) => organisations.find(organizationId)?.tier ?? null,
+    checkSignUpRate: (address) => signUpLimiter.consume(rateLimitAddress(address)),
+    checkMessageRate: (address) => messageLimiter.consume(rateLimitAddress(address)),
+    tierOf: (organizationId) => organizations.find(organizationId)?.tier ?? null,
     applyTier: async (organizationId, by) => {
-      await parts.tiers.apply(organizationId, by);
+      await dependencies.tiers.apply(organizationId, by);
     },
   });
-  return { marketplaces, chores: marketplaceChores(marketplaces) };
+  return { marketplaces, maintenanceTasks: marketplaceMaintenanceTasks(marketplaces) };
 }
 
-function awsParts(settings: Settings, agreements: Agreements, parts: MarketplaceParts): AwsParts {
-  const { data, rooms, meter, egress, logger } = parts;
+function createAwsMarketplace(
+  settings: Settings,
+  agreements: Agreements,
+  dependencies: MarketplaceDependencies,
+): AwsComponents {
+  const { data, components, meter, egress, logger } = dependencies;
   const { awsAccessKeyId: accessKeyId, awsSecretAccessKey: secretAccessKey, awsTopicArns } = settings;
   const hasKey = accessKeyId !== null && secretAccessKey !== null;
-  const market = new AwsMarket({
+  const awsMarket = new AwsMarketplace({
     egress,
     region: settings.awsRegion,
     endpoint: settings.awsEndpoint,
     credentials: hasKey ? { accessKeyId, secretAccessKey } : null,
     productCodes: settings.awsProductCodes === null ? null : new Set(settings.awsProductCodes.split(',')),
     tier: settings.awsTier,
-    tiers: settings.awsTiers === null ? null : new Map(pairsOf(settings.awsTiers) as [string, Tier][]),
+    tiers: settings.awsTiers === null ? null : new Map(parsePairs(settings.awsTiers) as [string, Tier][]),
     clock,
   });
-  const metering = new Metering({
-    ...{ store: data.store, agreements, market, audit: rooms.audit, clock, logger },
-    chargedUntil: chargedUntilIn(data, parts.payments),
-    dimensions: settings.awsDimensions === null ? [] : pairsOf(settings.awsDimensions).map(billedDimension),
-    usesOf: usesOf(new UsageLedger({ store: data.store, clock }), meter),
+  const metering = new AwsMetering({
+    ...{ store: data.store, agreements, market: awsMarket, audit: components.audit, clock, logger },
+    chargedUntil: chargedUntilIn(data, dependencies.payments),
+    dimensions:
+      settings.awsDimensions === null ? [] : parsePairs(settings.awsDimensions).map(parseBilledDimension),
+    readUsage: createUsageReader(new UsageLedger({ store: data.store, clock }), meter),
   });
   const topicArns = new Set(awsTopicArns?.split(','));
   const inbox =
     awsTopicArns === null
       ? null
-      : new SnsInbox({ topicArns, origin: settings.awsSnsUrl, fetch: egress.fetch, clock, logger });
-  return { market, metering, inbox };
+      : new SnsReceiver({ topicArns, origin: settings.awsSnsUrl, fetch: egress.fetch, clock, logger });
+  return { market: awsMarket, metering, snsReceiver: inbox };
 }
 
 /** Until when the use of an organization was charged by card: Infinity while it is. */
 function chargedUntilIn(
   { store }: Pick<DataDirectory, 'store'>,
-  { isUseCharged }: MarketplaceParts['payments'],
+  { isUseCharged }: MarketplaceDependencies['payments'],
 ): (organizationId: string) => number {
   const billing = new BillingRecords(store);
   return (organizationId) => {
-    const account = billing.account(organizationId);
-    return isUseCharged && isCharged(account) ? Number.POSITIVE_INFINITY : (account.servedUntil ?? 0);
+    const account = billing.getAccount(organizationId);
+    return isUseCharged && isBilledByStripe(account) ? Number.POSITIVE_INFINITY : (account.servedUntil ?? 0);
   };
 }
 
-interface VercelNeeds extends MarketplaceParts {
+interface VercelDependencies extends MarketplaceDependencies {
   readonly agreements: Agreements;
-  readonly sealing: Sealing;
+  readonly sealer: Sealer;
 }
 
-function vercelParts(settings: Settings, needs: VercelNeeds): VercelParts | null {
-  const { linkBase, rooms, agreements, sealing, egress, logger } = needs;
+function createVercelMarketplace(
+  settings: Settings,
+  dependencies: VercelDependencies,
+): VercelComponents | null {
+  const { linkBase, components, agreements, sealer, egress, logger } = dependencies;
   const { vercelClientId: clientId, vercelClientSecret: clientSecret, vercelTier } = settings;
   if (clientId === null || clientSecret === null) return null;
   const api = new VercelApi({
@@ -129,52 +146,56 @@ function vercelParts(settings: Settings, needs: VercelNeeds): VercelParts | null
     redirectUri: () => `${linkBase()}/api/marketplaces/vercel`,
   });
   const variables = new VercelVariables({
-    ...{ api, agreements, sealing, logger },
-    keys: heldKeys(rooms),
+    ...{ api, agreements, sealer, logger },
+    keys: createHeldKeys(components),
     baseUrl: () => `${linkBase()}/v1`,
   });
   return { api, variables, tier: vercelTier === 'none' ? null : vercelTier };
 }
 
 /** Who holds a key is written where others have who made it. */
-function heldKeys({ keys }: Pick<AccountRooms, 'keys'>): HeldKeys {
+function createHeldKeys({ keys }: Pick<AccountComponents, 'keys'>): IntegrationKeys {
   const by = { actor: 'system', address: null } as const;
-  const end = async (organizationId: string, holder: string) => {
+  const revokeKeys = async (organizationId: string, holder: string) => {
     for (const { keyId, createdBy } of await keys.list(organizationId))
       if (createdBy === holder) await keys.revoke({ organizationId, keyId }, by);
   };
   return {
-    end,
+    revoke: revokeKeys,
     issue: async (organizationId, holder) => {
-      await end(organizationId, holder);
-      const wanted = { organizationId, name: 'Vercel', permission: 'all', createdBy: holder } as const;
-      return (await keys.issue(wanted, by)).secret;
+      await revokeKeys(organizationId, holder);
+      const input = { organizationId, name: 'Vercel', permission: 'all', createdBy: holder } as const;
+      return (await keys.issue(input, by)).secret;
     },
-    isAlive: (secret) => keys.findByDigest(keyDigest(secret)) !== undefined,
+    isValid: (secret) => keys.findByDigest(hashKey(secret)) !== undefined,
   };
 }
 
-function marketplaceChores(marketplaces: Marketplaces): Chore[] {
+function marketplaceMaintenanceTasks(marketplaces: Marketplaces): MaintenanceTask[] {
   const everyMs = limits.accountSweepMs;
   return [
-    { name: 'agreements of marketplaces', everyMs, work: (signal) => marketplaces.refresh(signal) },
+    {
+      name: 'agreements of marketplaces',
+      intervalMs: everyMs,
+      run: (signal) => marketplaces.refreshEntitlements(signal),
+    },
     {
       name: 'variables at Vercel',
-      everyMs: limits.marketplaceRetryMs,
-      work: (signal) => marketplaces.setWaiting(signal),
+      intervalMs: limits.marketplaceRetryMs,
+      run: (signal) => marketplaces.setPendingVariables(signal),
     },
     {
       name: 'usage for marketplaces',
-      everyMs: limits.marketplaceReportMs,
-      work: (signal) => marketplaces.meter(signal),
+      intervalMs: limits.marketplaceReportMs,
+      run: (signal) => marketplaces.reportUsage(signal),
     },
-    { name: 'grants of marketplaces', everyMs, work: (signal) => marketplaces.reseal(signal) },
-    { name: 'sign-ups from marketplaces', everyMs, work: (signal) => marketplaces.sweep(signal) },
+    { name: 'grants of marketplaces', intervalMs: everyMs, run: (signal) => marketplaces.reseal(signal) },
+    { name: 'sign-ups from marketplaces', intervalMs: everyMs, run: (signal) => marketplaces.sweep(signal) },
   ];
 }
 
 /** `a=b,c=d` */
-function pairsOf(list: string): [string, string][] {
+function parsePairs(list: string): [string, string][] {
   return list.split(',').map((pair) => {
     const [name = '', value = ''] = pair.split('=');
     return [name, value];
@@ -182,20 +203,26 @@ function pairsOf(list: string): [string, string][] {
 }
 
 /** `queries/1000` and the dimension that bills them. */
-function billedDimension([what, dimension]: readonly [string, string]): BilledDimension {
-  const [use = '', per = '1'] = what.split('/');
-  return { use: use as MeteredUse, per: Number(per), dimension };
+function parseBilledDimension([metric, dimension]: readonly [string, string]): BilledDimension {
+  const [use = '', per = '1'] = metric.split('/');
+  return { unit: use as UsageUnit, unitsPerQuantity: Number(per), dimension };
 }
 
 /** What the ledger has of some hours. Models count as they are called, not as documents and queries use them. */
-function usesOf(ledger: UsageLedger, meter: UsageMeter) {
-  return async (organizationId: string, from: number, to: number): Promise<Uses> => {
-    await meter.settle();
+function createUsageReader(ledger: UsageLedger, meter: UsageMeter) {
+  return async (organizationId: string, from: number, to: number): Promise<UsageCounts> => {
+    await meter.tryFlush();
     const range = { startTime: from * (hourMs / 1_000), endTime: to * (hourMs / 1_000) - 1 } as const;
     const total = async (kind: UsageKind, what: string | null, counter: string) => {
-      const rows = await ledger.windows({ organizationId, kind, ...range, window: 'daily', about: null });
+      const rows = await ledger.windows({
+        organizationId,
+        kind,
+        ...range,
+        window: 'daily',
+        subjectIds: null,
+      });
       return rows
-        .filter((row) => what === null || row.what === what)
+        .filter((row) => what === null || row.category === what)
         .reduce(
           (sum, { amounts }) =>
             sum + (namedCounters(kind, amounts) as Readonly<Record<string, number>>)[counter]!,

@@ -1,21 +1,25 @@
-import type { Logger } from '../base/logger.ts';
-import type { Metrics } from '../base/metrics.ts';
 import type { Settings } from '../config/schema.ts';
-import type { ModelCatalogue } from '../models/catalogue.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Metrics } from '../core/metrics.ts';
+import { ModelFolderWatcher } from '../ingest/model-folder-watcher.ts';
+import type { ModelCatalog } from '../models/catalog.ts';
 import { breakerStates } from '../models/circuit-breaker.ts';
-import { noteUse } from '../models/model-use.ts';
-import { folderStamp } from '../models/models-folder.ts';
-import { type CatalogueParts, openCatalogue, placedModels } from '../models/open-catalogue.ts';
-import { ModelFolderWatch } from '../pipeline/model-folder-watch.ts';
-import type { DataDirectory } from '../store/data-directory.ts';
-import { chance, clock } from './given.ts';
+import {
+  type CatalogDependencies,
+  listInstalledModels,
+  loadModelCatalog,
+} from '../models/load-model-catalog.ts';
+import { writeModelUsage } from '../models/model-usage.ts';
+import { readModelsFolderMtimeMs } from '../models/models-folder.ts';
+import type { DataDirectory } from '../storage/data-directory.ts';
 import type { Pipeline } from './pipeline.ts';
+import { clock, random } from './runtime.ts';
 import type { Storage } from './storage.ts';
 
 /** The models that there are, and the watch over added ones. */
 
 /** Models that are added or removed while the server runs. */
-export function watchModels(
+export function createModelFolderWatcher(
   settings: Settings,
   {
     data,
@@ -28,57 +32,60 @@ export function watchModels(
     readonly pipeline: Pipeline;
     readonly logger: Logger;
   },
-): ModelFolderWatch {
-  const { catalogue, modelChanges } = pipeline;
-  return new ModelFolderWatch({
+): ModelFolderWatcher {
+  const { catalog, modelChanges } = pipeline;
+  return new ModelFolderWatcher({
     ...storage,
-    stamp: () => folderStamp(data.path),
-    reload: async () => catalogue.replaceAdded(await placedModels({ data: data.path, settings })),
+    readStamp: () => readModelsFolderMtimeMs(data.path),
+    reload: async () => catalog.replaceAdded(await listInstalledModels({ dataFolder: data.path, settings })),
     onReloaded: async () => {
-      logger.info({ models: catalogue.added() }, 'the models that were added have changed');
+      logger.info({ models: catalog.listAddedNames() }, 'the models that were added have changed');
       await modelChanges.start();
     },
-    added: () => catalogue.added(),
-    note: (counts) => {
-      const usual = [settings.embeddingModel, settings.reranker];
-      const uses = [...counts].map(([id, collections]) => [id, { collections, usual: usual.includes(id) }]);
-      return noteUse(data.path, Object.fromEntries(uses));
+    listAddedModels: () => catalog.listAddedNames(),
+    writeUsage: (counts) => {
+      const defaultModels = [settings.embeddingModel, settings.reranker];
+      const usage = [...counts].map(([id, collections]) => [
+        id,
+        { collections, usual: defaultModels.includes(id) },
+      ]);
+      return writeModelUsage(data.path, Object.fromEntries(usage));
     },
     logger,
   });
 }
 
 /** Upper bounds of the seconds that requests to model services take. */
-const serviceSeconds = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100];
+const requestSecondsBuckets = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100];
 
-export async function openModels(
+export async function openModelCatalog(
   settings: Settings,
   data: DataDirectory,
   logger: Logger,
   {
     metrics,
     ...hooks
-  }: { readonly metrics: Metrics } & Pick<CatalogueParts, 'egress' | 'mayQuote' | 'onRecovered'>,
-): Promise<ModelCatalogue> {
-  const count = metrics.counter({
+  }: { readonly metrics: Metrics } & Pick<CatalogDependencies, 'egress' | 'mayLogReply' | 'onRecovered'>,
+): Promise<ModelCatalog> {
+  const countRequests = metrics.counter({
     name: 'quarry_model_requests_total',
     help: 'Requests to model services, by how they ended.',
     labels: ['model', 'outcome'],
   });
-  const time = metrics.histogram(
+  const observeSeconds = metrics.histogram(
     { name: 'quarry_model_request_seconds', help: 'Seconds they took.', labels: ['model'] },
-    serviceSeconds,
+    requestSecondsBuckets,
   );
-  const catalogue = await openCatalogue({
+  const catalog = await loadModelCatalog({
     settings,
-    data: data.path,
+    dataFolder: data.path,
     clock,
-    random: () => new DataView(Uint8Array.from(chance.bytes(4)).buffer).getUint32(0) / 2 ** 32,
+    random: () => new DataView(Uint8Array.from(random.bytes(4)).buffer).getUint32(0) / 2 ** 32,
     logger,
     ...hooks,
     observe: (model, outcome, seconds) => {
-      count({ model, outcome }, 1);
-      time({ model }, seconds);
+      countRequests({ model, outcome }, 1);
+      observeSeconds({ model }, seconds);
     },
   });
   metrics.gauges(
@@ -89,8 +96,8 @@ export async function openModels(
     },
     () =>
       Object.fromEntries(
-        catalogue.providers().map(({ model, state }) => [model, breakerStates.indexOf(state)]),
+        catalog.listProviders().map(({ model, state }) => [model, breakerStates.indexOf(state)]),
       ),
   );
-  return catalogue;
+  return catalog;
 }

@@ -1,64 +1,64 @@
 import { IngestAdmission } from '../admission/ingest-admission.ts';
-import { describedError } from '../base/described-error.ts';
-import { limits } from '../base/limits.ts';
-import type { Logger } from '../base/logger.ts';
-import { ModelUnavailable } from '../base/model-unavailable.ts';
-import { heldBytes } from '../base/process-memory.ts';
 import type { Settings } from '../config/schema.ts';
 import { KeyedMutex } from '../core/async/mutex.ts';
-import type { CataloguedEmbedding, ModelCatalogue } from '../models/catalogue.ts';
+import { describedError } from '../core/described-error.ts';
+import { limits } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
+import { ModelUnavailableError } from '../core/model-unavailable-error.ts';
+import { readProcessMemoryBytes } from '../core/process-memory.ts';
+import { createVectorRenewal, StoredVectors, type VectorMaker } from '../index/stored-vectors.ts';
+import { VersionPublisher } from '../index/version-publisher.ts';
+import { ChunkBatches } from '../ingest/chunk-batches.ts';
+import type { DocumentEvent } from '../ingest/document-event.ts';
+import { DocumentTransitions } from '../ingest/document-transitions.ts';
+import { DocumentWriter } from '../ingest/document-writer.ts';
+import { Ingest } from '../ingest/ingest.ts';
+import { type DocumentModel, IngestSteps } from '../ingest/ingest-steps.ts';
+import { MemoryLimit } from '../ingest/memory-limit.ts';
+import { ModelChanges } from '../ingest/model-changes.ts';
+import { ModelRunner } from '../ingest/model-runner.ts';
+import type { TaskPriority } from '../ingest/pools.ts';
+import { QueryEmbedder } from '../ingest/query-embedder.ts';
+import type { EmbeddingCatalogEntry, ModelCatalog } from '../models/catalog.ts';
 import { embedChunks } from '../models/chunk-vectors.ts';
-import { dotWithCodes } from '../models/codes.ts';
-import { KnownWords } from '../models/known-words.ts';
 import type { Embedder } from '../models/model.ts';
-import { vectorsOfPages } from '../models/page-vectors.ts';
-import { defaultEmbeddingModel, embeddingModel } from '../models/registry.ts';
+import { ModelVocabulary } from '../models/model-vocabulary.ts';
+import { toChunkVectors } from '../models/page-vectors.ts';
+import { computeDotProducts } from '../models/quantization.ts';
+import { defaultEmbeddingModel, getEmbeddingModel } from '../models/registry.ts';
 import type { StaticEmbedder } from '../models/static-embedder.ts';
-import type { OpenedTools } from '../parsing/open-tools.ts';
-import { hasPageImages } from '../parsing/parse-task.ts';
-import { ChunkBatches } from '../pipeline/chunk-batches.ts';
-import type { DocumentEvent } from '../pipeline/document-event.ts';
-import { DocumentProgress } from '../pipeline/document-progress.ts';
-import { DocumentWriter } from '../pipeline/document-writer.ts';
-import { Ingest } from '../pipeline/ingest.ts';
-import { type DocumentModel, IngestSteps } from '../pipeline/ingest-steps.ts';
-import { MemoryLimit } from '../pipeline/memory-limit.ts';
-import { ModelChanges } from '../pipeline/model-changes.ts';
-import { ModelRunner } from '../pipeline/model-runner.ts';
-import type { TaskPriority } from '../pipeline/pools.ts';
-import { QueryEmbedder } from '../pipeline/query-embedder.ts';
-import { StoredVectors, type VectorMaker, vectorRenewal } from '../pipeline/stored-vectors.ts';
-import { Switchboard } from '../pipeline/switchboard.ts';
+import { hasPageImages } from '../parsing/process/parse-task.ts';
+import type { ToolEnvironment } from '../parsing/tools/open-tools.ts';
 import { Search } from '../search/search.ts';
-import { generationOf, hasOwnVectors, ownVectors, type VectorSet } from '../store/collections.ts';
-import { chance, clock, turns } from './given.ts';
-import { type Pools, parseLimitsOf, type Storage } from './storage.ts';
+import { getGeneration, hasOwnVectors, ownVectors, type VectorSet } from '../storage/collections.ts';
+import { backgroundScheduler, clock, random } from './runtime.ts';
+import { type Pools, type Storage, toParseLimits } from './storage.ts';
 
 /** From a document to rows of the shards, and from a question to rows. */
 
-interface PipelineParts {
+interface PipelineDependencies {
   readonly storage: Storage;
   readonly pools: Pools;
-  readonly tools: OpenedTools;
+  readonly tools: ToolEnvironment;
   /** The built-in model for short queries, in this thread. */
   readonly embedder: StaticEmbedder;
-  readonly catalogue: ModelCatalogue;
+  readonly catalog: ModelCatalog;
   readonly logger: Logger;
   /** Whether the log may hold what documents say. */
   readonly mayQuote: () => boolean;
 }
 
-function isFileModel({ runs }: CataloguedEmbedding): boolean {
+function isFileModel({ backend: runs }: EmbeddingCatalogEntry): boolean {
   return runs !== 'built-in' && !('provider' in runs);
 }
 
 /** What makes vectors of stored chunks. `ModelUnavailable` while a service is away. */
-function vectorMaker(
-  { id, dimensions, runs }: CataloguedEmbedding,
+function createVectorMaker(
+  { id, dimensions, backend: runs }: EmbeddingCatalogEntry,
   generation: number,
   { models, priority }: { readonly models: ModelRunner; readonly priority: TaskPriority },
 ): VectorMaker {
-  if (runs !== 'built-in' && 'provider' in runs) runs.provider.check();
+  if (runs !== 'built-in' && 'provider' in runs) runs.provider.checkAvailable();
   const embedder: Pick<Embedder, 'dimensions' | 'embed'> = {
     dimensions,
     embed: (texts, inputType) => models.embed(texts, inputType, { model: id, priority }),
@@ -68,88 +68,87 @@ function vectorMaker(
 }
 
 /** How the documents of a collection get their vectors; chunk workers know the built-in model. */
-function documentModel(
+function createDocumentModelLookup(
   { collections }: Storage,
-  catalogue: ModelCatalogue,
+  catalog: ModelCatalog,
   models: ModelRunner,
 ): (collectionId: string) => DocumentModel {
   return (collectionId) => {
-    const collection = collections.byId(collectionId);
-    const generation = collection === undefined ? 0 : generationOf(collection);
+    const collection = collections.findById(collectionId);
+    const generation = collection === undefined ? 0 : getGeneration(collection);
     if (collection !== undefined && hasOwnVectors(collection))
       return {
         id: ownVectors,
         dimensions: collection.dimensions,
         generation,
-        embedChunks: { ofPages: vectorsOfPages },
+        embedChunks: { fromPages: toChunkVectors },
       };
-    const model = catalogue.ofCollection(collection?.model);
-    const maker = vectorMaker(model, generation, { models, priority: 'ingest' });
-    return model.runs === 'built-in' ? { ...maker, embedChunks: 'in-worker' } : maker;
+    const model = catalog.getForCollection(collection?.model);
+    const vectorMaker = createVectorMaker(model, generation, { models, priority: 'ingest' });
+    return model.backend === 'built-in' ? { ...vectorMaker, embedChunks: 'in-worker' } : vectorMaker;
   };
 }
 
 /**
- * Documents that are indexed for each chunk thread: while some are cut, others are put into the shards and written. With
- * fewer, commits are many and small and threads wait for one another; with more, searches wait longer.
+ * Documents indexed at the same time for each chunk thread: while some are chunked, others are added to shards and
+ * written. With fewer, commits are small and threads idle; with more, searches wait longer.
  */
-const indexingPerThread = 32;
+const indexingDocumentsPerThread = 32;
 
-/** What happens to documents and queries between the door and the shards. */
-export async function buildPipeline(settings: Settings, parts: PipelineParts) {
-  const { storage, pools, tools, embedder, catalogue, logger, mayQuote } = parts;
-  const models = new ModelRunner(pools, catalogue, (model, error) => {
+/** Builds the components that documents and queries pass through between the services and the shards. */
+export async function buildPipeline(settings: Settings, dependencies: PipelineDependencies) {
+  const { storage, pools, tools, embedder, catalog, logger, mayQuote } = dependencies;
+  const models = new ModelRunner(pools, catalog, (model, error) => {
     logger.error({ model, error: describedError(error, mayQuote()) }, 'a model failed');
   });
   const queryEmbedder = new QueryEmbedder({
     inline: embedder,
     inlineModel: defaultEmbeddingModel,
-    inlineUnitsMax: embeddingModel(defaultEmbeddingModel).inlineQueryUnitsMax,
-    pooled: (texts, model) => models.embed(texts, 'query', { model, priority: 'query' }),
-    runsMax: (model) => (isFileModel(catalogue.embedding(model)) ? settings.embedThreads : null),
+    inlineUnitsMax: getEmbeddingModel(defaultEmbeddingModel).inlineQueryUnitsMax,
+    embedInPool: (texts, model) => models.embed(texts, 'query', { model, priority: 'query' }),
+    runsMax: (model) => (isFileModel(catalog.getEmbedding(model)) ? settings.embedThreads : null),
     bytesMax: settings.queryVectorCacheBytes,
   });
-  const parseLimits = parseLimitsOf(settings);
-  const shared = {
+  const parseLimits = toParseLimits(settings);
+  const sharedDependencies = {
     ...storage,
-    switchboard: new Switchboard(storage),
+    versionPublisher: new VersionPublisher(storage),
     locks: new KeyedMutex(),
     clock,
-    chance,
-    turns,
-    count: (event: DocumentEvent) => storage.meter.documentOperations(documentFact(event)),
+    random,
+    turns: backgroundScheduler,
+    count: (event: DocumentEvent) => storage.meter.documentOperations(toDocumentUsageEvent(event)),
   };
-  const progress = new DocumentProgress(shared);
+  const transitions = new DocumentTransitions(sharedDependencies);
   const vectors = new StoredVectors(storage);
-  const makerOf = (set: VectorSet) =>
-    vectorMaker(catalogue.ofCollection(set.model ?? undefined), set.generation, { models, priority: 'slow' });
+  const vectorMakerOf = (set: VectorSet) =>
+    createVectorMaker(catalog.getForCollection(set.model ?? undefined), set.generation, {
+      models,
+      priority: 'slow',
+    });
   const steps = new IngestSteps({
     ...storage,
     pools,
-    chunker: new ChunkBatches(pools.chunk, turns),
-    modelOf: documentModel(storage, catalogue, models),
-    renewVectors: vectorRenewal({ ...storage, vectors, makerOf }),
+    chunker: new ChunkBatches(pools.chunk, backgroundScheduler),
+    getModel: createDocumentModelLookup(storage, catalog, models),
+    renewVectors: createVectorRenewal({ ...storage, vectors, vectorMakerOf }),
     parseLimits,
-    hasPageImages: (kind) => hasPageImages(kind, tools.desk.hasOffice),
+    hasPageImages: (kind) => hasPageImages(kind, tools.toolServer.hasOffice),
     clock,
-    turns,
+    turns: backgroundScheduler,
   });
-  const memory = new MemoryLimit({ heldBytes, bytesMax: settings.memoryBytesMax, clock });
+  const memory = new MemoryLimit({
+    heldBytes: readProcessMemoryBytes,
+    bytesMax: settings.memoryBytesMax,
+    clock,
+  });
   const ingest = await Ingest.open({
-    store: storage.store,
-    progress,
-    steps,
-    memory,
-    ...{ clock, turns, logger, mayQuote },
-    parallel: {
-      parse: settings.parseThreads,
-      index: Math.min(limits.indexingDocumentsMax, indexingPerThread * settings.chunkThreads),
-      indexBytes: limits.indexingBytesMax,
-    },
+    ...{ store: storage.store, transitions, steps, memory, clock, backgroundScheduler, logger, mayQuote },
+    parallel: ingestParallelism(settings),
   });
   const writer = new DocumentWriter({
-    ...shared,
-    onJob: (job) => ingest.offer(job),
+    ...sharedDependencies,
+    onJob: (job) => ingest.enqueue(job),
     onAbandoned: (record) => ingest.abandon(record),
   });
   const admission = new IngestAdmission({
@@ -160,16 +159,24 @@ export async function buildPipeline(settings: Settings, parts: PipelineParts) {
   });
   const modelChanges = new ModelChanges({
     ...storage,
-    ...{ vectors, makerOf, logger, mayQuote },
-    renewed: (mark) => catalogue.renewed(mark),
-    checkRoom: () => admission.checkRoom(),
+    ...{ vectors, vectorMakerOf, logger, mayQuote },
+    findNewerVersion: (mark) => catalog.findOtherVersion(mark),
+    checkCapacity: () => admission.checkCapacity(),
   });
-  return { models, queryEmbedder, catalogue, parseLimits, memory, ingest, writer, admission, modelChanges };
+  return { models, queryEmbedder, catalog, parseLimits, memory, ingest, writer, admission, modelChanges };
+}
+
+function ingestParallelism({ parseThreads, chunkThreads }: Settings) {
+  return {
+    parse: parseThreads,
+    index: Math.min(limits.indexingDocumentsMax, indexingDocumentsPerThread * chunkThreads),
+    indexBytes: limits.indexingBytesMax,
+  };
 }
 
 export type Pipeline = Awaited<ReturnType<typeof buildPipeline>>;
 
-function documentFact({ preciseChunks, ...event }: DocumentEvent) {
+function toDocumentUsageEvent({ preciseChunks, ...event }: DocumentEvent) {
   return {
     contentTokens: 0,
     embeddingTokens: 0,
@@ -181,38 +188,38 @@ function documentFact({ preciseChunks, ...event }: DocumentEvent) {
 }
 
 export function buildSearch(settings: Settings, storage: Storage, pipeline: Pipeline): Search {
-  const { models, queryEmbedder, catalogue } = pipeline;
-  const words = KnownWords.read();
+  const { models, queryEmbedder, catalog } = pipeline;
+  const wordList = ModelVocabulary.load();
   return new Search({
     ...storage,
     clock,
-    similarities: dotWithCodes,
-    indexOf: (collectionId, generation) => storage.indexes.get(collectionId, generation),
-    doesWithout: settings.withoutModel === 'degrade',
-    knowsWord: settings.typoTolerance === 'on' ? (word) => words.knows(word) : null,
+    computeSimilarities: computeDotProducts,
+    getIndex: (collectionId, generation) => storage.indexes.get(collectionId, generation),
+    mayDegrade: settings.withoutModel === 'degrade',
+    isKnownWord: settings.typoTolerance === 'on' ? (word) => wordList.hasWord(word) : null,
     models: {
-      embed: (query) => queryEmbedder.embed({ ...query, model: catalogue.ofCollection(query.model).id }),
+      embed: (query) => queryEmbedder.embed({ ...query, model: catalog.getForCollection(query.model).id }),
       rerank: async (model, query, texts) =>
         (await models.rerank(model, query, texts, { priority: 'query' })).scores,
-      rerankWeight: (model, query) => catalogue.rerankWeight(model, words.familiarity(query)),
+      rerankWeight: (model, query) => catalog.rerankWeight(model, wordList.computeFamiliarity(query)),
     },
   });
 }
 
 /** Why documents of a collection do not get their vectors just now, as a sentence; null when they do. */
-export function modelTrouble(
+export function describeModelOutage(
   storage: Storage,
-  catalogue: ModelCatalogue,
+  catalog: ModelCatalog,
   collectionId: string,
 ): string | null {
-  const collection = storage.collections.byId(collectionId);
+  const collection = storage.collections.findById(collectionId);
   if (collection !== undefined && hasOwnVectors(collection)) return null;
   try {
-    const { id, runs } = catalogue.ofCollection(collection?.model);
-    const trouble = runs !== 'built-in' && 'provider' in runs ? runs.provider.health.trouble : null;
-    return trouble === null ? null : new ModelUnavailable(id, trouble, { retryAfterMs: 0 }).message;
+    const { id, backend: runs } = catalog.getForCollection(collection?.model);
+    const problem = runs !== 'built-in' && 'provider' in runs ? runs.provider.health.lastError : null;
+    return problem === null ? null : new ModelUnavailableError(id, problem, { retryAfterMs: 0 }).message;
   } catch (error) {
-    if (error instanceof ModelUnavailable) return error.message;
+    if (error instanceof ModelUnavailableError) return error.message;
     throw error;
   }
 }

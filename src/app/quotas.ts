@@ -1,21 +1,21 @@
-import type { OrganisationDirectory } from '../accounts/organisation-directory.ts';
+import type { OrganizationDirectory } from '../accounts/organization-directory.ts';
 import { ModelAdmission } from '../admission/model-admission.ts';
 import { PersistedBuckets } from '../admission/persisted-buckets.ts';
 import { Quotas } from '../admission/quotas.ts';
 import { RateLimiter } from '../admission/rate-limiter.ts';
 import { systemTimer } from '../admission/timer.ts';
-import type { Logger } from '../base/logger.ts';
-import { clock } from './given.ts';
+import type { Logger } from '../core/logger.ts';
 import type { Pipeline } from './pipeline.ts';
+import { clock } from './runtime.ts';
 import type { Storage } from './storage.ts';
 
 /** What each organisation may use. */
 
 /** What an organisation stores, as replies show it. */
-export function storageOf(quotas: Quotas, { ingest }: Pick<Pipeline, 'ingest'>) {
+export function createStorageUsageReader(quotas: Quotas, { ingest }: Pick<Pipeline, 'ingest'>) {
   return async (organizationId: string) => ({
-    ...(await quotas.stored(organizationId)),
-    ingest_documents: ingest.depthOf(organizationId),
+    ...(await quotas.storageUsage(organizationId)),
+    ingest_documents: ingest.countPendingOf(organizationId),
   });
 }
 
@@ -23,27 +23,27 @@ export function storageOf(quotas: Quotas, { ingest }: Pick<Pipeline, 'ingest'>) 
 export function buildQuotas(
   { store, collections, counts }: Storage,
   { ingest }: Pick<Pipeline, 'ingest'>,
-  { organisations, logger }: { readonly organisations: OrganisationDirectory; readonly logger: Logger },
+  { organizations, logger }: { readonly organizations: OrganizationDirectory; readonly logger: Logger },
 ) {
-  const kept = new PersistedBuckets({ store, clock, logger });
-  const limiter = new RateLimiter(clock, kept);
-  kept.start((organizationId, limit) => limiter.balance(organizationId, limit));
-  const limitsOf = (organizationId: string) => organisations.limitsOf(organizationId);
+  const persistedBuckets = new PersistedBuckets({ store, clock, logger });
+  const limiter = new RateLimiter(clock, persistedBuckets);
+  persistedBuckets.start((organizationId, limit) => limiter.balance(organizationId, limit));
+  const limitsOf = (organizationId: string) => organizations.limitsOf(organizationId);
   const quotas = new Quotas({
     limitsOf,
     limiter,
     collectionsOf: async (organizationId) =>
       (await collections.list(organizationId)).map(({ collectionId }) => collectionId),
-    storedIn: (collectionId) => {
+    storageUsageIn: (collectionId) => {
       const { documents, storedBytes } = counts.get(collectionId);
       return { documents: Object.values(documents).reduce((sum, each) => sum + each, 0), bytes: storedBytes };
     },
-    ingesting: (organizationId) => ingest.depthOf(organizationId),
+    ingestingDocuments: (organizationId) => ingest.countPendingOf(organizationId),
   });
-  const gate = new ModelAdmission({ limitsOf, limiter, clock, timer: systemTimer });
-  const forget = async (organizationId: string): Promise<void> => {
-    limiter.forget(organizationId);
-    await store.write(await kept.endAll(organizationId), { mayUseReserve: true });
+  const modelAdmission = new ModelAdmission({ limitsOf, limiter, clock, timer: systemTimer });
+  const deleteLimits = async (organizationId: string): Promise<void> => {
+    limiter.delete(organizationId);
+    await store.write(await persistedBuckets.deleteAllOperations(organizationId), { mayUseReserve: true });
   };
-  return { kept, quotas, gate, forget };
+  return { persistedBuckets, quotas, modelAdmission, deleteLimits };
 }

@@ -1,27 +1,27 @@
-import type { KeyRing } from '../accounts/key-ring.ts';
-import type { OrganisationDirectory } from '../accounts/organisation-directory.ts';
-import type { OrganisationRemoval } from '../accounts/organisation-removal.ts';
+import type { ApiKeyRegistry } from '../accounts/api-key-registry.ts';
+import type { OrganizationDirectory } from '../accounts/organization-directory.ts';
+import type { OrganizationRemoval } from '../accounts/organization-removal.ts';
 import { administratorId, type SecondFactors } from '../accounts/second-factors.ts';
 import type { UserDirectory } from '../accounts/user-directory.ts';
 import type { ModelAdmission } from '../admission/model-admission.ts';
-import { organizationSemaphore } from '../admission/organization-semaphore.ts';
+import { createOrganizationSemaphore } from '../admission/organization-semaphore.ts';
 import { OverloadDetector } from '../admission/overload-detector.ts';
 import type { Quotas } from '../admission/quotas.ts';
 import { WaitLimiter } from '../admission/wait-limiter.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
-import { limits } from '../base/limits.ts';
-import type { EffectiveTiers } from '../billing/effective-tier.ts';
+import type { EffectiveTiers } from '../billing/effective-tiers.ts';
 import type { Settings } from '../config/schema.ts';
 import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
+import { limits } from '../core/limits.ts';
 import type { Services } from '../http/services.ts';
+import type { DerivedFiles } from '../ingest/derived-files.ts';
+import { FileReader } from '../ingest/file-reader.ts';
+import type { PageImages } from '../ingest/page-images.ts';
 import { toDimensions } from '../models/dimensions.ts';
 import { defaultEmbeddingModel } from '../models/registry.ts';
-import type { DerivedFiles } from '../pipeline/derived-files.ts';
-import { FileReader } from '../pipeline/file-reader.ts';
-import type { PageImages } from '../pipeline/page-images.ts';
-import { Addresses } from '../services/addresses.ts';
 import { AdminService } from '../services/admin.ts';
 import { CollectionServices } from '../services/collections.ts';
+import { DocumentUrls } from '../services/document-urls.ts';
 import { DocumentServices } from '../services/documents.ts';
 import { FileServices } from '../services/files.ts';
 import { Inspection } from '../services/inspection.ts';
@@ -31,37 +31,37 @@ import { QueryServices } from '../services/queries.ts';
 import { StatusServices } from '../services/status.ts';
 import { UsageService } from '../services/usage.ts';
 import { UserService } from '../services/users.ts';
-import type { DataDirectory } from '../store/data-directory.ts';
-import { parseOutsideCollections } from '../usage/facts.ts';
+import type { DataDirectory } from '../storage/data-directory.ts';
 import { UsageLedger } from '../usage/ledger.ts';
-import { chance, clock, turns } from './given.ts';
-import { buildSearch, modelTrouble, type Pipeline } from './pipeline.ts';
-import { storageOf } from './quotas.ts';
+import { parseOutsideCollections } from '../usage/usage-events.ts';
+import { buildSearch, describeModelOutage, type Pipeline } from './pipeline.ts';
+import { createStorageUsageReader } from './quotas.ts';
+import { backgroundScheduler, clock, random } from './runtime.ts';
 import type { Pools, Storage } from './storage.ts';
 
 /** The use cases, each bound to the rooms that it needs. */
 
-interface ServiceParts {
+interface ServiceDependencies {
   readonly settings: Settings;
   readonly data: DataDirectory;
   readonly storage: Storage;
   readonly pools: Pools;
   readonly pipeline: Pipeline;
-  readonly organisations: OrganisationDirectory;
+  readonly organizations: OrganizationDirectory;
   readonly tiers: EffectiveTiers;
-  readonly keys: KeyRing;
+  readonly keys: ApiKeyRegistry;
   readonly audit: AuditLog;
   readonly directory: UserDirectory;
   readonly secondFactors: SecondFactors;
-  readonly endOrganisation: OrganisationRemoval['begin'];
+  readonly deleteOrganization: OrganizationRemoval['deleteOrganization'];
   /** Clears away the deleted collections that are due. */
   readonly sweep: () => Promise<void>;
-  readonly gate: ModelAdmission;
+  readonly modelAdmission: ModelAdmission;
   readonly quotas: Quotas;
   /** What limits remember of an organisation. */
-  readonly forget: (organizationId: string) => Promise<void>;
+  readonly deleteLimits: (organizationId: string) => Promise<void>;
   readonly images: PageImages;
-  readonly made: DerivedFiles;
+  readonly derivedFiles: DerivedFiles;
 }
 
 /** The use cases of retrieval, and how everything that an organisation stored is deleted. */
@@ -70,24 +70,25 @@ interface RetrievalServices {
   readonly removeData: (organizationId: string) => Promise<boolean>;
 }
 
-export function buildServices(parts: ServiceParts): RetrievalServices {
-  const { settings, data, storage, pipeline, organisations, audit, gate, quotas, images } = parts;
+export function buildServices(dependencies: ServiceDependencies): RetrievalServices {
+  const { settings, data, storage, pipeline, organizations, audit, modelAdmission, quotas, images } =
+    dependencies;
   const { meter, indexes } = storage;
-  const { catalogue } = pipeline;
-  const addresses = new Addresses(data.secrets[0]!);
-  const waitsFor = (collectionId: string) =>
-    pipeline.memory.shortage ?? modelTrouble(storage, catalogue, collectionId);
+  const { catalog } = pipeline;
+  const documentUrls = new DocumentUrls(data.secrets[0]!);
+  const findWaitReason = (collectionId: string) =>
+    pipeline.memory.shortage ?? describeModelOutage(storage, catalog, collectionId);
   const collections = new CollectionServices({
     ...storage,
-    ...{ audit, clock, chance },
-    model: catalogue.embeddingDefault,
-    modelNamed: (name) => catalogue.embedding(name),
+    ...{ audit, clock, random },
+    model: catalog.defaultEmbedding,
+    findModel: (name) => catalog.getEmbedding(name),
     lifecycle: {
-      modelChanged: ({ collectionId }) => pipeline.modelChanges.look(collectionId),
+      onModelChanged: ({ collectionId }) => pipeline.modelChanges.refresh(collectionId),
       open: (collection) => indexes.open(collection),
       remove: ({ collectionId }) => {
         pipeline.ingest.abandonCollection(collectionId);
-        pipeline.modelChanges.look(collectionId);
+        pipeline.modelChanges.refresh(collectionId);
         return indexes.remove(collectionId);
       },
     },
@@ -95,55 +96,55 @@ export function buildServices(parts: ServiceParts): RetrievalServices {
   const documents = new DocumentServices({
     ...storage,
     ...pipeline,
-    addresses,
-    ...{ audit, clock, turns },
-    waitsFor,
+    documentUrls,
+    ...{ audit, clock, backgroundScheduler },
+    findWaitReason,
     quotas,
-    waits: new WaitLimiter(limits.waitsRunningMax),
+    waitLimiter: new WaitLimiter(limits.waitsRunningMax),
     fileBytesMax: settings.uploadBytesMax,
-    metadataBytesMax: (organizationId) => organisations.limitsOf(organizationId).metadataBytesMax,
+    metadataBytesMax: (organizationId) => organizations.limitsOf(organizationId).metadataBytesMax,
   });
-  const queries = queryServices(parts, addresses);
+  const queries = createQueryServices(dependencies, documentUrls);
   const files = new FileServices({ ...storage, images, secrets: data.secrets });
   const status = new StatusServices({
     ...storage,
     clock,
-    waitsFor,
-    firstModel: defaultEmbeddingModel,
-    parsingIn: (collectionId) => pipeline.ingest.parsingIn(collectionId),
-    changeOf: (collection) => pipeline.modelChanges.progressOf(collection),
+    findWaitReason,
+    modelDefault: defaultEmbeddingModel,
+    parsingDocumentsIn: (collectionId) => pipeline.ingest.listParsing(collectionId),
+    modelChangeOf: (collection) => pipeline.modelChanges.getProgress(collection),
   });
   const ledger = new UsageLedger({ store: storage.store, clock });
   const usage = new UsageService({ meter, ledger, collections: storage.collections });
-  const rooms = {
+  const components = {
     ...{ collections, documents, queries, files, status, usage },
-    parsers: parserServices(parts),
-    models: modelService({ settings: parts.settings, pipeline, gate, meter }),
-    inspection: inspectionOf(parts),
-    ...administration(parts),
+    parsers: createParserServices(dependencies),
+    models: createModelService({ settings: dependencies.settings, pipeline, modelAdmission, meter }),
+    inspection: createInspection(dependencies),
+    ...createAdminServices(dependencies),
   };
   return {
-    services: bindServices(rooms),
+    services: bindServices(components),
     removeData: async (organizationId) => {
-      await collections.deleteAllOf(organizationId);
-      await parts.sweep();
-      const waiting = await storage.collections.tombstones();
-      if (waiting.some((tombstone) => tombstone.organizationId === organizationId)) return false;
-      await ledger.forget(organizationId);
-      await parts.forget(organizationId);
+      await collections.deleteAllOfOrganization(organizationId);
+      await dependencies.sweep();
+      const tombstones = await storage.collections.listTombstones();
+      if (tombstones.some((tombstone) => tombstone.organizationId === organizationId)) return false;
+      await ledger.deleteAll(organizationId);
+      await dependencies.deleteLimits(organizationId);
       return true;
     },
   };
 }
 
-function administration(parts: ServiceParts): Pick<ServiceRooms, 'admin' | 'users'> {
-  const { organisations, tiers, keys, audit, quotas, pipeline, secondFactors } = parts;
+function createAdminServices(dependencies: ServiceDependencies): Pick<ServiceComponents, 'admin' | 'users'> {
+  const { organizations, tiers, keys, audit, quotas, pipeline, secondFactors } = dependencies;
   return {
     admin: new AdminService({
-      ...{ organisations, tiers, keys, audit, end: parts.endOrganisation },
-      storageOf: storageOf(quotas, pipeline),
+      ...{ organizations, tiers, keys, audit, deleteOrganization: dependencies.deleteOrganization },
+      storageOf: createStorageUsageReader(quotas, pipeline),
     }),
-    users: new UserService(parts.directory, {
+    users: new UserService(dependencies.directory, {
       status: () => secondFactors.status(administratorId),
       begin: () => secondFactors.begin(administratorId, 'administrator'),
       confirm: (code, by) => secondFactors.confirm(administratorId, code, by),
@@ -152,90 +153,108 @@ function administration(parts: ServiceParts): Pick<ServiceRooms, 'admin' | 'user
   };
 }
 
-function queryServices({ settings, storage, pipeline }: ServiceParts, addresses: Addresses): QueryServices {
+function createQueryServices(
+  { settings, storage, pipeline }: ServiceDependencies,
+  documentUrls: DocumentUrls,
+): QueryServices {
   return new QueryServices({
     ...storage,
     search: buildSearch(settings, storage, pipeline),
-    addresses,
+    documentUrls,
     clock,
-    semaphoreOf: querySemaphores(settings, pipeline),
-    rerankModels: () => pipeline.catalogue.rerankerNames,
+    semaphoreOf: createQuerySemaphores(settings, pipeline),
+    rerankModels: () => pipeline.catalog.rerankerNames,
     rerankerDefault: settings.reranker,
-    embedModel: defaultEmbeddingModel,
+    defaultEmbeddingModel,
   });
 }
 
-function parserServices({ settings, storage, pools, pipeline, quotas }: ServiceParts): ParserServices {
+function createParserServices({
+  settings,
+  storage,
+  pools,
+  pipeline,
+  quotas,
+}: ServiceDependencies): ParserServices {
   const { blobsFolder: folder } = storage;
   const { parseLimits } = pipeline;
-  const reader = new FileReader({ pool: pools.parse, folder, parseLimits, chance });
-  const semaphore = parserSemaphore(settings);
+  const reader = new FileReader({ pool: pools.parse, folder, parseLimits, random });
+  const semaphore = createParserSemaphore(settings);
   return new ParserServices({
     reader,
     semaphore,
-    spendBytes: (organizationId, bytes) => quotas.spendDocumentBytes(organizationId, bytes),
+    spendBytes: (organizationId, bytes) => quotas.consumeDocumentBytes(organizationId, bytes),
     recordParse: (parse) => storage.meter.recordDocument(parseOutsideCollections(parse)),
     fileBytesMax: settings.uploadBytesMax,
     clock,
   });
 }
 
-function inspectionOf({
+function createInspection({
   data,
   storage,
-  made,
+  derivedFiles,
   audit,
-}: Pick<ServiceParts, 'data' | 'storage' | 'made' | 'audit'>) {
+}: Pick<ServiceDependencies, 'data' | 'storage' | 'derivedFiles' | 'audit'>) {
   const { store, blobs } = storage;
-  return new Inspection({ store, blobs, audit, indexFolder: data.indexPath, madeFolder: made.folder });
+  return new Inspection({
+    store,
+    blobs,
+    audit,
+    indexFolder: data.indexPath,
+    derivedFilesFolder: derivedFiles.folder,
+  });
 }
 
-function querySemaphores(
+function createQuerySemaphores(
   { queriesRunningMax, rerankedQueriesRunningMax }: Settings,
-  { catalogue }: Pipeline,
+  { catalog }: Pipeline,
 ): (reranker: string | null) => FairSemaphore {
-  const semaphore = (permits: number) =>
-    organizationSemaphore({
-      ...{ permits, waitingMax: limits.queriesWaitingMax, what: 'queries' },
+  const createSemaphore = (permits: number) =>
+    createOrganizationSemaphore({
+      ...{ permits, waitingMax: limits.queriesWaitingMax, noun: 'queries' },
       overload: new OverloadDetector(clock),
     });
-  const plain = semaphore(queriesRunningMax);
-  const reranked = semaphore(rerankedQueriesRunningMax);
-  const service = semaphore(Math.max(limits.serviceRerankedQueriesMax, rerankedQueriesRunningMax));
+  const plain = createSemaphore(queriesRunningMax);
+  const reranked = createSemaphore(rerankedQueriesRunningMax);
+  const serviceReranked = createSemaphore(
+    Math.max(limits.serviceRerankedQueriesMax, rerankedQueriesRunningMax),
+  );
   return (reranker) => {
     if (reranker === null) return plain;
-    const { runs } = catalogue.reranker(reranker);
-    return runs !== 'built-in' && 'provider' in runs ? service : reranked;
+    const { backend: runs } = catalog.getReranker(reranker);
+    return runs !== 'built-in' && 'provider' in runs ? serviceReranked : reranked;
   };
 }
 
 /** As many as the documents that are read to be stored: so each of both gets half of the parsers. */
-function parserSemaphore({ parseThreads: permits }: Settings): FairSemaphore {
-  return organizationSemaphore({ permits, waitingMax: limits.filesWaitingMax, what: 'files' });
+function createParserSemaphore({ parseThreads: permits }: Settings): FairSemaphore {
+  return createOrganizationSemaphore({ permits, waitingMax: limits.filesWaitingMax, noun: 'files' });
 }
 
-function modelService({
+function createModelService({
   settings,
   pipeline,
-  gate,
+  modelAdmission,
   meter,
-}: Pick<ServiceParts, 'settings' | 'pipeline' | 'gate'> & Pick<Storage, 'meter'>): ModelService {
-  const { catalogue } = pipeline;
+}: Pick<ServiceDependencies, 'settings' | 'pipeline' | 'modelAdmission'> &
+  Pick<Storage, 'meter'>): ModelService {
+  const { catalog } = pipeline;
   return new ModelService({
-    runs: pipeline.models,
-    gate,
+    executor: pipeline.models,
+    admission: modelAdmission,
     meter,
     clock,
-    catalogue: {
+    modelLookup: {
       list: () => ({
-        embedding_models: [...catalogue.embeddingNames],
-        rerankers: [...catalogue.rerankerNames],
-        default_embedding_model: catalogue.embeddingDefault.id,
+        embedding_models: [...catalog.embeddingNames],
+        rerankers: [...catalog.rerankerNames],
+        default_embedding_model: catalog.defaultEmbedding.id,
         default_reranker: settings.reranker,
       }),
-      dimensionsOf: (id, asked) => catalogue.dimensionsOf(id, asked),
+      resolveDimensions: (id, requested) => catalog.resolveDimensions(id, requested),
       checkReranker: (id) => {
-        catalogue.reranker(id);
+        catalog.getReranker(id);
       },
       toDimensions,
     },
@@ -243,7 +262,7 @@ function modelService({
 }
 
 /** The use cases, by the names of their operations. */
-interface ServiceRooms {
+interface ServiceComponents {
   readonly collections: CollectionServices;
   readonly documents: DocumentServices;
   readonly queries: QueryServices;
@@ -257,9 +276,9 @@ interface ServiceRooms {
   readonly usage: UsageService;
 }
 
-function bindServices(rooms: ServiceRooms): Services {
+function bindServices(components: ServiceComponents): Services {
   const { collections, documents, queries, files, status, parsers, models, admin, users, inspection, usage } =
-    rooms;
+    components;
   return {
     addCollection: (call, request) => collections.addCollection(call, request),
     deleteCollection: (call, request) => collections.deleteCollection(call, request),

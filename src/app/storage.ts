@@ -1,42 +1,42 @@
 import { join } from 'node:path';
-import { limits } from '../base/limits.ts';
-import type { Logger } from '../base/logger.ts';
 import type { Settings } from '../config/schema.ts';
-import { CollectionIndex } from '../engine/collection-index.ts';
-import type { OpenedTools } from '../parsing/open-tools.ts';
-import type { ParserProcesses } from '../parsing/parser-processes.ts';
-import { answerToolCall } from '../parsing/tool-line.ts';
-import { Indexes } from '../pipeline/indexes.ts';
-import { Pool } from '../pipeline/pools.ts';
-import { ChangeLog, LiveVersions } from '../store/changes.ts';
-import { Collections } from '../store/collections.ts';
-import { Contents } from '../store/content.ts';
-import { Counts } from '../store/counts.ts';
-import type { DataDirectory } from '../store/data-directory.ts';
-import { Documents } from '../store/documents.ts';
-import { Sequence } from '../store/sequence.ts';
-import { issueToken } from '../store/tokens.ts';
-import { VersionReader } from '../store/version-reader.ts';
-import { Versions } from '../store/versions.ts';
+import { limits } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
+import { CollectionIndex } from '../index/collection-index.ts';
+import { Indexes } from '../index/indexes.ts';
+import { Pool } from '../ingest/pools.ts';
+import type { ParserProcessRegistry } from '../parsing/process/parser-process-registry.ts';
+import type { ToolEnvironment } from '../parsing/tools/open-tools.ts';
+import { handleToolCall } from '../parsing/tools/tool-channel.ts';
+import { ChangeLog, LiveVersions } from '../storage/changes.ts';
+import { Collections } from '../storage/collections.ts';
+import { Contents } from '../storage/content.ts';
+import { Counts } from '../storage/counts.ts';
+import type { DataDirectory } from '../storage/data-directory.ts';
+import { Documents } from '../storage/documents.ts';
+import { Sequence } from '../storage/sequence.ts';
+import { issueToken } from '../storage/tokens.ts';
+import { VersionReader } from '../storage/version-reader.ts';
+import { Versions } from '../storage/versions.ts';
 import { UsageMeter } from '../usage/meter.ts';
-import { clock } from './given.ts';
+import { clock } from './runtime.ts';
 
 /** What is on disk, and the pools of threads. */
 
 /** Tasks that may wait for one of the pools. */
-const poolTasksMax = 4_096;
+const poolQueueTasksMax = 4_096;
 
 /** Everything that reads or writes one data directory. */
 export async function buildStorage(settings: Settings, data: DataDirectory, logger: Logger) {
   const { store } = data;
-  const reads = { versions: new Versions(store), contents: new Contents(store) };
+  const readers = { versions: new Versions(store), contents: new Contents(store) };
   // What knows the answer is built later.
   const hooks = { isGone: (_organizationId: string) => false };
-  const parts = {
-    ...reads,
+  const components = {
+    ...readers,
     hooks,
     reader: new VersionReader({
-      ...reads,
+      ...readers,
       fileToken: (documentId) => issueToken(data.secrets[0]!, { kind: 'file', documentId }),
       bytesMax: settings.queryCacheBytes,
     }),
@@ -46,15 +46,20 @@ export async function buildStorage(settings: Settings, data: DataDirectory, logg
     collections: new Collections(store),
     documents: new Documents(store),
     counts: new Counts(store),
-    meter: new UsageMeter({ store, clock, logger, isGone: (id) => hooks.isGone(id) }),
+    meter: new UsageMeter({ store, clock, logger, isOrganizationDeleted: (id) => hooks.isGone(id) }),
   };
   CollectionIndex.useKernels(settings.engineKernels);
   CollectionIndex.useSearchThreads(settings.searchThreads);
   CollectionIndex.useSearchRecall(settings.searchRecall / 1000);
   CollectionIndex.useMemoryBytesMax(settings.memoryBytesMax);
-  const indexes = new Indexes({ ...parts, folder: data.indexPath, retireMs: limits.garbageDelayMs, logger });
+  const indexes = new Indexes({
+    ...components,
+    folder: data.indexPath,
+    retireMs: limits.garbageDelayMs,
+    logger,
+  });
   return {
-    ...parts,
+    ...components,
     store,
     blobs: data.blobs,
     space: data.space,
@@ -70,34 +75,34 @@ export const jsonThreads = 2;
 
 export function buildPools(
   settings: Settings,
-  processes: ParserProcesses,
-  tools: OpenedTools,
+  processes: ParserProcessRegistry,
+  tools: ToolEnvironment,
   logger: Logger,
 ) {
-  const pool = (name: Pool['name'], threads: number) =>
+  const createPool = (name: Pool['name'], threads: number) =>
     new Pool({
       name,
       threads,
-      queueTasksMax: poolTasksMax,
+      queueTasksMax: poolQueueTasksMax,
       workerData: { sandbox: tools.isolation.sandbox },
       onMessage: (message) => {
-        if (!answerToolCall(tools.desk, message)) processes.accept(message);
+        if (!handleToolCall(tools.toolServer, message)) processes.handleMessage(message);
       },
-      onTrouble: (error) => logger.error({ pool: name, error: String(error) }, 'an idle worker failed'),
+      onError: (error) => logger.error({ pool: name, error: String(error) }, 'an idle worker failed'),
     });
   return {
-    parse: pool('parse', settings.parseThreads),
-    draw: pool('draw', Math.max(1, Math.floor(settings.parseThreads / 2))),
-    chunk: pool('chunk', settings.chunkThreads),
-    embed: pool('embed', settings.embedThreads),
-    rerank: pool('rerank', settings.rerankThreads),
-    json: pool('json', jsonThreads),
+    parse: createPool('parse', settings.parseThreads),
+    draw: createPool('draw', Math.max(1, Math.floor(settings.parseThreads / 2))),
+    chunk: createPool('chunk', settings.chunkThreads),
+    embed: createPool('embed', settings.embedThreads),
+    rerank: createPool('rerank', settings.rerankThreads),
+    json: createPool('json', jsonThreads),
   };
 }
 
 export type Pools = ReturnType<typeof buildPools>;
 
-export function parseLimitsOf(settings: Settings) {
+export function toParseLimits(settings: Settings) {
   return {
     fileBytesMax: settings.uploadBytesMax,
     totalMsMax: settings.parseSecondsMax * 1_000,

@@ -1,11 +1,11 @@
-import type { Clock } from '../base/clock.ts';
-import type { Chance } from '../base/ids.ts';
-import { limits } from '../base/limits.ts';
-import { AuditEntries, type AuditEntry, type AuditRange } from '../store/audit-entries.ts';
-import type { Operation, Store } from '../store/store.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/ids.ts';
+import { limits } from '../core/limits.ts';
+import { AuditEntries, type AuditEntry, type AuditRange } from '../storage/audit-entries.ts';
+import type { Store, WriteOperation } from '../storage/store.ts';
 
 /** What an action tells of itself; the log adds when. */
-export type AuditFact = Omit<AuditEntry, 'entryId' | 'at' | 'details'> & {
+export type AuditEvent = Omit<AuditEntry, 'entryId' | 'at' | 'details'> & {
   readonly details?: AuditEntry['details'];
 };
 
@@ -16,29 +16,29 @@ export type Actor = Pick<AuditEntry, 'actor' | 'address'>;
 export class AuditLog {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #chance: Chance;
+  readonly #random: Random;
   readonly #entries: AuditEntries;
 
-  constructor(options: { readonly store: Store; readonly clock: Clock; readonly chance: Chance }) {
+  constructor(options: { readonly store: Store; readonly clock: Clock; readonly random: Random }) {
     this.#store = options.store;
     this.#clock = options.clock;
-    this.#chance = options.chance;
+    this.#random = options.random;
     this.#entries = new AuditEntries(options.store);
   }
 
   /** To be written together with what it tells of. */
-  entry(fact: AuditFact): Operation {
+  entryOperation(event: AuditEvent): WriteOperation {
     return this.#entries.put({
       details: {},
-      ...fact,
-      entryId: this.#chance.uuid(),
+      ...event,
+      entryId: this.#random.uuid(),
       at: this.#clock.now(),
     });
   }
 
   /** For what changed nothing, such as a refused sign-in. */
-  record(fact: AuditFact): Promise<void> {
-    return this.#store.write([this.entry(fact)]);
+  record(event: AuditEvent): Promise<void> {
+    return this.#store.write([this.entryOperation(event)]);
   }
 
   /** Newest first; null: what belongs to no organisation. */
@@ -47,22 +47,22 @@ export class AuditLog {
   }
 
   /** Forgets what is older than this many milliseconds, of everybody; for housekeeping. */
-  async forgetOlder(
+  async deleteOlderThan(
     ms: number,
     { now, signal }: { readonly now: number; readonly signal: AbortSignal },
   ): Promise<void> {
     const before = now - ms;
     while (before > 0 && !signal.aborted) {
-      const deletions = await this.#entries.expired(before, limits.auditPageMax);
+      const deletions = await this.#entries.deleteOlderThan(before, limits.auditPageMax);
       if (deletions.length === 0) return;
       await this.#store.write(deletions, { mayUseReserve: true });
     }
   }
 
   /** Everything of an organisation that is gone. */
-  async forget(organizationId: string): Promise<void> {
+  async deleteAll(organizationId: string): Promise<void> {
     for (;;) {
-      const deletions = await this.#entries.deletions(organizationId, limits.auditPageMax);
+      const deletions = await this.#entries.deleteByOrganization(organizationId, limits.auditPageMax);
       if (deletions.length === 0) return;
       await this.#store.write(deletions, { mayUseReserve: true });
     }

@@ -4,19 +4,19 @@ import type {
   PendingDowngrade,
   PendingUpgrade,
 } from '../schemas/billing.ts';
-import type { BillingCopy, InvoiceCopy, PaymentMethodCopy, SubscriptionCopy } from '../store/billing.ts';
+import type { BillingCopy, InvoiceCopy, PaymentMethodCopy, SubscriptionCopy } from '../storage/billing.ts';
 
 /** Copies as replies show them. */
 
-export function timeToShow(milliseconds: number): string {
+export function toTimestamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 
-export function optionalTime(milliseconds: number | null | undefined): string | null {
-  return milliseconds === null || milliseconds === undefined ? null : timeToShow(milliseconds);
+export function toOptionalTimestamp(milliseconds: number | null | undefined): string | null {
+  return milliseconds === null || milliseconds === undefined ? null : toTimestamp(milliseconds);
 }
 
-export function invoiceToShow(invoice: InvoiceCopy): BillingInvoice {
+export function toBillingInvoice(invoice: InvoiceCopy): BillingInvoice {
   return {
     id: invoice.id,
     number: invoice.number,
@@ -24,15 +24,15 @@ export function invoiceToShow(invoice: InvoiceCopy): BillingInvoice {
     amount_due: invoice.amountDue,
     amount_paid: invoice.amountPaid,
     currency: invoice.currency,
-    created_at: timeToShow(invoice.createdAt),
+    created_at: toTimestamp(invoice.createdAt),
     hosted_invoice_url: invoice.hostedInvoiceUrl,
     invoice_pdf: invoice.invoicePdf,
   };
 }
 
-export function paymentMethodToShow(
+export function toBillingPaymentMethod(
   method: PaymentMethodCopy,
-  usual: BillingCopy['defaultPaymentMethodId'],
+  defaultMethodId: BillingCopy['defaultPaymentMethodId'],
 ): BillingPaymentMethod {
   return {
     id: method.id,
@@ -41,17 +41,17 @@ export function paymentMethodToShow(
     last4: method.last4,
     exp_month: method.expMonth,
     exp_year: method.expYear,
-    is_default: method.id === usual,
+    is_default: method.id === defaultMethodId,
   };
 }
 
-export function downgradeToShow(subscription: SubscriptionCopy | null): PendingDowngrade | null {
+export function toPendingDowngrade(subscription: SubscriptionCopy | null): PendingDowngrade | null {
   const pending = subscription?.pendingDowngrade ?? null;
-  return pending && { tier: pending.tier, effective_at: timeToShow(pending.effectiveAt) };
+  return pending && { tier: pending.tier, effective_at: toTimestamp(pending.effectiveAt) };
 }
 
 /** Also the first tier, while it is not paid. */
-export function upgradeToShow(subscription: SubscriptionCopy | null): PendingUpgrade | null {
+export function toPendingUpgrade(subscription: SubscriptionCopy | null): PendingUpgrade | null {
   if (subscription === null) return null;
   const { pendingUpgrade, openInvoice, status, tier } = subscription;
   const hosted_invoice_url = openInvoice?.hostedInvoiceUrl ?? null;
@@ -59,7 +59,7 @@ export function upgradeToShow(subscription: SubscriptionCopy | null): PendingUpg
     return {
       tier: pendingUpgrade.tier,
       hosted_invoice_url,
-      expires_at: optionalTime(pendingUpgrade.expiresAt),
+      expires_at: toOptionalTimestamp(pendingUpgrade.expiresAt),
     };
   if (status === 'incomplete' && tier !== null) return { tier, hosted_invoice_url, expires_at: null };
   return null;

@@ -1,12 +1,12 @@
 import type Stripe from 'stripe';
-import type { Clock } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
-import type { Logger } from '../base/logger.ts';
-import type { MeterSending } from '../store/billing.ts';
-import { type MeteredPrice, type Metric, metrics, type Plans } from './plans.ts';
-import { asking, StripeRefusal } from './stripe.ts';
+import type { Clock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
+import type { PendingMeterEvents } from '../storage/billing.ts';
+import { type BilledMetric, billedMetrics, type MeteredPrice, type Plans } from './plans.ts';
+import { mapStripeErrors, StripeRejectedError } from './stripe.ts';
 
-export interface MeterEventsOptions {
+export interface MeterEventSenderOptions {
   readonly stripe: Stripe;
   readonly plans: Plans;
   readonly clock: Clock;
@@ -16,16 +16,16 @@ export interface MeterEventsOptions {
 const minuteSeconds = 60;
 
 /** Sends usage to the meters of Stripe, so that sending the same again counts once. */
-export class MeterEvents {
-  readonly #options: MeterEventsOptions;
+export class MeterEventSender {
+  readonly #options: MeterEventSenderOptions;
 
-  constructor(options: MeterEventsOptions) {
+  constructor(options: MeterEventSenderOptions) {
     this.#options = options;
   }
 
   /** Errors: those of Stripe. */
-  async send(organizationId: string, sending: MeterSending): Promise<void> {
-    for (const metric of metrics) {
+  async send(organizationId: string, sending: PendingMeterEvents): Promise<void> {
+    for (const metric of billedMetrics) {
       const price = this.#options.plans.metered[metric];
       if (price !== undefined && sending.tokens[metric] > 0)
         await this.#sendOne(organizationId, sending, { metric, price });
@@ -34,18 +34,18 @@ export class MeterEvents {
 
   async #sendOne(
     organizationId: string,
-    sending: MeterSending,
-    { metric, price }: { readonly metric: Metric; readonly price: MeteredPrice },
+    sending: PendingMeterEvents,
+    { metric, price }: { readonly metric: BilledMetric; readonly price: MeteredPrice },
   ): Promise<void> {
     const { stripe, clock, logger } = this.#options;
-    const identifier = identifierOf(organizationId, metric, sending);
-    const mayBeForgotten = clock.now() - sending.notedAt > limits.meterIdentifierMsMax;
-    if (mayBeForgotten && (await this.#isCounted(sending, metric, price.meter))) {
+    const identifier = buildIdentifier(organizationId, metric, sending);
+    const mayBeExpired = clock.now() - sending.notedAt > limits.meterIdentifierMsMax;
+    if (mayBeExpired && (await this.#isAlreadyCounted(sending, metric, price.meter))) {
       logger.info({ identifier }, 'Stripe has counted this usage already');
       return;
     }
     try {
-      await asking(() =>
+      await mapStripeErrors(() =>
         stripe.billing.meterEvents.create({
           event_name: price.meter,
           identifier,
@@ -54,18 +54,22 @@ export class MeterEvents {
         }),
       );
     } catch (error) {
-      if (!(error instanceof StripeRefusal) || !isKnownAlready(error)) throw error;
+      if (!(error instanceof StripeRejectedError) || !isDuplicateIdentifier(error)) throw error;
       logger.debug({ identifier }, 'Stripe knows this usage already');
     }
   }
 
   /** By what the meter sums up for the minute: after a day an identifier says nothing any more. */
-  async #isCounted(sending: MeterSending, metric: Metric, eventName: string): Promise<boolean> {
+  async #isAlreadyCounted(
+    sending: PendingMeterEvents,
+    metric: BilledMetric,
+    eventName: string,
+  ): Promise<boolean> {
     const { stripe } = this.#options;
     const meter = await findMeter(stripe, eventName);
     if (meter === null) return false;
     const start = Math.floor(sending.timestamp / minuteSeconds) * minuteSeconds;
-    const { data } = await asking(() =>
+    const { data } = await mapStripeErrors(() =>
       stripe.billing.meters.listEventSummaries(meter.id, {
         customer: sending.customerId,
         start_time: start,
@@ -79,7 +83,7 @@ export class MeterEvents {
 
 /** The active meter of events of a name. */
 export function findMeter(stripe: Stripe, eventName: string): Promise<Stripe.Billing.Meter | null> {
-  return asking(async () => {
+  return mapStripeErrors(async () => {
     for await (const meter of stripe.billing.meters.list({ status: 'active', limit: 100 }))
       if (meter.event_name === eventName) return meter;
     return null;
@@ -87,12 +91,16 @@ export function findMeter(stripe: Stripe, eventName: string): Promise<Stripe.Bil
 }
 
 /** A minute is reported in several parts where pauses divide it: each begins at another number of tokens. */
-function identifierOf(organizationId: string, metric: Metric, { minute, before }: MeterSending): string {
+function buildIdentifier(
+  organizationId: string,
+  metric: BilledMetric,
+  { minute, before }: PendingMeterEvents,
+): string {
   const stamp = new Date(minute * minuteSeconds * 1_000).toISOString().replace(/\D/g, '').slice(0, 12);
   const from = before.accounted[metric];
   return `${organizationId}:${metric}:${stamp}${from === 0 ? '' : `:${from}`}`;
 }
 
-function isKnownAlready({ sentence }: StripeRefusal): boolean {
+function isDuplicateIdentifier({ stripeMessage: sentence }: StripeRejectedError): boolean {
   return /identifier/i.test(sentence) && /already|duplicate|exist/i.test(sentence);
 }

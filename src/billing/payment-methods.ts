@@ -1,27 +1,27 @@
 import type Stripe from 'stripe';
-import { AppError } from '../base/app-error.ts';
+import { AppError } from '../core/app-error.ts';
 import type { AddPaymentResponse } from '../schemas/billing.ts';
-import type { BillingAccount, BillingCopy } from '../store/billing.ts';
-import type { Organisation } from '../store/organisations.ts';
-import type { BillingCall } from './billing.ts';
-import { paymentMethodToShow } from './billing-replies.ts';
-import type { StripeCalls } from './calls.ts';
-import type { CatalogueReader } from './catalogue.ts';
-import { attachmentOf, type Customers, noPaymentMethod } from './customers.ts';
-import type { PortalPage } from './portal-page.ts';
-import { paymentMethodCopy } from './reading.ts';
-import type { BillingSync, Change } from './sync.ts';
+import type { BillingAccount, BillingCopy } from '../storage/billing.ts';
+import type { Organization } from '../storage/organizations.ts';
+import type { BillingContext } from './billing.ts';
+import { toBillingPaymentMethod } from './billing-replies.ts';
+import type { BillingChange, BillingSync } from './billing-sync.ts';
+import type { PortalConfiguration } from './portal-configuration.ts';
+import type { PriceCatalogReader } from './price-catalog.ts';
+import type { IdempotentStripeCalls } from './stripe-calls.ts';
+import { attachmentPurpose, paymentMethodNotFoundError, type StripeCustomers } from './stripe-customers.ts';
+import { toPaymentMethodCopy } from './stripe-reader.ts';
 
 export interface PaymentMethodsOptions {
   readonly stripe: Stripe;
-  readonly calls: StripeCalls;
-  readonly catalogue: CatalogueReader;
-  readonly customers: Customers;
-  readonly portal: PortalPage;
+  readonly calls: IdempotentStripeCalls;
+  readonly catalog: PriceCatalogReader;
+  readonly customers: StripeCustomers;
+  readonly portal: PortalConfiguration;
   readonly sync: BillingSync;
 }
 
-/** What organisations pay with, and what their invoices say of them. */
+/** Manages payment methods and the billing details on invoices. */
 export class PaymentMethods {
   readonly #options: PaymentMethodsOptions;
 
@@ -29,80 +29,96 @@ export class PaymentMethods {
     this.#options = options;
   }
 
-  /** With an id it is attached; without one the reply leads to a form of Stripe. `back`: where that leads back to. */
+  /**
+   * Attaches the payment method with the given id. Without an id, the reply has the URL of a Stripe form that
+   * redirects to `returnUrl`.
+   */
   add(
-    { organisation, by }: BillingCall,
-    { paymentMethodId, back }: { readonly paymentMethodId: string | null; readonly back: string },
+    { organization, by }: BillingContext,
+    { paymentMethodId, returnUrl }: { readonly paymentMethodId: string | null; readonly returnUrl: string },
   ): Promise<AddPaymentResponse> {
-    const { organizationId } = organisation;
-    const work = async ({ account, reread }: Change) => {
+    const { organizationId } = organization;
+    const work = async ({ account, reread }: BillingChange) => {
       const { customers } = this.#options;
-      if (paymentMethodId !== null) await customers.usable(account.customerId, paymentMethodId);
-      const customer = await customers.customerOf(organisation);
-      if (paymentMethodId === null) return this.#openForm(organizationId, customer, back);
-      const method = await customers.owned(organizationId, customer, paymentMethodId);
-      const usual = await this.#haveUsual(organizationId, customer, (await reread()).copy, method.id);
+      if (paymentMethodId !== null) await customers.requireUsable(account.customerId, paymentMethodId);
+      const customer = await customers.ensureCustomer(organization);
+      if (paymentMethodId === null) return this.#openCheckout(organizationId, customer, returnUrl);
+      const method = await customers.ensureAttached(organizationId, customer, paymentMethodId);
+      const defaultMethodId = await this.#ensureDefault(
+        organizationId,
+        customer,
+        (await reread()).copy,
+        method.id,
+      );
       await reread();
-      return { payment_method: paymentMethodToShow(paymentMethodCopy(method), usual) };
+      return { payment_method: toBillingPaymentMethod(toPaymentMethodCopy(method), defaultMethodId) };
     };
-    return this.#options.sync.change(organizationId, null, work, by);
+    return this.#options.sync.runChange(organizationId, null, work, by);
   }
 
-  /** Errors: 404 for one that is not theirs, 400 for the last that pays of who will be charged. */
-  remove({ organisation: { organizationId }, by }: BillingCall, paymentMethodId: string): Promise<void> {
+  /**
+   * Errors: 404 if the payment method does not belong to the organization; 400 for the last working one while
+   * charges are expected.
+   */
+  remove({ organization: { organizationId }, by }: BillingContext, paymentMethodId: string): Promise<void> {
     const { stripe, calls, customers, sync } = this.#options;
-    const work = async ({ account, reread }: Change) => {
+    const work = async ({ account, reread }: BillingChange) => {
       const { copy, customerId } = account;
       if (
         copy === null ||
         customerId === null ||
         !copy.paymentMethods.some(({ id }) => id === paymentMethodId)
       )
-        throw noPaymentMethod(paymentMethodId);
+        throw paymentMethodNotFoundError(paymentMethodId);
       const others = copy.paymentMethods.filter(({ id }) => id !== paymentMethodId);
       const next = others.find(({ id }) => !isDeclined(account, id)) ?? others[0];
-      if (mustPay(copy)) refuseLast(account, paymentMethodId, next?.id ?? null);
+      if (hasFutureCharges(copy)) checkNotLastMethod(account, paymentMethodId, next?.id ?? null);
       if (next !== undefined && copy.defaultPaymentMethodId === paymentMethodId)
-        await customers.makeUsual(organizationId, customerId, next.id);
-      const about = attachmentOf(paymentMethodId);
-      await calls.run({ organizationId, name: `detach:${paymentMethodId}`, about }, (options) =>
+        await customers.setDefaultPaymentMethod(organizationId, customerId, next.id);
+      const purpose = attachmentPurpose(paymentMethodId);
+      await calls.run({ organizationId, name: `detach:${paymentMethodId}`, purpose }, (options) =>
         stripe.paymentMethods.detach(paymentMethodId, {}, options),
       );
       await reread();
     };
-    return sync.change(organizationId, null, work, by);
+    return sync.runChange(organizationId, null, work, by);
   }
 
-  /** A page of Stripe where name, address and tax ids are edited. */
-  openPortal(organisation: Organisation, back: string): Promise<{ readonly url: string }> {
+  /** Opens a Stripe page for editing name, address and tax ids. */
+  openPortal(organization: Organization, returnUrl: string): Promise<{ readonly url: string }> {
     const { stripe, calls, customers, portal, sync } = this.#options;
-    const { organizationId } = organisation;
-    return sync.change(organizationId, null, async () => {
-      const customer = await customers.customerOf(organisation);
-      const configuration = await portal.configuration();
+    const { organizationId } = organization;
+    return sync.runChange(organizationId, null, async () => {
+      const customer = await customers.ensureCustomer(organization);
+      const configuration = await portal.ensureId();
       const { url } = await calls.run(
-        { organizationId, name: `portal:${configuration}:${back}` },
+        { organizationId, name: `portal:${configuration}:${returnUrl}` },
         (options) =>
-          stripe.billingPortal.sessions.create({ customer, configuration, return_url: back }, options),
+          stripe.billingPortal.sessions.create({ customer, configuration, return_url: returnUrl }, options),
       );
       sync.expectChangeAtStripe(organizationId);
       return { url };
     });
   }
 
-  async #openForm(organizationId: string, customer: string, back: string): Promise<AddPaymentResponse> {
-    const { stripe, calls, catalogue, sync } = this.#options;
-    const { currency } = catalogue.plans;
-    const session = await calls.run({ organizationId, name: `form:${back}` }, (options) =>
+  async #openCheckout(
+    organizationId: string,
+    customer: string,
+    returnUrl: string,
+  ): Promise<AddPaymentResponse> {
+    const { stripe, calls, catalog, sync } = this.#options;
+    const { currency } = catalog.plans;
+    const session = await calls.run({ organizationId, name: `form:${returnUrl}` }, (options) =>
       stripe.checkout.sessions.create(
         {
           mode: 'setup',
           customer,
           currency,
-          // What else the account takes, such as debits of banks, is paid days later, and Stripe raises no tier by it.
+          // Other methods, such as bank debits, settle days later, and Stripe does not apply an upgrade with
+          // them.
           allowed_payment_method_types: ['card'],
-          success_url: back,
-          cancel_url: back,
+          success_url: returnUrl,
+          cancel_url: returnUrl,
         },
         options,
       ),
@@ -113,34 +129,38 @@ export class PaymentMethods {
     return { url: session.url, session_id: session.id };
   }
 
-  /** The first one is what invoices are charged to. */
-  async #haveUsual(
+  /** The first payment method becomes the default for invoices. */
+  async #ensureDefault(
     organizationId: string,
     customer: string,
     copy: BillingCopy | null,
-    added: string,
+    addedMethodId: string,
   ): Promise<string> {
-    const usual = copy?.defaultPaymentMethodId ?? null;
-    if (usual !== null) return usual;
-    await this.#options.customers.makeUsual(organizationId, customer, added);
-    return added;
+    const defaultMethodId = copy?.defaultPaymentMethodId ?? null;
+    if (defaultMethodId !== null) return defaultMethodId;
+    await this.#options.customers.setDefaultPaymentMethod(organizationId, customer, addedMethodId);
+    return addedMethodId;
   }
 }
 
-/** Whether a bank declined it when it was charged last. */
+/** Whether the bank declined the payment method when it was last charged. */
 function isDeclined({ declinedMethodIds, copy }: BillingAccount, id: string): boolean {
   const isFailing = copy !== null && (copy.subscription?.openInvoice?.refusal ?? null) !== null;
   return declinedMethodIds.includes(id) || (isFailing && copy.defaultPaymentMethodId === id);
 }
 
-/** `next`: the best of what is left. Errors: 400. */
-function refuseLast(account: BillingAccount, removed: string, next: string | null): void {
-  if (next === null)
+/** `nextMethodId`: the best remaining payment method. Errors: 400. */
+function checkNotLastMethod(
+  account: BillingAccount,
+  removedMethodId: string,
+  nextMethodId: string | null,
+): void {
+  if (nextMethodId === null)
     throw new AppError(
       'bad_request',
       'The last payment method of a subscription cannot be removed, because what is used until its end is charged to it: add another one first.',
     );
-  if (isDeclined(account, next) && !isDeclined(account, removed))
+  if (isDeclined(account, nextMethodId) && !isDeclined(account, removedMethodId))
     throw new AppError(
       'bad_request',
       'The last payment method that pays for a subscription cannot be removed: the other ones were declined. Add another one first.',
@@ -148,11 +168,11 @@ function refuseLast(account: BillingAccount, removed: string, next: string | nul
 }
 
 /**
- * Whether something will still be charged. Also where the end of a subscription is planned: what is used until then is
- * invoiced with it, and a downgrade that is taken back goes on with the card that there is. A first tier that was never
- * paid is owed by nobody, and a pause is settled.
+ * Whether further charges are expected. This includes a subscription whose end is scheduled: usage until then
+ * is invoiced with it, and a canceled downgrade continues with the existing card. A first subscription that
+ * was never paid is not owed, and a paused one is settled.
  */
-function mustPay({ subscription }: BillingCopy): boolean {
+function hasFutureCharges({ subscription }: BillingCopy): boolean {
   if (subscription === null || subscription.status === 'incomplete') return false;
   return subscription.status !== 'paused' || subscription.openInvoice !== null;
 }

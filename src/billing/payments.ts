@@ -1,14 +1,14 @@
 import type Stripe from 'stripe';
-import { AppError } from '../base/app-error.ts';
-import type { StripeCalls } from './calls.ts';
-import { StripeRefusal } from './stripe.ts';
+import { AppError } from '../core/app-error.ts';
+import { StripeRejectedError } from './stripe.ts';
+import type { IdempotentStripeCalls } from './stripe-calls.ts';
 
 /** What became of a payment. */
-export type Payment = 'paid' | 'requires_action' | 'requires_payment_method';
+export type PaymentOutcome = 'paid' | 'requires_action' | 'requires_payment_method';
 
 export interface PaymentsOptions {
   readonly stripe: Stripe;
-  readonly calls: StripeCalls;
+  readonly calls: IdempotentStripeCalls;
 }
 
 /** Charges and voids invoices. */
@@ -22,29 +22,33 @@ export class Payments {
   /**
    * Charges an open invoice; with null to what Stripe finds. Errors: `StripeRefusal` of a card for a decline.
    */
-  async pay(organizationId: string, invoiceId: string, paymentMethodId: string | null): Promise<Payment> {
+  async payInvoice(
+    organizationId: string,
+    invoiceId: string,
+    paymentMethodId: string | null,
+  ): Promise<PaymentOutcome> {
     const { stripe, calls } = this.#options;
     // Whoever pays is there to be asked by the bank; without saying so Stripe lets the bank decline instead.
-    const given = {
+    const parameters = {
       off_session: false,
       ...(paymentMethodId === null ? {} : { payment_method: paymentMethodId }),
     };
     const name = `pay:${invoiceId}:${paymentMethodId ?? ''}`;
     try {
-      const invoice = await calls.run({ organizationId, name, about: `pay:${invoiceId}` }, (options) =>
-        stripe.invoices.pay(invoiceId, given, options),
+      const invoice = await calls.run({ organizationId, name, purpose: `pay:${invoiceId}` }, (options) =>
+        stripe.invoices.pay(invoiceId, parameters, options),
       );
       return invoice.status === 'paid' ? 'paid' : 'requires_action';
     } catch (error) {
-      if (!(error instanceof StripeRefusal)) throw error;
-      if (needsAction(error)) return 'requires_action';
-      if (isPaid(error)) return 'paid';
+      if (!(error instanceof StripeRejectedError)) throw error;
+      if (requiresAction(error)) return 'requires_action';
+      if (isAlreadyPaid(error)) return 'paid';
       throw error;
     }
   }
 
   /** Nobody owes it any more. */
-  async void(organizationId: string, invoiceId: string): Promise<void> {
+  async voidInvoice(organizationId: string, invoiceId: string): Promise<void> {
     const { stripe, calls } = this.#options;
     await calls.run({ organizationId, name: `void:${invoiceId}` }, (options) =>
       stripe.invoices.voidInvoice(invoiceId, {}, options),
@@ -53,24 +57,24 @@ export class Payments {
 }
 
 /** The customer's bank wants to ask the customer. */
-export function needsAction({ stripeCode, declineCode }: StripeRefusal): boolean {
-  return stripeCode.endsWith('requires_action') || wantsAuthentication(stripeCode, declineCode);
+export function requiresAction({ stripeCode, declineCode }: StripeRejectedError): boolean {
+  return stripeCode.endsWith('requires_action') || requiresAuthentication(stripeCode, declineCode);
 }
 
 /** Where the customer was taken for absent, a bank that wants to ask declines. */
-export function wantsAuthentication(...codes: readonly (string | undefined)[]): boolean {
+export function requiresAuthentication(...codes: readonly (string | undefined)[]): boolean {
   return codes.includes('authentication_required');
 }
 
-function isPaid({ stripeCode, sentence }: StripeRefusal): boolean {
-  return stripeCode === 'invoice_already_paid' || /already paid/i.test(sentence);
+function isAlreadyPaid({ stripeCode, stripeMessage: message }: StripeRejectedError): boolean {
+  return stripeCode === 'invoice_already_paid' || /already paid/i.test(message);
 }
 
 /** The refusal of a bank, in its words. */
-export function declined(sentence: string | null): AppError {
+export function paymentDeclinedError(message: string | null): AppError {
   return new AppError(
     'payment_declined',
-    sentence ?? 'The payment was declined; use another payment method.',
+    message ?? 'The payment was declined; use another payment method.',
     {
       shouldRetry: false,
     },

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
-import { AppError } from '../base/app-error.ts';
-import { limits as bounds } from '../base/limits.ts';
-import { type Tier, tiers } from '../store/organisations.ts';
+import { AppError } from '../core/app-error.ts';
+import { limits as bounds } from '../core/limits.ts';
+import { type Tier, tiers } from '../storage/organizations.ts';
 
 /** What the tiers cost, and what they allow where the plans file says so. */
 
@@ -10,8 +10,8 @@ export const paidTiers = ['starter', 'teams'] as const;
 export type PaidTier = (typeof paidTiers)[number];
 
 /** What is metered, by the name that replies and identifiers use. */
-export const metrics = ['embed', 'rerank'] as const;
-export type Metric = (typeof metrics)[number];
+export const billedMetrics = ['embed', 'rerank'] as const;
+export type BilledMetric = (typeof billedMetrics)[number];
 
 /** The names that limits have in the plans file: those of the settings, without their tier. */
 const limitNames = [
@@ -52,7 +52,7 @@ export interface Plans {
   /** Three letters of ISO 4217, lower case. */
   readonly currency: string;
   readonly prices: Readonly<Record<PaidTier, TierPrice>>;
-  readonly metered: { readonly [M in Metric]?: MeteredPrice };
+  readonly metered: { readonly [M in BilledMetric]?: MeteredPrice };
   readonly limits: { readonly [T in Tier]?: PlanLimits };
 }
 
@@ -64,7 +64,7 @@ const currencies: ReadonlySet<string> = new Set(
 );
 
 /** What applies without a plans file; in the form of one. */
-const embedded = {
+const defaultPlans = {
   currency: 'usd',
   tiers: {
     free: {},
@@ -90,27 +90,27 @@ const embedded = {
 
 /** The plans of this installation. Throws an AppError `invalid` with a line for every fault of the file. */
 export function loadPlans(file: string | null): Plans {
-  if (file === null) return plansOf(embedded, 'the embedded plans');
+  if (file === null) return parsePlans(defaultPlans, 'the embedded plans');
   let content: unknown;
   try {
     if (statSync(file).size > bounds.plansFileBytesMax) throw new Error('it is larger than 1 MiB');
     content = JSON.parse(readFileSync(file, 'utf8'));
   } catch (cause) {
-    const why = (cause as Error).message;
-    throw new AppError('invalid', `The plans file ${file} cannot be read as JSON: ${why}.`, { cause });
+    const reason = (cause as Error).message;
+    throw new AppError('invalid', `The plans file ${file} cannot be read as JSON: ${reason}.`, { cause });
   }
-  return plansOf(content, file);
+  return parsePlans(content, file);
 }
 
-export function plansOf(content: unknown, file: string): Plans {
-  const reader = new PlanReader(file);
-  const plans = reader.read(content);
-  if (plans === null || reader.faults.length > 0) throw new AppError('invalid', reader.faults.join('\n'));
+export function parsePlans(content: unknown, file: string): Plans {
+  const parser = new PlansParser(file);
+  const plans = parser.read(content);
+  if (plans === null || parser.errors.length > 0) throw new AppError('invalid', parser.errors.join('\n'));
   return plans;
 }
 
 /** Tokens times a price per million, rounded half up as Stripe rounds a line of an invoice. */
-export function chargeOf(tokens: number, perMillion: string): number {
+export function computeCharge(tokens: number, perMillion: string): number {
   const [whole = '0', fraction = ''] = perMillion.split('.');
   const millionths = BigInt(whole + fraction.padEnd(6, '0'));
   const scale = 1_000_000_000_000n;
@@ -118,30 +118,30 @@ export function chargeOf(tokens: number, perMillion: string): number {
 }
 
 /** The price of one token, as Stripe writes it: `perMillion` six places further down. */
-export function perToken(perMillion: string): string {
+export function toPricePerToken(perMillion: string): string {
   const [whole = '0', fraction = ''] = perMillion.split('.');
   const digits = whole.padStart(7, '0');
   const text = `${digits.slice(0, -6)}.${digits.slice(-6)}${fraction}`;
   return text.replace(/\.?0+$/, '').replace(/^$/, '0');
 }
 
-export function rankOf(tier: Tier): number {
+export function tierRank(tier: Tier): number {
   return tiers.indexOf(tier);
 }
 
 export function higherTier(one: Tier, other: Tier): Tier {
-  return rankOf(one) < rankOf(other) ? other : one;
+  return tierRank(one) < tierRank(other) ? other : one;
 }
 
-export function isPaid(tier: Tier): tier is PaidTier {
+export function isPaidTier(tier: Tier): tier is PaidTier {
   return tier === 'starter' || tier === 'teams';
 }
 
-type Json = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Reads a plans file and notes what is wrong in it: where, what it says, what is allowed. */
-class PlanReader {
-  readonly faults: string[] = [];
+class PlansParser {
+  readonly errors: string[] = [];
   readonly #file: string;
 
   constructor(file: string) {
@@ -152,67 +152,67 @@ class PlanReader {
     const file = this.#fields(content, 'the file', ['currency', 'tiers', 'metered']);
     if (file === null) return null;
     const currency = this.#currency(file.currency);
-    const given = this.#fields(file.tiers, 'tiers', tiers);
-    if (given === null) return null;
+    const tierFields = this.#fields(file.tiers, 'tiers', tiers);
+    if (tierFields === null) return null;
     const limits: Partial<Record<Tier, PlanLimits>> = {};
     const prices: Partial<Record<PaidTier, TierPrice>> = {};
     for (const tier of tiers) {
-      const found = this.#fields(
-        given[tier] ?? {},
+      const fields = this.#fields(
+        tierFields[tier] ?? {},
         `tiers.${tier}`,
-        isPaid(tier) ? ['price', 'limits'] : ['limits'],
+        isPaidTier(tier) ? ['price', 'limits'] : ['limits'],
       );
-      if (found === null) continue;
-      if (found.limits !== undefined) limits[tier] = this.#limits(found.limits, `tiers.${tier}.limits`);
-      if (isPaid(tier)) prices[tier] = this.#price(found.price, `tiers.${tier}.price`);
+      if (fields === null) continue;
+      if (fields.limits !== undefined) limits[tier] = this.#limits(fields.limits, `tiers.${tier}.limits`);
+      if (isPaidTier(tier)) prices[tier] = this.#price(fields.price, `tiers.${tier}.price`);
     }
     const metered = this.#metered(file.metered ?? {});
     this.#checkUnique(prices, metered);
-    this.#checkRising(prices);
+    this.#checkPricesIncrease(prices);
     return { currency, prices: prices as Plans['prices'], metered, limits };
   }
 
-  #currency(given: unknown): string {
+  #currency(value: unknown): string {
     const allowed = 'three letters of a currency of ISO 4217 such as "usd"';
-    const currency = this.#text(given, 'currency', /^[a-z]{3}$/, allowed);
-    if (currency !== '' && !currencies.has(currency)) this.#fault('currency', given, allowed);
+    const currency = this.#text(value, 'currency', /^[a-z]{3}$/, allowed);
+    if (currency !== '' && !currencies.has(currency)) this.#addError('currency', value, allowed);
     return currency;
   }
 
-  #price(given: unknown, where: string): TierPrice {
-    const price = this.#fields(given, where, ['lookupKey', 'amount', 'product']) ?? {};
+  #price(value: unknown, path: string): TierPrice {
+    const price = this.#fields(value, path, ['lookupKey', 'amount', 'product']) ?? {};
     return {
-      lookupKey: this.#key(price.lookupKey, `${where}.lookupKey`),
-      amount: this.#whole(price.amount, `${where}.amount`, { from: 1, to: 99_999_999 }),
-      product: this.#text(price.product, `${where}.product`, /^.{1,250}$/, 'a text of 1 to 250 characters'),
+      lookupKey: this.#key(price.lookupKey, `${path}.lookupKey`),
+      amount: this.#integer(price.amount, `${path}.amount`, { from: 1, to: 99_999_999 }),
+      product: this.#text(price.product, `${path}.product`, /^.{1,250}$/, 'a text of 1 to 250 characters'),
     };
   }
 
-  #metered(given: unknown): Plans['metered'] {
-    const found = this.#fields(given, 'metered', metrics) ?? {};
-    const read: Partial<Record<Metric, MeteredPrice>> = {};
-    for (const metric of metrics) {
+  #metered(value: unknown): Plans['metered'] {
+    const found = this.#fields(value, 'metered', billedMetrics) ?? {};
+    const read: Partial<Record<BilledMetric, MeteredPrice>> = {};
+    for (const metric of billedMetrics) {
       if (found[metric] === undefined) continue;
-      const where = `metered.${metric}`;
-      const price = this.#fields(found[metric], where, ['lookupKey', 'meter', 'product', 'perMillion']) ?? {};
+      const path = `metered.${metric}`;
+      const price = this.#fields(found[metric], path, ['lookupKey', 'meter', 'product', 'perMillion']) ?? {};
       const decimal = 'a decimal number as a text, such as "2.5", of at most six places';
       read[metric] = {
-        lookupKey: this.#key(price.lookupKey, `${where}.lookupKey`),
+        lookupKey: this.#key(price.lookupKey, `${path}.lookupKey`),
         meter: this.#text(
           price.meter,
-          `${where}.meter`,
+          `${path}.meter`,
           /^[\w-]{1,100}$/,
           'letters, digits, _ and -, at most 100',
         ),
-        product: this.#text(price.product, `${where}.product`, /^.{1,250}$/, 'a text of 1 to 250 characters'),
-        perMillion: this.#text(price.perMillion, `${where}.perMillion`, /^\d{1,9}(\.\d{1,6})?$/, decimal),
+        product: this.#text(price.product, `${path}.product`, /^.{1,250}$/, 'a text of 1 to 250 characters'),
+        perMillion: this.#text(price.perMillion, `${path}.perMillion`, /^\d{1,9}(\.\d{1,6})?$/, decimal),
       };
     }
     return read;
   }
 
-  #limits(given: unknown, where: string): PlanLimits {
-    const found = this.#fields(given, where, limitNames) ?? {};
+  #limits(value: unknown, path: string): PlanLimits {
+    const found = this.#fields(value, path, limitNames) ?? {};
     const read: Partial<Record<LimitName, number | null>> = {};
     for (const name of limitNames) {
       const limit = found[name];
@@ -220,18 +220,18 @@ class PlanReader {
       read[name] =
         limit === null
           ? null
-          : this.#whole(limit, `${where}.${name}`, { from: 1, to: Number.MAX_SAFE_INTEGER });
+          : this.#integer(limit, `${path}.${name}`, { from: 1, to: Number.MAX_SAFE_INTEGER });
     }
     const { bytesPerMinuteFast: fast, bytesPerMinuteSlow: slow } = read;
     if (typeof fast === 'number' && typeof slow === 'number' && slow < fast)
-      this.#fault(`${where}.bytesPerMinuteSlow`, slow, `at least bytesPerMinuteFast, which is ${fast}`);
+      this.#addError(`${path}.bytesPerMinuteSlow`, slow, `at least bytesPerMinuteFast, which is ${fast}`);
     return read;
   }
 
   /** Or who raises a tier would be paid for it. */
-  #checkRising({ starter, teams }: Partial<Plans['prices']>): void {
+  #checkPricesIncrease({ starter, teams }: Partial<Plans['prices']>): void {
     if (starter !== undefined && teams !== undefined && teams.amount < starter.amount)
-      this.#fault(
+      this.#addError(
         'tiers.teams.price.amount',
         teams.amount,
         `at least that of starter, which is ${starter.amount}`,
@@ -242,47 +242,47 @@ class PlanReader {
     const keys = [...Object.values(prices), ...Object.values(metered)].map(({ lookupKey }) => lookupKey);
     const meters = Object.values(metered).map(({ meter }) => meter);
     for (const names of [keys, meters]) {
-      const twice = names.find((name, i) => names.indexOf(name) !== i);
-      if (twice !== undefined)
-        this.faults.push(`${this.#file}: "${twice}" stands for two prices; each needs its own.`);
+      const duplicate = names.find((name, i) => names.indexOf(name) !== i);
+      if (duplicate !== undefined)
+        this.errors.push(`${this.#file}: "${duplicate}" stands for two prices; each needs its own.`);
     }
   }
 
-  #key(given: unknown, where: string): string {
-    return this.#text(given, where, /^[\w.:-]{1,200}$/, 'letters, digits, and _ . : - , at most 200');
+  #key(value: unknown, path: string): string {
+    return this.#text(value, path, /^[\w.:-]{1,200}$/, 'letters, digits, and _ . : - , at most 200');
   }
 
-  #text(given: unknown, where: string, pattern: RegExp, allowed: string): string {
-    if (typeof given === 'string' && pattern.test(given)) return given;
-    this.#fault(where, given, allowed);
+  #text(value: unknown, path: string, pattern: RegExp, allowed: string): string {
+    if (typeof value === 'string' && pattern.test(value)) return value;
+    this.#addError(path, value, allowed);
     return '';
   }
 
-  #whole(
-    given: unknown,
-    where: string,
+  #integer(
+    value: unknown,
+    path: string,
     { from, to }: { readonly from: number; readonly to: number },
   ): number {
-    if (Number.isSafeInteger(given) && (given as number) >= from && (given as number) <= to)
-      return given as number;
-    this.#fault(where, given, `a whole number from ${from} to ${to}`);
+    if (Number.isSafeInteger(value) && (value as number) >= from && (value as number) <= to)
+      return value as number;
+    this.#addError(path, value, `a whole number from ${from} to ${to}`);
     return from;
   }
 
   /** An object with no other names than these; null when it is none. */
-  #fields(given: unknown, where: string, names: readonly string[]): Json | null {
-    if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-      this.#fault(where, given, 'an object');
+  #fields(value: unknown, path: string, names: readonly string[]): JsonObject | null {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      this.#addError(path, value, 'an object');
       return null;
     }
-    for (const name of Object.keys(given))
+    for (const name of Object.keys(value))
       if (!names.includes(name))
-        this.#fault(`${where}.${name}`, (given as Json)[name], `only ${names.join(', ')}`);
-    return given as Json;
+        this.#addError(`${path}.${name}`, (value as JsonObject)[name], `only ${names.join(', ')}`);
+    return value as JsonObject;
   }
 
-  #fault(where: string, given: unknown, allowed: string): void {
-    const shown = given === undefined ? 'missing' : JSON.stringify(given).slice(0, 100);
-    this.faults.push(`${this.#file}: ${where} is ${shown}; allowed is ${allowed}.`);
+  #addError(path: string, value: unknown, allowed: string): void {
+    const valueText = value === undefined ? 'missing' : JSON.stringify(value).slice(0, 100);
+    this.errors.push(`${this.#file}: ${path} is ${valueText}; allowed is ${allowed}.`);
   }
 }

@@ -1,40 +1,43 @@
-import { AppError } from '../base/app-error.ts';
-import type { SubscriptionCopy } from '../store/billing.ts';
-import type { Organisation } from '../store/organisations.ts';
-import { type EffectiveTiers, tierOf } from './effective-tier.ts';
-import { isPaid, type PaidTier, rankOf } from './plans.ts';
-import type { MeteredElsewhere } from './sync.ts';
+import { AppError } from '../core/app-error.ts';
+import type { SubscriptionCopy } from '../storage/billing.ts';
+import type { Organization } from '../storage/organizations.ts';
+import type { MarketplaceMeteringCheck } from './billing-sync.ts';
+import { type EffectiveTiers, tierOfSubscription } from './effective-tiers.ts';
+import { isPaidTier, type PaidTier, tierRank } from './plans.ts';
 
 /** What is sold to an organization, and what is refused: of subscriptions and of their previews alike. */
 
 /** What an organization has from somewhere else than Stripe. */
-export interface SoldElsewhere {
-  readonly tiers: Pick<EffectiveTiers, 'boughtBy' | 'grantedTo'>;
-  readonly isMeteredElsewhere: MeteredElsewhere;
+export interface MarketplaceSales {
+  readonly tiers: Pick<EffectiveTiers, 'readMarketplaceTier' | 'grantedTierOf'>;
+  readonly isMeteredByMarketplace: MarketplaceMeteringCheck;
 }
 
 /** What is asked for, where it is sold to this organisation. Errors: 400. */
-export function paidTierOf({ tier: has }: Organisation, wanted: Organisation['tier']): PaidTier {
+export function requirePaidTier({ tier: has }: Organization, wanted: Organization['tier']): PaidTier {
   if (has === 'enterprise' || wanted === 'enterprise')
     throw new AppError(
       'bad_request',
       'The tier enterprise is agreed on in person: write to whoever runs this server.',
     );
-  if (!isPaid(wanted))
+  if (!isPaidTier(wanted))
     throw new AppError('bad_request', 'The tier free is not subscribed to: use downgrade.');
   return wanted;
 }
 
 /** Errors: 409 for who pays at a marketplace and must not pay twice. */
-export async function refuseBoughtElsewhere(elsewhere: SoldElsewhere, organizationId: string): Promise<void> {
-  if ((await elsewhere.tiers.boughtBy(organizationId)) !== null)
+export async function checkNotBoughtAtMarketplace(
+  elsewhere: MarketplaceSales,
+  organizationId: string,
+): Promise<void> {
+  if ((await elsewhere.tiers.readMarketplaceTier(organizationId)) !== null)
     throw new AppError('conflict', 'This organisation pays through a marketplace: end that purchase first.');
-  await refuseMeteredElsewhere(elsewhere, organizationId);
+  await checkNotMeteredByMarketplace(elsewhere, organizationId);
 }
 
 /** Errors: 409 for whose use is metered at a marketplace: it would be charged twice. */
-export async function refuseMeteredElsewhere(
-  { isMeteredElsewhere }: Pick<SoldElsewhere, 'isMeteredElsewhere'>,
+export async function checkNotMeteredByMarketplace(
+  { isMeteredByMarketplace: isMeteredElsewhere }: Pick<MarketplaceSales, 'isMeteredByMarketplace'>,
   organizationId: string,
 ): Promise<void> {
   if (await isMeteredElsewhere(organizationId))
@@ -45,13 +48,13 @@ export async function refuseMeteredElsewhere(
 }
 
 /** Errors: 409 for a tier that an administrator gave already, or a lower one: it would be charged for nothing. */
-export function refuseGranted(
-  tiers: Pick<EffectiveTiers, 'grantedTo'>,
+export function checkNotGranted(
+  tiers: Pick<EffectiveTiers, 'grantedTierOf'>,
   organizationId: string,
   tier: PaidTier,
 ): void {
-  const granted = tiers.grantedTo(organizationId);
-  if (rankOf(tier) <= rankOf(granted))
+  const granted = tiers.grantedTierOf(organizationId);
+  if (tierRank(tier) <= tierRank(granted))
     throw new AppError(
       'conflict',
       `The administrator of this server gave this organization the tier ${granted}, free of charge: a subscription to ${tier} would be charged and change nothing.`,
@@ -59,7 +62,7 @@ export function refuseGranted(
 }
 
 /** Errors: 409 for another tier than the one that is paused. */
-export function resumedTo({ tier: paused }: SubscriptionCopy, tier: PaidTier): void {
+export function checkResumeTier({ tier: paused }: SubscriptionCopy, tier: PaidTier): void {
   if (paused !== tier)
     throw new AppError(
       'conflict',
@@ -68,21 +71,21 @@ export function resumedTo({ tier: paused }: SubscriptionCopy, tier: PaidTier): v
 }
 
 /** The tier that there is. Errors: 400 for one that is not higher, 409 where the subscription is to something else. */
-export function raisedFrom(subscription: SubscriptionCopy, tier: PaidTier): Organisation['tier'] {
-  const from = tierOf(subscription);
-  if (from === null) throw ofNoTier();
-  if (rankOf(tier) <= rankOf(from)) throw notHigher(from, tier);
+export function checkUpgrade(subscription: SubscriptionCopy, tier: PaidTier): Organization['tier'] {
+  const from = tierOfSubscription(subscription);
+  if (from === null) throw unknownPriceError();
+  if (tierRank(tier) <= tierRank(from)) throw notAnUpgradeError(from, tier);
   return from;
 }
 
-export function ofNoTier(): AppError {
+export function unknownPriceError(): AppError {
   return new AppError(
     'conflict',
     'The price of this subscription is none of this server: its operator has to change it.',
   );
 }
 
-function notHigher(from: Organisation['tier'], to: PaidTier): AppError {
+function notAnUpgradeError(from: Organization['tier'], to: PaidTier): AppError {
   return new AppError(
     'bad_request',
     from === to

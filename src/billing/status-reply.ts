@@ -1,27 +1,27 @@
-import type { StatusResponse } from '../schemas/billing.ts';
-import type { RateLimits } from '../schemas/organisation-limits.ts';
-import type { BillingAccount, ReportedUsage, SubscriptionCopy, UsageGrant } from '../store/billing.ts';
-import { type Organisation, type Tier, tiers } from '../store/organisations.ts';
+import type { BillingStatusResponse } from '../schemas/billing.ts';
+import type { RateLimits } from '../schemas/organization-limits.ts';
+import type { BillingAccount, ReportedUsage, SubscriptionCopy, UsageGrant } from '../storage/billing.ts';
+import { type Organization, type Tier, tiers } from '../storage/organizations.ts';
 import {
-  downgradeToShow,
-  invoiceToShow,
-  optionalTime,
-  paymentMethodToShow,
-  upgradeToShow,
+  toBillingInvoice,
+  toBillingPaymentMethod,
+  toOptionalTimestamp,
+  toPendingDowngrade,
+  toPendingUpgrade,
 } from './billing-replies.ts';
-import { chargeOf, isPaid, type Metric, metrics, type Plans } from './plans.ts';
-import { monthOf } from './usage-reports.ts';
+import { type BilledMetric, billedMetrics, computeCharge, isPaidTier, type Plans } from './plans.ts';
+import { toMonth } from './usage-reporter.ts';
 
 /** What limits there are, as replies show them. */
-export interface ShownLimits {
+export interface DisplayedLimits {
   /** Of an organisation, its overrides applied. */
-  readonly of: (organisation: Organisation) => RateLimits;
+  readonly forOrganization: (organization: Organization) => RateLimits;
   /** What a tier says. */
-  readonly ofTier: (tier: Tier) => RateLimits;
+  readonly forTier: (tier: Tier) => RateLimits;
 }
 
-interface Known {
-  readonly organisation: Organisation;
+interface StatusInput {
+  readonly organization: Organization;
   readonly account: BillingAccount;
   readonly grants: readonly UsageGrant[];
   readonly reported: ReportedUsage | undefined;
@@ -30,86 +30,86 @@ interface Known {
   readonly isEnabled: boolean;
 }
 
-export function statusReply(
-  known: Known,
-  { plans, limits }: { readonly plans: Plans; readonly limits: ShownLimits },
-): StatusResponse {
-  const { organisation, account, isStale, isEnabled } = known;
+export function buildStatusReply(
+  input: StatusInput,
+  { plans, limits }: { readonly plans: Plans; readonly limits: DisplayedLimits },
+): BillingStatusResponse {
+  const { organization, account, isStale, isEnabled } = input;
   const { copy } = account;
   const subscription = copy?.subscription ?? null;
   const isPaused = subscription?.status === 'paused';
   const methods = (copy?.paymentMethods ?? []).map((method) =>
-    paymentMethodToShow(method, copy?.defaultPaymentMethodId ?? null),
+    toBillingPaymentMethod(method, copy?.defaultPaymentMethodId ?? null),
   );
   return {
     billing_enabled: isEnabled,
     stale: isStale,
-    read_at: optionalTime(copy?.readAt),
-    subscription_tier: organisation.tier,
+    read_at: toOptionalTimestamp(copy?.readAt),
+    subscription_tier: organization.tier,
     status: statusOf(subscription),
-    current_period_start: optionalTime(subscription?.periodStart),
-    current_period_end: optionalTime(subscription?.periodEnd),
-    paused_at: isPaused ? optionalTime(subscription.pausedAt) : null,
+    current_period_start: toOptionalTimestamp(subscription?.periodStart),
+    current_period_end: toOptionalTimestamp(subscription?.periodEnd),
+    paused_at: isPaused ? toOptionalTimestamp(subscription.pausedAt) : null,
     paused_tier: isPaused ? subscription.tier : null,
     payment_method: methods.find(({ is_default }) => is_default) ?? null,
     payment_methods: methods,
-    invoices: (copy?.invoices ?? []).map(invoiceToShow),
+    invoices: (copy?.invoices ?? []).map(toBillingInvoice),
     pricing: pricingOf(plans, limits),
     usage_pricing: {
       currency: plans.currency,
       rerank_per_million_tokens_cents: priceOf(plans, 'rerank'),
       embed_per_million_tokens_cents: priceOf(plans, 'embed'),
     },
-    rate_limits: limits.of(organisation),
-    pending_downgrade: downgradeToShow(subscription),
-    pending_upgrade: upgradeToShow(subscription),
+    rate_limits: limits.forOrganization(organization),
+    pending_downgrade: toPendingDowngrade(subscription),
+    pending_upgrade: toPendingUpgrade(subscription),
     currency: copy?.currency ?? plans.currency,
     credit_balance_cents: copy?.creditBalance ?? 0,
-    usage: usageOf(known, plans),
+    usage: usageOf(input, plans),
   };
 }
 
-function pricingOf(plans: Plans, limits: ShownLimits): StatusResponse['pricing'] {
+function pricingOf(plans: Plans, limits: DisplayedLimits): BillingStatusResponse['pricing'] {
   return tiers.map((tier) => ({
     tier,
-    monthly_price_cents: tier === 'free' ? 0 : isPaid(tier) ? plans.prices[tier].amount : null,
+    monthly_price_cents: tier === 'free' ? 0 : isPaidTier(tier) ? plans.prices[tier].amount : null,
     currency: plans.currency,
-    rate_limits: limits.ofTier(tier),
+    rate_limits: limits.forTier(tier),
   }));
 }
 
-function priceOf(plans: Plans, metric: (typeof metrics)[number]): number | null {
+function priceOf(plans: Plans, metric: (typeof billedMetrics)[number]): number | null {
   const price = plans.metered[metric];
   return price === undefined ? null : Number(price.perMillion);
 }
 
 /** Of the current month: what was used, less what was paid for subscriptions. */
-function usageOf({ grants, reported, now }: Known, plans: Plans): StatusResponse['usage'] {
-  const month = monthOf(now);
+function usageOf({ grants, reported, now }: StatusInput, plans: Plans): BillingStatusResponse['usage'] {
+  const month = toMonth(now);
   const used = reported?.month === month ? reported : null;
-  const settled = grants.filter(({ paidAt }) => monthOf(paidAt) === month);
+  const monthGrants = grants.filter(({ paidAt }) => toMonth(paidAt) === month);
   const sum = (numberOf: (grant: UsageGrant) => number) =>
-    settled.reduce((all, grant) => all + numberOf(grant), 0);
-  const costOf = (tokensOf: (metric: Metric) => number) =>
-    metrics.reduce(
-      (all, metric) => all + chargeOf(tokensOf(metric), plans.metered[metric]?.perMillion ?? '0'),
+    monthGrants.reduce((all, grant) => all + numberOf(grant), 0);
+  const costOf = (tokensOf: (metric: BilledMetric) => number) =>
+    billedMetrics.reduce(
+      (all, metric) => all + computeCharge(tokensOf(metric), plans.metered[metric]?.perMillion ?? '0'),
       0,
     );
-  const chargedOf = (metric: Metric) => sum(({ charged }) => charged?.[metric] ?? 0);
+  const chargedOf = (metric: BilledMetric) => sum(({ charged }) => charged?.[metric] ?? 0);
   const payments = sum(({ amount }) => amount);
   const spent = sum((grant) => grant.spent ?? 0);
-  const waiting = costOf((metric) => Math.max(0, (used?.[metric] ?? 0) - chargedOf(metric)));
+  const unbilledCents = costOf((metric) => Math.max(0, (used?.[metric] ?? 0) - chargedOf(metric)));
   return {
     month,
     charges_cents: costOf((metric) => used?.[metric] ?? 0),
     subscription_payments_cents: payments,
     invoiced_cents: Math.max(0, costOf(chargedOf) - spent),
     // What was deducted from an invoice of the month already is not deducted again.
-    billable_cents: Math.max(0, waiting - Math.max(0, payments - spent)),
+    billable_cents: Math.max(0, unbilledCents - Math.max(0, payments - spent)),
   };
 }
 
-function statusOf(subscription: SubscriptionCopy | null): StatusResponse['status'] {
+function statusOf(subscription: SubscriptionCopy | null): BillingStatusResponse['status'] {
   switch (subscription?.status) {
     case undefined:
       return 'none';

@@ -1,225 +1,247 @@
 import type Stripe from 'stripe';
 import type { AuditLog } from '../audit/audit-log.ts';
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Chance } from '../base/ids.ts';
-import { limits as bounds } from '../base/limits.ts';
-import type { Logger } from '../base/logger.ts';
-import { type BillingAccount, BillingRecords } from '../store/billing.ts';
-import type { Store } from '../store/store.ts';
-import type { Billing, BillingCall } from './billing.ts';
-import { StripeCalls } from './calls.ts';
-import { CatalogueReader, idOf } from './catalogue.ts';
-import { Customers } from './customers.ts';
-import { Departures } from './departures.ts';
-import type { EffectiveTiers } from './effective-tier.ts';
-import { BillingEvents } from './events.ts';
-import { Lowering, planOf } from './lowering.ts';
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/ids.ts';
+import { limits as bounds } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
+import { type BillingAccount, BillingRecords } from '../storage/billing.ts';
+import type { Store } from '../storage/store.ts';
+import { AccountRepairs } from './account-repairs.ts';
+import type { Billing, BillingContext } from './billing.ts';
+import { BillingEvents } from './billing-events.ts';
+import {
+  type BillingOrganizations,
+  BillingSync,
+  type MarketplaceMeteringCheck,
+  statusAgeMsMax,
+} from './billing-sync.ts';
+import { DowngradeManager, schedulePurpose } from './downgrade-manager.ts';
+import type { EffectiveTiers } from './effective-tiers.ts';
+import { InvoicePreviews } from './invoice-previews.ts';
+import { OrphanedCustomers } from './orphaned-customers.ts';
 import { PaymentMethods } from './payment-methods.ts';
 import { Payments } from './payments.ts';
+import { PendingSchedules } from './pending-schedules.ts';
 import type { Plans } from './plans.ts';
-import { PortalPage } from './portal-page.ts';
-import { Previews } from './previews.ts';
-import { type Guesses, Promotions } from './promotions.ts';
-import { PutAside } from './put-aside.ts';
-import { StripeReader } from './reading.ts';
-import { Repairs } from './repairs.ts';
-import { returnAddress } from './return-address.ts';
-import { type ShownLimits, statusReply } from './status-reply.ts';
-import { asking, isMissing } from './stripe.ts';
-import { Subscribing } from './subscribing.ts';
-import { type BillingOrganisations, BillingSync, lookMsMax, type MeteredElsewhere } from './sync.ts';
+import { PortalConfiguration } from './portal-configuration.ts';
+import { idOf, PriceCatalogReader } from './price-catalog.ts';
+import { type PromoCodeLimiter, PromoCodes } from './promo-codes.ts';
+import { parseReturnUrl } from './return-url.ts';
+import { buildStatusReply, type DisplayedLimits } from './status-reply.ts';
+import { isResourceMissing, mapStripeErrors } from './stripe.ts';
+import { IdempotentStripeCalls } from './stripe-calls.ts';
+import { StripeCustomers } from './stripe-customers.ts';
+import { StripeReader } from './stripe-reader.ts';
+import { SubscriptionManager } from './subscription-manager.ts';
 import { UpgradeCancellation } from './upgrade-cancellation.ts';
 import { UsageCredits } from './usage-credits.ts';
-import { UsageReports, type UsedMinutes } from './usage-reports.ts';
+import { UsageReporter, type UsedMinutesReader } from './usage-reporter.ts';
 
 export interface StripeBillingOptions {
   readonly stripe: Stripe;
   readonly webhookSecret: string | null;
   readonly plans: Plans;
-  readonly limits: ShownLimits;
+  readonly limits: DisplayedLimits;
   readonly store: Store;
-  readonly organisations: BillingOrganisations;
-  readonly usedMinutes: UsedMinutes;
+  readonly organizations: BillingOrganizations;
+  readonly readUsedMinutes: UsedMinutesReader;
   /** Writes down what was used until now. */
-  readonly settleUsage: () => Promise<void>;
-  readonly guesses: Guesses;
+  readonly flushUsage: () => Promise<void>;
+  readonly promoCodeLimiter: PromoCodeLimiter;
   readonly tiers: EffectiveTiers;
-  readonly isMeteredElsewhere: MeteredElsewhere;
+  readonly isMeteredByMarketplace: MarketplaceMeteringCheck;
   readonly audit: AuditLog;
   readonly clock: Clock;
-  readonly chance: Chance;
+  readonly random: Random;
   readonly logger: Logger;
   /** `https://host` of this server. */
   readonly linkBase: () => string;
   /** Whom Stripe writes to about the invoices of an organisation. */
-  readonly contactOf: (organizationId: string) => Promise<string | null>;
+  readonly readContactEmail: (organizationId: string) => Promise<string | null>;
   /** Where customers come back to when they name no place. */
   readonly home: string;
   /** Milliseconds that somebody waits for an answer of this server. */
-  readonly answerMsMax: number;
+  readonly replyMsMax: number;
 }
 
 /** The parts of billing, each handed to those that need it. */
-function buildParts(options: StripeBillingOptions) {
-  const { stripe, store, clock, chance, organisations, audit, logger } = options;
+function buildComponents(options: StripeBillingOptions) {
+  const { stripe, store, clock, random, organizations, audit, logger } = options;
   const records = new BillingRecords(store);
-  const calls = new StripeCalls({ ...options, records });
-  const catalogue = new CatalogueReader(options);
-  const customers = new Customers({ ...options, records, calls });
+  const calls = new IdempotentStripeCalls({ ...options, records });
+  const catalog = new PriceCatalogReader(options);
+  const customers = new StripeCustomers({ ...options, records, calls });
   const payments = new Payments({ stripe, calls });
-  const parts = { ...options, records, calls, catalogue, customers, payments };
-  const promotions = new Promotions({ ...parts, sync: () => sync });
-  const credits = new UsageCredits(parts);
-  const aside = new PutAside({ ...parts, lowering: () => lowering, sync: () => sync });
-  const repairs = new Repairs({ ...parts, promotions, credits, aside });
-  const reader = new StripeReader({ stripe, catalogue, clock });
-  const reports = new UsageReports(parts);
+  const components = { ...options, records, calls, catalog, customers, payments };
+  const promoCodes = new PromoCodes({ ...components, sync: () => sync });
+  const credits = new UsageCredits(components);
+  const pendingSchedules = new PendingSchedules({
+    ...components,
+    downgrades: () => downgrades,
+    sync: () => sync,
+  });
+  const repairs = new AccountRepairs({ ...components, promoCodes, credits, pendingSchedules });
+  const reader = new StripeReader({ stripe, catalog, clock });
+  const reports = new UsageReporter(components);
   const sync: BillingSync = new BillingSync({
-    ...{ store, records, reader, organisations, audit, clock, chance, logger },
+    ...{ store, records, reader, organizations, audit, clock, random, logger },
     tiers: options.tiers,
     repair: (organizationId, account, reading) => repairs.repair(organizationId, account, reading),
-    beginServing: (organizationId) => reports.beginServing(organizationId),
+    startServing: (organizationId) => reports.startServing(organizationId),
   });
-  const portal = new PortalPage(stripe);
-  const lowering: Lowering = new Lowering({ ...parts, sync, reports, credits });
+  const portal = new PortalConfiguration(stripe);
+  const downgrades: DowngradeManager = new DowngradeManager({ ...components, sync, reports, credits });
   return {
-    ...{ records, calls, catalogue, promotions, sync },
-    ...{ lowering, subscribing: new Subscribing({ ...parts, lowering, aside, sync }) },
-    cancellation: new UpgradeCancellation({ ...parts, aside, sync }),
-    previews: new Previews({ ...parts, sync }),
-    methods: new PaymentMethods({ ...parts, sync, portal }),
-    events: new BillingEvents({ ...parts, sync }),
+    ...{ records, calls, catalog, promoCodes, sync },
+    ...{
+      downgrades,
+      subscribing: new SubscriptionManager({ ...components, downgrades, pendingSchedules, sync }),
+    },
+    cancellation: new UpgradeCancellation({ ...components, pendingSchedules, sync }),
+    previews: new InvoicePreviews({ ...components, sync }),
+    methods: new PaymentMethods({ ...components, sync, portal }),
+    events: new BillingEvents({ ...components, sync }),
     reports,
-    departures: new Departures(parts),
+    orphanedCustomers: new OrphanedCustomers(components),
   };
 }
 
 /** Payments by Stripe. */
 export class StripeBilling implements Billing {
   readonly #options: StripeBillingOptions;
-  readonly #parts: ReturnType<typeof buildParts>;
+  readonly #components: ReturnType<typeof buildComponents>;
 
   constructor(options: StripeBillingOptions) {
     this.#options = options;
-    this.#parts = buildParts(options);
+    this.#components = buildComponents(options);
   }
 
   get events(): BillingEvents {
-    return this.#parts.events;
+    return this.#components.events;
   }
 
-  get departures(): Departures {
-    return this.#parts.departures;
+  get orphanedCustomers(): OrphanedCustomers {
+    return this.#components.orphanedCustomers;
   }
 
-  get reports(): UsageReports {
-    return this.#parts.reports;
+  get reports(): UsageReporter {
+    return this.#components.reports;
   }
 
-  readonly status: Billing['status'] = async ({ organisation: given }) => {
-    const { records } = this.#parts;
-    const { organizationId } = given;
-    const { account, isStale } = await this.#look(organizationId);
-    const organisation = this.#options.organisations.find(organizationId) ?? given;
-    const grants = await records.grantsOf(organizationId);
-    const reported = records.reportedUsage(organizationId);
+  readonly status: Billing['status'] = async ({ organization: organizationGiven }) => {
+    const { records } = this.#components;
+    const { organizationId } = organizationGiven;
+    const { account, isStale } = await this.#readAccount(organizationId);
+    const organization = this.#options.organizations.find(organizationId) ?? organizationGiven;
+    const grants = await records.listGrants(organizationId);
+    const reported = records.findReportedUsage(organizationId);
     const now = this.#options.clock.now();
-    return statusReply(
-      { organisation, account, grants, reported, now, isStale, isEnabled: true },
+    return buildStatusReply(
+      { organization, account, grants, reported, now, isStale, isEnabled: true },
       this.#options,
     );
   };
 
-  readonly preview: Billing['preview'] = ({ organisation }, { tier }) =>
-    this.#parts.previews.preview(organisation, tier);
+  readonly preview: Billing['preview'] = ({ organization }, { tier }) =>
+    this.#components.previews.preview(organization, tier);
 
-  readonly subscribe: Billing['subscribe'] = async ({ organisation, by }, request) => {
-    this.#back(request.return_url);
+  readonly subscribe: Billing['subscribe'] = async ({ organization, by }, request) => {
+    this.#returnUrl(request.return_url);
     const { tier, payment_method_id: paymentMethodId = null, as_of: previewed = null } = request;
     const asOf = previewed === null ? null : Math.floor(Date.parse(previewed) / 1_000);
-    const reply = await this.#parts.subscribing.subscribe(organisation, { tier, paymentMethodId, asOf });
-    await this.#note({ organisation, by }, 'billing.subscribed', { tier, status: reply.status });
+    const reply = await this.#components.subscribing.subscribe(organization, { tier, paymentMethodId, asOf });
+    await this.#recordAudit({ organization, by }, 'billing.subscribed', { tier, status: reply.status });
     return reply;
   };
 
-  readonly downgrade: Billing['downgrade'] = async ({ organisation, by }, { tier }) => {
-    const reply = await this.#parts.lowering.downgrade(organisation, tier);
-    await this.#note({ organisation, by }, 'billing.downgrade_scheduled', { tier });
+  readonly downgrade: Billing['downgrade'] = async ({ organization, by }, { tier }) => {
+    const reply = await this.#components.downgrades.downgrade(organization, tier);
+    await this.#recordAudit({ organization, by }, 'billing.downgrade_scheduled', { tier });
     return reply;
   };
 
-  readonly cancelDowngrade: Billing['cancelDowngrade'] = async ({ organisation, by }) => {
-    const reply = await this.#parts.lowering.cancelDowngrade(organisation);
-    await this.#note({ organisation, by }, 'billing.downgrade_cancelled', {});
+  readonly cancelDowngrade: Billing['cancelDowngrade'] = async ({ organization, by }) => {
+    const reply = await this.#components.downgrades.cancelDowngrade(organization);
+    await this.#recordAudit({ organization, by }, 'billing.downgrade_cancelled', {});
     return reply;
   };
 
-  readonly cancelUpgrade: Billing['cancelUpgrade'] = async ({ organisation, by }) => {
-    const reply = await this.#parts.cancellation.cancel(organisation);
-    await this.#note({ organisation, by }, 'billing.upgrade_cancelled', {});
+  readonly cancelUpgrade: Billing['cancelUpgrade'] = async ({ organization, by }) => {
+    const reply = await this.#components.cancellation.cancel(organization);
+    await this.#recordAudit({ organization, by }, 'billing.upgrade_cancelled', {});
     return reply;
   };
 
-  readonly pause: Billing['pause'] = async ({ organisation, by }) => {
-    const reply = await this.#parts.lowering.pause(organisation);
-    await this.#note({ organisation, by }, 'billing.paused', { tier: reply.paused_tier });
+  readonly pause: Billing['pause'] = async ({ organization, by }) => {
+    const reply = await this.#components.downgrades.pause(organization);
+    await this.#recordAudit({ organization, by }, 'billing.paused', { tier: reply.paused_tier });
     return reply;
   };
 
   readonly addPaymentMethod: Billing['addPaymentMethod'] = async (call, request) => {
-    const back = this.#back(request.return_url);
+    const returnUrl = this.#returnUrl(request.return_url);
     const { payment_method_id: paymentMethodId = null } = request;
-    return this.#parts.methods.add(call, { paymentMethodId, back });
+    return this.#components.methods.add(call, { paymentMethodId, returnUrl });
   };
 
   readonly removePaymentMethod: Billing['removePaymentMethod'] = async (call, request) => {
-    await this.#parts.methods.remove(call, request.payment_method_id);
+    await this.#components.methods.remove(call, request.payment_method_id);
     return { message: 'Success!' };
   };
 
-  readonly manageDetails: Billing['manageDetails'] = async ({ organisation, by }, request) => {
-    const reply = await this.#parts.methods.openPortal(organisation, this.#back(request.return_url));
-    await this.#note({ organisation, by }, 'billing.portal_opened', {});
+  readonly manageDetails: Billing['manageDetails'] = async ({ organization, by }, request) => {
+    const reply = await this.#components.methods.openPortal(
+      organization,
+      this.#returnUrl(request.return_url),
+    );
+    await this.#recordAudit({ organization, by }, 'billing.portal_opened', {});
     return reply;
   };
 
-  readonly redeemCode: Billing['redeemCode'] = ({ organisation, by }, { code }) =>
-    this.#parts.promotions.redeem(organisation, code, by);
+  readonly redeemCode: Billing['redeemCode'] = ({ organization, by }, { code }) =>
+    this.#components.promoCodes.redeem(organization, code, by);
 
-  readonly inTime: Billing['inTime'] = (organizationId, change) =>
-    this.#within(organizationId, change, goesOn);
+  readonly withDeadline: Billing['withDeadline'] = (organizationId, change) =>
+    this.#runWithDeadline(organizationId, change, changeStillRunningError);
 
-  readonly takeEvent: Billing['takeEvent'] = (body, signature) => this.#parts.events.take(body, signature);
+  readonly handleWebhook: Billing['handleWebhook'] = (body, signature) =>
+    this.#components.events.handle(body, signature);
 
-  readonly mayEnd: Billing['mayEnd'] = ({ organizationId }) =>
-    this.#within(organizationId, this.#mayEnd(organizationId), notDeleted);
+  readonly checkDeletable: Billing['checkDeletable'] = ({ organizationId }) =>
+    this.#runWithDeadline(organizationId, this.#checkNoDebt(organizationId), deletionUndecidedError);
 
-  readonly end: Billing['end'] = (organizationId) => {
-    const { records, sync, reports, departures } = this.#parts;
+  readonly closeAccount: Billing['closeAccount'] = (organizationId) => {
+    const { records, sync, reports, orphanedCustomers } = this.#components;
     const { store, clock } = this.#options;
-    return sync.change(organizationId, null, async ({ account }) => {
+    return sync.runChange(organizationId, null, async ({ account }) => {
       await reports.reportUntilNow(organizationId);
-      for (const { id, schedule } of await this.#subscriptionsOf(account.customerId))
-        await this.#cancel(organizationId, id, schedule ? idOf(schedule) : null);
-      await store.write(await records.forget(organizationId, clock.now()), { mayUseReserve: true });
-      if (account.customerId !== null) await departures.workOn(account.customerId);
+      for (const { id, schedule } of await this.#listSubscriptions(account.customerId))
+        await this.#cancelSubscription(organizationId, id, schedule ? idOf(schedule) : null);
+      await store.write(await records.deleteOrganization(organizationId, clock.now()), {
+        mayUseReserve: true,
+      });
+      if (account.customerId !== null) await orphanedCustomers.deleteOne(account.customerId);
     });
   };
 
   /** Waits for what runs. */
   async close(): Promise<void> {
-    await this.#parts.events.close();
-    await this.#parts.sync.close();
+    await this.#components.events.close();
+    await this.#components.sync.close();
   }
 
   /** What `work` comes to, or the error of who is late when it takes longer than anybody should wait: then it goes on. */
-  async #within<T>(organizationId: string, work: Promise<T>, late: () => AppError): Promise<T> {
-    const { answerMsMax, logger } = this.#options;
+  async #runWithDeadline<T>(
+    organizationId: string,
+    work: Promise<T>,
+    timeoutError: () => AppError,
+  ): Promise<T> {
+    const { replyMsMax, logger } = this.#options;
     let timer: NodeJS.Timeout | undefined;
-    const waited = new Promise<never>((_resolve, reject) => {
+    const deadline = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => {
-        this.#parts.sync.abandon(organizationId);
+        this.#components.sync.abandon(organizationId);
         work.catch((error: unknown) => {
           const isExpected = error instanceof AppError && error.status < 500;
           logger[isExpected ? 'info' : 'error'](
@@ -227,18 +249,18 @@ export class StripeBilling implements Billing {
             'a change of billing that nobody waited for any more came to nothing',
           );
         });
-        reject(late());
-      }, answerMsMax);
+        reject(timeoutError());
+      }, replyMsMax);
     });
     try {
-      return await Promise.race([work, waited]);
+      return await Promise.race([work, deadline]);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  async #mayEnd(organizationId: string): Promise<void> {
-    await this.#parts.sync.change(organizationId, null, async ({ account: { copy } }) => {
+  async #checkNoDebt(organizationId: string): Promise<void> {
+    await this.#components.sync.runChange(organizationId, null, async ({ account: { copy } }) => {
       const subscription = copy?.subscription ?? null;
       // What was never begun is owed by nobody.
       const first = subscription?.status === 'incomplete' ? subscription.openInvoice?.id : undefined;
@@ -251,43 +273,49 @@ export class StripeBilling implements Billing {
   }
 
   /** All that were sold to a customer here: there may be more than one that counts. */
-  async #subscriptionsOf(customer: string | null): Promise<readonly Stripe.Subscription[]> {
+  async #listSubscriptions(customer: string | null): Promise<readonly Stripe.Subscription[]> {
     if (customer === null) return [];
-    const { catalogue } = this.#parts;
-    const found = await asking(() => this.#options.stripe.subscriptions.list({ customer, limit: 100 }));
-    return found.data.filter((one) => catalogue.isOfTier(one));
+    const { catalog } = this.#components;
+    const found = await mapStripeErrors(() =>
+      this.#options.stripe.subscriptions.list({ customer, limit: 100 }),
+    );
+    return found.data.filter((subscription) => catalog.hasTierPrice(subscription));
   }
 
   /** What was used until now is invoiced with the end. */
-  async #cancel(organizationId: string, subscriptionId: string, scheduleId: string | null): Promise<void> {
+  async #cancelSubscription(
+    organizationId: string,
+    subscriptionId: string,
+    scheduleId: string | null,
+  ): Promise<void> {
     const { stripe, logger } = this.#options;
-    const { calls } = this.#parts;
+    const { calls } = this.#components;
     try {
       if (scheduleId !== null)
         await calls.run(
-          { organizationId, name: `release:${scheduleId}`, about: planOf(subscriptionId) },
+          { organizationId, name: `release:${scheduleId}`, purpose: schedulePurpose(subscriptionId) },
           (options) => stripe.subscriptionSchedules.release(scheduleId, {}, options),
         );
       await calls.run({ organizationId, name: `end:${subscriptionId}` }, (options) =>
         stripe.subscriptions.cancel(subscriptionId, { invoice_now: true, prorate: false }, options),
       );
     } catch (error) {
-      if (!isMissing(error)) throw error;
+      if (!isResourceMissing(error)) throw error;
       logger.info({ organizationId, subscription: subscriptionId }, 'the subscription had ended already');
     }
   }
 
   /** As Stripe says it, or as it last did where it does not answer soon. */
-  async #look(
+  async #readAccount(
     organizationId: string,
   ): Promise<{ readonly account: BillingAccount; readonly isStale: boolean }> {
-    const { sync, records } = this.#parts;
-    const { logger, answerMsMax } = this.#options;
+    const { sync, records } = this.#components;
+    const { logger, replyMsMax } = this.#options;
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<null>((resolve) => {
-      timer = setTimeout(() => resolve(null), Math.min(bounds.billingReadWaitMsMax, answerMsMax));
+    const timeout = new Promise<null>((resolve) => {
+      timer = setTimeout(() => resolve(null), Math.min(bounds.billingReadWaitMsMax, replyMsMax));
     });
-    const reading = sync.read(organizationId, lookMsMax).catch((error: unknown) => {
+    const reading = sync.read(organizationId, statusAgeMsMax).catch((error: unknown) => {
       if (!(error instanceof AppError)) throw error;
       logger.warn(
         { organizationId, error: String(error) },
@@ -296,21 +324,21 @@ export class StripeBilling implements Billing {
       return null;
     });
     try {
-      const account = await Promise.race([reading, late]);
+      const account = await Promise.race([reading, timeout]);
       return account === null
-        ? { account: records.account(organizationId), isStale: true }
+        ? { account: records.getAccount(organizationId), isStale: true }
         : { account, isStale: false };
     } finally {
       clearTimeout(timer);
     }
   }
 
-  #back(given: string | null | undefined): string {
-    return returnAddress(given, this.#options.linkBase(), this.#options.home);
+  #returnUrl(requestedUrl: string | null | undefined): string {
+    return parseReturnUrl(requestedUrl, this.#options.linkBase(), this.#options.home);
   }
 
-  async #note(
-    { organisation: { organizationId }, by }: BillingCall,
+  async #recordAudit(
+    { organization: { organizationId }, by }: BillingContext,
     action: string,
     details: Readonly<Record<string, string | null>>,
   ): Promise<void> {
@@ -318,7 +346,7 @@ export class StripeBilling implements Billing {
   }
 }
 
-function goesOn(): AppError {
+function changeStillRunningError(): AppError {
   return new AppError(
     'unavailable',
     'The payment provider is slow; the change goes on. Ask for the same again in a while to hear what became of it: nothing is charged twice.',
@@ -326,7 +354,7 @@ function goesOn(): AppError {
   );
 }
 
-function notDeleted(): AppError {
+function deletionUndecidedError(): AppError {
   return new AppError(
     'unavailable',
     'The payment provider is slow, so nobody knows whether something is owed: nothing was deleted. Try again shortly.',

@@ -1,6 +1,6 @@
 import type Stripe from 'stripe';
-import { AppError } from '../base/app-error.ts';
-import { type Egress, egressRefusalIn, refusedByEgress } from '../egress/egress.ts';
+import { AppError } from '../core/app-error.ts';
+import { type Egress, findEgressDenial, refusedByEgress } from '../egress/egress.ts';
 
 /** The one file that loads Stripe, and only when a key is configured. */
 
@@ -13,7 +13,12 @@ export interface StripeSettings {
   readonly egress: Pick<Egress, 'agents'>;
 }
 
-export async function openStripe({ secretKey, apiBase, msMax, egress }: StripeSettings): Promise<Stripe> {
+export async function createStripeClient({
+  secretKey,
+  apiBase,
+  msMax,
+  egress,
+}: StripeSettings): Promise<Stripe> {
   const { default: Loaded } = await import('stripe');
   const { protocol, hostname, port } = new URL(apiBase);
   const { httpAgent, httpsAgent } = egress.agents();
@@ -29,55 +34,55 @@ export async function openStripe({ secretKey, apiBase, msMax, egress }: StripeSe
 }
 
 /** Stripe said no, for a reason that the caller of this server can do something about, or ours to know. */
-export class StripeRefusal extends AppError {
+export class StripeRejectedError extends AppError {
   /** `card_declined`, `resource_missing`, ...; empty when it named none. */
   readonly stripeCode: string;
   /** Why a bank declined; empty when it did not say. */
   readonly declineCode: string;
   /** What it said, for people. */
-  readonly sentence: string;
-  readonly isCard: boolean;
+  readonly stripeMessage: string;
+  readonly isCardError: boolean;
 
-  constructor(error: StripeTrouble) {
-    const isCard = error.type === 'StripeCardError' || error.statusCode === 402;
-    const sentence = error.message ?? 'Stripe gave no reason';
+  constructor(error: StripeErrorFields) {
+    const isCardError = error.type === 'StripeCardError' || error.statusCode === 402;
+    const stripeMessage = error.message ?? 'Stripe gave no reason';
     super(
-      isCard ? 'payment_declined' : 'bad_gateway',
-      isCard ? sentence : 'The payment provider refused the change; nothing was charged.',
-      { cause: error, shouldRetry: false, privateDetails: detailsOf(error) },
+      isCardError ? 'payment_declined' : 'bad_gateway',
+      isCardError ? stripeMessage : 'The payment provider refused the change; nothing was charged.',
+      { cause: error, shouldRetry: false, privateDetails: privateDetailsOf(error) },
     );
     this.stripeCode = error.code ?? '';
     this.declineCode = error.decline_code ?? '';
-    this.sentence = sentence;
-    this.isCard = isCard;
+    this.stripeMessage = stripeMessage;
+    this.isCardError = isCardError;
   }
 }
 
 /** Nobody knows whether Stripe did it: it did not answer, or broke in the middle. */
-export class StripeSilence extends AppError {
+export class UnknownOutcomeError extends AppError {
   /** True when it answered, so that the same idempotency key would give the same failure again. */
-  readonly answered: boolean;
+  readonly hasReplied: boolean;
 
-  constructor(error: StripeTrouble) {
-    const answered = (error.statusCode ?? 0) >= 500;
+  constructor(error: StripeErrorFields) {
+    const hasReplied = (error.statusCode ?? 0) >= 500;
     super(
-      answered ? 'bad_gateway' : 'unavailable',
-      answered
+      hasReplied ? 'bad_gateway' : 'unavailable',
+      hasReplied
         ? 'The payment provider failed; try again shortly. Nothing is charged twice.'
         : 'The payment provider does not answer; try again shortly. Nothing is charged twice.',
-      { cause: error, retryAfterMs: 5_000, mayRepeat: true, privateDetails: detailsOf(error) },
+      { cause: error, retryAfterMs: 5_000, isRepeatable: true, privateDetails: privateDetailsOf(error) },
     );
-    this.answered = answered;
+    this.hasReplied = hasReplied;
   }
 }
 
 /** Whether Stripe has nothing of the id that it was asked about. */
-export function isMissing(error: unknown): boolean {
-  return error instanceof StripeRefusal && error.stripeCode === 'resource_missing';
+export function isResourceMissing(error: unknown): boolean {
+  return error instanceof StripeRejectedError && error.stripeCode === 'resource_missing';
 }
 
 /** What the errors of the SDK have in common. */
-interface StripeTrouble extends Error {
+interface StripeErrorFields extends Error {
   readonly type?: string;
   readonly code?: string;
   readonly decline_code?: string;
@@ -86,27 +91,32 @@ interface StripeTrouble extends Error {
 }
 
 /** A failure of a call as ours; what did not come from Stripe stays what it is. */
-export function troubleOf(error: unknown): unknown {
+export function toStripeError(error: unknown): unknown {
   if (error instanceof AppError || !(error instanceof Error)) return error;
-  const refused = egressRefusalIn(error);
-  if (refused !== null) return refusedByEgress('the payment provider', refused);
-  const trouble = error as StripeTrouble;
-  if (typeof trouble.type !== 'string' || !trouble.type.startsWith('Stripe')) return error;
-  const { statusCode = 0, code } = trouble;
+  const egressRefusal = findEgressDenial(error);
+  if (egressRefusal !== null) return refusedByEgress('the payment provider', egressRefusal);
+  const stripeError = error as StripeErrorFields;
+  if (typeof stripeError.type !== 'string' || !stripeError.type.startsWith('Stripe')) return error;
+  const { statusCode = 0, code } = stripeError;
   const isBusy = statusCode === 429 || code === 'idempotency_key_in_use' || code === 'lock_timeout';
-  const isAnswered = statusCode >= 400 && statusCode < 500 && !isBusy;
-  return isAnswered ? new StripeRefusal(trouble) : new StripeSilence(trouble);
+  const isRejected = statusCode >= 400 && statusCode < 500 && !isBusy;
+  return isRejected ? new StripeRejectedError(stripeError) : new UnknownOutcomeError(stripeError);
 }
 
 /** Runs a call that changes nothing. */
-export async function asking<T>(call: () => Promise<T>): Promise<T> {
+export async function mapStripeErrors<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    throw troubleOf(error);
+    throw toStripeError(error);
   }
 }
 
-function detailsOf({ type, code, statusCode, requestId }: StripeTrouble): Readonly<Record<string, unknown>> {
+function privateDetailsOf({
+  type,
+  code,
+  statusCode,
+  requestId,
+}: StripeErrorFields): Readonly<Record<string, unknown>> {
   return { stripe: { type, code, statusCode, requestId } };
 }

@@ -1,55 +1,55 @@
 import type Stripe from 'stripe';
-import type { Clock } from '../base/clock.ts';
-import type { Chance } from '../base/ids.ts';
-import { limits } from '../base/limits.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/ids.ts';
+import { limits } from '../core/limits.ts';
 import type {
   BillingAccount,
   BillingRecords,
+  CreditWithdrawal,
   SubscriptionCopy,
   UsageGrant,
-  Withdrawal,
-} from '../store/billing.ts';
-import type { Store } from '../store/store.ts';
-import type { StripeCalls } from './calls.ts';
-import { type Catalogue, type CatalogueReader, idOf } from './catalogue.ts';
-import { firstOfNextMonth } from './lowering.ts';
-import type { Reading } from './reading.ts';
-import { asking } from './stripe.ts';
-import { monthOf } from './usage-reports.ts';
+} from '../storage/billing.ts';
+import type { Store } from '../storage/store.ts';
+import { firstOfNextMonth } from './downgrade-manager.ts';
+import { idOf, type PriceCatalog, type PriceCatalogReader } from './price-catalog.ts';
+import { mapStripeErrors } from './stripe.ts';
+import type { IdempotentStripeCalls } from './stripe-calls.ts';
+import type { StripeSnapshot } from './stripe-reader.ts';
+import { toMonth } from './usage-reporter.ts';
 
 export interface UsageCreditsOptions {
   readonly stripe: Stripe;
   readonly store: Store;
   readonly records: BillingRecords;
-  readonly calls: StripeCalls;
-  readonly catalogue: CatalogueReader;
+  readonly calls: IdempotentStripeCalls;
+  readonly catalog: PriceCatalogReader;
   readonly clock: Clock;
-  readonly chance: Chance;
+  readonly random: Random;
 }
 
-const invoiceMark = 'quarry_invoice';
+const invoiceMetadataKey = 'quarry_invoice';
 /** Of what is left of a withdrawal, and of what came back of it. */
-const keptMark = 'quarry_kept';
-const returnedMark = 'quarry_returned';
+const keptMetadataKey = 'quarry_kept';
+const returnedMetadataKey = 'quarry_returned';
 
 /** What the lines of an invoice say. */
-interface Contents {
+interface InvoiceContents {
   /** Cents for tiers, without discounts and taxes; negative where more is given back than charged. */
-  readonly forTiers: number;
+  readonly tierCents: number;
   readonly charged: NonNullable<UsageGrant['charged']>;
   /** The end of the usage that it charges, in milliseconds; null without usage. */
   readonly usageEnd: number | null;
 }
 
 /** What is given back of what was paid for a tier. */
-interface GivenBack {
+interface WithdrawalInput {
   readonly unused: number;
   /** In milliseconds: of which month. */
   readonly at: number;
   /** The credits that still pay for use. */
   readonly open: readonly Stripe.Billing.CreditGrant[];
   /** Those of them that are of months before. */
-  readonly over: readonly Stripe.Billing.CreditGrant[];
+  readonly expired: readonly Stripe.Billing.CreditGrant[];
 }
 
 /**
@@ -66,17 +66,22 @@ export class UsageCredits {
   }
 
   /** Does for each invoice what follows from it, once. False: nothing that is read again changed by it. */
-  async settle(organizationId: string, { customerId }: BillingAccount, reading: Reading): Promise<false> {
+  async settleInvoices(
+    organizationId: string,
+    { customerId }: BillingAccount,
+    reading: StripeSnapshot,
+  ): Promise<false> {
     const { records } = this.#options;
     if (customerId === null) return false;
-    const isSettled = ({ id }: Stripe.Invoice) => records.grant(organizationId, id) !== undefined;
+    const isSettled = ({ id }: Stripe.Invoice) => records.findGrant(organizationId, id) !== undefined;
     for (const invoice of reading.invoices.filter((one) => !isSettled(one)).reverse())
-      if (isFinal(invoice)) await this.#settleOne(organizationId, customerId, invoice);
+      if (isFinalized(invoice)) await this.#settleInvoice(organizationId, customerId, invoice);
     // An invoice of a pause that is not written yet may still come.
     const isWritten = reading.invoices.every(
       ({ status, billing_reason: reason }) => status !== 'draft' || reason === 'subscription_cycle',
     );
-    if (reading.copy.subscription?.status !== 'paused' && isWritten) await this.giveBack(organizationId);
+    if (reading.copy.subscription?.status !== 'paused' && isWritten)
+      await this.returnWithdrawn(organizationId);
     return false;
   }
 
@@ -90,134 +95,143 @@ export class UsageCredits {
     { id, itemId, periodStart }: SubscriptionCopy,
   ): Promise<void> {
     if (customerId === null) return;
-    const open = await this.#open(customerId);
+    const open = await this.#listOpenGrants(customerId);
     if (open.length === 0) return;
     const now = this.#options.clock.now();
     const isInvoiced = copy?.invoices.every(({ status }) => status !== 'draft') === true;
-    const over = open.filter((grant) => isInvoiced && isOver(grant, periodStart ?? 0));
-    const [known, preview] = await Promise.all([
-      this.#options.catalogue.read(),
-      this.#previewWithout(id, itemId),
+    const expired = open.filter((grant) => isInvoiced && isMonthOver(grant, periodStart ?? 0));
+    const [priceCatalog, preview] = await Promise.all([
+      this.#options.catalog.read(),
+      this.#previewRemoval(id, itemId),
     ]);
-    const unused = Math.max(0, -contentsOf(preview.lines.data, known).forTiers);
-    await this.#withdraw(organizationId, customerId, { unused, at: now, open, over });
+    const unused = Math.max(0, -readContents(preview.lines.data, priceCatalog).tierCents);
+    await this.#withdrawCredit(organizationId, customerId, { unused, at: now, open, expired });
   }
 
   /** What was withdrawn for a pause that did not come. */
-  async giveBack(organizationId: string): Promise<void> {
+  async returnWithdrawn(organizationId: string): Promise<void> {
     const { store, records } = this.#options;
-    const account = records.account(organizationId);
+    const account = records.getAccount(organizationId);
     const { customerId, withdrawal } = account;
     if (withdrawal === null) return;
     if (customerId !== null) {
-      await this.#carryOut(organizationId, customerId, withdrawal);
+      await this.#applyWithdrawal(organizationId, customerId, withdrawal);
       const { nonce, currency, expiresAt, taken } = withdrawal;
-      const mark = { [returnedMark]: nonce };
-      await this.#make(organizationId, customerId, { mark, currency, expiresAt, amount: taken });
+      const metadataEntry = { [returnedMetadataKey]: nonce };
+      await this.#createGrant(organizationId, customerId, {
+        metadataEntry,
+        currency,
+        expiresAt,
+        amount: taken,
+      });
     }
     const ended = records.putAccount(organizationId, {
-      ...records.account(organizationId),
+      ...records.getAccount(organizationId),
       withdrawal: null,
     });
     await store.write(ended, { mayUseReserve: true });
   }
 
-  async #settleOne(organizationId: string, customerId: string, invoice: Stripe.Invoice): Promise<void> {
-    const { store, records, catalogue } = this.#options;
-    const known = await catalogue.read();
-    const contents = contentsOf(await this.#linesOf(invoice), known);
-    const { forTiers } = contents;
-    if (invoice.status !== 'paid' && forTiers >= 0) return;
+  async #settleInvoice(organizationId: string, customerId: string, invoice: Stripe.Invoice): Promise<void> {
+    const { store, records, catalog } = this.#options;
+    const priceCatalog = await catalog.read();
+    const contents = readContents(await this.#listLines(invoice), priceCatalog);
+    const { tierCents } = contents;
+    if (invoice.status !== 'paid' && tierCents >= 0) return;
     const { amount, paidCredit } =
-      forTiers > 0
-        ? await this.#grant(organizationId, customerId, { invoice, forTiers, known })
-        : await this.#takeBack(organizationId, customerId, { invoice, forTiers });
-    const grant = grantOf(invoice, contents, amount);
-    const account = { ...records.account(organizationId), paidCredit };
+      tierCents > 0
+        ? await this.#grantCredit(organizationId, customerId, { invoice, tierCents, priceCatalog })
+        : await this.#reverseCredit(organizationId, customerId, { invoice, tierCents });
+    const grant = toUsageGrant(invoice, contents, amount);
+    const account = { ...records.getAccount(organizationId), paidCredit };
     await store.write(
       [
         records.putGrant(organizationId, grant),
-        ...records.putAccount(organizationId, forTiers < 0 ? { ...account, withdrawal: null } : account),
+        ...records.putAccount(organizationId, tierCents < 0 ? { ...account, withdrawal: null } : account),
       ],
       { mayUseReserve: true },
     );
   }
 
   /** The part for tiers of what an invoice was paid with: without use, taxes, and credit that was never paid. */
-  async #grant(
+  async #grantCredit(
     organizationId: string,
     customerId: string,
     {
       invoice,
-      forTiers,
-      known,
-    }: { readonly invoice: Stripe.Invoice; readonly forTiers: number; readonly known: Catalogue },
+      tierCents,
+      priceCatalog,
+    }: { readonly invoice: Stripe.Invoice; readonly tierCents: number; readonly priceCatalog: PriceCatalog },
   ): Promise<{ readonly amount: number; readonly paidCredit: number }> {
-    const { paidCredit } = this.#options.records.account(organizationId);
+    const { paidCredit } = this.#options.records.getAccount(organizationId);
     const fromCredit = Math.min(paidCredit, Math.max(0, creditUsedBy(invoice)));
-    const amount = Math.min(forTiers, invoice.amount_paid + fromCredit);
+    const amount = Math.min(tierCents, invoice.amount_paid + fromCredit);
     const { id, currency } = invoice;
-    if (known.metered.length > 0)
-      await this.#make(organizationId, customerId, {
-        ...{ mark: { [invoiceMark]: id }, currency, amount },
+    if (priceCatalog.meteredPriceIds.length > 0)
+      await this.#createGrant(organizationId, customerId, {
+        ...{ metadataEntry: { [invoiceMetadataKey]: id }, currency, amount },
         expiresAt: expiryOf(paidAtOf(invoice)),
       });
     return { amount, paidCredit: paidCredit - fromCredit };
   }
 
   /** What became credit of the customer and was paid once counts as paid again, where it pays for a tier. */
-  async #takeBack(
+  async #reverseCredit(
     organizationId: string,
     customerId: string,
-    { invoice, forTiers }: { readonly invoice: Stripe.Invoice; readonly forTiers: number },
+    { invoice, tierCents }: { readonly invoice: Stripe.Invoice; readonly tierCents: number },
   ): Promise<{ readonly amount: number; readonly paidCredit: number }> {
     const { records } = this.#options;
     const at = invoice.created * 1_000;
     // Of what was given back by hand at Stripe nothing was withdrawn before.
-    if (forTiers < 0 && records.account(organizationId).withdrawal === null) {
-      const open = await this.#open(customerId);
-      await this.#withdraw(organizationId, customerId, { unused: -forTiers, at, open, over: [] });
+    if (tierCents < 0 && records.getAccount(organizationId).withdrawal === null) {
+      const open = await this.#listOpenGrants(customerId);
+      await this.#withdrawCredit(organizationId, customerId, { unused: -tierCents, at, open, expired: [] });
     }
-    const { withdrawal, paidCredit } = records.account(organizationId);
+    const { withdrawal, paidCredit } = records.getAccount(organizationId);
     const used = creditUsedBy(invoice);
-    if (forTiers === 0 || withdrawal === null)
+    if (tierCents === 0 || withdrawal === null)
       return { amount: 0, paidCredit: Math.max(0, paidCredit - Math.max(0, used)) };
-    await this.#carryOut(organizationId, customerId, withdrawal);
+    await this.#applyWithdrawal(organizationId, customerId, withdrawal);
     const { taken } = withdrawal;
     return { amount: -taken, paidCredit: Math.max(0, paidCredit + Math.min(taken, -used)) };
   }
 
   /** Notes what is withdrawn of the credit of a month, and does it; `over`: what ends besides. */
-  async #withdraw(
+  async #withdrawCredit(
     organizationId: string,
     customerId: string,
-    { unused, at, open, over }: GivenBack,
+    { unused, at, open, expired }: WithdrawalInput,
   ): Promise<void> {
-    const { store, records, chance } = this.#options;
+    const { store, records, random } = this.#options;
     const expiresAt = expiryOf(at);
     const current = open.filter(({ expires_at: end }) => end === expiresAt);
-    const rests = await Promise.all(current.map(({ id }) => this.#remainingOf(customerId, id)));
+    const rests = await Promise.all(current.map(({ id }) => this.#readRemaining(customerId, id)));
     const left = rests.reduce((sum, rest) => sum + rest, 0);
     const taken = Math.min(left, unused);
-    const ended = (taken === 0 ? over : [...over, ...current]).map(({ id }) => id);
+    const ended = (taken === 0 ? expired : [...expired, ...current]).map(({ id }) => id);
     if (ended.length === 0) return;
-    const currency = current[0]?.amount.monetary?.currency ?? this.#options.catalogue.plans.currency;
-    const withdrawal: Withdrawal = {
-      ...{ nonce: chance.uuid(), taken, kept: taken === 0 ? 0 : left - taken },
+    const currency = current[0]?.amount.monetary?.currency ?? this.#options.catalog.plans.currency;
+    const withdrawal: CreditWithdrawal = {
+      ...{ nonce: random.uuid(), taken, kept: taken === 0 ? 0 : left - taken },
       ...{ ended, currency, expiresAt },
     };
-    const account = { ...records.account(organizationId), withdrawal };
+    const account = { ...records.getAccount(organizationId), withdrawal };
     await store.write(records.putAccount(organizationId, account), { mayUseReserve: true });
-    await this.#carryOut(organizationId, customerId, withdrawal);
+    await this.#applyWithdrawal(organizationId, customerId, withdrawal);
   }
 
   /** What is kept is granted before what there was ends, so that a crash between them takes nothing. */
-  async #carryOut(organizationId: string, customerId: string, withdrawal: Withdrawal): Promise<void> {
+  async #applyWithdrawal(
+    organizationId: string,
+    customerId: string,
+    withdrawal: CreditWithdrawal,
+  ): Promise<void> {
     const { stripe, calls } = this.#options;
     const { nonce, kept, ended, currency, expiresAt } = withdrawal;
-    const mark = { [keptMark]: nonce };
-    await this.#make(organizationId, customerId, { mark, currency, expiresAt, amount: kept });
-    const open = await this.#open(customerId);
+    const metadataEntry = { [keptMetadataKey]: nonce };
+    await this.#createGrant(organizationId, customerId, { metadataEntry, currency, expiresAt, amount: kept });
+    const open = await this.#listOpenGrants(customerId);
     for (const { id } of open.filter((grant) => ended.includes(grant.id)))
       await calls.run({ organizationId, name: `expire:${id}` }, (options) =>
         stripe.billing.creditGrants.expire(id, {}, options),
@@ -225,21 +239,21 @@ export class UsageCredits {
   }
 
   /** One credit for each mark, however often. Of a month that is over and invoiced nothing is left to deduct from. */
-  async #make(
+  async #createGrant(
     organizationId: string,
     customer: string,
     grant: {
-      readonly mark: Readonly<Record<string, string>>;
+      readonly metadataEntry: Readonly<Record<string, string>>;
       readonly currency: string;
       readonly expiresAt: number;
       readonly amount: number;
     },
   ): Promise<void> {
     const { stripe, calls, clock } = this.#options;
-    const { mark, currency, expiresAt, amount } = grant;
+    const { metadataEntry, currency, expiresAt, amount } = grant;
     if (amount <= 0 || expiresAt * 1_000 <= clock.now()) return;
-    const [[name, value] = ['', '']] = Object.entries(mark);
-    if ((await this.#all(customer)).some(({ metadata }) => metadata?.[name] === value)) return;
+    const [[name, value] = ['', '']] = Object.entries(metadataEntry);
+    if ((await this.#listGrants(customer)).some(({ metadata }) => metadata?.[name] === value)) return;
     await calls.run({ organizationId, name: `grant:${name}:${value}` }, (options) =>
       stripe.billing.creditGrants.create(
         {
@@ -250,7 +264,7 @@ export class UsageCredits {
           applicability_config: { scope: { price_type: 'metered' } },
           expires_at: expiresAt,
           priority: 10,
-          metadata: { ...mark, organization_id: organizationId },
+          metadata: { ...metadataEntry, organization_id: organizationId },
         },
         options,
       ),
@@ -258,36 +272,38 @@ export class UsageCredits {
   }
 
   /** Those made here that pay for use until their month lapses. */
-  async #open(customer: string): Promise<Stripe.Billing.CreditGrant[]> {
+  async #listOpenGrants(customer: string): Promise<Stripe.Billing.CreditGrant[]> {
     const now = this.#options.clock.now() / 1_000;
-    return (await this.#all(customer)).filter(
+    return (await this.#listGrants(customer)).filter(
       ({ metadata, voided_at: voided, expires_at: end }) =>
-        [invoiceMark, keptMark, returnedMark].some((mark) => metadata?.[mark] !== undefined) &&
+        [invoiceMetadataKey, keptMetadataKey, returnedMetadataKey].some(
+          (metadataEntry) => metadata?.[metadataEntry] !== undefined,
+        ) &&
         !voided &&
         (end ?? 0) > now &&
-        lapsesWithMonth(end ?? 0),
+        expiresWithMonth(end ?? 0),
     );
   }
 
-  async #all(customer: string): Promise<Stripe.Billing.CreditGrant[]> {
+  async #listGrants(customer: string): Promise<Stripe.Billing.CreditGrant[]> {
     const { stripe } = this.#options;
-    const { data } = await asking(() => stripe.billing.creditGrants.list({ customer, limit: 100 }));
+    const { data } = await mapStripeErrors(() => stripe.billing.creditGrants.list({ customer, limit: 100 }));
     return data;
   }
 
-  async #remainingOf(customer: string, grant: string): Promise<number> {
+  async #readRemaining(customer: string, grant: string): Promise<number> {
     const { stripe } = this.#options;
     const filter = { type: 'credit_grant', credit_grant: grant } as const;
-    const { balances } = await asking(() =>
+    const { balances } = await mapStripeErrors(() =>
       stripe.billing.creditBalanceSummaries.retrieve({ customer, filter }),
     );
     return balances.reduce((sum, { available_balance: left }) => sum + (left.monetary?.value ?? 0), 0);
   }
 
   /** What would be invoiced if the tier were taken from a subscription now: what of it is unused. */
-  #previewWithout(subscription: string, item: string): Promise<Stripe.Invoice> {
+  #previewRemoval(subscription: string, item: string): Promise<Stripe.Invoice> {
     const { stripe } = this.#options;
-    return asking(() =>
+    return mapStripeErrors(() =>
       stripe.invoices.createPreview({
         subscription,
         subscription_details: {
@@ -298,9 +314,9 @@ export class UsageCredits {
     );
   }
 
-  #linesOf({ id, lines }: Stripe.Invoice): Promise<readonly Stripe.InvoiceLineItem[]> {
+  #listLines({ id, lines }: Stripe.Invoice): Promise<readonly Stripe.InvoiceLineItem[]> {
     if (lines?.has_more === false) return Promise.resolve(lines.data);
-    return asking(async () => {
+    return mapStripeErrors(async () => {
       const found: Stripe.InvoiceLineItem[] = [];
       for await (const line of this.#options.stripe.invoices.listLineItems(id, { limit: 100 })) {
         found.push(line);
@@ -312,38 +328,38 @@ export class UsageCredits {
 }
 
 /** Whether it says for good what is charged. */
-function isFinal({ status }: Stripe.Invoice): boolean {
+function isFinalized({ status }: Stripe.Invoice): boolean {
   return status === 'paid' || status === 'open' || status === 'uncollectible';
 }
 
-function contentsOf(lines: readonly Stripe.InvoiceLineItem[], known: Catalogue): Contents {
-  const tierPrices = new Set<string>(Object.values(known.prices));
-  let forTiers = 0;
+function readContents(lines: readonly Stripe.InvoiceLineItem[], priceCatalog: PriceCatalog): InvoiceContents {
+  const tierPrices = new Set<string>(Object.values(priceCatalog.prices));
+  let tierCents = 0;
   const charged = { embed: 0, rerank: 0 };
   let usageEnd: number | null = null;
   for (const { amount, discount_amounts: discounts, period, pricing, quantity } of lines) {
     const { price, product } = pricing?.price_details ?? {};
     const priceId = price === undefined || price === null ? '' : idOf(price);
-    const metric = known.meteredBy.get(priceId);
+    const metric = priceCatalog.metricByPriceId.get(priceId);
     if (metric !== undefined) {
       charged[metric] += quantity ?? 0;
       usageEnd = period.end * 1_000;
-    } else if (tierPrices.has(priceId) || known.tierProducts.has(product ?? '')) {
-      forTiers += amount - (discounts ?? []).reduce((all, one) => all + one.amount, 0);
+    } else if (tierPrices.has(priceId) || priceCatalog.tierProductIds.has(product ?? '')) {
+      tierCents += amount - (discounts ?? []).reduce((all, one) => all + one.amount, 0);
     }
   }
-  return { forTiers, charged, usageEnd };
+  return { tierCents, charged, usageEnd };
 }
 
 /** What is remembered of an invoice. The invoice of a month that ended is of the next, and charges no use of that. */
-function grantOf(
+function toUsageGrant(
   invoice: Stripe.Invoice,
-  { forTiers, charged, usageEnd }: Contents,
+  { tierCents, charged, usageEnd }: InvoiceContents,
   amount: number,
 ): UsageGrant {
   const created = invoice.created * 1_000;
-  const grant = { invoiceId: invoice.id, amount, paidAt: forTiers > 0 ? paidAtOf(invoice) : created };
-  if (usageEnd === null || monthOf(usageEnd - 1) !== monthOf(created)) return grant;
+  const grant = { invoiceId: invoice.id, amount, paidAt: tierCents > 0 ? paidAtOf(invoice) : created };
+  if (usageEnd === null || toMonth(usageEnd - 1) !== toMonth(created)) return grant;
   const spent = (invoice.total_pretax_credit_amounts ?? [])
     .filter(({ type }) => type === 'credit_balance_transaction')
     .reduce((sum, one) => sum + one.amount, 0);
@@ -365,11 +381,11 @@ function expiryOf(paidAt: number): number {
 }
 
 /** What was ended earlier has ended, although the clock of Stripe may be ahead. */
-function lapsesWithMonth(end: number): boolean {
+function expiresWithMonth(end: number): boolean {
   return expiryOf(end * 1_000 - limits.grantGraceMs - 1) === end;
 }
 
 /** Whether the month of a grant was over when the period that runs began, by milliseconds. */
-function isOver({ expires_at: end }: Stripe.Billing.CreditGrant, periodStart: number): boolean {
+function isMonthOver({ expires_at: end }: Stripe.Billing.CreditGrant, periodStart: number): boolean {
   return (end ?? 0) * 1_000 - limits.grantGraceMs <= periodStart;
 }

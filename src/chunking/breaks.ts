@@ -15,7 +15,7 @@ export const breakStrength = {
   page: 8,
 } as const;
 
-const kindOf = {
+const characterKind = {
   other: 0,
   space: 1,
   newline: 2,
@@ -29,9 +29,9 @@ const kindOf = {
   joiner: 10,
 } as const;
 
-const characterKinds: Uint8Array = buildCharacterKinds();
+const characterKindByUnit: Uint8Array = buildCharacterKindTable();
 
-function buildCharacterKinds(): Uint8Array {
+function buildCharacterKindTable(): Uint8Array {
   const kinds = new Uint8Array(0x10000);
   const assign = (characters: string, kind: number): void => {
     for (const character of characters) kinds[character.charCodeAt(0)] = kind;
@@ -39,28 +39,28 @@ function buildCharacterKinds(): Uint8Array {
   const assignRange = (first: number, last: number, kind: number): void => {
     kinds.fill(kind, first, last + 1);
   };
-  assignRange(0x3040, 0x30ff, kindOf.ideograph);
-  assignRange(0x3400, 0x4dbf, kindOf.ideograph);
-  assignRange(0x4e00, 0x9fff, kindOf.ideograph);
-  assignRange(0xf900, 0xfaff, kindOf.ideograph);
+  assignRange(0x3040, 0x30ff, characterKind.ideograph);
+  assignRange(0x3400, 0x4dbf, characterKind.ideograph);
+  assignRange(0x4e00, 0x9fff, characterKind.ideograph);
+  assignRange(0xf900, 0xfaff, characterKind.ideograph);
   const marks = /^\p{M}$/u;
   for (let unit = 0x300; unit < 0xd800; unit += 1) {
-    if (marks.test(String.fromCharCode(unit))) kinds[unit] = kindOf.extender;
+    if (marks.test(String.fromCharCode(unit))) kinds[unit] = characterKind.extender;
   }
-  assignRange(0xdc00, 0xdfff, kindOf.extender);
-  assignRange(0xfe00, 0xfe0f, kindOf.extender);
-  assignRange(0xfe20, 0xfe2f, kindOf.extender);
-  assign('\u200c\uff9e\uff9f', kindOf.extender);
-  kinds[0x200d] = kindOf.joiner;
-  assign(' \t\u00a0\u1680\u202f\u205f\u3000\ufeff', kindOf.space);
-  assignRange(0x2000, 0x200a, kindOf.space);
-  assign('\n\r\u000b\u000c\u0085\u2028\u2029', kindOf.newline);
-  assign('.!?…؟।॥۔።᙮', kindOf.terminator);
-  assign('。！？．｡', kindOf.wideTerminator);
-  assign(',;:–—،؛', kindOf.clauseMark);
-  assign('、，；：､', kindOf.wideClauseMark);
-  assign('"\')]}”’»›', kindOf.closer);
-  assign('」』）】》〉〕］｝', kindOf.closer);
+  assignRange(0xdc00, 0xdfff, characterKind.extender);
+  assignRange(0xfe00, 0xfe0f, characterKind.extender);
+  assignRange(0xfe20, 0xfe2f, characterKind.extender);
+  assign('\u200c\uff9e\uff9f', characterKind.extender);
+  kinds[0x200d] = characterKind.joiner;
+  assign(' \t\u00a0\u1680\u202f\u205f\u3000\ufeff', characterKind.space);
+  assignRange(0x2000, 0x200a, characterKind.space);
+  assign('\n\r\u000b\u000c\u0085\u2028\u2029', characterKind.newline);
+  assign('.!?…؟।॥۔።᙮', characterKind.terminator);
+  assign('。！？．｡', characterKind.wideTerminator);
+  assign(',;:–—،؛', characterKind.clauseMark);
+  assign('、，；：､', characterKind.wideClauseMark);
+  assign('"\')]}”’»›', characterKind.closer);
+  assign('」』）】》〉〕］｝', characterKind.closer);
   return kinds;
 }
 
@@ -77,25 +77,29 @@ export function scoreBreaks(text: string): Uint8Array {
   const scores = new Uint8Array(length + 1);
   const { forbidden, anywhere, word, clause, sentence, line, blankLine } = breakStrength;
   let pending: number = word; // strength of the punctuation just passed
-  let wide = false; // that punctuation needs no white space after it
+  let needsNoSpace = false; // that punctuation needs no white space after it
   let inSpace = false;
   let newlines = 0;
   let lineStart = 0;
-  let previousKind: number = kindOf.other;
+  let previousKind: number = characterKind.other;
   let previous = 0;
   for (let index = 0; index < length; index += 1) {
     const unit = text.charCodeAt(index);
-    const kind = characterKinds[unit]!;
-    if (kind === kindOf.space || kind === kindOf.newline) {
+    const kind = characterKindByUnit[unit]!;
+    if (kind === characterKind.space || kind === characterKind.newline) {
       const isPairEnd = unit === 0x0a && previous === 0x0d;
       scores[index] = isPairEnd ? forbidden : anywhere;
-      if (kind === kindOf.newline) {
+      if (kind === characterKind.newline) {
         if (!isPairEnd) newlines += 1;
         lineStart = index + 1;
       }
       inSpace = true;
     } else {
-      if (kind === kindOf.extender || kind === kindOf.joiner || previousKind === kindOf.joiner) {
+      if (
+        kind === characterKind.extender ||
+        kind === characterKind.joiner ||
+        previousKind === characterKind.joiner
+      ) {
         scores[index] = forbidden;
       } else if (inSpace) {
         if (newlines > 0) {
@@ -104,22 +108,23 @@ export function scoreBreaks(text: string): Uint8Array {
         } else {
           scores[index] = pending === sentence && isLowerCaseAscii(unit) ? clause : pending;
         }
-      } else if (wide && kind !== kindOf.closer && kind !== kindOf.wideTerminator) {
+      } else if (needsNoSpace && kind !== characterKind.closer && kind !== characterKind.wideTerminator) {
         scores[index] = pending;
       } else {
-        scores[index] = kind === kindOf.ideograph || previousKind === kindOf.ideograph ? word : anywhere;
+        scores[index] =
+          kind === characterKind.ideograph || previousKind === characterKind.ideograph ? word : anywhere;
       }
       inSpace = false;
       newlines = 0;
-      if (kind === kindOf.terminator || kind === kindOf.wideTerminator) {
+      if (kind === characterKind.terminator || kind === characterKind.wideTerminator) {
         pending = sentence;
-        wide = kind === kindOf.wideTerminator;
-      } else if (kind === kindOf.clauseMark || kind === kindOf.wideClauseMark) {
+        needsNoSpace = kind === characterKind.wideTerminator;
+      } else if (kind === characterKind.clauseMark || kind === characterKind.wideClauseMark) {
         pending = clause;
-        wide = kind === kindOf.wideClauseMark;
-      } else if (kind !== kindOf.closer) {
+        needsNoSpace = kind === characterKind.wideClauseMark;
+      } else if (kind !== characterKind.closer) {
         pending = word;
-        wide = false;
+        needsNoSpace = false;
       }
     }
     previous = unit;

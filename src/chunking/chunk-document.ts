@@ -1,9 +1,9 @@
-import { limits } from '../base/limits.ts';
+import { limits } from '../core/limits.ts';
 import { breakStrength, scoreBreaks } from './breaks.ts';
+import { type ChunkLengths, findChunkEnds } from './chunk-ends.ts';
 import { CodePointCursor } from './code-points.ts';
-import { type CutWindow, cutSpan } from './cuts.ts';
 import { findHeadings } from './headings.ts';
-import { chunkPrefix, documentName, HeadingPath } from './prefix.ts';
+import { buildChunkPrefix, getDocumentName, HeadingPath } from './prefix.ts';
 
 /**
  * What stands between two pages in the document text. It belongs to no page's content but counts in
@@ -23,7 +23,7 @@ export interface ChunkingInput {
 }
 
 /** About 200 characters inside a coarse chunk. */
-export interface PreciseChunk {
+export interface FineChunk {
   /** UTF-16 offsets inside the coarse chunk's text, end exclusive. */
   readonly start: number;
   readonly end: number;
@@ -48,7 +48,7 @@ export interface CoarseChunk {
   readonly prefix: string;
   readonly blank: boolean;
   /** In order, tiling `text`. */
-  readonly children: readonly PreciseChunk[];
+  readonly children: readonly FineChunk[];
 }
 
 export interface ChunkedDocument {
@@ -62,15 +62,15 @@ export interface ChunkedDocument {
   readonly length: number;
 }
 
-const coarseWindow: CutWindow = {
+const coarseLengths: ChunkLengths = {
   min: limits.coarseChunkUnitsMin,
   target: limits.coarseChunkUnitsTarget,
   max: limits.coarseChunkUnitsMax,
 };
-const preciseWindow: CutWindow = {
-  min: limits.preciseChunkUnitsMin,
-  target: limits.preciseChunkUnitsTarget,
-  max: limits.preciseChunkUnitsMax,
+const fineLengths: ChunkLengths = {
+  min: limits.fineChunkUnitsMin,
+  target: limits.fineChunkUnitsTarget,
+  max: limits.fineChunkUnitsMax,
 };
 
 /**
@@ -80,30 +80,30 @@ const preciseWindow: CutWindow = {
  */
 export function chunkDocument(input: ChunkingInput): ChunkedDocument {
   const text = input.pages.join(pageSeparator);
-  const pageUnits = pageStartUnits(input.pages);
+  const pageUnits = computePageStarts(input.pages);
   const headings = input.headings === false ? [] : findHeadings(text, pageUnits, input.unordered);
   const scores = scoreBreaks(text);
-  for (const heading of headings) raise(scores, heading.position, breakStrength.heading);
+  for (const heading of headings) raiseScore(scores, heading.position, breakStrength.heading);
   for (const start of pageUnits.slice(1)) {
     scores[start - 1] = breakStrength.forbidden;
-    raise(scores, start, breakStrength.page);
+    raiseScore(scores, start, breakStrength.page);
   }
-  const ends = coarseEnds(text, scores, pageUnits, input.unordered);
-  const chunks = describeChunks(input, text, scores, ends, pageUnits, new HeadingPath(headings));
+  const ends = findCoarseEnds(text, scores, pageUnits, input.unordered);
+  const chunks = buildCoarseChunks(input, text, scores, ends, pageUnits, new HeadingPath(headings));
   const pageCursor = new CodePointCursor(text);
   return {
     text,
     chunks,
-    pageStarts: pageUnits.map((unit) => pageCursor.at(unit)),
+    pageStarts: pageUnits.map((unit) => pageCursor.toCodePoint(unit)),
     length: chunks.at(-1)?.end ?? 0,
   };
 }
 
-function raise(scores: Uint8Array, position: number, strength: number): void {
+function raiseScore(scores: Uint8Array, position: number, strength: number): void {
   scores[position] = Math.max(scores[position]!, strength);
 }
 
-function pageStartUnits(pages: readonly string[]): number[] {
+function computePageStarts(pages: readonly string[]): number[] {
   const starts: number[] = [];
   let unit = 0;
   for (const page of pages) {
@@ -113,19 +113,19 @@ function pageStartUnits(pages: readonly string[]): number[] {
   return starts;
 }
 
-function coarseEnds(
+function findCoarseEnds(
   text: string,
   scores: Uint8Array,
   pageUnits: readonly number[],
   unordered: boolean,
 ): number[] {
-  if (!unordered) return cutSpan(text, scores, 0, text.length, coarseWindow);
+  if (!unordered) return findChunkEnds(text, scores, 0, text.length, coarseLengths);
   return pageUnits.flatMap((from, page) =>
-    cutSpan(text, scores, from, pageUnits[page + 1] ?? text.length, coarseWindow),
+    findChunkEnds(text, scores, from, pageUnits[page + 1] ?? text.length, coarseLengths),
   );
 }
 
-function describeChunks(
+function buildCoarseChunks(
   input: ChunkingInput,
   text: string,
   scores: Uint8Array,
@@ -133,7 +133,7 @@ function describeChunks(
   pageUnits: readonly number[],
   path: HeadingPath,
 ): CoarseChunk[] {
-  const name = documentName(input.title, input.path);
+  const name = getDocumentName(input.title, input.path);
   const cursor = new CodePointCursor(text);
   let page = 0;
   let from = 0;
@@ -141,15 +141,15 @@ function describeChunks(
     while ((pageUnits[page + 1] ?? Infinity) <= from) page += 1;
     const pageStart = page;
     while ((pageUnits[page + 1] ?? Infinity) < to) page += 1;
-    const headings = path.at(from, input.unordered ? pageUnits[pageStart]! : 0);
-    const children = preciseChunks(text, scores, from, to, cursor);
+    const headings = path.titlesAt(from, input.unordered ? pageUnits[pageStart]! : 0);
+    const children = buildFineChunks(text, scores, from, to, cursor);
     const chunk: CoarseChunk = {
       text: text.slice(from, to),
       start: children[0]!.startCodePoint,
       end: children.at(-1)!.endCodePoint,
       pageStart,
       pageEnd: page + 1,
-      prefix: chunkPrefix(name, headings),
+      prefix: buildChunkPrefix(name, headings),
       blank: isBlank(text.slice(from, to)),
       children,
     };
@@ -159,17 +159,17 @@ function describeChunks(
 }
 
 /** The cuts of [from, to), a span that is not empty. */
-function preciseChunks(
+function buildFineChunks(
   text: string,
   scores: Uint8Array,
   from: number,
   to: number,
   cursor: CodePointCursor,
-): PreciseChunk[] {
+): FineChunk[] {
   let start = from;
-  let startCodePoint = cursor.at(from);
-  return cutSpan(text, scores, from, to, preciseWindow).map((end) => {
-    const endCodePoint = cursor.at(end);
+  let startCodePoint = cursor.toCodePoint(from);
+  return findChunkEnds(text, scores, from, to, fineLengths).map((end) => {
+    const endCodePoint = cursor.toCodePoint(end);
     const blank = isBlank(text.slice(start, end));
     const chunk = { start: start - from, end: end - from, startCodePoint, endCodePoint, blank };
     start = end;
@@ -178,8 +178,8 @@ function preciseChunks(
   });
 }
 
-const anythingVisible = /[^\s\p{Cc}]/u;
+const visibleCharacter = /[^\s\p{Cc}]/u;
 
 function isBlank(content: string): boolean {
-  return !anythingVisible.test(content);
+  return !visibleCharacter.test(content);
 }

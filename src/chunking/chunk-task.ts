@@ -1,4 +1,4 @@
-import type { Texts } from '../base/packed-texts.ts';
+import type { Texts } from '../core/packed-texts.ts';
 import type { ChunkedDocument, ChunkingInput, CoarseChunk } from './chunk-document.ts';
 
 /** What a chunk worker is asked: cut a document, analyse the words of its chunks, and embed them. */
@@ -10,7 +10,7 @@ export interface ChunkTask extends Omit<ChunkingInput, 'pages'> {
   /** Embedding model of the vectors; null: they are made elsewhere, and the answer has none. */
   readonly model: string | null;
   /** Shared memory: 1 when nobody wants the result any more. Null for a document that is cut before a worker could look. */
-  readonly stop: Int32Array | null;
+  readonly cancelFlag: Int32Array | null;
 }
 
 /** Documents that ride to a worker together. */
@@ -19,13 +19,13 @@ export interface ChunkBatch {
 }
 
 /** What was made of a document, and how long the worker was at it. */
-export interface ChunkAnswer {
+export interface TimedChunkResult {
   readonly result: ChunkTaskResult;
   readonly ms: number;
 }
 
 /** The same as it comes from a worker: chunks of a long document are packed, beside a result without any. */
-export interface SentChunkAnswer extends ChunkAnswer {
+export interface SentChunkAnswer extends TimedChunkResult {
   readonly packed: readonly Uint8Array<ArrayBuffer>[];
 }
 
@@ -34,7 +34,7 @@ export type ChunkOutcome = SentChunkAnswer | { readonly error: unknown };
 
 /** Everything large lies in few blocks of memory, which move between threads without a copy. */
 export interface ChunkTaskResult {
-  readonly chunks: readonly AnalysedChunk[];
+  readonly chunks: readonly AnalyzedChunk[];
   readonly pageStarts: ChunkedDocument['pageStarts'];
   /** Code points of the document's text. */
   readonly length: number;
@@ -50,11 +50,11 @@ export interface ChunkTaskResult {
   readonly dimensions: number;
   /** One row per chunk that is not blank. */
   readonly vectors: Float32Array;
-  /** 8-bit vectors (see models/codes.ts) of the precise chunks of all chunks that are not blank. */
+  /** 8-bit vectors (see models/quantization.ts) of the precise chunks of all chunks that are not blank. */
   readonly codes: Uint8Array;
 }
 
-export interface AnalysedChunk extends Omit<CoarseChunk, 'children'> {
+export interface AnalyzedChunk extends Omit<CoarseChunk, 'children'> {
   /** Language its words were stemmed in, null where unsure or blank. */
   readonly language: string | null;
   /** How many precise chunks it has. */

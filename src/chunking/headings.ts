@@ -1,4 +1,4 @@
-import { limits } from '../base/limits.ts';
+import { limits } from '../core/limits.ts';
 
 /**
  * A heading line. `position` is the UTF-16 offset of its line; a heading ends all open ones of equal or
@@ -20,14 +20,14 @@ const titleLikeRank = 80;
 
 const markdownHeading = /^ {0,3}(#{1,6})[ \t]+(\S.*)$/;
 const numberedHeading = /^(\d{1,3}(?:\.\d{1,3}){0,5})[.)]?[ \t]+(\p{Lu}|\p{Lo})/u;
-const namedParts = [
+const sectionWords = [
   'chapter section article part appendix annex',
   'kapitel abschnitt artikel teil anhang',
   'chapitre partie annexe capítulo sección artículo parte capitolo sezione articolo',
   'hoofdstuk глава раздел статья',
 ].flatMap((names) => names.split(' '));
-const namedHeading = new RegExp(`^(?:${namedParts.join('|')})[ \\t]+[\\divxlc]+\\b`, 'iu');
-const wideHeading = /^第[一二三四五六七八九十百千零〇\d]{1,6}[章节節条條部编編回]/u;
+const namedHeading = new RegExp(`^(?:${sectionWords.join('|')})[ \\t]+[\\divxlc]+\\b`, 'iu');
+const cjkHeading = /^第[一二三四五六七八九十百千零〇\d]{1,6}[章节節条條部编編回]/u;
 const sentenceEnd = /[.,;:!?…。，；：！？]$/u;
 
 interface Line {
@@ -63,11 +63,11 @@ export function findHeadings(text: string, pageStarts: readonly number[], markup
       end - start <= limits.headingUnitsMax
         ? { start, text: text.slice(start, end).trim(), afterBlank }
         : null;
-    const marker = line === null ? null : fenceMarker(line.text);
+    const marker = line === null ? null : findFenceMarker(line.text);
     if (marker !== null && (fence === null || marker === fence)) {
       fence = fence === null ? marker : null;
     } else if (line !== null && fence === null && line.text !== '') {
-      const heading = headingOf(text, line, end, previous, markupOnly);
+      const heading = parseHeading(text, line, end, previous, markupOnly);
       if (heading !== null) {
         if (headings.at(-1)?.position === heading.position) headings.pop();
         headings.push(heading);
@@ -80,25 +80,25 @@ export function findHeadings(text: string, pageStarts: readonly number[], markup
   return headings;
 }
 
-function fenceMarker(line: string): string | null {
+function findFenceMarker(line: string): string | null {
   if (line.startsWith('```')) return '```';
   return line.startsWith('~~~') ? '~~~' : null;
 }
 
-function headingOf(
+function parseHeading(
   text: string,
   line: Line,
   end: number,
   previous: Line | null,
   markupOnly: boolean,
 ): Heading | null {
-  const underlined = underlinedHeading(line, previous);
+  const underlined = parseUnderlinedHeading(line, previous);
   if (underlined !== null) return underlined;
-  if (line.text.charCodeAt(0) === 0x23) return markdownHeadingOf(line);
-  return markupOnly ? null : titleLikeHeading(text, line, end);
+  if (line.text.charCodeAt(0) === 0x23) return parseMarkdownHeading(line);
+  return markupOnly ? null : parseTitleLikeHeading(text, line, end);
 }
 
-function markdownHeadingOf(line: Line): Heading | null {
+function parseMarkdownHeading(line: Line): Heading | null {
   const match = markdownHeading.exec(line.text);
   if (match === null) return null;
   return {
@@ -109,7 +109,7 @@ function markdownHeadingOf(line: Line): Heading | null {
 }
 
 /** A line of `===` or `---` under a single line of text. */
-function underlinedHeading(line: Line, previous: Line | null): Heading | null {
+function parseUnderlinedHeading(line: Line, previous: Line | null): Heading | null {
   const mark = line.text[0];
   if ((mark !== '=' && mark !== '-') || line.text.length < 3) return null;
   if (previous === null || previous.text === '' || !previous.afterBlank) return null;
@@ -117,7 +117,7 @@ function underlinedHeading(line: Line, previous: Line | null): Heading | null {
   return { position: previous.start, rank: (mark === '=' ? 1 : 2) * rankPerLevel, title: previous.text };
 }
 
-function titleLikeHeading(text: string, line: Line, end: number): Heading | null {
+function parseTitleLikeHeading(text: string, line: Line, end: number): Heading | null {
   const { start: position, text: title } = line;
   if (title.length > limits.titleLikeUnitsMax || title.length < 3 || sentenceEnd.test(title)) return null;
   const first = title.charCodeAt(0);
@@ -128,13 +128,13 @@ function titleLikeHeading(text: string, line: Line, end: number): Heading | null
     return levels > 1 || line.afterBlank ? { position, rank: levels * rankPerLevel, title } : null;
   }
   if (!line.afterBlank) return null;
-  if (namedHeading.test(title) || wideHeading.test(title)) return { position, rank: capitalsRank, title };
-  if (!isFollowedByBlank(text, end)) return null;
-  if (isCapitals(title)) return { position, rank: capitalsRank, title };
+  if (namedHeading.test(title) || cjkHeading.test(title)) return { position, rank: capitalsRank, title };
+  if (!isFollowedByBlankLine(text, end)) return null;
+  if (isUpperCase(title)) return { position, rank: capitalsRank, title };
   return isTitleCase(title) ? { position, rank: titleLikeRank, title } : null;
 }
 
-function isFollowedByBlank(text: string, lineEnd: number): boolean {
+function isFollowedByBlankLine(text: string, lineEnd: number): boolean {
   for (let index = lineEnd + 1; index < Math.min(text.length, lineEnd + limits.headingUnitsMax); index += 1) {
     const unit = text.charCodeAt(index);
     if (unit === 0x0a) return true;
@@ -143,7 +143,7 @@ function isFollowedByBlank(text: string, lineEnd: number): boolean {
   return false;
 }
 
-function isCapitals(title: string): boolean {
+function isUpperCase(title: string): boolean {
   return title === title.toUpperCase() && (title.match(/\p{Lu}/gu)?.length ?? 0) >= 4;
 }
 

@@ -1,17 +1,17 @@
 import { deserialize, serialize } from 'node:v8';
-import type { AnalysedChunk } from './chunk-task.ts';
+import type { AnalyzedChunk } from './chunk-task.ts';
 
 /** Chunks that are read at one time: a tenth of a millisecond. */
 const partChunksMax = 32;
 
 /** The chunks of a long document as bytes that move to another thread, which reads them part by part. */
-export function packChunks(chunks: readonly AnalysedChunk[]): Uint8Array<ArrayBuffer>[] {
+export function packChunks(chunks: readonly AnalyzedChunk[]): Uint8Array<ArrayBuffer>[] {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   for (let i = 0; i < chunks.length; i += partChunksMax)
     parts.push(new Uint8Array(serialize(chunks.slice(i, i + partChunksMax))));
   return parts;
 }
 
-export function unpackChunks(part: Uint8Array): AnalysedChunk[] {
-  return deserialize(part) as AnalysedChunk[];
+export function unpackChunks(part: Uint8Array): AnalyzedChunk[] {
+  return deserialize(part) as AnalyzedChunk[];
 }

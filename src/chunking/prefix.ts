@@ -1,4 +1,4 @@
-import { limits } from '../base/limits.ts';
+import { limits } from '../core/limits.ts';
 import type { Heading } from './headings.ts';
 
 const separator = ' > ';
@@ -18,7 +18,7 @@ export class HeadingPath {
    * Titles from the outermost to the innermost heading open at `position`; only headings at or after
    * `since` count.
    */
-  at(position: number, since: number): string[] {
+  titlesAt(position: number, since: number): string[] {
     for (; this.#next < this.#headings.length; this.#next += 1) {
       const heading = this.#headings[this.#next]!;
       if (heading.position > position) break;
@@ -30,10 +30,10 @@ export class HeadingPath {
 }
 
 /** What a document is called: its title, else the last part of its path. */
-export function documentName(title: string | null, path: string): string {
-  const named = clean(title ?? '');
+export function getDocumentName(title: string | null, path: string): string {
+  const named = collapseWhitespace(title ?? '');
   if (named !== '') return named;
-  return clean(path.split(/[/\\]/).findLast((part) => part.trim() !== '') ?? path);
+  return collapseWhitespace(path.split(/[/\\]/).findLast((part) => part.trim() !== '') ?? path);
 }
 
 /**
@@ -41,27 +41,29 @@ export function documentName(title: string | null, path: string): string {
  * first, because the innermost says most about the chunk, then the end of the line (never half a
  * character).
  */
-export function chunkPrefix(name: string, headings: readonly string[]): string {
-  const titles = headings.map(clean).filter((title) => title !== '' && title !== name);
-  const room = limits.chunkPrefixUnitsMax;
-  let inner = titles;
-  while (inner.length > 1 && [name, ...inner].join(separator).length > room) inner = inner.slice(1);
-  const last = inner.at(-1) ?? '';
-  const nameRoom = inner.length === 0 ? room : Math.max(room - separator.length - last.length, room / 2);
-  return cut([cut(name, nameRoom), ...inner].join(separator), room);
+export function buildChunkPrefix(name: string, headings: readonly string[]): string {
+  const titles = headings.map(collapseWhitespace).filter((title) => title !== '' && title !== name);
+  const unitsMax = limits.chunkPrefixUnitsMax;
+  let innerTitles = titles;
+  while (innerTitles.length > 1 && [name, ...innerTitles].join(separator).length > unitsMax)
+    innerTitles = innerTitles.slice(1);
+  const last = innerTitles.at(-1) ?? '';
+  const nameUnitsMax =
+    innerTitles.length === 0 ? unitsMax : Math.max(unitsMax - separator.length - last.length, unitsMax / 2);
+  return truncate([truncate(name, nameUnitsMax), ...innerTitles].join(separator), unitsMax);
 }
 
-function clean(title: string): string {
+function collapseWhitespace(title: string): string {
   return title.replace(/[\s\p{Cc}]+/gu, ' ').trim();
 }
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-function cut(line: string, room: number): string {
-  if (line.length <= room) return line;
-  const index = graphemes.segment(line.slice(0, room + 2)).containing(room)?.index ?? 0;
+function truncate(line: string, unitsMax: number): string {
+  if (line.length <= unitsMax) return line;
+  const index = graphemes.segment(line.slice(0, unitsMax + 2)).containing(unitsMax)?.index ?? 0;
   return line
-    .slice(0, index > 0 ? index : room)
+    .slice(0, index > 0 ? index : unitsMax)
     .replace(/[\ud800-\udbff]$/, '')
     .trimEnd();
 }

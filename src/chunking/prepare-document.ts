@@ -1,13 +1,13 @@
-import { unpackTexts } from '../base/packed-texts.ts';
+import { unpackTexts } from '../core/packed-texts.ts';
 import { type CoarseChunk, chunkDocument } from './chunk-document.ts';
 import type { ChunkTask, ChunkTaskResult } from './chunk-task.ts';
 
 /** What is done with chunks once they are cut; handed in, because other rooms know how. */
-export interface ChunkMeans {
+export interface ChunkProcessors {
   /** Components of a vector; 0 when vectors are made elsewhere. */
   readonly dimensions: number;
   /** Terms of chunks as a TermBlock, and their languages; `analyseChunks`. */
-  analyse(
+  analyze(
     chunks: readonly CoarseChunk[],
     language: string | null,
   ): { readonly block: Uint8Array; readonly languages: readonly (string | null)[]; readonly tokens: number };
@@ -19,13 +19,16 @@ export interface ChunkMeans {
 }
 
 /** Cuts a document into chunks, analyses the words of those that hold any, and embeds them. */
-export async function prepareDocument(task: ChunkTask, means: ChunkMeans): Promise<ChunkTaskResult> {
+export async function prepareDocument(
+  task: ChunkTask,
+  processors: ChunkProcessors,
+): Promise<ChunkTaskResult> {
   const { chunks, pageStarts, length } = chunkDocument({ ...task, pages: unpackTexts(task.pages) });
   const rows = chunks.filter((entry) => !entry.blank);
-  const analysed = means.analyse(rows, task.language);
-  const languages = new Map(rows.map((entry, row) => [entry, analysed.languages[row] ?? null]));
-  const embedded = await means.embed(rows, () => {
-    if (task.stop !== null && Atomics.load(task.stop, 0) !== 0)
+  const analysis = processors.analyze(rows, task.language);
+  const languages = new Map(rows.map((entry, row) => [entry, analysis.languages[row] ?? null]));
+  const embeddings = await processors.embed(rows, () => {
+    if (task.cancelFlag !== null && Atomics.load(task.cancelFlag, 0) !== 0)
       throw new Error('the work on the document was stopped');
   });
   return {
@@ -36,16 +39,16 @@ export async function prepareDocument(task: ChunkTask, means: ChunkMeans): Promi
     })),
     pageStarts,
     length,
-    terms: analysed.block,
-    tokens: { content: analysed.tokens, embedding: embedded.tokens },
-    spans: spansOf(chunks),
-    dimensions: means.dimensions,
-    vectors: embedded.vectors,
-    codes: embedded.codes,
+    terms: analysis.block,
+    tokens: { content: analysis.tokens, embedding: embeddings.tokens },
+    spans: flattenSpans(chunks),
+    dimensions: processors.dimensions,
+    vectors: embeddings.vectors,
+    codes: embeddings.codes,
   };
 }
 
-function spansOf(chunks: readonly CoarseChunk[]): Uint32Array {
+function flattenSpans(chunks: readonly CoarseChunk[]): Uint32Array {
   const spans = new Uint32Array(4 * chunks.reduce((sum, { children }) => sum + children.length, 0));
   let at = 0;
   for (const { children } of chunks) {

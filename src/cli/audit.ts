@@ -1,4 +1,4 @@
-import { AppError } from '../base/app-error.ts';
+import { AppError } from '../core/app-error.ts';
 import type { AuditLogEntry, AuditLogResponse } from '../schemas/audit.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -35,16 +35,16 @@ export const auditCommands: readonly CommandSpec[] = [
 ];
 
 /** Which log, and who reads it. */
-interface Source {
+interface AuditLogSource {
   readonly read: (range: object) => Promise<AuditLogResponse>;
 }
 
 async function exportLog(
   context: CommandContext,
-  _words: readonly string[],
+  _args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
-  const { read } = sourceOf(context, options);
+  const { read } = selectSource(context, options);
   const since = timeOption(options, 'since');
   const until = timeOption(options, 'until');
   const line = options.format === 'csv' ? csvLine : (entry: AuditLogEntry) => JSON.stringify(entry);
@@ -58,23 +58,23 @@ async function exportLog(
   return exitCodes.done;
 }
 
-function sourceOf(context: CommandContext, options: CommandOptions): Source {
+function selectSource(context: CommandContext, options: CommandOptions): AuditLogSource {
   const { organization, adminKey } = context.loaded.settings;
-  const wholeInstallation = options.installation === true;
-  if (organization === null && !wholeInstallation) {
+  const isInstallation = options.installation === true;
+  if (organization === null && !isInstallation) {
     throw new AppError(
       'bad_request',
       'Say whose log: --organization or QUARRY_ORGANIZATION, or --installation for what belongs to none.',
     );
   }
-  const whose = wholeInstallation ? {} : { organization_id: organization };
-  if (adminKey !== null || wholeInstallation) {
+  const scope = isInstallation ? {} : { organization_id: organization };
+  if (adminKey !== null || isInstallation) {
     // Without the key the administrator's session may be there as --key.
     const caller = adminKey === null ? context.api : context.administration;
-    return { read: (range) => caller.call('admin/get-audit-log', { ...whose, ...range }) };
+    return { read: (range) => caller.call('admin/get-audit-log', { ...scope, ...range }) };
   }
   return {
-    read: (range) => context.api.callAt('/api/organizations/get-audit-log', { ...whose, ...range }),
+    read: (range) => context.api.callAt('/api/organizations/get-audit-log', { ...scope, ...range }),
   };
 }
 

@@ -1,5 +1,5 @@
-import { AppError } from '../base/app-error.ts';
-import type { Fixture } from '../billing/account-setup.ts';
+import type { StripeResource } from '../billing/stripe-setup.ts';
+import { AppError } from '../core/app-error.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -29,13 +29,13 @@ export const billingCommands: readonly CommandSpec[] = [
   },
 ];
 
-interface Done {
+interface SetupResult {
   readonly name: string;
   readonly done: string;
 }
 
 /** What there has to be, and a word where something is left out. */
-async function wanted({ loaded, terminal }: CommandContext): Promise<Fixture[]> {
+async function loadFixtures({ loaded, terminal }: CommandContext): Promise<StripeResource[]> {
   const {
     stripeSecretKey: secretKey,
     stripeApiBase: apiBase,
@@ -49,11 +49,16 @@ async function wanted({ loaded, terminal }: CommandContext): Promise<Fixture[]> 
       'QUARRY_STRIPE_SECRET_KEY is not set: name the secret key of the account at Stripe.',
     );
   }
-  const [{ fixturesOf }, { loadPlans }, { openStripe }, { openEgress }] = await Promise.all([
-    import('../billing/account-setup.ts'),
+  const [
+    { stripeResources: fixturesOf },
+    { loadPlans },
+    { createStripeClient: openStripe },
+    { createEgress: openEgress },
+  ] = await Promise.all([
+    import('../billing/stripe-setup.ts'),
     import('../billing/plans.ts'),
     import('../billing/stripe.ts'),
-    import('../egress/open-egress.ts'),
+    import('../egress/create-egress.ts'),
   ]);
   const plans = loadPlans(plansFile);
   const egress = openEgress(loaded.settings);
@@ -67,17 +72,17 @@ async function wanted({ loaded, terminal }: CommandContext): Promise<Fixture[]> 
 
 async function setup(
   context: CommandContext,
-  _words: readonly string[],
+  _args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
   const { terminal, signal } = context;
-  const all: Done[] = [];
-  for (const { name, look, mend } of await wanted(context)) {
+  const all: SetupResult[] = [];
+  for (const { name, check: look, apply: mend } of await loadFixtures(context)) {
     signal.throwIfAborted();
-    const trouble = await told(name, look);
-    const done = trouble === null ? 'is there already' : await told(name, mend);
-    all.push({ name, done });
-    if (options.json !== true) terminal.out(`${name}: ${done}`);
+    const difference = await withStripeErrors(name, look);
+    const outcome = difference === null ? 'is there already' : await withStripeErrors(name, mend);
+    all.push({ name, done: outcome });
+    if (options.json !== true) terminal.out(`${name}: ${outcome}`);
   }
   if (options.json === true) terminal.out(JSON.stringify({ done: all }));
   return exitCodes.done;
@@ -85,26 +90,26 @@ async function setup(
 
 async function check(
   context: CommandContext,
-  _words: readonly string[],
+  _args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
   const { terminal, signal } = context;
   const all: { readonly name: string; readonly trouble: string | null }[] = [];
-  for (const { name, look } of await wanted(context)) {
+  for (const { name, check: look } of await loadFixtures(context)) {
     signal.throwIfAborted();
-    const trouble = await told(name, look);
-    all.push({ name, trouble });
-    if (options.json !== true) terminal.out(`${name}: ${trouble ?? 'as it should be'}`);
+    const difference = await withStripeErrors(name, look);
+    all.push({ name, trouble: difference });
+    if (options.json !== true) terminal.out(`${name}: ${difference ?? 'as it should be'}`);
   }
-  const differs = all.some(({ trouble }) => trouble !== null);
-  if (options.json === true) terminal.out(JSON.stringify({ matches: !differs, fixtures: all }));
-  else if (differs)
+  const hasDifferences = all.some(({ trouble }) => trouble !== null);
+  if (options.json === true) terminal.out(JSON.stringify({ matches: !hasDifferences, fixtures: all }));
+  else if (hasDifferences)
     terminal.note('quarry: the account differs from the plans; `quarry billing setup` changes it\n');
-  return differs ? exitCodes.failed : exitCodes.done;
+  return hasDifferences ? exitCodes.failed : exitCodes.done;
 }
 
 /** What Stripe refuses is said in its words: the operator can do something about it. */
-async function told<T>(name: string, work: () => Promise<T>): Promise<T> {
+async function withStripeErrors<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

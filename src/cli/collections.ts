@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError } from '../base/app-error.ts';
-import { limits, shardCounts } from '../base/limits.ts';
+import { AppError } from '../core/app-error.ts';
+import { limits, shardCounts } from '../core/limits.ts';
 import type { GetCollectionListResponse } from '../schemas/collections.ts';
 import type { StatusResponse } from '../schemas/status.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption, yesOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
-import { counted, printable } from './layout.ts';
-import { controlOf, controlOptions, wholeOption } from './option-values.ts';
-import { Progress } from './progress.ts';
-import { changeLines } from './status.ts';
+import { controlOptions, integerOption, readControlOptions } from './option-values.ts';
+import { ProgressBar } from './progress.ts';
+import { formatModelChanges } from './status.ts';
+import { pluralize, toPrintable } from './text-layout.ts';
 
 export const collectionCommands: readonly CommandSpec[] = [
   {
@@ -73,102 +73,108 @@ const pollMs = 500;
 /** Asks for the change and follows it to its end; Ctrl-C leaves it to the server. */
 async function changeModel(
   context: CommandContext,
-  words: readonly string[],
+  args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
-  const [name = '', model = ''] = words;
+  const [name = '', model = ''] = args;
   const { api, clock, terminal } = context;
   const body = { collection_name: name, embedding_model: model };
   const reply = await api.call('collections/change-model', body);
   if (options.wait === false) {
-    const begun = `The new vectors of ${printable(name)} are being made; \`quarry status\` shows how far they are.`;
-    terminal.out(options.json === true ? JSON.stringify(reply) : begun);
+    const message = `The new vectors of ${toPrintable(name)} are being made; \`quarry status\` shows how far they are.`;
+    terminal.out(options.json === true ? JSON.stringify(reply) : message);
     return exitCodes.done;
   }
-  const progress = new Progress('Making vectors', terminal, clock);
-  let waitsFor: string | undefined;
+  const progress = new ProgressBar('Making vectors', terminal, clock);
+  let lastReason: string | undefined;
   for (;;) {
     const status = await api.call<StatusResponse>('status/get-status', { collection_name: name });
     const change = status.model_changes?.[0];
     if (change === undefined) {
-      progress.end(printable(`The vectors of ${name} are those of ${status.embedding_model}.`));
+      progress.finish(toPrintable(`The vectors of ${name} are those of ${status.embedding_model}.`));
       if (options.json === true) terminal.out(JSON.stringify(status));
       return exitCodes.done;
     }
     const { num_documents_done: done, num_documents: total, waiting_for: reason } = change;
-    if (reason !== undefined && reason !== waitsFor) terminal.note(`${printable(`It waits. ${reason}`)}\n`);
-    waitsFor = reason;
-    progress.update({ done, total, words: `${done}/${counted(total, 'document')}` });
+    if (reason !== undefined && reason !== lastReason)
+      terminal.note(`${toPrintable(`It waits. ${reason}`)}\n`);
+    lastReason = reason;
+    progress.update({ done, total, label: `${done}/${pluralize(total, 'document')}` });
     await sleep(pollMs, undefined, { signal: api.signal });
   }
 }
 
 async function list(
   context: CommandContext,
-  _words: readonly string[],
+  _args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
   const reply = await context.api.call<GetCollectionListResponse>('collections/get-collection-list', {});
   if (options.json === true) context.terminal.out(JSON.stringify(reply));
   else {
-    reply.collection_names.map(printable).forEach(context.terminal.out);
+    reply.collection_names.map(toPrintable).forEach(context.terminal.out);
     const status = await context.api.call<StatusResponse>('status/get-status', {});
-    for (const line of changeLines(status)) context.terminal.note(`${line}\n`);
+    for (const line of formatModelChanges(status)) context.terminal.note(`${line}\n`);
   }
   return exitCodes.done;
 }
 
 async function add(
   context: CommandContext,
-  words: readonly string[],
+  args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
-  const name = words[0]!;
+  const name = args[0]!;
   const reply = await context.api.call('collections/add-collection', {
     collection_name: name,
-    num_shards: wholeOption(options, 'shards', { minimum: 1, maximum: 64 }),
+    num_shards: integerOption(options, 'shards', { minimum: 1, maximum: 64 }),
     ...(options.model === undefined ? {} : { embedding_model: String(options.model) }),
     ...(options.dimensions === undefined
       ? {}
-      : { dimensions: wholeOption(options, 'dimensions', { minimum: 1, maximum: limits.ownDimensionsMax }) }),
+      : {
+          dimensions: integerOption(options, 'dimensions', {
+            minimum: 1,
+            maximum: limits.ownVectorDimensionsMax,
+          }),
+        }),
   });
   context.terminal.out(
-    options.json === true ? JSON.stringify(reply) : `Collection ${printable(name)} exists now.`,
+    options.json === true ? JSON.stringify(reply) : `Collection ${toPrintable(name)} exists now.`,
   );
   return exitCodes.done;
 }
 
 async function update(
   context: CommandContext,
-  words: readonly string[],
+  args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
-  const name = words[0]!;
-  const defaults = controlOf(options);
+  const name = args[0]!;
+  const defaults = readControlOptions(options);
   const reply = await context.api.call('collections/update-collection', {
     collection_name: name,
     query_defaults: defaults,
   });
-  const said = Object.keys(defaults).length === 0 ? 'nothing of their own' : JSON.stringify(defaults);
+  const description = Object.keys(defaults).length === 0 ? 'nothing of their own' : JSON.stringify(defaults);
   context.terminal.out(
     options.json === true
       ? JSON.stringify(reply)
-      : `Queries of ${printable(name)} ask ${printable(said)} unless they say otherwise.`,
+      : `Queries of ${toPrintable(name)} ask ${toPrintable(description)} unless they say otherwise.`,
   );
   return exitCodes.done;
 }
 
 async function remove(
   context: CommandContext,
-  words: readonly string[],
+  args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
-  const name = words[0]!;
+  const name = args[0]!;
   if (options.yes !== true)
-    await confirmOrRefuse(context, `Delete the collection ${printable(name)} with all its documents?`);
+    await confirmOrRefuse(context, `Delete the collection ${toPrintable(name)} with all its documents?`);
   const reply = await context.api.call('collections/delete-collection', { collection_name: name });
   context.terminal.out(
-    options.json === true ? JSON.stringify(reply) : `Collection ${printable(name)} is deleted.`,
+    options.json === true ? JSON.stringify(reply) : `Collection ${toPrintable(name)} is deleted.`,
   );
   return exitCodes.done;
 }

@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts';
 import type { LoadedSettings } from '../config/settings.ts';
-import type { Api } from './api.ts';
+import type { Clock } from '../core/clock.ts';
+import type { ApiClient } from './api-client.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What every command is handed. */
@@ -8,8 +8,8 @@ export interface CommandContext {
   readonly terminal: Terminal;
   readonly loaded: LoadedSettings;
   /** Speaks with the API key; `administration` with the admin key. */
-  readonly api: Api;
-  readonly administration: Api;
+  readonly api: ApiClient;
+  readonly administration: ApiClient;
   readonly clock: Clock;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
@@ -40,7 +40,7 @@ export interface CommandSpec {
   /** What Ctrl-C leaves behind. */
   readonly interrupted?: string;
   /** Resolves with the exit code. `words` are the arguments after the command's name. */
-  run(context: CommandContext, words: readonly string[], options: CommandOptions): Promise<number>;
+  run(context: CommandContext, args: readonly string[], options: CommandOptions): Promise<number>;
 }
 
 export const collectionOption: OptionSpec = {

@@ -1,9 +1,9 @@
-import { AppError } from '../base/app-error.ts';
+import { AppError } from '../core/app-error.ts';
 import type { InspectOrganizationResponse } from '../schemas/admin.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
-import { table } from './layout.ts';
+import { formatTable } from './text-layout.ts';
 
 export const doctorCommand: CommandSpec = {
   usage: 'doctor',
@@ -17,7 +17,7 @@ export const doctorCommand: CommandSpec = {
 
 async function inspect(
   context: CommandContext,
-  _words: readonly string[],
+  _args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
   const { organization } = context.loaded.settings;
@@ -28,26 +28,26 @@ async function inspect(
   });
   const isClean = found.state === 'gone' && found.remains.length === 0 && found.orphans.length === 0;
   if (options.json === true) context.terminal.out(JSON.stringify(found));
-  else linesOf(found).forEach(context.terminal.out);
+  else formatReport(found).forEach(context.terminal.out);
   return isClean ? exitCodes.done : exitCodes.failed;
 }
 
-const states: Readonly<Record<InspectOrganizationResponse['state'], string>> = {
+const stateLabels: Readonly<Record<InspectOrganizationResponse['state'], string>> = {
   exists: 'exists',
   deleting: 'is deleted, and its data are being removed',
   gone: 'does not exist',
 };
 
-function linesOf({ organization_id, state, removed_at, remains, orphans }: InspectOrganizationResponse) {
+function formatReport({ organization_id, state, removed_at, remains, orphans }: InspectOrganizationResponse) {
   const since = removed_at === null ? '' : `; the last of it was removed at ${removed_at}`;
   const rows = (found: typeof remains) => found.map(({ place, count }) => [place, String(count)]);
   return [
-    `The organization ${organization_id} ${states[state]}${since}.`,
+    `The organization ${organization_id} ${stateLabels[state]}${since}.`,
     ...(remains.length === 0
       ? ['Nothing in the store names it.']
-      : table(['Left of it', '>Rows'], rows(remains))),
+      : formatTable(['Left of it', '>Rows'], rows(remains))),
     ...(orphans.length === 0
       ? ['No collection, document, file or image is left that nobody owns.']
-      : table(['Left of what is gone, whoever’s', '>Count'], rows(orphans))),
+      : formatTable(['Left of what is gone, whoever’s', '>Count'], rows(orphans))),
   ];
 }

@@ -1,6 +1,6 @@
-import { limits } from '../base/limits.ts';
+import { limits } from '../core/limits.ts';
 import type { DocumentMetadataResponse, GetDocumentInfoListResponse } from '../schemas/documents.ts';
-import type { Api } from './api.ts';
+import type { ApiClient } from './api-client.ts';
 
 /** A document as the server lists it; `sha256` is the hash of its raw bytes in hexadecimal. */
 export type ListedDocument = DocumentMetadataResponse & { readonly sha256?: string | null };
@@ -13,7 +13,7 @@ export interface ListRequest {
 }
 
 /** All documents of a collection in ascending order of their paths, page by page. */
-export async function* listDocuments(api: Api, request: ListRequest): AsyncGenerator<ListedDocument> {
+export async function* listDocuments(api: ApiClient, request: ListRequest): AsyncGenerator<ListedDocument> {
   let after: string | null = null;
   for (;;) {
     const reply: GetDocumentInfoListResponse = await api.call('documents/get-document-info-list', {

@@ -1,17 +1,17 @@
 import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { AppError } from '../base/app-error.ts';
-import { limits } from '../base/limits.ts';
+import { AppError } from '../core/app-error.ts';
+import { limits } from '../core/limits.ts';
 import type { DeleteDocumentResponse, GetDocumentInfoResponse } from '../schemas/documents.ts';
-import { addLines } from './add-lines.ts';
 import { confirmOrRefuse } from './collections.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { collectionOption, jsonOption, yesOption } from './command.ts';
 import { hasFailed, type ListedDocument, listDocuments } from './document-list.ts';
 import { exitCodes } from './exit-codes.ts';
-import { byteWords, counted, printable, table } from './layout.ts';
+import { importLines } from './import-lines.ts';
 import { jsonObjectOption } from './option-values.ts';
+import { formatBytes, formatTable, pluralize, toPrintable } from './text-layout.ts';
 
 export const documentCommands: readonly CommandSpec[] = [
   {
@@ -42,7 +42,7 @@ export const documentCommands: readonly CommandSpec[] = [
       'echo \'{"path": "a.txt", "text": "Salted herring.", "vector": [0.1, 0.9], "metadata": {"year": "2025"}}\' | quarry documents add -',
     ],
     interrupted: 'what was taken in stays; --overwrite begins again',
-    run: addLines,
+    run: importLines,
   },
   {
     usage: 'documents get <path>',
@@ -94,7 +94,7 @@ export const documentCommands: readonly CommandSpec[] = [
 
 async function list(
   context: CommandContext,
-  _words: readonly string[],
+  _args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
   const rows: string[][] = [];
@@ -105,26 +105,26 @@ async function list(
   };
   for await (const document of listDocuments(context.api, request)) {
     if (options.json === true) context.terminal.out(JSON.stringify(document));
-    else rows.push([document.path, document.index_status, ...listedFacts(document)]);
+    else rows.push([document.path, document.index_status, ...formatFacts(document)]);
   }
   if (options.json === true) return exitCodes.done;
   if (rows.length === 0) context.terminal.out('There is no such document.');
-  else table(['Path', 'Status', '>Size', '>Pages', 'Error'], rows).forEach(context.terminal.out);
+  else formatTable(['Path', 'Status', '>Size', '>Pages', 'Error'], rows).forEach(context.terminal.out);
   return exitCodes.done;
 }
 
-function listedFacts(document: ListedDocument): string[] {
-  return [byteWords(document.size), String(document.num_pages ?? '-'), document.error ?? ''];
+function formatFacts(document: ListedDocument): string[] {
+  return [formatBytes(document.size), String(document.num_pages ?? '-'), document.error ?? ''];
 }
 
 async function get(
   context: CommandContext,
-  words: readonly string[],
+  args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
   const { document } = await context.api.call<GetDocumentInfoResponse>('documents/get-document-info', {
     collection_name: String(options.collection),
-    path: words[0]!,
+    path: args[0]!,
     include_content: options.content === true,
   });
   if (options.output !== undefined) {
@@ -139,7 +139,7 @@ async function get(
     if (document.content === null || document.content === undefined) {
       throw new AppError(
         'not_found',
-        `The text of ${printable(document.path)} is not known: it is ${document.index_status}.`,
+        `The text of ${toPrintable(document.path)} is not known: it is ${document.index_status}.`,
       );
     }
     context.terminal.out(document.content);
@@ -151,18 +151,18 @@ async function get(
     ['Status', document.index_status],
     ['Error', document.error ?? '-'],
     ...(document.waiting_for === undefined ? [] : [['Waits for', document.waiting_for] as [string, string]]),
-    ['Size', byteWords(document.size)],
+    ['Size', formatBytes(document.size)],
     ['Pages', String(document.num_pages ?? '-')],
     ['Metadata', JSON.stringify(document.metadata)],
     ['File', document.file_url],
   ];
-  facts.map(([name, value]) => `${name.padEnd(10)}${printable(value)}`).forEach(context.terminal.out);
+  facts.map(([name, value]) => `${name.padEnd(10)}${toPrintable(value)}`).forEach(context.terminal.out);
   return exitCodes.done;
 }
 
-async function download(context: CommandContext, address: string, file: string): Promise<void> {
-  const response = await context.api.send(address, {});
-  if (response.body === null) throw new AppError('unavailable', `${address} sent nothing.`);
+async function download(context: CommandContext, url: string, file: string): Promise<void> {
+  const response = await context.api.send(url, {});
+  if (response.body === null) throw new AppError('unavailable', `${url} sent nothing.`);
   try {
     await pipeline(Readable.fromWeb(response.body), createWriteStream(file, { flags: 'wx' }), {
       signal: context.signal,
@@ -175,51 +175,51 @@ async function download(context: CommandContext, address: string, file: string):
 
 async function remove(
   context: CommandContext,
-  words: readonly string[],
+  args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
-  if (options.yes !== true) await confirmOrRefuse(context, `Delete ${counted(words.length, 'document')}?`);
+  if (options.yes !== true) await confirmOrRefuse(context, `Delete ${pluralize(args.length, 'document')}?`);
   const deleted: string[] = [];
-  for (let start = 0; start < words.length; start += limits.deletePathsMax) {
+  for (let start = 0; start < args.length; start += limits.deletePathsMax) {
     const reply = await context.api.call<DeleteDocumentResponse>('documents/delete-document', {
       collection_name: String(options.collection),
-      path: words.slice(start, start + limits.deletePathsMax),
+      path: args.slice(start, start + limits.deletePathsMax),
     });
     deleted.push(...reply.deleted_paths);
   }
   if (options.json === true) context.terminal.out(JSON.stringify({ deleted_paths: deleted }));
-  else deleted.map((path) => `${printable(path)} is deleted.`).forEach(context.terminal.out);
-  const missing = new Set(words).size - new Set(deleted).size;
-  if (missing > 0) context.terminal.note(`${counted(missing, 'document')} did not exist.\n`);
+  else deleted.map((path) => `${toPrintable(path)} is deleted.`).forEach(context.terminal.out);
+  const missing = new Set(args).size - new Set(deleted).size;
+  if (missing > 0) context.terminal.note(`${pluralize(missing, 'document')} did not exist.\n`);
   return missing > 0 ? exitCodes.failed : exitCodes.done;
 }
 
 async function update(
   context: CommandContext,
-  words: readonly string[],
+  args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
   const metadata = jsonObjectOption(options, 'metadata');
   if (metadata === null) throw new AppError('bad_request', 'Say what to change: --metadata <json>.');
   const reply = await context.api.call('documents/update-document', {
     collection_name: String(options.collection),
-    path: words[0]!,
+    path: args[0]!,
     metadata,
   });
   context.terminal.out(
-    options.json === true ? JSON.stringify(reply) : `${printable(words[0]!)} has new metadata.`,
+    options.json === true ? JSON.stringify(reply) : `${toPrintable(args[0]!)} has new metadata.`,
   );
   return exitCodes.done;
 }
 
 async function retry(
   context: CommandContext,
-  words: readonly string[],
+  args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
   const collection = String(options.collection);
   const retried: string[] = [];
-  for (const document of await failedDocuments(context, collection, words)) {
+  for (const document of await failedDocuments(context, collection, args)) {
     await context.api.call('documents/update-document', {
       collection_name: collection,
       path: document.path,
@@ -228,7 +228,7 @@ async function retry(
     retried.push(document.path);
   }
   if (options.json === true) context.terminal.out(JSON.stringify({ retried_paths: retried }));
-  else context.terminal.out(`${counted(retried.length, 'document')} will be tried again.`);
+  else context.terminal.out(`${pluralize(retried.length, 'document')} will be tried again.`);
   return exitCodes.done;
 }
 
@@ -247,7 +247,7 @@ async function failedDocuments(context: CommandContext, collection: string, path
     if (!hasFailed(document)) {
       throw new AppError(
         'conflict',
-        `${printable(path)} is ${document.index_status}; only failed documents can be tried again.`,
+        `${toPrintable(path)} is ${document.index_status}; only failed documents can be tried again.`,
       );
     }
     failed.push(document);

@@ -1,23 +1,23 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError } from '../base/app-error.ts';
+import { AppError } from '../core/app-error.ts';
 import type { JudgedSet } from '../eval/judged-set.ts';
 import { ndcg, recall, reciprocalRank } from '../eval/measures.ts';
 import type { TopDocumentsResponse } from '../schemas/queries.ts';
 import type { StatusResponse } from '../schemas/status.ts';
-import { ReplyFailure } from './api.ts';
+import { ApiResponseError } from './api-client.ts';
 import type { CommandContext } from './command.ts';
-import { counted, printable } from './layout.ts';
-import { Progress } from './progress.ts';
+import { ProgressBar } from './progress.ts';
+import { pluralize, toPrintable } from './text-layout.ts';
 
 /** One way to ask; its parameters go along with every question. */
-export interface Way {
+export interface SearchVariant {
   readonly name: string;
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-export interface Answers {
-  readonly way: Way;
+export interface VariantScores {
+  readonly variant: SearchVariant;
   /** One value per question. */
   readonly ndcg: readonly number[];
   readonly mrr: readonly number[];
@@ -27,8 +27,8 @@ export interface Answers {
 const rankedDepth = 10;
 const recallDepth = 100;
 const batchDocuments = 64;
-const batchesAtOnce = 2;
-const questionsAtOnce = 4;
+const batchConcurrencyMax = 2;
+const questionConcurrencyMax = 4;
 const pollMs = 250;
 
 /**
@@ -38,117 +38,127 @@ const pollMs = 250;
 export async function measureSet(
   context: CommandContext,
   set: JudgedSet,
-  ways: readonly Way[],
-  wanted: string | null,
-): Promise<Answers[]> {
-  const name = wanted ?? temporaryName(set);
-  const made = await makeCollection(context, name, wanted !== null);
+  variants: readonly SearchVariant[],
+  collectionName: string | null,
+): Promise<VariantScores[]> {
+  const collection = collectionName ?? temporaryName(set);
+  const isNew = await createCollection(context, collection, collectionName !== null);
   try {
-    if (made) await fill(context, name, set);
-    const answers: Answers[] = [];
-    for (const way of ways) answers.push(await ask(context, name, set, way));
-    return answers;
+    if (isNew) await addDocuments(context, collection, set);
+    const scores: VariantScores[] = [];
+    for (const variant of variants) scores.push(await evaluateVariant(context, collection, set, variant));
+    return scores;
   } finally {
-    if (wanted === null) {
+    if (collectionName === null) {
       // Also after Ctrl-C, which has ended the other calls.
-      await context.api.uninterrupted().call('collections/delete-collection', { collection_name: name });
+      await context.api
+        .withoutInterrupt()
+        .call('collections/delete-collection', { collection_name: collection });
     }
   }
 }
 
 /** The same for the same documents, so that what a killed run left behind is found and taken away. */
-function temporaryName({ name, documents }: JudgedSet): string {
+function temporaryName({ name: setName, documents }: JudgedSet): string {
   const hash = createHash('sha256');
   for (const { id } of documents) hash.update(`${id}\n`);
-  return `quarry-eval ${name} ${hash.digest('hex').slice(0, 8)}`;
+  return `quarry-eval ${setName} ${hash.digest('hex').slice(0, 8)}`;
 }
 
 /** False when the collection is there already and shall be asked as it is. */
-async function makeCollection({ api }: CommandContext, name: string, keep: boolean): Promise<boolean> {
-  const body = { collection_name: name };
+async function createCollection(
+  { api }: CommandContext,
+  collection: string,
+  isKept: boolean,
+): Promise<boolean> {
+  const body = { collection_name: collection };
   for (;;) {
     try {
       await api.call('collections/add-collection', body);
       return true;
     } catch (error) {
-      if (!(error instanceof ReplyFailure) || error.status !== 409) throw error;
-      if (keep) return false;
+      if (!(error instanceof ApiResponseError) || error.status !== 409) throw error;
+      if (isKept) return false;
       await api.call('collections/delete-collection', body);
     }
   }
 }
 
 /** Adds all documents and waits until they can be found. A document that fails ends it. */
-async function fill({ api, terminal, clock }: CommandContext, name: string, set: JudgedSet): Promise<void> {
+async function addDocuments(
+  { api, terminal, clock }: CommandContext,
+  collection: string,
+  set: JudgedSet,
+): Promise<void> {
   const { documents } = set;
-  const progress = new Progress(`${set.name}:`, terminal, clock);
+  const progress = new ProgressBar(`${set.name}:`, terminal, clock);
   const batches: (typeof documents)[] = [];
   for (let at = 0; at < documents.length; at += batchDocuments) {
     batches.push(documents.slice(at, at + batchDocuments));
   }
   let done = 0;
-  await inParallel(batches, batchesAtOnce, async (batch) => {
-    await addBatch(api, name, batch);
+  await inParallel(batches, batchConcurrencyMax, async (batch) => {
+    await addBatch(api, collection, batch);
     done += batch.length;
     progress.update({
       done,
       total: documents.length,
-      words: `${done}/${counted(documents.length, 'document')}`,
+      label: `${done}/${pluralize(documents.length, 'document')}`,
     });
   });
   let waiting = '';
   for (;;) {
-    const status = await api.call<StatusResponse>('status/get-status', { collection_name: name });
+    const status = await api.call<StatusResponse>('status/get-status', { collection_name: collection });
     const reasons = (status.waiting_for ?? []).join(' ');
     if (reasons !== '' && reasons !== waiting)
-      terminal.note(`quarry: documents wait. ${printable(reasons)}\n`);
+      terminal.note(`quarry: documents wait. ${toPrintable(reasons)}\n`);
     waiting = reasons;
     if (status.num_failed_documents > 0) {
       throw new AppError(
         'conflict',
-        `${counted(status.num_failed_documents, 'document')} of ${set.name} failed.`,
+        `${pluralize(status.num_failed_documents, 'document')} of ${set.name} failed.`,
       );
     }
     if (status.num_indexed_documents === status.num_documents) break;
     await sleep(pollMs, undefined, { signal: api.signal });
   }
-  progress.end(`${set.name}: ${counted(documents.length, 'document')} added`);
+  progress.finish(`${set.name}: ${pluralize(documents.length, 'document')} added`);
 }
 
 async function addBatch(
   api: CommandContext['api'],
-  name: string,
+  collection: string,
   batch: JudgedSet['documents'],
 ): Promise<void> {
   const documents = batch.map(({ id, text }) => ({ path: id, content: { type: 'text', text } }));
   const { results } = await api.call<{ results: { path: string; status: number; detail?: string }[] }>(
     'documents/add-documents',
-    { collection_name: name, documents },
+    { collection_name: collection, documents },
   );
-  const refused = results.find(({ status }) => status >= 400);
-  if (refused === undefined) return;
+  const rejected = results.find(({ status }) => status >= 400);
+  if (rejected === undefined) return;
   throw new AppError(
     'conflict',
-    `The document ${refused.path} was refused: ${refused.detail ?? refused.status}`,
+    `The document ${rejected.path} was refused: ${rejected.detail ?? rejected.status}`,
   );
 }
 
-async function ask(
+async function evaluateVariant(
   { api, terminal, clock }: CommandContext,
-  name: string,
+  collection: string,
   { name: setName, questions }: JudgedSet,
-  way: Way,
-): Promise<Answers> {
-  const title = `${setName}, ${way.name}:`;
-  const progress = new Progress(title, terminal, clock);
+  variant: SearchVariant,
+): Promise<VariantScores> {
+  const title = `${setName}, ${variant.name}:`;
+  const progress = new ProgressBar(title, terminal, clock);
   const values = questions.map(() => ({ ndcg: 0, mrr: 0, recall: 0 }));
   let done = 0;
-  await inParallel([...questions.entries()], questionsAtOnce, async ([i, { text, grades }]) => {
+  await inParallel([...questions.entries()], questionConcurrencyMax, async ([i, { text, grades }]) => {
     const { results, warnings } = await api.call<TopDocumentsResponse>('queries/top-documents', {
-      collection_name: name,
+      collection_name: collection,
       query: text,
       k: recallDepth,
-      ...way.parameters,
+      ...variant.parameters,
     });
     // Figures of a search that lacks a model would pass for those of one that has it.
     if (warnings?.[0] !== undefined) throw new AppError('conflict', `Nothing was measured. ${warnings[0]}`);
@@ -162,12 +172,12 @@ async function ask(
     progress.update({
       done,
       total: questions.length,
-      words: `${done}/${counted(questions.length, 'question')}`,
+      label: `${done}/${pluralize(questions.length, 'question')}`,
     });
   });
-  progress.end(`${title} ${counted(questions.length, 'question')} asked`);
+  progress.finish(`${title} ${pluralize(questions.length, 'question')} asked`);
   return {
-    way,
+    variant,
     ndcg: values.map((value) => value.ndcg),
     mrr: values.map((value) => value.mrr),
     recall: values.map((value) => value.recall),
@@ -176,12 +186,12 @@ async function ask(
 
 async function inParallel<T>(
   items: readonly T[],
-  lanes: number,
+  concurrencyMax: number,
   run: (item: T) => Promise<void>,
 ): Promise<void> {
   let next = 0;
   const lane = async () => {
     for (let i = next++; i < items.length; i = next++) await run(items[i]!);
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: concurrencyMax }, lane));
 }

@@ -1,12 +1,12 @@
-import { AppError } from '../base/app-error.ts';
-import { evenlySpaced, type JudgedSet, judgedFolders, readJudgedSet } from '../eval/judged-set.ts';
-import { type Estimate, estimate, gain } from '../eval/measures.ts';
+import { AppError } from '../core/app-error.ts';
+import { findJudgedFolders, type JudgedSet, readJudgedSet, sampleEvenly } from '../eval/judged-set.ts';
+import { type Estimate, estimateGain, estimateMean } from '../eval/measures.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption } from './command.ts';
-import { type Answers, measureSet, type Way } from './eval-run.ts';
+import { measureSet, type SearchVariant, type VariantScores } from './eval-run.ts';
 import { exitCodes } from './exit-codes.ts';
-import { table } from './layout.ts';
-import { wholeOption } from './option-values.ts';
+import { integerOption } from './option-values.ts';
+import { formatTable } from './text-layout.ts';
 
 export const evalCommand: CommandSpec = {
   usage: 'eval <folder>',
@@ -39,9 +39,9 @@ export const evalCommand: CommandSpec = {
   run: evaluate,
 };
 
-interface Evaluated {
+interface EvaluatedSet {
   readonly set: JudgedSet;
-  readonly answers: readonly Answers[];
+  readonly scores: readonly VariantScores[];
 }
 
 const comparedReranker = 'zerank-2';
@@ -51,104 +51,112 @@ async function evaluate(
   [folder = '']: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
-  const folders = await judgedFolders(folder);
+  const folders = await findJudgedFolders(folder);
   const collection = options.collection === undefined ? null : String(options.collection);
   if (collection !== null && folders.length > 1) {
     throw new AppError('bad_request', `--collection goes with one set, and ${folder} has ${folders.length}.`);
   }
-  const questionsMax = wholeOption(options, 'queries', { minimum: 1, maximum: 1_000_000 });
-  const ways = waysOf(options);
-  const evaluated: Evaluated[] = [];
-  for (const one of folders) {
-    const whole = await readJudgedSet(one, String(options.split));
-    const set = { ...whole, questions: evenlySpaced(whole.questions, questionsMax) };
-    evaluated.push({ set, answers: await measureSet(context, set, ways, collection) });
+  const questionsMax = integerOption(options, 'queries', { minimum: 1, maximum: 1_000_000 });
+  const variants = variantsOf(options);
+  const evaluated: EvaluatedSet[] = [];
+  for (const setFolder of folders) {
+    const whole = await readJudgedSet(setFolder, String(options.split));
+    const set = { ...whole, questions: sampleEvenly(whole.questions, questionsMax) };
+    evaluated.push({ set, scores: await measureSet(context, set, variants, collection) });
   }
-  if (options.json === true) context.terminal.out(JSON.stringify({ sets: evaluated.map(numbersOf) }));
-  else show(context, evaluated);
+  if (options.json === true) context.terminal.out(JSON.stringify({ sets: evaluated.map(toJson) }));
+  else printResults(context, evaluated);
   return exitCodes.done;
 }
 
-function waysOf(options: CommandOptions): Way[] {
+function variantsOf(options: CommandOptions): SearchVariant[] {
   const reranker = options.reranker === undefined ? null : String(options.reranker);
   const mode = options.latencyMode === undefined ? null : String(options.latencyMode);
   if (options.compare !== true) {
     // Without a word about it, the server's own reranker has its say.
-    return [way(reranker ?? 'no reranker', mode, reranker === null ? {} : { reranker })];
+    return [toVariant(reranker ?? 'no reranker', mode, reranker === null ? {} : { reranker })];
   }
   const model = reranker ?? comparedReranker;
-  const both = (latency: string | null) => [
-    way('no reranker', latency, { reranker: null }),
-    way(model, latency, { reranker: model }),
+  const withAndWithoutReranker = (latency: string | null) => [
+    toVariant('no reranker', latency, { reranker: null }),
+    toVariant(model, latency, { reranker: model }),
   ];
-  const alone = (name: string, lexical: number, vector: number) =>
-    way(name, mode, { reranker: null, weights: { lexical, vector } });
+  const singleVariant = (name: string, lexical: number, vector: number) =>
+    toVariant(name, mode, { reranker: null, weights: { lexical, vector } });
   return [
-    ...both(mode),
-    alone('lexical only', 1, 0),
-    alone('vector only', 0, 1),
-    ...(mode === 'high' ? [] : both('high')),
+    ...withAndWithoutReranker(mode),
+    singleVariant('lexical only', 1, 0),
+    singleVariant('vector only', 0, 1),
+    ...(mode === 'high' ? [] : withAndWithoutReranker('high')),
   ];
 }
 
-function way(name: string, latency: string | null, parameters: Way['parameters']): Way {
+function toVariant(
+  name: string,
+  latency: string | null,
+  parameters: SearchVariant['parameters'],
+): SearchVariant {
   return latency === null
     ? { name, parameters }
     : { name: `${name}, latency ${latency}`, parameters: { ...parameters, latency_mode: latency } };
 }
 
-function numbersOf({ set, answers }: Evaluated) {
+function toJson({ set, scores }: EvaluatedSet) {
   return {
     name: set.name,
     documents: set.documents.length,
     questions: set.questions.length,
-    ways: answers.map(({ way, ...values }) => ({
+    ways: scores.map(({ variant: way, ...values }) => ({
       name: way.name,
       parameters: way.parameters,
-      ndcg_at_10: estimate(values.ndcg),
-      mrr_at_10: estimate(values.mrr),
-      recall_at_100: estimate(values.recall),
-      ndcg_gain: gain(values.ndcg, answers[0]!.ndcg),
+      ndcg_at_10: estimateMean(values.ndcg),
+      mrr_at_10: estimateMean(values.mrr),
+      recall_at_100: estimateMean(values.recall),
+      ndcg_gain: estimateGain(values.ndcg, scores[0]!.ndcg),
     })),
   };
 }
 
-function show({ terminal }: CommandContext, evaluated: readonly Evaluated[]): void {
-  const compared = (evaluated[0]?.answers.length ?? 0) > 1;
+function printResults({ terminal }: CommandContext, evaluated: readonly EvaluatedSet[]): void {
+  const hasComparison = (evaluated[0]?.scores.length ?? 0) > 1;
   const headings = ['Set', '>Documents', '>Questions', 'Asked with', '>nDCG@10', '>MRR@10', '>Recall@100'];
-  const rows = evaluated.flatMap(({ set, answers }) =>
-    answers.map((one, i) => [
+  const rows = evaluated.flatMap(({ set, scores }) =>
+    scores.map((one, i) => [
       ...(i > 0 ? ['', '', ''] : [set.name, String(set.documents.length), String(set.questions.length)]),
-      one.way.name,
-      ...[one.ndcg, one.mrr, one.recall].map((values) => words(estimate(values))),
-      ...(compared ? [i === 0 ? '' : signed(gain(one.ndcg, answers[0]!.ndcg))] : []),
+      one.variant.name,
+      ...[one.ndcg, one.mrr, one.recall].map((values) => formatEstimate(estimateMean(values))),
+      ...(hasComparison ? [i === 0 ? '' : formatGain(estimateGain(one.ndcg, scores[0]!.ndcg))] : []),
     ]),
   );
-  const means = evaluated.length === 1 ? [] : meanRows(evaluated, compared);
-  table([...headings, ...(compared ? ['>nDCG gained'] : [])], [...rows, ...means]).forEach(terminal.out);
+  const means = evaluated.length === 1 ? [] : meanRows(evaluated, hasComparison);
+  formatTable([...headings, ...(hasComparison ? ['>nDCG gained'] : [])], [...rows, ...means]).forEach(
+    terminal.out,
+  );
   terminal.out('');
   terminal.out('Behind ±: half of the 95 % confidence interval over the questions of the set.');
 }
 
 /** Every set counts the same, however many questions it has. */
-function meanRows(evaluated: readonly Evaluated[], compared: boolean): string[][] {
-  const over = (valuesOf: (one: Evaluated) => readonly number[]) =>
-    evaluated.reduce((sum, one) => sum + estimate(valuesOf(one)).mean, 0) / evaluated.length;
-  const first = over(({ answers }) => answers[0]!.ndcg);
-  return (evaluated[0]?.answers ?? []).map(({ way }, i) => {
-    const mean = (['ndcg', 'mrr', 'recall'] as const).map((name) => over(({ answers }) => answers[i]![name]));
+function meanRows(evaluated: readonly EvaluatedSet[], hasComparison: boolean): string[][] {
+  const meanOver = (valuesOf: (one: EvaluatedSet) => readonly number[]) =>
+    evaluated.reduce((sum, one) => sum + estimateMean(valuesOf(one)).mean, 0) / evaluated.length;
+  const first = meanOver(({ scores }) => scores[0]!.ndcg);
+  return (evaluated[0]?.scores ?? []).map(({ variant: way }, i) => {
+    const mean = (['ndcg', 'mrr', 'recall'] as const).map((name) =>
+      meanOver(({ scores }) => scores[i]![name]),
+    );
     return [
       ...[i > 0 ? '' : 'mean', '', '', way.name],
       ...mean.map((value) => value.toFixed(4)),
-      ...(compared ? [i === 0 ? '' : signed({ mean: mean[0]! - first, margin: null })] : []),
+      ...(hasComparison ? [i === 0 ? '' : formatGain({ mean: mean[0]! - first, margin: null })] : []),
     ];
   });
 }
 
-function words({ mean, margin }: Estimate): string {
+function formatEstimate({ mean, margin }: Estimate): string {
   return margin === null ? mean.toFixed(4) : `${mean.toFixed(4)} ±${margin.toFixed(4)}`;
 }
 
-function signed(estimated: Estimate): string {
-  return `${estimated.mean < 0 ? '' : '+'}${words(estimated)}`;
+function formatGain(estimated: Estimate): string {
+  return `${estimated.mean < 0 ? '' : '+'}${formatEstimate(estimated)}`;
 }

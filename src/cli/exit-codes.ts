@@ -1,5 +1,5 @@
-import { AppError } from '../base/app-error.ts';
-import { ReplyFailure } from './api.ts';
+import { AppError } from '../core/app-error.ts';
+import { ApiResponseError } from './api-client.ts';
 
 /** What the number that a command ends with means; `quarry --help` prints this table. */
 export const exitCodes = {
@@ -19,13 +19,13 @@ export const exitCodeMeanings: readonly (readonly [number, string])[] = [
 ];
 
 /** The exit code and the sentence of an error that ends a command; null for an error that is our own mistake. */
-export function outcomeOf(error: unknown): { exitCode: number; sentence: string } | null {
-  if (error instanceof ReplyFailure) {
+export function toExitOutcome(error: unknown): { exitCode: number; message: string } | null {
+  if (error instanceof ApiResponseError) {
     const hint = error.status === 401 ? ' Name a key with --key or QUARRY_API_KEY.' : '';
-    return { exitCode: exitCodes.failed, sentence: `${error.message}${hint}` };
+    return { exitCode: exitCodes.failed, message: `${error.message}${hint}` };
   }
   if (!(error instanceof AppError)) return null;
-  if (error.code === 'unavailable') return { exitCode: exitCodes.unreachable, sentence: error.message };
-  const wrongUsage = error.code === 'bad_request' || error.code === 'invalid';
-  return { exitCode: wrongUsage ? exitCodes.usage : exitCodes.failed, sentence: error.message };
+  if (error.code === 'unavailable') return { exitCode: exitCodes.unreachable, message: error.message };
+  const isWrongUsage = error.code === 'bad_request' || error.code === 'invalid';
+  return { exitCode: isWrongUsage ? exitCodes.usage : exitCodes.failed, message: error.message };
 }

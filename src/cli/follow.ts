@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../core/clock.ts';
 import type { StatusResponse } from '../schemas/status.ts';
-import type { Api } from './api.ts';
+import type { ApiClient } from './api-client.ts';
 import { hasFailed, isFinal, type ListedDocument, listDocuments } from './document-list.ts';
-import { clockWords, counted, printable } from './layout.ts';
-import type { Progress } from './progress.ts';
+import type { ProgressBar } from './progress.ts';
+import { formatDuration, pluralize, toPrintable } from './text-layout.ts';
 
 const pollMsMin = 250;
 const pollMsMax = 5_000;
 /** A list of a large collection costs a second; while others keep the collection busy it is read this often. */
-const listEveryMs = 20_000;
+const listIntervalMs = 20_000;
 /** A document that takes longer is named. */
 const shownAfterMs = 1_000;
 
-const stageWords: Readonly<Record<string, string>> = {
+const stageLabels: Readonly<Record<string, string>> = {
   waiting: 'waits for a parser',
   reading: 'is read',
   converting: 'LibreOffice',
@@ -32,50 +32,50 @@ export interface FollowResult {
   readonly indexed: number;
   readonly failed: readonly ListedDocument[];
   /** Documents that somebody deleted meanwhile. */
-  readonly gone: number;
+  readonly deleted: number;
 }
 
 /** Polls until every document of `paths` is indexed, failed or gone. */
 export async function followUntilFinal(
-  api: Api,
+  api: ApiClient,
   clock: Clock,
   request: FollowRequest,
-  progress: Progress,
+  progress: ProgressBar,
 ): Promise<FollowResult> {
   let listedAt = clock.monotonic();
   for (let pollMs = pollMsMin; ; pollMs = Math.min(pollMsMax, pollMs * 1.5)) {
     const status = await api.call<StatusResponse>('status/get-status', {
       collection_name: request.collection,
     });
-    const busy = status.num_parsing_documents + status.num_indexing_documents;
-    if (busy === 0 || clock.monotonic() - listedAt > listEveryMs) {
+    const pendingCount = status.num_parsing_documents + status.num_indexing_documents;
+    if (pendingCount === 0 || clock.monotonic() - listedAt > listIntervalMs) {
       const result = await readResult(api, request);
       listedAt = clock.monotonic();
       if (result !== null) return result;
     }
-    const done = Math.max(0, request.paths.size - busy);
+    const done = Math.max(0, request.paths.size - pendingCount);
     progress.update({
       done,
       total: request.paths.size,
-      words: `${done}/${counted(request.paths.size, 'document')}${parsingWords(status, request.paths)}`,
+      label: `${done}/${pluralize(request.paths.size, 'document')}${formatParsing(status, request.paths)}`,
     });
     await sleep(pollMs, undefined, { signal: api.signal });
   }
 }
 
 /** What is being read just now, the longest first: `; scan.pdf: page 3 of 12, OCR, 0:41`. */
-function parsingWords({ parsing_documents = [] }: StatusResponse, paths: ReadonlySet<string>): string {
+function formatParsing({ parsing_documents = [] }: StatusResponse, paths: ReadonlySet<string>): string {
   const [slowest] = parsing_documents
     .filter(({ path, elapsed_ms }) => paths.has(path) && elapsed_ms >= shownAfterMs)
     .sort((a, b) => b.elapsed_ms - a.elapsed_ms);
   if (slowest === undefined) return '';
   const { path, stage, num_pages_done, num_pages, elapsed_ms } = slowest;
   const page = num_pages === null ? '' : `page ${Math.min(num_pages, num_pages_done + 1)} of ${num_pages}, `;
-  return `; ${printable(path)}: ${page}${stageWords[stage] ?? stage}, ${clockWords(elapsed_ms)}`;
+  return `; ${toPrintable(path)}: ${page}${stageLabels[stage] ?? stage}, ${formatDuration(elapsed_ms)}`;
 }
 
 /** The result when all are final, else null. */
-async function readResult(api: Api, request: FollowRequest): Promise<FollowResult | null> {
+async function readResult(api: ApiClient, request: FollowRequest): Promise<FollowResult | null> {
   let indexed = 0;
   const failed: ListedDocument[] = [];
   for await (const document of listDocuments(api, request)) {
@@ -84,5 +84,5 @@ async function readResult(api: Api, request: FollowRequest): Promise<FollowResul
     if (hasFailed(document)) failed.push(document);
     else indexed += 1;
   }
-  return { indexed, failed, gone: request.paths.size - indexed - failed.length };
+  return { indexed, failed, deleted: request.paths.size - indexed - failed.length };
 }

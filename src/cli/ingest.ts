@@ -1,38 +1,38 @@
-import { AppError } from '../base/app-error.ts';
-import { shardCounts } from '../base/limits.ts';
+import { AppError } from '../core/app-error.ts';
+import { shardCounts } from '../core/limits.ts';
 import type { GetCollectionListResponse } from '../schemas/collections.ts';
 import type { DocumentMetadataJson } from '../schemas/wire.ts';
-import { ReplyFailure } from './api.ts';
+import { ApiResponseError } from './api-client.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { collectionOption, jsonOption } from './command.ts';
 import { hasFailed, type ListedDocument, listDocuments } from './document-list.ts';
 import { exitCodes } from './exit-codes.ts';
 import { type FollowResult, followUntilFinal } from './follow.ts';
-import { byteWords, counted, printable } from './layout.ts';
-import { jsonObjectOption, wholeOption } from './option-values.ts';
-import { Progress } from './progress.ts';
+import { integerOption, jsonObjectOption } from './option-values.ts';
+import { ProgressBar } from './progress.ts';
+import { formatBytes, pluralize, toPrintable } from './text-layout.ts';
 import { hashFile, Uploader } from './upload.ts';
 import { findFiles, type LocalFile } from './walk.ts';
 
 const reasonsShownMax = 20;
 
-interface Refusal {
+interface RejectedFile {
   readonly path: string;
   readonly reason: string;
 }
 
 /** Counts while files are uploaded. */
-interface Tally {
+interface IngestTally {
   added: number;
   overwritten: number;
   unchanged: number;
   bytes: number;
   /** Paths whose end is worth waiting for, also of unchanged files that are still on their way. */
   readonly followed: Set<string>;
-  readonly refused: Refusal[];
+  readonly rejected: RejectedFile[];
 }
 
-interface Plan {
+interface IngestPlan {
   readonly collection: string;
   readonly files: readonly LocalFile[];
   readonly known: ReadonlyMap<string, ListedDocument>;
@@ -75,17 +75,17 @@ export const ingestCommand: CommandSpec = {
 
 async function ingest(
   context: CommandContext,
-  words: readonly string[],
+  args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
   const collection = String(options.collection);
   const prefix = String(options.prefix);
-  const shards = wholeOption(options, 'shards', { minimum: 1, maximum: 64 });
-  const parallel = wholeOption(options, 'parallel', { minimum: 1, maximum: 64 });
+  const shards = integerOption(options, 'shards', { minimum: 1, maximum: 64 });
+  const parallel = integerOption(options, 'parallel', { minimum: 1, maximum: 64 });
   const metadata = jsonObjectOption(options, 'metadata') as DocumentMetadataJson | null;
   const startedAt = context.clock.monotonic();
 
-  const found = await findFiles({ starts: words, hidden: options.hidden === true, prefix });
+  const found = await findFiles({ paths: args, hidden: options.hidden === true, prefix });
   if (found.files.length === 0 && found.unreadable.length === 0) {
     throw new AppError(
       'bad_request',
@@ -94,20 +94,20 @@ async function ingest(
   }
   const isNew = await createIfMissing(context, collection, shards);
   const known = isNew ? new Map<string, ListedDocument>() : await knownDocuments(context, collection, prefix);
-  const tally: Tally = {
+  const tally: IngestTally = {
     added: 0,
     overwritten: 0,
     unchanged: 0,
     bytes: 0,
     followed: new Set(),
-    refused: found.unreadable.map((entry) => ({ ...entry })),
+    rejected: found.unreadable.map((entry) => ({ ...entry })),
   };
-  const plan: Plan = { collection, files: found.files, known, metadata, parallel };
+  const plan: IngestPlan = { collection, files: found.files, known, metadata, parallel };
   await uploadAll(context, plan, tally);
   const followed = options.wait === false ? null : await follow(context, plan, prefix, tally);
   const seconds = (context.clock.monotonic() - startedAt) / 1000;
-  report(context, { plan, tally, followed, seconds, json: options.json === true });
-  if (tally.refused.length > 0) return exitCodes.failed;
+  printReport(context, { plan, tally, followed, seconds, json: options.json === true });
+  if (tally.rejected.length > 0) return exitCodes.failed;
   return options.strict === true && followed !== null && followed.failed.length > 0
     ? exitCodes.failed
     : exitCodes.done;
@@ -126,7 +126,7 @@ async function createIfMissing(
     return true;
   } catch (error) {
     // Somebody else created it meanwhile: all the better.
-    if (error instanceof ReplyFailure && error.status === 409) return false;
+    if (error instanceof ApiResponseError && error.status === 409) return false;
     throw error;
   }
 }
@@ -139,39 +139,44 @@ async function knownDocuments(context: CommandContext, collection: string, prefi
   return known;
 }
 
-async function uploadAll(context: CommandContext, plan: Plan, tally: Tally): Promise<void> {
+async function uploadAll(context: CommandContext, plan: IngestPlan, tally: IngestTally): Promise<void> {
   const uploader = new Uploader(context.api, context.clock, plan.collection);
-  const progress = new Progress('uploading', context.terminal, context.clock);
+  const progress = new ProgressBar('uploading', context.terminal, context.clock);
   const bytesTotal = plan.files.reduce((sum, file) => sum + file.sizeBytes, 0);
   let filesDone = 0;
   let bytesDone = 0;
   const queue = plan.files[Symbol.iterator]();
-  const trouble: unknown[] = [];
+  const errors: unknown[] = [];
   const work = async () => {
     for (const file of queue) {
       // What stops one upload for good (no server, a wrong key, Ctrl-C) stops them all.
-      if (trouble.length > 0) return;
-      await takeOne(uploader, plan, file, tally);
+      if (errors.length > 0) return;
+      await uploadFile(uploader, plan, file, tally);
       filesDone += 1;
       bytesDone += file.sizeBytes;
-      const rate = byteWords((bytesDone / Math.max(1, progress.elapsedMs)) * 1000);
-      const words = `${filesDone}/${counted(plan.files.length, 'file')}, ${rate}/s`;
+      const rate = formatBytes((bytesDone / Math.max(1, progress.elapsedMs)) * 1000);
+      const label = `${filesDone}/${pluralize(plan.files.length, 'file')}, ${rate}/s`;
       // An empty file counts a byte, so that a folder of empty files moves too.
-      progress.update({ done: bytesDone + filesDone, total: bytesTotal + plan.files.length, words });
+      progress.update({ done: bytesDone + filesDone, total: bytesTotal + plan.files.length, label });
     }
   };
   try {
-    const note = (error: unknown) => void trouble.push(error);
+    const note = (error: unknown) => void errors.push(error);
     await Promise.all(Array.from({ length: plan.parallel }, () => work().catch(note)));
-    if (trouble.length > 0) throw trouble[0];
+    if (errors.length > 0) throw errors[0];
   } finally {
-    progress.end(
-      `${filesDone} of ${counted(plan.files.length, 'file')}: ${tally.added} added, ${tally.overwritten} overwritten, ${tally.unchanged} unchanged, ${tally.refused.length} refused`,
+    progress.finish(
+      `${filesDone} of ${pluralize(plan.files.length, 'file')}: ${tally.added} added, ${tally.overwritten} overwritten, ${tally.unchanged} unchanged, ${tally.rejected.length} refused`,
     );
   }
 }
 
-async function takeOne(uploader: Uploader, plan: Plan, file: LocalFile, tally: Tally): Promise<void> {
+async function uploadFile(
+  uploader: Uploader,
+  plan: IngestPlan,
+  file: LocalFile,
+  tally: IngestTally,
+): Promise<void> {
   const known = plan.known.get(file.path);
   if (known !== undefined && (await isUnchanged(file, known, plan.metadata))) {
     tally.unchanged += 1;
@@ -180,7 +185,7 @@ async function takeOne(uploader: Uploader, plan: Plan, file: LocalFile, tally: T
   }
   const outcome = await uploader.upload({ file, metadata: plan.metadata ?? known?.metadata ?? {} });
   if (outcome.kind === 'refused') {
-    tally.refused.push({ path: file.path, reason: outcome.reason });
+    tally.rejected.push({ path: file.path, reason: outcome.reason });
     return;
   }
   tally[outcome.kind] += 1;
@@ -190,61 +195,61 @@ async function takeOne(uploader: Uploader, plan: Plan, file: LocalFile, tally: T
 
 async function isUnchanged(file: LocalFile, known: ListedDocument, metadata: DocumentMetadataJson | null) {
   if (known.size !== file.sizeBytes || known.sha256 === undefined || known.sha256 === null) return false;
-  if (metadata !== null && canonical(metadata) !== canonical(known.metadata)) return false;
+  if (metadata !== null && toCanonicalJson(metadata) !== toCanonicalJson(known.metadata)) return false;
   return (await hashFile(file.absolute)) === known.sha256;
 }
 
 /** The same text for the same metadata, whatever the order of its names. */
-function canonical(metadata: DocumentMetadataJson): string {
+function toCanonicalJson(metadata: DocumentMetadataJson): string {
   return JSON.stringify(Object.entries(metadata).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
 async function follow(
   context: CommandContext,
-  plan: Plan,
+  plan: IngestPlan,
   prefix: string,
-  tally: Tally,
+  tally: IngestTally,
 ): Promise<FollowResult> {
-  const nothingNew = tally.added + tally.overwritten === 0;
-  const stillMoving = [...plan.known.values()].some(
+  const isUnchangedRun = tally.added + tally.overwritten === 0;
+  const hasPending = [...plan.known.values()].some(
     (document) => document.index_status !== 'indexed' && !hasFailed(document),
   );
-  if (nothingNew && !stillMoving) return settledResult(plan, tally);
-  const progress = new Progress('indexing', context.terminal, context.clock);
+  if (isUnchangedRun && !hasPending) return finishedResult(plan, tally);
+  const progress = new ProgressBar('indexing', context.terminal, context.clock);
   try {
     const request = { collection: plan.collection, paths: tally.followed, prefix };
     const result = await followUntilFinal(context.api, context.clock, request, progress);
-    progress.end(`${result.indexed} indexed, ${result.failed.length} failed`);
+    progress.finish(`${result.indexed} indexed, ${result.failed.length} failed`);
     return result;
   } finally {
-    progress.end('indexing goes on at the server');
+    progress.finish('indexing goes on at the server');
   }
 }
 
 /** Nothing was sent and nothing moves: what the list said at the start still holds. */
-function settledResult(plan: Plan, tally: Tally): FollowResult {
+function finishedResult(plan: IngestPlan, tally: IngestTally): FollowResult {
   const documents = [...tally.followed]
     .map((path) => plan.known.get(path))
     .filter((known) => known !== undefined);
   const failed = documents.filter(hasFailed);
-  return { indexed: documents.length - failed.length, failed, gone: 0 };
+  return { indexed: documents.length - failed.length, failed, deleted: 0 };
 }
 
-interface Report {
-  readonly plan: Plan;
-  readonly tally: Tally;
+interface IngestReport {
+  readonly plan: IngestPlan;
+  readonly tally: IngestTally;
   readonly followed: FollowResult | null;
   readonly seconds: number;
   readonly json: boolean;
 }
 
-function report(context: CommandContext, facts: Report): void {
-  const { plan, tally, followed } = facts;
+function printReport(context: CommandContext, report: IngestReport): void {
+  const { plan, tally, followed } = report;
   const failures = (followed?.failed ?? []).map((document) => ({
     path: document.path,
     reason: document.error ?? document.index_status,
   }));
-  if (facts.json) {
+  if (report.json) {
     const result = {
       collection: plan.collection,
       files: plan.files.length,
@@ -252,35 +257,35 @@ function report(context: CommandContext, facts: Report): void {
       overwritten: tally.overwritten,
       unchanged: tally.unchanged,
       bytes: tally.bytes,
-      seconds: facts.seconds,
-      refused: tally.refused,
+      seconds: report.seconds,
+      refused: tally.rejected,
       indexed: followed?.indexed ?? null,
       failed: followed === null ? null : failures,
     };
     context.terminal.out(JSON.stringify(result));
     return;
   }
-  const sent = `${byteWords(tally.bytes)} in ${facts.seconds.toFixed(1)} s`;
-  const found =
+  const uploadedText = `${formatBytes(tally.bytes)} in ${report.seconds.toFixed(1)} s`;
+  const foundText =
     followed === null
       ? ''
-      : `; ${followed.indexed} of ${counted(tally.followed.size, 'document')} can be found`;
+      : `; ${followed.indexed} of ${pluralize(tally.followed.size, 'document')} can be found`;
   context.terminal.out(
-    `${plan.collection}: ${tally.added + tally.overwritten} uploaded, ${tally.unchanged} unchanged (${sent})${found}`,
+    `${plan.collection}: ${tally.added + tally.overwritten} uploaded, ${tally.unchanged} unchanged (${uploadedText})${foundText}`,
   );
-  reasons('Refused', tally.refused).forEach(context.terminal.out);
-  reasons('Failed', failures).forEach(context.terminal.out);
+  formatReasons('Refused', tally.rejected).forEach(context.terminal.out);
+  formatReasons('Failed', failures).forEach(context.terminal.out);
 }
 
 /** Grouped by reason, because a thousand files of one unsupported kind are one thing to know. */
-function reasons(title: string, entries: readonly Refusal[]): string[] {
+function formatReasons(title: string, entries: readonly RejectedFile[]): string[] {
   const pathsByReason = new Map<string, string[]>();
   for (const { path, reason } of entries) {
     pathsByReason.set(reason, [...(pathsByReason.get(reason) ?? []), path]);
   }
   const lines = [...pathsByReason].map(([reason, paths]) => {
     const others = paths.length > 1 ? ` and ${paths.length - 1} more` : '';
-    return `  ${printable(paths[0]!)}${others}: ${printable(reason)}`;
+    return `  ${toPrintable(paths[0]!)}${others}: ${toPrintable(reason)}`;
   });
   if (lines.length === 0) return [];
   const rest = lines.length - reasonsShownMax;

@@ -1,11 +1,11 @@
-import { AppError } from '../base/app-error.ts';
-import type { AddAPIKeyResponse, APIKeyInfo, ListAPIKeysResponse } from '../schemas/admin.ts';
+import { AppError } from '../core/app-error.ts';
+import type { AdminAddAPIKeyResponse, APIKeyInfo, ListAPIKeysResponse } from '../schemas/admin.ts';
 import { confirmOrRefuse } from './collections.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption, yesOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
-import { table } from './layout.ts';
 import { jsonObjectOption, timeOption } from './option-values.ts';
+import { formatTable } from './text-layout.ts';
 
 export const keyCommands: readonly CommandSpec[] = [
   {
@@ -43,8 +43,8 @@ export const keyCommands: readonly CommandSpec[] = [
   },
 ];
 
-/** Whose keys: the organization that the settings name. */
-function organizationOf(context: CommandContext): { organization_id: string } {
+/** Whose keys: the organisation that the settings name. */
+function requireOrganization(context: CommandContext): { organization_id: string } {
   const id = context.loaded.settings.organization;
   if (id !== null) return { organization_id: id };
   throw new AppError(
@@ -54,12 +54,12 @@ function organizationOf(context: CommandContext): { organization_id: string } {
 }
 
 /** What a key sees, in a few words. */
-function seenBy({ restriction: seen }: Partial<APIKeyInfo>): string {
-  const names = seen?.collection_names?.join(', ') ?? 'everything';
-  return seen?.filter ? `${names} where ${JSON.stringify(seen.filter)}` : names;
+function describeAccess({ restriction }: Partial<APIKeyInfo>): string {
+  const names = restriction?.collection_names?.join(', ') ?? 'everything';
+  return restriction?.filter ? `${names} where ${JSON.stringify(restriction.filter)}` : names;
 }
 
-function restriction(options: CommandOptions): object {
+function toRestriction(options: CommandOptions): object {
   const names = (options.collections as readonly string[] | undefined) ?? null;
   const filter = jsonObjectOption(options, 'filter');
   return names === null && filter === null ? {} : { restriction: { collection_names: names, filter } };
@@ -67,12 +67,12 @@ function restriction(options: CommandOptions): object {
 
 async function list(
   context: CommandContext,
-  _words: readonly string[],
+  _args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
   const reply = await context.administration.call<ListAPIKeysResponse>(
     'admin/list-api-keys',
-    organizationOf(context),
+    requireOrganization(context),
   );
   if (options.json === true) {
     context.terminal.out(JSON.stringify(reply));
@@ -82,13 +82,13 @@ async function list(
     key.id,
     key.name,
     key.permission,
-    seenBy(key),
+    describeAccess(key),
     key.api_key,
     key.created_at,
     key.expires_at ?? 'never',
     key.last_used_at ?? 'never',
   ]);
-  table(['Id', 'Name', 'Permission', 'Sees', 'Key', 'Created', 'Ends', 'Used'], rows).forEach(
+  formatTable(['Id', 'Name', 'Permission', 'Sees', 'Key', 'Created', 'Ends', 'Used'], rows).forEach(
     context.terminal.out,
   );
   return exitCodes.done;
@@ -96,15 +96,15 @@ async function list(
 
 async function add(
   context: CommandContext,
-  words: readonly string[],
+  args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
-  const reply = await context.administration.call<AddAPIKeyResponse>('admin/add-api-key', {
-    ...organizationOf(context),
-    name: words[0]!,
+  const reply = await context.administration.call<AdminAddAPIKeyResponse>('admin/add-api-key', {
+    ...requireOrganization(context),
+    name: args[0]!,
     permission: options.readOnly === true ? 'read_only' : 'all',
     ...(options.expires === undefined ? {} : { expires_at: timeOption(options, 'expires') }),
-    ...restriction(options),
+    ...toRestriction(options),
   });
   if (options.json === true) {
     context.terminal.out(JSON.stringify(reply));
@@ -117,14 +117,14 @@ async function add(
 
 async function remove(
   context: CommandContext,
-  words: readonly string[],
+  args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
-  const id = words[0]!;
+  const id = args[0]!;
   if (options.yes !== true)
     await confirmOrRefuse(context, `Revoke the key ${id}? Programs that use it stop working.`);
   const reply = await context.administration.call('admin/delete-api-key', {
-    ...organizationOf(context),
+    ...requireOrganization(context),
     api_key_id: id,
   });
   context.terminal.out(options.json === true ? JSON.stringify(reply) : `The key ${id} is revoked.`);

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { projectRoot } from '../base/root.ts';
 import { describeSettings, type SettingDescription } from '../config/describe.ts';
+import { projectRoot } from '../core/root.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
-import { wrap } from './layout.ts';
+import { wrap } from './text-layout.ts';
 
 /** Commands that need no server: starting one, showing settings, telling the version. */
 
@@ -45,7 +45,7 @@ export const versionCommand: CommandSpec = {
 
 async function showSettings(
   context: CommandContext,
-  _words: readonly string[],
+  _args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
   const settings = describeSettings(context.loaded);
@@ -64,12 +64,12 @@ async function showSettings(
 function settingLines(setting: SettingDescription, columns: number): string[] {
   const value = setting.value === null ? 'not set' : String(setting.value);
   const unit = setting.unit === null || setting.value === null ? '' : ` ${setting.unit}`;
-  const preset =
+  const defaultText =
     setting.source === 'default' || setting.default === undefined
       ? ''
       : ` Default: ${setting.default ?? 'not set'}.`;
   const fallback = setting.value === null && setting.default !== null ? ` (then: ${setting.default})` : '';
-  const meaning = `${setting.meaning}. Allowed: ${setting.allowed}.${preset}`;
+  const meaning = `${setting.meaning}. Allowed: ${setting.allowed}.${defaultText}`;
   return [
     '',
     `${setting.variable} = ${value}${unit}${fallback}  [${setting.source}]`,
@@ -79,7 +79,7 @@ function settingLines(setting: SettingDescription, columns: number): string[] {
 
 async function showVersion(
   context: CommandContext,
-  _words: readonly string[],
+  _args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
   const versions = { quarry: quarryVersion(), node: process.versions.node };

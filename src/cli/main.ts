@@ -1,7 +1,7 @@
-import { systemClock } from '../base/clock.ts';
-import { loadSettings, processSources } from '../config/settings.ts';
-import { Api } from './api.ts';
-import { exitCodes, outcomeOf } from './exit-codes.ts';
+import { loadSettings, readProcessSources } from '../config/settings.ts';
+import { systemClock } from '../core/clock.ts';
+import { ApiClient } from './api-client.ts';
+import { exitCodes, toExitOutcome } from './exit-codes.ts';
 import { type Invocation, parseCommandLine } from './program.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 
@@ -9,17 +9,17 @@ import { processTerminal, type Terminal } from './terminal.ts';
 
 async function run(invocation: Invocation, terminal: Terminal, signal: AbortSignal): Promise<number> {
   const flags = invocation.spec.settings === 'none' ? {} : settingFlags(invocation);
-  const loaded = loadSettings(processSources(flags));
+  const loaded = loadSettings(readProcessSources(flags));
   const { url, apiKey, adminKey, organization } = loaded.settings;
   const context = {
     terminal,
     loaded,
-    api: new Api({ url, key: apiKey, organization, signal }),
-    administration: new Api({ url, key: adminKey, organization: null, signal }),
+    api: new ApiClient({ url, key: apiKey, organization, signal }),
+    administration: new ApiClient({ url, key: adminKey, organization: null, signal }),
     clock: systemClock,
     signal,
   };
-  return invocation.spec.run(context, invocation.words, invocation.options);
+  return invocation.spec.run(context, invocation.args, invocation.options);
 }
 
 /** Options whose names are settings; commands that are no server name theirs apart from the four of a client. */
@@ -54,9 +54,9 @@ async function start(): Promise<number> {
       terminal.note(`quarry: interrupted${left === undefined ? '' : `; ${left}`}\n`);
       return exitCodes.interrupted;
     }
-    const outcome = outcomeOf(error);
+    const outcome = toExitOutcome(error);
     if (outcome === null) throw error;
-    terminal.note(`quarry: ${outcome.sentence}\n`);
+    terminal.note(`quarry: ${outcome.message}\n`);
     return outcome.exitCode;
   }
 }

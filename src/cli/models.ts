@@ -3,12 +3,12 @@ import type { Settings } from '../config/schema.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption, yesOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
-import { printable, table } from './layout.ts';
-import { wholeOption } from './option-values.ts';
+import { integerOption } from './option-values.ts';
+import { formatTable, toPrintable } from './text-layout.ts';
 
 /** Models of one's own, in the data directory; these commands need no server, and one that runs follows. */
 
-const follows = 'A server that runs knows it in a second.';
+const reloadNote = 'A server that runs knows it in a second.';
 
 export const modelCommands: readonly CommandSpec[] = [
   {
@@ -83,38 +83,40 @@ const testTexts = ['Refunds are paid within 14 days of the return.', 'The gull s
 
 async function list(
   context: CommandContext,
-  _words: readonly string[],
+  _args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
-  const { listModels } = await import('../models/added-models.ts');
+  const { listAddedModels: listModels } = await import('../models/added-models.ts');
   const models = await listModels(context.loaded.settings.data);
   if (options.json === true) context.terminal.out(JSON.stringify({ models }));
   else if (models.length === 0)
     context.terminal.note('No model was added; the built-in ones need nothing.\n');
   else {
     const rows = models.map((model) => [
-      printable(model.id),
+      toPrintable(model.id),
       model.kind,
       model.kind === 'embedding' ? String(model.dimensions) : '',
       model.kind === 'embedding' ? model.pooling : model.head,
       String(model.tokensMax),
       model.version,
     ]);
-    table(['name', 'kind', '>dimensions', 'reads', '>tokens', 'version'], rows).forEach(context.terminal.out);
+    formatTable(['name', 'kind', '>dimensions', 'reads', '>tokens', 'version'], rows).forEach(
+      context.terminal.out,
+    );
   }
   return exitCodes.done;
 }
 
 async function add(
   context: CommandContext,
-  words: readonly string[],
+  args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
   const { addModel } = await import('../models/added-models.ts');
-  const folder = resolve(words[0]!);
+  const folder = resolve(args[0]!);
   const text = (name: string) => options[name] as string | undefined;
   const number = (name: string, maximum: number) =>
-    options[name] === undefined ? undefined : wholeOption(options, name, { minimum: 1, maximum });
+    options[name] === undefined ? undefined : integerOption(options, name, { minimum: 1, maximum });
   const model = await addModel(context.loaded.settings.data, folder, {
     id: text('name') ?? basename(folder),
     kind: text('kind') as 'embedding' | 'reranker' | undefined,
@@ -130,68 +132,68 @@ async function add(
     context.terminal.out(JSON.stringify(model));
     return exitCodes.done;
   }
-  const what =
+  const description =
     model.kind === 'embedding'
       ? `${model.dimensions} dimensions, pooling ${model.pooling}`
       : `scores by ${model.head}`;
-  const use = model.kind === 'embedding' ? 'QUARRY_EMBEDDING_MODEL' : 'QUARRY_RERANKER';
+  const settingName = model.kind === 'embedding' ? 'QUARRY_EMBEDDING_MODEL' : 'QUARRY_RERANKER';
   context.terminal.out(
-    `Added the ${model.kind} model ${printable(model.id)}: ${what}, ${model.tokensMax} tokens.`,
+    `Added the ${model.kind} model ${toPrintable(model.id)}: ${description}, ${model.tokensMax} tokens.`,
   );
-  context.terminal.out(`${follows} ${use}=${printable(model.id)} makes it the usual one.`);
+  context.terminal.out(`${reloadNote} ${settingName}=${toPrintable(model.id)} makes it the usual one.`);
   return exitCodes.done;
 }
 
 async function remove(
   context: CommandContext,
-  words: readonly string[],
+  args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
-  const { addedModel, removeModel } = await import('../models/added-models.ts');
+  const { getAddedModel: addedModel, removeModel } = await import('../models/added-models.ts');
   const { data } = context.loaded.settings;
-  const { id } = await addedModel(data, words[0]!);
+  const { id } = await addedModel(data, args[0]!);
   if (options.yes !== true) {
-    const sure = await context.terminal.confirm(`Remove the model ${printable(id)}?`);
-    if (sure !== true) {
+    const isConfirmed = await context.terminal.confirm(`Remove the model ${toPrintable(id)}?`);
+    if (isConfirmed !== true) {
       context.terminal.note(
-        sure === null ? 'quarry: nobody to ask; --yes removes it\n' : 'Nothing was removed.\n',
+        isConfirmed === null ? 'quarry: nobody to ask; --yes removes it\n' : 'Nothing was removed.\n',
       );
-      return sure === null ? exitCodes.usage : exitCodes.failed;
+      return isConfirmed === null ? exitCodes.usage : exitCodes.failed;
     }
   }
   await removeModel(data, id, { force: options.force === true });
   context.terminal.out(
-    options.json === true ? JSON.stringify({ removed: id }) : `Removed ${printable(id)}. ${follows}`,
+    options.json === true ? JSON.stringify({ removed: id }) : `Removed ${toPrintable(id)}. ${reloadNote}`,
   );
   return exitCodes.done;
 }
 
 async function test(
   context: CommandContext,
-  words: readonly string[],
+  args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
-  const { tryModel } = await import('../models/added-models.ts');
-  const [id = '', ...given] = words;
-  const documents = given.length === 0 ? testTexts : given;
+  const { testModel: tryModel } = await import('../models/added-models.ts');
+  const [id = '', ...texts] = args;
+  const documents = texts.length === 0 ? testTexts : texts;
   const { settings } = context.loaded;
   const found = await tryModel(settings.data, id, {
     query: String(options.query),
     documents,
-    run: runOf(settings),
+    run: toRunOptions(settings),
   });
   const scores = [...found.scores];
   if (options.json === true) {
     context.terminal.out(JSON.stringify({ scores, tokens: found.tokens, ms: found.ms }));
     return exitCodes.done;
   }
-  const rows = documents.map((text, i) => [scores[i]!.toFixed(4), printable(text)]);
-  table(['>score', 'text'], rows).forEach(context.terminal.out);
+  const rows = documents.map((text, i) => [scores[i]!.toFixed(4), toPrintable(text)]);
+  formatTable(['>score', 'text'], rows).forEach(context.terminal.out);
   context.terminal.out(`${found.tokens} tokens in ${found.ms.toFixed(1)} ms`);
   return exitCodes.done;
 }
 
-function runOf({ modelThreads, modelBatchTokens, modelExecutionProviders }: Settings) {
+function toRunOptions({ modelThreads, modelBatchTokens, modelExecutionProviders }: Settings) {
   const executionProviders = modelExecutionProviders.split(',');
   return { threads: modelThreads, batchTokens: modelBatchTokens, executionProviders };
 }

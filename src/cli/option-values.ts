@@ -1,8 +1,8 @@
-import { AppError } from '../base/app-error.ts';
+import { AppError } from '../core/app-error.ts';
 import type { CommandOptions, OptionSpec } from './command.ts';
 
 /** A whole number within bounds, or AppError `bad_request`. */
-export function wholeOption(
+export function integerOption(
   options: CommandOptions,
   name: string,
   bounds: { readonly minimum: number; readonly maximum: number },
@@ -12,7 +12,7 @@ export function wholeOption(
   if (value >= bounds.minimum && value <= bounds.maximum) return value;
   throw new AppError(
     'bad_request',
-    `${flag(name)} is ${JSON.stringify(text)}; allowed is a whole number from ${bounds.minimum} to ${bounds.maximum}.`,
+    `${toFlag(name)} is ${JSON.stringify(text)}; allowed is a whole number from ${bounds.minimum} to ${bounds.maximum}.`,
   );
 }
 
@@ -24,11 +24,11 @@ export function numberOption(
 ): number | null {
   if (options[name] === undefined) return null;
   const text = String(options[name]);
-  const value = decimal(text);
+  const value = parseDecimal(text);
   if (value >= bounds.minimum && value <= bounds.maximum) return value;
   throw new AppError(
     'bad_request',
-    `${flag(name)} is ${JSON.stringify(text)}; allowed is a number from ${bounds.minimum} to ${bounds.maximum}.`,
+    `${toFlag(name)} is ${JSON.stringify(text)}; allowed is a number from ${bounds.minimum} to ${bounds.maximum}.`,
   );
 }
 
@@ -36,7 +36,7 @@ export function numberOption(
 export function weightsOption(options: CommandOptions): { lexical: number; vector: number } | null {
   if (options.weights === undefined) return null;
   const text = String(options.weights);
-  const [lexical = Number.NaN, vector = Number.NaN, ...more] = text.split(':').map(decimal);
+  const [lexical = Number.NaN, vector = Number.NaN, ...more] = text.split(':').map(parseDecimal);
   if (lexical >= 0 && vector >= 0 && lexical + vector > 0 && more.length === 0) return { lexical, vector };
   throw new AppError(
     'bad_request',
@@ -52,17 +52,17 @@ export function timeOption(options: CommandOptions, name: string): string | null
   if (!Number.isNaN(time)) return new Date(time).toISOString();
   throw new AppError(
     'bad_request',
-    `${flag(name)} is ${JSON.stringify(text)}; allowed is a day (2026-11-01) or a time (2026-11-01T08:00:00Z).`,
+    `${toFlag(name)} is ${JSON.stringify(text)}; allowed is a day (2026-11-01) or a time (2026-11-01T08:00:00Z).`,
   );
 }
 
 /** As it is typed: "maxPerDocument" is --max-per-document. */
-function flag(name: string): string {
+function toFlag(name: string): string {
   return `--${name.replace(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`;
 }
 
 /** NaN for anything but a plain number that is not negative. */
-function decimal(text: string): number {
+function parseDecimal(text: string): number {
   return /^(\d{1,9}(\.\d{0,9})?|\.\d{1,9})$/.test(text) ? Number(text) : Number.NaN;
 }
 
@@ -115,16 +115,16 @@ export const controlOptions: readonly OptionSpec[] = [
   },
 ];
 
-export function controlOf(options: CommandOptions): Record<string, unknown> {
+export function readControlOptions(options: CommandOptions): Record<string, unknown> {
   const weights = weightsOption(options);
   const minScore = numberOption(options, 'minScore', { minimum: 0, maximum: 1 });
-  const most = options.maxPerDocument;
+  const maxPerDocument = options.maxPerDocument;
   return {
     ...(weights === null ? {} : { weights }),
     ...(minScore === null ? {} : { min_score: minScore }),
-    ...(most === undefined
+    ...(maxPerDocument === undefined
       ? {}
-      : { max_per_document: wholeOption(options, 'maxPerDocument', { minimum: 1, maximum: 1_000_000 }) }),
+      : { max_per_document: integerOption(options, 'maxPerDocument', { minimum: 1, maximum: 1_000_000 }) }),
     ...(options.syntax === undefined ? {} : { syntax: String(options.syntax) }),
   };
 }

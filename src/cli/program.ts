@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
-import { AppError } from '../base/app-error.ts';
-import { flagName, type SettingName, settingNames, settingOf } from '../config/schema.ts';
-import { allowedValues } from '../config/value.ts';
+import { findSetting, flagName, type SettingName, settingNames } from '../config/schema.ts';
+import { describeAllowedValues } from '../config/value.ts';
+import { AppError } from '../core/app-error.ts';
 import { auditCommands } from './audit.ts';
 import { billingCommands } from './billing.ts';
 import { collectionCommands } from './collections.ts';
@@ -23,7 +23,7 @@ import { userCommands } from './users.ts';
 /** What the words of a command line ask for. */
 export interface Invocation {
   readonly spec: CommandSpec;
-  readonly words: readonly string[];
+  readonly args: readonly string[];
   readonly options: CommandOptions;
 }
 
@@ -65,7 +65,7 @@ const clientSettings: readonly SettingName[] = ['url', 'apiKey', 'adminKey', 'or
  * `bad_request` for wrong usage.
  */
 export async function parseCommandLine(
-  words: readonly string[],
+  args: readonly string[],
   out: (text: string) => void,
 ): Promise<Invocation | null> {
   let invocation: Invocation | null = null;
@@ -73,21 +73,21 @@ export async function parseCommandLine(
     invocation = parsed;
   }, out);
   try {
-    await program.parseAsync(words, { from: 'user' });
+    await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return null;
-    throw new AppError('bad_request', sentence(error), { cause: error });
+    throw new AppError('bad_request', usageMessage(error), { cause: error });
   }
   return invocation;
 }
 
-function sentence(error: CommanderError): string {
+function usageMessage(error: CommanderError): string {
   if (error.code === 'commander.help') return 'Say what to do; the commands are listed above.';
   return `${error.message.replace(/^error: /, '')} (see \`quarry --help\`)`;
 }
 
-function buildProgram(found: (invocation: Invocation) => void, out: (text: string) => void): Command {
+function buildProgram(onInvocation: (invocation: Invocation) => void, out: (text: string) => void): Command {
   const program = new Command('quarry')
     .description('Quarry keeps documents and finds the passages that answer a question.')
     .version(versionLine(), '-V, --version', 'show the version')
@@ -99,12 +99,12 @@ function buildProgram(found: (invocation: Invocation) => void, out: (text: strin
   for (const spec of commands) {
     const [first = '', second = ''] = spec.usage.split(' ');
     if (commandGroups[first] === undefined) {
-      addCommand(program, spec, spec.usage, found);
+      addCommand(program, spec, spec.usage, onInvocation);
       continue;
     }
     const parent = parents.get(first) ?? program.command(first).description(commandGroups[first]);
     parents.set(first, parent);
-    addCommand(parent, spec, spec.usage.slice(spec.usage.indexOf(second)), found);
+    addCommand(parent, spec, spec.usage.slice(spec.usage.indexOf(second)), onInvocation);
   }
   return program;
 }
@@ -113,24 +113,24 @@ function addCommand(
   parent: Command,
   spec: CommandSpec,
   usage: string,
-  found: (invocation: Invocation) => void,
+  onInvocation: (invocation: Invocation) => void,
 ): void {
   const command = parent.command(usage).description(spec.summary);
   for (const option of spec.options ?? []) {
-    const made = new Option(option.flags, option.meaning);
-    if (option.default !== undefined) made.default(option.default);
-    if (option.choices !== undefined) made.choices(option.choices);
-    if (option.conflicts !== undefined) made.conflicts([...option.conflicts]);
-    command.addOption(made);
+    const commanderOption = new Option(option.flags, option.meaning);
+    if (option.default !== undefined) commanderOption.default(option.default);
+    if (option.choices !== undefined) commanderOption.choices(option.choices);
+    if (option.conflicts !== undefined) commanderOption.conflicts([...option.conflicts]);
+    command.addOption(commanderOption);
   }
   for (const option of settingOptions(spec)) command.addOption(option);
   command.addHelpText('after', `\nExamples:\n${spec.examples.map((example) => `  ${example}`).join('\n')}`);
   command.action((...values: unknown[]) => {
-    const given = values
+    const words = values
       .slice(0, -2)
       .flat()
       .filter((word) => word !== undefined) as string[];
-    found({ spec, words: given, options: command.opts() });
+    onInvocation({ spec, args: words, options: command.opts() });
   });
 }
 
@@ -139,13 +139,13 @@ function settingOptions(spec: CommandSpec): Option[] {
   const isClient = (name: SettingName) => name === 'url' || name === 'organization';
   const names = spec.settings === 'client' ? clientSettings : settingNames.filter((name) => !isClient(name));
   const options = names.map((name) => {
-    const setting = settingOf(name);
+    const setting = findSetting(name);
     // The key is what people type most; everything else is named as its setting.
     const flag = spec.settings === 'client' && name === 'apiKey' ? '--key, --api-key' : flagName(name);
-    const isSwitch = setting.kind === 'switch';
+    const isBoolean = setting.kind === 'switch';
     return new Option(
-      `${flag} ${isSwitch ? '[value]' : '<value>'}`,
-      `${setting.meaning} (${allowedValues(name)})`,
+      `${flag} ${isBoolean ? '[value]' : '<value>'}`,
+      `${setting.meaning} (${describeAllowedValues(name)})`,
     );
   });
   return [...options, new Option('--config <file>', 'JSON file with settings')];

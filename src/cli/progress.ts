@@ -1,27 +1,27 @@
-import type { Clock } from '../base/clock.ts';
-import { clockWords } from './layout.ts';
+import type { Clock } from '../core/clock.ts';
 import type { Terminal } from './terminal.ts';
+import { formatDuration } from './text-layout.ts';
 
-const drawEveryMs = 100;
-const plainLineEveryMs = 5_000;
+const redrawIntervalMs = 100;
+const plainLineIntervalMs = 5_000;
 const barColumns = 24;
 
-export interface ProgressState {
+export interface ProgressUpdate {
   readonly done: number;
   readonly total: number;
   /** What stands behind the numbers, for example "12/80 files, 3.1 MB/s". */
-  readonly words: string;
+  readonly label: string;
 }
 
 /** A bar that draws over itself where a person watches; elsewhere a plain line now and then. */
-export class Progress {
+export class ProgressBar {
   readonly #terminal: Terminal;
   readonly #clock: Clock;
   readonly #title: string;
   readonly #startedAt: number;
   #shownAt: number;
   #firstDone: number | null = null;
-  #ended = false;
+  #isFinished = false;
 
   constructor(title: string, terminal: Terminal, clock: Clock) {
     this.#title = title;
@@ -29,7 +29,7 @@ export class Progress {
     this.#clock = clock;
     this.#startedAt = clock.monotonic();
     this.#shownAt = Number.NEGATIVE_INFINITY;
-    if (!terminal.drawsOver) this.#shownAt = this.#startedAt;
+    if (!terminal.isInteractive) this.#shownAt = this.#startedAt;
   }
 
   /** Milliseconds since the start. */
@@ -37,38 +37,38 @@ export class Progress {
     return this.#clock.monotonic() - this.#startedAt;
   }
 
-  update(state: ProgressState): void {
+  update(state: ProgressUpdate): void {
     this.#firstDone ??= state.done;
-    const pauseMs = this.#terminal.drawsOver ? drawEveryMs : plainLineEveryMs;
-    if (this.#ended || this.#clock.monotonic() - this.#shownAt < pauseMs) return;
+    const pauseMs = this.#terminal.isInteractive ? redrawIntervalMs : plainLineIntervalMs;
+    if (this.#isFinished || this.#clock.monotonic() - this.#shownAt < pauseMs) return;
     this.#shownAt = this.#clock.monotonic();
-    const line = `${this.#title} ${percent(state)} ${state.words}, ${this.#remaining(state)}`;
-    this.#terminal.note(this.#terminal.drawsOver ? `\r\x1b[K${bar(state)} ${line}` : `${line}\n`);
+    const line = `${this.#title} ${percent(state)} ${state.label}, ${this.#remaining(state)}`;
+    this.#terminal.note(this.#terminal.isInteractive ? `\r\x1b[K${bar(state)} ${line}` : `${line}\n`);
   }
 
   /** Takes the bar away and leaves `lastLine` in its place. */
-  end(lastLine: string): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#terminal.note(`${this.#terminal.drawsOver ? '\r\x1b[K' : ''}${lastLine}\n`);
+  finish(lastLine: string): void {
+    if (this.#isFinished) return;
+    this.#isFinished = true;
+    this.#terminal.note(`${this.#terminal.isInteractive ? '\r\x1b[K' : ''}${lastLine}\n`);
   }
 
-  #remaining(state: ProgressState): string {
-    const doneHere = state.done - (this.#firstDone ?? 0);
-    if (doneHere <= 0) return 'time left unknown';
-    return `${clockWords((this.elapsedMs / doneHere) * (state.total - state.done))} left`;
+  #remaining(state: ProgressUpdate): string {
+    const doneSinceStart = state.done - (this.#firstDone ?? 0);
+    if (doneSinceStart <= 0) return 'time left unknown';
+    return `${formatDuration((this.elapsedMs / doneSinceStart) * (state.total - state.done))} left`;
   }
 }
 
-function share(state: ProgressState): number {
+function share(state: ProgressUpdate): number {
   return state.total === 0 ? 1 : Math.min(1, state.done / state.total);
 }
 
-function percent(state: ProgressState): string {
+function percent(state: ProgressUpdate): string {
   return `${Math.floor(share(state) * 100)} %`;
 }
 
-function bar(state: ProgressState): string {
+function bar(state: ProgressUpdate): string {
   const filled = Math.floor(share(state) * barColumns);
   return `[${'#'.repeat(filled)}${'.'.repeat(barColumns - filled)}]`;
 }

@@ -1,4 +1,4 @@
-import { AppError } from '../base/app-error.ts';
+import { AppError } from '../core/app-error.ts';
 import type {
   DocumentRetrievalResponse,
   PageRetrievalResponse,
@@ -11,11 +11,17 @@ import type {
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { collectionOption, jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
-import { displayWidth, printable, wrap } from './layout.ts';
-import { controlOf, controlOptions, jsonObjectOption, vectorOption, wholeOption } from './option-values.ts';
+import {
+  controlOptions,
+  integerOption,
+  jsonObjectOption,
+  readControlOptions,
+  vectorOption,
+} from './option-values.ts';
+import { displayWidth, toPrintable, wrap } from './text-layout.ts';
 
 const indent = '    ';
-const readingColumnsMax = 100;
+const textColumnsMax = 100;
 
 export const searchCommand: CommandSpec = {
   usage: 'search <question...>',
@@ -56,8 +62,8 @@ export const searchCommand: CommandSpec = {
 };
 
 /** A result of any granularity, ready to be printed. */
-interface Shown {
-  readonly place: string;
+interface PrintableResult {
+  readonly location: string;
   readonly score: number;
   readonly content: string | null;
   readonly explain: ResultExplanation | undefined;
@@ -67,10 +73,10 @@ type QueryReply = TopSnippetsResponse | TopPagesResponse | TopDocumentsResponse;
 
 async function search(
   context: CommandContext,
-  words: readonly string[],
+  args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
-  const question = words.join(' ');
+  const question = args.join(' ');
   if (question.trim() === '') throw new AppError('bad_request', 'The question is empty.');
   const granularity =
     options.documents === true ? 'documents' : options.pages === true ? 'pages' : 'snippets';
@@ -79,12 +85,12 @@ async function search(
   const request = {
     collection_name: String(options.collection),
     query: question,
-    k: wholeOption(options, 'k', { minimum: 1, maximum: 2048 }),
+    k: integerOption(options, 'k', { minimum: 1, maximum: 2048 }),
     ...(vector === null ? {} : { query_vector: vector }),
     ...(filter === null ? {} : { filter }),
     ...(options.reranker === undefined ? {} : { reranker: String(options.reranker) }),
     ...(options.latencyMode === undefined ? {} : { latency_mode: String(options.latencyMode) }),
-    ...controlOf(options),
+    ...readControlOptions(options),
     ...(options.explain === true ? { explain: true } : {}),
     ...(granularity === 'pages' ? { include_content: true } : {}),
     ...(options.precise === true ? { precise_responses: true } : {}),
@@ -94,12 +100,12 @@ async function search(
     context.terminal.out(JSON.stringify(reply));
     return exitCodes.done;
   }
-  for (const warning of reply.warnings ?? []) context.terminal.note(`quarry: ${printable(warning)}\n`);
+  for (const warning of reply.warnings ?? []) context.terminal.note(`quarry: ${toPrintable(warning)}\n`);
   if (reply.results.length === 0) context.terminal.out('Nothing was found.');
-  const shown = (reply.results as readonly Result[]).map(shownResult);
+  const printableResults = (reply.results as readonly Result[]).map(toPrintableResult);
   const linesMax = options.full === true ? Number.POSITIVE_INFINITY : 8;
-  const columns = Math.min(readingColumnsMax, context.terminal.columns);
-  shown.forEach((result, index) => {
+  const columns = Math.min(textColumnsMax, context.terminal.columns);
+  printableResults.forEach((result, index) => {
     resultLines(result, index + 1, columns, linesMax).forEach(context.terminal.out);
   });
   if (reply.explain !== undefined) explanationLines(reply.explain).forEach(context.terminal.out);
@@ -108,30 +114,41 @@ async function search(
 
 type Result = SnippetResponse | PageRetrievalResponse | DocumentRetrievalResponse;
 
-function shownResult(result: Result): Shown {
+function toPrintableResult(result: Result): PrintableResult {
   const common = { score: result.score, explain: result.explain };
   if ('page_span' in result) {
-    return { ...common, place: `${result.path} ${pageWords(result.page_span)}`, content: result.content };
+    return {
+      ...common,
+      location: `${result.path} ${formatPages(result.page_span)}`,
+      content: result.content,
+    };
   }
   if ('page_index' in result) {
-    return { ...common, place: `${result.path} ${pageWords([result.page_index])}`, content: result.content };
+    return {
+      ...common,
+      location: `${result.path} ${formatPages([result.page_index])}`,
+      content: result.content,
+    };
   }
-  return { ...common, place: result.path, content: null };
+  return { ...common, location: result.path, content: null };
 }
 
 /** Pages as people count them, from 1; a span ends before its second number. */
-function pageWords(span: readonly number[]): string {
+function formatPages(span: readonly number[]): string {
   const first = (span[0] ?? 0) + 1;
   const last = Math.max(first, span[1] ?? first);
   return first === last ? `page ${first}` : `pages ${first}-${last}`;
 }
 
-function resultLines(result: Shown, rank: number, columns: number, linesMax: number): string[] {
+function resultLines(result: PrintableResult, rank: number, columns: number, linesMax: number): string[] {
   const number = `${rank}.`.padEnd(indent.length);
   const score = result.score.toFixed(4);
-  const place = wrap(result.place, columns - indent.length - score.length - 2);
-  const gap = ' '.repeat(columns - indent.length - displayWidth(place[0] ?? '') - score.length);
-  const lines = [`${number}${place[0] ?? ''}${gap}${score}`, ...place.slice(1).map((line) => indent + line)];
+  const locationLines = wrap(result.location, columns - indent.length - score.length - 2);
+  const gap = ' '.repeat(columns - indent.length - displayWidth(locationLines[0] ?? '') - score.length);
+  const lines = [
+    `${number}${locationLines[0] ?? ''}${gap}${score}`,
+    ...locationLines.slice(1).map((line) => indent + line),
+  ];
   const content = result.content === null ? [] : wrap(result.content, columns - indent.length);
   lines.push(...content.slice(0, linesMax).map((line) => indent + line));
   if (content.length > linesMax) lines.push(`${indent}... (${content.length - linesMax} more lines; --full)`);
@@ -142,7 +159,7 @@ function resultLines(result: Shown, rank: number, columns: number, linesMax: num
 function explainLines(explain: ResultExplanation, columns: number): string[] {
   const number = (value: number | null) => (value === null ? 'none' : value.toFixed(4));
   const terms =
-    explain.lexical.terms.length === 0 ? '' : ` (${explain.lexical.terms.map(printable).join(', ')})`;
+    explain.lexical.terms.length === 0 ? '' : ` (${explain.lexical.terms.map(toPrintable).join(', ')})`;
   const text =
     `lexical ${number(explain.lexical.score)}${terms}; vector ${number(explain.vector.similarity)}; ` +
     `fused ${number(explain.fused)}; rerank ${number(explain.rerank)}`;
@@ -150,20 +167,16 @@ function explainLines(explain: ResultExplanation, columns: number): string[] {
 }
 
 function explanationLines(explain: NonNullable<QueryReply['explain']>): string[] {
-  const { embed, search: searching, rerank, read } = explain.ms;
+  const { embed, search: searchMs, rerank, read } = explain.ms;
   const shards = explain.shards.map((shard) => {
     return `  shard ${shard.shard}: ${shard.strategy}, ${shard.candidates} candidates, ${shard.ms.toFixed(1)} ms`;
   });
-  const times = [
-    `embed ${embed.toFixed(1)}`,
-    `search ${searching.toFixed(1)}`,
-    `rerank ${rerank.toFixed(1)}`,
-  ];
+  const times = [`embed ${embed.toFixed(1)}`, `search ${searchMs.toFixed(1)}`, `rerank ${rerank.toFixed(1)}`];
   return [
     `Milliseconds: ${times.join(', ')}, read ${read.toFixed(1)}`,
     ...shards,
     ...explain.spelling.map(
-      ({ typed, read_as }) => `  ${printable(typed)} was read as ${printable(read_as)}`,
+      ({ typed, read_as }) => `  ${toPrintable(typed)} was read as ${toPrintable(read_as)}`,
     ),
     ...(explain.looked_at > 0 ? [`  ${explain.looked_at} passages were looked at twice`] : []),
     controlLine(explain.control),
@@ -171,13 +184,20 @@ function explanationLines(explain: NonNullable<QueryReply['explain']>): string[]
 }
 
 function controlLine(control: NonNullable<QueryReply['explain']>['control']): string {
-  const { weights, min_score: minScore, max_per_document: most, phrases, excluded, checked } = control;
+  const {
+    weights,
+    min_score: minScore,
+    max_per_document: maxPerDocument,
+    phrases,
+    excluded,
+    checked,
+  } = control;
   const quoted = (texts: readonly string[]) =>
-    texts.map((text) => JSON.stringify(printable(text))).join(', ');
+    texts.map((text) => JSON.stringify(toPrintable(text))).join(', ');
   return [
     `Weights: lexical ${weights.lexical}, vector ${weights.vector}`,
     ...(minScore === null ? [] : [`score at least ${minScore}`]),
-    ...(most === null ? [] : [`at most ${most} of a document`]),
+    ...(maxPerDocument === null ? [] : [`at most ${maxPerDocument} of a document`]),
     ...(phrases.length === 0 ? [] : [`with ${quoted(phrases)}`]),
     ...(excluded.length === 0 ? [] : [`without ${quoted(excluded)}`]),
     ...(checked === 0 ? [] : [`${checked} passages checked`]),

@@ -1,9 +1,9 @@
-import { type Api, ReplyFailure } from './api.ts';
-import { byteWords, table } from './layout.ts';
+import { type ApiClient, ApiResponseError } from './api-client.ts';
+import { formatBytes, formatTable } from './text-layout.ts';
 
-/** Memory of the whole server, of all organizations together. */
+/** Memory of the whole server, which serves more than one organization: for whoever operates it. */
 export interface ServerMemory {
-  /** Memory without mapped files. Above `limit_bytes` the server refuses new documents. */
+  /** What no file backs: what counts against `limit_bytes`, beyond which documents are refused. */
   readonly held_bytes: number;
   readonly limit_bytes: number;
   /** Bytes of the loaded shards and of what queries keep, by part. */
@@ -11,28 +11,28 @@ export interface ServerMemory {
   readonly query_cache_bytes: Readonly<Record<string, number>>;
 }
 
-/** Reads the memory of the server; null if the caller has no permission. */
-export async function readServerMemory(api: Api): Promise<ServerMemory | null> {
+/** Reads the figures; null where this caller may not see them. */
+export async function readServerMemory(api: ApiClient): Promise<ServerMemory | null> {
   let text: string;
   try {
     text = await (await api.send('/metrics', { method: 'GET' })).text();
   } catch (error) {
-    if (error instanceof ReplyFailure) return null;
+    if (error instanceof ApiResponseError) return null;
     throw error;
   }
-  const held = figures(text, 'quarry_memory_held_bytes').get('');
-  const limit = figures(text, 'quarry_memory_held_bytes_max').get('');
+  const held = parseMetric(text, 'quarry_memory_held_bytes').get('');
+  const limit = parseMetric(text, 'quarry_memory_held_bytes_max').get('');
   if (held === undefined || limit === undefined) return null;
   return {
     held_bytes: held,
     limit_bytes: limit,
-    index_bytes: Object.fromEntries(figures(text, 'quarry_index_bytes')),
-    query_cache_bytes: Object.fromEntries(figures(text, 'quarry_query_cache_bytes')),
+    index_bytes: Object.fromEntries(parseMetric(text, 'quarry_index_bytes')),
+    query_cache_bytes: Object.fromEntries(parseMetric(text, 'quarry_query_cache_bytes')),
   };
 }
 
 /** For people. */
-export function memoryLines(memory: ServerMemory): string[] {
+export function formatMemory(memory: ServerMemory): string[] {
   const rows = [
     ...Object.entries(memory.index_bytes).map(([part, bytes]) => [
       `index: ${part.replaceAll('_', ' ')}`,
@@ -44,15 +44,15 @@ export function memoryLines(memory: ServerMemory): string[] {
   ] as const;
   return [
     '',
-    ...table(
+    ...formatTable(
       ['Memory of the server', '>Bytes'],
-      rows.map(([part, bytes]) => [String(part), byteWords(Number(bytes))]),
+      rows.map(([part, bytes]) => [String(part), formatBytes(Number(bytes))]),
     ),
   ];
 }
 
 /** The values of one figure by its `part`, '' without one: lines of the Prometheus text format. */
-function figures(text: string, name: string): Map<string, number> {
+function parseMetric(text: string, name: string): Map<string, number> {
   const line = new RegExp(`^${name}(?:\\{part="([^"]*)"\\})? (\\S+)$`, 'gm');
   return new Map([...text.matchAll(line)].map(([, part = '', value]) => [part, Number(value)]));
 }

@@ -1,11 +1,11 @@
-import { AppError } from '../base/app-error.ts';
-import { systemChance } from '../base/ids.ts';
+import { AppError } from '../core/app-error.ts';
+import { systemRandom } from '../core/ids.ts';
+import type { LoginLinkResponse } from '../schemas/accounts.ts';
 import {
-  operatorProof,
+  createOperatorProof,
   readInstallationSecrets,
   writeInstallationSecrets,
-} from '../base/installation-secrets.ts';
-import type { LoginLinkResponse } from '../schemas/accounts.ts';
+} from '../storage/installation-secrets.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -44,20 +44,20 @@ export const signInCommands: readonly CommandSpec[] = [
     settings: 'none',
     summary: 'hash a password for QUARRY_ADMIN_PASSWORD_HASH; it is asked for, or read from standard input',
     examples: ['quarry hash-password', 'quarry hash-password < password.txt'],
-    run: hash,
+    run: hashPasswordCommand,
   },
 ];
 
 async function loginLink(
   context: CommandContext,
-  _words: readonly string[],
+  _args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
   const data = typeof options.data === 'string' ? options.data : context.loaded.settings.data;
   const response = await context.api.send('/api/auth/login-link', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ proof: operatorProof(secretsOf(data)[0]!) }),
+    body: JSON.stringify({ proof: createOperatorProof(readSecrets(data)[0]!) }),
   });
   const reply = (await response.json()) as LoginLinkResponse;
   if (options.json === true) {
@@ -72,24 +72,24 @@ async function loginLink(
 /** The server reads its secrets at the start, so that one that runs goes on with those that it has. */
 async function rotateSecret(
   context: CommandContext,
-  _words: readonly string[],
+  _args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
   const data = typeof options.data === 'string' ? options.data : context.loaded.settings.data;
-  const earlier = options.forgetEarlier === true ? [] : secretsOf(data).slice(0, earlierSecretsMax);
-  writeInstallationSecrets(data, [systemChance.bytes(32), ...earlier]);
-  const kept =
-    earlier.length === 0
+  const earlierSecrets = options.forgetEarlier === true ? [] : readSecrets(data).slice(0, earlierSecretsMax);
+  writeInstallationSecrets(data, [systemRandom.bytes(32), ...earlierSecrets]);
+  const note =
+    earlierSecrets.length === 0
       ? 'Nothing that an earlier secret signed or sealed counts any more.'
       : 'Earlier ones still open what they made.';
   context.terminal.out('The secret of the installation is replaced. Start the server again.');
-  context.terminal.note(`${kept}\n`);
+  context.terminal.note(`${note}\n`);
   return exitCodes.done;
 }
 
 const earlierSecretsMax = 4;
 
-function secretsOf(data: string): readonly Uint8Array[] {
+function readSecrets(data: string): readonly Uint8Array[] {
   try {
     return readInstallationSecrets(data);
   } catch (cause) {
@@ -101,11 +101,11 @@ function secretsOf(data: string): readonly Uint8Array[] {
   }
 }
 
-async function hash(context: CommandContext): Promise<number> {
+async function hashPasswordCommand(context: CommandContext): Promise<number> {
   const { hashPassword } = await import('../accounts/password.ts');
-  const password = await context.terminal.secret('Password: ');
+  const password = await context.terminal.readSecret('Password: ');
   // Its dictionaries are large, and no other command needs them.
-  const { weaknessOf } = await import('../accounts/password-strength.ts');
+  const { findWeakness: weaknessOf } = await import('../accounts/password-strength.ts');
   const weakness = weaknessOf(password);
   if (weakness !== null) throw new AppError('bad_request', `The password is refused: ${weakness}.`);
   context.terminal.out(await hashPassword(password));

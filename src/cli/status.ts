@@ -3,8 +3,8 @@ import type { StatusResponse } from '../schemas/status.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
-import { byteWords, counted, printable, table } from './layout.ts';
-import { memoryLines, readServerMemory } from './server-memory.ts';
+import { formatMemory, readServerMemory } from './server-memory.ts';
+import { formatBytes, formatTable, pluralize, toPrintable } from './text-layout.ts';
 
 export const statusCommand: CommandSpec = {
   usage: 'status',
@@ -18,7 +18,7 @@ export const statusCommand: CommandSpec = {
 
 async function status(
   context: CommandContext,
-  _words: readonly string[],
+  _args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
   const names =
@@ -34,12 +34,12 @@ async function status(
     context.terminal.out(JSON.stringify({ collections: lines, ...(memory === null ? {} : { memory }) }));
     return exitCodes.done;
   }
-  showCollections(context, collections);
-  if (memory !== null) memoryLines(memory).forEach(context.terminal.out);
+  printCollections(context, collections);
+  if (memory !== null) formatMemory(memory).forEach(context.terminal.out);
   return exitCodes.done;
 }
 
-function showCollections(
+function printCollections(
   context: CommandContext,
   collections: readonly { readonly name: string; readonly status: StatusResponse }[],
 ): void {
@@ -55,23 +55,23 @@ function showCollections(
     String(status.num_indexing_documents),
     String(status.num_indexed_documents),
     String(status.num_failed_documents),
-    byteWords(status.num_indexed_bytes),
+    formatBytes(status.num_indexed_bytes),
   ]);
-  table(headings, rows).forEach(context.terminal.out);
+  formatTable(headings, rows).forEach(context.terminal.out);
   for (const { name, status } of collections) {
-    changeLines(status).forEach(context.terminal.out);
+    formatModelChanges(status).forEach(context.terminal.out);
     for (const reason of status.waiting_for ?? [])
-      context.terminal.out(printable(`Documents of ${name} wait. ${reason}`));
+      context.terminal.out(toPrintable(`Documents of ${name} wait. ${reason}`));
   }
 }
 
 /** Which collections get other vectors, and how far they are. */
-export function changeLines({ model_changes: changes = [] }: StatusResponse): string[] {
+export function formatModelChanges({ model_changes: changes = [] }: StatusResponse): string[] {
   return changes.map((change) => {
     const { collection_name: name, embedding_model: model, num_documents_done: done } = change;
     const reason = change.waiting_for === undefined ? '' : ` It waits. ${change.waiting_for}`;
-    const all = counted(change.num_documents, 'document');
-    return printable(`${name} gets the vectors of ${model}: ${done} of ${all} done.${reason}`);
+    const all = pluralize(change.num_documents, 'document');
+    return toPrintable(`${name} gets the vectors of ${model}: ${done} of ${all} done.${reason}`);
   });
 }
 

@@ -11,11 +11,11 @@ export interface Terminal {
   /** Columns of standard output, at least 40; 80 where nobody says. */
   readonly columns: number;
   /** True when a person watches standard error: a line may be drawn over. */
-  readonly drawsOver: boolean;
+  readonly isInteractive: boolean;
   /** Asks on the terminal; null when nobody is there to answer. */
   confirm(question: string): Promise<boolean | null>;
   /** Asks for something that is not shown while it is typed; without a terminal, takes standard input to its end. */
-  secret(question: string): Promise<string>;
+  readSecret(question: string): Promise<string>;
 }
 
 /** The terminal of this process. A reader that went away (`| head`) ends the command quietly. */
@@ -28,7 +28,7 @@ export function processTerminal(): Terminal {
     out: (text) => void process.stdout.write(`${text}\n`),
     note: (text) => void process.stderr.write(text),
     columns: Math.max(40, process.stdout.columns ?? 80),
-    drawsOver: process.stderr.isTTY === true,
+    isInteractive: process.stderr.isTTY === true,
     async confirm(question) {
       if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return null;
       const reader = createInterface({ input: process.stdin, output: process.stderr });
@@ -38,11 +38,11 @@ export function processTerminal(): Terminal {
         reader.close();
       }
     },
-    async secret(question) {
+    async readSecret(question) {
       if (process.stdin.isTTY !== true) return (await readAll(process.stdin)).replace(/\r?\n$/, '');
       process.stderr.write(question);
-      const unseen = new Writable({ write: (_chunk, _encoding, written) => written() });
-      const reader = createInterface({ input: process.stdin, output: unseen, terminal: true });
+      const mutedOutput = new Writable({ write: (_chunk, _encoding, written) => written() });
+      const reader = createInterface({ input: process.stdin, output: mutedOutput, terminal: true });
       try {
         return await reader.question('');
       } finally {

@@ -4,14 +4,14 @@ import { access, constants } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
 import type { DocumentMetadataJson } from '../schemas/wire.ts';
-import { type Api, backOffMs, ReplyFailure } from './api.ts';
+import { type ApiClient, ApiResponseError, backOffMs } from './api-client.ts';
 import type { LocalFile } from './walk.ts';
 
 /** How long uploads go on trying without a single success before the server counts as gone or as full for good. */
-const patienceMs = { unreachable: 60_000, busy: 900_000 } as const;
+const giveUpAfterMs = { unreachable: 60_000, busy: 900_000 } as const;
 
 /** Outcome of one upload. */
 export type UploadOutcome =
@@ -26,17 +26,17 @@ export interface UploadRequest {
 
 /** Uploads files into one collection; all parallel uploads wait together when the server asks one of them to. */
 export class Uploader {
-  readonly #api: Api;
+  readonly #api: ApiClient;
   readonly #clock: Clock;
   readonly #collection: string;
-  #quietUntil = 0;
-  #progressAt: number;
+  #pausedUntil = 0;
+  #lastSuccessAt: number;
 
-  constructor(api: Api, clock: Clock, collection: string) {
+  constructor(api: ApiClient, clock: Clock, collection: string) {
     this.#api = api;
     this.#clock = clock;
     this.#collection = collection;
-    this.#progressAt = clock.monotonic();
+    this.#lastSuccessAt = clock.monotonic();
   }
 
   /** Throws what concerns every file (no server, a wrong key, Ctrl-C); what concerns this file is its outcome. */
@@ -47,34 +47,35 @@ export class Uploader {
       return { kind: 'refused', reason: `the file cannot be read: ${(error as Error).message}` };
     }
     for (let attempt = 1; ; attempt++) {
-      await this.#waitForQuiet();
+      await this.#waitForPause();
       try {
         const response = await this.#send(request);
         await response.arrayBuffer();
-        this.#progressAt = this.#clock.monotonic();
+        this.#lastSuccessAt = this.#clock.monotonic();
         return { kind: response.status === 201 ? 'added' : 'overwritten' };
       } catch (error) {
-        const outcome = this.#judge(error, attempt);
+        const outcome = this.#classifyError(error, attempt);
         if (outcome !== null) return outcome;
       }
     }
   }
 
   /** The outcome of a failed attempt, or null when another one is due; throws what concerns every file. */
-  #judge(error: unknown, attempt: number): UploadOutcome | null {
+  #classifyError(error: unknown, attempt: number): UploadOutcome | null {
     this.#api.signal.throwIfAborted();
-    if (error instanceof ReplyFailure) {
+    if (error instanceof ApiResponseError) {
       if (error.status === 401 || error.status === 403) throw error;
-      const serverTrouble = error.mayRetry || error.status === 408;
-      if (!serverTrouble || this.#patienceIsOver(patienceMs.busy)) {
-        this.#progressAt = this.#clock.monotonic();
+      const isServerBusy = error.mayRetry || error.status === 408;
+      if (!isServerBusy || this.#hasTimedOut(giveUpAfterMs.busy)) {
+        this.#lastSuccessAt = this.#clock.monotonic();
         return { kind: 'refused', reason: error.message };
       }
       this.#pause(backOffMs(error.retryAfterMs, attempt));
       return null;
     }
-    if (changedMeanwhile(error)) return { kind: 'refused', reason: 'the file changed while it was uploaded' };
-    if (!(error instanceof AppError) || this.#patienceIsOver(patienceMs.unreachable)) throw error;
+    if (isFileChangedError(error))
+      return { kind: 'refused', reason: 'the file changed while it was uploaded' };
+    if (!(error instanceof AppError) || this.#hasTimedOut(giveUpAfterMs.unreachable)) throw error;
     this.#pause(backOffMs(null, attempt));
     return null;
   }
@@ -107,19 +108,19 @@ export class Uploader {
   }
 
   #pause(milliseconds: number): void {
-    this.#quietUntil = Math.max(this.#quietUntil, this.#clock.monotonic() + milliseconds);
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.monotonic() + milliseconds);
   }
 
-  async #waitForQuiet(): Promise<void> {
+  async #waitForPause(): Promise<void> {
     for (;;) {
-      const waitMs = this.#quietUntil - this.#clock.monotonic();
+      const waitMs = this.#pausedUntil - this.#clock.monotonic();
       if (waitMs <= 0) return;
       await sleep(waitMs, undefined, { signal: this.#api.signal });
     }
   }
 
-  #patienceIsOver(milliseconds: number): boolean {
-    return this.#clock.monotonic() - this.#progressAt > milliseconds;
+  #hasTimedOut(milliseconds: number): boolean {
+    return this.#clock.monotonic() - this.#lastSuccessAt > milliseconds;
   }
 }
 
@@ -136,7 +137,7 @@ export async function hashFile(absolute: string): Promise<string | null> {
 }
 
 /** A file that became longer or shorter after it was opened makes its Blob unreadable. */
-function changedMeanwhile(error: unknown): boolean {
+function isFileChangedError(error: unknown): boolean {
   for (let cause = error; cause instanceof Error || cause instanceof DOMException; cause = cause.cause) {
     if (cause.name === 'NotReadableError') return true;
   }

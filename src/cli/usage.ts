@@ -7,12 +7,12 @@ import type {
   UsageCountersResponse,
   UsageMetric,
 } from '../schemas/usage.ts';
-import { ReplyFailure } from './api.ts';
+import { ApiResponseError } from './api-client.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
-import { byteWords, table } from './layout.ts';
 import { timeOption } from './option-values.ts';
+import { formatBytes, formatTable } from './text-layout.ts';
 
 export const usageCommand: CommandSpec = {
   usage: 'usage [collections...]',
@@ -52,18 +52,22 @@ function usage(
 ): Promise<number> {
   const by = options.by ?? (collections.length > 0 ? 'day' : undefined);
   if (by === undefined && options.since === undefined && options.until === undefined)
-    return soFar(context, options);
-  return overTime(context, collections, { ...options, by: by ?? 'day' });
+    return showTotals(context, options);
+  return showWindows(context, collections, { ...options, by: by ?? 'day' });
 }
 
-async function soFar({ api, terminal }: CommandContext, options: CommandOptions): Promise<number> {
+async function showTotals({ api, terminal }: CommandContext, options: CommandOptions): Promise<number> {
   const counters = await api.call<UsageCountersResponse>('usage/counters', {});
   const models = await nullIfRefused(api.call<ModelsUsageCountersResponse>('usage/models/counters', {}));
   if (options.json === true) {
     terminal.out(JSON.stringify({ counters, models }));
     return exitCodes.done;
   }
-  const row = (what: string, month: UsageMetric, all: UsageMetric) => [what, ...cells(month), ...cells(all)];
+  const row = (what: string, month: UsageMetric, all: UsageMetric) => [
+    what,
+    ...formatMetric(month),
+    ...formatMetric(all),
+  ];
   const { all_time: all, billing_cycle: month } = counters;
   const rows = [
     row('Documents added', month.docs, all.docs),
@@ -78,49 +82,52 @@ async function soFar({ api, terminal }: CommandContext, options: CommandOptions)
         ]),
   ];
   const headings = ['What', '>This month', '>Bytes', '>Units', '>In all', '>Bytes', '>Units'];
-  table(headings, rows).forEach(terminal.out);
+  formatTable(headings, rows).forEach(terminal.out);
   if (models === null) terminal.note(modelsHidden);
   return exitCodes.done;
 }
 
 /** A restricted key reads the usage of its collections, and no model usage, which belongs to the whole organization. */
-async function nullIfRefused<Reply>(called: Promise<Reply>): Promise<Reply | null> {
+async function nullIfRefused<Reply>(call: Promise<Reply>): Promise<Reply | null> {
   try {
-    return await called;
+    return await call;
   } catch (error) {
-    if (error instanceof ReplyFailure && error.status === 403) return null;
+    if (error instanceof ApiResponseError && error.status === 403) return null;
     throw error;
   }
 }
 
 const modelsHidden = 'The calls of models are not shown: this key is restricted.\n';
 
-function cells({ count, bytes, billable_units }: UsageMetric): string[] {
-  return [String(count), byteWords(bytes), String(billable_units)];
+function formatMetric({ count, bytes, billable_units }: UsageMetric): string[] {
+  return [String(count), formatBytes(bytes), String(billable_units)];
 }
 
-async function overTime(
+async function showWindows(
   { api, terminal, clock }: CommandContext,
   collections: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
   const window = windows[options.by as keyof typeof windows];
-  const seconds = (text: string | null, otherwise: number) =>
-    text === null ? otherwise : Math.floor(Date.parse(text) / 1_000);
+  const seconds = (text: string | null, fallback: number) =>
+    text === null ? fallback : Math.floor(Date.parse(text) / 1_000);
   const end_time = seconds(timeOption(options, 'until'), Math.floor(clock.now() / 1_000));
   const start_time = seconds(
     timeOption(options, 'since'),
     Math.max(0, end_time - (windowsDefault - 1) * window.seconds),
   );
   const range = { start_time, end_time, aggregation_window: window.name };
-  const ofSome = collections.length === 0 ? {} : { collection_names: collections };
-  const documents = await api.call<DocumentUsageResponse[]>('usage/documents', { ...range, ...ofSome });
-  const queries = await api.call<QueryUsageResponse[]>('usage/queries', { ...range, ...ofSome });
+  const collectionFilter = collections.length === 0 ? {} : { collection_names: collections };
+  const documents = await api.call<DocumentUsageResponse[]>('usage/documents', {
+    ...range,
+    ...collectionFilter,
+  });
+  const queries = await api.call<QueryUsageResponse[]>('usage/queries', { ...range, ...collectionFilter });
   const models = collections.length === 0 ? await nullIfRefused(modelWindows(api, range)) : null;
-  const isAll = models !== null;
+  const hasModels = models !== null;
   const { reranker, embed } = models ?? { reranker: [], embed: [] };
   if (options.json === true) {
-    terminal.out(JSON.stringify({ documents, queries, ...(isAll ? { reranker, embed } : {}) }));
+    terminal.out(JSON.stringify({ documents, queries, ...(hasModels ? { reranker, embed } : {}) }));
     return exitCodes.done;
   }
   const calls = { rerank: reranker.filter(isCall), embed: embed.filter(isCall) };
@@ -130,17 +137,17 @@ async function overTime(
     .map((start) => {
       const at = <Row extends { readonly window_start: number }>(all: readonly Row[]) =>
         all.filter((row) => row.window_start === start);
-      const events = (type: string) => sum(at(documents).filter((row) => row.event_type === type));
+      const events = (type: string) => sumEvents(at(documents).filter((row) => row.event_type === type));
       return [
-        timeWords(start, window.seconds),
+        formatWindowStart(start, window.seconds),
         ...['added', 'indexed', 'deleted'].map((type) => String(events(type))),
-        String(sum(at(queries))),
-        ...(isAll ? [String(sum(at(calls.rerank))), String(sum(at(calls.embed)))] : []),
+        String(sumEvents(at(queries))),
+        ...(hasModels ? [String(sumEvents(at(calls.rerank))), String(sumEvents(at(calls.embed)))] : []),
       ];
     });
   if (rows.length === 0) terminal.note('Nothing was used in that time.\n');
   const headings = ['From (UTC)', '>Added', '>Indexed', '>Deleted', '>Queries'];
-  table([...headings, ...(isAll ? ['>Rerank', '>Embed'] : [])], rows).forEach(terminal.out);
+  formatTable([...headings, ...(hasModels ? ['>Rerank', '>Embed'] : [])], rows).forEach(terminal.out);
   if (collections.length === 0 && models === null) terminal.note(modelsHidden);
   return exitCodes.done;
 }
@@ -156,11 +163,11 @@ function isCall({ explicit_call }: { readonly explicit_call: boolean }): boolean
   return explicit_call;
 }
 
-function sum(rows: readonly { readonly event_count: number }[]): number {
+function sumEvents(rows: readonly { readonly event_count: number }[]): number {
   return rows.reduce((total, row) => total + row.event_count, 0);
 }
 
-function timeWords(seconds: number, window: number): string {
+function formatWindowStart(seconds: number, window: number): string {
   const text = new Date(seconds * 1_000).toISOString();
   return window === windows.day.seconds ? text.slice(0, 10) : text.slice(0, 16).replace('T', ' ');
 }

@@ -1,56 +1,56 @@
-import { AppError } from '../base/app-error.ts';
-import type { ListedUser, ListUsersResponse } from '../schemas/users.ts';
+import { AppError } from '../core/app-error.ts';
+import type { ListUsersResponse, UserListItem } from '../schemas/users.ts';
 import { confirmOrRefuse } from './collections.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption, yesOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
-import { table } from './layout.ts';
+import { formatTable } from './text-layout.ts';
 
-interface UserChange {
+interface UserAction {
   /** Second word of the command. */
   readonly verb: string;
   readonly operation: string;
   readonly summary: string;
   /** Null for what needs no confirmation. */
   readonly question: ((email: string) => string) | null;
-  readonly done: (email: string) => string;
+  readonly message: (email: string) => string;
 }
 
-const changes: readonly UserChange[] = [
+const actions: readonly UserAction[] = [
   {
     verb: 'end-sessions',
     operation: 'end-user-sessions',
     summary: 'sign a user out everywhere (needs the admin key)',
     question: null,
-    done: (email) => `${email} is signed out everywhere.`,
+    message: (email) => `${email} is signed out everywhere.`,
   },
   {
     verb: 'disable',
     operation: 'disable-user',
     summary: 'end the sessions of a user and refuse every sign-in (needs the admin key)',
     question: (email) => `Disable ${email}? All sessions end, and no sign-in is accepted.`,
-    done: (email) => `${email} is disabled.`,
+    message: (email) => `${email} is disabled.`,
   },
   {
     verb: 'enable',
     operation: 'enable-user',
     summary: 'accept sign-ins of a user again (needs the admin key)',
     question: null,
-    done: (email) => `${email} is enabled.`,
+    message: (email) => `${email} is enabled.`,
   },
   {
     verb: 'reset-second-factor',
     operation: 'reset-second-factor',
     summary: 'turn off the second factor of a user who lost it (needs the admin key)',
     question: (email) => `Turn off the second factor of ${email}?`,
-    done: (email) => `${email} signs in without a second factor.`,
+    message: (email) => `${email} signs in without a second factor.`,
   },
   {
     verb: 'delete',
     operation: 'delete-user',
     summary: 'delete a user for good (needs the admin key)',
     question: (email) => `Delete ${email} with profile, sessions and memberships?`,
-    done: (email) => `${email} is deleted.`,
+    message: (email) => `${email} is deleted.`,
   },
 ];
 
@@ -68,24 +68,24 @@ export const userCommands: readonly CommandSpec[] = [
     examples: ['QUARRY_ADMIN_KEY=... quarry users list', 'quarry users list --search ada'],
     run: list,
   },
-  ...changes.map(
-    (change): CommandSpec => ({
-      usage: `users ${change.verb} <email>`,
+  ...actions.map(
+    (action): CommandSpec => ({
+      usage: `users ${action.verb} <email>`,
       settings: 'client',
-      summary: change.summary,
-      options: [...(change.question === null ? [] : [yesOption]), jsonOption],
-      examples: [`quarry users ${change.verb} ada@example.com`],
-      run: (context, words, options) => run(context, words, options, change),
+      summary: action.summary,
+      options: [...(action.question === null ? [] : [yesOption]), jsonOption],
+      examples: [`quarry users ${action.verb} ada@example.com`],
+      run: (context, args, options) => runAction(context, args, options, action),
     }),
   ),
 ];
 
 async function list(
   context: CommandContext,
-  _words: readonly string[],
+  _args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
-  const users: ListedUser[] = [];
+  const users: UserListItem[] = [];
   for (let after: string | null = null, pages = 0; after !== null || pages === 0; pages += 1) {
     const page: ListUsersResponse = await context.administration.call('admin/list-users', {
       after,
@@ -108,22 +108,22 @@ async function list(
     user.disabled_at === null ? '' : 'disabled',
   ]);
   const headings = ['Address', 'Name', 'Organizations', 'Sessions', 'Second factor', 'Last sign-in', 'State'];
-  table(headings, rows).forEach(context.terminal.out);
+  formatTable(headings, rows).forEach(context.terminal.out);
   return exitCodes.done;
 }
 
-async function run(
+async function runAction(
   context: CommandContext,
-  words: readonly string[],
+  args: readonly string[],
   options: CommandOptions,
-  { operation, question, done }: UserChange,
+  { operation, question, message }: UserAction,
 ): Promise<number> {
-  const email = words[0]!;
+  const email = args[0]!;
   const { users } = await context.administration.call<ListUsersResponse>('admin/list-users', { email });
   const [user] = users;
   if (user === undefined) throw new AppError('not_found', `There is no user with the address ${email}.`);
   if (question !== null && options.yes !== true) await confirmOrRefuse(context, question(user.email));
   const reply = await context.administration.call(`admin/${operation}`, { user_id: user.user_id });
-  context.terminal.out(options.json === true ? JSON.stringify(reply) : done(user.email));
+  context.terminal.out(options.json === true ? JSON.stringify(reply) : message(user.email));
   return exitCodes.done;
 }

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { AppError } from '../base/app-error.ts';
+import { AppError } from '../core/app-error.ts';
 
 /** A file to ingest. */
 export interface LocalFile {
@@ -20,7 +20,7 @@ export interface WalkResult {
 
 export interface WalkOptions {
   /** Files and folders to take, absolute or relative to the working folder. */
-  readonly starts: readonly string[];
+  readonly paths: readonly string[];
   /** Also take what starts with a dot. */
   readonly hidden: boolean;
   /** Put in front of every document path. */
@@ -33,15 +33,15 @@ export interface WalkOptions {
  */
 export async function findFiles(options: WalkOptions): Promise<WalkResult> {
   const walk = new Walk(options.hidden);
-  for (const start of options.starts) {
-    const absolute = resolve(start);
-    const facts = await stat(absolute).catch((cause: unknown) => {
-      throw new AppError('bad_request', `${start} cannot be read: ${(cause as Error).message}.`, { cause });
+  for (const path of options.paths) {
+    const absolute = resolve(path);
+    const stats = await stat(absolute).catch((cause: unknown) => {
+      throw new AppError('bad_request', `${path} cannot be read: ${(cause as Error).message}.`, { cause });
     });
-    if (facts.isDirectory()) await walk.enter(absolute, options.prefix, facts);
-    else walk.take(absolute, `${options.prefix}${basename(absolute)}`, facts);
+    if (stats.isDirectory()) await walk.walkFolder(absolute, options.prefix, stats);
+    else walk.addFile(absolute, `${options.prefix}${basename(absolute)}`, stats);
   }
-  refuseDoubles(walk.files);
+  rejectDuplicatePaths(walk.files);
   return { files: walk.files, unreadable: walk.unreadable };
 }
 
@@ -49,37 +49,37 @@ class Walk {
   readonly files: LocalFile[] = [];
   readonly unreadable: { path: string; reason: string }[] = [];
   readonly #hidden: boolean;
-  readonly #entered = new Set<string>();
-  readonly #taken = new Set<string>();
+  readonly #visitedFolders = new Set<string>();
+  readonly #addedFiles = new Set<string>();
 
   constructor(hidden: boolean) {
     this.#hidden = hidden;
   }
 
-  async enter(folder: string, prefix: string, facts: Stats): Promise<void> {
-    const identity = `${facts.dev}:${facts.ino}`;
-    if (this.#entered.has(identity)) return;
-    this.#entered.add(identity);
-    const names = await this.#readable(prefix, () => readdir(folder));
+  async walkFolder(folder: string, prefix: string, stats: Stats): Promise<void> {
+    const identity = `${stats.dev}:${stats.ino}`;
+    if (this.#visitedFolders.has(identity)) return;
+    this.#visitedFolders.add(identity);
+    const names = await this.#readOrRecord(prefix, () => readdir(folder));
     for (const name of (names ?? []).sort()) {
       if (name.startsWith('.') && !this.#hidden) continue;
       const absolute = join(folder, name);
       const path = `${prefix}${name}`;
-      const inside = await this.#readable(path, () => stat(absolute));
-      if (inside === null) continue;
-      if (inside.isDirectory()) await this.enter(absolute, `${path}/`, inside);
-      else this.take(absolute, path, inside);
+      const entryStats = await this.#readOrRecord(path, () => stat(absolute));
+      if (entryStats === null) continue;
+      if (entryStats.isDirectory()) await this.walkFolder(absolute, `${path}/`, entryStats);
+      else this.addFile(absolute, path, entryStats);
     }
   }
 
   /** Sockets, pipes and devices have no content to index and are passed over. */
-  take(absolute: string, path: string, facts: Stats): void {
-    if (!facts.isFile() || this.#taken.has(absolute)) return;
-    this.#taken.add(absolute);
-    this.files.push({ absolute, path, sizeBytes: facts.size });
+  addFile(absolute: string, path: string, stats: Stats): void {
+    if (!stats.isFile() || this.#addedFiles.has(absolute)) return;
+    this.#addedFiles.add(absolute);
+    this.files.push({ absolute, path, sizeBytes: stats.size });
   }
 
-  async #readable<T>(path: string, read: () => Promise<T>): Promise<T | null> {
+  async #readOrRecord<T>(path: string, read: () => Promise<T>): Promise<T | null> {
     try {
       return await read();
     } catch (error) {
@@ -89,16 +89,16 @@ class Walk {
   }
 }
 
-function refuseDoubles(files: readonly LocalFile[]): void {
-  const seen = new Map<string, string>();
+function rejectDuplicatePaths(files: readonly LocalFile[]): void {
+  const firstByPath = new Map<string, string>();
   for (const file of files) {
-    const other = seen.get(file.path);
+    const other = firstByPath.get(file.path);
     if (other !== undefined) {
       throw new AppError(
         'bad_request',
         `${other} and ${file.absolute} would both become the document ${file.path}; ingest them in two runs with different --prefix values.`,
       );
     }
-    seen.set(file.path, file.absolute);
+    firstByPath.set(file.path, file.absolute);
   }
 }

@@ -1,6 +1,6 @@
-import { flagName, type SettingName, settingNames, settingOf, variableName } from './schema.ts';
+import { findSetting, flagName, type SettingName, settingNames, variableName } from './schema.ts';
 import type { LoadedSettings, SettingOrigin } from './settings.ts';
-import { allowedValues } from './value.ts';
+import { describeAllowedValues } from './value.ts';
 
 /** One setting as `quarry config` shows it. */
 export interface SettingDescription {
@@ -20,7 +20,7 @@ export interface SettingDescription {
 /** All settings in the order of the setting. */
 export function describeSettings(loaded: LoadedSettings): SettingDescription[] {
   return settingNames.map((name) => {
-    const setting = settingOf(name);
+    const setting = findSetting(name);
     const value = loaded.settings[name];
     return {
       name,
@@ -30,7 +30,7 @@ export function describeSettings(loaded: LoadedSettings): SettingDescription[] {
       source: loaded.origins[name],
       meaning: setting.meaning,
       unit: setting.unit ?? null,
-      allowed: allowedValues(name),
+      allowed: describeAllowedValues(name),
       default: setting.defaultMeaning ?? setting.default,
     };
   });

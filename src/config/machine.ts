@@ -2,12 +2,12 @@ import { availableParallelism, totalmem } from 'node:os';
 import type { Settings } from './schema.ts';
 
 /** What defaults depend on. */
-export interface Machine {
+export interface MachineResources {
   readonly cores: number;
   readonly memoryBytes: number;
 }
 
-type MachineSetting =
+type MachineDependentSetting =
   | 'parseThreads'
   | 'chunkThreads'
   | 'embedThreads'
@@ -17,7 +17,7 @@ type MachineSetting =
   | 'memoryBytesMax';
 
 /** The cores and the memory this process may use; a container's limit counts where there is one. */
-export function thisMachine(): Machine {
+export function detectMachine(): MachineResources {
   const constrained = process.constrainedMemory();
   // Without a limit the answer is 0 or a number beyond any memory.
   const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
@@ -28,22 +28,22 @@ export function thisMachine(): Machine {
  * One query for each thread and one whose passages are read meanwhile. More of them share the same threads: 16 on one
  * thread took 8 times as long each as one alone, at the same throughput.
  */
-export function rerankedQueriesFor(rerankThreads: number): number {
+export function rerankedQueriesDefault(rerankThreads: number): number {
   return rerankThreads + 1;
 }
 
 /** Defaults of the settings that depend on the machine; each keeps the bounds of its schema. */
-export function machineDefaults(machine: Machine): Pick<Settings, MachineSetting> {
-  const share = (divisor: number, most: number) =>
-    Math.min(most, Math.max(1, Math.floor(machine.cores / divisor)));
+export function machineDefaults(resources: MachineResources): Pick<Settings, MachineDependentSetting> {
+  const share = (divisor: number, threadsMax: number) =>
+    Math.min(threadsMax, Math.max(1, Math.floor(resources.cores / divisor)));
   const rerankThreads = share(4, 8);
   return {
     parseThreads: share(2, 8),
     chunkThreads: share(2, 16),
     embedThreads: share(2, 16),
     rerankThreads,
-    rerankedQueriesRunningMax: rerankedQueriesFor(rerankThreads),
+    rerankedQueriesRunningMax: rerankedQueriesDefault(rerankThreads),
     searchThreads: share(1, 64),
-    memoryBytesMax: Math.max(256_000_000, Math.floor(machine.memoryBytes * 0.8)),
+    memoryBytesMax: Math.max(256_000_000, Math.floor(resources.memoryBytes * 0.8)),
   };
 }

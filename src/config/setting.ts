@@ -1,5 +1,5 @@
 /** What is said of every setting beside what its value may be. */
-export interface SettingNotes {
+export interface SettingOptions {
   /** One sentence without a full stop: what the setting does. */
   readonly meaning: string;
   readonly unit?: string;
@@ -11,32 +11,32 @@ export interface SettingNotes {
   readonly defaultMeaning?: string;
 }
 
-interface TextNotes extends SettingNotes {
+interface TextSettingOptions extends SettingOptions {
   /** What a value must match as a whole; without one it may be any text that is not empty. */
   readonly pattern?: RegExp;
 }
 
-export interface WholeSetting extends SettingNotes {
+export interface IntegerSetting extends SettingOptions {
   readonly kind: 'whole';
   readonly minimum: number;
   readonly maximum: number;
   /** Null where the default comes from the machine, see `machineDefaults`. */
   readonly default: number | null;
 }
-export interface SwitchSetting extends SettingNotes {
+export interface BooleanSetting extends SettingOptions {
   readonly kind: 'switch';
   readonly default: boolean;
 }
-export interface ChoiceSetting<T extends string = string> extends SettingNotes {
+export interface EnumSetting<T extends string = string> extends SettingOptions {
   readonly kind: 'choice';
   readonly values: readonly T[];
   readonly default: T;
 }
-export interface TextSetting extends TextNotes {
+export interface TextSetting extends TextSettingOptions {
   readonly kind: 'text';
   readonly default: string;
 }
-export interface OptionalSetting extends TextNotes {
+export interface OptionalSetting extends TextSettingOptions {
   readonly kind: 'optional';
   readonly default: null;
 }
@@ -45,67 +45,67 @@ export interface OptionalSetting extends TextNotes {
  * One setting. Five kinds are enough, and the command line reads them each time it starts: a validation library would
  * take three times as long to load as everything else that it needs.
  */
-export type Setting = WholeSetting | SwitchSetting | ChoiceSetting | TextSetting | OptionalSetting;
+export type Setting = IntegerSetting | BooleanSetting | EnumSetting | TextSetting | OptionalSetting;
 
-export type ValueOf<S extends Setting> = S extends WholeSetting
+export type SettingValue<S extends Setting> = S extends IntegerSetting
   ? number
-  : S extends SwitchSetting
+  : S extends BooleanSetting
     ? boolean
-    : S extends ChoiceSetting<infer T>
+    : S extends EnumSetting<infer T>
       ? T
       : S extends OptionalSetting
         ? string | null
         : string;
 
-export function whole(
+export function integerSetting(
   minimum: number,
   maximum: number,
-  preset: number | null,
-  notes: SettingNotes,
-): WholeSetting {
-  return { kind: 'whole', minimum, maximum, default: preset, ...notes };
+  defaultValue: number | null,
+  options: SettingOptions,
+): IntegerSetting {
+  return { kind: 'whole', minimum, maximum, default: defaultValue, ...options };
 }
 
-export function switched(preset: boolean, notes: SettingNotes): SwitchSetting {
-  return { kind: 'switch', default: preset, ...notes };
+export function booleanSetting(defaultValue: boolean, options: SettingOptions): BooleanSetting {
+  return { kind: 'switch', default: defaultValue, ...options };
 }
 
-export function choice<const T extends string>(
+export function enumSetting<const T extends string>(
   values: readonly T[],
-  preset: NoInfer<T>,
-  notes: SettingNotes,
-): ChoiceSetting<T> {
-  return { kind: 'choice', values, default: preset, ...notes };
+  defaultValue: NoInfer<T>,
+  options: SettingOptions,
+): EnumSetting<T> {
+  return { kind: 'choice', values, default: defaultValue, ...options };
 }
 
-export function text(preset: string, notes: TextNotes): TextSetting {
-  return { kind: 'text', default: preset, ...notes };
+export function textSetting(defaultValue: string, options: TextSettingOptions): TextSetting {
+  return { kind: 'text', default: defaultValue, ...options };
 }
 
-export function optional(notes: TextNotes): OptionalSetting {
-  return { kind: 'optional', default: null, ...notes };
+export function optionalSetting(options: TextSettingOptions): OptionalSetting {
+  return { kind: 'optional', default: null, ...options };
 }
 
 /** Whether a setting may have this value. */
-export function allows(setting: Setting, value: unknown): boolean {
+export function isAllowedValue(setting: Setting, value: unknown): boolean {
   switch (setting.kind) {
     case 'whole':
-      return Number.isInteger(value) && isWithin(value as number, setting);
+      return Number.isInteger(value) && isInRange(value as number, setting);
     case 'switch':
       return typeof value === 'boolean';
     case 'choice':
       return setting.values.includes(value as string);
     case 'text':
-      return isText(value, setting.pattern);
+      return isMatchingText(value, setting.pattern);
     case 'optional':
-      return value === null || isText(value, setting.pattern);
+      return value === null || isMatchingText(value, setting.pattern);
   }
 }
 
-function isWithin(value: number, { minimum, maximum }: WholeSetting): boolean {
+function isInRange(value: number, { minimum, maximum }: IntegerSetting): boolean {
   return value >= minimum && value <= maximum;
 }
 
-function isText(value: unknown, pattern = /./s): boolean {
+function isMatchingText(value: unknown, pattern = /./s): boolean {
   return typeof value === 'string' && pattern.test(value);
 }

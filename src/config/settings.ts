@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { AppError } from '../base/app-error.ts';
-import { counted } from '../base/counted.ts';
-import { type Machine, machineDefaults, rerankedQueriesFor, thisMachine } from './machine.ts';
-import { nearestName } from './nearest.ts';
+import { AppError } from '../core/app-error.ts';
+import { formatCount } from '../core/format.ts';
+import { detectMachine, type MachineResources, machineDefaults, rerankedQueriesDefault } from './machine.ts';
+import { findNearestName } from './nearest-name.ts';
 import {
+  findSetting,
   flagName,
   type SettingName,
   type Settings,
   settingNames,
-  settingOf,
   variableName,
 } from './schema.ts';
-import { allowedValues, readValue } from './value.ts';
+import { describeAllowedValues, parseValue } from './value.ts';
 
 /** Where the value of a setting came from. */
 export type SettingOrigin = 'flag' | 'variable' | 'file' | 'default';
@@ -31,15 +31,15 @@ export interface SettingSources {
   readonly variables: Readonly<Record<string, string | undefined>>;
   /** Relative paths start here. */
   readonly workingFolder: string;
-  readonly machine: Machine;
+  readonly machine: MachineResources;
 }
 
 /** The real sources of this process together with the given flags. */
-export function processSources(flags: Readonly<Record<string, unknown>>): SettingSources {
-  return { flags, variables: process.env, workingFolder: process.cwd(), machine: thisMachine() };
+export function readProcessSources(flags: Readonly<Record<string, unknown>>): SettingSources {
+  return { flags, variables: process.env, workingFolder: process.cwd(), machine: detectMachine() };
 }
 
-interface Given {
+interface RawSetting {
   readonly raw: unknown;
   readonly origin: SettingOrigin;
   /** The name the operator used: --port, QUARRY_PORT, or "port" in a file. */
@@ -52,28 +52,28 @@ interface Given {
  */
 export function loadSettings(sources: SettingSources): LoadedSettings {
   const problems: string[] = [];
-  const file = filePath(sources);
+  const file = settingsFilePath(sources);
   const fileValues = file === null ? {} : readSettingsFile(file);
-  problems.push(...unknownVariables(sources.variables), ...unknownKeys(fileValues, file));
+  problems.push(...findUnknownVariables(sources.variables), ...findUnknownKeys(fileValues, file));
 
   const defaults: Partial<Record<SettingName, unknown>> = machineDefaults(sources.machine);
   const values: Partial<Record<SettingName, unknown>> = {};
   const origins: Partial<Record<SettingName, SettingOrigin>> = {};
   for (const name of settingNames) {
-    const given = findGiven(name, sources, fileValues, file);
-    values[name] = name in defaults ? defaults[name] : settingOf(name).default;
-    origins[name] = given?.origin ?? 'default';
-    if (given === null) continue;
-    const reading = readValue(name, given.raw);
-    if (reading.ok) values[name] = reading.value;
-    else problems.push(wrongValue(name, given));
+    const rawSetting = findRawSetting(name, sources, fileValues, file);
+    values[name] = name in defaults ? defaults[name] : findSetting(name).default;
+    origins[name] = rawSetting?.origin ?? 'default';
+    if (rawSetting === null) continue;
+    const parsed = parseValue(name, rawSetting.raw);
+    if (parsed.ok) values[name] = parsed.value;
+    else problems.push(invalidValueMessage(name, rawSetting));
   }
   if (origins.rerankedQueriesRunningMax === 'default') {
-    values.rerankedQueriesRunningMax = rerankedQueriesFor(values.rerankThreads as number);
+    values.rerankedQueriesRunningMax = rerankedQueriesDefault(values.rerankThreads as number);
   }
   const settings = values as unknown as Settings;
-  if (problems.length === 0) problems.push(...contradictions(settings));
-  if (problems.length > 0) throw refusal(problems);
+  if (problems.length === 0) problems.push(...findConflicts(settings));
+  if (problems.length > 0) throw invalidSettingsError(problems);
   return {
     settings: Object.freeze({
       ...settings,
@@ -85,12 +85,12 @@ export function loadSettings(sources: SettingSources): LoadedSettings {
   };
 }
 
-function findGiven(
+function findRawSetting(
   name: SettingName,
   sources: SettingSources,
   fileValues: Readonly<Record<string, unknown>>,
   file: string | null,
-): Given | null {
+): RawSetting | null {
   const flag = sources.flags[name];
   if (flag !== undefined) return { raw: flag, origin: 'flag', label: flagName(name) };
   const variable = sources.variables[variableName(name)];
@@ -103,9 +103,11 @@ function findGiven(
   return null;
 }
 
-function filePath(sources: SettingSources): string | null {
-  const given = sources.flags.config ?? sources.variables.QUARRY_CONFIG;
-  return typeof given === 'string' && given !== '' ? resolve(sources.workingFolder, given) : null;
+function settingsFilePath(sources: SettingSources): string | null {
+  const configPath = sources.flags.config ?? sources.variables.QUARRY_CONFIG;
+  return typeof configPath === 'string' && configPath !== ''
+    ? resolve(sources.workingFolder, configPath)
+    : null;
 }
 
 function readSettingsFile(path: string): Record<string, unknown> {
@@ -113,54 +115,62 @@ function readSettingsFile(path: string): Record<string, unknown> {
   try {
     text = readFileSync(path, 'utf8');
   } catch (cause) {
-    throw refusal([`The settings file ${path} cannot be read: ${(cause as Error).message}.`], cause);
+    throw invalidSettingsError(
+      [`The settings file ${path} cannot be read: ${(cause as Error).message}.`],
+      cause,
+    );
   }
   let content: unknown;
   try {
     content = JSON.parse(text);
   } catch (cause) {
-    throw refusal([`The settings file ${path} is not JSON: ${(cause as Error).message}.`], cause);
+    throw invalidSettingsError(
+      [`The settings file ${path} is not JSON: ${(cause as Error).message}.`],
+      cause,
+    );
   }
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {
-    throw refusal([`The settings file ${path} must hold one JSON object, for example {"port": 8720}.`]);
+    throw invalidSettingsError([
+      `The settings file ${path} must hold one JSON object, for example {"port": 8720}.`,
+    ]);
   }
   return content as Record<string, unknown>;
 }
 
-function unknownVariables(variables: SettingSources['variables']): string[] {
+function findUnknownVariables(variables: SettingSources['variables']): string[] {
   const known = [...settingNames.map(variableName), 'QUARRY_CONFIG'];
   return Object.keys(variables)
     .filter((name) => name.startsWith('QUARRY_') && !known.includes(name))
     .sort()
-    .map((name) => unknownName(name, nearestName(name, known)));
+    .map((name) => unknownNameMessage(name, findNearestName(name, known)));
 }
 
-function unknownKeys(fileValues: Readonly<Record<string, unknown>>, file: string | null): string[] {
+function findUnknownKeys(fileValues: Readonly<Record<string, unknown>>, file: string | null): string[] {
   return Object.keys(fileValues)
     .filter((key) => !(settingNames as string[]).includes(key))
     .sort()
-    .map((key) => unknownName(`"${key}" in ${file}`, quoted(nearestName(key, settingNames))));
+    .map((key) => unknownNameMessage(`"${key}" in ${file}`, quote(findNearestName(key, settingNames))));
 }
 
-function quoted(name: string | null): string | null {
+function quote(name: string | null): string | null {
   return name === null ? null : `"${name}"`;
 }
 
-function unknownName(given: string, nearest: string | null): string {
-  const question = nearest === null ? '' : ` Did you mean ${nearest}?`;
-  return `${given} is not a setting.${question} \`quarry config\` lists them all.`;
+function unknownNameMessage(label: string, nearest: string | null): string {
+  const suggestion = nearest === null ? '' : ` Did you mean ${nearest}?`;
+  return `${label} is not a setting.${suggestion} \`quarry config\` lists them all.`;
 }
 
-function wrongValue(name: SettingName, given: Given): string {
-  const secret = settingOf(name).secret === true;
-  const shown = secret
-    ? `a value of ${counted(String(given.raw).length, 'character')} (not shown)`
-    : (JSON.stringify(given.raw) ?? String(given.raw));
-  return `${given.label} is ${shown}; allowed is ${allowedValues(name)}.`;
+function invalidValueMessage(name: SettingName, rawSetting: RawSetting): string {
+  const secret = findSetting(name).secret === true;
+  const displayedValue = secret
+    ? `a value of ${formatCount(String(rawSetting.raw).length, 'character')} (not shown)`
+    : (JSON.stringify(rawSetting.raw) ?? String(rawSetting.raw));
+  return `${rawSetting.label} is ${displayedValue}; allowed is ${describeAllowedValues(name)}.`;
 }
 
 /** Settings that are each fine but do not go together. */
-function contradictions(settings: Settings): string[] {
+function findConflicts(settings: Settings): string[] {
   const problems: string[] = [];
   if (settings.parseStallSeconds > settings.parseSecondsMax) {
     problems.push(
@@ -177,7 +187,7 @@ function contradictions(settings: Settings): string[] {
       'QUARRY_MAIL_URL is set without QUARRY_BASE_URL; set it to the address under which people reach the server, for the links in mails.',
     );
   }
-  problems.push(...paymentContradictions(settings));
+  problems.push(...findPaymentConflicts(settings));
   for (const provider of ['google', 'github'] as const) {
     const [id, secret] = [`${provider}ClientId`, `${provider}ClientSecret`] as const;
     if ((settings[id] === null) !== (settings[secret] === null)) {
@@ -189,7 +199,7 @@ function contradictions(settings: Settings): string[] {
       );
     }
   }
-  problems.push(...marketplaceContradictions(settings));
+  problems.push(...findMarketplaceConflicts(settings));
   for (const kind of ['embedding', 'rerank'] as const) {
     if (settings[`${kind}Url`] !== null && settings[`${kind}Model`] === null) {
       problems.push(
@@ -209,7 +219,7 @@ function contradictions(settings: Settings): string[] {
   return problems;
 }
 
-function paymentContradictions(settings: Settings): string[] {
+function findPaymentConflicts(settings: Settings): string[] {
   const { stripeSecretKey, stripeWebhookSecret, stripeApiBase, baseUrl } = settings;
   const problems: string[] = [];
   if (stripeSecretKey === null && stripeWebhookSecret !== null) {
@@ -230,17 +240,19 @@ function paymentContradictions(settings: Settings): string[] {
   return problems;
 }
 
-function marketplaceContradictions(settings: Settings): string[] {
+function findMarketplaceConflicts(settings: Settings): string[] {
   const pairs = [
     ['awsAccessKeyId', 'awsSecretAccessKey'],
     ['vercelClientId', 'vercelClientSecret'],
   ] as const;
-  const halves = pairs.filter(([one, other]) => (settings[one] === null) !== (settings[other] === null));
+  const incompletePairs = pairs.filter(
+    ([first, second]) => (settings[first] === null) !== (settings[second] === null),
+  );
   const isOn = settings.awsMarketplace || settings.vercelClientId !== null;
   return [
-    ...halves.map(
-      ([one, other]) =>
-        `${variableName(one)} and ${variableName(other)} belong together; set both or neither.`,
+    ...incompletePairs.map(
+      ([first, second]) =>
+        `${variableName(first)} and ${variableName(second)} belong together; set both or neither.`,
     ),
     ...(isOn && settings.baseUrl === null
       ? ['A marketplace is set up without QUARRY_BASE_URL; set it to the address that buyers are sent to.']
@@ -248,7 +260,7 @@ function marketplaceContradictions(settings: Settings): string[] {
   ];
 }
 
-function refusal(problems: readonly string[], cause?: unknown): AppError {
+function invalidSettingsError(problems: readonly string[], cause?: unknown): AppError {
   return new AppError('invalid', problems.join('\n'), {
     issues: problems.map((msg) => ({ loc: ['settings'], msg, type: 'value_error' })),
     ...(cause === undefined ? {} : { cause }),

@@ -1,49 +1,51 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { connect, type Socket } from 'node:net';
-import { AppError } from '../base/app-error.ts';
+import { AppError } from '../core/app-error.ts';
 
 export const egressModes = ['configured', 'none'] as const;
 export type EgressMode = (typeof egressModes)[number];
 
-/** A place that the server may connect to. */
+/** Host that the server may connect to. */
 export interface AllowedHost {
   /** Name or address, in lower case and without brackets. */
   readonly host: string;
   /** Null: any port. */
   readonly port: number | null;
-  /** The feature that needs it, for people: "mail", "payments". */
+  /** Feature that needs the host, in plain words: "mail", "payments". */
   readonly purpose: string;
 }
 
-/** A connection that the settings do not allow. Nothing was sent, and no name was looked up. */
-export class EgressRefused extends Error {
-  override readonly name = 'EgressRefused';
+/** A connection that the settings do not allow. Nothing was sent, and the name was not resolved. */
+export class EgressDeniedError extends Error {
+  override readonly name = 'EgressDeniedError';
 
   constructor(mode: EgressMode, host: string, port: number) {
-    const place = `${host}:${port}`;
+    const hostAndPort = `${host}:${port}`;
     super(
       mode === 'none'
-        ? `a connection to ${place} was refused: QUARRY_EGRESS is "none" (set it to "configured" to allow the hosts that settings name)`
-        : `a connection to ${place} was refused: no setting names that host (add it to QUARRY_EGRESS_HOSTS)`,
+        ? `a connection to ${hostAndPort} was refused: QUARRY_EGRESS is "none" (set it to "configured" to allow the hosts that settings name)`
+        : `a connection to ${hostAndPort} was refused: no setting names that host (add it to QUARRY_EGRESS_HOSTS)`,
     );
   }
 }
 
-/** The refusal behind an error that a library has wrapped, or null. */
-export function egressRefusalIn(error: unknown): EgressRefused | null {
+/** Returns the egress error behind an error that a library has wrapped, or null. */
+export function findEgressDenial(error: unknown): EgressDeniedError | null {
   const causes: unknown[] = [error];
   for (const cause of causes) {
-    if (cause instanceof EgressRefused) return cause;
+    if (cause instanceof EgressDeniedError) return cause;
     if (!(cause instanceof Error) || causes.length > 10) continue;
-    // The SDK of Stripe calls it `detail`.
+    // The Stripe SDK stores the cause in `detail`.
     causes.push(cause.cause, (cause as { detail?: unknown }).detail);
   }
   return null;
 }
 
-/** What a caller is told who needed the connection; `to`: "the payment provider". */
-export function refusedByEgress(to: string, cause: EgressRefused): AppError {
+/**
+ * Returns the error for the caller whose request needed the connection; `to`: such as "the payment provider".
+ */
+export function refusedByEgress(to: string, cause: EgressDeniedError): AppError {
   return new AppError(
     'unavailable',
     `This server may not connect to ${to}: ${cause.message}. Its operator has to change that.`,
@@ -53,11 +55,11 @@ export function refusedByEgress(to: string, cause: EgressRefused): AppError {
 
 export interface EgressOptions {
   readonly mode: EgressMode;
-  /** What the settings name; `none` refuses these too. */
+  /** Hosts in the settings; mode `none` refuses these too. */
   readonly hosts: readonly AllowedHost[];
 }
 
-/** Where libraries get their connections from. */
+/** Agents for libraries that open HTTP connections themselves. */
 export interface EgressAgents {
   readonly httpAgent: HttpAgent;
   readonly httpsAgent: HttpsAgent;
@@ -66,12 +68,13 @@ export interface EgressAgents {
 type ConnectionArguments = Parameters<HttpsAgent['createConnection']>;
 
 /**
- * Every connection that the server opens: a host that no setting names is refused before its name is looked up. The list
- * holds for redirections too, which are never followed. `guardSockets` makes it hold for what libraries open by themselves.
+ * Policy for every connection that the server opens: a host that is not in the settings is refused before its
+ * name is resolved. It covers redirects too, which are never followed. `guardSockets` extends it to
+ * connections that libraries open themselves.
  */
 export class Egress {
   readonly mode: EgressMode;
-  /** What the settings name, whether or not it may be reached. */
+  /** Hosts in the settings, whether or not the mode allows them. */
   readonly hosts: readonly AllowedHost[];
 
   constructor({ mode, hosts }: EgressOptions) {
@@ -81,23 +84,27 @@ export class Egress {
 
   allows(host: string, port: number): boolean {
     if (this.mode === 'none') return false;
-    const wanted = bareHost(host);
-    return this.hosts.some((known) => known.host === wanted && (known.port === null || known.port === port));
+    const normalizedHost = normalizeHost(host);
+    return this.hosts.some(
+      (allowed) => allowed.host === normalizedHost && (allowed.port === null || allowed.port === port),
+    );
   }
 
-  /** Throws `EgressRefused`. */
+  /** Errors: EgressDeniedError. */
   check(host: string, port: number): void {
-    if (!this.allows(host, port)) throw new EgressRefused(this.mode, bareHost(host), port);
+    if (!this.allows(host, port)) throw new EgressDeniedError(this.mode, normalizeHost(host), port);
   }
 
-  /** `fetch` to allowed hosts. A redirection is the reply: followed, it could lead anywhere. */
+  /**
+   * Fetches from allowed hosts. A redirect is returned as the reply, because its target could be any host.
+   */
   readonly fetch = async (input: string | URL, init: RequestInit = {}): Promise<Response> => {
     const { hostname, port, protocol } = new URL(input);
     this.check(hostname, port === '' ? defaultPort(protocol) : Number(port));
     return await fetch(input, { ...init, redirect: 'manual' });
   };
 
-  /** For libraries that speak HTTP by themselves. */
+  /** Returns agents for libraries with their own HTTP client. */
   agents(): EgressAgents {
     const check = (options: object) => {
       const { host = 'localhost', port = 0 } = options as { host?: string | null; port?: number | string };
@@ -115,15 +122,17 @@ export class Egress {
         return super.createConnection(options, done);
       }
     }
-    const kept = { keepAlive: true };
-    return { httpAgent: new CheckedHttpAgent(kept), httpsAgent: new CheckedHttpsAgent(kept) };
+    const agentOptions = { keepAlive: true };
+    return { httpAgent: new CheckedHttpAgent(agentOptions), httpsAgent: new CheckedHttpsAgent(agentOptions) };
   }
 
-  /** A connection for a library that speaks its own protocol; rejects when there is none after `msMax`. */
+  /**
+   * Opens a connection for a library with its own protocol; rejects if it is not established within `msMax`.
+   */
   openSocket({ host, port, msMax }: { host: string; port: number; msMax: number }): Promise<Socket> {
     return new Promise((resolve, reject) => {
       this.check(host, port);
-      const socket = connect({ host: bareHost(host), port });
+      const socket = connect({ host: normalizeHost(host), port });
       const timer = setTimeout(() => socket.destroy(new Error(`no connection within ${msMax} ms`)), msMax);
       const settle = (error?: Error) => {
         clearTimeout(timer);
@@ -136,13 +145,13 @@ export class Egress {
   }
 }
 
-/** Without the brackets of an IPv6 address in a URL. */
-export function bareHost(host: string): string {
+/** Lower-cases a host and removes the brackets of an IPv6 address. */
+export function normalizeHost(host: string): string {
   return host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
 }
 
-/** As nodemailer has it. */
-export function usualSmtpPort(protocol: string): number {
+/** Same default as nodemailer. */
+export function defaultSmtpPort(protocol: string): number {
   return protocol === 'smtps:' ? 465 : 587;
 }
 

@@ -6,7 +6,7 @@ interface Target {
   readonly port: number;
 }
 
-type Connect = (this: Socket, ...given: unknown[]) => Socket;
+type Connect = (this: Socket, ...connectArguments: unknown[]) => Socket;
 
 /**
  * From now on this thread opens no TCP connection that `egress` does not allow, whichever library asks for it: the SDK of
@@ -16,9 +16,10 @@ type Connect = (this: Socket, ...given: unknown[]) => Socket;
 export function guardSockets(egress: Egress): void {
   const { prototype } = Socket as unknown as { prototype: { connect: Connect } };
   const { connect } = prototype;
-  prototype.connect = function guarded(this: Socket, ...given: unknown[]): Socket {
-    const target = targetOf(given);
-    if (target === null || egress.allows(target.host, target.port)) return connect.apply(this, given);
+  prototype.connect = function guarded(this: Socket, ...connectArguments: unknown[]): Socket {
+    const target = parseTarget(connectArguments);
+    if (target === null || egress.allows(target.host, target.port))
+      return connect.apply(this, connectArguments);
     try {
       egress.check(target.host, target.port);
     } catch (error) {
@@ -31,13 +32,16 @@ export function guardSockets(egress: Egress): void {
 }
 
 /** What a call of `connect` asks for: options, a port with a host, or what Node has made of these. Null: a local path. */
-function targetOf(given: readonly unknown[]): Target | null {
-  const first: unknown = Array.isArray(given[0]) ? given[0][0] : given[0];
+function parseTarget(connectArguments: readonly unknown[]): Target | null {
+  const first: unknown = Array.isArray(connectArguments[0]) ? connectArguments[0][0] : connectArguments[0];
   if (typeof first === 'object' && first !== null) {
     const { path, host, port } = first as { path?: unknown; host?: unknown; port?: unknown };
     if (typeof path === 'string' && port === undefined) return null;
     return { host: typeof host === 'string' && host !== '' ? host : 'localhost', port: Number(port) };
   }
   if (typeof first === 'string' && !/^\d+$/.test(first)) return null;
-  return { host: typeof given[1] === 'string' ? given[1] : 'localhost', port: Number(first) };
+  return {
+    host: typeof connectArguments[1] === 'string' ? connectArguments[1] : 'localhost',
+    port: Number(first),
+  };
 }

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { AppError } from '../base/app-error.ts';
+import { AppError } from '../core/app-error.ts';
 
 /** A line of corpus.jsonl or queries.jsonl. */
 export interface JsonRecord {
@@ -9,20 +9,20 @@ export interface JsonRecord {
 }
 
 /** JSON objects, one a line, each with an `_id` of its own and a `text`. AppError `bad_request` names file and line. */
-export async function readRecords(file: string): Promise<JsonRecord[]> {
-  const lines = await linesOf(file);
-  const seen = new Set<string>();
+export async function readJsonRecords(file: string): Promise<JsonRecord[]> {
+  const lines = await readLines(file);
+  const ids = new Set<string>();
   return lines.map((line, i) => {
-    const record = recordOf(line);
-    if (typeof record === 'string') throw wrongLine(file, i, record);
-    if (seen.has(record._id)) throw wrongLine(file, i, `the _id "${record._id}" is there twice`);
-    seen.add(record._id);
+    const record = parseRecord(line);
+    if (typeof record === 'string') throw invalidLineError(file, i, record);
+    if (ids.has(record._id)) throw invalidLineError(file, i, `the _id "${record._id}" is there twice`);
+    ids.add(record._id);
     return record;
   });
 }
 
 /** The record of a line, or what is wrong with it. */
-function recordOf(line: string): JsonRecord | string {
+function parseRecord(line: string): JsonRecord | string {
   let value: unknown;
   try {
     value = JSON.parse(line);
@@ -37,13 +37,13 @@ function recordOf(line: string): JsonRecord | string {
 }
 
 /** The lines of a text, without the empty one behind the last. AppError `bad_request` when it cannot be read. */
-export async function linesOf(file: string): Promise<string[]> {
-  const text = await textOf(file);
+export async function readLines(file: string): Promise<string[]> {
+  const text = await readText(file);
   return text.split(/\r?\n/u).filter((line, i, all) => line !== '' || i < all.length - 1);
 }
 
 /** AppError `bad_request` when it cannot be read. */
-export async function textOf(file: string): Promise<string> {
+export async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (cause) {
@@ -52,6 +52,6 @@ export async function textOf(file: string): Promise<string> {
 }
 
 /** `line` counts from 0. */
-export function wrongLine(file: string, line: number, what: string): AppError {
-  return new AppError('bad_request', `${file}, line ${line + 1}: ${what}.`);
+export function invalidLineError(file: string, line: number, reason: string): AppError {
+  return new AppError('bad_request', `${file}, line ${line + 1}: ${reason}.`);
 }

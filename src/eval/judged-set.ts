@@ -1,7 +1,7 @@
 import { access, readdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { AppError } from '../base/app-error.ts';
-import { linesOf, readRecords, wrongLine } from './json-lines.ts';
+import { AppError } from '../core/app-error.ts';
+import { invalidLineError, readJsonRecords, readLines } from './json-lines.ts';
 
 /** Documents, and questions with the grade of each document that answers them. */
 export interface JudgedSet {
@@ -26,16 +26,16 @@ export interface JudgedQuestion {
 const corpusFile = 'corpus.jsonl';
 
 /** The folder itself when it is a set, otherwise the sets in it, by name. AppError `bad_request` when there is none. */
-export async function judgedFolders(folder: string): Promise<string[]> {
-  if (await exists(join(folder, corpusFile))) return [resolve(folder)];
+export async function findJudgedFolders(folder: string): Promise<string[]> {
+  if (await fileExists(join(folder, corpusFile))) return [resolve(folder)];
   const entries = await readdir(folder, { withFileTypes: true }).catch((cause: Error) => {
     throw new AppError('bad_request', `The folder ${folder} cannot be read: ${cause.message}.`, { cause });
   });
-  const found: string[] = [];
+  const folders: string[] = [];
   for (const { name } of entries.filter((entry) => entry.isDirectory())) {
-    if (await exists(join(folder, name, corpusFile))) found.push(resolve(folder, name));
+    if (await fileExists(join(folder, name, corpusFile))) folders.push(resolve(folder, name));
   }
-  if (found.length > 0) return found.sort();
+  if (folders.length > 0) return folders.sort();
   throw new AppError(
     'bad_request',
     `Neither ${folder} nor a folder in it has a ${corpusFile}: a set in BEIR layout is corpus.jsonl, queries.jsonl and qrels/test.tsv.`,
@@ -48,14 +48,14 @@ export async function judgedFolders(folder: string): Promise<string[]> {
  * left out. AppError `bad_request` names the file and line of what is wrong.
  */
 export async function readJudgedSet(folder: string, split = 'test'): Promise<JudgedSet> {
-  const corpus = await readRecords(join(folder, corpusFile));
-  const queries = await readRecords(join(folder, 'queries.jsonl'));
-  const known = new Set(corpus.map(({ _id }) => _id));
+  const corpus = await readJsonRecords(join(folder, corpusFile));
+  const queries = await readJsonRecords(join(folder, 'queries.jsonl'));
+  const documentIds = new Set(corpus.map(({ _id }) => _id));
   const file = join(folder, 'qrels', `${split}.tsv`);
-  const grades = gradesOf(await linesOf(file), file, known);
+  const grades = parseGrades(await readLines(file), file, documentIds);
   const questions = queries.flatMap(({ _id, text }) => {
-    const own = grades.get(_id);
-    return own === undefined ? [] : [{ id: _id, text, grades: own }];
+    const questionGrades = grades.get(_id);
+    return questionGrades === undefined ? [] : [{ id: _id, text, grades: questionGrades }];
   });
   if (questions.length === 0) {
     throw new AppError('bad_request', `${file} judges no question of queries.jsonl: the ids do not meet.`);
@@ -68,15 +68,15 @@ export async function readJudgedSet(folder: string, split = 'test'): Promise<Jud
 }
 
 /** At most so many of them, evenly spaced. */
-export function evenlySpaced<T>(items: readonly T[], most: number): T[] {
-  const every = Math.max(1, items.length / most);
+export function sampleEvenly<T>(items: readonly T[], itemsMax: number): T[] {
+  const every = Math.max(1, items.length / itemsMax);
   return items.filter((_, i) => Math.floor(i / every) !== Math.floor((i - 1) / every));
 }
 
-function gradesOf(
+function parseGrades(
   lines: readonly string[],
   file: string,
-  known: ReadonlySet<string>,
+  documentIds: ReadonlySet<string>,
 ): Map<string, Map<string, number>> {
   const grades = new Map<string, Map<string, number>>();
   for (const [i, line] of lines.entries()) {
@@ -85,15 +85,15 @@ function gradesOf(
     if (question === undefined || document === undefined || grade === undefined || Number.isNaN(value)) {
       // The heading is the one line that may have no number.
       if (i === 0) continue;
-      throw wrongLine(file, i, 'a line is question, document and grade, separated by tabs');
+      throw invalidLineError(file, i, 'a line is question, document and grade, separated by tabs');
     }
-    if (value <= 0 || !known.has(document)) continue;
+    if (value <= 0 || !documentIds.has(document)) continue;
     grades.set(question, (grades.get(question) ?? new Map<string, number>()).set(document, value));
   }
   return grades;
 }
 
-async function exists(file: string): Promise<boolean> {
+async function fileExists(file: string): Promise<boolean> {
   return access(file).then(
     () => true,
     () => false,

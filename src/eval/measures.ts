@@ -28,18 +28,18 @@ export interface Estimate {
 }
 
 /** 97.5 % quantile of the normal distribution: questions are many, so nothing finer is needed. */
-const deviations = 1.96;
+const z95 = 1.96;
 
 /** The mean over questions, and how far chance in the choice of questions may have moved it. */
-export function estimate(values: readonly number[]): Estimate {
+export function estimateMean(values: readonly number[]): Estimate {
   const count = values.length;
   const mean = values.reduce((sum, value) => sum + value, 0) / count;
   if (count < 2) return { mean, margin: null };
   const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (count - 1);
-  return { mean, margin: deviations * Math.sqrt(variance / count) };
+  return { mean, margin: z95 * Math.sqrt(variance / count) };
 }
 
 /** The mean of what each question gained; the questions are the same, so most of the chance cancels. */
-export function gain(values: readonly number[], than: readonly number[]): Estimate {
-  return estimate(values.map((value, i) => value - than[i]!));
+export function estimateGain(values: readonly number[], baseline: readonly number[]): Estimate {
+  return estimateMean(values.map((value, i) => value - baseline[i]!));
 }

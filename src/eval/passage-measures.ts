@@ -4,7 +4,7 @@
  */
 
 /** Characters of a document: code points, half-open. */
-export interface Span {
+export interface DocumentSpan {
   readonly document: string;
   readonly start: number;
   readonly end: number;
@@ -20,38 +20,41 @@ export interface PassageQuality {
 }
 
 /** `wanted` has a character at least. */
-export function passageQuality(found: readonly Span[], wanted: readonly Span[]): PassageQuality {
-  const [foundOnce, wantedOnce] = [joined(found), joined(wanted)];
-  const common = charactersOf(
-    foundOnce.flatMap((one) => wantedOnce.flatMap((other) => intersection(one, other))),
+export function measurePassageQuality(
+  retrieved: readonly DocumentSpan[],
+  relevant: readonly DocumentSpan[],
+): PassageQuality {
+  const [mergedRetrieved, mergedRelevant] = [mergeSpans(retrieved), mergeSpans(relevant)];
+  const common = countCharacters(
+    mergedRetrieved.flatMap((one) => mergedRelevant.flatMap((other) => intersect(one, other))),
   );
-  const [foundCount, wantedCount] = [charactersOf(found), charactersOf(wantedOnce)];
+  const [retrievedCount, relevantCount] = [countCharacters(retrieved), countCharacters(mergedRelevant)];
   return {
-    recall: common / wantedCount,
-    precision: foundCount === 0 ? 0 : common / foundCount,
-    overlap: common / (foundCount + wantedCount - common),
+    recall: common / relevantCount,
+    precision: retrievedCount === 0 ? 0 : common / retrievedCount,
+    overlap: common / (retrievedCount + relevantCount - common),
   };
 }
 
-function charactersOf(spans: readonly Span[]): number {
+function countCharacters(spans: readonly DocumentSpan[]): number {
   return spans.reduce((sum, { start, end }) => sum + end - start, 0);
 }
 
-function intersection(one: Span, other: Span): Span[] {
-  const [start, end] = [Math.max(one.start, other.start), Math.min(one.end, other.end)];
-  return one.document === other.document && start < end ? [{ document: one.document, start, end }] : [];
+function intersect(first: DocumentSpan, second: DocumentSpan): DocumentSpan[] {
+  const [start, end] = [Math.max(first.start, second.start), Math.min(first.end, second.end)];
+  return first.document === second.document && start < end ? [{ document: first.document, start, end }] : [];
 }
 
 /** The same characters in spans that do not overlap. */
-function joined(spans: readonly Span[]): Span[] {
+function mergeSpans(spans: readonly DocumentSpan[]): DocumentSpan[] {
   const sorted = spans.toSorted(
     (a, b) => Number(a.document > b.document) - Number(a.document < b.document) || a.start - b.start,
   );
-  const apart: Span[] = [];
+  const merged: DocumentSpan[] = [];
   for (const span of sorted) {
-    const last = apart.at(-1);
-    if (last === undefined || last.document !== span.document || last.end < span.start) apart.push(span);
-    else apart[apart.length - 1] = { ...last, end: Math.max(last.end, span.end) };
+    const last = merged.at(-1);
+    if (last === undefined || last.document !== span.document || last.end < span.start) merged.push(span);
+    else merged[merged.length - 1] = { ...last, end: Math.max(last.end, span.end) };
   }
-  return apart;
+  return merged;
 }

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { basename, join, parse, resolve } from 'node:path';
-import { AppError } from '../base/app-error.ts';
-import { readRecords, textOf, wrongLine } from './json-lines.ts';
-import type { Span } from './passage-measures.ts';
+import { AppError } from '../core/app-error.ts';
+import { invalidLineError, readJsonRecords, readText } from './json-lines.ts';
+import type { DocumentSpan } from './passage-measures.ts';
 
 /** Documents, and questions with the passages that answer them. */
 export interface PassageSet {
@@ -20,7 +20,7 @@ export interface PassageQuestion {
   readonly id: string;
   readonly text: string;
   /** At least one. */
-  readonly passages: readonly Span[];
+  readonly passages: readonly DocumentSpan[];
 }
 
 const queriesFile = 'queries.jsonl';
@@ -32,17 +32,18 @@ const queriesFile = 'queries.jsonl';
  */
 export async function readPassageSet(folder: string): Promise<PassageSet> {
   const documents = await readDocuments(join(folder, 'corpora'));
-  const points = new Map(documents.map(({ id, text }) => [id, [...text]]));
+  const codePointsById = new Map(documents.map(({ id, text }) => [id, [...text]]));
   const file = join(folder, queriesFile);
-  const questions = (await readRecords(file)).map(({ _id, text, corpus, spans }, line) => {
-    const document = points.get(String(corpus));
-    if (document === undefined) throw wrongLine(file, line, `"corpus" names no document: ${String(corpus)}`);
+  const questions = (await readJsonRecords(file)).map(({ _id, text, corpus, spans }, line) => {
+    const document = codePointsById.get(String(corpus));
+    if (document === undefined)
+      throw invalidLineError(file, line, `"corpus" names no document: ${String(corpus)}`);
     if (!Array.isArray(spans) || spans.length === 0)
-      throw wrongLine(file, line, '"spans" must list a passage or more');
+      throw invalidLineError(file, line, '"spans" must list a passage or more');
     const passages = spans.map((span: unknown) => {
-      const read = spanOf(span, document);
-      if (typeof read === 'string') throw wrongLine(file, line, read);
-      return { document: String(corpus), ...read };
+      const parsed = parseSpan(span, document);
+      if (typeof parsed === 'string') throw invalidLineError(file, line, parsed);
+      return { document: String(corpus), ...parsed };
     });
     return { id: _id, text, passages };
   });
@@ -56,13 +57,13 @@ async function readDocuments(folder: string): Promise<PassageDocument[]> {
   });
   const documents: PassageDocument[] = [];
   for (const name of names.filter((one) => /\.(md|txt)$/u.test(one)).sort()) {
-    documents.push({ id: parse(name).name, text: await textOf(join(folder, name)) });
+    documents.push({ id: parse(name).name, text: await readText(join(folder, name)) });
   }
   return documents;
 }
 
 /** A passage as it stands in its document, or what is wrong with it. */
-function spanOf(span: unknown, document: readonly string[]): { start: number; end: number } | string {
+function parseSpan(span: unknown, document: readonly string[]): { start: number; end: number } | string {
   const { start_index: start, end_index: end, content } = (span ?? {}) as Record<string, unknown>;
   if (!Number.isInteger(start) || !Number.isInteger(end))
     return '"start_index" and "end_index" of a span must be whole numbers';

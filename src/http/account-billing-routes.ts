@@ -1,6 +1,11 @@
-import { actorOf, managers, type Named, owners } from '../accounts/membership-gate.ts';
-import type { PersonCall } from '../accounts/user-operations.ts';
-import type { Billing, BillingCall } from '../billing/billing.ts';
+import {
+  managerRoles,
+  type OrganizationScopedRequest,
+  ownerRoles,
+  toActor,
+} from '../accounts/membership-authorizer.ts';
+import type { UserCall } from '../accounts/user-operations.ts';
+import type { Billing, BillingContext } from '../billing/billing.ts';
 import * as wire from '../schemas/billing.ts';
 import type { Role } from '../schemas/principal.ts';
 import type { Static, TSchema } from '../schemas/typebox.ts';
@@ -8,15 +13,15 @@ import {
   type AccountRoute,
   type AccountServices,
   accountRoute,
-  asRole,
-  changes,
-  serves,
+  mutationRoute,
+  requireRole,
+  userRoute,
 } from './account-route.ts';
 
 /** What organisations pay, and what for. */
 
 const organizationExample = { organization_id: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10' } as const;
-const refusals = {
+const commonErrors = {
   402: 'The payment was declined; the detail says why.',
   403: 'For owners.',
   404: 'You belong to no such organisation.',
@@ -26,69 +31,77 @@ const refusals = {
 } as const;
 
 /** The address opens a page of the payment provider for everybody who has it. */
-const shownOnce =
+const shownOnceMessage =
   'The address is shown once and not stored. Send the request with a new Idempotency-Key for a new address.';
 
 /** An operation that its owners may call. */
-function ownersChange<Q extends TSchema, R extends TSchema>(
-  words: {
+function ownerMutation<Q extends TSchema, R extends TSchema>(
+  options: {
     readonly operation: AccountRoute['operation'];
     readonly path: string;
     readonly summary: string;
     readonly description: string;
     readonly request: Q;
     readonly reply: R;
-    readonly example: Static<Q> & Named;
-    readonly refusals?: AccountRoute['refusals'];
+    readonly example: Static<Q> & OrganizationScopedRequest;
+    readonly errorResponses?: AccountRoute['errorResponses'];
     readonly withheld?: (reply: Static<R>) => string | null;
   },
-  use: (billing: Billing, call: BillingCall, request: Static<Q>) => Promise<Static<R>>,
+  execute: (billing: Billing, call: BillingContext, request: Static<Q>) => Promise<Static<R>>,
 ): AccountRoute {
-  const route = changes({
-    ...words,
-    refusals: { ...refusals, ...words.refusals },
-    authorize: (services, call, request) => asRole(owners)(services, call, request as Named),
+  const route = mutationRoute({
+    ...options,
+    errorResponses: { ...commonErrors, ...options.errorResponses },
+    authorize: (services, call, request) =>
+      requireRole(ownerRoles)(services, call, request as OrganizationScopedRequest),
     serve: async (services, call, request) =>
-      use(services.billing, billingCall(services, call, request as Named, owners), request),
+      execute(
+        services.billing,
+        billingCall(services, call, request as OrganizationScopedRequest, ownerRoles),
+        request,
+      ),
   });
   return {
     ...route,
     serve: (services, call, request) => {
-      const { organization_id } = request as Named;
-      return services.billing.inTime(organization_id.toLowerCase(), route.serve(services, call, request));
+      const { organization_id } = request as OrganizationScopedRequest;
+      return services.billing.withDeadline(
+        organization_id.toLowerCase(),
+        route.serve(services, call, request),
+      );
     },
   };
 }
 
 function billingCall(
-  { gate }: AccountServices,
-  call: PersonCall,
-  request: Named,
+  { authorizer }: AccountServices,
+  call: UserCall,
+  request: OrganizationScopedRequest,
   allowed: readonly Role[],
-): BillingCall {
-  const { organisation } = gate.enter(call, request, allowed);
-  return { organisation, by: actorOf(call) };
+): BillingContext {
+  const { organization } = authorizer.authorize(call, request, allowed);
+  return { organization, by: toActor(call) };
 }
 
 export const billingRoutes: readonly AccountRoute[] = [
-  serves({
+  userRoute({
     operation: 'billing-status',
     path: '/api/billing/status',
     summary: 'Show tier, payments and limits',
     description:
       'For owners and admins. Reads the payment provider and puts right what differs; where it does not answer, what was read last, with `stale: true`. Without payments tier and limits only, with `billing_enabled: false`.',
-    request: wire.StatusRequest,
-    reply: wire.StatusResponse,
+    request: wire.BillingStatusRequest,
+    reply: wire.BillingStatusResponse,
     example: organizationExample,
-    refusals: { 403: 'For owners and admins.', 404: refusals[404] },
+    errorResponses: { 403: 'For owners and admins.', 404: commonErrors[404] },
     serve: async (services, call, request) => {
-      const { organisation } = billingCall(services, call, request, managers);
+      const { organization } = billingCall(services, call, request, managerRoles);
       // What was bought at a marketplace, and a crash kept from being given; then it is looked at again.
-      await services.marketplaces.settle(organisation.organizationId);
-      return services.billing.status(billingCall(services, call, request, managers));
+      await services.marketplaces.grantPendingTiersOf(organization.organizationId);
+      return services.billing.status(billingCall(services, call, request, managerRoles));
     },
   }),
-  serves({
+  userRoute({
     operation: 'preview-subscription',
     path: '/api/billing/preview',
     summary: 'Show what a subscription would charge now',
@@ -97,21 +110,21 @@ export const billingRoutes: readonly AccountRoute[] = [
     request: wire.PreviewRequest,
     reply: wire.PreviewResponse,
     example: { ...organizationExample, tier: 'teams' },
-    refusals: {
+    errorResponses: {
       400: 'The tier is not higher, or not for sale.',
-      403: refusals[403],
-      404: refusals[404],
+      403: commonErrors[403],
+      404: commonErrors[404],
       409: 'An invoice waits for its payment, another tier is paused, or the tier was given free of charge.',
       429: 'Too many changes and previews in a short time.',
-      502: refusals[502],
-      503: refusals[503],
+      502: commonErrors[502],
+      503: commonErrors[503],
     },
     serve: async (services, call, request) => {
-      services.pace.take(call.principal.userId);
-      return services.billing.preview(billingCall(services, call, request, owners), request);
+      services.changeLimiter.consume(call.principal.userId);
+      return services.billing.preview(billingCall(services, call, request, ownerRoles), request);
     },
   }),
-  ownersChange(
+  ownerMutation(
     {
       operation: 'subscribe',
       path: '/api/billing/subscribe',
@@ -121,11 +134,11 @@ export const billingRoutes: readonly AccountRoute[] = [
       request: wire.SubscribeRequest,
       reply: wire.SubscribeResponse,
       example: { ...organizationExample, tier: 'starter' },
-      refusals: { 400: 'The tier is not higher, or not for sale, or return_url leads elsewhere.' },
+      errorResponses: { 400: 'The tier is not higher, or not for sale, or return_url leads elsewhere.' },
     },
     (billing, call, request) => billing.subscribe(call, request),
   ),
-  ownersChange(
+  ownerMutation(
     {
       operation: 'downgrade',
       path: '/api/billing/downgrade',
@@ -134,11 +147,11 @@ export const billingRoutes: readonly AccountRoute[] = [
       request: wire.DowngradeRequest,
       reply: wire.DowngradeResponse,
       example: { ...organizationExample, tier: 'free' },
-      refusals: { 400: 'The tier is not lower.' },
+      errorResponses: { 400: 'The tier is not lower.' },
     },
     (billing, call, request) => billing.downgrade(call, request),
   ),
-  ownersChange(
+  ownerMutation(
     {
       operation: 'cancel-downgrade',
       path: '/api/billing/cancel-downgrade',
@@ -147,11 +160,11 @@ export const billingRoutes: readonly AccountRoute[] = [
       request: wire.CancelDowngradeRequest,
       reply: wire.CancelDowngradeResponse,
       example: organizationExample,
-      refusals: { 400: 'No downgrade is pending.' },
+      errorResponses: { 400: 'No downgrade is pending.' },
     },
     (billing, call, request) => billing.cancelDowngrade(call, request),
   ),
-  ownersChange(
+  ownerMutation(
     {
       operation: 'cancel-upgrade',
       path: '/api/billing/cancel-upgrade',
@@ -161,11 +174,11 @@ export const billingRoutes: readonly AccountRoute[] = [
       request: wire.CancelUpgradeRequest,
       reply: wire.CancelUpgradeResponse,
       example: organizationExample,
-      refusals: { 400: 'No upgrade is pending.' },
+      errorResponses: { 400: 'No upgrade is pending.' },
     },
     (billing, call, request) => billing.cancelUpgrade(call, request),
   ),
-  ownersChange(
+  ownerMutation(
     {
       operation: 'add-payment-method',
       path: '/api/billing/add-payment-method',
@@ -174,12 +187,12 @@ export const billingRoutes: readonly AccountRoute[] = [
       request: wire.AddPaymentRequest,
       reply: wire.AddPaymentResponse,
       example: organizationExample,
-      refusals: { 400: 'return_url leads elsewhere.', 404: 'No such organisation or payment method.' },
-      withheld: ({ url }) => (url === undefined ? null : shownOnce),
+      errorResponses: { 400: 'return_url leads elsewhere.', 404: 'No such organisation or payment method.' },
+      withheld: ({ url }) => (url === undefined ? null : shownOnceMessage),
     },
     (billing, call, request) => billing.addPaymentMethod(call, request),
   ),
-  ownersChange(
+  ownerMutation(
     {
       operation: 'remove-payment-method',
       path: '/api/billing/remove-payment-method',
@@ -188,14 +201,14 @@ export const billingRoutes: readonly AccountRoute[] = [
       request: wire.RemovePaymentRequest,
       reply: wire.RemovePaymentResponse,
       example: { ...organizationExample, payment_method_id: 'pm_1' },
-      refusals: {
+      errorResponses: {
         400: 'It is the last one of a subscription.',
         404: 'No such organisation or payment method.',
       },
     },
     (billing, call, request) => billing.removePaymentMethod(call, request),
   ),
-  ownersChange(
+  ownerMutation(
     {
       operation: 'manage-billing-details',
       path: '/api/billing/manage-billing-details',
@@ -205,12 +218,12 @@ export const billingRoutes: readonly AccountRoute[] = [
       request: wire.ManageBillingDetailsRequest,
       reply: wire.ManageBillingDetailsResponse,
       example: organizationExample,
-      refusals: { 400: 'return_url leads elsewhere.' },
-      withheld: () => shownOnce,
+      errorResponses: { 400: 'return_url leads elsewhere.' },
+      withheld: () => shownOnceMessage,
     },
     (billing, call, request) => billing.manageDetails(call, request),
   ),
-  ownersChange(
+  ownerMutation(
     {
       operation: 'pause',
       path: '/api/billing/pause',
@@ -219,11 +232,11 @@ export const billingRoutes: readonly AccountRoute[] = [
       request: wire.PauseRequest,
       reply: wire.PauseResponse,
       example: organizationExample,
-      refusals: { 400: 'Nothing is active.' },
+      errorResponses: { 400: 'Nothing is active.' },
     },
     (billing, call, request) => billing.pause(call, request),
   ),
-  ownersChange(
+  ownerMutation(
     {
       operation: 'redeem-code',
       path: '/api/billing/redeem-code',
@@ -232,7 +245,7 @@ export const billingRoutes: readonly AccountRoute[] = [
       request: wire.RedeemCodeRequest,
       reply: wire.RedeemCodeResponse,
       example: { ...organizationExample, code: 'WELCOME' },
-      refusals: { 400: 'The code is worth nothing, or not any more.', 429: 'Ten tries an hour.' },
+      errorResponses: { 400: 'The code is worth nothing, or not any more.', 429: 'Ten tries an hour.' },
     },
     (billing, call, request) => billing.redeemCode(call, request),
   ),
@@ -246,11 +259,15 @@ export const billingRoutes: readonly AccountRoute[] = [
       request: wire.BillingEvent,
       reply: wire.BillingEventResponse,
       example: { body: new Uint8Array() },
-      refusals: { 400: 'The signature is wrong or too old.', 413: 'It is too large.', 503: refusals[503] },
+      errorResponses: {
+        400: 'The signature is wrong or too old.',
+        413: 'It is too large.',
+        503: commonErrors[503],
+      },
     },
-    { method: 'POST', from: 'bytes', signedBy: 'stripe-signature' },
+    { method: 'POST', inputSource: 'bytes', signatureHeader: 'stripe-signature' },
     async ({ billing }, _call, { body, signature }) => {
-      await billing.takeEvent(body, signature);
+      await billing.handleWebhook(body, signature);
       return { kind: 'json', body: { received: true } };
     },
   ),

@@ -1,29 +1,29 @@
-import { actorOf, owners } from '../accounts/membership-gate.ts';
-import type { Outcome, Visitor } from '../accounts/visitor.ts';
-import { limits } from '../base/limits.ts';
-import type { Begun } from '../marketplaces/marketplaces.ts';
+import type { AccountResponse, ClientInfo } from '../accounts/client-info.ts';
+import { ownerRoles, toActor } from '../accounts/membership-authorizer.ts';
+import { limits } from '../core/limits.ts';
+import type { SignUpTokens } from '../marketplaces/marketplaces.ts';
 import { GenericMessageResponse } from '../schemas/accounts.ts';
 import * as wire from '../schemas/marketplaces.ts';
-import { type AccountRoute, accountRoute, asRole, changes, serves } from './account-route.ts';
+import { type AccountRoute, accountRoute, mutationRoute, requireRole, userRoute } from './account-route.ts';
 
 const signUpExample = { sign_up: 'Jm9ZbS1XQ1R0c2ZkZ2hqa2xxd2VydHl1aW9wYXNkZmc' } as const;
-const done = Object.freeze({ message: 'Success!' });
-const notHere = 'Nothing waits for this browser, or you belong to no such organisation.';
+const successMessage = Object.freeze({ message: 'Success!' });
+const signUpNotFound = 'Nothing waits for this browser, or you belong to no such organisation.';
 
 /** Away to sign in; the browser holds what shows later that it is the one that came. */
-function goOn(
-  visitor: Visitor,
-  { token, browser }: Begun,
+function redirectToSignUp(
+  client: ClientInfo,
+  { token, browserToken }: SignUpTokens,
   { home, status }: { readonly home: string; readonly status: 302 | 303 },
-): Outcome<wire.MarketplaceSignUpResponse> {
+): AccountResponse<wire.MarketplaceSignUpResponse> {
   const to = `${home}marketplace?sign_up=${token}`;
-  const seconds = limits.marketplaceSignUpMsMax / 1_000;
-  const cookie = { name: 'marketplace', value: browser, seconds } as const;
-  if (visitor.wantsJson) return { kind: 'json', body: { url: to, redirect_url: to }, cookie };
+  const maxAgeSeconds = limits.marketplaceSignUpMsMax / 1_000;
+  const cookie = { name: 'marketplace', value: browserToken, maxAgeSeconds } as const;
+  if (client.wantsJson) return { kind: 'json', body: { url: to, redirect_url: to }, cookie };
   return { kind: 'redirect', to, status, cookie };
 }
 
-const signUpRefusals = {
+const signUpErrors = {
   429: 'Too many in a short time.',
   502: 'The marketplace does not answer as it should.',
   503: 'The marketplace is not set up.',
@@ -40,12 +40,15 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
       request: wire.AwsMarketplaceRequest,
       reply: wire.MarketplaceSignUpResponse,
       example: { 'x-amzn-marketplace-token': '' },
-      refusals: { 400: 'The token is missing, unknown or has expired.', ...signUpRefusals },
+      errorResponses: { 400: 'The token is missing, unknown or has expired.', ...signUpErrors },
     },
-    { method: 'POST', from: 'form' },
-    async ({ marketplaces, home }, { visitor }, request) => {
-      const begun = await marketplaces.beginAws(request['x-amzn-marketplace-token'] ?? '', visitor.address);
-      return goOn(visitor, begun, { home, status: 303 });
+    { method: 'POST', inputSource: 'form' },
+    async ({ marketplaces, home }, { client }, request) => {
+      const tokens = await marketplaces.beginAwsSignUp(
+        request['x-amzn-marketplace-token'] ?? '',
+        client.address,
+      );
+      return redirectToSignUp(client, tokens, { home, status: 303 });
     },
   ),
   accountRoute(
@@ -58,14 +61,17 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
       request: wire.VercelMarketplaceRequest,
       reply: wire.MarketplaceSignUpResponse,
       example: { code: '', next: 'https://vercel.com/' },
-      refusals: {
+      errorResponses: {
         400: 'The code is unknown, used or too old, or `next` is not of Vercel.',
-        ...signUpRefusals,
+        ...signUpErrors,
       },
     },
-    { method: 'GET', from: 'query' },
-    async ({ marketplaces, home }, { visitor }, request) =>
-      goOn(visitor, await marketplaces.beginVercel(request, visitor.address), { home, status: 302 }),
+    { method: 'GET', inputSource: 'query' },
+    async ({ marketplaces, home }, { client }, request) =>
+      redirectToSignUp(client, await marketplaces.beginVercelSignUp(request, client.address), {
+        home,
+        status: 302,
+      }),
   ),
   accountRoute(
     {
@@ -77,12 +83,12 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
       request: wire.MarketplaceEventRequest,
       reply: GenericMessageResponse,
       example: { body: new Uint8Array() },
-      refusals: { 400: 'It is not from a topic of this server.', ...signUpRefusals },
+      errorResponses: { 400: 'It is not from a topic of this server.', ...signUpErrors },
     },
-    { method: 'POST', from: 'bytes' },
-    async ({ marketplaces }, { visitor }, { body }) => {
-      await marketplaces.awsEvent(Buffer.from(body).toString('utf8'), visitor.address);
-      return { kind: 'json', body: done };
+    { method: 'POST', inputSource: 'bytes' },
+    async ({ marketplaces }, { client }, { body }) => {
+      await marketplaces.handleAwsMessage(Buffer.from(body).toString('utf8'), client.address);
+      return { kind: 'json', body: successMessage };
     },
   ),
   accountRoute(
@@ -94,19 +100,19 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
       request: wire.MarketplaceEventRequest,
       reply: GenericMessageResponse,
       example: { body: new Uint8Array() },
-      refusals: {
+      errorResponses: {
         400: 'Vercel did not sign it.',
-        429: signUpRefusals[429],
+        429: signUpErrors[429],
         503: 'Vercel is not set up.',
       },
     },
-    { method: 'POST', from: 'bytes', signedBy: 'x-vercel-signature' },
-    async ({ marketplaces }, { visitor }, { body, signature }) => {
-      await marketplaces.vercelEvent(body, signature ?? '', visitor.address);
-      return { kind: 'json', body: done };
+    { method: 'POST', inputSource: 'bytes', signatureHeader: 'x-vercel-signature' },
+    async ({ marketplaces }, { client }, { body, signature }) => {
+      await marketplaces.handleVercelWebhook(body, signature ?? '', client.address);
+      return { kind: 'json', body: successMessage };
     },
   ),
-  serves({
+  userRoute({
     operation: 'get-marketplace-sign-up',
     path: '/api/marketplaces/get-sign-up',
     summary: 'What do I come with?',
@@ -114,15 +120,15 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
     request: wire.GetMarketplaceSignUpRequest,
     reply: wire.GetMarketplaceSignUpResponse,
     example: signUpExample,
-    refusals: { 404: 'Nothing waits for this browser.' },
-    serve: async ({ marketplaces }, { visitor }, { sign_up }) => {
-      const found = marketplaces.look(sign_up, visitor.cookie('marketplace'));
-      const { marketplace, account, accountId, installationId, expiresAt } = found;
+    errorResponses: { 404: 'Nothing waits for this browser.' },
+    serve: async ({ marketplaces }, { client }, { sign_up }) => {
+      const signUp = marketplaces.getSignUp(sign_up, client.cookie('marketplace'));
+      const { marketplace, account, accountId, installationId, expiresAt } = signUp;
       const ids = { account_id: accountId, installation_id: installationId };
       return { marketplace, account, ...ids, expires_at: new Date(expiresAt).toISOString() };
     },
   }),
-  changes({
+  mutationRoute({
     operation: 'bind-marketplace',
     path: '/api/marketplaces/bind',
     summary: 'Take a purchase for an organisation',
@@ -131,15 +137,19 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
     request: wire.BindMarketplaceRequest,
     reply: wire.BindMarketplaceResponse,
     example: { ...signUpExample, organization_id: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10' },
-    refusals: { 404: notHere, 409: 'It belongs to another organisation.', 502: signUpRefusals[502] },
-    authorize: asRole(owners),
-    serve: async ({ marketplaces, gate }, call, request) => {
-      const organization_id = gate.enter(call, request, owners).organisation.organizationId;
+    errorResponses: {
+      404: signUpNotFound,
+      409: 'It belongs to another organisation.',
+      502: signUpErrors[502],
+    },
+    authorize: requireRole(ownerRoles),
+    serve: async ({ marketplaces, authorizer }, call, request) => {
+      const organization_id = authorizer.authorize(call, request, ownerRoles).organization.organizationId;
       const { sign_up: token, set_variables } = request;
-      const browser = call.visitor.cookie('marketplace');
-      const brought = { token, browser, setsVariables: set_variables ?? true };
-      const bound = await marketplaces.bind(brought, organization_id, actorOf(call));
-      const { marketplace, bought, tier, variables, next } = bound;
+      const browserToken = call.client.cookie('marketplace');
+      const input = { token, browserToken, setsVariables: set_variables ?? true };
+      const result = await marketplaces.bind(input, organization_id, toActor(call));
+      const { marketplace, entitledTier: bought, tier, variables, next } = result;
       return { organization_id, marketplace, bought_tier: bought, subscription_tier: tier, variables, next };
     },
   }),

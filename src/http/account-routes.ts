@@ -1,5 +1,5 @@
-import { everybody, managers, owners } from '../accounts/membership-gate.ts';
-import type { PersonCall } from '../accounts/user-operations.ts';
+import { allRoles, managerRoles, ownerRoles } from '../accounts/membership-authorizer.ts';
+import type { UserCall } from '../accounts/user-operations.ts';
 import * as wire from '../schemas/accounts.ts';
 import { AuditLogResponse } from '../schemas/audit.ts';
 import * as factors from '../schemas/second-factors.ts';
@@ -11,22 +11,22 @@ import {
   type AccountRoute,
   type AccountServices,
   accountRoute,
-  asRole,
-  changes,
-  serves,
-  visits,
+  mutationRoute,
+  publicRoute,
+  requireRole,
+  userRoute,
 } from './account-route.ts';
 
 /** Signed in, or asked for the second factor. */
 const SignInReply = Type.Union([wire.SignInResponse, factors.SecondFactorRequired]);
 
-const getQuery = { method: 'GET', from: 'query' } as const;
+const queryTransport = { method: 'GET', inputSource: 'query' } as const;
 
 const organizationExample = { organization_id: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10' } as const;
 const memberExample = { ...organizationExample, user_id: '0d0f6a0e-61e3-4b0e-8d4c-0c1c7b0d8a44' } as const;
 const keyExample = { ...organizationExample, api_key_id: '7c0d7a35-2f4e-4b57-8a3e-0f6f3f3f5a21' } as const;
-const notYours = 'You belong to no such organisation.';
-const notYourRole = 'Your role does not allow it; the detail says which does.';
+const notMemberMessage = 'You belong to no such organisation.';
+const wrongRoleMessage = 'Your role does not allow it; the detail says which does.';
 
 const signInRoutes: readonly AccountRoute[] = [
   accountRoute(
@@ -39,10 +39,13 @@ const signInRoutes: readonly AccountRoute[] = [
       reply: wire.SignInOptionsResponse,
       example: {},
     },
-    getQuery,
-    async ({ signIn, providers }) => ({ kind: 'json', body: { ...signIn.options, ...providers.configured } }),
+    queryTransport,
+    async ({ signIn, providers }) => ({
+      kind: 'json',
+      body: { ...signIn.options, ...providers.configuredProviders },
+    }),
   ),
-  visits({
+  publicRoute({
     operation: 'send-magic-link',
     path: '/api/auth/magic-link/send',
     summary: 'Mail a sign-in link',
@@ -51,10 +54,13 @@ const signInRoutes: readonly AccountRoute[] = [
     request: wire.SendMagicLinkRequest,
     reply: wire.SendMagicLinkResponse,
     example: { email: 'ada@example.com' },
-    refusals: { 429: 'A mail a minute and five an hour for each address.', 503: 'The server sends no mail.' },
-    serve: (signIn, visitor, request) => signIn.sendMagicLink(visitor, request),
+    errorResponses: {
+      429: 'A mail a minute and five an hour for each address.',
+      503: 'The server sends no mail.',
+    },
+    serve: (signIn, client, request) => signIn.sendMagicLink(client, request),
   }),
-  visits(
+  publicRoute(
     {
       operation: 'verify-magic-link',
       path: '/api/auth/magic-link/verify',
@@ -64,12 +70,12 @@ const signInRoutes: readonly AccountRoute[] = [
       request: wire.VerifyMagicLinkRequest,
       reply: SignInReply,
       example: { token: '' },
-      refusals: { 400: 'The link is invalid or has expired.' },
-      serve: (signIn, visitor, request) => signIn.verifyMagicLink(visitor, request),
+      errorResponses: { 400: 'The link is invalid or has expired.' },
+      serve: (signIn, client, request) => signIn.verifyMagicLink(client, request),
     },
-    getQuery,
+    queryTransport,
   ),
-  visits(
+  publicRoute(
     {
       operation: 'confirm-magic-link',
       path: '/api/auth/magic-link/verify',
@@ -78,10 +84,10 @@ const signInRoutes: readonly AccountRoute[] = [
       request: wire.ConfirmMagicLinkRequest,
       reply: SignInReply,
       example: { token: '', confirmation: '' },
-      refusals: { 400: 'The link is invalid or has expired, or was opened in another browser.' },
-      serve: (signIn, visitor, request) => signIn.confirmMagicLink(visitor, request),
+      errorResponses: { 400: 'The link is invalid or has expired, or was opened in another browser.' },
+      serve: (signIn, client, request) => signIn.confirmMagicLink(client, request),
     },
-    { method: 'POST', from: 'form' },
+    { method: 'POST', inputSource: 'form' },
   ),
   accountRoute(
     {
@@ -93,14 +99,14 @@ const signInRoutes: readonly AccountRoute[] = [
       request: wire.BeginProviderLoginRequest,
       reply: wire.BeginProviderLoginResponse,
       example: { provider: 'google' },
-      refusals: {
+      errorResponses: {
         404: 'There is no such provider, or no such invitation.',
         502: 'The provider does not answer.',
         503: 'It is not set up.',
       },
     },
-    getQuery,
-    ({ providers }, { visitor }, request) => providers.begin(visitor, request),
+    queryTransport,
+    ({ providers }, { client }, request) => providers.begin(client, request),
   ),
   accountRoute(
     {
@@ -112,17 +118,17 @@ const signInRoutes: readonly AccountRoute[] = [
       request: wire.FinishProviderLoginRequest,
       reply: SignInReply,
       example: { provider: 'google', state: '', code: '' },
-      refusals: {
+      errorResponses: {
         400: 'The sign-in was refused, is over, or was begun elsewhere.',
         403: 'The provider has not verified the address.',
         404: 'There is no such provider.',
         502: 'The provider does not answer.',
       },
     },
-    getQuery,
-    ({ providers }, { visitor }, request) => providers.finish(visitor, request),
+    queryTransport,
+    ({ providers }, { client }, request) => providers.finish(client, request),
   ),
-  visits({
+  publicRoute({
     operation: 'login-link',
     path: '/api/auth/login-link',
     summary: 'Make a sign-in link for the operator',
@@ -131,10 +137,10 @@ const signInRoutes: readonly AccountRoute[] = [
     request: wire.LoginLinkRequest,
     reply: wire.LoginLinkResponse,
     example: { proof: '' },
-    refusals: { 401: 'The proof is wrong.', 429: 'Too many wrong proofs.' },
-    serve: (signIn, visitor, request) => signIn.loginLink(visitor, request),
+    errorResponses: { 401: 'The proof is wrong.', 429: 'Too many wrong proofs.' },
+    serve: (signIn, client, request) => signIn.createLoginLink(client, request),
   }),
-  visits({
+  publicRoute({
     operation: 'finish-second-factor',
     path: '/api/auth/second-factor',
     summary: 'Send the code of the second factor',
@@ -143,14 +149,14 @@ const signInRoutes: readonly AccountRoute[] = [
     request: factors.FinishSecondFactorRequest,
     reply: factors.FinishSecondFactorResponse,
     example: { code: '123456' },
-    refusals: {
+    errorResponses: {
       400: 'No sign-in waits for a code, or its 10 minutes are over.',
       401: 'The code is wrong, too old, or was used already.',
       429: 'Too many wrong codes.',
     },
-    serve: (signIn, visitor, request) => signIn.finishSecondFactor(visitor, request),
+    serve: (signIn, client, request) => signIn.finishSecondFactor(client, request),
   }),
-  visits({
+  publicRoute({
     operation: 'logout',
     path: '/api/auth/logout',
     summary: 'Sign out',
@@ -158,9 +164,9 @@ const signInRoutes: readonly AccountRoute[] = [
     request: EmptyRequest,
     reply: wire.GenericMessageResponse,
     example: {},
-    serve: (signIn, visitor) => signIn.logout(visitor),
+    serve: (signIn, client) => signIn.logout(client),
   }),
-  visits({
+  publicRoute({
     operation: 'admin-login',
     path: '/api/admin/login',
     summary: 'Sign in as the administrator',
@@ -169,14 +175,14 @@ const signInRoutes: readonly AccountRoute[] = [
     request: wire.AdminLoginRequest,
     reply: wire.AdminStatusResponse,
     example: { password: 'correct horse battery staple' },
-    refusals: {
+    errorResponses: {
       401: 'The password is wrong.',
       429: 'Too many wrong tries.',
       503: 'QUARRY_ADMIN_PASSWORD_HASH is not set.',
     },
-    serve: (signIn, visitor, request) => signIn.adminLogin(visitor, request),
+    serve: (signIn, client, request) => signIn.adminLogin(client, request),
   }),
-  visits({
+  publicRoute({
     operation: 'admin-logout',
     path: '/api/admin/logout',
     summary: 'Sign the administrator out',
@@ -184,12 +190,12 @@ const signInRoutes: readonly AccountRoute[] = [
     request: EmptyRequest,
     reply: wire.AdminStatusResponse,
     example: {},
-    serve: (signIn, visitor) => signIn.adminLogout(visitor),
+    serve: (signIn, client) => signIn.adminLogout(client),
   }),
 ];
 
 const userRoutes: readonly AccountRoute[] = [
-  serves({
+  userRoute({
     operation: 'get-user',
     path: '/api/users/get-user',
     summary: 'Who am I?',
@@ -199,7 +205,7 @@ const userRoutes: readonly AccountRoute[] = [
     example: {},
     serve: ({ users }, call) => users.getUser(call),
   }),
-  changes({
+  mutationRoute({
     operation: 'edit-user',
     path: '/api/users/edit-user',
     summary: 'Edit your profile',
@@ -207,11 +213,11 @@ const userRoutes: readonly AccountRoute[] = [
     request: wire.EditUserRequest,
     reply: wire.EditUserResponse,
     example: { name: 'Ada Lovelace' },
-    refusals: { 404: 'Your user does not exist any more.' },
+    errorResponses: { 404: 'Your user does not exist any more.' },
     authorize: 'caller',
     serve: ({ users }, call, request) => users.editUser(call, request),
   }),
-  changes({
+  mutationRoute({
     operation: 'delete-own-user',
     path: '/api/users/delete-user',
     summary: 'Delete your account',
@@ -220,7 +226,7 @@ const userRoutes: readonly AccountRoute[] = [
     request: wire.DeleteUserRequest,
     reply: wire.GenericMessageResponse,
     example: { confirm_email: 'ada@example.com' },
-    refusals: {
+    errorResponses: {
       400: 'confirm_email is not your address.',
       404: 'Your user does not exist any more.',
       409: 'You are the last owner of an organization.',
@@ -228,7 +234,7 @@ const userRoutes: readonly AccountRoute[] = [
     authorize: 'caller',
     serve: ({ users }, call, request) => users.deleteUser(call, request),
   }),
-  serves({
+  userRoute({
     operation: 'get-second-factor',
     path: '/api/users/get-second-factor',
     summary: 'Is your second factor on?',
@@ -238,7 +244,7 @@ const userRoutes: readonly AccountRoute[] = [
     example: {},
     serve: ({ users }, call) => users.getSecondFactor(call),
   }),
-  changes({
+  mutationRoute({
     operation: 'begin-second-factor',
     path: '/api/users/begin-second-factor',
     summary: 'Set up a second factor',
@@ -247,13 +253,13 @@ const userRoutes: readonly AccountRoute[] = [
     request: EmptyRequest,
     reply: factors.BeginSecondFactorResponse,
     example: {},
-    refusals: { 409: 'It is on already.' },
+    errorResponses: { 409: 'It is on already.' },
     authorize: 'caller',
     withheld: () =>
       'The key is shown once and not stored in clear: send the request with a new Idempotency-Key.',
     serve: ({ users }, call) => users.beginSecondFactor(call),
   }),
-  changes({
+  mutationRoute({
     operation: 'confirm-second-factor',
     path: '/api/users/confirm-second-factor',
     summary: 'Turn your second factor on',
@@ -262,12 +268,12 @@ const userRoutes: readonly AccountRoute[] = [
     request: factors.SecondFactorCodeRequest,
     reply: factors.ConfirmSecondFactorResponse,
     example: { code: '123456' },
-    refusals: { 400: 'The code is wrong, or nothing was begun.' },
+    errorResponses: { 400: 'The code is wrong, or nothing was begun.' },
     authorize: 'caller',
     withheld: () => 'The second factor is on. Its recovery codes are shown once and not stored.',
     serve: ({ users }, call, request) => users.confirmSecondFactor(call, request),
   }),
-  changes({
+  mutationRoute({
     operation: 'disable-second-factor',
     path: '/api/users/disable-second-factor',
     summary: 'Turn your second factor off',
@@ -275,11 +281,11 @@ const userRoutes: readonly AccountRoute[] = [
     request: factors.SecondFactorCodeRequest,
     reply: wire.GenericMessageResponse,
     example: { code: '123456' },
-    refusals: { 400: 'The code is wrong, or it is off.' },
+    errorResponses: { 400: 'The code is wrong, or it is off.' },
     authorize: 'caller',
     serve: ({ users }, call, request) => users.disableSecondFactor(call, request),
   }),
-  serves({
+  userRoute({
     operation: 'list-sessions',
     path: '/api/users/list-sessions',
     summary: 'List your sessions',
@@ -289,23 +295,23 @@ const userRoutes: readonly AccountRoute[] = [
     example: {},
     serve: ({ users }, call) => users.listSessions(call),
   }),
-  changes({
+  mutationRoute({
     operation: 'revoke-session',
-    revokes: true,
+    isRevocation: true,
     path: '/api/users/revoke-session',
     summary: 'End a session, or all',
     description: 'Ends the session that is named; without a name all of yours, this one too.',
     request: wire.RevokeSessionRequest,
     reply: wire.GenericMessageResponse,
     example: {},
-    refusals: { 404: 'You have no such session.' },
+    errorResponses: { 404: 'You have no such session.' },
     authorize: 'caller',
     serve: ({ users }, call, request) => users.revokeSession(call, request),
   }),
 ];
 
-const organisationRoutes: readonly AccountRoute[] = [
-  changes({
+const organizationRoutes: readonly AccountRoute[] = [
+  mutationRoute({
     operation: 'add-organization',
     path: '/api/organizations/add-organization',
     summary: 'Create an organisation of yours',
@@ -313,11 +319,11 @@ const organisationRoutes: readonly AccountRoute[] = [
     request: wire.AddOrganizationRequest,
     reply: wire.AddOrganizationResponse,
     example: { name: 'Acme' },
-    refusals: { 429: 'You own as many organisations as one person may.' },
+    errorResponses: { 429: 'You own as many organisations as one person may.' },
     authorize: 'caller',
-    serve: ({ organisations }, call, request) => organisations.add(call, request),
+    serve: ({ organizations }, call, request) => organizations.add(call, request),
   }),
-  serves({
+  userRoute({
     operation: 'get-organization-info',
     path: '/api/organizations/get-info',
     summary: 'Describe an organisation of yours',
@@ -325,10 +331,10 @@ const organisationRoutes: readonly AccountRoute[] = [
     request: wire.GetOrganizationInfoRequest,
     reply: wire.GetOrganizationInfoResponse,
     example: organizationExample,
-    refusals: { 404: notYours },
-    serve: ({ organisations }, call, request) => organisations.getInfo(call, request),
+    errorResponses: { 404: notMemberMessage },
+    serve: ({ organizations }, call, request) => organizations.getInfo(call, request),
   }),
-  changes({
+  mutationRoute({
     operation: 'rename-organization',
     path: '/api/organizations/update-organization',
     summary: 'Rename an organisation',
@@ -336,11 +342,11 @@ const organisationRoutes: readonly AccountRoute[] = [
     request: wire.UpdateOrganizationRequest,
     reply: wire.GenericMessageResponse,
     example: { ...organizationExample, name: 'Acme Inc.' },
-    refusals: { 403: notYourRole, 404: notYours },
-    authorize: asRole(owners),
-    serve: ({ organisations }, call, request) => organisations.rename(call, request),
+    errorResponses: { 403: wrongRoleMessage, 404: notMemberMessage },
+    authorize: requireRole(ownerRoles),
+    serve: ({ organizations }, call, request) => organizations.rename(call, request),
   }),
-  changes({
+  mutationRoute({
     operation: 'delete-organization',
     path: '/api/organizations/delete-organization',
     summary: 'Delete an organisation',
@@ -349,17 +355,17 @@ const organisationRoutes: readonly AccountRoute[] = [
     request: wire.DeleteOrganizationRequest,
     reply: wire.GenericMessageResponse,
     example: { ...organizationExample, confirm_name: 'Acme Inc.' },
-    refusals: {
-      403: notYourRole,
-      404: notYours,
+    errorResponses: {
+      403: wrongRoleMessage,
+      404: notMemberMessage,
       409: 'It is the first organisation of the installation, or owes something.',
       502: 'The payment provider failed; nothing was deleted.',
       503: 'The payment provider does not answer in time; nothing was deleted.',
     },
     authorize: 'caller',
-    serve: ({ organisations }, call, request) => organisations.delete(call, request),
+    serve: ({ organizations }, call, request) => organizations.delete(call, request),
   }),
-  serves({
+  userRoute({
     operation: 'get-audit-log',
     path: '/api/organizations/get-audit-log',
     summary: 'Read the audit log',
@@ -368,19 +374,19 @@ const organisationRoutes: readonly AccountRoute[] = [
     request: wire.OrganizationAuditLogRequest,
     reply: AuditLogResponse,
     example: organizationExample,
-    refusals: { 403: notYourRole, 404: notYours },
-    serve: ({ organisations }, call, request) => organisations.auditLog(call, request),
+    errorResponses: { 403: wrongRoleMessage, 404: notMemberMessage },
+    serve: ({ organizations }, call, request) => organizations.auditLog(call, request),
   }),
 ];
 
 /** Somebody who left has no role any more, and may hear again that they left. */
-function removesMember(services: AccountServices, call: PersonCall, request: wire.RemoveUserRequest): void {
+function authorizeRemoval(services: AccountServices, call: UserCall, request: wire.RemoveUserRequest): void {
   if (request.user_id.toLowerCase() === call.principal.userId) return;
-  services.gate.enter(call, request, owners);
+  services.authorizer.authorize(call, request, ownerRoles);
 }
 
 const memberRoutes: readonly AccountRoute[] = [
-  changes({
+  mutationRoute({
     operation: 'invite-user',
     path: '/api/organizations/users/invite-user',
     summary: 'Invite somebody',
@@ -389,19 +395,19 @@ const memberRoutes: readonly AccountRoute[] = [
     request: wire.InviteUserRequest,
     reply: wire.InviteUserResponse,
     example: { ...organizationExample, email: 'grace@example.com', permission: 'MEMBER' },
-    refusals: {
+    errorResponses: {
       403: 'You may not do so much yourself.',
-      404: notYours,
+      404: notMemberMessage,
       429: '20 an hour, one a minute to an address.',
     },
-    authorize: asRole(everybody),
+    authorize: requireRole(allRoles),
     withheld: ({ invite_code, invitation }) =>
       invite_code === undefined
         ? null
         : `${invitation?.email} is invited. The code is shown once: invite the address again for a new one.`,
-    serve: ({ organisations }, call, request) => organisations.invite(call, request),
+    serve: ({ organizations }, call, request) => organizations.invite(call, request),
   }),
-  changes({
+  mutationRoute({
     operation: 'accept-invite',
     path: '/api/organizations/users/accept-invite',
     summary: 'Accept an invitation',
@@ -409,11 +415,11 @@ const memberRoutes: readonly AccountRoute[] = [
     request: wire.AcceptInviteRequest,
     reply: wire.AcceptInviteResponse,
     example: { invite_code: 'eyJ...' },
-    refusals: { 404: 'The invitation does not exist, was used, or is for another address.' },
+    errorResponses: { 404: 'The invitation does not exist, was used, or is for another address.' },
     authorize: 'caller',
-    serve: ({ organisations }, call, request) => organisations.acceptInvite(call, request),
+    serve: ({ organizations }, call, request) => organizations.acceptInvite(call, request),
   }),
-  changes({
+  mutationRoute({
     operation: 'update-user',
     path: '/api/organizations/users/update-user',
     summary: 'Change what a member may do',
@@ -421,40 +427,47 @@ const memberRoutes: readonly AccountRoute[] = [
     request: wire.UpdateUserRequest,
     reply: wire.UpdateUserResponse,
     example: { ...memberExample, permission: 'ADMIN' },
-    refusals: { 403: `${notYourRole} Also for the last owner.`, 404: 'No such organisation or member.' },
-    authorize: asRole(owners),
-    serve: ({ organisations }, call, request) => organisations.updateUser(call, request),
+    errorResponses: {
+      403: `${wrongRoleMessage} Also for the last owner.`,
+      404: 'No such organisation or member.',
+    },
+    authorize: requireRole(ownerRoles),
+    serve: ({ organizations }, call, request) => organizations.updateUser(call, request),
   }),
-  changes({
+  mutationRoute({
     operation: 'remove-user',
-    revokes: true,
+    isRevocation: true,
     path: '/api/organizations/users/remove-user',
     summary: 'Remove a member, or leave',
     description: 'Owners remove anybody, everybody can leave. The API keys of who goes stay.',
     request: wire.RemoveUserRequest,
     reply: wire.RemoveUserResponse,
     example: memberExample,
-    refusals: { 400: 'The last owner cannot go.', 403: notYourRole, 404: 'No such organisation or member.' },
-    authorize: removesMember,
-    serve: ({ organisations }, call, request) => organisations.removeUser(call, request),
+    errorResponses: {
+      400: 'The last owner cannot go.',
+      403: wrongRoleMessage,
+      404: 'No such organisation or member.',
+    },
+    authorize: authorizeRemoval,
+    serve: ({ organizations }, call, request) => organizations.removeUser(call, request),
   }),
-  changes({
+  mutationRoute({
     operation: 'delete-invite-user',
-    revokes: true,
+    isRevocation: true,
     path: '/api/organizations/users/delete-invite-user',
     summary: 'Delete an invitation',
     description: 'For owners. Its code is worthless at once.',
     request: wire.DeleteInviteUserRequest,
     reply: wire.DeleteInviteUserResponse,
     example: { ...organizationExample, email: 'grace@example.com' },
-    refusals: { 403: notYourRole, 404: 'No such organisation or invitation.' },
-    authorize: asRole(owners),
-    serve: ({ organisations }, call, request) => organisations.deleteInvite(call, request),
+    errorResponses: { 403: wrongRoleMessage, 404: 'No such organisation or invitation.' },
+    authorize: requireRole(ownerRoles),
+    serve: ({ organizations }, call, request) => organizations.deleteInvite(call, request),
   }),
 ];
 
 const keyRoutes: readonly AccountRoute[] = [
-  changes({
+  mutationRoute({
     operation: 'add-organization-api-key',
     path: '/api/organizations/api-keys/add-api-key',
     summary: 'Issue an API key of your organisation',
@@ -462,14 +475,14 @@ const keyRoutes: readonly AccountRoute[] = [
     request: wire.AddAPIKeyRequest,
     reply: wire.AddAPIKeyResponse,
     example: { ...organizationExample, name: 'Website', permission: 'read_only' },
-    success: 201,
-    refusals: { 403: notYourRole, 404: notYours },
-    authorize: asRole(managers),
+    successStatus: 201,
+    errorResponses: { 403: wrongRoleMessage, 404: notMemberMessage },
+    authorize: requireRole(managerRoles),
     withheld: ({ id }) =>
       `API key ${id} was created by the first request with this Idempotency-Key. Its secret is shown once and not stored: delete that key and create another if it is lost.`,
-    serve: ({ organisations }, call, request) => organisations.addKey(call, request),
+    serve: ({ organizations }, call, request) => organizations.addKey(call, request),
   }),
-  changes({
+  mutationRoute({
     operation: 'update-organization-api-key',
     path: '/api/organizations/api-keys/update-api-key',
     summary: 'Change an API key of your organisation',
@@ -477,29 +490,37 @@ const keyRoutes: readonly AccountRoute[] = [
     request: wire.UpdateAPIKeyRequest,
     reply: wire.GenericMessageResponse,
     example: { ...keyExample, permission: 'all' },
-    refusals: { 400: 'Nothing to change is given.', 403: notYourRole, 404: 'No such organisation or key.' },
-    authorize: asRole(managers),
-    serve: ({ organisations }, call, request) => organisations.updateKey(call, request),
+    errorResponses: {
+      400: 'Nothing to change is given.',
+      403: wrongRoleMessage,
+      404: 'No such organisation or key.',
+    },
+    authorize: requireRole(managerRoles),
+    serve: ({ organizations }, call, request) => organizations.updateKey(call, request),
   }),
-  changes({
+  mutationRoute({
     operation: 'delete-organization-api-key',
-    revokes: true,
+    isRevocation: true,
     path: '/api/organizations/api-keys/delete-api-key',
     summary: 'Revoke an API key of your organisation',
     description: 'For owners and admins. Whoever still sends it gets 401.',
     request: wire.DeleteAPIKeyRequest,
     reply: wire.GenericMessageResponse,
     example: keyExample,
-    refusals: { 403: notYourRole, 404: 'No such organisation or key.', 409: 'QUARRY_API_KEY sets this key.' },
-    authorize: asRole(managers),
-    serve: ({ organisations }, call, request) => organisations.deleteKey(call, request),
+    errorResponses: {
+      403: wrongRoleMessage,
+      404: 'No such organisation or key.',
+      409: 'QUARRY_API_KEY sets this key.',
+    },
+    authorize: requireRole(managerRoles),
+    serve: ({ organizations }, call, request) => organizations.deleteKey(call, request),
   }),
 ];
 
 export const accountRoutes: readonly AccountRoute[] = [
   ...signInRoutes,
   ...userRoutes,
-  ...organisationRoutes,
+  ...organizationRoutes,
   ...memberRoutes,
   ...keyRoutes,
   ...billingRoutes,

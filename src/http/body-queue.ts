@@ -1,15 +1,15 @@
-import { AppError } from '../base/app-error.ts';
-import { assert } from '../base/assert.ts';
-import { limits } from '../base/limits.ts';
+import { AppError } from '../core/app-error.ts';
+import { assert } from '../core/assert.ts';
+import { limits } from '../core/limits.ts';
 import { chunkBuffers } from './chunk-buffers.ts';
-import { ClientGone } from './exchange.ts';
+import { ClientDisconnectedError } from './exchange.ts';
 
 /** What a queue needs of its server. None of them is called after `finish` or `fail`. */
 export interface BodySource {
   pause(): void;
   resume(): void;
   /** The body is wanted: answer `Expect: 100-continue`. Called at most once. */
-  wanted(): void;
+  onFirstRead(): void;
 }
 
 /**
@@ -23,51 +23,51 @@ export class BodyQueue {
   #chunks: Uint8Array[] = [];
   #queuedBytes = 0;
   #queuedBytesMax: number = limits.shortBodyQueueBytesMax;
-  #paused = false;
-  #asked = false;
-  #discarding = false;
-  #end: 'open' | 'finished' | 'gone' = 'open';
-  #waiting: (() => void) | null = null;
+  #isPaused = false;
+  #isRequested = false;
+  #isDiscarding = false;
+  #state: 'open' | 'finished' | 'gone' = 'open';
+  #wakeReader: (() => void) | null = null;
   #onFinished: (() => void) | null = null;
 
   /** `declaredBytes` is the content-length, null for a chunked body. */
   constructor(declaredBytes: number | null, source: BodySource) {
     this.declaredBytes = declaredBytes;
     this.#source = source;
-    if (declaredBytes === 0) this.#end = 'finished';
+    if (declaredBytes === 0) this.#state = 'finished';
   }
 
   /** True while the server has been told to read no more. */
-  get paused(): boolean {
-    return this.#paused;
+  get isPaused(): boolean {
+    return this.#isPaused;
   }
 
   /** True when the client has sent everything. */
-  get finished(): boolean {
-    return this.#end === 'finished';
+  get isFinished(): boolean {
+    return this.#state === 'finished';
   }
 
   /** True when nothing that comes is kept anymore. */
-  get discarding(): boolean {
-    return this.#discarding;
+  get isDiscarding(): boolean {
+    return this.#isDiscarding;
   }
 
   /** True when there is nothing left to take. */
-  get ended(): boolean {
-    return this.#end === 'finished' && this.#chunks.length === 0;
+  get isEnded(): boolean {
+    return this.#state === 'finished' && this.#chunks.length === 0;
   }
 
   /** The server hands in bytes; they become the queue's own. */
   push(chunk: Uint8Array): void {
-    if (this.#end !== 'open' || chunk.byteLength === 0) return;
-    if (this.#discarding) {
-      this.paceDiscard(chunk.byteLength);
+    if (this.#state !== 'open' || chunk.byteLength === 0) return;
+    if (this.#isDiscarding) {
+      this.throttleDiscard(chunk.byteLength);
       return;
     }
     this.#chunks.push(chunk);
     this.#queuedBytes += chunk.byteLength;
-    if (this.#queuedBytes >= this.#queuedBytesMax && !this.#paused) {
-      this.#paused = true;
+    if (this.#queuedBytes >= this.#queuedBytesMax && !this.#isPaused) {
+      this.#isPaused = true;
       this.#source.pause();
     }
     this.#wake();
@@ -80,17 +80,17 @@ export class BodyQueue {
 
   /** The server saw the end of the body. */
   finish(): void {
-    if (this.#end !== 'open') return;
+    if (this.#state !== 'open') return;
     this.#resume();
-    this.#end = 'finished';
+    this.#state = 'finished';
     this.#wake();
     this.#onFinished?.();
   }
 
   /** The server lost the client. */
   fail(): void {
-    if (this.#end === 'gone') return;
-    this.#end = 'gone';
+    if (this.#state === 'gone') return;
+    this.#state = 'gone';
     this.#drop();
     this.#wake();
     this.#onFinished?.();
@@ -100,13 +100,13 @@ export class BodyQueue {
    * The next bytes, or null at the end. Errors: `request_timeout` when none comes within `idleMsMax`; ClientGone.
    * One caller at a time.
    */
-  async take(idleMsMax: number): Promise<Uint8Array | null> {
-    assert(this.#waiting === null, 'one reader takes from a body');
-    this.#ask();
+  async read(idleMsMax: number): Promise<Uint8Array | null> {
+    assert(this.#wakeReader === null, 'one reader takes from a body');
+    this.#request();
     // Not before: while the reader works on a chunk, a body of many holds no second one.
     if (this.#queuedBytes <= this.#queuedBytesMax / 2) this.#resume();
-    if (this.#chunks.length === 0 && this.#end === 'open') await this.#wait(idleMsMax);
-    if (this.#end === 'gone' || this.#discarding) throw new ClientGone();
+    if (this.#chunks.length === 0 && this.#state === 'open') await this.#wait(idleMsMax);
+    if (this.#state === 'gone' || this.#isDiscarding) throw new ClientDisconnectedError();
     const chunk = this.#chunks.shift();
     if (!chunk) return null;
     this.#queuedBytes -= chunk.byteLength;
@@ -117,22 +117,22 @@ export class BodyQueue {
    * Drops what is there and what still comes; `finished` is called at the end of the body or of the connection. A call
    * that waits in `take` was answered without its body: it ends with ClientGone at once, and what it holds is free.
    */
-  discard(finished: (() => void) | null = null): void {
-    this.#discarding = true;
+  discard(onFinished: (() => void) | null = null): void {
+    this.#isDiscarding = true;
     this.#drop();
-    this.#onFinished = finished;
+    this.#onFinished = onFinished;
     this.#wake();
-    if (this.#end === 'open') this.#resume();
-    else finished?.();
+    if (this.#state === 'open') this.#resume();
+    else onFinished?.();
   }
 
   /**
    * To be called for each chunk that is discarded of a long body: a client that sends on without end is read slowly, so
    * that the requests of others do not wait for what nobody wants.
    */
-  paceDiscard(bytes: number): void {
-    if (this.#onFinished === null || this.#paused || this.#end !== 'open') return;
-    this.#paused = true;
+  throttleDiscard(bytes: number): void {
+    if (this.#onFinished === null || this.#isPaused || this.#state !== 'open') return;
+    this.#isPaused = true;
     this.#source.pause();
     setTimeout(() => this.#resume(), bytes / limits.discardBytesPerMsMax).unref();
   }
@@ -143,31 +143,31 @@ export class BodyQueue {
     this.#queuedBytes = 0;
   }
 
-  #ask(): void {
-    if (this.#asked || this.#end !== 'open') return;
-    this.#asked = true;
-    this.#source.wanted();
+  #request(): void {
+    if (this.#isRequested || this.#state !== 'open') return;
+    this.#isRequested = true;
+    this.#source.onFirstRead();
   }
 
   #resume(): void {
-    if (!this.#paused || this.#end !== 'open') return;
-    this.#paused = false;
+    if (!this.#isPaused || this.#state !== 'open') return;
+    this.#isPaused = false;
     this.#source.resume();
   }
 
   #wake(): void {
-    const waiting = this.#waiting;
-    this.#waiting = null;
-    waiting?.();
+    const wakeReader = this.#wakeReader;
+    this.#wakeReader = null;
+    wakeReader?.();
   }
 
   #wait(idleMsMax: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        this.#waiting = null;
+        this.#wakeReader = null;
         reject(new AppError('request_timeout', `No byte of the request body arrived for ${idleMsMax} ms.`));
       }, idleMsMax);
-      this.#waiting = () => {
+      this.#wakeReader = () => {
         clearTimeout(timer);
         resolve();
       };

@@ -1,4 +1,4 @@
-import { limits } from '../base/limits.ts';
+import { limits } from '../core/limits.ts';
 
 /** What uWebSockets.js reads from a socket at a time, at most. */
 const bufferBytes = 524_288;

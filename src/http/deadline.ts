@@ -1,19 +1,19 @@
-import { AppError } from '../base/app-error.ts';
-import type { Caller } from '../base/caller.ts';
-import { ClientGone } from './exchange.ts';
+import { AppError } from '../core/app-error.ts';
+import type { CancellationToken } from '../core/async/cancellation-token.ts';
+import { ClientDisconnectedError } from './exchange.ts';
 
 /** The end of one call: its time is up or its client left, whichever comes first. */
-export class Deadline implements Caller {
+export class Deadline implements CancellationToken {
   /** Most calls are over before anybody asks for their signal, and to make one takes longer than much of their work. */
   #controller: AbortController | null = null;
   /** Why it ended; null as long as it has not. */
   #reason: Error | null = null;
   #reject: (reason: Error) => void = () => {};
   #timer: NodeJS.Timeout | null = null;
-  #isMet = false;
+  #isCompleted = false;
   #listeners: (() => void)[] = [];
 
-  get gone(): boolean {
+  get isCanceled(): boolean {
     return this.#reason !== null;
   }
 
@@ -28,7 +28,7 @@ export class Deadline implements Caller {
     return this.#controller.signal;
   }
 
-  onGone(listener: () => void): void {
+  onCanceled(listener: () => void): void {
     if (this.#reason === null) this.#listeners.push(listener);
     else listener();
   }
@@ -37,7 +37,7 @@ export class Deadline implements Caller {
    * What the work comes to, or a rejection with AppError `unavailable` or ClientGone: the corridor does not wait for
    * work that does not listen. Called once.
    */
-  within<T>(work: Promise<T>): Promise<T> {
+  race<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#reason !== null) reject(this.#reason);
       this.#reject = reject;
@@ -47,30 +47,30 @@ export class Deadline implements Caller {
 
   /** The call must be answered within `msMax` from now; a later start replaces an earlier one. */
   start(msMax: number): void {
-    if (this.#reason !== null || this.#isMet) return;
-    this.#stop();
+    if (this.#reason !== null || this.#isCompleted) return;
+    this.#stopTimer();
     this.#timer = setTimeout(() => {
       const detail = `The call took longer than ${msMax / 1_000} seconds and was given up.`;
       this.#end(new AppError('unavailable', detail, { retryAfterMs: 1_000 }));
     }, msMax);
   }
 
-  leave(): void {
-    this.#end(new ClientGone());
+  disconnect(): void {
+    this.#end(new ClientDisconnectedError());
   }
 
   /** The server gives the call up. */
-  cut(error: AppError): void {
+  abort(error: AppError): void {
     this.#end(error);
   }
 
   /** The reply is ready: the time no longer matters, a client that leaves still does. */
-  met(): void {
-    this.#isMet = true;
-    this.#stop();
+  complete(): void {
+    this.#isCompleted = true;
+    this.#stopTimer();
   }
 
-  #stop(): void {
+  #stopTimer(): void {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
   }
@@ -78,7 +78,7 @@ export class Deadline implements Caller {
   #end(reason: Error): void {
     if (this.#reason !== null) return;
     this.#reason = reason;
-    this.#stop();
+    this.#stopTimer();
     this.#reject(reason);
     this.#controller?.abort(reason);
     for (const listener of this.#listeners.splice(0)) listener();

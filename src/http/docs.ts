@@ -1,9 +1,9 @@
-import { operationNeeds } from '../access/authorise.ts';
-import { escaped, plainPage, plainPagePolicyWith } from '../base/plain-page.ts';
-import { openApiPath, refusalsOf } from './openapi.ts';
+import { requiredAccessOf } from '../auth/authorize.ts';
+import { createHtmlPagePolicy, escapeHtml, renderHtmlPage } from '../core/html-page.ts';
+import { errorResponsesOf, openApiPath } from './openapi.ts';
 import type { Route } from './routes.ts';
 
-const style = `
+const docsStyle = `
 .top{position:sticky;top:0;display:flex;gap:1.25rem;align-items:center;padding:.6rem 1.25rem;background:var(--page);border-bottom:1px solid var(--line)}
 .top strong{font-weight:600;margin-right:auto}
 .docs{max-width:56rem;margin:0 auto;padding:2rem 1.25rem 6rem;scroll-padding-top:4rem}
@@ -20,55 +20,55 @@ td:last-child{overflow-wrap:anywhere}td:first-child code{overflow-wrap:normal}
 @media(max-width:40rem){nav ul{columns:1}section{padding:.75rem}td,td:first-child code{overflow-wrap:anywhere}}
 `;
 
-export const docsPolicy = plainPagePolicyWith(style);
+export const docsPolicy = createHtmlPagePolicy(docsStyle);
 
-interface Shape {
+interface JsonSchema {
   readonly type?: string;
   readonly title?: string;
   readonly description?: string;
   readonly default?: unknown;
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly Shape[];
-  readonly items?: Shape;
-  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly items?: JsonSchema;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
 }
 
 /** The route table as one page of HTML for people. */
-export function docsPage(routes: readonly Route[]): string {
-  const shown = routes.filter((route) => !(route.kind === 'page' && route.page === 'home'));
-  const tags = [...new Set(shown.map((route) => route.tag))];
-  const contents = shown
-    .map((route) => `<li><a href="#${anchor(route)}">${escaped(route.summary)}</a></li>`)
+export function renderDocsPage(routes: readonly Route[]): string {
+  const visibleRoutes = routes.filter((route) => !(route.kind === 'page' && route.page === 'home'));
+  const tags = [...new Set(visibleRoutes.map((route) => route.tag))];
+  const contents = visibleRoutes
+    .map((route) => `<li><a href="#${anchorOf(route)}">${escapeHtml(route.summary)}</a></li>`)
     .join('');
   const groups = tags.map((tag) => {
-    const sections = shown.filter((route) => route.tag === tag).map(section);
-    return `<h2 id="group-${tag}">${escaped(tag)}</h2>${sections.join('')}`;
+    const sections = visibleRoutes.filter((route) => route.tag === tag).map(renderSection);
+    return `<h2 id="group-${tag}">${escapeHtml(tag)}</h2>${sections.join('')}`;
   });
   const lead =
     'Every address works under <code>/v1</code> and without it. Requests carry <code>Authorization: Bearer &lt;API key&gt;</code> and, where there is a body, JSON. An empty body counts as <code>{}</code>; unknown fields are ignored. Refusals are <code>{"detail": "..."}</code>. For programs: <a href="/openapi.json">openapi.json</a> and <a href="/api/openapi.json">api/openapi.json</a>.';
   const body = `<div class="top"><strong>Quarry</strong><a href="/app/">Dashboard</a><a href="/openapi.json">OpenAPI</a></div>
 <div class="docs"><h1>API</h1><p class="soft">${lead}</p><nav aria-label="Operations"><ul>${contents}</ul></nav>${groups.join('')}</div>`;
-  return plainPage({ title: 'API · Quarry', body, moreStyle: style });
+  return renderHtmlPage({ title: 'API · Quarry', body, extraStyle: docsStyle });
 }
 
-function anchor(route: Route): string {
+function anchorOf(route: Route): string {
   return route.kind === 'page' ? route.page : route.operation;
 }
 
-function section(route: Route): string {
-  const prefix = route.versioned ? '/v1' : '';
-  const head = `<h3>${escaped(route.summary)}</h3><p><code>${route.method} ${escaped(prefix + openApiPath(route.path))}</code> <span class="soft">${callerWords(route)}</span></p><p>${prose(route.description)}</p>`;
-  const shapes =
+function renderSection(route: Route): string {
+  const prefix = route.isVersioned ? '/v1' : '';
+  const head = `<h3>${escapeHtml(route.summary)}</h3><p><code>${route.method} ${escapeHtml(prefix + openApiPath(route.path))}</code> <span class="soft">${describeCredential(route)}</span></p><p>${renderProse(route.description)}</p>`;
+  const schemas =
     route.kind === 'json' || route.kind === 'account'
-      ? `${example(route.example)}${fields('Request', route.request as Shape)}${fields('Reply', rowsOf(route.reply as Shape))}`
+      ? `${renderExample(route.example)}${renderFields('Request', route.request as JsonSchema)}${renderFields('Reply', itemSchema(route.reply as JsonSchema))}`
       : '';
-  return `<section id="${anchor(route)}">${head}${shapes}${refusals(route)}</section>`;
+  return `<section id="${anchorOf(route)}">${head}${schemas}${renderErrorResponses(route)}</section>`;
 }
 
-function callerWords(route: Route): string {
-  switch (operationNeeds[route.operation]) {
+function describeCredential(route: Route): string {
+  switch (requiredAccessOf[route.operation]) {
     case 'nothing':
       return 'no key';
     case 'read':
@@ -82,60 +82,60 @@ function callerWords(route: Route): string {
   }
 }
 
-function example(value: unknown): string {
-  return `<pre><code>${escaped(JSON.stringify(value, null, 2))}</code></pre>`;
+function renderExample(value: unknown): string {
+  return `<pre><code>${escapeHtml(JSON.stringify(value, null, 2))}</code></pre>`;
 }
 
 /** A reply that is a list is described by its rows. */
-function rowsOf(shape: Shape): Shape {
-  return shape.type === 'array' && shape.items ? shape.items : shape;
+function itemSchema(schema: JsonSchema): JsonSchema {
+  return schema.type === 'array' && schema.items ? schema.items : schema;
 }
 
-function fields(heading: string, shape: Shape): string {
-  const rows = Object.entries(shape.properties ?? {}).map(([name, field]) => {
-    const needed = shape.required?.includes(name) ? '' : ' <span class="soft">optional</span>';
-    const initial =
+function renderFields(heading: string, schema: JsonSchema): string {
+  const rows = Object.entries(schema.properties ?? {}).map(([name, field]) => {
+    const optionalMark = schema.required?.includes(name) ? '' : ' <span class="soft">optional</span>';
+    const defaultField =
       field.default === undefined
         ? ''
-        : ` <span class="soft">default <code>${escaped(JSON.stringify(field.default))}</code></span>`;
-    return `<tr><td><code>${escaped(name)}</code>${needed}</td><td>${escaped(kind(field))}</td><td>${prose(field.description ?? '')}${initial}${nested(field)}</td></tr>`;
+        : ` <span class="soft">default <code>${escapeHtml(JSON.stringify(field.default))}</code></span>`;
+    return `<tr><td><code>${escapeHtml(name)}</code>${optionalMark}</td><td>${escapeHtml(describeType(field))}</td><td>${renderProse(field.description ?? '')}${defaultField}${renderNestedFields(field)}</td></tr>`;
   });
   if (rows.length === 0) return '';
   return `<table><thead><tr><th scope="col">${heading}</th><th scope="col">Type</th><th scope="col">Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table>`;
 }
 
 /** The fields of an object inside a field, one line each. */
-function nested(field: Shape): string {
+function renderNestedFields(field: JsonSchema): string {
   const parts = (field.anyOf ?? [field.items ?? field]).filter((part) => part.properties);
   return parts
     .map(
       (part) =>
-        `<br><code>{${escaped(
+        `<br><code>{${escapeHtml(
           Object.entries(part.properties ?? {})
-            .map(([name, each]) => `${name}: ${kind(each)}`)
+            .map(([name, each]) => `${name}: ${describeType(each)}`)
             .join(', '),
         )}}</code>`,
     )
     .join('');
 }
 
-function kind(shape: Shape): string {
-  if (shape.anyOf) return [...new Set(shape.anyOf.map(kind))].join(' or ');
-  if (shape.const !== undefined) return JSON.stringify(shape.const);
-  if (shape.enum) return shape.enum.map((word) => JSON.stringify(word)).join(', ');
-  if (shape.type === 'array') return `list of ${kind(shape.items ?? {})}`;
-  return shape.type ?? 'any';
+function describeType(schema: JsonSchema): string {
+  if (schema.anyOf) return [...new Set(schema.anyOf.map(describeType))].join(' or ');
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum) return schema.enum.map((word) => JSON.stringify(word)).join(', ');
+  if (schema.type === 'array') return `list of ${describeType(schema.items ?? {})}`;
+  return schema.type ?? 'any';
 }
 
-function refusals(route: Route): string {
-  const rows = [...refusalsOf(route)].map(
-    ([status, words]) => `<tr><td>${status}</td><td>${prose(words)}</td></tr>`,
+function renderErrorResponses(route: Route): string {
+  const rows = [...errorResponsesOf(route)].map(
+    ([status, description]) => `<tr><td>${status}</td><td>${renderProse(description)}</td></tr>`,
   );
   if (rows.length === 0) return '';
   return `<details><summary>Refusals</summary><table><tbody>${rows.join('')}</tbody></table></details>`;
 }
 
 /** Escaped, with `code` between back ticks. */
-function prose(words: string): string {
-  return escaped(words).replace(/`([^`]+)`/g, '<code>$1</code>');
+function renderProse(text: string): string {
+  return escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
 }

@@ -1,11 +1,12 @@
-import { AppError } from '../base/app-error.ts';
-import { limits } from '../base/limits.ts';
-import { Rendered } from '../services/rendered.ts';
+import { AppError } from '../core/app-error.ts';
+import { limits } from '../core/limits.ts';
+import { RenderedJson } from '../services/rendered-json.ts';
 import type { BodyQueue } from './body-queue.ts';
 
 /**
- * One request and its reply, as the corridor sees them. Both servers (`server-uws.ts`, `server-node.ts`) implement
- * exactly this and pass one contract suite; nothing above this file knows which of them is running.
+ * One request and its reply, as the request pipeline sees them. Both servers (`server-uws.ts`,
+ * `server-node.ts`) implement this interface and pass one contract suite; no caller depends on which of them
+ * runs.
  */
 export interface Exchange {
   /** Upper case. */
@@ -14,21 +15,28 @@ export interface Exchange {
   readonly path: string;
   /** As sent, without the question mark; empty when there is none. */
   readonly query: string;
-  /** Address of the other end of the socket; may be empty when the client is gone. */
+  /** Remote address of the socket; may be empty when the client has disconnected. */
   readonly clientAddress: string;
-  /** A header by its lower-case name. Several of one name are joined with ", "; else the first counts. */
+  /**
+   * Returns a header by its lower-case name. Repeated headers are joined with ", ", except those of which
+   * only the first counts.
+   */
   header(name: string): string | undefined;
   /**
-   * The body as it arrives. Nothing is read ahead beyond a fixed bound until `body.take` is called; the first call
-   * also answers `Expect: 100-continue` where the server has not done so itself.
+   * Body as it arrives, read ahead only up to the bound of its queue. The first `body.read` also answers
+   * `Expect: 100-continue` where the server has not done so itself.
    */
   readonly body: BodyQueue;
-  /** Calls `listener` once when the client goes away before the reply is complete; at once when it already has. */
-  onGone(listener: () => void): void;
   /**
-   * Sends the reply; called at most once. Resolves when every byte is handed to the system or the client is gone
-   * (false). A body that is still arriving is discarded; one too long to wait for ends the connection. Rejects when
-   * the source of a streamed body fails; the connection is then broken, so that no client takes the part for the whole.
+   * Calls `listener` once when the client disconnects before the reply is complete; at once if it already
+   * has.
+   */
+  onDisconnect(listener: () => void): void;
+  /**
+   * Sends the reply; called at most once. Resolves to true when every byte is handed to the system, to false
+   * when the client has disconnected. A body that is still arriving is discarded; one that is too long to
+   * discard ends the connection. Rejects when the source of a streamed body fails; the connection is then
+   * broken, so that no client takes the partial body for the whole.
    */
   reply(reply: Reply): Promise<boolean>;
 }
@@ -39,48 +47,51 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string>>;
   /** Values of `set-cookie`, the only header that is sent more than once. */
   readonly cookies?: readonly string[];
-  readonly body: Uint8Array | Rendered<unknown> | StreamedBody;
-  /** The server leaves the body out and sends only its length (HEAD, 304). */
+  readonly body: Uint8Array | RenderedJson<unknown> | StreamedBody;
+  /** The server omits the body and sends only its length (HEAD, 304). */
   readonly headersOnly?: boolean;
-  /** End the connection after this reply. */
+  /** Ends the connection after this reply. */
   readonly close?: boolean;
 }
 
-/** A body that is produced while it is sent; `open` is called at most once, and not for a reply of headers only. */
+/** Body produced while it is sent; `open` is called at most once, and never for a headers-only reply. */
 export interface StreamedBody {
   readonly size: number;
-  /** Yields exactly `size` bytes. The iterator is returned early when the client goes away. */
+  /** Yields exactly `size` bytes. The iterator is returned early when the client disconnects. */
   readonly open: () => AsyncIterable<Uint8Array>;
 }
 
-/** Bounds that a server keeps by itself, below the corridor. */
+/** Bounds that the server enforces itself, below the request pipeline. */
 export interface ServerBounds {
   /** Milliseconds in which a request line and its headers must be complete (`uWebSockets.js` fixes its own 10 s). */
   readonly headerMsMax: number;
-  /** Milliseconds without progress after which a client that does not read its reply is cut off. */
+  /** Milliseconds without progress after which a client that does not read its reply is disconnected. */
   readonly replyIdleMsMax: number;
-  /** Milliseconds in which the rest of a refused body is still discarded, so that the client can read the refusal. */
+  /**
+   * Milliseconds for which the rest of a refused body is still discarded, so that the client can read the
+   * error.
+   */
   readonly lingerMsMax: number;
 }
 
 export interface ServerOptions {
   readonly host: string;
-  /** 0 lets the system choose. */
+  /** 0 lets the operating system choose. */
   readonly port: number;
   readonly bounds: ServerBounds;
-  /** Owns each exchange; never throws. */
+  /** Takes ownership of each exchange; never throws. */
   readonly handle: (exchange: Exchange) => void;
 }
 
 export interface HttpServer {
   readonly kind: 'uws' | 'node';
   readonly port: number;
-  /** Stops listening and cuts every connection; call it when the exchanges are over. Harmless twice. */
+  /** Stops listening and cuts every connection; call it after all exchanges have ended. Idempotent. */
   close(): Promise<void>;
 }
 
-/** The address cannot be had; a sentence for the operator. */
-export function cannotListen({ host, port }: ServerOptions, cause?: unknown): AppError {
+/** Returns the error for an address that cannot be bound; the message is for the operator. */
+export function listenError({ host, port }: ServerOptions, cause?: unknown): AppError {
   return new AppError(
     'unavailable',
     `Cannot listen on port ${port} of ${host} (QUARRY_PORT, QUARRY_HOST): another program listens there, the address is not one of this machine, or the port needs more rights.`,
@@ -88,35 +99,35 @@ export function cannotListen({ host, port }: ServerOptions, cause?: unknown): Ap
   );
 }
 
-/** The client went away; nobody is left to answer. Not a fault. */
-export class ClientGone extends Error {
-  override readonly name = 'ClientGone';
+/** The client disconnected, so no reply can be delivered. Not a server fault. */
+export class ClientDisconnectedError extends Error {
+  override readonly name = 'ClientDisconnectedError';
   constructor() {
     super('the client went away');
   }
 }
 
-export function isStreamed(body: Reply['body']): body is StreamedBody {
+export function isStreamedBody(body: Reply['body']): body is StreamedBody {
   return !('byteLength' in body);
 }
 
-/** A body in memory as one run of bytes. */
-export function wholeBody(body: Uint8Array | Rendered<unknown>): Uint8Array {
-  return body instanceof Rendered ? body.bytes() : body;
+/** Returns an in-memory body as contiguous bytes. */
+export function toBytes(body: Uint8Array | RenderedJson<unknown>): Uint8Array {
+  return body instanceof RenderedJson ? body.toBytes() : body;
 }
 
-/** Bytes that `content-length` says. */
+/** Value of `content-length`, in bytes. */
 export function bodySize(body: Reply['body']): number {
-  return isStreamed(body) ? body.size : body.byteLength;
+  return isStreamedBody(body) ? body.size : body.byteLength;
 }
 
-/** A long body in memory, in pieces, so that a slow client shows progress. */
-export function inPieces(body: Uint8Array | Rendered<unknown>): StreamedBody {
-  if (body instanceof Rendered)
+/** Splits a long in-memory body into pieces, so that a slow client shows progress. */
+export function toStreamedBody(body: Uint8Array | RenderedJson<unknown>): StreamedBody {
+  if (body instanceof RenderedJson)
     return {
       size: body.byteLength,
       open: async function* () {
-        yield* inTurns(body.runs(limits.fileChunkBytes));
+        yield* inTurns(body.byteChunks(limits.fileChunkBytes));
       },
     };
   return {
@@ -132,10 +143,10 @@ function* piecesOf(body: Uint8Array): Generator<Uint8Array> {
     yield body.subarray(at, at + limits.fileChunkBytes);
 }
 
-/** Pieces that are handed to the system in one turn of the event loop, about a millisecond. */
+/** Pieces handed to the system per turn of the event loop, about one millisecond. */
 const piecesPerTurn = 4;
 
-/** A client that reads as fast as the server writes leaves the event loop to others all the same. */
+/** Yields to the event loop even when the client reads as fast as the server writes. */
 async function* inTurns(pieces: Iterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
   let sent = 0;
   for (const piece of pieces) {

@@ -1,11 +1,11 @@
-import { counted } from '../base/counted.ts';
+import { formatCount } from '../core/format.ts';
 import type { Exchange, Reply } from './exchange.ts';
-import type { FileSource, ImageSource } from './services.ts';
+import type { FileSource, PageImage } from './services.ts';
 
-const forever = 'private, max-age=31536000, immutable';
+const immutableCacheControl = 'private, max-age=31536000, immutable';
 
 /** Kinds that a browser shows without running anything of the file in our origin; all others are saved. */
-const shown = new Set([
+const inlineContentTypes = new Set([
   'application/pdf',
   'image/jpeg',
   'image/png',
@@ -15,12 +15,12 @@ const shown = new Set([
 ]);
 
 /** `[start, end)`, `whole` when no range (or one we need not honour) was asked for, or `none` when it lies outside. */
-type Range = { readonly start: number; readonly end: number } | 'whole' | 'none';
+type ByteRange = { readonly start: number; readonly end: number } | 'whole' | 'none';
 
 /** A raw document with ranges and validators, and with headers that keep a stored HTML or SVG harmless. */
 export function fileReply(exchange: Exchange, file: FileSource): Reply {
   const headers = fileHeaders(file);
-  if (file.etag !== null && matches(exchange.header('if-none-match'), file.etag)) {
+  if (file.etag !== null && matchesEtag(exchange.header('if-none-match'), file.etag)) {
     return { status: 304, headers, body: new Uint8Array(0), headersOnly: true };
   }
   const unchanged = exchange.header('if-range') === undefined || exchange.header('if-range') === headers.etag;
@@ -30,7 +30,7 @@ export function fileReply(exchange: Exchange, file: FileSource): Reply {
       status: 416,
       headers: { 'content-range': `bytes */${file.size}`, 'content-type': 'application/json' },
       body: Buffer.from(
-        `${JSON.stringify({ detail: `The document has only ${counted(file.size, 'byte')}.` })}\n`,
+        `${JSON.stringify({ detail: `The document has only ${formatCount(file.size, 'byte')}.` })}\n`,
       ),
     };
   }
@@ -43,20 +43,20 @@ export function fileReply(exchange: Exchange, file: FileSource): Reply {
   };
 }
 
-export function imageReply(image: ImageSource): Reply {
+export function imageReply(image: PageImage): Reply {
   return {
     status: 200,
-    headers: { 'content-type': image.contentType, 'cache-control': forever },
+    headers: { 'content-type': image.contentType, 'cache-control': immutableCacheControl },
     body: image.bytes,
   };
 }
 
 function fileHeaders(file: FileSource): Record<string, string> {
   const kind = file.contentType.split(';')[0]?.trim().toLowerCase() ?? '';
-  const disposition = shown.has(kind) ? 'inline' : 'attachment';
+  const disposition = inlineContentTypes.has(kind) ? 'inline' : 'attachment';
   return {
     'content-type': file.contentType,
-    'cache-control': forever,
+    'cache-control': immutableCacheControl,
     'accept-ranges': 'bytes',
     'content-disposition': `${disposition}; ${filenameParameters(file.filename)}`,
     // `sandbox` gives the file an origin of its own; browsers refuse to show a PDF in one, and a PDF runs nothing here.
@@ -78,7 +78,7 @@ function filenameParameters(filename: string): string {
   return `filename="${ascii}"; filename*=UTF-8''${encoded}`;
 }
 
-function matches(header: string | undefined, etag: string): boolean {
+function matchesEtag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   return header
     .split(',')
@@ -86,7 +86,7 @@ function matches(header: string | undefined, etag: string): boolean {
 }
 
 /** RFC 9110 section 14: one range of bytes; several, or another unit, may be ignored and are. */
-function parseRange(header: string | undefined, size: number): Range {
+function parseRange(header: string | undefined, size: number): ByteRange {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '');
   if (!match || (match[1] === '' && match[2] === '')) return 'whole';
   if (match[1] === '') {

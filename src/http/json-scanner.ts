@@ -1,5 +1,5 @@
-import { AppError } from '../base/app-error.ts';
-import { limits } from '../base/limits.ts';
+import { AppError } from '../core/app-error.ts';
+import { limits } from '../core/limits.ts';
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -39,8 +39,8 @@ export class JsonScanner {
 
   /** Memory that the parsed value will take beyond the bytes of the text. */
   get cost(): number {
-    const plain = Math.max(0, this.#values - this.#nodes);
-    return this.#nodes * limits.jsonNodeBytes + plain * limits.jsonNumberBytes;
+    const scalars = Math.max(0, this.#values - this.#nodes);
+    return this.#nodes * limits.jsonNodeBytes + scalars * limits.jsonNumberBytes;
   }
 
   /**
@@ -63,13 +63,13 @@ export class JsonScanner {
         separated += 1;
         commas[depth]! += 1;
         if (commas[depth]! >= limits.jsonMembersMax)
-          throw tooMany(limits.jsonMembersMax, 'fields', 'an object of ');
+          throw tooManyError(limits.jsonMembersMax, 'fields', 'an object of ');
       } else if (byte >= openBracket) {
         // Both kinds of brackets, and none of what most texts consist of.
         if (byte === openBrace || byte === openBracket) {
           opened += 1;
           depth += 1;
-          if (depth > limits.jsonDepthMax) throw tooDeep();
+          if (depth > limits.jsonDepthMax) throw tooDeepError();
           commas[depth] = byte === openBrace ? 0 : listCommas;
         } else if (byte === closeBrace || byte === closeBracket) {
           depth = Math.max(0, depth - 1); // one too many is for the parser to refuse
@@ -80,8 +80,8 @@ export class JsonScanner {
     this.#values += opened + separated;
     this.#nodes += opened;
     const { jsonValuesMax, jsonNodesMax } = this.#bounds;
-    if (this.#values > jsonValuesMax) throw tooMany(jsonValuesMax, 'JSON values');
-    if (this.#nodes > jsonNodesMax) throw tooMany(jsonNodesMax, 'objects, lists and strings');
+    if (this.#values > jsonValuesMax) throw tooManyError(jsonValuesMax, 'JSON values');
+    if (this.#nodes > jsonNodesMax) throw tooManyError(jsonNodesMax, 'objects, lists and strings');
   }
 
   /** Index behind the quote that ends the string in which `from` lies, or the length when the string goes on. */
@@ -110,10 +110,10 @@ export class JsonScanner {
   }
 }
 
-function tooMany(most: number, what: string, of = ''): AppError {
-  return new AppError('bad_request', `The request body holds ${of}more than ${most} ${what}.`);
+function tooManyError(limit: number, noun: string, prefix = ''): AppError {
+  return new AppError('bad_request', `The request body holds ${prefix}more than ${limit} ${noun}.`);
 }
 
-function tooDeep(): AppError {
+function tooDeepError(): AppError {
   return new AppError('bad_request', `The request body nests deeper than ${limits.jsonDepthMax} levels.`);
 }

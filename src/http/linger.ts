@@ -1,4 +1,4 @@
-import { limits } from '../base/limits.ts';
+import { limits } from '../core/limits.ts';
 import type { BodyQueue } from './body-queue.ts';
 
 /**
@@ -6,7 +6,7 @@ import type { BodyQueue } from './body-queue.ts';
  * lives on. For a long or unknown one the reply goes out, the rest is discarded for a bounded time, and the
  * connection ends: closing at once would reset it, and the client might never see why it was refused.
  */
-export function lingers(body: BodyQueue): boolean {
-  if (body.finished) return false;
+export function shouldLinger(body: BodyQueue): boolean {
+  if (body.isFinished) return false;
   return body.declaredBytes === null || body.declaredBytes > limits.discardedBodyBytesMax;
 }

@@ -1,9 +1,9 @@
-import { limits } from '../base/limits.ts';
-import type { Logger } from '../base/logger.ts';
+import { limits } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
 import type { HttpServer, ServerBounds, ServerOptions } from './exchange.ts';
-import type { Door } from './handle.ts';
+import type { RequestHandler } from './request-handler.ts';
 import { startNodeServer } from './server-node.ts';
-import { startUwsServer, UwsMissing } from './server-uws.ts';
+import { startUwsServer, UwsUnavailableError } from './server-uws.ts';
 
 export type ServerKind = 'auto' | 'uws' | 'node';
 
@@ -13,7 +13,7 @@ async function startServer(kind: ServerKind, options: ServerOptions, logger: Log
   try {
     return await startUwsServer(options);
   } catch (error) {
-    if (kind === 'uws' || !(error instanceof UwsMissing)) throw error;
+    if (kind === 'uws' || !(error instanceof UwsUnavailableError)) throw error;
     logger.info({ reason: error.message }, 'serving with node:http');
     return startNodeServer(options);
   }
@@ -22,8 +22,8 @@ async function startServer(kind: ServerKind, options: ServerOptions, logger: Log
 /** The bounds to serve with; tests have shorter ones. */
 export const defaultBounds: ServerBounds = limits;
 
-export interface OpenDoorOptions {
-  readonly door: Door;
+export interface HttpListenerOptions {
+  readonly requestHandler: RequestHandler;
   readonly kind: ServerKind;
   readonly host: string;
   /** 0 lets the system choose. */
@@ -32,7 +32,7 @@ export interface OpenDoorOptions {
   readonly logger: Logger;
 }
 
-export interface OpenDoor {
+export interface HttpListener {
   readonly kind: 'uws' | 'node';
   readonly port: number;
   /**
@@ -43,20 +43,20 @@ export interface OpenDoor {
 }
 
 /** Opens the door to the network. Errors: `unavailable` when the address cannot be had. */
-export async function openDoor({
-  door,
+export async function startHttpListener({
+  requestHandler,
   kind,
   host,
   port,
   bounds,
   logger,
-}: OpenDoorOptions): Promise<OpenDoor> {
-  const server = await startServer(kind, { host, port, bounds, handle: door.handle }, logger);
+}: HttpListenerOptions): Promise<HttpListener> {
+  const server = await startServer(kind, { host, port, bounds, handle: requestHandler.handle }, logger);
   return {
     kind: server.kind,
     port: server.port,
     close: async (graceMs) => {
-      await door.drain(graceMs);
+      await requestHandler.drain(graceMs);
       await server.close();
     },
   };

@@ -1,14 +1,14 @@
-import { type Need, operationNeeds } from '../access/authorise.ts';
+import { type RequiredAccess, requiredAccessOf } from '../auth/authorize.ts';
 import { AddDocumentResponse } from '../schemas/documents.ts';
 import { ErrorResponse, HTTPValidationError } from '../schemas/errors.ts';
 import type { TSchema } from '../schemas/typebox.ts';
 import type { AccountRoute } from './account-route.ts';
 import type { JsonRoute, Route } from './routes.ts';
 
-type Json = Record<string, unknown>;
+type JsonObject = Record<string, unknown>;
 
 /** What each refusal means wherever it can happen; a route adds its own words. */
-const commonRefusals: Readonly<Record<number, string>> = {
+const commonErrorResponses: Readonly<Record<number, string>> = {
   400: 'A value is outside its range; the detail names it.',
   401: 'The API key is missing, malformed, unknown or deleted.',
   403: 'The key may not call this operation.',
@@ -19,26 +19,27 @@ const commonRefusals: Readonly<Record<number, string>> = {
 };
 
 /** The refusals of one route, common and its own. */
-export function refusalsOf(route: Route): ReadonlyMap<number, string> {
-  const need: Need = operationNeeds[route.operation];
+export function errorResponsesOf(route: Route): ReadonlyMap<number, string> {
+  const requiredAccess: RequiredAccess = requiredAccessOf[route.operation];
   const statuses: number[] = [];
-  if (route.kind === 'page') return new Map(ownRefusals(route));
-  if (need !== 'nothing') statuses.push(401);
-  if (need === 'read' || need === 'write') statuses.push(429);
-  if (need === 'write' || need === 'administrator' || need === 'person') statuses.push(403);
+  if (route.kind === 'page') return new Map(routeErrorResponses(route));
+  if (requiredAccess !== 'nothing') statuses.push(401);
+  if (requiredAccess === 'read' || requiredAccess === 'write') statuses.push(429);
+  if (requiredAccess === 'write' || requiredAccess === 'administrator' || requiredAccess === 'person')
+    statuses.push(403);
   if (route.kind === 'file' || route.kind === 'image') statuses.push(422, 503);
   else statuses.push(400, 413, 422, 503);
-  const all = new Map(statuses.map((status) => [status, commonRefusals[status] ?? '']));
-  for (const [status, words] of ownRefusals(route)) all.set(status, words);
+  const all = new Map(statuses.map((status) => [status, commonErrorResponses[status] ?? '']));
+  for (const [status, description] of routeErrorResponses(route)) all.set(status, description);
   return new Map([...all].sort(([a], [b]) => a - b));
 }
 
-function ownRefusals({ refusals }: Route): [number, string][] {
-  return Object.entries(refusals).map(([status, words]) => [Number(status), words ?? '']);
+function routeErrorResponses({ errorResponses }: Route): [number, string][] {
+  return Object.entries(errorResponses).map(([status, description]) => [Number(status), description ?? '']);
 }
 
 /** Words of one description of two: the account side has its own. */
-export interface DescriptionWords {
+export interface OpenApiInfo {
   readonly title: string;
   readonly description: string;
   readonly bearer: string;
@@ -46,7 +47,7 @@ export interface DescriptionWords {
   readonly server: string;
 }
 
-export const retrievalWords: DescriptionWords = {
+export const retrievalApiInfo: OpenApiInfo = {
   title: 'Quarry',
   description:
     'Documents in, natural-language questions out. Every address works under `/v1` and without it. A request needs `Authorization: Bearer <API key>` unless it says otherwise.',
@@ -54,7 +55,7 @@ export const retrievalWords: DescriptionWords = {
   server: '/v1',
 };
 
-export const accountWords: DescriptionWords = {
+export const accountApiInfo: OpenApiInfo = {
   title: 'Quarry accounts',
   description:
     'Sign-in, people, organisations, members, API keys. A request needs the session that signing in opened, as `Authorization: Bearer <token>` or as the cookie of a page of this server, unless it says otherwise.',
@@ -63,24 +64,28 @@ export const accountWords: DescriptionWords = {
 };
 
 /** The OpenAPI 3.1 document of a route table. `version` is that of the API, 0.1.0. */
-export function openApi(routes: readonly Route[], version: string, words = retrievalWords): Json {
-  const components = new Components();
-  const paths: Record<string, Json> = {};
+export function createOpenApiDocument(
+  routes: readonly Route[],
+  version: string,
+  info = retrievalApiInfo,
+): JsonObject {
+  const components = new ComponentRegistry();
+  const paths: Record<string, JsonObject> = {};
   for (const route of routes) {
     const path = openApiPath(route.path);
-    paths[path] ??= route.versioned || words.server === '/' ? {} : { servers: [{ url: '/' }] };
+    paths[path] ??= route.isVersioned || info.server === '/' ? {} : { servers: [{ url: '/' }] };
     const item = paths[path];
-    item[route.method.toLowerCase()] = operation(route, components);
+    item[route.method.toLowerCase()] = describeOperation(route, components);
   }
   return {
     openapi: '3.1.0',
     info: {
-      title: words.title,
+      title: info.title,
       version,
-      description: words.description,
+      description: info.description,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: words.server }],
+    servers: [{ url: info.server }],
     security: [{ bearer: [] }],
     paths,
     components: {
@@ -88,7 +93,7 @@ export function openApi(routes: readonly Route[], version: string, words = retri
         bearer: {
           type: 'http',
           scheme: 'bearer',
-          description: words.bearer,
+          description: info.bearer,
         },
       },
       schemas: components.schemas,
@@ -101,9 +106,9 @@ export function openApiPath(path: string): string {
   return path.replace(/:(\w+)/g, '{$1}').replace('*', '{path}');
 }
 
-function operation(route: Route, components: Components): Json {
-  const responses: Record<string, Json> = { ...successes(route, components) };
-  for (const [status, description] of refusalsOf(route)) {
+function describeOperation(route: Route, components: ComponentRegistry): JsonObject {
+  const responses: Record<string, JsonObject> = { ...describeSuccesses(route, components) };
+  for (const [status, description] of errorResponsesOf(route)) {
     const schema = components.reference(status === 422 ? HTTPValidationError : ErrorResponse);
     responses[status] = { description, content: { 'application/json': { schema } } };
   }
@@ -114,14 +119,14 @@ function operation(route: Route, components: Components): Json {
     tags: [route.tag],
     summary: route.summary,
     description: route.description,
-    ...(operationNeeds[route.operation] === 'nothing' || route.kind === 'page' ? { security: [] } : {}),
+    ...(requiredAccessOf[route.operation] === 'nothing' || route.kind === 'page' ? { security: [] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body ? { requestBody: body } : {}),
     responses,
   };
 }
 
-function successes(route: Route, components: Components): Record<string, Json> {
+function describeSuccesses(route: Route, components: ComponentRegistry): Record<string, JsonObject> {
   const json = (description: string, schema: TSchema) => ({
     description,
     content: { 'application/json': { schema: components.reference(schema) } },
@@ -131,7 +136,10 @@ function successes(route: Route, components: Components): Record<string, Json> {
     case 'json':
     case 'account':
       return Object.fromEntries(
-        route.successes.map((status) => [status, json(successWords(route, status), route.reply)]),
+        route.successStatuses.map((status) => [
+          status,
+          json(describeSuccessStatus(route, status), route.reply),
+        ]),
       );
     case 'put':
     case 'multipart':
@@ -150,12 +158,12 @@ function successes(route: Route, components: Components): Record<string, Json> {
   }
 }
 
-function successWords(route: JsonRoute | AccountRoute, status: number): string {
-  if (route.successes.length === 1) return 'Done.';
+function describeSuccessStatus(route: JsonRoute | AccountRoute, status: number): string {
+  if (route.successStatuses.length === 1) return 'Done.';
   return status === 201 ? 'Something new was made.' : 'Something that existed was changed.';
 }
 
-const booleanInQuery = (name: string, description: string) => ({
+const booleanQueryParameter = (name: string, description: string) => ({
   name,
   in: 'query',
   required: false,
@@ -163,7 +171,7 @@ const booleanInQuery = (name: string, description: string) => ({
   schema: { type: 'boolean', default: false },
 });
 
-function parametersOf(route: Route): Json[] {
+function parametersOf(route: Route): JsonObject[] {
   switch (route.kind) {
     case 'json':
       return route.queryFields.map((name) => ({
@@ -174,13 +182,13 @@ function parametersOf(route: Route): Json[] {
         schema: { type: 'string' },
       }));
     case 'account':
-      return [...fieldParameters(route), ...(route.mayRepeat === true ? [idempotencyParameter] : [])];
+      return [...fieldParameters(route), ...(route.isIdempotent === true ? [idempotencyParameter] : [])];
     case 'put':
       return [
         { name: 'collection', in: 'path', required: true, schema: { type: 'string' } },
         { name: 'path', in: 'path', required: true, schema: { type: 'string' } },
-        booleanInQuery('overwrite', 'Replace a document that exists.'),
-        booleanInQuery('wait', 'Answer when the document is indexed or has failed.'),
+        booleanQueryParameter('overwrite', 'Replace a document that exists.'),
+        booleanQueryParameter('wait', 'Answer when the document is indexed or has failed.'),
         {
           name: 'x-quarry-metadata',
           in: 'header',
@@ -215,9 +223,9 @@ function parametersOf(route: Route): Json[] {
 }
 
 /** Fields that stand in the path, or in the query string. */
-function fieldParameters({ request, from, path }: AccountRoute): Json[] {
+function fieldParameters({ request, inputSource: from, path }: AccountRoute): JsonObject[] {
   if (from !== 'query') return [];
-  const { properties, required = [] } = request as { properties: Json; required?: string[] };
+  const { properties, required = [] } = request as { properties: JsonObject; required?: string[] };
   return Object.entries(properties).map(([name, schema]) => ({
     name,
     in: path.includes(`:${name}`) ? 'path' : 'query',
@@ -242,23 +250,26 @@ const tokenParameter = {
   schema: { type: 'string' },
 };
 
-function requestBody(route: Route, components: Components): Json | null {
+function requestBody(route: Route, components: ComponentRegistry): JsonObject | null {
   switch (route.kind) {
     case 'json': {
-      const required = Array.isArray((route.request as Json).required);
+      const required = Array.isArray((route.request as JsonObject).required);
       const content = { schema: components.reference(route.request), example: route.example };
       return { required, content: { 'application/json': content } };
     }
     case 'account': {
-      if (route.from === 'query') return null;
-      if (route.from === 'bytes')
+      if (route.inputSource === 'query') return null;
+      if (route.inputSource === 'bytes')
         return {
           required: true,
           content: { 'application/json': { schema: components.reference(route.request) } },
         };
-      const type = route.from === 'json' ? 'application/json' : 'application/x-www-form-urlencoded';
+      const type = route.inputSource === 'json' ? 'application/json' : 'application/x-www-form-urlencoded';
       const content = { schema: components.reference(route.request), example: route.example };
-      return { required: Array.isArray((route.request as Json).required), content: { [type]: content } };
+      return {
+        required: Array.isArray((route.request as JsonObject).required),
+        content: { [type]: content },
+      };
     }
     case 'put':
       return { required: true, content: { '*/*': {} } };
@@ -285,33 +296,36 @@ const formSchema = {
 } as const;
 
 /** Collects every schema with a `title` once, and puts references in their places. */
-class Components {
+class ComponentRegistry {
   readonly schemas: Record<string, unknown> = {};
 
   reference(schema: unknown): unknown {
     if (Array.isArray(schema)) return schema.map((each) => this.reference(each));
     if (typeof schema !== 'object' || schema === null) return schema;
-    const title = (schema as Json).title;
-    if (typeof title !== 'string') return this.#copy(schema as Json);
+    const title = (schema as JsonObject).title;
+    if (typeof title !== 'string') return this.#copy(schema as JsonObject);
     if (!(title in this.schemas)) {
       this.schemas[title] = null; // takes the place in the order, before the parts of the schema do
-      this.schemas[title] = this.#copy(schema as Json);
+      this.schemas[title] = this.#copy(schema as JsonObject);
     }
     return { $ref: `#/components/schemas/${title}` };
   }
 
-  #copy(schema: Json): Json {
+  #copy(schema: JsonObject): JsonObject {
     // Examples and defaults are values, not schemas.
-    const kept = new Set(['examples', 'default', 'enum', 'const', 'required']);
+    const literalKeywords = new Set(['examples', 'default', 'enum', 'const', 'required']);
     return Object.fromEntries(
-      Object.entries(schema).map(([key, value]) => [key, kept.has(key) ? value : this.#part(key, value)]),
+      Object.entries(schema).map(([key, value]) => [
+        key,
+        literalKeywords.has(key) ? value : this.#copyPart(key, value),
+      ]),
     );
   }
 
-  #part(key: string, value: unknown): unknown {
+  #copyPart(key: string, value: unknown): unknown {
     if (key !== 'properties') return this.reference(value);
     return Object.fromEntries(
-      Object.entries(value as Json).map(([name, each]) => [name, this.reference(each)]),
+      Object.entries(value as JsonObject).map(([name, each]) => [name, this.reference(each)]),
     );
   }
 }

@@ -1,5 +1,5 @@
 import { isIP, isIPv4 } from 'node:net';
-import { AppError } from '../base/app-error.ts';
+import { AppError } from '../core/app-error.ts';
 import type { Exchange } from './exchange.ts';
 
 export interface OriginSettings {
@@ -12,10 +12,10 @@ export interface OriginSettings {
 const hostPattern = /^[A-Za-z0-9._\-:[\]]{1,255}$/;
 
 /** What addresses in replies start with. Errors: `bad_request` when it depends on a Host header that is none. */
-export function baseUrlOf(exchange: Exchange, settings: OriginSettings): string {
+export function resolveBaseUrl(exchange: Exchange, settings: OriginSettings): string {
   if (settings.baseUrl !== null) return settings.baseUrl;
-  const forwardedHost = settings.trustProxy ? last(exchange.header('x-forwarded-host')) : undefined;
-  const forwardedProtocol = settings.trustProxy ? last(exchange.header('x-forwarded-proto')) : undefined;
+  const forwardedHost = settings.trustProxy ? lastEntry(exchange.header('x-forwarded-host')) : undefined;
+  const forwardedProtocol = settings.trustProxy ? lastEntry(exchange.header('x-forwarded-proto')) : undefined;
   const host = forwardedHost ?? exchange.header('host') ?? '';
   if (!hostPattern.test(host)) {
     throw new AppError('bad_request', 'The Host header of the request is missing or not a host name.');
@@ -24,13 +24,15 @@ export function baseUrlOf(exchange: Exchange, settings: OriginSettings): string 
 }
 
 /** Of whoever sent the request; behind a trusted proxy whom that proxy saw. */
-export function clientAddressOf(exchange: Exchange, { trustProxy }: OriginSettings): string {
-  const forwarded = trustProxy ? last(exchange.header('x-forwarded-for')) : undefined;
-  return plainAddress(forwarded !== undefined && isIP(forwarded) !== 0 ? forwarded : exchange.clientAddress);
+export function resolveClientAddress(exchange: Exchange, { trustProxy }: OriginSettings): string {
+  const forwarded = trustProxy ? lastEntry(exchange.header('x-forwarded-for')) : undefined;
+  return normalizeAddress(
+    forwarded !== undefined && isIP(forwarded) !== 0 ? forwarded : exchange.clientAddress,
+  );
 }
 
 /** An IPv4 address that came mapped into IPv6, short or written out, as itself; every other one as it is. */
-export function plainAddress(address: string): string {
+export function normalizeAddress(address: string): string {
   const mapped = /^(?:::|(?:0{1,4}:){5})ffff:(.+)$/i.exec(address)?.[1];
   if (mapped === undefined) return address;
   if (isIPv4(mapped)) return mapped;
@@ -48,7 +50,7 @@ const forwardingHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', '
  * speak for the whole world and need not add a header, but what it passes on names the public host, or an upstream name,
  * where it does not rewrite `Host` to a loopback name. Behind a trusted proxy, or with a public base URL, no request is.
  */
-export function isLocal(exchange: Exchange, { baseUrl, trustProxy }: OriginSettings): boolean {
+export function isLocalRequest(exchange: Exchange, { baseUrl, trustProxy }: OriginSettings): boolean {
   if (trustProxy || (baseUrl !== null && !isLoopbackHost(new URL(baseUrl).host))) return false;
   if (forwardingHeaders.some((name) => exchange.header(name) !== undefined)) return false;
   return isLoopback(exchange.clientAddress) && isLoopbackHost(exchange.header('host') ?? '');
@@ -63,13 +65,13 @@ function isLoopbackHost(host: string): boolean {
 
 /** 127.0.0.0/8, ::1, and the first mapped into IPv6, short or written out. */
 export function isLoopback(address: string): boolean {
-  const plain = plainAddress(address);
+  const plain = normalizeAddress(address);
   if (isIPv4(plain)) return plain.startsWith('127.');
   return address === '::1' || address === '0000:0000:0000:0000:0000:0000:0000:0001';
 }
 
 /** A proxy appends: the last entry is the one that the nearest, trusted proxy wrote. */
-function last(list: string | undefined): string | undefined {
+function lastEntry(list: string | undefined): string | undefined {
   const entry = list?.split(',').at(-1)?.trim();
   return entry === '' ? undefined : entry;
 }

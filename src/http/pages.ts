@@ -1,8 +1,8 @@
-import type { Metrics } from '../base/metrics.ts';
+import type { Metrics } from '../core/metrics.ts';
 import type { Dashboard } from './dashboard.ts';
-import { docsPage, docsPolicy } from './docs.ts';
+import { docsPolicy, renderDocsPage } from './docs.ts';
 import type { Exchange, Reply } from './exchange.ts';
-import { accountWords, openApi } from './openapi.ts';
+import { accountApiInfo, createOpenApiDocument } from './openapi.ts';
 import { jsonReply, textReply } from './replies.ts';
 import type { PageRoute, Route } from './routes.ts';
 
@@ -24,57 +24,57 @@ export interface PagesOptions {
 }
 
 /** A request for a page. */
-export interface PageVisit {
+export interface PageRequest {
   readonly exchange: Exchange;
   /** Parts of the path. */
   readonly params: Readonly<Record<string, string>>;
-  readonly draining: boolean;
+  readonly isDraining: boolean;
 }
 
-type FixedPage = Extract<PageRoute['page'], 'openapi' | 'account-openapi' | 'docs'>;
+type StaticPage = Extract<PageRoute['page'], 'openapi' | 'account-openapi' | 'docs'>;
 
 /** The dashboard, and what the server says about itself. The fixed pages are made once, when somebody asks for them. */
 export class Pages {
   readonly #options: PagesOptions;
-  readonly #fixed = new Map<FixedPage, Reply>();
+  readonly #staticPages = new Map<StaticPage, Reply>();
 
   constructor(options: PagesOptions) {
     this.#options = options;
   }
 
   /** Errors: 404 for a file that there is not. */
-  async reply(page: PageRoute['page'], { exchange, params, draining }: PageVisit): Promise<Reply> {
+  async reply(page: PageRoute['page'], { exchange, params, isDraining }: PageRequest): Promise<Reply> {
     const { home, dashboard } = this.#options;
     switch (page) {
       case 'home':
       case 'dashboard-entry':
         return textReply(302, 'text/plain; charset=utf-8', `${home}\n`, { location: home });
       case 'dashboard':
-        return dashboard.page(exchange);
+        return dashboard.servePage(exchange);
       case 'asset':
-        return dashboard.asset(exchange, params.file_path ?? '');
+        return dashboard.serveAsset(exchange, params.file_path ?? '');
       case 'healthz':
         return jsonReply(200, { status: 'ok' });
       case 'readyz':
-        return this.#readyz(draining);
+        return this.#readyz(isDraining);
       case 'metrics':
         return textReply(200, this.#options.metrics.contentType, await this.#options.metrics.text());
       case 'openapi':
       case 'account-openapi':
       case 'docs':
-        return this.#fixedPage(page);
+        return this.#staticPage(page);
     }
   }
 
-  #fixedPage(page: FixedPage): Reply {
-    const made = this.#fixed.get(page) ?? fixedPage(page, this.#options);
-    this.#fixed.set(page, made);
-    return made;
+  #staticPage(page: StaticPage): Reply {
+    const reply = this.#staticPages.get(page) ?? renderStaticPage(page, this.#options);
+    this.#staticPages.set(page, reply);
+    return reply;
   }
 
-  #readyz(draining: boolean): Reply {
+  #readyz(isDraining: boolean): Reply {
     const { ready, components } = this.#options.readiness();
-    const status = draining ? 'stopping' : ready ? 'ready' : 'starting';
+    const status = isDraining ? 'stopping' : ready ? 'ready' : 'starting';
     const headers = { 'retry-after': '1', 'retry-after-ms': '1000' };
     return jsonReply(
       status === 'ready' ? 200 : 503,
@@ -84,21 +84,21 @@ export class Pages {
   }
 }
 
-function fixedPage(page: FixedPage, { routes, version }: PagesOptions): Reply {
+function renderStaticPage(page: StaticPage, { routes, version }: PagesOptions): Reply {
   const isAccount = (route: Route) => route.kind === 'account';
   switch (page) {
     case 'openapi':
       return jsonReply(
         200,
-        openApi(
+        createOpenApiDocument(
           routes.filter((route) => !isAccount(route)),
           version,
         ),
       );
     case 'account-openapi':
-      return jsonReply(200, openApi(routes.filter(isAccount), version, accountWords));
+      return jsonReply(200, createOpenApiDocument(routes.filter(isAccount), version, accountApiInfo));
     case 'docs':
-      return textReply(200, 'text/html; charset=utf-8', docsPage(routes), {
+      return textReply(200, 'text/html; charset=utf-8', renderDocsPage(routes), {
         'content-security-policy': docsPolicy,
         'referrer-policy': 'no-referrer',
       });

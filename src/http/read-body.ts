@@ -1,6 +1,6 @@
 import type { SharedBudget } from '../admission/shared-budget.ts';
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
 import { chunkBuffers } from './chunk-buffers.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -11,10 +11,10 @@ export interface BodyBounds {
   /** Milliseconds for the whole body. */
   readonly msMax: number;
   /** How fast it has to arrive. */
-  readonly pace: BodyPace;
+  readonly minimumThroughput: MinimumThroughput;
 }
 
-export interface BodyPace {
+export interface MinimumThroughput {
   readonly bytesPerSecondMin: number;
   /** Milliseconds of waiting for the client over which the speed is taken. */
   readonly windowMs: number;
@@ -22,7 +22,7 @@ export interface BodyPace {
   readonly bytesMin: number;
 }
 
-function tooLarge(bytesMax: number): AppError {
+function tooLargeError(bytesMax: number): AppError {
   const limit = bytesMax.toLocaleString('en-US');
   return new AppError('too_large', `The request body is larger than the limit of ${limit} bytes.`);
 }
@@ -30,9 +30,9 @@ function tooLarge(bytesMax: number): AppError {
 /** Refuses a body that says it is too long or comes in a coding that nobody here reads, before a byte is read. */
 export function checkDeclaredBody(exchange: Exchange, bytesMax: number): void {
   const declared = exchange.body.declaredBytes;
-  if (declared !== null && declared > bytesMax) throw tooLarge(bytesMax);
-  const coding = exchange.header('content-encoding');
-  if (coding !== undefined && coding.toLowerCase() !== 'identity') {
+  if (declared !== null && declared > bytesMax) throw tooLargeError(bytesMax);
+  const encoding = exchange.header('content-encoding');
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new AppError('bad_request', 'The request body is compressed (content-encoding); send it as it is.');
   }
 }
@@ -61,29 +61,29 @@ export class BoundedBody {
    * The next bytes, null at the end. Errors: `too_large` as soon as one byte too many came, `request_timeout` when it
    * comes too slowly, ClientGone.
    */
-  async take(): Promise<Uint8Array | null> {
+  async read(): Promise<Uint8Array | null> {
     const { bytesMax, idleMsMax, msMax } = this.#bounds;
-    const askedAt = this.#clock.monotonic();
-    const chunk = await this.#exchange.body.take(idleMsMax);
+    const startedAt = this.#clock.monotonic();
+    const chunk = await this.#exchange.body.read(idleMsMax);
     if (chunk === null) return null;
     this.#bytes += chunk.byteLength;
-    if (this.#bytes > bytesMax) throw tooLarge(bytesMax);
+    if (this.#bytes > bytesMax) throw tooLargeError(bytesMax);
     const now = this.#clock.monotonic();
     if (now - this.#startedAt > msMax) {
       throw new AppError('request_timeout', `The request body did not arrive within ${msMax} ms.`);
     }
-    this.#checkPace(chunk.byteLength, now - askedAt);
+    this.#checkThroughput(chunk.byteLength, now - startedAt);
     return chunk;
   }
 
   /** Counts only the time in which the client is waited for, so that a slow disk of ours is not held against it. */
-  #checkPace(bytes: number, waitedMs: number): void {
-    const { bytesPerSecondMin, windowMs, bytesMin } = this.#bounds.pace;
+  #checkThroughput(bytes: number, waitedMs: number): void {
+    const { bytesPerSecondMin, windowMs, bytesMin } = this.#bounds.minimumThroughput;
     this.#waitedMs += waitedMs;
     this.#arrivedBytes += bytes;
     if (this.#waitedMs < windowMs) return;
     const isSlow = this.#arrivedBytes < (this.#waitedMs / 1_000) * bytesPerSecondMin;
-    if (isSlow && this.#bytes >= bytesMin && !this.ended) {
+    if (isSlow && this.#bytes >= bytesMin && !this.isEnded) {
       const detail = `The request body arrives with less than ${bytesPerSecondMin} bytes per second.`;
       throw new AppError('request_timeout', detail);
     }
@@ -92,17 +92,17 @@ export class BoundedBody {
   }
 
   /** True when there is nothing left to take. */
-  get ended(): boolean {
-    return this.#exchange.body.ended;
+  get isEnded(): boolean {
+    return this.#exchange.body.isEnded;
   }
 
   async *chunks(): AsyncGenerator<Uint8Array, void, undefined> {
-    for (let chunk = await this.take(); chunk !== null; chunk = await this.take()) yield chunk;
+    for (let chunk = await this.read(); chunk !== null; chunk = await this.read()) yield chunk;
   }
 }
 
 /** The body of one request in memory, and what it is charged for. */
-export interface HeldBody {
+export interface BodyReservation {
   /** `onChunk` sees each chunk before the next is taken. Errors: those of the body; `reserve_reached` above the share. */
   read(body: BoundedBody, onChunk?: (chunk: Uint8Array) => Promise<void>): Promise<Buffer>;
   /** The same as it arrived, each part alone in its buffer, so that another thread can take it over. */
@@ -113,13 +113,13 @@ export interface HeldBody {
   /** Errors: `reserve_reached` (429) when the owner would hold more than its share. */
   charge(bytes: number): void;
   /** The rest of what was charged is not held anymore. */
-  keep(bytes: number): void;
+  shrinkTo(bytes: number): void;
   /** Harmless twice. */
   release(): void;
 }
 
 /** The whole body of one request, charged to the budget of its owner until `release`. */
-export class WholeBody implements HeldBody {
+export class BudgetedBodyReservation implements BodyReservation {
   readonly #budget: SharedBudget;
   readonly #owner: string;
   #bytes = 0;
@@ -130,10 +130,10 @@ export class WholeBody implements HeldBody {
   }
 
   async read(body: BoundedBody, onChunk?: (chunk: Uint8Array) => Promise<void>): Promise<Buffer> {
-    const chunks = await this.#take(body, onChunk);
-    const [only] = chunks;
-    if (only !== undefined && chunks.length === 1)
-      return Buffer.from(only.buffer, only.byteOffset, only.byteLength);
+    const chunks = await this.#readChunks(body, onChunk);
+    const [first] = chunks;
+    if (first !== undefined && chunks.length === 1)
+      return Buffer.from(first.buffer, first.byteOffset, first.byteLength);
     const whole = Buffer.concat(chunks);
     chunkBuffers.giveBack(chunks);
     return whole;
@@ -143,7 +143,7 @@ export class WholeBody implements HeldBody {
     body: BoundedBody,
     onChunk: (chunk: Uint8Array) => Promise<void>,
   ): Promise<Uint8Array<ArrayBuffer>[]> {
-    const chunks = await this.#take(body, onChunk);
+    const chunks = await this.#readChunks(body, onChunk);
     const parts = chunks.map((chunk) => {
       const isAlone = chunk.byteLength === chunk.buffer.byteLength;
       return isAlone ? (chunk as Uint8Array<ArrayBuffer>) : new Uint8Array(chunk);
@@ -152,10 +152,13 @@ export class WholeBody implements HeldBody {
     return parts;
   }
 
-  async #take(body: BoundedBody, onChunk?: (chunk: Uint8Array) => Promise<void>): Promise<Uint8Array[]> {
+  async #readChunks(
+    body: BoundedBody,
+    onChunk?: (chunk: Uint8Array) => Promise<void>,
+  ): Promise<Uint8Array[]> {
     const chunks: Uint8Array[] = [];
     try {
-      for (let chunk = await body.take(); chunk !== null; chunk = body.ended ? null : await body.take()) {
+      for (let chunk = await body.read(); chunk !== null; chunk = body.isEnded ? null : await body.read()) {
         chunks.push(chunk);
         this.charge(chunk.byteLength);
         if (onChunk !== undefined) await onChunk(chunk);
@@ -168,22 +171,22 @@ export class WholeBody implements HeldBody {
   }
 
   charge(bytes: number): void {
-    if (!this.#budget.tryTake(this.#owner, bytes)) throw overShare();
+    if (!this.#budget.tryAcquire(this.#owner, bytes)) throw memoryShareError();
     this.#bytes += bytes;
   }
 
-  keep(bytes: number): void {
+  shrinkTo(bytes: number): void {
     const freed = Math.max(0, this.#bytes - bytes);
-    this.#budget.give(this.#owner, freed);
+    this.#budget.release(this.#owner, freed);
     this.#bytes -= freed;
   }
 
   release(): void {
-    this.keep(0);
+    this.shrinkTo(0);
   }
 }
 
-function overShare(): AppError {
+function memoryShareError(): AppError {
   return new AppError(
     'reserve_reached',
     'The request bodies that you send at one time reach your share of the memory for them; send fewer or smaller ones at a time.',

@@ -1,5 +1,5 @@
-import type { AppError } from '../base/app-error.ts';
-import { Rendered } from '../services/rendered.ts';
+import type { AppError } from '../core/app-error.ts';
+import { RenderedJson } from '../services/rendered-json.ts';
 import type { Reply } from './exchange.ts';
 
 /** 499 stands in figures and logs for a client that left; it is never sent. */
@@ -10,7 +10,7 @@ export function jsonReply(status: number, body: unknown, headers: Reply['headers
   return {
     status,
     headers: { 'content-type': 'application/json', ...headers },
-    body: body instanceof Rendered ? body : Buffer.from(JSON.stringify(body)),
+    body: body instanceof RenderedJson ? body : Buffer.from(JSON.stringify(body)),
   };
 }
 
@@ -24,31 +24,31 @@ export function textReply(
 }
 
 /** The one place where an AppError becomes status, headers and body. The line break ends the body for terminals. */
-export function refusalReply(error: AppError): Reply {
+export function errorReply(error: AppError): Reply {
   const detail = error.options.issues ?? error.message;
   return {
     status: error.status,
-    headers: { 'content-type': 'application/json', ...refusalHeaders(error) },
+    headers: { 'content-type': 'application/json', ...errorHeaders(error) },
     body: Buffer.from(`${JSON.stringify({ detail })}\n`),
     close: error.code === 'request_timeout',
   };
 }
 
-function refusalHeaders(error: AppError): Record<string, string> {
+function errorHeaders(error: AppError): Record<string, string> {
   const { retryAfterMs = retryAfterMsDefault, shouldRetry, headers } = error.options;
   // A client that must not retry is told no time to wait either.
-  const waits = (error.status === 429 || error.status === 503) && shouldRetry !== false;
+  const isRetryable = (error.status === 429 || error.status === 503) && shouldRetry !== false;
   return {
     ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
     ...(error.status === 409 || shouldRetry === false ? { 'x-should-retry': 'false' } : {}),
-    ...(waits ? { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1_000))) } : {}),
-    ...(waits ? { 'retry-after-ms': String(Math.max(1, Math.ceil(retryAfterMs))) } : {}),
+    ...(isRetryable ? { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1_000))) } : {}),
+    ...(isRetryable ? { 'retry-after-ms': String(Math.max(1, Math.ceil(retryAfterMs))) } : {}),
     ...headers,
   };
 }
 
 /** Our own mistake: the user learns only under which number we find it. */
-export function failureReply(requestId: string): Reply {
+export function internalErrorReply(requestId: string): Reply {
   const detail = `The server made a mistake; its log has the details under request ${requestId}.`;
   return {
     status: 500,

@@ -1,16 +1,16 @@
 import createFindMyWay from 'find-my-way';
-import { AppError } from '../base/app-error.ts';
-import { assert } from '../base/assert.ts';
-import type { Method } from './route-words.ts';
+import { AppError } from '../core/app-error.ts';
+import { assert } from '../core/assert.ts';
+import type { HttpMethod } from './route-description.ts';
 import type { Route } from './routes.ts';
 
-export interface Match {
+export interface RouteMatch {
   readonly route: Route;
   /** Decoded parts of the path; the rest of the path is `*`. */
   readonly params: Readonly<Record<string, string>>;
 }
 
-const methods: readonly Method[] = ['GET', 'POST', 'PUT'];
+const methods: readonly HttpMethod[] = ['GET', 'POST', 'PUT'];
 
 /** Finds the route of a request. Every operation is served under `/v1` and at the root. */
 export class Router {
@@ -18,19 +18,19 @@ export class Router {
 
   constructor(routes: readonly Route[]) {
     for (const route of routes) {
-      for (const prefix of route.versioned ? ['/v1', ''] : ['']) {
+      for (const prefix of route.isVersioned ? ['/v1', ''] : ['']) {
         this.#router.on(route.method, `${prefix}${route.path}`, () => {}, { route });
       }
     }
   }
 
   /** Errors: `not_found`; `method_not_allowed` with `allow`; `bad_request` for a path that is not percent-encoded UTF-8. */
-  find(method: string, path: string): Match {
+  find(method: string, path: string): RouteMatch {
     if (!isDecodable(path))
       throw new AppError('bad_request', 'The path of the request is not percent-encoded UTF-8.');
-    const wanted = method === 'HEAD' ? 'GET' : method;
-    const known = methods.find((each) => each === wanted);
-    const match = known && this.#match(known, path);
+    const getMethod = method === 'HEAD' ? 'GET' : method;
+    const supportedMethod = methods.find((each) => each === getMethod);
+    const match = supportedMethod && this.#match(supportedMethod, path);
     if (match) return match;
     const allowed = methods.filter((each) => this.#match(each, path) !== null);
     if (allowed.length === 0)
@@ -41,12 +41,12 @@ export class Router {
     });
   }
 
-  #match(method: Method, path: string): Match | null {
-    const found = this.#router.find(method, path);
-    if (!found) return null;
-    const { route } = found.store as { route: Route };
+  #match(method: HttpMethod, path: string): RouteMatch | null {
+    const match = this.#router.find(method, path);
+    if (!match) return null;
+    const { route } = match.store as { route: Route };
     assert(route.method === method, 'the router finds what was registered');
-    return { route, params: found.params as Record<string, string> };
+    return { route, params: match.params as Record<string, string> };
   }
 }
 

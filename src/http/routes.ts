@@ -1,5 +1,5 @@
-import { assert } from '../base/assert.ts';
-import { limits } from '../base/limits.ts';
+import { assert } from '../core/assert.ts';
+import { limits } from '../core/limits.ts';
 import * as admin from '../schemas/admin.ts';
 import * as audit from '../schemas/audit.ts';
 import * as checks from '../schemas/checks.ts';
@@ -14,17 +14,17 @@ import type { Static, TSchema } from '../schemas/typebox.ts';
 import * as usage from '../schemas/usage.ts';
 import * as users from '../schemas/users.ts';
 import { DefaultResponse, EmptyRequest } from '../schemas/wire.ts';
-import type { Call } from '../services/call.ts';
-import { type Rendered, renderList, renderPages, renderWithText } from '../services/rendered.ts';
+import type { ServiceCall } from '../services/call.ts';
+import { type RenderedJson, renderList, renderPages, renderWithText } from '../services/rendered-json.ts';
 import type { AccountRoute } from './account-route.ts';
 import { accountRoutes } from './account-routes.ts';
-import type { RouteWords } from './route-words.ts';
-import type { AdministratorCall, Answer, OrganisationCall, Services } from './services.ts';
+import type { RouteDescription } from './route-description.ts';
+import type { AdministratorCall, OrganizationCall, ServiceReply, Services } from './services.ts';
 
 /**
  * The one route table. The router, the corridor, the API description and the documentation page are all made from
  * it, so that an operation is described, checked and served by the same line. Who may call an operation stands in
- * the permission table of `access/authorise.ts`, under the same id.
+ * the permission table of `auth/authorize.ts`, under the same id.
  */
 
 /** What the checks of a request must know besides the request. */
@@ -33,33 +33,33 @@ export interface CheckBounds {
   readonly metadataBytesMax: () => number;
 }
 
-export interface JsonRoute extends RouteWords {
+export interface JsonRoute extends RouteDescription {
   readonly kind: 'json';
   readonly request: TSchema;
   readonly reply: TSchema;
   /** Statuses of success, the usual one first. */
-  readonly successes: readonly number[];
+  readonly successStatuses: readonly number[];
   /** A request body that works, for the documentation. */
   readonly example: unknown;
   /** Fields that the query string may give too; there they beat the body. */
   readonly queryFields: readonly string[];
   /** Rules that answer 400. `request` has the shape of the schema. */
   readonly check: (request: unknown, bounds: CheckBounds) => void;
-  readonly serve: (services: Services, call: Call, request: unknown) => Promise<Answer<unknown>>;
+  readonly serve: (services: Services, call: ServiceCall, request: unknown) => Promise<ServiceReply<unknown>>;
 }
 
 /** A document whose bytes are the body (`put`) or a part of a form (`multipart`); it streams to the service. */
-export interface UploadRoute extends RouteWords {
+export interface UploadRoute extends RouteDescription {
   readonly kind: 'put' | 'multipart';
 }
 
 /** Bytes behind a token that is the only credential. */
-export interface TokenRoute extends RouteWords {
+export interface TokenRoute extends RouteDescription {
   readonly kind: 'file' | 'image';
 }
 
 /** The dashboard, and what the server says about itself. */
-export interface PageRoute extends RouteWords {
+export interface PageRoute extends RouteDescription {
   readonly kind: 'page';
   readonly page:
     | ('home' | 'dashboard-entry' | 'dashboard' | 'asset')
@@ -68,99 +68,103 @@ export interface PageRoute extends RouteWords {
 
 export type Route = JsonRoute | UploadRoute | TokenRoute | PageRoute | AccountRoute;
 
-interface OperationWords<Q extends TSchema, R extends TSchema> {
-  readonly operation: RouteWords['operation'];
+interface JsonRouteOptions<Q extends TSchema, R extends TSchema> {
+  readonly operation: RouteDescription['operation'];
   readonly path: string;
   readonly summary: string;
   readonly description: string;
   readonly request: Q;
   readonly reply: R;
   readonly example: Static<Q>;
-  readonly successes?: readonly number[];
-  readonly refusals?: RouteWords['refusals'];
+  readonly successStatuses?: readonly number[];
+  readonly errorResponses?: RouteDescription['errorResponses'];
   readonly queryFields?: readonly string[];
   readonly check?: (request: Static<Q>, bounds: CheckBounds) => void;
 }
 
-type Served<Q extends TSchema, R extends TSchema, C> = OperationWords<Q, R> & {
+type ServedRouteOptions<Q extends TSchema, R extends TSchema, C> = JsonRouteOptions<Q, R> & {
   readonly serve: (
     services: Services,
     call: C,
     request: Static<Q>,
-  ) => Promise<Static<R> | Rendered<Static<R>>>;
+  ) => Promise<Static<R> | RenderedJson<Static<R>>>;
 };
-type Answered<Q extends TSchema, R extends TSchema> = OperationWords<Q, R> & {
-  readonly answer: (
+type StatusRouteOptions<Q extends TSchema, R extends TSchema> = JsonRouteOptions<Q, R> & {
+  readonly serve: (
     services: Services,
-    call: OrganisationCall,
+    call: OrganizationCall,
     request: Static<Q>,
-  ) => Promise<Answer<Static<R>>>;
+  ) => Promise<ServiceReply<Static<R>>>;
 };
 
 /** Erases the types of one operation; the corridor hands `check` and `serve` only what the schema has passed. */
-function jsonRoute<Q extends TSchema, R extends TSchema>(
-  words: OperationWords<Q, R>,
-  serve: (services: Services, call: Call, request: Static<Q>) => Promise<Answer<unknown>>,
+function createJsonRoute<Q extends TSchema, R extends TSchema>(
+  options: JsonRouteOptions<Q, R>,
+  serve: (services: Services, call: ServiceCall, request: Static<Q>) => Promise<ServiceReply<unknown>>,
 ): JsonRoute {
   // `/models/embed` belongs to the models; so do the two addresses that clients of other services know.
-  const [, group = '', rest] = words.path.split('/');
+  const [, group = '', rest] = options.path.split('/');
   return {
     kind: 'json',
     method: 'POST',
-    versioned: true,
+    isVersioned: true,
     tag: rest === undefined ? 'models' : group,
-    path: words.path,
-    operation: words.operation,
-    summary: words.summary,
-    description: words.description,
-    request: words.request,
-    reply: words.reply,
-    example: words.example,
-    successes: words.successes ?? [200],
-    refusals: words.refusals ?? {},
-    queryFields: words.queryFields ?? [],
-    check: (request, bounds) => words.check?.(request as Static<Q>, bounds),
+    path: options.path,
+    operation: options.operation,
+    summary: options.summary,
+    description: options.description,
+    request: options.request,
+    reply: options.reply,
+    example: options.example,
+    successStatuses: options.successStatuses ?? [200],
+    errorResponses: options.errorResponses ?? {},
+    queryFields: options.queryFields ?? [],
+    check: (request, bounds) => options.check?.(request as Static<Q>, bounds),
     serve: (services, call, request) => serve(services, call, request as Static<Q>),
   };
 }
 
 /** An operation of an organisation that has one status of success. */
-function serves<Q extends TSchema, R extends TSchema>(words: Served<Q, R, OrganisationCall>): JsonRoute {
-  const success = words.successes?.[0] ?? 200;
-  return jsonRoute(words, async (services, call, request) => ({
-    status: success,
-    body: await words.serve(services, organisationCall(call), request),
+function organizationRoute<Q extends TSchema, R extends TSchema>(
+  options: ServedRouteOptions<Q, R, OrganizationCall>,
+): JsonRoute {
+  const successStatus = options.successStatuses?.[0] ?? 200;
+  return createJsonRoute(options, async (services, call, request) => ({
+    status: successStatus,
+    body: await options.serve(services, toOrganizationCall(call), request),
   }));
 }
 
 /** An operation of an organisation that chooses between statuses. */
-function answers<Q extends TSchema, R extends TSchema>(words: Answered<Q, R>): JsonRoute {
-  return jsonRoute(words, (services, call, request) =>
-    words.answer(services, organisationCall(call), request),
+function organizationStatusRoute<Q extends TSchema, R extends TSchema>(
+  options: StatusRouteOptions<Q, R>,
+): JsonRoute {
+  return createJsonRoute(options, (services, call, request) =>
+    options.serve(services, toOrganizationCall(call), request),
   );
 }
 
 /** An operation of the administrator. */
-function administers<Q extends TSchema, R extends TSchema>(
-  words: Served<Q, R, AdministratorCall>,
+function administratorRoute<Q extends TSchema, R extends TSchema>(
+  options: ServedRouteOptions<Q, R, AdministratorCall>,
 ): JsonRoute {
-  const success = words.successes?.[0] ?? 200;
-  return jsonRoute(words, async (services, call, request) => ({
-    status: success,
-    body: await words.serve(services, administratorCall(call), request),
+  const successStatus = options.successStatuses?.[0] ?? 200;
+  return createJsonRoute(options, async (services, call, request) => ({
+    status: successStatus,
+    body: await options.serve(services, toAdministratorCall(call), request),
   }));
 }
 
 /** The corridor has authorised the caller before anything is served. */
-export function organisationCall(call: Call): OrganisationCall {
+export function toOrganizationCall(call: ServiceCall): OrganizationCall {
   assert(
     call.principal.kind === 'organisation',
     'the permission table lets only organisations call this operation',
   );
-  return call as OrganisationCall;
+  return call as OrganizationCall;
 }
 
-function administratorCall(call: Call): AdministratorCall {
+function toAdministratorCall(call: ServiceCall): AdministratorCall {
   assert(
     call.principal.kind === 'administrator',
     'the permission table lets only the administrator call this operation',
@@ -168,11 +172,11 @@ function administratorCall(call: Call): AdministratorCall {
   return call as AdministratorCall;
 }
 
-const noCollection = 'The collection does not exist.';
-const noDocument = 'The collection or the document does not exist.';
-const noOrganisation = 'The organisation does not exist.';
-const noModel = 'The model does not exist; the detail lists those that do.';
-const overLimit = 'Over a rate limit; the detail says which, `retry-after` for how long.';
+const collectionNotFound = 'The collection does not exist.';
+const documentNotFound = 'The collection or the document does not exist.';
+const organizationNotFound = 'The organisation does not exist.';
+const modelNotFound = 'The model does not exist; the detail lists those that do.';
+const rateLimitExceeded = 'Over a rate limit; the detail says which, `retry-after` for how long.';
 const tooManyBytes = 'The charged bytes of the call are over the limit of one call.';
 
 function checkCollection(request: { readonly collection_name: string }): void {
@@ -185,7 +189,7 @@ function checkDocument(request: { readonly collection_name: string; readonly pat
 }
 
 const collectionRoutes: readonly Route[] = [
-  serves({
+  organizationRoute({
     operation: 'add-collection',
     path: '/collections/add-collection',
     summary: 'Create a collection',
@@ -193,19 +197,19 @@ const collectionRoutes: readonly Route[] = [
     request: collections.AddCollectionRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook', num_shards: 1 },
-    successes: [201],
-    refusals: {
+    successStatuses: [201],
+    errorResponses: {
       404: 'There is no such embedding model; the detail lists them.',
       409: 'A collection of this name exists.',
     },
     check: (request) => {
       checkCollection(request);
       if (request.num_shards !== undefined) checks.checkShardCount(request.num_shards);
-      if (request.query_defaults !== undefined) checks.checkControl(request.query_defaults);
+      if (request.query_defaults !== undefined) checks.checkQueryControls(request.query_defaults);
     },
     serve: (services, call, request) => services.addCollection(call, request),
   }),
-  serves({
+  organizationRoute({
     operation: 'delete-collection',
     path: '/collections/delete-collection',
     summary: 'Delete a collection',
@@ -214,11 +218,11 @@ const collectionRoutes: readonly Route[] = [
     request: collections.DeleteCollectionRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook' },
-    refusals: { 404: noCollection },
+    errorResponses: { 404: collectionNotFound },
     check: checkCollection,
     serve: (services, call, request) => services.deleteCollection(call, request),
   }),
-  serves({
+  organizationRoute({
     operation: 'update-collection',
     path: '/collections/update-collection',
     summary: 'Change what queries of a collection ask by default',
@@ -227,14 +231,14 @@ const collectionRoutes: readonly Route[] = [
     request: collections.UpdateCollectionRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook', query_defaults: { max_per_document: 1 } },
-    refusals: { 404: noCollection },
+    errorResponses: { 404: collectionNotFound },
     check: (request) => {
       checkCollection(request);
-      checks.checkControl(request.query_defaults ?? {});
+      checks.checkQueryControls(request.query_defaults ?? {});
     },
     serve: (services, call, request) => services.updateCollection(call, request),
   }),
-  serves({
+  organizationRoute({
     operation: 'change-model',
     path: '/collections/change-model',
     summary: 'Change the embedding model of a collection',
@@ -243,7 +247,7 @@ const collectionRoutes: readonly Route[] = [
     request: collections.ChangeModelRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook', embedding_model: 'zembed-1' },
-    refusals: {
+    errorResponses: {
       400: 'The vectors of the collection come from its callers, so that no model can make them.',
       404: 'The collection or the model does not exist; the detail lists the models.',
       409: 'The collection has the vectors of this model, or is getting them already.',
@@ -251,7 +255,7 @@ const collectionRoutes: readonly Route[] = [
     check: checkCollection,
     serve: (services, call, request) => services.changeModel(call, request),
   }),
-  serves({
+  organizationRoute({
     operation: 'get-collection-list',
     path: '/collections/get-collection-list',
     summary: 'List the collections',
@@ -263,8 +267,8 @@ const collectionRoutes: readonly Route[] = [
   }),
 ];
 
-const documentWrites: readonly Route[] = [
-  answers({
+const documentWriteRoutes: readonly Route[] = [
+  organizationStatusRoute({
     operation: 'add-document',
     path: '/documents/add-document',
     summary: 'Add a document',
@@ -279,9 +283,9 @@ const documentWrites: readonly Route[] = [
       metadata: { author: 'Ada', 'list:topics': ['billing', 'refunds'] },
       wait: true,
     },
-    successes: [201, 200],
-    refusals: {
-      404: noCollection,
+    successStatuses: [201, 200],
+    errorResponses: {
+      404: collectionNotFound,
       409: 'The path exists and `overwrite` is false.',
       429: 'The queue is full, or memory or disk are nearly used up; the detail says which.',
     },
@@ -289,9 +293,9 @@ const documentWrites: readonly Route[] = [
       checkDocument(request);
       if (request.metadata) checks.checkMetadata(request.metadata, bounds.metadataBytesMax());
     },
-    answer: (services, call, request) => services.addDocument(call, request),
+    serve: (services, call, request) => services.addDocument(call, request),
   }),
-  serves({
+  organizationRoute({
     operation: 'add-documents',
     path: '/documents/add-documents',
     summary: 'Add several documents',
@@ -310,7 +314,10 @@ const documentWrites: readonly Route[] = [
         },
       ],
     },
-    refusals: { 404: noCollection, 429: 'The queue is full, or memory or disk are nearly used up.' },
+    errorResponses: {
+      404: collectionNotFound,
+      429: 'The queue is full, or memory or disk are nearly used up.',
+    },
     check: (request) => {
       checkCollection(request);
       checks.checkBatchSize(request.documents.length);
@@ -322,13 +329,13 @@ const documentWrites: readonly Route[] = [
     method: 'PUT',
     path: '/documents/:collection/*',
     operation: 'put-document',
-    versioned: true,
+    isVersioned: true,
     tag: 'documents',
     summary: 'Upload a document as it is',
     description:
       'The body is the file, of any size up to the upload limit; it goes straight to disk. Collection and path are percent-encoded, and the path may hold `%2F`. Metadata goes as base64url of its JSON into the header `x-quarry-metadata`; `?overwrite=true` and `?wait=true` mean what they mean in add-document. Example: `curl -T report.pdf -H "Authorization: Bearer $KEY" "$URL/v1/documents/handbook/reports%2F2026.pdf?wait=true"`.',
-    refusals: {
-      404: noCollection,
+    errorResponses: {
+      404: collectionNotFound,
       409: 'The path exists and `overwrite` is not true.',
       429: 'The queue is full, or memory or disk are nearly used up.',
     },
@@ -338,18 +345,18 @@ const documentWrites: readonly Route[] = [
     method: 'POST',
     path: '/documents/upload',
     operation: 'upload-document',
-    versioned: true,
+    isVersioned: true,
     tag: 'documents',
     summary: 'Upload a document as a form',
     description:
       'A `multipart/form-data` form: the fields `collection_name` and `path`, then, if wanted, `metadata` (JSON), `overwrite` and `wait` (`true` or `false`), and the field `file` last. The file goes straight to disk. Example: `curl -H "Authorization: Bearer $KEY" -F collection_name=handbook -F path=report.pdf -F file=@report.pdf "$URL/v1/documents/upload"`.',
-    refusals: {
-      404: noCollection,
+    errorResponses: {
+      404: collectionNotFound,
       409: 'The path exists and `overwrite` is not true.',
       429: 'The queue is full, or memory or disk are nearly used up.',
     },
   },
-  serves({
+  organizationRoute({
     operation: 'update-document',
     path: '/documents/update-document',
     summary: 'Change metadata, or try again after a failure',
@@ -358,14 +365,14 @@ const documentWrites: readonly Route[] = [
     request: documents.UpdateDocumentRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook', path: 'refunds.txt', metadata: { author: 'Grace' } },
-    refusals: { 404: noDocument },
+    errorResponses: { 404: documentNotFound },
     check: (request, bounds) => {
       checkDocument(request);
       if (request.metadata) checks.checkMetadata(request.metadata, bounds.metadataBytesMax());
     },
     serve: (services, call, request) => services.updateDocument(call, request),
   }),
-  serves({
+  organizationRoute({
     operation: 'delete-document',
     path: '/documents/delete-document',
     summary: 'Delete documents',
@@ -374,7 +381,7 @@ const documentWrites: readonly Route[] = [
     request: documents.DeleteDocumentRequest,
     reply: documents.DeleteDocumentResponse,
     example: { collection_name: 'handbook', path: ['refunds.txt', 'old.txt'] },
-    refusals: { 404: 'The collection or every one of the documents does not exist.' },
+    errorResponses: { 404: 'The collection or every one of the documents does not exist.' },
     check: (request) => {
       checkCollection(request);
       checks.checkPaths(request.path);
@@ -383,8 +390,8 @@ const documentWrites: readonly Route[] = [
   }),
 ];
 
-const documentReads: readonly Route[] = [
-  serves({
+const documentReadRoutes: readonly Route[] = [
+  organizationRoute({
     operation: 'get-document-info',
     path: '/documents/get-document-info',
     summary: 'Describe a document',
@@ -393,14 +400,14 @@ const documentReads: readonly Route[] = [
     request: documents.GetDocumentInfoRequest,
     reply: documents.GetDocumentInfoResponse,
     example: { collection_name: 'handbook', path: 'refunds.txt', include_content: true },
-    refusals: { 404: noDocument },
+    errorResponses: { 404: documentNotFound },
     check: checkDocument,
     serve: async (services, call, request) => {
       const { document } = await services.getDocumentInfo(call, request);
       return renderWithText({ name: 'document', field: 'content' }, document, call.yieldToEventLoop);
     },
   }),
-  serves({
+  organizationRoute({
     operation: 'get-document-info-list',
     path: '/documents/get-document-info-list',
     summary: 'List documents',
@@ -409,7 +416,7 @@ const documentReads: readonly Route[] = [
     request: documents.GetDocumentInfoListRequest,
     reply: documents.GetDocumentInfoListResponse,
     example: { collection_name: 'handbook', limit: 100, path_prefix: 'guides/' },
-    refusals: { 404: noCollection },
+    errorResponses: { 404: collectionNotFound },
     queryFields: ['path_gt'],
     check: (request) => {
       checkCollection(request);
@@ -418,11 +425,11 @@ const documentReads: readonly Route[] = [
       checks.checkPathBound('path_gt', request.path_gt ?? '');
     },
     serve: async (services, call, request) => {
-      const { documents: listed } = await services.getDocumentInfoList(call, request);
-      return renderList('documents', listed, call.yieldToEventLoop);
+      const { documents: documentList } = await services.getDocumentInfoList(call, request);
+      return renderList('documents', documentList, call.yieldToEventLoop);
     },
   }),
-  serves({
+  organizationRoute({
     operation: 'get-page-info',
     path: '/documents/get-page-info',
     summary: 'Describe a page',
@@ -430,7 +437,7 @@ const documentReads: readonly Route[] = [
     request: documents.GetPageInfoRequest,
     reply: documents.GetPageInfoResponse,
     example: { collection_name: 'handbook', path: 'guides/setup.pdf', page_index: 0, include_content: true },
-    refusals: { 404: 'The collection, the document or the page does not exist.' },
+    errorResponses: { 404: 'The collection, the document or the page does not exist.' },
     check: checkDocument,
     serve: async (services, call, request) => {
       const { page } = await services.getPageInfo(call, request);
@@ -442,34 +449,34 @@ const documentReads: readonly Route[] = [
     method: 'GET',
     path: '/documents/get-document',
     operation: 'get-document',
-    versioned: true,
+    isVersioned: true,
     tag: 'documents',
     summary: 'Download a raw document',
     description:
       'The address that replies carry as `file_url`; its token is the only credential and ends with the document. Answers the bytes as they were added (the UTF-8 text of a text document), with ranges, cacheable for ever.',
-    refusals: { 404: 'The token is unknown, or its document is gone or replaced.' },
+    errorResponses: { 404: 'The token is unknown, or its document is gone or replaced.' },
   },
   {
     kind: 'image',
     method: 'GET',
     path: '/documents/get-page-image',
     operation: 'get-page-image',
-    versioned: true,
+    isVersioned: true,
     tag: 'documents',
     summary: 'Download the image of a page',
     description:
       'The address that replies carry as `image_url`: a JPEG of one page, made at the first request. With `&width=` (1 to 2000 pixels) added, one of the nearest size of 128, 256, 384, 512, 768, 1024, 1536 and 2000 that is at least as wide; images are never enlarged.',
-    refusals: {
+    errorResponses: {
       404: 'The token is unknown, its document is gone or replaced, or the page has no image.',
       429: 'Too many requests for page images of the organization wait.',
     },
   },
 ];
 
-const queryRefusals = { 404: 'The collection or the reranker does not exist.' } as const;
+const queryErrors = { 404: 'The collection or the reranker does not exist.' } as const;
 
 const queryRoutes: readonly Route[] = [
-  serves({
+  organizationRoute({
     operation: 'top-documents',
     path: '/queries/top-documents',
     summary: 'Find documents',
@@ -483,16 +490,16 @@ const queryRoutes: readonly Route[] = [
       k: 10,
       include_metadata: true,
     },
-    refusals: queryRefusals,
+    errorResponses: queryErrors,
     check: (request) => {
       checkCollection(request);
-      checks.checkK(request.k, limits.topDocumentsMax);
+      checks.checkResultCount(request.k, limits.topDocumentsMax);
       if (request.query !== null) checks.checkQuery(request.query);
-      checks.checkControl({ weights: request.weights ?? null, min_score: request.min_score ?? null });
+      checks.checkQueryControls({ weights: request.weights ?? null, min_score: request.min_score ?? null });
     },
     serve: (services, call, request) => services.topDocuments(call, request),
   }),
-  serves({
+  organizationRoute({
     operation: 'top-pages',
     path: '/queries/top-pages',
     summary: 'Find pages',
@@ -500,16 +507,16 @@ const queryRoutes: readonly Route[] = [
     request: queries.TopPagesRequest,
     reply: queries.TopPagesResponse,
     example: { collection_name: 'handbook', query: 'How long do refunds take?', k: 5, include_content: true },
-    refusals: queryRefusals,
+    errorResponses: queryErrors,
     check: (request) => {
       checkCollection(request);
-      checks.checkK(request.k, limits.topPagesMax);
+      checks.checkResultCount(request.k, limits.topPagesMax);
       checks.checkQuery(request.query);
-      checks.checkControl(request);
+      checks.checkQueryControls(request);
     },
     serve: (services, call, request) => services.topPages(call, request),
   }),
-  serves({
+  organizationRoute({
     operation: 'top-snippets',
     path: '/queries/top-snippets',
     summary: 'Find snippets',
@@ -524,16 +531,16 @@ const queryRoutes: readonly Route[] = [
       filter: { 'list:topics': { $in: ['refunds'] } },
       precise_responses: true,
     },
-    refusals: queryRefusals,
+    errorResponses: queryErrors,
     check: (request) => {
       checkCollection(request);
-      checks.checkK(request.k, limits.topSnippetsMax);
+      checks.checkResultCount(request.k, limits.topSnippetsMax);
       checks.checkQuery(request.query);
-      checks.checkControl(request);
+      checks.checkQueryControls(request);
     },
     serve: (services, call, request) => services.topSnippets(call, request),
   }),
-  serves({
+  organizationRoute({
     operation: 'get-status',
     path: '/status/get-status',
     summary: 'Count documents by status',
@@ -541,13 +548,13 @@ const queryRoutes: readonly Route[] = [
     request: status.StatusRequest,
     reply: status.StatusResponse,
     example: { collection_name: 'handbook' },
-    refusals: { 404: noCollection },
+    errorResponses: { 404: collectionNotFound },
     check: (request) => {
       if (typeof request.collection_name === 'string') checks.checkCollectionName(request.collection_name);
     },
     serve: (services, call, request) => services.getStatus(call, request),
   }),
-  serves({
+  organizationRoute({
     operation: 'parse-document',
     path: '/parsers/parse-document',
     summary: 'Read a file without storing it',
@@ -562,7 +569,7 @@ const queryRoutes: readonly Route[] = [
 ];
 
 const modelRoutes: readonly Route[] = [
-  serves({
+  organizationRoute({
     operation: 'get-model-list',
     path: '/models/get-model-list',
     summary: 'List the models',
@@ -573,7 +580,7 @@ const modelRoutes: readonly Route[] = [
     example: {},
     serve: (services, call, request) => services.getModelList(call, request),
   }),
-  serves({
+  organizationRoute({
     operation: 'embed',
     path: '/models/embed',
     summary: 'Embed texts',
@@ -582,10 +589,10 @@ const modelRoutes: readonly Route[] = [
     request: models.EmbedRequest,
     reply: models.EmbedResponse,
     example: { model: 'zembed-1', input_type: 'query', input: 'How long do refunds take?', dimensions: 640 },
-    refusals: { 404: noModel, 413: tooManyBytes, 429: overLimit },
+    errorResponses: { 404: modelNotFound, 413: tooManyBytes, 429: rateLimitExceeded },
     serve: (services, call, request) => services.embed(call, request),
   }),
-  serves({
+  organizationRoute({
     operation: 'rerank',
     path: '/models/rerank',
     summary: 'Order texts by relevance',
@@ -597,13 +604,13 @@ const modelRoutes: readonly Route[] = [
       query: 'How long do refunds take?',
       documents: ['Refunds are paid within 14 days.', 'Our office is in Oslo.'],
     },
-    refusals: { 404: noModel, 413: tooManyBytes, 429: overLimit },
+    errorResponses: { 404: modelNotFound, 413: tooManyBytes, 429: rateLimitExceeded },
     check: (request) => {
       if (typeof request.top_n === 'number') checks.checkTopN(request.top_n);
     },
     serve: (services, call, request) => services.rerank(call, request),
   }),
-  serves({
+  organizationRoute({
     operation: 'embeddings',
     path: '/embeddings',
     summary: 'Embed texts for OpenAI clients',
@@ -611,10 +618,10 @@ const modelRoutes: readonly Route[] = [
     request: models.OpenAiEmbeddingsRequest,
     reply: models.OpenAiEmbeddingsResponse,
     example: { model: 'zembed-1', input: ['Refunds are paid within 14 days.'] },
-    refusals: { 404: noModel, 413: tooManyBytes, 429: overLimit },
+    errorResponses: { 404: modelNotFound, 413: tooManyBytes, 429: rateLimitExceeded },
     serve: (services, call, request) => services.openAiEmbeddings(call, request),
   }),
-  serves({
+  organizationRoute({
     operation: 'cohere-rerank',
     path: '/rerank',
     summary: 'Order texts for Cohere clients',
@@ -627,7 +634,7 @@ const modelRoutes: readonly Route[] = [
       documents: ['Refunds take 14 days.', { text: 'Oslo' }],
       top_n: 1,
     },
-    refusals: { 404: noModel, 413: tooManyBytes, 429: overLimit },
+    errorResponses: { 404: modelNotFound, 413: tooManyBytes, 429: rateLimitExceeded },
     check: (request) => {
       if (typeof request.top_n === 'number') checks.checkTopN(request.top_n);
     },
@@ -639,10 +646,10 @@ const organizationExample = { organization_id: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c
 const keyExample = { ...organizationExample, api_key_id: '7c0d7a35-2f4e-4b57-8a3e-0f6f3f3f5a21' } as const;
 
 const userExample = { user_id: '0d0f6a0e-61e3-4b0e-8d4c-0c1c7b0d8a44' } as const;
-const noUser = 'There is no such user.';
+const userNotFound = 'There is no such user.';
 
 const adminRoutes: readonly Route[] = [
-  administers({
+  administratorRoute({
     operation: 'create-organization',
     path: '/admin/create-organization',
     summary: 'Create an organisation',
@@ -650,11 +657,11 @@ const adminRoutes: readonly Route[] = [
     request: admin.CreateOrganizationRequest,
     reply: DefaultResponse,
     example: organizationExample,
-    successes: [201],
-    refusals: { 409: 'An organisation of this id exists.' },
+    successStatuses: [201],
+    errorResponses: { 409: 'An organisation of this id exists.' },
     serve: (services, call, request) => services.createOrganization(call, request),
   }),
-  administers({
+  administratorRoute({
     operation: 'list-organizations',
     path: '/admin/list-organizations',
     summary: 'List organisations',
@@ -665,7 +672,7 @@ const adminRoutes: readonly Route[] = [
     example: {},
     serve: (services, call, request) => services.listOrganizations(call, request),
   }),
-  administers({
+  administratorRoute({
     operation: 'get-organization',
     path: '/admin/get-organization',
     summary: 'Describe an organisation',
@@ -673,34 +680,34 @@ const adminRoutes: readonly Route[] = [
     request: admin.GetOrganizationRequest,
     reply: admin.GetOrganizationResponse,
     example: organizationExample,
-    refusals: { 404: noOrganisation },
+    errorResponses: { 404: organizationNotFound },
     serve: (services, call, request) => services.getOrganization(call, request),
   }),
-  administers({
+  administratorRoute({
     operation: 'update-organization',
     path: '/admin/update-organization',
     summary: 'Change an organisation',
     description: 'Changes what is given and leaves the rest. An override of 0 is removed.',
-    request: admin.UpdateOrganizationRequest,
+    request: admin.AdminUpdateOrganizationRequest,
     reply: DefaultResponse,
     example: { ...organizationExample, subscription_tier: 'teams', override_bpm_fast: 1_000_000 },
-    refusals: { 404: noOrganisation },
+    errorResponses: { 404: organizationNotFound },
     serve: (services, call, request) => services.updateOrganization(call, request),
   }),
-  administers({
+  administratorRoute({
     operation: 'add-api-key',
     path: '/admin/add-api-key',
     summary: 'Issue an API key',
     description: 'Issues a key of an organisation. The reply is the only place where it is ever shown.',
-    request: admin.AddAPIKeyRequest,
-    reply: admin.AddAPIKeyResponse,
+    request: admin.AdminAddAPIKeyRequest,
+    reply: admin.AdminAddAPIKeyResponse,
     example: { ...organizationExample, name: 'Website', permission: 'read_only' },
-    successes: [201],
-    refusals: { 404: noOrganisation },
+    successStatuses: [201],
+    errorResponses: { 404: organizationNotFound },
     check: (request) => checks.checkKeyName(request.name),
     serve: (services, call, request) => services.addApiKey(call, request),
   }),
-  administers({
+  administratorRoute({
     operation: 'list-api-keys',
     path: '/admin/list-api-keys',
     summary: 'List API keys',
@@ -708,47 +715,47 @@ const adminRoutes: readonly Route[] = [
     request: admin.ListAPIKeysRequest,
     reply: admin.ListAPIKeysResponse,
     example: organizationExample,
-    refusals: { 404: noOrganisation },
+    errorResponses: { 404: organizationNotFound },
     serve: (services, call, request) => services.listApiKeys(call, request),
   }),
-  administers({
+  administratorRoute({
     operation: 'update-api-key',
     path: '/admin/update-api-key',
     summary: 'Change an API key',
     description: 'Changes the name or the permission of a key, at once.',
-    request: admin.UpdateAPIKeyRequest,
+    request: admin.AdminUpdateAPIKeyRequest,
     reply: DefaultResponse,
     example: { ...keyExample, permission: 'all' },
-    refusals: { 404: 'The organisation or the key does not exist.' },
+    errorResponses: { 404: 'The organisation or the key does not exist.' },
     check: (request) => {
       if (typeof request.name === 'string') checks.checkKeyName(request.name);
     },
     serve: (services, call, request) => services.updateApiKey(call, request),
   }),
-  administers({
+  administratorRoute({
     operation: 'delete-api-key',
     path: '/admin/delete-api-key',
     summary: 'Revoke an API key',
     description: 'Ends a key at once; whoever still sends it gets 401.',
-    request: admin.DeleteAPIKeyRequest,
+    request: admin.AdminDeleteAPIKeyRequest,
     reply: DefaultResponse,
     example: keyExample,
-    refusals: { 404: 'The organisation or the key does not exist.' },
+    errorResponses: { 404: 'The organisation or the key does not exist.' },
     serve: (services, call, request) => services.deleteApiKey(call, request),
   }),
-  administers({
+  administratorRoute({
     operation: 'delete-any-organization',
     path: '/admin/delete-organization',
     summary: 'Delete an organisation',
     description:
       'Its API keys, members and invitations end at once; what it stored is deleted in the background, for good.',
-    request: admin.DeleteOrganizationRequest,
+    request: admin.AdminDeleteOrganizationRequest,
     reply: DefaultResponse,
     example: organizationExample,
-    refusals: { 404: noOrganisation, 409: 'It is the first organisation of the installation.' },
+    errorResponses: { 404: organizationNotFound, 409: 'It is the first organisation of the installation.' },
     serve: (services, call, request) => services.deleteOrganization(call, request),
   }),
-  administers({
+  administratorRoute({
     operation: 'inspect-organization',
     path: '/admin/inspect-organization',
     summary: 'Look for what is left of an organisation',
@@ -759,7 +766,7 @@ const adminRoutes: readonly Route[] = [
     example: organizationExample,
     serve: (services, call, request) => services.inspectOrganization(call, request),
   }),
-  administers({
+  administratorRoute({
     operation: 'list-users',
     path: '/admin/list-users',
     summary: 'List users',
@@ -770,7 +777,7 @@ const adminRoutes: readonly Route[] = [
     example: {},
     serve: (services, call, request) => services.listUsers(call, request),
   }),
-  administers({
+  administratorRoute({
     operation: 'end-user-sessions',
     path: '/admin/end-user-sessions',
     summary: 'End the sessions of a user',
@@ -778,10 +785,10 @@ const adminRoutes: readonly Route[] = [
     request: users.UserRequest,
     reply: DefaultResponse,
     example: userExample,
-    refusals: { 404: noUser },
+    errorResponses: { 404: userNotFound },
     serve: (services, call, request) => services.endUserSessions(call, request),
   }),
-  administers({
+  administratorRoute({
     operation: 'disable-user',
     path: '/admin/disable-user',
     summary: 'Disable a user',
@@ -790,10 +797,10 @@ const adminRoutes: readonly Route[] = [
     request: users.UserRequest,
     reply: DefaultResponse,
     example: userExample,
-    refusals: { 404: noUser },
+    errorResponses: { 404: userNotFound },
     serve: (services, call, request) => services.disableUser(call, request),
   }),
-  administers({
+  administratorRoute({
     operation: 'enable-user',
     path: '/admin/enable-user',
     summary: 'Enable a user',
@@ -801,10 +808,10 @@ const adminRoutes: readonly Route[] = [
     request: users.UserRequest,
     reply: DefaultResponse,
     example: userExample,
-    refusals: { 404: noUser },
+    errorResponses: { 404: userNotFound },
     serve: (services, call, request) => services.enableUser(call, request),
   }),
-  administers({
+  administratorRoute({
     operation: 'delete-user',
     path: '/admin/delete-user',
     summary: 'Delete a user',
@@ -813,10 +820,10 @@ const adminRoutes: readonly Route[] = [
     request: users.UserRequest,
     reply: DefaultResponse,
     example: userExample,
-    refusals: { 404: noUser, 409: 'The user is the last owner of an organization.' },
+    errorResponses: { 404: userNotFound, 409: 'The user is the last owner of an organization.' },
     serve: (services, call, request) => services.deleteUser(call, request),
   }),
-  administers({
+  administratorRoute({
     operation: 'reset-second-factor',
     path: '/admin/reset-second-factor',
     summary: 'Reset the second factor of a user',
@@ -824,10 +831,10 @@ const adminRoutes: readonly Route[] = [
     request: users.UserRequest,
     reply: DefaultResponse,
     example: userExample,
-    refusals: { 404: noUser },
+    errorResponses: { 404: userNotFound },
     serve: (services, call, request) => services.resetSecondFactor(call, request),
   }),
-  administers({
+  administratorRoute({
     operation: 'get-administrator-second-factor',
     path: '/admin/get-administrator-second-factor',
     summary: 'Is the second factor of the administrator on?',
@@ -837,7 +844,7 @@ const adminRoutes: readonly Route[] = [
     example: {},
     serve: (services, call, request) => services.getAdministratorSecondFactor(call, request),
   }),
-  administers({
+  administratorRoute({
     operation: 'begin-administrator-second-factor',
     path: '/admin/begin-administrator-second-factor',
     summary: 'Set up the second factor of the administrator',
@@ -846,10 +853,10 @@ const adminRoutes: readonly Route[] = [
     request: EmptyRequest,
     reply: factors.BeginSecondFactorResponse,
     example: {},
-    refusals: { 409: 'It is on already.' },
+    errorResponses: { 409: 'It is on already.' },
     serve: (services, call, request) => services.beginAdministratorSecondFactor(call, request),
   }),
-  administers({
+  administratorRoute({
     operation: 'confirm-administrator-second-factor',
     path: '/admin/confirm-administrator-second-factor',
     summary: 'Turn the second factor of the administrator on',
@@ -860,7 +867,7 @@ const adminRoutes: readonly Route[] = [
     example: { code: '123456' },
     serve: (services, call, request) => services.confirmAdministratorSecondFactor(call, request),
   }),
-  administers({
+  administratorRoute({
     operation: 'disable-administrator-second-factor',
     path: '/admin/disable-administrator-second-factor',
     summary: 'Turn the second factor of the administrator off',
@@ -870,7 +877,7 @@ const adminRoutes: readonly Route[] = [
     example: { code: '123456' },
     serve: (services, call, request) => services.disableAdministratorSecondFactor(call, request),
   }),
-  administers({
+  administratorRoute({
     operation: 'get-any-audit-log',
     path: '/admin/get-audit-log',
     summary: 'Read an audit log',
@@ -879,7 +886,7 @@ const adminRoutes: readonly Route[] = [
     request: audit.AuditLogRequest,
     reply: audit.AuditLogResponse,
     example: organizationExample,
-    refusals: { 404: noOrganisation },
+    errorResponses: { 404: organizationNotFound },
     serve: (services, call, request) => services.getAuditLog(call, request),
   }),
 ];
@@ -895,11 +902,11 @@ function checkUsage(request: usage.UsageRequest): void {
   for (const name of request.collection_names ?? []) checks.checkCollectionName(name);
 }
 
-const filteredUsage = 'The key has a filter: it may not read counts of whole collections.';
-const restrictedUsage = 'The key is restricted: it may not read the model usage of the organization.';
+const filteredKeyUsage = 'The key has a filter: it may not read counts of whole collections.';
+const restrictedKeyUsage = 'The key is restricted: it may not read the model usage of the organization.';
 
 const usageRoutes: readonly Route[] = [
-  serves({
+  organizationRoute({
     operation: 'usage-documents',
     path: '/usage/documents',
     summary: 'Use of documents over time',
@@ -908,11 +915,11 @@ const usageRoutes: readonly Route[] = [
     request: usage.UsageRequest,
     reply: usage.DocumentUsageList,
     example: usageExample,
-    refusals: { 403: filteredUsage, 404: noCollection },
+    errorResponses: { 403: filteredKeyUsage, 404: collectionNotFound },
     check: checkUsage,
     serve: (services, call, request) => services.usageDocuments(call, request),
   }),
-  serves({
+  organizationRoute({
     operation: 'usage-queries',
     path: '/usage/queries',
     summary: 'Use of queries over time',
@@ -920,11 +927,11 @@ const usageRoutes: readonly Route[] = [
     request: usage.UsageRequest,
     reply: usage.QueryUsageList,
     example: usageExample,
-    refusals: { 403: filteredUsage, 404: noCollection },
+    errorResponses: { 403: filteredKeyUsage, 404: collectionNotFound },
     check: checkUsage,
     serve: (services, call, request) => services.usageQueries(call, request),
   }),
-  serves({
+  organizationRoute({
     operation: 'usage-reranker',
     path: '/usage/models/reranker',
     summary: 'Use of rerankers over time',
@@ -932,11 +939,11 @@ const usageRoutes: readonly Route[] = [
     request: usage.UsageRequest,
     reply: usage.RerankUsageList,
     example: usageExample,
-    refusals: { 403: restrictedUsage },
+    errorResponses: { 403: restrictedKeyUsage },
     check: checkUsage,
     serve: (services, call, request) => services.usageReranker(call, request),
   }),
-  serves({
+  organizationRoute({
     operation: 'usage-embed',
     path: '/usage/models/embed',
     summary: 'Use of embedding models over time',
@@ -944,11 +951,11 @@ const usageRoutes: readonly Route[] = [
     request: usage.UsageRequest,
     reply: usage.EmbedUsageList,
     example: usageExample,
-    refusals: { 403: restrictedUsage },
+    errorResponses: { 403: restrictedKeyUsage },
     check: checkUsage,
     serve: (services, call, request) => services.usageEmbed(call, request),
   }),
-  serves({
+  organizationRoute({
     operation: 'usage-models-counters',
     path: '/usage/models/counters',
     summary: 'Use of models so far',
@@ -957,10 +964,10 @@ const usageRoutes: readonly Route[] = [
     request: EmptyRequest,
     reply: usage.ModelsUsageCountersResponse,
     example: {},
-    refusals: { 403: restrictedUsage },
+    errorResponses: { 403: restrictedKeyUsage },
     serve: (services, call, request) => services.usageModelsCounters(call, request),
   }),
-  serves({
+  organizationRoute({
     operation: 'usage-counters',
     path: '/usage/counters',
     summary: 'Use of documents and queries so far',
@@ -969,78 +976,86 @@ const usageRoutes: readonly Route[] = [
     request: EmptyRequest,
     reply: usage.UsageCountersResponse,
     example: {},
-    refusals: { 403: filteredUsage },
+    errorResponses: { 403: filteredKeyUsage },
     serve: (services, call, request) => services.usageCounters(call, request),
   }),
 ];
 
-function page(
+function createPageRoute(
   name: PageRoute['page'],
-  words: Pick<PageRoute, 'path' | 'operation' | 'summary' | 'description'> &
-    Partial<Pick<PageRoute, 'refusals'>>,
+  options: Pick<PageRoute, 'path' | 'operation' | 'summary' | 'description'> &
+    Partial<Pick<PageRoute, 'errorResponses'>>,
 ): PageRoute {
-  return { kind: 'page', page: name, method: 'GET', versioned: false, tag: 'server', refusals: {}, ...words };
+  return {
+    kind: 'page',
+    page: name,
+    method: 'GET',
+    isVersioned: false,
+    tag: 'server',
+    errorResponses: {},
+    ...options,
+  };
 }
 
 const pageRoutes: readonly Route[] = [
-  page('home', {
+  createPageRoute('home', {
     path: '/',
     operation: 'dashboard',
     summary: 'Start page',
     description: 'Leads to the dashboard.',
   }),
-  page('dashboard-entry', {
+  createPageRoute('dashboard-entry', {
     path: '/app',
     operation: 'dashboard',
     summary: 'Start page of the dashboard',
     description: 'Leads to the dashboard, too.',
   }),
-  page('dashboard', {
+  createPageRoute('dashboard', {
     path: '/app/*',
     operation: 'dashboard',
     summary: 'The dashboard',
     description: 'The same page for every address below, which shows what the address says.',
   }),
-  page('asset', {
+  createPageRoute('asset', {
     path: '/assets/:file_path',
     operation: 'asset',
     summary: 'A file of the dashboard',
     description: 'Its name changes with what is in it, so it may be kept for ever.',
-    refusals: { 404: 'There is no such file.' },
+    errorResponses: { 404: 'There is no such file.' },
   }),
-  page('healthz', {
+  createPageRoute('healthz', {
     path: '/healthz',
     operation: 'healthz',
     summary: 'Is the process alive?',
     description: 'Always 200 while the process answers.',
   }),
-  page('readyz', {
+  createPageRoute('readyz', {
     path: '/readyz',
     operation: 'readyz',
     summary: 'Can it serve?',
     description:
       '200 when every component is ready, else 503; the body names the components and the optional tools found.',
-    refusals: { 503: 'Not ready.' },
+    errorResponses: { 503: 'Not ready.' },
   }),
-  page('metrics', {
+  createPageRoute('metrics', {
     path: '/metrics',
     operation: 'metrics',
     summary: 'Figures for Prometheus',
     description: 'Open to the machine itself; from elsewhere it takes the administrator key.',
   }),
-  page('openapi', {
+  createPageRoute('openapi', {
     path: '/openapi.json',
     operation: 'openapi',
     summary: 'This description',
     description: 'OpenAPI 3.1, made from the table that serves the requests.',
   }),
-  page('account-openapi', {
+  createPageRoute('account-openapi', {
     path: '/api/openapi.json',
     operation: 'account-openapi',
     summary: 'Description of the account side',
     description: 'OpenAPI 3.1 of sign-in, people and organisations.',
   }),
-  page('docs', {
+  createPageRoute('docs', {
     path: '/docs',
     operation: 'docs',
     summary: 'This description for people',
@@ -1050,8 +1065,8 @@ const pageRoutes: readonly Route[] = [
 
 export const routes: readonly Route[] = [
   ...collectionRoutes,
-  ...documentWrites,
-  ...documentReads,
+  ...documentWriteRoutes,
+  ...documentReadRoutes,
   ...queryRoutes,
   ...modelRoutes,
   ...adminRoutes,

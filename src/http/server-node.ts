@@ -1,21 +1,21 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { limits } from '../base/limits.ts';
+import { limits } from '../core/limits.ts';
 import { BodyQueue } from './body-queue.ts';
 import {
   bodySize,
-  cannotListen,
   type Exchange,
   type HttpServer,
-  inPieces,
-  isStreamed,
+  isStreamedBody,
+  listenError,
   type Reply,
   type ServerBounds,
   type ServerOptions,
   type StreamedBody,
-  wholeBody,
+  toBytes,
+  toStreamedBody,
 } from './exchange.ts';
-import { lingers } from './linger.ts';
+import { shouldLinger } from './linger.ts';
 
 /** The door on `node:http`, for platforms where uWebSockets.js does not load. Throws AppError where the address is taken. */
 export async function startNodeServer(options: ServerOptions): Promise<HttpServer> {
@@ -27,8 +27,8 @@ export async function startNodeServer(options: ServerOptions): Promise<HttpServe
     keepAliveTimeout: limits.keepAliveMsMax,
     noDelay: true,
   });
-  const onRequest = pipelineBounded((request, response, expects) =>
-    options.handle(new NodeExchange({ request, response, expects }, options.bounds)),
+  const onRequest = limitPipelining((request, response, expectsContinue) =>
+    options.handle(new NodeExchange({ request, response, expectsContinue }, options.bounds)),
   );
   server.on('request', (request, response) => onRequest(request, response, false));
   server.on('checkContinue', (request, response) => onRequest(request, response, true));
@@ -49,10 +49,10 @@ export async function startNodeServer(options: ServerOptions): Promise<HttpServe
 function listen(server: Server, options: ServerOptions): Promise<void> {
   const { host, port } = options;
   return new Promise((resolve, reject) => {
-    const refused = (cause: Error) => reject(cannotListen(options, cause));
-    server.once('error', refused);
+    const onError = (cause: Error) => reject(listenError(options, cause));
+    server.once('error', onError);
     server.listen({ host, port }, () => {
-      server.off('error', refused);
+      server.off('error', onError);
       resolve();
     });
   });
@@ -65,12 +65,12 @@ function closeServer(server: Server): Promise<void> {
   });
 }
 
-type OnRequest = (request: IncomingMessage, response: ServerResponse, expects: boolean) => void;
+type OnRequest = (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) => void;
 
 /** Node runs pipelined requests of one socket side by side; beyond a few, the connection is not a client's. */
-function pipelineBounded(next: OnRequest): OnRequest {
+function limitPipelining(next: OnRequest): OnRequest {
   const running = new WeakMap<Socket, number>();
-  return (request, response, expects) => {
+  return (request, response, expectsContinue) => {
     const { socket } = request;
     const count = (running.get(socket) ?? 0) + 1;
     if (count > limits.pipelinedRequestsMax) {
@@ -79,7 +79,7 @@ function pipelineBounded(next: OnRequest): OnRequest {
     }
     running.set(socket, count);
     response.once('close', () => running.set(socket, (running.get(socket) ?? 1) - 1));
-    next(request, response, expects);
+    next(request, response, expectsContinue);
   };
 }
 
@@ -102,11 +102,11 @@ function answerClientError(error: NodeJS.ErrnoException, socket: import('node:st
   );
 }
 
-interface NodePair {
+interface NodeMessages {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** The client waits for `100 Continue`, and it is ours to send. */
-  readonly expects: boolean;
+  readonly expectsContinue: boolean;
 }
 
 class NodeExchange implements Exchange {
@@ -118,35 +118,35 @@ class NodeExchange implements Exchange {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #bounds: ServerBounds;
-  readonly #goneListeners: (() => void)[] = [];
+  readonly #disconnectListeners: (() => void)[] = [];
   #awaitsContinue: boolean;
-  #gone = false;
+  #isDisconnected = false;
   /** Ends the wait of a writer; null when none waits. */
   #settleWrite: ((arrived: boolean) => void) | null = null;
 
-  constructor({ request, response, expects }: NodePair, bounds: ServerBounds) {
+  constructor({ request, response, expectsContinue }: NodeMessages, bounds: ServerBounds) {
     this.#request = request;
     this.#response = response;
     this.#bounds = bounds;
-    this.#awaitsContinue = expects;
+    this.#awaitsContinue = expectsContinue;
     const url = request.url ?? '/';
-    const mark = url.indexOf('?');
+    const queryIndex = url.indexOf('?');
     this.method = request.method ?? 'GET';
-    this.path = mark < 0 ? url : url.slice(0, mark);
-    this.query = mark < 0 ? '' : url.slice(mark + 1);
+    this.path = queryIndex < 0 ? url : url.slice(0, queryIndex);
+    this.query = queryIndex < 0 ? '' : url.slice(queryIndex + 1);
     this.clientAddress = request.socket.remoteAddress ?? '';
-    this.body = new BodyQueue(declaredBytes(request), {
+    this.body = new BodyQueue(declaredBytesOf(request), {
       pause: () => request.pause(),
       resume: () => request.resume(),
-      wanted: () => this.#sendContinue(),
+      onFirstRead: () => this.#sendContinue(),
     });
     request.on('data', (chunk: Buffer) => this.body.push(chunk));
     request.on('end', () => this.body.finish());
-    request.on('error', () => this.#leave());
+    request.on('error', () => this.#disconnect());
     response.on('close', () => {
-      if (!response.writableFinished) this.#leave();
+      if (!response.writableFinished) this.#disconnect();
     });
-    response.on('error', () => this.#leave());
+    response.on('error', () => this.#disconnect());
   }
 
   header(name: string): string | undefined {
@@ -154,35 +154,36 @@ class NodeExchange implements Exchange {
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
-  onGone(listener: () => void): void {
-    if (this.#gone) listener();
-    else this.#goneListeners.push(listener);
+  onDisconnect(listener: () => void): void {
+    if (this.#isDisconnected) listener();
+    else this.#disconnectListeners.push(listener);
   }
 
   async reply(reply: Reply): Promise<boolean> {
-    if (this.#gone) return false;
-    const lingering = !this.#awaitsContinue && lingers(this.body);
-    const close = reply.close === true || lingering || (this.#awaitsContinue && !this.body.finished);
+    if (this.#isDisconnected) return false;
+    const isLingering = !this.#awaitsContinue && shouldLinger(this.body);
+    const close = reply.close === true || isLingering || (this.#awaitsContinue && !this.body.isFinished);
     this.#response.writeHead(reply.status, {
       ...reply.headers,
       ...(reply.cookies?.length ? { 'set-cookie': [...reply.cookies] } : {}),
       'content-length': String(bodySize(reply.body)),
       ...(close ? { connection: 'close' } : {}),
     });
-    if (!lingering) this.body.discard();
-    if (reply.headersOnly) return this.#finish(none);
+    if (!isLingering) this.body.discard();
+    if (reply.headersOnly) return this.#finish(noBytes);
     const { body } = reply;
-    const short =
-      !isStreamed(body) && body.byteLength < limits.bufferedReplyBytesMax ? wholeBody(body) : null;
-    if (short !== null && !lingering) return this.#finish(short);
-    if (!(await this.#sendBody(short ?? (isStreamed(body) ? body : inPieces(body))))) return false;
-    if (lingering) await this.#linger();
-    return this.#finish(none);
+    const bufferedBody =
+      !isStreamedBody(body) && body.byteLength < limits.bufferedReplyBytesMax ? toBytes(body) : null;
+    if (bufferedBody !== null && !isLingering) return this.#finish(bufferedBody);
+    if (!(await this.#sendBody(bufferedBody ?? (isStreamedBody(body) ? body : toStreamedBody(body)))))
+      return false;
+    if (isLingering) await this.#linger();
+    return this.#finish(noBytes);
   }
 
   /** False when the client is gone. */
   async #sendBody(body: Uint8Array | StreamedBody): Promise<boolean> {
-    if (!isStreamed(body)) return this.#write(body);
+    if (!isStreamedBody(body)) return this.#write(body);
     try {
       for await (const chunk of body.open()) {
         if (!(await this.#write(chunk))) return false;
@@ -195,19 +196,19 @@ class NodeExchange implements Exchange {
   }
 
   async #write(chunk: Uint8Array): Promise<boolean> {
-    if (this.#gone) return false;
+    if (this.#isDisconnected) return false;
     if (chunk.byteLength === 0 || this.#response.write(chunk)) return true;
-    return this.#until('drain');
+    return this.#waitForEvent('drain');
   }
 
   #finish(rest: Uint8Array): Promise<boolean> {
-    if (this.#gone) return Promise.resolve(false);
+    if (this.#isDisconnected) return Promise.resolve(false);
     this.#response.end(rest);
-    return this.#response.writableFinished ? Promise.resolve(true) : this.#until('finish');
+    return this.#response.writableFinished ? Promise.resolve(true) : this.#waitForEvent('finish');
   }
 
   /** True when the event comes; false when the client leaves or does not read for too long. */
-  #until(event: 'drain' | 'finish'): Promise<boolean> {
+  #waitForEvent(event: 'drain' | 'finish'): Promise<boolean> {
     return new Promise((resolve) => {
       const { socket } = this.#request;
       const timer = setTimeout(() => this.#response.destroy(), this.#bounds.replyIdleMsMax);
@@ -245,18 +246,18 @@ class NodeExchange implements Exchange {
     this.#response.writeContinue();
   }
 
-  #leave(): void {
-    if (this.#gone) return;
-    this.#gone = true;
+  #disconnect(): void {
+    if (this.#isDisconnected) return;
+    this.#isDisconnected = true;
     this.body.fail();
     this.#settleWrite?.(false);
-    for (const listener of this.#goneListeners) listener();
+    for (const listener of this.#disconnectListeners) listener();
   }
 }
 
-const none = new Uint8Array(0);
+const noBytes = new Uint8Array(0);
 
-function declaredBytes(request: IncomingMessage): number | null {
+function declaredBytesOf(request: IncomingMessage): number | null {
   if (request.headers['transfer-encoding'] !== undefined) return null;
   return Number(request.headers['content-length'] ?? 0);
 }

@@ -1,29 +1,30 @@
 import { STATUS_CODES } from 'node:http';
 import { createRequire } from 'node:module';
-import { assert } from '../base/assert.ts';
-import { limits } from '../base/limits.ts';
-import { Rendered } from '../services/rendered.ts';
+import { assert } from '../core/assert.ts';
+import { limits } from '../core/limits.ts';
+import { RenderedJson } from '../services/rendered-json.ts';
 import { BodyQueue } from './body-queue.ts';
 import { chunkBuffers } from './chunk-buffers.ts';
 import {
   bodySize,
-  cannotListen,
   type Exchange,
   type HttpServer,
-  inPieces,
-  isStreamed,
+  isStreamedBody,
+  listenError,
   type Reply,
   type ServerBounds,
   type ServerOptions,
   type StreamedBody,
-  wholeBody,
+  toBytes,
+  toStreamedBody,
 } from './exchange.ts';
-import { lingers } from './linger.ts';
+import { shouldLinger } from './linger.ts';
 
 /**
- * The part of uWebSockets.js that we use; its packages carry no types. Laws of the library: a request lives only
- * during its handler; a response is dead after an abort and after its end; chunks of `onData` are reused; every write
- * outside the handler wants a cork; a second request on a connection whose first is unanswered ends the connection.
+ * Subset of uWebSockets.js in use; its packages have no types. Rules of the library: a request is valid only
+ * during its handler; a response is invalid after an abort and after its end; chunks of `onData` are reused;
+ * writes outside the handler need a cork; a second request on a connection with an unanswered one ends the
+ * connection.
  */
 interface UwsResponse {
   writeStatus(status: string): UwsResponse;
@@ -61,14 +62,17 @@ interface UwsLibrary {
   LIBUS_LISTEN_EXCLUSIVE_PORT: number;
 }
 
-/** Why the library could not be loaded, as a sentence for the operator. */
-export class UwsMissing extends Error {
-  override readonly name = 'UwsMissing';
+/** The library cannot be loaded; the message tells the operator why. */
+export class UwsUnavailableError extends Error {
+  override readonly name = 'UwsUnavailableError';
 }
 
-/** Upstream's package when somebody installed it, else the republished one for this Node. Throws UwsMissing. */
+/**
+ * Loads the upstream package if installed, else the republished one for this Node version. Errors:
+ * UwsUnavailableError.
+ */
 function loadLibrary(): UwsLibrary {
-  // The library reads its header bound from the environment when it is loaded, and from nowhere else.
+  // The library reads its header limit only from the environment, when it is loaded.
   process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(limits.headerBytesMax);
   const require = createRequire(import.meta.url);
   const major = process.versions.node.split('.')[0];
@@ -83,10 +87,13 @@ function loadLibrary(): UwsLibrary {
       );
     }
   }
-  throw new UwsMissing(`uWebSockets.js does not load on this machine (${reasons.join('; ')})`);
+  throw new UwsUnavailableError(`uWebSockets.js does not load on this machine (${reasons.join('; ')})`);
 }
 
-/** The door on uWebSockets.js. Throws UwsMissing where the library does not load, AppError where the address is taken. */
+/**
+ * Starts the HTTP server on uWebSockets.js. Errors: UwsUnavailableError when the library does not load;
+ * AppError when the address cannot be bound.
+ */
 export async function startUwsServer(options: ServerOptions): Promise<HttpServer> {
   const library = loadLibrary();
   const app = library.App();
@@ -96,7 +103,7 @@ export async function startUwsServer(options: ServerOptions): Promise<HttpServer
   });
   if (!socket) {
     app.close();
-    throw cannotListen(options);
+    throw listenError(options);
   }
   let open = true;
   return {
@@ -109,8 +116,8 @@ export async function startUwsServer(options: ServerOptions): Promise<HttpServer
   };
 }
 
-/** Headers of which only the first counts when a client repeats them. */
-const single = new Set([
+/** Headers of which only the first counts when repeated. */
+const singleValueHeaders = new Set([
   'authorization',
   'content-length',
   'content-type',
@@ -120,13 +127,13 @@ const single = new Set([
   'range',
 ]);
 
-/** Well below the 10 s of the library, whose clock ticks every 4 s. */
-const keepAwakeMs = 3_000;
+/** Well below the idle timeout of the library: 10 s, checked every 4 s. */
+const keepAliveIntervalMs = 3_000;
 
 /**
- * The exchange of which the library may be handling bytes. It has one buffer for what is to be sent, and lends it to the
- * connection whose handler runs: what is written to another one meanwhile goes out in one system call for each header,
- * which took 150 us for a refusal.
+ * Exchange whose bytes the library may be handling. The library has one send buffer, which belongs to the
+ * connection whose handler runs: writes to another connection meanwhile cost one system call per header (150
+ * us for an error reply).
  */
 let handled: UwsExchange | null = null;
 
@@ -142,13 +149,13 @@ class UwsExchange implements Exchange {
   readonly body: BodyQueue;
   readonly #headers = new Map<string, string>();
   readonly #bounds: ServerBounds;
-  readonly #goneListeners: (() => void)[] = [];
-  /** Null when the response is dead: aborted or ended. */
+  readonly #disconnectListeners: (() => void)[] = [];
+  /** Null when the response is invalid: aborted or ended. */
   #response: UwsResponse | null;
-  #gone = false;
-  /** Runs while a connection has to be kept; see `#keepAwake`. */
-  #awake: NodeJS.Timeout | null = null;
-  /** Ends the wait of a writer; null when none waits. */
+  #isDisconnected = false;
+  /** Runs while the connection must be kept alive; see `#startKeepAlive`. */
+  #keepAliveTimer: NodeJS.Timeout | null = null;
+  /** Resolves the wait of a pending write; null when none is pending. */
   #settleWrite: ((offset: number | null) => void) | null = null;
 
   constructor(response: UwsResponse, request: UwsRequest, bounds: ServerBounds) {
@@ -164,30 +171,30 @@ class UwsExchange implements Exchange {
     this.body = new BodyQueue(this.#declaredBytes(), {
       pause: () => this.#response?.pause(),
       resume: () => this.#response?.resume(),
-      wanted: () => {}, // uWebSockets.js has sent `100 Continue` before it called us
+      onFirstRead: () => {}, // uWebSockets.js has already sent `100 Continue`
     });
-    response.onAborted(() => this.#leave());
+    response.onAborted(() => this.#disconnect());
     response.onData((chunk, isLast) => {
       handles(this);
-      if (this.body.discarding) this.body.paceDiscard(chunk.byteLength);
+      if (this.body.isDiscarding) this.body.throttleDiscard(chunk.byteLength);
       else this.body.push(chunkBuffers.copyOf(chunk));
       if (!isLast) return;
-      if (this.body.paused && !this.body.discarding) this.#keepAwake();
+      if (this.body.isPaused && !this.body.isDiscarding) this.#startKeepAlive();
       this.body.finish();
     });
   }
 
   /**
-   * The library gives up a connection on which nothing happens for 10 s. It stops that clock when the last byte of a
-   * body is there, but `resume` starts it again: until the reply, every further `resume` puts it back.
+   * The library closes a connection that is idle for 10 s. It stops this timeout at the last byte of a body,
+   * but `resume` restarts it; until the reply, each further `resume` resets it.
    */
-  #keepAwake(): void {
-    this.#awake = setInterval(() => this.#response?.resume(), keepAwakeMs);
+  #startKeepAlive(): void {
+    this.#keepAliveTimer = setInterval(() => this.#response?.resume(), keepAliveIntervalMs);
   }
 
-  #sleep(): void {
-    if (this.#awake !== null) clearInterval(this.#awake);
-    this.#awake = null;
+  #stopKeepAlive(): void {
+    if (this.#keepAliveTimer !== null) clearInterval(this.#keepAliveTimer);
+    this.#keepAliveTimer = null;
   }
 
   get clientAddress(): string {
@@ -198,14 +205,14 @@ class UwsExchange implements Exchange {
     return this.#headers.get(name);
   }
 
-  onGone(listener: () => void): void {
-    if (this.#gone) listener();
-    else this.#goneListeners.push(listener);
+  onDisconnect(listener: () => void): void {
+    if (this.#isDisconnected) listener();
+    else this.#disconnectListeners.push(listener);
   }
 
   async reply(reply: Reply): Promise<boolean> {
     if (handled !== null && handled !== this) await new Promise(setImmediate);
-    this.#sleep();
+    this.#stopKeepAlive();
     const response = this.#response;
     if (!response) return false;
     const { body } = reply;
@@ -213,15 +220,24 @@ class UwsExchange implements Exchange {
       this.#endHeadersOnly(response, reply);
       return true;
     }
-    if (lingers(this.body) && !isStreamed(body)) return this.#endLingering(response, reply, wholeBody(body));
+    if (shouldLinger(this.body) && !isStreamedBody(body))
+      return this.#endLingering(response, reply, toBytes(body));
     this.body.discard();
-    if (isStreamed(body))
-      return body.size > 0 ? this.#stream(response, reply, body) : this.#endWhole(response, reply, none);
-    if (body.byteLength >= limits.bufferedReplyBytesMax) return this.#stream(response, reply, inPieces(body));
-    return this.#endWhole(response, reply, body instanceof Rendered ? gathered(body) : body);
+    if (isStreamedBody(body))
+      return body.size > 0 ? this.#stream(response, reply, body) : this.#endWhole(response, reply, noBytes);
+    if (body.byteLength >= limits.bufferedReplyBytesMax)
+      return this.#stream(response, reply, toStreamedBody(body));
+    return this.#endWhole(
+      response,
+      reply,
+      body instanceof RenderedJson ? copyToShortReplyBuffer(body) : body,
+    );
   }
 
-  /** `endWithoutBody(length)` would leave the response open, so the length that GET has is a plain header. */
+  /**
+   * `endWithoutBody(length)` would leave the response open, so the length of the GET reply is sent as a plain
+   * header.
+   */
   #endHeadersOnly(response: UwsResponse, reply: Reply): void {
     this.body.discard();
     this.#response = null;
@@ -242,10 +258,10 @@ class UwsExchange implements Exchange {
   }
 
   /**
-   * Sends the whole reply, throws away what the client still sends, then breaks the connection. Ending the response
-   * would break it at once, and no other call sends a body of known length without ending; but headers go out as they
-   * are, so the last one carries the blank line and the body with it. The library ends it with a line break, which
-   * clients skip between two messages.
+   * Sends the whole reply, discards further input for a bounded time, then closes the connection. Ending the
+   * response would close at once, and no other call sends a body of known length without ending it. Header
+   * values are sent verbatim, so the last one carries the blank line and the body. The library ends it with a
+   * line break, which clients skip between two messages.
    */
   async #endLingering(response: UwsResponse, reply: Reply, body: Uint8Array): Promise<boolean> {
     response.cork(() => {
@@ -254,9 +270,9 @@ class UwsExchange implements Exchange {
       response.writeHeader('content-length', Buffer.concat([length, body]));
     });
     await this.#linger();
-    // What was written while bytes were read goes out when all of them were handled; breaking off before loses it.
+    // Data written during input handling is sent after the handler; closing before that loses it.
     await new Promise(setImmediate);
-    this.#abandon();
+    this.#closeConnection();
     return true;
   }
 
@@ -284,12 +300,12 @@ class UwsExchange implements Exchange {
       assert(this.#response === null, 'a streamed body yields as many bytes as it said');
       return false;
     } catch (error) {
-      this.#abandon();
+      this.#closeConnection();
       throw error;
     }
   }
 
-  /** Hands one chunk to the socket and waits until it takes more. */
+  /** Writes one chunk to the socket and waits until the socket accepts more. */
   async #send(chunk: Uint8Array, size: number): Promise<'more' | 'done' | 'gone'> {
     let rest = chunk;
     while (rest.byteLength > 0) {
@@ -310,10 +326,13 @@ class UwsExchange implements Exchange {
     return 'more';
   }
 
-  /** The write offset when the socket takes more; null when the client is gone or does not read for too long. */
+  /**
+   * Resolves to the write offset when the socket accepts more; to null when the client disconnects or stops
+   * reading for `replyIdleMsMax`.
+   */
   #writable(response: UwsResponse): Promise<number | null> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#abandon(), this.#bounds.replyIdleMsMax);
+      const timer = setTimeout(() => this.#closeConnection(), this.#bounds.replyIdleMsMax);
       this.#settleWrite = (offset) => {
         clearTimeout(timer);
         this.#settleWrite = null;
@@ -326,26 +345,26 @@ class UwsExchange implements Exchange {
     });
   }
 
-  /** Breaks the connection; its abort tells everybody who waits. */
-  #abandon(): void {
+  /** Closes the connection and notifies all listeners. */
+  #closeConnection(): void {
     this.#response?.close();
-    this.#leave();
+    this.#disconnect();
   }
 
-  #leave(): void {
-    if (this.#gone) return;
-    this.#gone = true;
+  #disconnect(): void {
+    if (this.#isDisconnected) return;
+    this.#isDisconnected = true;
     this.#response = null;
-    this.#sleep();
+    this.#stopKeepAlive();
     this.body.fail();
     this.#settleWrite?.(null);
-    for (const listener of this.#goneListeners) listener();
+    for (const listener of this.#disconnectListeners) listener();
   }
 
   #addHeader(name: string, value: string): void {
     const before = this.#headers.get(name);
     if (before === undefined) this.#headers.set(name, value);
-    else if (!single.has(name)) this.#headers.set(name, `${before}, ${value}`);
+    else if (!singleValueHeaders.has(name)) this.#headers.set(name, `${before}, ${value}`);
   }
 
   #declaredBytes(): number | null {
@@ -354,17 +373,17 @@ class UwsExchange implements Exchange {
   }
 }
 
-const none = new Uint8Array(0);
+const noBytes = new Uint8Array(0);
 
-/** The library has copied or sent a body when `end` returns, so that one buffer serves all short replies in turn. */
-const gathering = Buffer.allocUnsafeSlow(limits.bufferedReplyBytesMax);
+/** The library has copied or sent the body when `end` returns, so one buffer serves all short replies. */
+const shortReplyBuffer = Buffer.allocUnsafeSlow(limits.bufferedReplyBytesMax);
 
-function gathered(body: Rendered<unknown>): Uint8Array {
-  body.copyTo(gathering);
-  return gathering.subarray(0, body.byteLength);
+function copyToShortReplyBuffer(body: RenderedJson<unknown>): Uint8Array {
+  body.copyTo(shortReplyBuffer);
+  return shortReplyBuffer.subarray(0, body.byteLength);
 }
 
-/** `close` says that the connection ends, for replies of which the library does not say so itself. */
+/** `close`: write `connection: close`, for replies where the library does not do so itself. */
 function writeHead(response: UwsResponse, reply: Reply, close: boolean): void {
   response.writeStatus(`${reply.status} ${STATUS_CODES[reply.status] ?? 'Unknown'}`);
   const { headers } = reply;

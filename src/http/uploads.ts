@@ -1,15 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import type { Readable, Writable } from 'node:stream';
 import { Busboy } from '@fastify/busboy';
-import { AppError, invalidField } from '../base/app-error.ts';
-import { limits } from '../base/limits.ts';
+import { AppError, invalidFieldError } from '../core/app-error.ts';
+import { limits } from '../core/limits.ts';
 import { checkCollectionName, checkMetadata, checkPath } from '../schemas/checks.ts';
 import type { UploadParameters } from '../schemas/documents.ts';
-import { issuesOf } from '../schemas/issues.ts';
+import { explainIssues } from '../schemas/issues.ts';
 import { DocumentMetadataJson } from '../schemas/wire.ts';
 import type { Exchange } from './exchange.ts';
 
-export interface Upload {
+export interface DocumentUpload {
   readonly parameters: UploadParameters;
   readonly body: AsyncIterable<Uint8Array>;
 }
@@ -20,7 +20,7 @@ interface UploadInput {
   readonly metadataBytesMax: number;
 }
 
-function checked(parameters: UploadParameters, metadataBytesMax: number): UploadParameters {
+function checkParameters(parameters: UploadParameters, metadataBytesMax: number): UploadParameters {
   checkCollectionName(parameters.collection_name);
   checkPath(parameters.path);
   checkMetadata(parameters.metadata, metadataBytesMax);
@@ -28,10 +28,10 @@ function checked(parameters: UploadParameters, metadataBytesMax: number): Upload
 }
 
 /** `true` or `false`, absent means false. */
-function flag(value: string | null, loc: readonly string[]): boolean {
+function parseFlag(value: string | null, loc: readonly string[]): boolean {
   if (value === null || value === 'false') return false;
   if (value === 'true') return true;
-  throw invalidField(loc, 'must be true or false', 'boolean_type');
+  throw invalidFieldError(loc, 'must be true or false', 'boolean_type');
 }
 
 /** Metadata that travel outside a JSON body, so a wrong shape is a 400 that says where they came from. */
@@ -42,18 +42,18 @@ function parseMetadata(source: string, json: string): DocumentMetadataJson {
   } catch {
     throw new AppError('bad_request', `${source} is not valid JSON.`);
   }
-  const issue = issuesOf(DocumentMetadataJson, value, [])[0];
+  const issue = explainIssues(DocumentMetadataJson, value, [])[0];
   if (issue) {
-    const place = issue.loc.length > 0 ? ` at ${JSON.stringify(issue.loc.join('.'))}` : '';
+    const location = issue.loc.length > 0 ? ` at ${JSON.stringify(issue.loc.join('.'))}` : '';
     throw new AppError(
       'bad_request',
-      `${source} is not an object of strings and lists of strings:${place} it ${issue.msg}.`,
+      `${source} is not an object of strings and lists of strings:${location} it ${issue.msg}.`,
     );
   }
   return value as DocumentMetadataJson;
 }
 
-function headerMetadata(header: string | undefined): DocumentMetadataJson {
+function parseHeaderMetadata(header: string | undefined): DocumentMetadataJson {
   if (header === undefined) return {};
   const source = 'The header x-quarry-metadata';
   const bytes = Buffer.from(header, 'base64url');
@@ -65,26 +65,26 @@ function headerMetadata(header: string | undefined): DocumentMetadataJson {
 }
 
 /** `PUT /documents/{collection}/{path}`: the address and headers say what the body is. */
-export function putUpload(
+export function readPutUpload(
   params: Readonly<Record<string, string>>,
   query: URLSearchParams,
   input: UploadInput,
-): Upload {
+): DocumentUpload {
   const parameters = {
     collection_name: params.collection ?? '',
     path: params['*'] ?? '',
-    metadata: headerMetadata(input.exchange.header('x-quarry-metadata')),
-    overwrite: flag(query.get('overwrite'), ['query', 'overwrite']),
-    wait: flag(query.get('wait'), ['query', 'wait']),
+    metadata: parseHeaderMetadata(input.exchange.header('x-quarry-metadata')),
+    overwrite: parseFlag(query.get('overwrite'), ['query', 'overwrite']),
+    wait: parseFlag(query.get('wait'), ['query', 'wait']),
   };
-  return { parameters: checked(parameters, input.metadataBytesMax), body: input.chunks };
+  return { parameters: checkParameters(parameters, input.metadataBytesMax), body: input.chunks };
 }
 
-function formParameters(fields: ReadonlyMap<string, string>): UploadParameters {
+function parseFormParameters(fields: ReadonlyMap<string, string>): UploadParameters {
   const required = (name: string): string => {
     const value = fields.get(name);
     if (value === undefined)
-      throw invalidField(['body', name], 'is missing; it must come before the file', 'missing');
+      throw invalidFieldError(['body', name], 'is missing; it must come before the file', 'missing');
     return value;
   };
   const metadata = fields.get('metadata');
@@ -92,8 +92,8 @@ function formParameters(fields: ReadonlyMap<string, string>): UploadParameters {
     collection_name: required('collection_name'),
     path: required('path'),
     metadata: metadata === undefined ? {} : parseMetadata('The field metadata', metadata),
-    overwrite: flag(fields.get('overwrite') ?? null, ['body', 'overwrite']),
-    wait: flag(fields.get('wait') ?? null, ['body', 'wait']),
+    overwrite: parseFlag(fields.get('overwrite') ?? null, ['body', 'overwrite']),
+    wait: parseFlag(fields.get('wait') ?? null, ['body', 'wait']),
   };
 }
 
@@ -101,27 +101,27 @@ function formParameters(fields: ReadonlyMap<string, string>): UploadParameters {
  * `POST /documents/upload`: reads the form up to the file, which then streams. The body of the upload ends only when
  * the form is complete; whatever is wrong after the file makes it throw, so that nothing broken is acknowledged.
  */
-export async function multipartUpload(input: UploadInput): Promise<Upload> {
+export async function readMultipartUpload(input: UploadInput): Promise<DocumentUpload> {
   const form = new MultipartForm(input);
   const file = await form.file;
   try {
-    const parameters = checked(formParameters(form.fields), input.metadataBytesMax);
+    const parameters = checkParameters(parseFormParameters(form.fields), input.metadataBytesMax);
     return { parameters, body: form.stream(file) };
   } catch (error) {
-    form.leave();
+    form.abort();
     throw error;
   }
 }
 
-function malformed(msg: string): AppError {
-  return invalidField(['body'], msg, 'multipart_invalid');
+function invalidFormError(msg: string): AppError {
+  return invalidFieldError(['body'], msg, 'multipart_invalid');
 }
 
 /**
  * What the parser makes of bytes that are not UTF-8. Two paths in another encoding would become one, so a field that
  * holds it is refused, also when the client did send this character.
  */
-const replacement = '\ufffd';
+const replacementCharacter = '\ufffd';
 
 class MultipartForm {
   readonly fields = new Map<string, string>();
@@ -129,12 +129,12 @@ class MultipartForm {
   readonly file: Promise<Readable>;
   readonly #parser: Busboy;
   /** Settles when the parser has taken the whole form, or when something was wrong with it. */
-  readonly #fed: Promise<void>;
+  readonly #parsed: Promise<void>;
   readonly #failed: Promise<void>;
   #settleFailed: () => void = () => {};
-  #rejectFile: (fault: Error) => void = () => {};
-  #openFile: Readable | null = null;
-  #fault: Error | null = null;
+  #rejectFile: (error: Error) => void = () => {};
+  #fileStream: Readable | null = null;
+  #error: Error | null = null;
 
   constructor(input: UploadInput) {
     this.#parser = openParser(input.exchange.header('content-type'));
@@ -143,17 +143,17 @@ class MultipartForm {
     });
     this.file = new Promise((resolve, reject) => {
       this.#parser.on('file', (_name, stream) => this.#file(stream, resolve));
-      this.#parser.once('finish', () => reject(malformed('The form has no field "file".')));
+      this.#parser.once('finish', () => reject(invalidFormError('The form has no field "file".')));
       this.#rejectFile = reject;
     });
     this.#parser.on('field', (name, value, nameCut, valueCut) =>
       this.#field(name, { value, cut: nameCut || valueCut }),
     );
     this.#parser.on('fieldsLimit', () => {
-      this.#fail(malformed(`The form has more than ${limits.multipartFieldsMax} fields.`));
+      this.#fail(invalidFormError(`The form has more than ${limits.multipartFieldsMax} fields.`));
     });
-    this.#parser.on('error', () => this.#fail(malformed('The form is broken or ends too early.')));
-    this.#fed = feed(input.chunks, this.#parser).catch((error: Error) => this.#fail(error));
+    this.#parser.on('error', () => this.#fail(invalidFormError('The form is broken or ends too early.')));
+    this.#parsed = feedParser(input.chunks, this.#parser).catch((error: Error) => this.#fail(error));
   }
 
   /** Yields the file, then throws whatever was wrong with the rest of the form. */
@@ -161,52 +161,54 @@ class MultipartForm {
     try {
       for await (const chunk of file) yield chunk as Uint8Array;
     } catch {
-      throw this.#fault ?? malformed('The form ends inside the file.');
+      throw this.#error ?? invalidFormError('The form ends inside the file.');
     } finally {
-      if (!file.readableEnded) this.leave();
+      if (!file.readableEnded) this.abort();
     }
-    await Promise.race([this.#fed, this.#failed]);
-    if (this.#fault) throw this.#fault;
+    await Promise.race([this.#parsed, this.#failed]);
+    if (this.#error) throw this.#error;
   }
 
   /** Nobody wants the rest. */
-  leave(): void {
-    this.#fail(malformed('The upload was left early.'));
+  abort(): void {
+    this.#fail(invalidFormError('The upload was left early.'));
   }
 
   #field(name: string, { value, cut }: { value: string; cut: boolean }): void {
-    const shown = JSON.stringify(String(name).slice(0, 64));
-    if (this.#openFile) this.#fail(malformed(`The field ${shown} comes after the file; fields come first.`));
-    else if (cut) this.#fail(malformed(`The field ${shown} is too long.`));
-    else if (value.includes(replacement)) this.#fail(malformed(`The field ${shown} is not UTF-8.`));
-    else if (this.fields.has(name)) this.#fail(malformed(`The field ${shown} comes twice.`));
+    const displayedName = JSON.stringify(String(name).slice(0, 64));
+    if (this.#fileStream)
+      this.#fail(invalidFormError(`The field ${displayedName} comes after the file; fields come first.`));
+    else if (cut) this.#fail(invalidFormError(`The field ${displayedName} is too long.`));
+    else if (value.includes(replacementCharacter))
+      this.#fail(invalidFormError(`The field ${displayedName} is not UTF-8.`));
+    else if (this.fields.has(name)) this.#fail(invalidFormError(`The field ${displayedName} comes twice.`));
     else this.fields.set(name, value);
   }
 
   #file(stream: Readable, resolve: (file: Readable) => void): void {
     stream.on('error', () => {}); // whoever reads the stream meets the fault; without a listener it would end the process
-    if (this.#openFile) {
+    if (this.#fileStream) {
       stream.resume();
-      this.#fail(malformed('The form has more than one file.'));
+      this.#fail(invalidFormError('The form has more than one file.'));
       return;
     }
-    this.#openFile = stream;
+    this.#fileStream = stream;
     resolve(stream);
   }
 
-  #fail(fault: Error): void {
-    if (this.#fault !== null) return;
-    this.#fault = fault;
-    this.#openFile?.destroy(fault);
-    this.#parser.destroy(fault);
-    this.#rejectFile(fault);
+  #fail(error: Error): void {
+    if (this.#error !== null) return;
+    this.#error = error;
+    this.#fileStream?.destroy(error);
+    this.#parser.destroy(error);
+    this.#rejectFile(error);
     this.#settleFailed();
   }
 }
 
 function openParser(contentType: string | undefined): Busboy {
   if (!/^multipart\/form-data\s*;/i.test(contentType ?? '')) {
-    throw malformed('The content-type must be multipart/form-data with a boundary.');
+    throw invalidFormError('The content-type must be multipart/form-data with a boundary.');
   }
   try {
     return new Busboy({
@@ -220,15 +222,15 @@ function openParser(contentType: string | undefined): Busboy {
       },
     });
   } catch {
-    throw malformed('The content-type must be multipart/form-data with a boundary.');
+    throw invalidFormError('The content-type must be multipart/form-data with a boundary.');
   }
 }
 
 /** Writes the chunks into the parser as fast as it takes them, and ends it. Rejects when the parser is destroyed. */
-async function feed(chunks: AsyncIterable<Uint8Array>, parser: Writable): Promise<void> {
+async function feedParser(chunks: AsyncIterable<Uint8Array>, parser: Writable): Promise<void> {
   let abandon: (reason: Error) => void = () => {};
   // A parser that is destroyed while its file is not read never calls back for the chunk that it holds.
-  parser.once('close', () => abandon(malformed('The upload was left early.')));
+  parser.once('close', () => abandon(invalidFormError('The upload was left early.')));
   for await (const chunk of chunks) {
     await new Promise<void>((resolve, reject) => {
       abandon = reject;

@@ -1,11 +1,16 @@
 import { Mutex } from '../core/async/mutex.ts';
-import { type Agreement, MarketplaceRecords, type Offer, subjectOf } from '../store/marketplaces.ts';
-import type { Operation, Store } from '../store/store.ts';
+import {
+  type MarketplaceAgreement,
+  type MarketplaceOffer,
+  MarketplaceRecords,
+  subjectOf,
+} from '../storage/marketplaces.ts';
+import type { Store, WriteOperation } from '../storage/store.ts';
 
 /** What becomes of an agreement, and what is written with it. */
-export interface Change {
-  readonly after: Agreement;
-  readonly alongside?: readonly Operation[];
+export interface AgreementChange {
+  readonly after: MarketplaceAgreement;
+  readonly extraOperations?: readonly WriteOperation[];
 }
 
 /** The agreements of all organisations. Changes come one after another, each built on the one before. */
@@ -20,29 +25,33 @@ export class Agreements {
   }
 
   /** `change` gets what is known of it; null changes nothing. */
-  change(
-    offer: Offer,
-    change: (known: Agreement | undefined) => Change | null | Promise<Change | null>,
-  ): Promise<Agreement | undefined> {
+  update(
+    offer: MarketplaceOffer,
+    compute: (
+      current: MarketplaceAgreement | undefined,
+    ) => AgreementChange | null | Promise<AgreementChange | null>,
+  ): Promise<MarketplaceAgreement | undefined> {
     return this.#changes.run(async () => {
-      const known = this.records.agreement(offer.marketplace, subjectOf(offer));
-      const changed = await change(known);
-      if (changed === null) return known;
-      const { after, alongside = [] } = changed;
+      const current = this.records.findAgreement(offer.marketplace, subjectOf(offer));
+      const changed = await compute(current);
+      if (changed === null) return current;
+      const { after, extraOperations = [] } = changed;
       // Also on a full disk: what somebody pays for is granted, and what ended is not.
-      await this.#store.write([...this.records.put(after), ...alongside], { mayUseReserve: true });
+      await this.#store.write([...this.records.putAgreement(after), ...extraOperations], {
+        mayUseReserve: true,
+      });
       return after;
     });
   }
 
   /** Also those of the organisation that are over. */
-  ofOrganisation(organizationId: string): Promise<Agreement[]> {
-    return this.records.agreementsOf(organizationId);
+  listByOrganization(organizationId: string): Promise<MarketplaceAgreement[]> {
+    return this.records.listAgreementsByOrganization(organizationId);
   }
 
-  forget(agreement: Agreement): Promise<void> {
+  delete(agreement: MarketplaceAgreement): Promise<void> {
     return this.#changes.run(() =>
-      this.#store.write(this.records.delete(agreement), { mayUseReserve: true }),
+      this.#store.write(this.records.deleteAgreement(agreement), { mayUseReserve: true }),
     );
   }
 }

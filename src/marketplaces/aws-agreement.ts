@@ -1,10 +1,10 @@
-import type { Agreement, AwsOffer } from '../store/marketplaces.ts';
+import type { AwsOffer, MarketplaceAgreement } from '../storage/marketplaces.ts';
 
-export type AwsAgreement = Agreement & { readonly offer: AwsOffer };
+export type AwsAgreement = MarketplaceAgreement & { readonly offer: AwsOffer };
 
 export const hourMs = 3_600_000;
 
-export function isAwsAgreement(agreement: Agreement): agreement is AwsAgreement {
+export function isAwsAgreement(agreement: MarketplaceAgreement): agreement is AwsAgreement {
   return agreement.offer.marketplace === 'aws';
 }
 

@@ -1,12 +1,12 @@
 import type { Egress } from '../egress/egress.ts';
 
 /** What came back, whatever its status. */
-export interface Fetched {
+export interface TextResponse {
   readonly status: number;
   readonly text: string;
 }
 
-export interface FetchBounds {
+export interface FetchLimits {
   /** Milliseconds for all of it. */
   readonly msMax: number;
   readonly bytesMax: number;
@@ -16,8 +16,8 @@ export interface FetchBounds {
 export async function fetchText(
   url: string,
   init: Pick<RequestInit, 'method' | 'headers' | 'body'>,
-  { fetch, msMax, bytesMax }: FetchBounds & Pick<Egress, 'fetch'>,
-): Promise<Fetched> {
+  { fetch, msMax, bytesMax }: FetchLimits & Pick<Egress, 'fetch'>,
+): Promise<TextResponse> {
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(new Error(`no answer within ${msMax} ms`)), msMax);
   try {

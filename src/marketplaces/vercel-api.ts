@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { AppError } from '../base/app-error.ts';
-import { limits } from '../base/limits.ts';
-import { type Egress, egressRefusalIn, refusedByEgress } from '../egress/egress.ts';
-import { type Fetched, fetchText } from './fetch-text.ts';
+import { AppError } from '../core/app-error.ts';
+import { limits } from '../core/limits.ts';
+import { type Egress, findEgressDenial, refusedByEgress } from '../egress/egress.ts';
+import { fetchText, type TextResponse } from './fetch-text.ts';
 
 export interface VercelSettings {
   readonly clientId: string;
@@ -30,23 +30,23 @@ export interface VercelAccess {
 }
 
 /** Vercel does not let the integration do it: asking again changes nothing. */
-export class VercelRefusal extends AppError {
+export class VercelRejectedError extends AppError {
   /** Whether it did not accept the token: it has expired, or may not do that. */
-  readonly ofToken: boolean;
+  readonly isTokenError: boolean;
 
-  constructor(what: string, status: number) {
+  constructor(path: string, status: number) {
     super('bad_gateway', 'Vercel refuses that to this integration.', {
       shouldRetry: false,
-      privateDetails: { vercel: { what, status } },
+      privateDetails: { vercel: { what: path, status } },
     });
-    this.ofToken = status === 401 || status === 403;
+    this.isTokenError = status === 401 || status === 403;
   }
 }
 
 const tokenPath = '/v2/oauth/access_token';
-const bounds = { msMax: limits.marketplaceCallMsMax, bytesMax: limits.marketplaceReplyBytesMax };
+const fetchLimits = { msMax: limits.marketplaceCallMsMax, bytesMax: limits.marketplaceReplyBytesMax };
 /** A project has its latest deployments with it. */
-const pageBounds = { msMax: limits.marketplaceCallMsMax, bytesMax: limits.vercelPageBytesMax };
+const pageFetchLimits = { msMax: limits.marketplaceCallMsMax, bytesMax: limits.vercelPageBytesMax };
 
 /** Vercel, as an integration sees it. */
 export class VercelApi {
@@ -57,9 +57,9 @@ export class VercelApi {
   }
 
   /** Where the browser goes at last. Errors: 400 for every address that is not Vercel's. */
-  nextOf(given: string): string {
-    const url = URL.canParse(given) && given.length <= limits.redirectUnitsMax ? new URL(given) : null;
-    const isTheirs =
+  parseNextUrl(input: string): string {
+    const url = URL.canParse(input) && input.length <= limits.redirectUnitsMax ? new URL(input) : null;
+    const isVercelUrl =
       url !== null &&
       url.protocol === 'https:' &&
       url.username === '' &&
@@ -67,22 +67,22 @@ export class VercelApi {
       url.port === '' &&
       this.#settings.nextHosts.has(url.hostname) &&
       // What a parser mends in silence was not written by Vercel.
-      /^https:\/\/[^\\\s\p{Cc}]+$/u.test(given);
-    if (isTheirs) return url.href;
+      /^https:\/\/[^\\\s\p{Cc}]+$/u.test(input);
+    if (isVercelUrl) return url.href;
     throw new AppError('bad_request', 'next must be an https:// address of Vercel.');
   }
 
   /** Errors: 400 for a code that is unknown, used or too old; 502 when Vercel does not answer as it should. */
-  async exchange(code: string): Promise<VercelInstallation> {
-    const reply = await this.#token({ code, redirect_uri: this.#settings.redirectUri() });
+  async exchangeCode(code: string): Promise<VercelInstallation> {
+    const reply = await this.#requestToken({ code, redirect_uri: this.#settings.redirectUri() });
     if (reply.status === 400 || reply.status === 403) {
       throw new AppError(
         'bad_request',
         'This code of Vercel is unknown, was used or has expired: start again.',
       );
     }
-    if (reply.status !== 200) throw troubled(new Error(`it answered ${reply.status}`));
-    return installationOf(reply.text);
+    if (reply.status !== 200) throw unexpectedReplyError(new Error(`it answered ${reply.status}`));
+    return parseInstallation(reply.text);
   }
 
   /**
@@ -90,37 +90,37 @@ export class VercelApi {
    * grant; the installation is named as in the answers of that address. Errors: `VercelRefusal` for a no, 502 when Vercel
    * does not answer as it should.
    */
-  async renewedToken(installationId: string): Promise<string> {
-    const { status, text } = await this.#token({
+  async renewToken(installationId: string): Promise<string> {
+    const { status, text } = await this.#requestToken({
       grant_type: 'client_credentials',
       installation_id: installationId,
     });
     if (status >= 400 && status < 500 && status !== 429 && status !== 408)
-      throw new VercelRefusal(tokenPath, status);
-    if (status !== 200) throw troubled(new Error(`it answered ${status}`));
-    const { access_token: token } = fieldsOf(text);
-    if (!isWord(token)) throw troubled(new Error('it gives no token'));
+      throw new VercelRejectedError(tokenPath, status);
+    if (status !== 200) throw unexpectedReplyError(new Error(`it answered ${status}`));
+    const { access_token: token } = parseObject(text);
+    if (!isIdentifier(token)) throw unexpectedReplyError(new Error('it gives no token'));
     return token;
   }
 
-  async #token(fields: Readonly<Record<string, string>>): Promise<Fetched> {
+  async #requestToken(fields: Readonly<Record<string, string>>): Promise<TextResponse> {
     const { clientId, clientSecret, apiUrl, fetch } = this.#settings;
     const form = new URLSearchParams({ client_id: clientId, client_secret: clientSecret, ...fields });
     const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
-    const sent = { method: 'POST', headers, body: form.toString() };
-    return fetchText(`${apiUrl}${tokenPath}`, sent, { ...bounds, fetch }).catch((cause: unknown) => {
-      throw troubled(cause);
+    const init = { method: 'POST', headers, body: form.toString() };
+    return fetchText(`${apiUrl}${tokenPath}`, init, { ...fetchLimits, fetch }).catch((cause: unknown) => {
+      throw unexpectedReplyError(cause);
     });
   }
 
   /** The name of the team, or of the person, whose installation it is; null where Vercel does not tell. */
-  async account({ accessToken: token, teamId }: VercelInstallation): Promise<string | null> {
+  async findAccountName({ accessToken: token, teamId }: VercelInstallation): Promise<string | null> {
     const path = teamId === null ? '/v2/user' : `/v2/teams/${encodeURIComponent(teamId)}`;
     try {
-      const said = await this.#ask({ token, teamId: null }, path);
-      const { slug, name } = said;
-      const { username } = Object(said.user) as Record<string, unknown>;
-      return [slug, name, username].find((each) => isName(each)) ?? null;
+      const reply = await this.#request({ token, teamId: null }, path);
+      const { slug, name } = reply;
+      const { username } = Object(reply.user) as Record<string, unknown>;
+      return [slug, name, username].find((each) => isDisplayName(each)) ?? null;
     } catch (error) {
       // It is only shown: what was installed is taken without it.
       if (error instanceof AppError) return null;
@@ -129,14 +129,14 @@ export class VercelApi {
   }
 
   /** Ids of the projects that the installation may see. */
-  async projects(access: VercelAccess): Promise<string[]> {
+  async listProjects(access: VercelAccess): Promise<string[]> {
     const found: string[] = [];
     let from = '';
     while (found.length < limits.vercelProjectsMax) {
-      const page = await this.#ask(access, `/v10/projects?limit=${limits.vercelPageMax}${from}`);
+      const page = await this.#request(access, `/v10/projects?limit=${limits.vercelPageMax}${from}`);
       const { projects, pagination } = page;
-      if (!Array.isArray(projects)) throw troubled(new Error('it lists no projects'));
-      for (const { id } of projects.map(Object)) if (isWord(id)) found.push(id);
+      if (!Array.isArray(projects)) throw unexpectedReplyError(new Error('it lists no projects'));
+      for (const { id } of projects.map(Object)) if (isIdentifier(id)) found.push(id);
       const { next } = Object(pagination) as Record<string, unknown>;
       if ((typeof next !== 'string' && typeof next !== 'number') || projects.length === 0) break;
       from = `&from=${encodeURIComponent(next)}`;
@@ -153,12 +153,12 @@ export class VercelApi {
     const target = ['production', 'preview', 'development'];
     const body = Object.entries(variables).map(([key, value]) => ({ key, value, type: 'encrypted', target }));
     const path = `/v10/projects/${encodeURIComponent(projectId)}/env?upsert=true`;
-    const { failed } = await this.#ask(access, path, body);
-    if (Array.isArray(failed) && failed.length > 0) throw new VercelRefusal(path, 201);
+    const { failed } = await this.#request(access, path, body);
+    if (Array.isArray(failed) && failed.length > 0) throw new VercelRejectedError(path, 201);
   }
 
   /** Errors: `VercelRefusal` for a no, 502 when Vercel does not answer as it should. */
-  async #ask(
+  async #request(
     { token, teamId }: VercelAccess,
     path: string,
     body?: unknown,
@@ -166,7 +166,7 @@ export class VercelApi {
     const url = new URL(`${this.#settings.apiUrl}${path}`);
     if (teamId !== null) url.searchParams.set('teamId', teamId);
     const headers = { authorization: `Bearer ${token}`, accept: 'application/json' };
-    const sent =
+    const init =
       body === undefined
         ? { headers }
         : {
@@ -174,56 +174,56 @@ export class VercelApi {
             headers: { ...headers, 'content-type': 'application/json' },
             body: JSON.stringify(body),
           };
-    const reply = await fetchText(url.href, sent, { ...pageBounds, fetch: this.#settings.fetch }).catch(
+    const reply = await fetchText(url.href, init, { ...pageFetchLimits, fetch: this.#settings.fetch }).catch(
       (cause: unknown) => {
-        throw troubled(cause);
+        throw unexpectedReplyError(cause);
       },
     );
     const { status, text } = reply;
     if (status >= 400 && status < 500 && status !== 429 && status !== 408)
-      throw new VercelRefusal(path, status);
-    if (status !== 200 && status !== 201) throw troubled(new Error(`it answered ${status}`));
-    return fieldsOf(text);
+      throw new VercelRejectedError(path, status);
+    if (status !== 200 && status !== 201) throw unexpectedReplyError(new Error(`it answered ${status}`));
+    return parseObject(text);
   }
 
   /** Whether Vercel signed a webhook: HMAC-SHA1 of its body with the secret of the integration, in hex. */
-  isSigned(body: Uint8Array, signature: string): boolean {
+  isSignatureValid(body: Uint8Array, signature: string): boolean {
     const expected = createHmac('sha1', this.#settings.clientSecret).update(body).digest();
-    const given = /^[0-9a-f]{40}$/i.test(signature) ? Buffer.from(signature, 'hex') : Buffer.alloc(0);
-    return given.byteLength === expected.byteLength && timingSafeEqual(given, expected);
+    const actual = /^[0-9a-f]{40}$/i.test(signature) ? Buffer.from(signature, 'hex') : Buffer.alloc(0);
+    return actual.byteLength === expected.byteLength && timingSafeEqual(actual, expected);
   }
 }
 
-function installationOf(text: string): VercelInstallation {
-  const { access_token: accessToken, installation_id: installationId, team_id, user_id } = fieldsOf(text);
-  const isWhole = isWord(accessToken) && isWord(installationId);
-  if (!isWhole) throw troubled(new Error('it names no installation'));
+function parseInstallation(text: string): VercelInstallation {
+  const { access_token: accessToken, installation_id: installationId, team_id, user_id } = parseObject(text);
+  const isComplete = isIdentifier(accessToken) && isIdentifier(installationId);
+  if (!isComplete) throw unexpectedReplyError(new Error('it names no installation'));
   return {
     accessToken,
     installationId,
-    teamId: isWord(team_id) ? team_id : null,
-    userId: isWord(user_id) ? user_id : null,
+    teamId: isIdentifier(team_id) ? team_id : null,
+    userId: isIdentifier(user_id) ? user_id : null,
   };
 }
 
-function fieldsOf(text: string): Record<string, unknown> {
+function parseObject(text: string): Record<string, unknown> {
   try {
     return Object(JSON.parse(text)) as Record<string, unknown>;
   } catch (cause) {
-    throw troubled(cause);
+    throw unexpectedReplyError(cause);
   }
 }
 
-function isName(value: unknown): value is string {
+function isDisplayName(value: unknown): value is string {
   return typeof value === 'string' && /^[^\p{Cc}\p{Cf}]{1,255}$/u.test(value);
 }
 
-function isWord(value: unknown): value is string {
+function isIdentifier(value: unknown): value is string {
   return typeof value === 'string' && /^[\x21-\x7e]{1,512}$/.test(value);
 }
 
-function troubled(cause: unknown): AppError {
-  const refused = egressRefusalIn(cause);
+function unexpectedReplyError(cause: unknown): AppError {
+  const refused = findEgressDenial(cause);
   if (refused !== null) return refusedByEgress('Vercel', refused);
   return new AppError('bad_gateway', 'Vercel does not answer as it should; start again shortly.', { cause });
 }

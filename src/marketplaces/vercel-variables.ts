@@ -1,35 +1,35 @@
-import type { Logger } from '../base/logger.ts';
-import type { Sealing } from '../base/sealing.ts';
 import { Mutex } from '../core/async/mutex.ts';
-import type { Agreement, VariablesState, VercelOffer } from '../store/marketplaces.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Sealer } from '../core/sealer.ts';
+import type { MarketplaceAgreement, VariablesState, VercelOffer } from '../storage/marketplaces.ts';
 import type { Agreements } from './agreements.ts';
-import { type VercelAccess, type VercelApi, VercelRefusal } from './vercel-api.ts';
+import { type VercelAccess, type VercelApi, VercelRejectedError } from './vercel-api.ts';
 
 /** API keys that a holder outside has: each holder has one in an organisation. */
-export interface HeldKeys {
+export interface IntegrationKeys {
   /** A new key, in place of the one that the holder had. */
   issue(organizationId: string, holder: string): Promise<string>;
-  end(organizationId: string, holder: string): Promise<void>;
-  isAlive(secret: string): boolean;
+  revoke(organizationId: string, holder: string): Promise<void>;
+  isValid(secret: string): boolean;
 }
 
 export interface VercelVariablesOptions {
-  readonly api: Pick<VercelApi, 'projects' | 'renewedToken' | 'setVariables'>;
+  readonly api: Pick<VercelApi, 'listProjects' | 'renewToken' | 'setVariables'>;
   readonly agreements: Agreements;
-  readonly sealing: Sealing;
-  readonly keys: HeldKeys;
+  readonly sealer: Sealer;
+  readonly keys: IntegrationKeys;
   /** Address that clients are told: `https://host/v1`. */
   readonly baseUrl: () => string;
   readonly logger: Logger;
 }
 
-export type VercelAgreement = Agreement & { readonly offer: VercelOffer };
+export type VercelAgreement = MarketplaceAgreement & { readonly offer: VercelOffer };
 
 /** What the clients of this server read. */
 export const variableNames = { key: 'ZEROENTROPY_API_KEY', baseUrl: 'ZEROENTROPY_BASE_URL' } as const;
 
 /** Projects at a time: each is one call of Vercel. */
-const projectsAtATime = 4;
+const projectsPerBatch = 4;
 
 /**
  * Puts an API key of the organisation, and where this server is, into the projects that somebody chose when they installed
@@ -38,7 +38,7 @@ const projectsAtATime = 4;
  */
 export class VercelVariables {
   readonly #options: VercelVariablesOptions;
-  readonly #turns = new Mutex();
+  readonly #mutex = new Mutex();
 
   constructor(options: VercelVariablesOptions) {
     this.#options = options;
@@ -46,35 +46,35 @@ export class VercelVariables {
 
   /** Harmless however often. `waiting` when Vercel does not answer: housekeeping tries again. */
   set(agreement: VercelAgreement): Promise<VariablesState | null> {
-    return this.#turns.run(async () => {
-      const state = await this.#put(agreement);
-      const after = await this.#note(agreement.offer, (known) => ({ ...known, variables: state }));
+    return this.#mutex.run(async () => {
+      const state = await this.#setProjectVariables(agreement);
+      const after = await this.#updateAgreement(agreement.offer, (known) => ({ ...known, variables: state }));
       return after?.variables ?? null;
     });
   }
 
   /** Ends the key, then notes that the agreement has ended: nothing is set in between. */
-  end<T>({ offer, organizationId }: VercelAgreement, noteEnd: () => Promise<T>): Promise<T> {
-    return this.#turns.run(async () => {
-      await this.#options.keys.end(organizationId, holderOf(offer));
+  endInstallation<T>({ offer, organizationId }: VercelAgreement, noteEnd: () => Promise<T>): Promise<T> {
+    return this.#mutex.run(async () => {
+      await this.#options.keys.revoke(organizationId, holderOf(offer));
       return noteEnd();
     });
   }
 
   /** Seals again with the current secret what an earlier one sealed, so that the earlier one can be forgotten. */
   reseal(agreement: VercelAgreement): Promise<void> {
-    return this.#turns.run(async () => {
-      const { sealing } = this.#options;
+    return this.#mutex.run(async () => {
+      const { sealer } = this.#options;
       const { installationId } = agreement.offer;
-      const again = (sealed: Uint8Array) => {
-        if (sealing.isCurrent(sealed, installationId)) return null;
-        const opened = sealing.open(sealed, installationId);
-        return opened === null ? null : sealing.seal(opened, installationId);
+      const resealIfStale = (sealed: Uint8Array) => {
+        if (sealer.isCurrent(sealed, installationId)) return null;
+        const opened = sealer.open(sealed, installationId);
+        return opened === null ? null : sealer.seal(opened, installationId);
       };
-      const token = again(agreement.offer.sealedToken);
-      const key = agreement.sealedKey === undefined ? null : again(agreement.sealedKey);
+      const token = resealIfStale(agreement.offer.sealedToken);
+      const key = agreement.sealedKey === undefined ? null : resealIfStale(agreement.sealedKey);
       if (token === null && key === null) return;
-      await this.#note(agreement.offer, (known) => ({
+      await this.#updateAgreement(agreement.offer, (known) => ({
         ...known,
         ...(token === null ? {} : { offer: { ...agreement.offer, sealedToken: token } }),
         ...(key === null ? {} : { sealedKey: key }),
@@ -82,17 +82,17 @@ export class VercelVariables {
     });
   }
 
-  async #put({ offer, organizationId }: VercelAgreement): Promise<VariablesState> {
+  async #setProjectVariables({ offer, organizationId }: VercelAgreement): Promise<VariablesState> {
     const { api, baseUrl, logger } = this.#options;
     const { installationId } = offer;
     try {
-      const { access, projects } = await this.#opened(offer);
-      const key = await this.#keyOf(offer);
+      const { access, projects } = await this.#openProjects(offer);
+      const key = await this.#ensureKey(offer);
       if (key === null) return 'refused'; // It has ended meanwhile.
       const variables = { [variableNames.key]: key, [variableNames.baseUrl]: baseUrl() };
-      for (let at = 0; at < projects.length; at += projectsAtATime) {
-        const some = projects.slice(at, at + projectsAtATime);
-        await Promise.all(some.map((id) => api.setVariables(access, id, variables)));
+      for (let at = 0; at < projects.length; at += projectsPerBatch) {
+        const batch = projects.slice(at, at + projectsPerBatch);
+        await Promise.all(batch.map((id) => api.setVariables(access, id, variables)));
       }
       return 'set';
     } catch (error) {
@@ -100,48 +100,51 @@ export class VercelVariables {
         { organizationId, installation: installationId, error: String(error) },
         'the variables of projects at Vercel could not be set',
       );
-      return error instanceof VercelRefusal ? 'refused' : 'waiting';
+      return error instanceof VercelRejectedError ? 'refused' : 'waiting';
     }
   }
 
   /** The projects, and what opens them: a token that Vercel let expire is asked for anew, once. */
-  async #opened(offer: VercelOffer): Promise<{ access: VercelAccess; projects: string[] }> {
-    const { api, sealing } = this.#options;
+  async #openProjects(offer: VercelOffer): Promise<{ access: VercelAccess; projects: string[] }> {
+    const { api, sealer } = this.#options;
     const { installationId, teamId, sealedToken } = offer;
-    const token = sealing.open(sealedToken, installationId);
+    const token = sealer.open(sealedToken, installationId);
     // Null: it was sealed with a secret of the installation that is gone.
     if (token !== null) {
       try {
-        return { access: { token, teamId }, projects: await api.projects({ token, teamId }) };
+        return { access: { token, teamId }, projects: await api.listProjects({ token, teamId }) };
       } catch (error) {
-        if (!(error instanceof VercelRefusal && error.ofToken)) throw error;
+        if (!(error instanceof VercelRejectedError && error.isTokenError)) throw error;
       }
     }
-    const access = { token: await api.renewedToken(installationId), teamId };
-    const renewed = { ...offer, sealedToken: sealing.seal(access.token, installationId) };
-    await this.#note(offer, (known) => ({ ...known, offer: renewed }));
-    return { access, projects: await api.projects(access) };
+    const access = { token: await api.renewToken(installationId), teamId };
+    const renewed = { ...offer, sealedToken: sealer.seal(access.token, installationId) };
+    await this.#updateAgreement(offer, (known) => ({ ...known, offer: renewed }));
+    return { access, projects: await api.listProjects(access) };
   }
 
   /** The key of an installation, made where there is none; null for one that has ended. */
-  async #keyOf(offer: VercelOffer): Promise<string | null> {
-    const { agreements, sealing, keys } = this.#options;
+  async #ensureKey(offer: VercelOffer): Promise<string | null> {
+    const { agreements, sealer, keys } = this.#options;
     const { installationId } = offer;
-    const known = agreements.records.agreement('vercel', installationId);
+    const known = agreements.records.findAgreement('vercel', installationId);
     if (known === undefined || known.endedAt !== null) return null;
-    const held = known.sealedKey === undefined ? null : sealing.open(known.sealedKey, installationId);
-    if (held !== null && keys.isAlive(held)) return held;
+    const existingKey = known.sealedKey === undefined ? null : sealer.open(known.sealedKey, installationId);
+    if (existingKey !== null && keys.isValid(existingKey)) return existingKey;
     const secret = await keys.issue(known.organizationId, holderOf(offer));
-    const sealedKey = sealing.seal(secret, installationId);
-    const noted = await this.#note(offer, (latest) => ({ ...latest, sealedKey }));
-    if (noted?.sealedKey === sealedKey) return secret;
-    await keys.end(known.organizationId, holderOf(offer));
+    const sealedKey = sealer.seal(secret, installationId);
+    const updated = await this.#updateAgreement(offer, (latest) => ({ ...latest, sealedKey }));
+    if (updated?.sealedKey === sealedKey) return secret;
+    await keys.revoke(known.organizationId, holderOf(offer));
     return null;
   }
 
   /** Of one that has ended nothing is noted any more. */
-  #note(offer: VercelOffer, change: (known: Agreement) => Agreement): Promise<Agreement | undefined> {
-    return this.#options.agreements.change(offer, (known) =>
+  #updateAgreement(
+    offer: VercelOffer,
+    change: (known: MarketplaceAgreement) => MarketplaceAgreement,
+  ): Promise<MarketplaceAgreement | undefined> {
+    return this.#options.agreements.update(offer, (known) =>
       known === undefined || known.endedAt !== null ? null : { after: change(known) },
     );
   }

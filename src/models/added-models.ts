@@ -1,24 +1,24 @@
 import { constants, copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { AppError } from '../base/app-error.ts';
-import { checkFiles, checkSpace, filesOf } from './folder-files.ts';
-import type { LocalModel, LocalRun } from './local-model.ts';
-import { examineFolder, type ModelWishes } from './model-folder.ts';
-import { refuseInUse } from './model-use.ts';
+import { AppError } from '../core/app-error.ts';
+import { inspectModelFolder, type ModelOverrides } from './inspect-model-folder.ts';
+import type { InferenceOptions, LocalModel } from './local-model.ts';
+import { checkCapacity, checkModelFiles, listModelFiles } from './model-files.ts';
+import { checkNotInUse } from './model-usage.ts';
 import { manifestFile, modelsFolder } from './models-folder.ts';
 import { OnnxEmbedder } from './onnx-embedder.ts';
 import { OnnxReranker } from './onnx-reranker.ts';
 import { defaultEmbeddingModel, rerankModels } from './registry.ts';
 
 /** Not a model: collections with vectors of their callers are made with this name. */
-export const reservedName = 'own';
+export const reservedModelName = 'own';
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 /** Every added model, by name. An AppError names the file of one that cannot be read. */
-export async function listModels(data: string): Promise<LocalModel[]> {
+export async function listAddedModels(dataFolder: string): Promise<LocalModel[]> {
   let names: string[];
   try {
-    names = (await readdir(modelsFolder(data), { withFileTypes: true }))
+    names = (await readdir(modelsFolder(dataFolder), { withFileTypes: true }))
       .filter((entry) => entry.isDirectory() && namePattern.test(entry.name))
       .map(({ name }) => name)
       .sort();
@@ -26,18 +26,22 @@ export async function listModels(data: string): Promise<LocalModel[]> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
   }
-  return Promise.all(names.map((name) => readManifest(data, name)));
+  return Promise.all(names.map((name) => readManifest(dataFolder, name)));
 }
 
 /** Examines a folder and copies what the model needs of it. An AppError says what is wrong with it. */
-export async function addModel(data: string, folder: string, wishes: ModelWishes): Promise<LocalModel> {
-  const { id } = wishes;
+export async function addModel(
+  dataFolder: string,
+  folder: string,
+  overrides: ModelOverrides,
+): Promise<LocalModel> {
+  const { id } = overrides;
   if (!namePattern.test(id))
     throw new AppError(
       'bad_request',
       `${JSON.stringify(id)} is no name for a model: letters, digits and . _ - are allowed (--name).`,
     );
-  if (id === reservedName)
+  if (id === reservedModelName)
     throw new AppError(
       'bad_request',
       `"${id}" stands for vectors that callers send; --name gives it another.`,
@@ -47,21 +51,21 @@ export async function addModel(data: string, folder: string, wishes: ModelWishes
       'conflict',
       `${id} is a built-in model; QUARRY_MODEL_ALIASES lets clients call another one so.`,
     );
-  const known = await listModels(data);
-  if (known.some((model) => model.id === id))
+  const added = await listAddedModels(dataFolder);
+  if (added.some((model) => model.id === id))
     throw new AppError(
       'conflict',
       `There is a model ${id} already; \`quarry models remove ${id}\` removes it.`,
     );
-  const model = await examineFolder(folder, wishes);
-  await checkFiles(folder, model);
-  await mkdir(modelsFolder(data), { recursive: true });
-  await checkSpace(folder, model, modelsFolder(data));
-  const target = join(modelsFolder(data), id);
+  const model = await inspectModelFolder(folder, overrides);
+  await checkModelFiles(folder, model);
+  await mkdir(modelsFolder(dataFolder), { recursive: true });
+  await checkCapacity(folder, model, modelsFolder(dataFolder));
+  const target = join(modelsFolder(dataFolder), id);
   // A dot in front: nobody takes it for a model until it is whole.
-  const staging = join(modelsFolder(data), `.adding-${id}`);
+  const staging = join(modelsFolder(dataFolder), `.adding-${id}`);
   await rm(staging, { recursive: true, force: true });
-  for (const file of await filesOf(folder, model)) {
+  for (const file of await listModelFiles(folder, model)) {
     await mkdir(dirname(join(staging, file)), { recursive: true });
     await copyFile(join(folder, file), join(staging, file), constants.COPYFILE_FICLONE);
   }
@@ -71,15 +75,15 @@ export async function addModel(data: string, folder: string, wishes: ModelWishes
 }
 
 /** A 409 when something uses it. `force`: all the same; collections made with it answer by words alone from then on. */
-export async function removeModel(data: string, id: string, { force = false } = {}): Promise<void> {
-  const model = await addedModel(data, id);
-  if (!force) await refuseInUse(data, id);
-  await rm(join(modelsFolder(data), model.id), { recursive: true });
+export async function removeModel(dataFolder: string, id: string, { force = false } = {}): Promise<void> {
+  const model = await getAddedModel(dataFolder, id);
+  if (!force) await checkNotInUse(dataFolder, id);
+  await rm(join(modelsFolder(dataFolder), model.id), { recursive: true });
 }
 
 /** The added model of this name; 404 with the names there are. */
-export async function addedModel(data: string, id: string): Promise<LocalModel> {
-  const models = await listModels(data);
+export async function getAddedModel(dataFolder: string, id: string): Promise<LocalModel> {
+  const models = await listAddedModels(dataFolder);
   const model = models.find((candidate) => candidate.id === id);
   if (model !== undefined) return model;
   const ids = models.map((candidate) => candidate.id).join(', ') || 'none';
@@ -87,19 +91,19 @@ export async function addedModel(data: string, id: string): Promise<LocalModel> 
 }
 
 /** What a model makes of texts, for people: how near each is to the first, or how well it answers it. */
-export async function tryModel(
-  data: string,
+export async function testModel(
+  dataFolder: string,
   id: string,
   {
     query,
     documents,
     run,
-  }: { readonly query: string; readonly documents: readonly string[]; readonly run: LocalRun },
+  }: { readonly query: string; readonly documents: readonly string[]; readonly run: InferenceOptions },
 ): Promise<{ readonly scores: Float32Array; readonly tokens: number; readonly ms: number }> {
-  const model = await addedModel(data, id);
-  const folder = join(modelsFolder(data), id);
+  const model = await getAddedModel(dataFolder, id);
+  const folder = join(modelsFolder(dataFolder), id);
   if (model.kind === 'reranker') {
-    const reranker = await OnnxReranker.open({ model, folder, run });
+    const reranker = await OnnxReranker.open({ model, folder, inferenceOptions: run });
     try {
       const started = performance.now();
       return { ...(await reranker.score(query, documents)), ms: performance.now() - started };
@@ -107,26 +111,26 @@ export async function tryModel(
       await reranker.close();
     }
   }
-  const embedder = await OnnxEmbedder.open({ model, folder, run });
+  const embedder = await OnnxEmbedder.open({ model, folder, inferenceOptions: run });
   try {
     const started = performance.now();
-    const asked = await embedder.embed([query], 'query');
-    const read = await embedder.embed(documents, 'document');
+    const queryEmbedding = await embedder.embed([query], 'query');
+    const documentEmbeddings = await embedder.embed(documents, 'document');
     const ms = performance.now() - started;
     const scores = Float32Array.from(documents, (_, row) =>
-      asked.vectors.reduce(
-        (sum, component, i) => sum + component * read.vectors[row * model.dimensions + i]!,
+      queryEmbedding.vectors.reduce(
+        (sum, component, i) => sum + component * documentEmbeddings.vectors[row * model.dimensions + i]!,
         0,
       ),
     );
-    return { scores, tokens: asked.tokens + read.tokens, ms };
+    return { scores, tokens: queryEmbedding.tokens + documentEmbeddings.tokens, ms };
   } finally {
     await embedder.close();
   }
 }
 
-async function readManifest(data: string, name: string): Promise<LocalModel> {
-  const path = join(modelsFolder(data), name, manifestFile);
+async function readManifest(dataFolder: string, name: string): Promise<LocalModel> {
+  const path = join(modelsFolder(dataFolder), name, manifestFile);
   try {
     const model = JSON.parse(await readFile(path, 'utf8')) as LocalModel;
     if (model.format === 1 && model.id === name) return model;

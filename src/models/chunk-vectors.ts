@@ -1,28 +1,28 @@
-import { codeBytes, quantise } from './codes.ts';
-import type { ChunkVectors, EmbeddedChunk, Embedder } from './model.ts';
+import type { ChunkEmbeddingInput, ChunkVectors, Embedder } from './model.ts';
+import { getCodeBytes, quantize } from './quantization.ts';
 
 /** Chunks that are embedded in one go; bounds the memory of a very long document. */
-const chunksAtOnce = 64;
+const batchChunksMax = 64;
 
 /** Embeds chunks at both granularities. `onStep` is called now and then; what it throws ends the work. */
 export async function embedChunks(
   embedder: Pick<Embedder, 'dimensions' | 'embed' | 'embedChunks'>,
-  chunks: readonly EmbeddedChunk[],
+  chunks: readonly ChunkEmbeddingInput[],
   onStep: () => void,
 ): Promise<ChunkVectors> {
-  if (chunks.length <= chunksAtOnce) {
+  if (chunks.length <= batchChunksMax) {
     onStep();
-    return embedGroup(embedder, chunks);
+    return embedBatch(embedder, chunks);
   }
   const { dimensions } = embedder;
   const children = chunks.reduce((sum, chunk) => sum + chunk.children.length, 0);
   const vectors = new Float32Array(chunks.length * dimensions);
-  const codes = new Uint8Array(children * codeBytes(dimensions));
+  const codes = new Uint8Array(children * getCodeBytes(dimensions));
   let tokens = 0;
   let written = 0;
-  for (let first = 0; first < chunks.length; first += chunksAtOnce) {
+  for (let first = 0; first < chunks.length; first += batchChunksMax) {
     onStep();
-    const group = await embedGroup(embedder, chunks.slice(first, first + chunksAtOnce));
+    const group = await embedBatch(embedder, chunks.slice(first, first + batchChunksMax));
     vectors.set(group.vectors, first * dimensions);
     codes.set(group.codes, written);
     written += group.codes.length;
@@ -31,9 +31,9 @@ export async function embedChunks(
   return { vectors, codes, tokens };
 }
 
-async function embedGroup(
+async function embedBatch(
   embedder: Pick<Embedder, 'dimensions' | 'embed' | 'embedChunks'>,
-  chunks: readonly EmbeddedChunk[],
+  chunks: readonly ChunkEmbeddingInput[],
 ): Promise<ChunkVectors> {
   if (embedder.embedChunks !== undefined) return embedder.embedChunks(chunks);
   const [coarse, precise] = await Promise.all([
@@ -48,7 +48,7 @@ async function embedGroup(
   ]);
   return {
     vectors: coarse.vectors,
-    codes: quantise(precise.vectors, embedder.dimensions),
+    codes: quantize(precise.vectors, embedder.dimensions),
     tokens: coarse.tokens + precise.tokens,
   };
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../core/clock.ts';
 
 /** closed: requests go; open: none goes for a while; half-open: one goes, and decides. */
 export const breakerStates = ['closed', 'half-open', 'open'] as const;
@@ -11,8 +11,8 @@ export interface BreakerOptions {
   /** Failures in a row that open it. */
   readonly failuresMax: number;
   /** Milliseconds it stays open at first; each further time twice as long, up to `restMsMax`. */
-  readonly restMsFirst: number;
-  readonly restMsMax: number;
+  readonly openMsInitial: number;
+  readonly openMsMax: number;
 }
 
 /** Keeps requests away from a provider that fails, and lets one through now and then to see whether it is back. */
@@ -22,7 +22,7 @@ export class CircuitBreaker {
   /** How often it has opened since the last success. */
   #openings = 0;
   #openUntil = 0;
-  #probing = false;
+  #isProbing = false;
 
   constructor(options: BreakerOptions) {
     this.#options = options;
@@ -30,45 +30,45 @@ export class CircuitBreaker {
 
   get state(): BreakerState {
     if (this.#openings === 0) return 'closed';
-    return this.#probing || this.#options.clock.monotonic() >= this.#openUntil ? 'half-open' : 'open';
+    return this.#isProbing || this.#options.clock.monotonic() >= this.#openUntil ? 'half-open' : 'open';
   }
 
   /** Milliseconds until a request may go; 0: it would be let through now. */
-  waitMs(): number {
+  getWaitMs(): number {
     if (this.#openings === 0) return 0;
     const left = Math.max(0, this.#openUntil - this.#options.clock.monotonic());
-    return this.#probing ? Math.max(left, this.#options.restMsFirst) : left;
+    return this.#isProbing ? Math.max(left, this.#options.openMsInitial) : left;
   }
 
   /** 0: the request goes, and `succeeded`, `failed` or `gaveUp` is told of it. Otherwise as `waitMs`. */
-  enter(): number {
-    const wait = this.waitMs();
-    if (wait === 0 && this.#openings > 0) this.#probing = true;
+  acquire(): number {
+    const wait = this.getWaitMs();
+    if (wait === 0 && this.#openings > 0) this.#isProbing = true;
     return wait;
   }
 
-  succeeded(): void {
+  recordSuccess(): void {
     this.#failures = 0;
     this.#openings = 0;
-    this.#probing = false;
+    this.#isProbing = false;
   }
 
   /** `final`: there is no use in asking again soon. */
-  failed(final = false): void {
+  recordFailure(isPermanent = false): void {
     this.#failures += 1;
-    const wasProbe = this.#probing;
-    this.#probing = false;
+    const wasProbe = this.#isProbing;
+    this.#isProbing = false;
     // Requests that were under way when it opened say nothing new.
     if (this.#openings > 0 && !wasProbe) return;
-    if (!wasProbe && !final && this.#failures < this.#options.failuresMax) return;
-    const { clock, random, restMsFirst, restMsMax } = this.#options;
-    const rest = Math.min(restMsMax, restMsFirst * 2 ** this.#openings);
+    if (!wasProbe && !isPermanent && this.#failures < this.#options.failuresMax) return;
+    const { clock, random, openMsInitial: restMsFirst, openMsMax: restMsMax } = this.#options;
+    const openMs = Math.min(restMsMax, restMsFirst * 2 ** this.#openings);
     this.#openings += 1;
-    this.#openUntil = clock.monotonic() + rest * (0.75 + 0.5 * random());
+    this.#openUntil = clock.monotonic() + openMs * (0.75 + 0.5 * random());
   }
 
   /** The request ended without saying anything about the provider. */
-  gaveUp(): void {
-    this.#probing = false;
+  recordIgnored(): void {
+    this.#isProbing = false;
   }
 }

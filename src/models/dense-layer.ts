@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { AppError } from '../base/app-error.ts';
+import { AppError } from '../core/app-error.ts';
 import type { Activation, DenseFile } from './local-model.ts';
 import { readTensors } from './safetensors.ts';
 
-const activate: Readonly<Record<Activation, (value: number) => number>> = {
+const activations: Readonly<Record<Activation, (value: number) => number>> = {
   identity: (value) => value,
   tanh: Math.tanh,
   relu: (value) => Math.max(0, value),
@@ -22,13 +22,13 @@ export class DenseLayer {
     weight: Float32Array,
     bias: Float32Array | null,
     shape: readonly number[],
-    how: Activation,
+    activation: Activation,
   ) {
     this.outputs = shape[0]!;
     this.inputs = shape[1]!;
     this.#weight = weight;
     this.#bias = bias;
-    this.#activate = activate[how];
+    this.#activate = activations[activation];
   }
 
   /** An AppError that names the file when it cannot be read. */
@@ -52,12 +52,12 @@ export class DenseLayer {
     const { inputs, outputs } = this;
     if (vector.length !== inputs)
       throw new Error(`a dense layer takes vectors of ${inputs} dimensions, not of ${vector.length}`);
-    const made = new Float32Array(outputs);
+    const output = new Float32Array(outputs);
     for (let row = 0; row < outputs; row += 1) {
       let sum = this.#bias?.[row] ?? 0;
       for (let i = 0; i < inputs; i += 1) sum += this.#weight[row * inputs + i]! * vector[i]!;
-      made[row] = this.#activate(sum);
+      output[row] = this.#activate(sum);
     }
-    return made;
+    return output;
   }
 }

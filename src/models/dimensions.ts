@@ -5,19 +5,19 @@
  */
 export function toDimensions(vector: Float32Array, dimensions: number): Float32Array {
   if (dimensions === vector.length) return vector.slice();
-  const changed = new Float32Array(dimensions);
-  changed.set(vector.subarray(0, dimensions));
-  if (dimensions > vector.length) return changed;
-  const length = Math.hypot(...changed);
+  const resized = new Float32Array(dimensions);
+  resized.set(vector.subarray(0, dimensions));
+  if (dimensions > vector.length) return resized;
+  const length = Math.hypot(...resized);
   if (length === 0) {
-    changed[0] = 1;
-    return changed;
+    resized[0] = 1;
+    return resized;
   }
-  return changed.map((component) => component / length);
+  return resized.map((component) => component / length);
 }
 
 /** The first `dimensions` components, at most all, scaled to length 1; undefined when they have no finite length. */
-export function unitPrefix(vector: Float32Array, dimensions: number): Float32Array | undefined {
+export function toUnitPrefix(vector: Float32Array, dimensions: number): Float32Array | undefined {
   const prefix = vector.slice(0, dimensions);
   let square = 0;
   for (const component of prefix) square += component * component;

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { assert } from '../base/assert.ts';
+import { assert } from '../core/assert.ts';
+import { IdfTable } from './idf-table.ts';
 import type { Reranker, RerankScores } from './model.ts';
 import { OnnxSession } from './onnx-session.ts';
-import { featureCount, RerankFeatures } from './rerank-features.ts';
+import { featureCount, RerankFeatureBuilder } from './rerank-features.ts';
 import { readStaticEmbedding, StaticEmbedder } from './static-embedder.ts';
-import { TokenTable } from './token-table.ts';
-import { WordRarity } from './word-rarity.ts';
+import { TokenVectorTable } from './token-vector-table.ts';
 
 /** `config.json` of a feature reranker's folder; models/train writes it. */
 export interface FeatureRerankerConfig {
@@ -23,45 +23,46 @@ export interface FeatureRerankerConfig {
  * Documents of every run of the network; the last run is filled up with zeros. One shape means one order of additions,
  * so that a score never depends on how many documents it came with.
  */
-const runDocuments = 64;
+const batchDocuments = 64;
 
 /** Everything between texts and the network's inputs; the trainer uses it without a network. */
-export class FeatureReader {
+export class FeatureExtractor {
   readonly #embedder: StaticEmbedder;
-  readonly #features: RerankFeatures;
+  readonly #features: RerankFeatureBuilder;
 
-  constructor(embedder: StaticEmbedder, features: RerankFeatures) {
+  constructor(embedder: StaticEmbedder, features: RerankFeatureBuilder) {
     this.#embedder = embedder;
     this.#features = features;
   }
 
   /** Opens the embedding in `embeddingFolder` and the word rarities in `rarityFile`. */
-  static async open(embeddingFolder: string, rarityFile: string): Promise<FeatureReader> {
+  static async open(embeddingFolder: string, idfFile: string): Promise<FeatureExtractor> {
     const { config, pieces, table } = await readStaticEmbedding(embeddingFolder);
-    const rarity = new WordRarity(await readFile(rarityFile));
+    const idfTable = new IdfTable(await readFile(idfFile));
     const embedder = await StaticEmbedder.open('features', embeddingFolder);
-    return new FeatureReader(
+    return new FeatureExtractor(
       embedder,
-      new RerankFeatures(rarity, new TokenTable(table, config.dimensions, pieces), pieces),
+      new RerankFeatureBuilder(idfTable, new TokenVectorTable(table, config.dimensions, pieces), pieces),
     );
   }
 
   /** Features of every document for one query, [documents x featureCount], and the tokens of all texts. */
-  async read(
+  async extract(
     query: string,
     documents: readonly string[],
   ): Promise<{ features: Float32Array; tokens: number }> {
-    const asked = await this.#embedder.embed([query], 'query');
-    const answers = await this.#embedder.embed(documents, 'document');
-    const prepared = this.#features.prepare(query);
+    const queryEmbedding = await this.#embedder.embed([query], 'query');
+    const documentEmbeddings = await this.#embedder.embed(documents, 'document');
+    const preparedQuery = this.#features.prepareQuery(query);
     const features = new Float32Array(documents.length * featureCount);
     const width = this.#embedder.dimensions;
     for (const [index, document] of documents.entries()) {
       let cosine = 0;
-      for (let i = 0; i < width; i += 1) cosine += asked.vectors[i]! * answers.vectors[index * width + i]!;
-      this.#features.write(prepared, document, cosine, features, index * featureCount);
+      for (let i = 0; i < width; i += 1)
+        cosine += queryEmbedding.vectors[i]! * documentEmbeddings.vectors[index * width + i]!;
+      this.#features.writeFeatures(preparedQuery, document, cosine, features, index * featureCount);
     }
-    return { features, tokens: asked.tokens + answers.tokens };
+    return { features, tokens: queryEmbedding.tokens + documentEmbeddings.tokens };
   }
 
   close(): Promise<void> {
@@ -72,12 +73,12 @@ export class FeatureReader {
 /** A small network over features of the pair: word matches, their rarity, order and nearness, and soft matches. */
 export class FeatureReranker implements Reranker {
   readonly id: string;
-  readonly #reader: FeatureReader;
+  readonly #extractor: FeatureExtractor;
   readonly #session: OnnxSession;
 
-  private constructor(id: string, reader: FeatureReader, session: OnnxSession) {
+  private constructor(id: string, reader: FeatureExtractor, session: OnnxSession) {
     this.id = id;
-    this.#reader = reader;
+    this.#extractor = reader;
     this.#session = session;
   }
 
@@ -86,17 +87,20 @@ export class FeatureReranker implements Reranker {
     const config = JSON.parse(await readFile(join(folder, 'config.json'), 'utf8')) as FeatureRerankerConfig;
     assert(config.format === 1 && config.kind === 'feature-reranker', `${folder} holds a feature reranker`);
     assert(config.features === featureCount, 'the network was trained for the features of this program');
-    const reader = await FeatureReader.open(join(folder, '..', config.embedding), join(folder, 'rarity.bin'));
+    const reader = await FeatureExtractor.open(
+      join(folder, '..', config.embedding),
+      join(folder, 'rarity.bin'),
+    );
     return new FeatureReranker(id, reader, await OnnxSession.open(join(folder, 'model.onnx')));
   }
 
   async score(query: string, documents: readonly string[]): Promise<RerankScores> {
-    const { features, tokens } = await this.#reader.read(query, documents);
+    const { features, tokens } = await this.#extractor.extract(query, documents);
     const scores = new Float32Array(documents.length);
-    for (let start = 0; start < documents.length; start += runDocuments) {
-      const data = new Float32Array(runDocuments * featureCount);
-      data.set(features.subarray(start * featureCount, (start + runDocuments) * featureCount));
-      const input = { data, shape: [runDocuments, featureCount] };
+    for (let start = 0; start < documents.length; start += batchDocuments) {
+      const data = new Float32Array(batchDocuments * featureCount);
+      data.set(features.subarray(start * featureCount, (start + batchDocuments) * featureCount));
+      const input = { data, shape: [batchDocuments, featureCount] };
       const part = await this.#session.run({ features: input }, 'scores');
       scores.set(part.subarray(0, documents.length - start), start);
     }
@@ -104,7 +108,7 @@ export class FeatureReranker implements Reranker {
   }
 
   async close(): Promise<void> {
-    await this.#reader.close();
+    await this.#extractor.close();
     await this.#session.close();
   }
 }

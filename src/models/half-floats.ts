@@ -1,5 +1,5 @@
 /** IEEE 754 half precision as floats: 1 sign bit, 5 of the exponent, 10 of the fraction. */
-export function halfFloats(
+export function decodeHalfFloats(
   halves: ArrayLike<number> & { readonly buffer: ArrayBufferLike; readonly byteOffset: number },
 ): Float32Array {
   // Where JavaScript has half floats of its own, they arrive as such; their bits are read either way.

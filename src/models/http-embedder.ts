@@ -1,14 +1,14 @@
-import { unitPrefix } from './dimensions.ts';
+import { toUnitPrefix } from './dimensions.ts';
 import type { Embeddings, InputType } from './model.ts';
-import { ProviderTrouble } from './post-json.ts';
-import { type Provider, refusedText } from './provider.ts';
+import { type ModelProvider, refusedTextError } from './model-provider.ts';
+import { ProviderError } from './post-json.ts';
 
 /** How a provider is told on which side of a search a text stands, beside a prefix. */
 export const inputTypeFields = ['none', 'voyage', 'cohere', 'jina'] as const;
 export type InputTypeField = (typeof inputTypeFields)[number];
 
 export interface HttpEmbedderOptions {
-  readonly provider: Provider;
+  readonly provider: ModelProvider;
   /** Components of a vector: the provider's first so many; null: as many as it gives. */
   readonly dimensions: number | null;
   /** Components as the provider gives them, where that is known already. */
@@ -25,22 +25,22 @@ export interface HttpEmbedderOptions {
 }
 
 /** Texts of one caller; their vectors may come from several requests, and a request may serve several callers. */
-interface EmbedCall {
+interface EmbedJob {
   readonly texts: readonly string[];
   readonly inputType: InputType;
   readonly deadline: number | null;
   readonly rows: (Float32Array | null)[];
-  taken: number;
-  left: number;
+  nextIndex: number;
+  remaining: number;
   tokens: number;
   /** Nobody waits for it any more. */
-  over: boolean;
+  isSettled: boolean;
   readonly resolve: (embeddings: Embeddings) => void;
   readonly reject: (error: unknown) => void;
 }
 
 interface BatchEntry {
-  readonly call: EmbedCall;
+  readonly call: EmbedJob;
   readonly index: number;
   readonly text: string;
 }
@@ -51,12 +51,12 @@ interface Batch {
   readonly entries: readonly BatchEntry[];
 }
 
-interface Reply {
+interface EmbeddingReply {
   readonly rows: readonly Float32Array[];
   readonly tokens: number;
 }
 
-const fieldsOf: Readonly<Record<InputTypeField, (inputType: InputType) => object>> = {
+const inputTypeFieldsBy: Readonly<Record<InputTypeField, (inputType: InputType) => object>> = {
   none: () => ({}),
   voyage: (inputType) => ({ input_type: inputType }),
   cohere: (inputType) => ({ input_type: `search_${inputType}` }),
@@ -66,7 +66,7 @@ const fieldsOf: Readonly<Record<InputTypeField, (inputType: InputType) => object
 /** Vectors from an HTTP service that speaks the embeddings API of OpenAI, with texts of several callers in one request. */
 export class HttpEmbedder {
   readonly #options: HttpEmbedderOptions;
-  readonly #waiting: { readonly urgent: EmbedCall[]; readonly patient: EmbedCall[] } = {
+  readonly #queues: { readonly urgent: EmbedJob[]; readonly patient: EmbedJob[] } = {
     urgent: [],
     patient: [],
   };
@@ -78,7 +78,7 @@ export class HttpEmbedder {
     this.#width = options.width ?? 0;
   }
 
-  get provider(): Provider {
+  get provider(): ModelProvider {
     return this.#options.provider;
   }
 
@@ -101,60 +101,60 @@ export class HttpEmbedder {
   ): Promise<Embeddings> {
     const { provider } = this.#options;
     if (texts.length === 0) return Promise.resolve({ vectors: new Float32Array(0), tokens: 0 });
-    const deadline = urgent ? provider.urgentDeadline() : null;
-    const { promise, resolve, reject } = pending<Embeddings>();
-    const call: EmbedCall = {
+    const deadline = urgent ? provider.getQueryDeadline() : null;
+    const { promise, resolve, reject } = createDeferred<Embeddings>();
+    const call: EmbedJob = {
       ...{ texts, inputType, deadline, resolve, reject },
       rows: texts.map(() => null),
-      taken: 0,
-      left: texts.length,
+      nextIndex: 0,
+      remaining: texts.length,
       tokens: 0,
-      over: false,
+      isSettled: false,
     };
-    this.#waiting[urgent ? 'urgent' : 'patient'].push(call);
-    void this.#serve(urgent);
+    this.#queues[urgent ? 'urgent' : 'patient'].push(call);
+    void this.#serveQueue(urgent);
     if (!urgent) return promise;
-    return provider.inTime(promise).finally(() => {
-      call.over = true;
+    return provider.withQueryTimeout(promise).finally(() => {
+      call.isSettled = true;
     });
   }
 
   /** Takes one place and sends one request; whoever leaves others behind calls the next. Never rejects. */
-  async #serve(urgent: boolean): Promise<void> {
+  async #serveQueue(urgent: boolean): Promise<void> {
     const { semaphore } = this.#options.provider;
-    const queue = this.#waiting[urgent ? 'urgent' : 'patient'];
+    const queue = this.#queues[urgent ? 'urgent' : 'patient'];
     await semaphore.acquire({ priority: urgent ? 'high' : 'normal' });
     try {
-      const batch = this.#take(queue);
-      if (queue.length > 0) void this.#serve(urgent);
-      if (batch !== null) await this.#run(batch);
+      const batch = this.#takeBatch(queue);
+      if (queue.length > 0) void this.#serveQueue(urgent);
+      if (batch !== null) await this.#runBatch(batch);
     } finally {
       semaphore.release();
     }
   }
 
   /** The texts that waited longest and fit into one request; null when there are none. */
-  #take(queue: EmbedCall[]): Batch | null {
+  #takeBatch(queue: EmbedJob[]): Batch | null {
     const { batchTextsMax, batchUnitsMax, textUnitsMax, prefixes } = this.#options;
     const entries: BatchEntry[] = [];
     let units = 0;
-    const first = queue.find((call) => !call.over);
+    const first = queue.find((call) => !call.isSettled);
     if (first === undefined) {
       queue.length = 0;
       return null;
     }
     for (const call of queue) {
-      if (call.over || call.inputType !== first.inputType) continue;
-      while (call.taken < call.texts.length && entries.length < batchTextsMax) {
-        const text = sendable(prefixes[call.inputType], call.texts[call.taken]!, textUnitsMax);
+      if (call.isSettled || call.inputType !== first.inputType) continue;
+      while (call.nextIndex < call.texts.length && entries.length < batchTextsMax) {
+        const text = prepareText(prefixes[call.inputType], call.texts[call.nextIndex]!, textUnitsMax);
         if (entries.length > 0 && units + text.length > batchUnitsMax) break;
         units += text.length;
-        entries.push({ call, index: call.taken, text });
-        call.taken += 1;
+        entries.push({ call, index: call.nextIndex, text });
+        call.nextIndex += 1;
       }
-      if (call.taken < call.texts.length) break;
+      if (call.nextIndex < call.texts.length) break;
     }
-    const rest = queue.filter((call) => !call.over && call.taken < call.texts.length);
+    const rest = queue.filter((call) => !call.isSettled && call.nextIndex < call.texts.length);
     queue.splice(0, queue.length, ...rest);
     const deadlines = entries.map(({ call }) => call.deadline ?? 0);
     const deadline = first.deadline === null ? null : Math.max(...deadlines);
@@ -162,66 +162,66 @@ export class HttpEmbedder {
   }
 
   /** Gives every text of a batch its vector, or its caller the trouble. Never rejects. */
-  async #run(batch: Batch): Promise<void> {
+  async #runBatch(batch: Batch): Promise<void> {
     const blank = batch.entries.filter(({ text }) => text.trim() === '');
     const entries = batch.entries.filter(({ text }) => text.trim() !== '');
     try {
-      if (entries.length > 0) await this.#send({ ...batch, entries });
+      if (entries.length > 0) await this.#sendBatch({ ...batch, entries });
       // Services refuse empty texts; what says nothing lies in one fixed direction.
-      const width = blank.length === 0 ? 0 : await this.#widthWithText();
-      for (const entry of blank) this.#settle(entry, firstAxis(width), 0);
+      const width = blank.length === 0 ? 0 : await this.#fetchWidth();
+      for (const entry of blank) this.#setRow(entry, createFirstAxisVector(width), 0);
     } catch (error) {
-      for (const { call } of batch.entries) give(call, error);
+      for (const { call } of batch.entries) rejectJob(call, error);
     }
   }
 
-  async #widthWithText(): Promise<number> {
+  async #fetchWidth(): Promise<number> {
     if (this.#width === 0) {
       const { provider } = this.#options;
-      const body = this.#body(['text'], 'document');
-      await provider.ask(body, null, (reply) => this.#read(reply, 1));
+      const body = this.#buildBody(['text'], 'document');
+      await provider.request(body, null, (reply) => this.#parseReply(reply, 1));
     }
     return this.#options.dimensions ?? this.#width;
   }
 
-  async #send(batch: Batch): Promise<void> {
+  async #sendBatch(batch: Batch): Promise<void> {
     const { provider } = this.#options;
     const { entries, inputType, deadline } = batch;
-    const wanted = entries.filter(({ call }) => !call.over);
-    if (wanted.length === 0) return;
-    const body = this.#body(
-      wanted.map(({ text }) => text),
+    const pending = entries.filter(({ call }) => !call.isSettled);
+    if (pending.length === 0) return;
+    const body = this.#buildBody(
+      pending.map(({ text }) => text),
       inputType,
     );
     try {
-      const { rows, tokens } = await provider.ask(body, deadline, (reply) =>
-        this.#read(reply, wanted.length),
+      const { rows, tokens } = await provider.request(body, deadline, (reply) =>
+        this.#parseReply(reply, pending.length),
       );
-      wanted.forEach((entry, i) => {
-        this.#settle(entry, rows[i]!, tokens / wanted.length);
+      pending.forEach((entry, i) => {
+        this.#setRow(entry, rows[i]!, tokens / pending.length);
       });
     } catch (error) {
-      if (!(error instanceof ProviderTrouble)) throw error;
-      if (wanted.length === 1) return give(wanted[0]!.call, refusedText(provider.model, error));
+      if (!(error instanceof ProviderError)) throw error;
+      if (pending.length === 1) return rejectJob(pending[0]!.call, refusedTextError(provider.model, error));
       // One of them is at fault, or all of them are too much together.
-      const half = wanted.length >> 1;
-      await this.#send({ ...batch, entries: wanted.slice(0, half) });
-      await this.#send({ ...batch, entries: wanted.slice(half) });
+      const half = pending.length >> 1;
+      await this.#sendBatch({ ...batch, entries: pending.slice(0, half) });
+      await this.#sendBatch({ ...batch, entries: pending.slice(half) });
     }
   }
 
-  #body(input: readonly string[], inputType: InputType): object {
+  #buildBody(input: readonly string[], inputType: InputType): object {
     const { provider, encoding, inputTypeField } = this.#options;
     const { model } = provider;
-    return { model, input, encoding_format: encoding, ...fieldsOf[inputTypeField](inputType) };
+    return { model, input, encoding_format: encoding, ...inputTypeFieldsBy[inputTypeField](inputType) };
   }
 
-  #settle({ call, index }: BatchEntry, row: Float32Array, tokens: number): void {
+  #setRow({ call, index }: BatchEntry, row: Float32Array, tokens: number): void {
     call.rows[index] = row;
     call.tokens += tokens;
-    call.left -= 1;
-    if (call.left > 0 || call.over) return;
-    call.over = true;
+    call.remaining -= 1;
+    if (call.remaining > 0 || call.isSettled) return;
+    call.isSettled = true;
     const vectors = new Float32Array(call.rows.length * row.length);
     call.rows.forEach((vector, i) => {
       vectors.set(vector!, i * row.length);
@@ -230,28 +230,32 @@ export class HttpEmbedder {
   }
 
   /** Checks a reply and makes its vectors ours. Throws `ProviderTrouble` when it cannot be trusted. */
-  #read(reply: unknown, count: number): Reply {
-    const data = field(reply, 'data');
-    if (!Array.isArray(data)) throw bad('its reply has no list "data"');
-    if (data.length !== count) throw bad(`it gave ${data.length} vectors for ${count} texts`);
-    const rows = inOrder(data).map(numbers);
+  #parseReply(reply: unknown, count: number): EmbeddingReply {
+    const data = getField(reply, 'data');
+    if (!Array.isArray(data)) throw invalidReplyError('its reply has no list "data"');
+    if (data.length !== count) throw invalidReplyError(`it gave ${data.length} vectors for ${count} texts`);
+    const rows = sortByIndex(data).map(parseVector);
     const width = rows[0]!.length;
-    const wanted = this.#options.dimensions ?? width;
-    if (rows.some((row) => row.length !== width)) throw bad('its vectors differ in length');
-    if (width < wanted) throw bad(`its vectors have ${width} dimensions and ${wanted} are configured`);
+    const dimensions = this.#options.dimensions ?? width;
+    if (rows.some((row) => row.length !== width)) throw invalidReplyError('its vectors differ in length');
+    if (width < dimensions)
+      throw invalidReplyError(`its vectors have ${width} dimensions and ${dimensions} are configured`);
     if (this.#width !== 0 && this.#width !== width)
-      throw bad(`its vectors have ${width} dimensions, earlier ones had ${this.#width}`);
-    const made = rows.map((row) => unitPrefix(row, wanted) ?? null);
-    if (made.some((row) => row === null))
-      throw bad('a vector of it has no direction (zero, NaN or infinite)');
+      throw invalidReplyError(`its vectors have ${width} dimensions, earlier ones had ${this.#width}`);
+    const unitRows = rows.map((row) => toUnitPrefix(row, dimensions) ?? null);
+    if (unitRows.some((row) => row === null))
+      throw invalidReplyError('a vector of it has no direction (zero, NaN or infinite)');
     this.#width = width;
-    const usage = field(reply, 'usage');
-    const said = field(usage, 'prompt_tokens') ?? field(usage, 'total_tokens');
-    return { rows: made as Float32Array[], tokens: typeof said === 'number' && said > 0 ? said : count };
+    const usage = getField(reply, 'usage');
+    const reportedTokens = getField(usage, 'prompt_tokens') ?? getField(usage, 'total_tokens');
+    return {
+      rows: unitRows as Float32Array[],
+      tokens: typeof reportedTokens === 'number' && reportedTokens > 0 ? reportedTokens : count,
+    };
   }
 }
 
-function pending<T>() {
+function createDeferred<T>() {
   let resolve: (value: T) => void = () => {};
   let reject: (error: unknown) => void = () => {};
   const promise = new Promise<T>((succeed, fail) => {
@@ -261,54 +265,56 @@ function pending<T>() {
   return { promise, resolve, reject };
 }
 
-function give(call: EmbedCall, error: unknown): void {
-  call.over = true;
+function rejectJob(call: EmbedJob, error: unknown): void {
+  call.isSettled = true;
   call.reject(error);
 }
 
 /** A text as it is sent: with its prefix, without halves of characters, cut to what the model reads. */
-function sendable(prefix: string, text: string, unitsMax: number): string {
+function prepareText(prefix: string, text: string, unitsMax: number): string {
   return `${prefix}${text.slice(0, unitsMax)}`.toWellFormed();
 }
 
-function firstAxis(width: number): Float32Array {
+function createFirstAxisVector(width: number): Float32Array {
   const row = new Float32Array(width);
   row[0] = 1;
   return row;
 }
 
-function field(value: unknown, name: string): unknown {
+function getField(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-function bad(reason: string): ProviderTrouble {
-  return new ProviderTrouble('failed', reason);
+function invalidReplyError(reason: string): ProviderError {
+  return new ProviderError('failed', reason);
 }
 
 /** By their `index`, whatever order they came in; without indices, in the order given. */
-export function inOrder(data: readonly unknown[]): unknown[] {
-  const indices = data.map((entry) => field(entry, 'index'));
+export function sortByIndex(data: readonly unknown[]): unknown[] {
+  const indices = data.map((entry) => getField(entry, 'index'));
   if (indices.every((index) => index === undefined)) return [...data];
   const ordered: unknown[] = data.map(() => undefined);
   data.forEach((entry, i) => {
     const index = indices[i];
-    const isFree = typeof index === 'number' && index in ordered && ordered[index] === undefined;
-    if (!isFree) throw bad(`its reply has the index ${String(index)} twice or out of range`);
+    const isUnused = typeof index === 'number' && index in ordered && ordered[index] === undefined;
+    if (!isUnused) throw invalidReplyError(`its reply has the index ${String(index)} twice or out of range`);
     ordered[index] = entry;
   });
   return ordered;
 }
 
 /** The vector of one entry: numbers, or little-endian floats in base64. */
-function numbers(entry: unknown): Float32Array {
-  const embedding = field(entry, 'embedding');
+function parseVector(entry: unknown): Float32Array {
+  const embedding = getField(entry, 'embedding');
   if (typeof embedding === 'string') {
     const bytes = Buffer.from(embedding, 'base64');
-    if (bytes.length === 0 || bytes.length % 4 !== 0) throw bad('a vector of it is no base64 of floats');
+    if (bytes.length === 0 || bytes.length % 4 !== 0)
+      throw invalidReplyError('a vector of it is no base64 of floats');
     return Float32Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
   }
-  if (!Array.isArray(embedding) || embedding.length === 0) throw bad('an entry of its reply has no vector');
+  if (!Array.isArray(embedding) || embedding.length === 0)
+    throw invalidReplyError('an entry of its reply has no vector');
   if (!embedding.every((number) => typeof number === 'number'))
-    throw bad('a vector of it holds something else than numbers');
+    throw invalidReplyError('a vector of it holds something else than numbers');
   return Float32Array.from(embedding as number[]);
 }

@@ -1,14 +1,14 @@
-import { inOrder } from './http-embedder.ts';
+import { sortByIndex } from './http-embedder.ts';
 import type { RerankScores } from './model.ts';
-import { ProviderTrouble } from './post-json.ts';
-import { type Provider, refusedText } from './provider.ts';
+import { type ModelProvider, refusedTextError } from './model-provider.ts';
+import { ProviderError } from './post-json.ts';
 
 /** cohere: `query`, `documents` -> `relevance_score` (Cohere, Jina, vLLM, ours); tei: `query`, `texts` -> `score`. */
 export const rerankDialects = ['cohere', 'tei'] as const;
 export type RerankDialect = (typeof rerankDialects)[number];
 
 export interface HttpRerankerOptions {
-  readonly provider: Provider;
+  readonly provider: ModelProvider;
   readonly dialect: RerankDialect;
   /** What its scores are: numbers from 0 to 1, or log-odds that become such. */
   readonly scores: 'probability' | 'logit';
@@ -20,7 +20,7 @@ export interface HttpRerankerOptions {
 }
 
 /** How far outside 0..1 a score may lie by rounding. */
-const roundingMax = 0.001;
+const roundingTolerance = 0.001;
 
 /** Scores from an HTTP service that reranks. */
 export class HttpReranker {
@@ -30,7 +30,7 @@ export class HttpReranker {
     this.#options = options;
   }
 
-  get provider(): Provider {
+  get provider(): ModelProvider {
     return this.#options.provider;
   }
 
@@ -41,50 +41,50 @@ export class HttpReranker {
     { urgent }: { readonly urgent: boolean },
   ): Promise<RerankScores> {
     const { provider } = this.#options;
-    const deadline = urgent ? provider.urgentDeadline() : null;
+    const deadline = urgent ? provider.getQueryDeadline() : null;
     const work = Promise.all(
-      this.#batches(documents).map((batch) => this.#run(query.toWellFormed(), batch, deadline)),
+      this.#splitBatches(documents).map((batch) => this.#scoreBatch(query.toWellFormed(), batch, deadline)),
     );
-    const parts = await (urgent ? provider.inTime(work) : work);
+    const parts = await (urgent ? provider.withQueryTimeout(work) : work);
     const units = query.length + documents.reduce((sum, document) => sum + document.length, 0);
     return { scores: Float32Array.from(parts.flat()), tokens: Math.ceil(units / 4) };
   }
 
-  async #run(query: string, batch: readonly string[], deadline: number | null): Promise<number[]> {
+  async #scoreBatch(query: string, batch: readonly string[], deadline: number | null): Promise<number[]> {
     const { provider } = this.#options;
     await provider.semaphore.acquire({ priority: deadline === null ? 'normal' : 'high' });
     try {
-      return await provider.ask(this.#body(query, batch), deadline, (reply) =>
-        this.#read(reply, batch.length),
+      return await provider.request(this.#buildBody(query, batch), deadline, (reply) =>
+        this.#parseReply(reply, batch.length),
       );
     } catch (error) {
-      throw error instanceof ProviderTrouble ? refusedText(provider.model, error) : error;
+      throw error instanceof ProviderError ? refusedTextError(provider.model, error) : error;
     } finally {
       provider.semaphore.release();
     }
   }
 
-  #body(query: string, documents: readonly string[]): object {
+  #buildBody(query: string, documents: readonly string[]): object {
     const { dialect, provider, scores } = this.#options;
     if (dialect === 'tei') return { query, texts: documents, raw_scores: scores === 'logit', truncate: true };
     return { model: provider.model, query, documents, top_n: documents.length };
   }
 
   /** Checks a reply. Throws `ProviderTrouble` when it cannot be trusted. */
-  #read(reply: unknown, count: number): number[] {
+  #parseReply(reply: unknown, count: number): number[] {
     const { dialect, scores } = this.#options;
     const list = dialect === 'tei' ? reply : (reply as { results?: unknown } | null)?.results;
-    if (!Array.isArray(list)) throw new ProviderTrouble('failed', 'its reply has no list of scores');
+    if (!Array.isArray(list)) throw new ProviderError('failed', 'its reply has no list of scores');
     if (list.length !== count)
-      throw new ProviderTrouble('failed', `it gave ${list.length} scores for ${count} texts`);
-    return inOrder(list).map((entry) => {
-      const given = entry as { score?: unknown; relevance_score?: unknown } | null;
-      const score = dialect === 'tei' ? given?.score : given?.relevance_score;
+      throw new ProviderError('failed', `it gave ${list.length} scores for ${count} texts`);
+    return sortByIndex(list).map((entry) => {
+      const scored = entry as { score?: unknown; relevance_score?: unknown } | null;
+      const score = dialect === 'tei' ? scored?.score : scored?.relevance_score;
       if (typeof score !== 'number' || !Number.isFinite(score))
-        throw new ProviderTrouble('failed', 'a score of it is no number');
+        throw new ProviderError('failed', 'a score of it is no number');
       if (scores === 'logit') return 1 / (1 + Math.exp(-score));
-      if (score < -roundingMax || score > 1 + roundingMax)
-        throw new ProviderTrouble(
+      if (score < -roundingTolerance || score > 1 + roundingTolerance)
+        throw new ProviderError(
           'misconfigured',
           `its score ${score} is not from 0 to 1; rerankScores says what it is`,
         );
@@ -93,7 +93,7 @@ export class HttpReranker {
   }
 
   /** No document gives one empty batch less: nothing is asked. */
-  #batches(documents: readonly string[]): string[][] {
+  #splitBatches(documents: readonly string[]): string[][] {
     const { batchTextsMax, batchUnitsMax, textUnitsMax } = this.#options;
     const batches: string[][] = [];
     let units = Number.POSITIVE_INFINITY;

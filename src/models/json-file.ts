@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { AppError } from '../base/app-error.ts';
+import { AppError } from '../core/app-error.ts';
 
 /** Bytes of the largest file with JSON that is read: tokenizers of a few hundred thousand words take 35 MB. */
 const jsonBytesMax = 256 * 1_048_576;

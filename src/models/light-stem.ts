@@ -1,22 +1,22 @@
 const vowel = /[aeiouy]/;
 
 /** Drops a doubled last consonant, as in "stopp"; l, s and z may stand doubled. */
-function single(stem: string): string {
+function removeDoubledConsonant(stem: string): string {
   return /([^aeioulsz])\1$/.test(stem) ? stem.slice(0, -1) : stem;
 }
 
-function withoutPlural(word: string): string {
+function stripPlural(word: string): string {
   if (!word.endsWith('s') || /(?:ss|us|is)$/.test(word)) return word;
   if (word.endsWith('ies')) return word.length > 4 ? `${word.slice(0, -3)}y` : word.slice(0, -1);
   if (/(?:sses|shes|ches|xes|zes)$/.test(word)) return word.slice(0, -2);
   return word.slice(0, -1);
 }
 
-function withoutEnding(word: string): string {
+function stripEnding(word: string): string {
   for (const ending of ['ingly', 'edly', 'ing', 'ed', 'ly']) {
     if (!word.endsWith(ending)) continue;
     const stem = word.slice(0, -ending.length);
-    return stem.length >= 3 && vowel.test(stem) ? single(stem) : word;
+    return stem.length >= 3 && vowel.test(stem) ? removeDoubledConsonant(stem) : word;
   }
   return word;
 }
@@ -25,9 +25,9 @@ function withoutEnding(word: string): string {
  * A word (normalised) without the commonest English endings, so that "causes", "caused" and "causing" meet. It belongs
  * to the reranker's weights, which were trained with exactly these rules: a change needs a new training.
  */
-export function lightStem(word: string): string {
+export function toLightStem(word: string): string {
   if (word.length < 4 || !/^[a-z]+$/.test(word)) return word;
-  const stem = withoutEnding(withoutPlural(word));
+  const stem = stripEnding(stripPlural(word));
   if (stem.length > 3 && stem.endsWith('e')) return stem.slice(0, -1);
   return stem.length > 3 && stem.endsWith('y') ? `${stem.slice(0, -1)}i` : stem;
 }

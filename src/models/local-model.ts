@@ -55,7 +55,7 @@ export interface LocalReranker extends LocalModelBase {
 export type LocalModel = LocalEmbedding | LocalReranker;
 
 /** How local models run, whatever they are. */
-export interface LocalRun {
+export interface InferenceOptions {
   /** Threads of one run. */
   readonly threads: number;
   /** Tokens of one run, padding included; a longer text runs alone. */
@@ -65,8 +65,8 @@ export interface LocalRun {
 }
 
 /** A model, where it lies, and how it runs: all that a worker needs to know. */
-export interface PlacedModel<M extends LocalModel = LocalModel> {
+export interface InstalledModel<M extends LocalModel = LocalModel> {
   readonly model: M;
   readonly folder: string;
-  readonly run: LocalRun;
+  readonly inferenceOptions: InferenceOptions;
 }

@@ -10,7 +10,7 @@ export interface Embeddings {
 }
 
 /** What is embedded of a chunk: its text under its prefix, and parts of its text. */
-export interface EmbeddedChunk {
+export interface ChunkEmbeddingInput {
   readonly text: string;
   readonly prefix: string;
   /** In UTF-16 units of the text, ascending. */
@@ -36,12 +36,12 @@ export interface Embedder {
   /** Any text is valid, the empty one too; no text gives no row. */
   embed(texts: readonly string[], inputType: InputType): Promise<Embeddings>;
   /** The same at once, in the calling thread, of a model that takes microseconds. */
-  embedNow?(texts: readonly string[], inputType: InputType): Embeddings;
+  embedSync?(texts: readonly string[], inputType: InputType): Embeddings;
   /**
    * For a model that reads a chunk and its parts at once: what `embed` and `quantise` give for each of them (see
    * `embedChunks`).
    */
-  embedChunks?(chunks: readonly EmbeddedChunk[]): ChunkVectors;
+  embedChunks?(chunks: readonly ChunkEmbeddingInput[]): ChunkVectors;
   /** Frees the model; twice does no harm, embedding afterwards is a mistake of the caller. */
   close(): Promise<void>;
 }

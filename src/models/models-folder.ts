@@ -5,14 +5,14 @@ import { join } from 'node:path';
 export const manifestFile = 'quarry.json';
 
 /** Folder of added models in a data directory; each has a folder of its name. */
-export function modelsFolder(data: string): string {
-  return join(data, 'models');
+export function modelsFolder(dataFolder: string): string {
+  return join(dataFolder, 'models');
 }
 
 /** Changes whenever a model is added or removed. */
-export async function folderStamp(data: string): Promise<number> {
+export async function readModelsFolderMtimeMs(dataFolder: string): Promise<number> {
   try {
-    return (await stat(modelsFolder(data))).mtimeMs;
+    return (await stat(modelsFolder(dataFolder))).mtimeMs;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
     throw error;

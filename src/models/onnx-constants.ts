@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts';
+import { assert } from '../core/assert.ts';
 
 /** Wire types of Protocol Buffers that ONNX uses. */
 const wireVarint = 0;
@@ -19,7 +19,7 @@ interface Field {
 }
 
 /** Reads a number of 7 bits a byte, least significant first; numbers beyond 2^53 lose their lowest bits. */
-function varint(bytes: Uint8Array, start: number): { value: number; end: number } {
+function readVarint(bytes: Uint8Array, start: number): { value: number; end: number } {
   let value = 0;
   let factor = 1;
   for (let at = start; at < bytes.length; at += 1) {
@@ -31,20 +31,20 @@ function varint(bytes: Uint8Array, start: number): { value: number; end: number 
   throw new Error('an ONNX file ends inside a number');
 }
 
-function* fields(message: Uint8Array): Generator<Field> {
+function* readFields(message: Uint8Array): Generator<Field> {
   let at = 0;
   while (at < message.length) {
-    const tag = varint(message, at);
+    const tag = readVarint(message, at);
     const wire = tag.value % 8;
     const number = Math.floor(tag.value / 8);
     let start = tag.end;
     let length = 0;
-    if (wire === wireVarint) start = varint(message, start).end;
+    if (wire === wireVarint) start = readVarint(message, start).end;
     else if (wire === wireFixed64) start += 8;
     else if (wire === wireFixed32) start += 4;
     else {
       assert(wire === wireBytes, 'an ONNX file has fields of known types');
-      const size = varint(message, start);
+      const size = readVarint(message, start);
       start = size.end;
       length = size.value;
     }
@@ -54,18 +54,18 @@ function* fields(message: Uint8Array): Generator<Field> {
   }
 }
 
-function bytesOf(message: Uint8Array, number: number): Uint8Array | undefined {
-  for (const field of fields(message)) if (field.number === number) return field.bytes;
+function findBytes(message: Uint8Array, number: number): Uint8Array | undefined {
+  for (const field of readFields(message)) if (field.number === number) return field.bytes;
   return undefined;
 }
 
 /** The constant float tensor `name` of an ONNX model that holds its data itself. */
-export function onnxFloats(model: Uint8Array, name: string): Float32Array {
-  const graph = bytesOf(model, modelGraph) ?? new Uint8Array(0);
-  for (const { number, bytes } of fields(graph)) {
+export function readOnnxFloats(model: Uint8Array, name: string): Float32Array {
+  const graph = findBytes(model, modelGraph) ?? new Uint8Array(0);
+  for (const { number, bytes } of readFields(graph)) {
     if (number !== graphInitializer) continue;
-    if (Buffer.from(bytesOf(bytes, tensorName) ?? []).toString('utf8') !== name) continue;
-    const data = bytesOf(bytes, tensorRawData);
+    if (Buffer.from(findBytes(bytes, tensorName) ?? []).toString('utf8') !== name) continue;
+    const data = findBytes(bytes, tensorRawData);
     assert(data !== undefined && data.length % 4 === 0, `the constant "${name}" holds floats`);
     return new Float32Array(new Uint8Array(data).buffer);
   }

@@ -1,8 +1,8 @@
 import { DenseLayer } from './dense-layer.ts';
-import { unitPrefix } from './dimensions.ts';
-import type { LocalEmbedding, PlacedModel } from './local-model.ts';
+import { toUnitPrefix } from './dimensions.ts';
+import type { InstalledModel, LocalEmbedding } from './local-model.ts';
 import type { Embedder, Embeddings, InputType } from './model.ts';
-import { pooled, pooledWidth } from './pooling.ts';
+import { getPooledWidth, poolTokens } from './pooling.ts';
 import { TextTokenizer } from './text-tokenizer.ts';
 import { TokenGraph } from './token-graph.ts';
 
@@ -30,7 +30,11 @@ export class OnnxEmbedder implements Embedder {
     this.#layers = layers;
   }
 
-  static async open({ model, folder, run }: PlacedModel<LocalEmbedding>): Promise<OnnxEmbedder> {
+  static async open({
+    model,
+    folder,
+    inferenceOptions: run,
+  }: InstalledModel<LocalEmbedding>): Promise<OnnxEmbedder> {
     const tokenizer = await TextTokenizer.open(folder, model.tokensMax);
     const layers = await Promise.all((model.layers ?? []).map((layer) => DenseLayer.open(folder, layer)));
     return new OnnxEmbedder(model, {
@@ -43,20 +47,21 @@ export class OnnxEmbedder implements Embedder {
   /** Rejects when the graph answers with another shape than `model` says, or with no number. */
   async embed(texts: readonly string[], inputType: InputType): Promise<Embeddings> {
     const { prompts, pooling, output } = this.#model;
-    const inputs = texts.map((text) => this.#tokenizer.one(`${prompts[inputType]}${text}`));
+    const inputs = texts.map((text) => this.#tokenizer.encodeText(`${prompts[inputType]}${text}`));
     const vectors = new Float32Array(texts.length * this.dimensions);
-    const skipped = this.#model.skipsPrompt === true ? this.#tokenizer.promptTokens(prompts[inputType]) : 0;
+    const skipped =
+      this.#model.skipsPrompt === true ? this.#tokenizer.countPromptTokens(prompts[inputType]) : 0;
     // What says nothing lies in one fixed direction.
     for (const [i, { ids }] of inputs.entries()) if (ids.length === 0) vectors[i * this.dimensions] = 1;
     for (const batch of this.#graph.batches(inputs)) {
-      const answer = await this.#graph.run(batch, output);
-      const width = pooledWidth(answer, pooling, output);
-      for (const [row, position] of answer.positions.entries()) {
-        const whole = this.#layers.reduce(
+      const batchOutput = await this.#graph.run(batch, output);
+      const width = getPooledWidth(batchOutput, pooling, output);
+      for (const [row, position] of batchOutput.positions.entries()) {
+        const pooledVector = this.#layers.reduce(
           (made, layer) => layer.apply(made),
-          pooled(answer, pooling, { row, width, skipped }),
+          poolTokens(batchOutput, pooling, { row, width, skipped }),
         );
-        const vector = unitPrefix(whole, this.dimensions);
+        const vector = toUnitPrefix(pooledVector, this.dimensions);
         if (vector === undefined || vector.length !== this.dimensions)
           throw new Error(`the output "${output}" holds a vector without direction (zero, NaN or infinite)`);
         vectors.set(vector, position * this.dimensions);

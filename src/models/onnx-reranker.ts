@@ -1,7 +1,7 @@
-import type { LocalReranker, PlacedModel } from './local-model.ts';
+import type { InstalledModel, LocalReranker } from './local-model.ts';
 import type { Reranker, RerankScores } from './model.ts';
 import { TextTokenizer, type TokenInput } from './text-tokenizer.ts';
-import { type BatchAnswer, TokenGraph } from './token-graph.ts';
+import { type BatchOutput, TokenGraph } from './token-graph.ts';
 
 /** A cross-encoder from a file: query and document read together give one score. */
 export class OnnxReranker implements Reranker {
@@ -17,19 +17,23 @@ export class OnnxReranker implements Reranker {
     this.#graph = graph;
   }
 
-  static async open({ model, folder, run }: PlacedModel<LocalReranker>): Promise<OnnxReranker> {
+  static async open({
+    model,
+    folder,
+    inferenceOptions: run,
+  }: InstalledModel<LocalReranker>): Promise<OnnxReranker> {
     const tokenizer = await TextTokenizer.open(folder, model.tokensMax);
     return new OnnxReranker(model, tokenizer, await TokenGraph.open(folder, model.graph, run));
   }
 
   /** Rejects when the graph answers with another shape than `model` says, or with no number. */
   async score(query: string, documents: readonly string[]): Promise<RerankScores> {
-    const inputs = documents.map((document) => this.#input(query, document));
+    const inputs = documents.map((document) => this.#buildInput(query, document));
     const scores = new Float32Array(documents.length);
     for (const batch of this.#graph.batches(inputs)) {
       const answer = await this.#graph.run(batch, this.#model.output);
       for (const [row, position] of answer.positions.entries()) {
-        const score = this.#score(answer, row);
+        const score = this.#readScore(answer, row);
         if (!Number.isFinite(score))
           throw new Error(`the output "${this.#model.output}" holds no number (NaN)`);
         scores[position] = score;
@@ -42,24 +46,24 @@ export class OnnxReranker implements Reranker {
     return this.#graph.close();
   }
 
-  #input(query: string, document: string): TokenInput {
+  #buildInput(query: string, document: string): TokenInput {
     const { question } = this.#model;
-    if (question === null) return this.#tokenizer.two(query, document);
+    if (question === null) return this.#tokenizer.encodePair(query, document);
     const [before = '', after = ''] = question.template.split('{document}');
     // A function, because a query may hold what `replace` reads as a pattern.
     const fill = (text: string) => text.replace('{query}', () => query);
-    return this.#tokenizer.around(fill(before), document, fill(after));
+    return this.#tokenizer.encodeTemplate(fill(before), document, fill(after));
   }
 
-  #score({ data, shape, lengths }: BatchAnswer, row: number): number {
+  #readScore({ data, shape, lengths }: BatchOutput, row: number): number {
     const { head, output, question } = this.#model;
     const width = shape.at(-1) ?? 0;
-    const isWhole = shape[0] === lengths.length;
-    if (head === 'one-logit' && isWhole && (shape.length === 1 || (shape.length === 2 && width === 1)))
+    const hasAllRows = shape[0] === lengths.length;
+    if (head === 'one-logit' && hasAllRows && (shape.length === 1 || (shape.length === 2 && width === 1)))
       return sigmoid(data[row]!);
-    if (head === 'two-classes' && isWhole && shape.length === 2 && width === 2)
+    if (head === 'two-classes' && hasAllRows && shape.length === 2 && width === 2)
       return sigmoid(data[2 * row + 1]! - data[2 * row]!);
-    if (head === 'yes-no' && question !== null && isWhole && shape.length === 3 && width > question.yes) {
+    if (head === 'yes-no' && question !== null && hasAllRows && shape.length === 3 && width > question.yes) {
       const last = (row * shape[1]! + lengths[row]! - 1) * width;
       return sigmoid(data[last + question.yes]! - data[last + question.no]!);
     }

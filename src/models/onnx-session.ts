@@ -1,6 +1,6 @@
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
-import { assert } from '../base/assert.ts';
-import { halfFloats } from './half-floats.ts';
+import { assert } from '../core/assert.ts';
+import { decodeHalfFloats } from './half-floats.ts';
 
 /** The elements of a graph's input, row-major. */
 export interface OnnxInput {
@@ -14,7 +14,7 @@ export interface OnnxOutput {
 }
 
 /** An input or output of a graph; a size that varies is -1, or a name. */
-export interface OnnxPort {
+export interface OnnxValueInfo {
   readonly name: string;
   readonly type: string;
   readonly shape: readonly (number | string)[];
@@ -53,30 +53,30 @@ export class OnnxSession {
     return new OnnxSession(session, Tensor);
   }
 
-  get inputs(): readonly OnnxPort[] {
-    return ports(this.#session.inputMetadata);
+  get inputs(): readonly OnnxValueInfo[] {
+    return toValueInfos(this.#session.inputMetadata);
   }
 
-  get outputs(): readonly OnnxPort[] {
-    return ports(this.#session.outputMetadata);
+  get outputs(): readonly OnnxValueInfo[] {
+    return toValueInfos(this.#session.outputMetadata);
   }
 
   /** Runs the graph and returns the elements of its float output `output`. */
   async run(inputs: Readonly<Record<string, OnnxInput>>, output: string): Promise<Float32Array> {
-    return (await this.runShaped(inputs, output)).data;
+    return (await this.runWithShape(inputs, output)).data;
   }
 
   /** The same with its shape; half floats become floats. Rejects when the output is no tensor of floats. */
-  async runShaped(inputs: Readonly<Record<string, OnnxInput>>, output: string): Promise<OnnxOutput> {
+  async runWithShape(inputs: Readonly<Record<string, OnnxInput>>, output: string): Promise<OnnxOutput> {
     assert(!this.#closed, 'a closed model is not run');
     const feeds = Object.fromEntries(
-      Object.entries(inputs).map(([name, input]) => [name, this.#tensorOf(input)]),
+      Object.entries(inputs).map(([name, input]) => [name, this.#toTensor(input)]),
     );
     const results = await this.#session.run(feeds, [output]);
     const tensor = results[output];
     if (tensor?.type === 'float32') return { data: tensor.data as Float32Array, shape: tensor.dims };
     if (tensor?.type === 'float16')
-      return { data: halfFloats(tensor.data as Uint16Array), shape: tensor.dims };
+      return { data: decodeHalfFloats(tensor.data as Uint16Array), shape: tensor.dims };
     throw new Error(`the output "${output}" is of the type ${tensor?.type ?? 'unknown'}, not float`);
   }
 
@@ -86,14 +86,16 @@ export class OnnxSession {
     await this.#session.release();
   }
 
-  #tensorOf({ data, shape }: OnnxInput): Tensor {
-    const Made = this.#tensor;
-    if (data instanceof Float32Array) return new Made('float32', data, shape);
-    return data instanceof Int32Array ? new Made('int32', data, shape) : new Made('int64', data, shape);
+  #toTensor({ data, shape }: OnnxInput): Tensor {
+    const TensorClass = this.#tensor;
+    if (data instanceof Float32Array) return new TensorClass('float32', data, shape);
+    return data instanceof Int32Array
+      ? new TensorClass('int32', data, shape)
+      : new TensorClass('int64', data, shape);
   }
 }
 
-function ports(metadata: InferenceSession['inputMetadata']): OnnxPort[] {
+function toValueInfos(metadata: InferenceSession['inputMetadata']): OnnxValueInfo[] {
   return metadata.map((port) =>
     port.isTensor
       ? { name: port.name, type: port.type, shape: port.shape }

@@ -1,8 +1,8 @@
-import { codeBytes, quantise } from './codes.ts';
 import type { ChunkVectors } from './model.ts';
+import { getCodeBytes, quantize } from './quantization.ts';
 
 /** A chunk that lies on one page. */
-interface ChunkOfPage {
+interface PageChunk {
   readonly pageStart: number;
   readonly blank: boolean;
   /** How many precise chunks it has. */
@@ -13,20 +13,20 @@ interface ChunkOfPage {
  * Vectors of chunks where each page came with its own: a chunk, and every precise chunk in it, has that of its page.
  * `given`: unit vectors of the pages, one after the other.
  */
-export function vectorsOfPages(
-  chunks: readonly ChunkOfPage[],
-  given: Float32Array,
+export function toChunkVectors(
+  chunks: readonly PageChunk[],
+  pageVectors: Float32Array,
   dimensions: number,
 ): Pick<ChunkVectors, 'vectors' | 'codes'> {
   const rows = chunks.filter(({ blank }) => !blank);
-  const codesOfPages = quantise(given, dimensions);
-  const bytes = codeBytes(dimensions);
+  const pageCodes = quantize(pageVectors, dimensions);
+  const bytes = getCodeBytes(dimensions);
   const vectors = new Float32Array(rows.length * dimensions);
   const codes = new Uint8Array(bytes * rows.reduce((sum, { children }) => sum + children, 0));
   let at = 0;
   rows.forEach(({ pageStart, children }, row) => {
-    vectors.set(given.subarray(pageStart * dimensions, (pageStart + 1) * dimensions), row * dimensions);
-    const record = codesOfPages.subarray(pageStart * bytes, (pageStart + 1) * bytes);
+    vectors.set(pageVectors.subarray(pageStart * dimensions, (pageStart + 1) * dimensions), row * dimensions);
+    const record = pageCodes.subarray(pageStart * bytes, (pageStart + 1) * bytes);
     for (let child = 0; child < children; child += 1, at += bytes) codes.set(record, at);
   });
   return { vectors, codes };

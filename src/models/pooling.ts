@@ -1,18 +1,20 @@
 import type { Pooling } from './local-model.ts';
-import type { BatchAnswer } from './token-graph.ts';
+import type { BatchOutput } from './token-graph.ts';
 
 /** Components of the vector of one text; an Error that says which shape is wrong. */
-export function pooledWidth({ shape, lengths }: BatchAnswer, pooling: Pooling, output: string): number {
+export function getPooledWidth({ shape, lengths }: BatchOutput, pooling: Pooling, output: string): number {
   const rank = pooling === 'none' ? 2 : 3;
-  const isWhole = shape.length === rank && shape[0] === lengths.length && shape.at(-1)! > 0;
-  const isLong = pooling === 'none' || shape[1]! >= Math.max(...lengths);
-  if (isWhole && isLong) return shape.at(-1)!;
-  const wanted = pooling === 'none' ? '[texts, dimensions]' : '[texts, tokens, dimensions]';
-  throw new Error(`the output "${output}" has the shape [${shape.join(', ')}] where ${wanted} is needed`);
+  const hasAllRows = shape.length === rank && shape[0] === lengths.length && shape.at(-1)! > 0;
+  const hasAllTokens = pooling === 'none' || shape[1]! >= Math.max(...lengths);
+  if (hasAllRows && hasAllTokens) return shape.at(-1)!;
+  const expectedShape = pooling === 'none' ? '[texts, dimensions]' : '[texts, tokens, dimensions]';
+  throw new Error(
+    `the output "${output}" has the shape [${shape.join(', ')}] where ${expectedShape} is needed`,
+  );
 }
 
 /** What is read of an answer for one text. */
-export interface PooledRow {
+export interface PoolingTarget {
   readonly row: number;
   readonly width: number;
   /** Tokens at the beginning that do not count, where all others do. */
@@ -20,12 +22,12 @@ export interface PooledRow {
 }
 
 /** The vectors of the tokens of a text as one, as sentence-transformers does it (`models/Pooling.py`). */
-export function pooled(
-  { data, shape, lengths }: BatchAnswer,
+export function poolTokens(
+  { data, shape, lengths }: BatchOutput,
   pooling: Pooling,
-  place: PooledRow,
+  target: PoolingTarget,
 ): Float32Array {
-  const { row, width } = place;
+  const { row, width } = target;
   if (pooling === 'none') return data.subarray(row * width, (row + 1) * width);
   const start = row * shape[1]! * width;
   const length = lengths[row]!;
@@ -33,12 +35,12 @@ export function pooled(
   if (pooling === 'cls') return token(0);
   if (pooling === 'last') return token(length - 1);
   // Of a text that was cut down to its prompt, all count.
-  const first = place.skipped < length ? place.skipped : 0;
+  const first = target.skipped < length ? target.skipped : 0;
   if (pooling === 'max') {
-    const most = token(first).slice();
+    const maximum = token(first).slice();
     for (let at = first + 1; at < length; at += 1)
-      for (let i = 0; i < width; i += 1) most[i] = Math.max(most[i]!, token(at)[i]!);
-    return most;
+      for (let i = 0; i < width; i += 1) maximum[i] = Math.max(maximum[i]!, token(at)[i]!);
+    return maximum;
   }
   const weightOf = (at: number) => (pooling === 'weighted-mean' ? at + 1 : 1);
   const sum = new Float64Array(width);

@@ -1,54 +1,57 @@
-import { type Egress, egressRefusalIn } from '../egress/egress.ts';
+import { type Egress, findEgressDenial } from '../egress/egress.ts';
 
-/** A reply of a provider that cannot be used, or none. */
-export class ProviderTrouble extends Error {
-  override readonly name = 'ProviderTrouble';
+/** Failed request to a provider, or an unusable reply. */
+export class ProviderError extends Error {
+  override readonly name = 'ProviderError';
   /**
-   * refused: this very input; busy: too many requests; failed: perhaps it works next time; misconfigured: it will not
-   * work until somebody changes something.
+   * refused: this input is invalid; busy: too many requests; failed: a retry may succeed; misconfigured: a
+   * retry fails until the configuration changes.
    */
   readonly kind: 'refused' | 'busy' | 'failed' | 'misconfigured';
-  /** Milliseconds the provider asks to be left alone for. */
+  /** Milliseconds of the provider's `retry-after`. */
   readonly retryAfterMs: number | null;
-  /** What the provider says about it, for the log. */
-  readonly said: string;
+  /** Excerpt of the provider's error message, for the log. */
+  readonly replyExcerpt: string;
 
   constructor(
-    kind: ProviderTrouble['kind'],
+    kind: ProviderError['kind'],
     reason: string,
     {
       retryAfterMs = null,
-      said = '',
+      replyExcerpt: said = '',
       cause,
-    }: Partial<Pick<ProviderTrouble, 'retryAfterMs' | 'said' | 'cause'>> = {},
+    }: Partial<Pick<ProviderError, 'retryAfterMs' | 'replyExcerpt' | 'cause'>> = {},
   ) {
     super(reason, cause === undefined ? undefined : { cause });
     this.kind = kind;
     this.retryAfterMs = retryAfterMs;
-    this.said = said;
+    this.replyExcerpt = said;
   }
 }
 
 export interface PostOptions {
   readonly key: string | null;
-  /** Milliseconds for all of it, the reply read included. */
+  /** Maximum milliseconds of the request, including reading the reply. */
   readonly msMax: number;
   readonly replyBytesMax: number;
-  /** Whether what the service says about an error may be passed on: it may quote what was sent. */
-  readonly mayQuote: boolean;
-  /** Milliseconds since the epoch, for a `retry-after` that is a date. */
+  /** Whether error replies may be passed on; they may quote the request. */
+  readonly mayLogReply: boolean;
+  /** Milliseconds since the epoch; used for a `retry-after` that is a date. */
   readonly now: () => number;
   readonly fetch: Egress['fetch'];
 }
 
-/** Characters of what is said that are passed on. */
-const saidUnitsMax = 500;
-/** Bytes of a reply with an error that are read. */
+/** Maximum characters of an error message that are passed on. */
+const excerptUnitsMax = 500;
+/** Maximum bytes read of an error reply. */
 const errorBytesMax = 2_000;
-/** Statuses that blame the input; every other one below 500 blames the configuration. */
-const refusals: ReadonlySet<number> = new Set([400, 413, 422]);
+/**
+ * Statuses that indicate invalid input; every other status from 400 to 499 except 408 and 429 indicates a
+ * wrong configuration.
+ */
+const inputErrorStatuses: ReadonlySet<number> = new Set([400, 413, 422]);
 
-/** Sends JSON and gives the parsed reply. Rejects with `ProviderTrouble` only. Redirections are not followed. */
+/** Posts JSON and returns the parsed reply. Does not follow redirects. Errors: `ProviderError` only. */
 export async function postJson(url: string, body: object, options: PostOptions): Promise<unknown> {
   const { key, msMax, replyBytesMax } = options;
   const controller = new AbortController();
@@ -64,73 +67,82 @@ export async function postJson(url: string, body: object, options: PostOptions):
       },
       body: JSON.stringify(body),
     });
-    if (!reply.ok) throw await refusal(reply, options);
-    return parsed(await bounded(reply, replyBytesMax), options.mayQuote);
+    if (!reply.ok) throw await toProviderError(reply, options);
+    return parseReply(await readBounded(reply, replyBytesMax), options.mayLogReply);
   } catch (error) {
-    if (error instanceof ProviderTrouble) throw error;
-    const refused = egressRefusalIn(error);
-    if (refused !== null) throw new ProviderTrouble('misconfigured', refused.message, { cause: refused });
+    if (error instanceof ProviderError) throw error;
+    const refused = findEgressDenial(error);
+    if (refused !== null) throw new ProviderError('misconfigured', refused.message, { cause: refused });
     const reason = controller.signal.aborted ? `no answer within ${Math.round(msMax)} ms` : 'no connection';
-    throw new ProviderTrouble('failed', reason, { said: causes(error), cause: error });
+    throw new ProviderError('failed', reason, { replyExcerpt: describeCauses(error), cause: error });
   } finally {
     clearTimeout(timer);
-    // Whatever of the reply was not read is not waited for.
+    // Cancels the unread rest of the reply.
     controller.abort();
   }
 }
 
-async function refusal(reply: Response, { key, now, mayQuote }: PostOptions): Promise<ProviderTrouble> {
+async function toProviderError(
+  reply: Response,
+  { key, now, mayLogReply }: PostOptions,
+): Promise<ProviderError> {
   const { status } = reply;
-  const text = await bounded(reply, errorBytesMax, true).catch(() => '');
-  const said = sayable(key === null ? text : text.replaceAll(key, '***'), mayQuote);
-  const retryAfterMs = retryAfter(reply.headers.get('retry-after'), now());
+  const text = await readBounded(reply, errorBytesMax, true).catch(() => '');
+  const said = toExcerpt(key === null ? text : text.replaceAll(key, '***'), mayLogReply);
+  const retryAfterMs = parseRetryAfter(reply.headers.get('retry-after'), now());
   const reason = `it answered ${status}`;
-  if (status === 429) return new ProviderTrouble('busy', reason, { retryAfterMs, said });
-  if (refusals.has(status)) return new ProviderTrouble('refused', reason, { said });
-  if (status >= 500 || status === 408) return new ProviderTrouble('failed', reason, { retryAfterMs, said });
-  return new ProviderTrouble('misconfigured', reason, { said });
+  if (status === 429) return new ProviderError('busy', reason, { retryAfterMs, replyExcerpt: said });
+  if (inputErrorStatuses.has(status)) return new ProviderError('refused', reason, { replyExcerpt: said });
+  if (status >= 500 || status === 408)
+    return new ProviderError('failed', reason, { retryAfterMs, replyExcerpt: said });
+  return new ProviderError('misconfigured', reason, { replyExcerpt: said });
 }
 
-/** What a service says, short enough for a log; where it may not be quoted, how long it was. */
-function sayable(said: string, mayQuote: boolean): string {
-  if (!mayQuote) return `withheld: ${said.length} characters`;
-  return said.length > saidUnitsMax ? `${said.slice(0, saidUnitsMax)}...` : said;
+/** Returns an error message short enough for a log; only its length if it may not be quoted. */
+function toExcerpt(text: string, mayLogReply: boolean): string {
+  if (!mayLogReply) return `withheld: ${text.length} characters`;
+  return text.length > excerptUnitsMax ? `${text.slice(0, excerptUnitsMax)}...` : text;
 }
 
-/** Seconds or a date (RFC 9110), as milliseconds from now. */
-function retryAfter(header: string | null, now: number): number | null {
+/** Parses a `retry-after` in seconds or as a date (RFC 9110); returns milliseconds from now. */
+function parseRetryAfter(header: string | null, now: number): number | null {
   if (header === null) return null;
   const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now;
   return Number.isFinite(ms) ? Math.max(0, ms) : null;
 }
 
-/** The text of a reply of at most so many bytes; `cuts`: the beginning of a longer one. */
-async function bounded(reply: Response, bytesMax: number, cuts = false): Promise<string> {
+/**
+ * Reads the text of a reply of at most `bytesMax` bytes. `isTruncated`: returns the beginning of a longer one
+ * instead of an error.
+ */
+async function readBounded(reply: Response, bytesMax: number, isTruncated = false): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of reply.body ?? []) {
     bytes += part.length;
     parts.push(part);
     if (bytes <= bytesMax) continue;
-    if (!cuts) throw new ProviderTrouble('failed', `its reply is longer than ${bytesMax} bytes`);
+    if (!isTruncated) throw new ProviderError('failed', `its reply is longer than ${bytesMax} bytes`);
     break;
   }
   return Buffer.concat(parts).subarray(0, bytesMax).toString('utf8');
 }
 
-function parsed(text: string, mayQuote: boolean): unknown {
+function parseReply(text: string, mayLogReply: boolean): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not the cause, which quotes the reply.
-    throw new ProviderTrouble('failed', 'its reply is not JSON', { said: sayable(text, mayQuote) });
+    // Without the cause, because its message quotes the reply.
+    throw new ProviderError('failed', 'its reply is not JSON', {
+      replyExcerpt: toExcerpt(text, mayLogReply),
+    });
   }
 }
 
-/** `fetch` says only that it failed; why is in the cause. */
-function causes(error: unknown): string {
-  const said: string[] = [];
-  for (let cause = error; cause instanceof Error && said.length < 4; cause = cause.cause)
-    said.push(cause.message);
-  return said.join(': ');
+/** Returns the messages of the cause chain: the error of `fetch` itself only states that it failed. */
+function describeCauses(error: unknown): string {
+  const messages: string[] = [];
+  for (let cause = error; cause instanceof Error && messages.length < 4; cause = cause.cause)
+    messages.push(cause.message);
+  return messages.join(': ');
 }

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AppError } from '../base/app-error.ts';
-import { projectRoot } from '../base/root.ts';
+import { AppError } from '../core/app-error.ts';
+import { projectRoot } from '../core/root.ts';
 import { FeatureReranker } from './feature-reranker.ts';
-import type { LocalEmbedding, LocalModel, LocalReranker, PlacedModel } from './local-model.ts';
+import type { InstalledModel, LocalEmbedding, LocalModel, LocalReranker } from './local-model.ts';
 import type { Embedder, InputType, Reranker } from './model.ts';
 import { manifestFile } from './models-folder.ts';
 import { OnnxEmbedder } from './onnx-embedder.ts';
@@ -38,25 +38,25 @@ export interface RerankModel {
 }
 
 /** Of the built-in reranker's files. */
-export const rerankFolder = join(projectRoot, 'models', 'zerank');
+export const builtInRerankerFolder = join(projectRoot, 'models', 'zerank');
 
 /** One set of weights serves all three names; its card says so. */
 export const rerankModels: readonly RerankModel[] = [
-  { id: 'zerank-2', folder: rerankFolder },
-  { id: 'zerank-1', folder: rerankFolder },
-  { id: 'zerank-1-small', folder: rerankFolder },
+  { id: 'zerank-2', folder: builtInRerankerFolder },
+  { id: 'zerank-1', folder: builtInRerankerFolder },
+  { id: 'zerank-1-small', folder: builtInRerankerFolder },
 ];
 
 /** Changes whenever the same text may get another vector of this built-in model. */
-export async function builtInVersion(id: string): Promise<string> {
-  const config = await readFile(join(embeddingModel(id).folder, 'config.json'), 'utf8');
+export async function readBuiltInVersion(id: string): Promise<string> {
+  const config = await readFile(join(getEmbeddingModel(id).folder, 'config.json'), 'utf8');
   return (JSON.parse(config) as { readonly version: string }).version;
 }
 
 /** The model of collections and of callers who name none. */
 export const defaultEmbeddingModel = 'zembed-1';
 
-function find<T extends { readonly id: string }>(models: readonly T[], kind: string, id: string): T {
+function getById<T extends { readonly id: string }>(models: readonly T[], kind: string, id: string): T {
   const model = models.find((candidate) => candidate.id === id);
   if (model !== undefined) return model;
   const ids = models.map((candidate) => candidate.id).join(', ');
@@ -67,13 +67,13 @@ function find<T extends { readonly id: string }>(models: readonly T[], kind: str
 }
 
 /** The embedding model with this id; an unknown id is a 404 that lists the known ones. */
-export function embeddingModel(id: string): EmbeddingModel {
-  return find(embeddingModels, 'embedding model', id);
+export function getEmbeddingModel(id: string): EmbeddingModel {
+  return getById(embeddingModels, 'embedding model', id);
 }
 
 /** Loads a built-in embedding model; an unknown id is a 404 that lists the known ones. */
 export async function openBuiltInEmbedder(id: string): Promise<StaticEmbedder> {
-  return StaticEmbedder.open(id, embeddingModel(id).folder);
+  return StaticEmbedder.open(id, getEmbeddingModel(id).folder);
 }
 
 /** Loads an embedding model, as `openBuiltInEmbedder` does. */
@@ -82,28 +82,28 @@ export async function openEmbedder(model: EmbedTask['model']): Promise<Embedder>
 }
 
 /** The reranking model with this id; an unknown id is a 404 that lists the known ones. */
-export function rerankModel(id: string): RerankModel {
-  return find(rerankModels, 'reranker', id);
+export function getRerankModel(id: string): RerankModel {
+  return getById(rerankModels, 'reranker', id);
 }
 
 /** Loads a reranking model; an unknown id is a 404 that lists the known ones. */
 export async function openReranker(model: RerankTask['model']): Promise<Reranker> {
   return typeof model === 'string'
-    ? FeatureReranker.open(model, rerankModel(model).folder)
+    ? FeatureReranker.open(model, getRerankModel(model).folder)
     : OnnxReranker.open(model);
 }
 
 /** What tells one model from all others of a process. */
-export function modelKey(model: EmbedTask['model'] | RerankTask['model']): string {
+export function toModelKey(model: EmbedTask['model'] | RerankTask['model']): string {
   return typeof model === 'string' ? model : `${model.model.id} ${model.model.version}`;
 }
 
 /** Whether the files of an added model are gone, or another model lies in their place. Built-in ones stay. */
-export async function isGone(model: EmbedTask['model'] | RerankTask['model']): Promise<boolean> {
+export async function isModelRemoved(model: EmbedTask['model'] | RerankTask['model']): Promise<boolean> {
   if (typeof model === 'string') return false;
   try {
-    const found = JSON.parse(await readFile(join(model.folder, manifestFile), 'utf8')) as LocalModel;
-    return found.version !== model.model.version;
+    const manifest = JSON.parse(await readFile(join(model.folder, manifestFile), 'utf8')) as LocalModel;
+    return manifest.version !== model.model.version;
   } catch (error) {
     // Whatever else keeps it from being read may pass.
     return (error as NodeJS.ErrnoException).code === 'ENOENT';
@@ -113,7 +113,7 @@ export async function isGone(model: EmbedTask['model'] | RerankTask['model']): P
 /** What the embedding worker is asked. */
 export interface EmbedTask {
   /** Id of a built-in model, or an added model with all that is to be known of it. */
-  readonly model: string | PlacedModel<LocalEmbedding>;
+  readonly model: string | InstalledModel<LocalEmbedding>;
   readonly texts: readonly string[];
   readonly inputType: InputType;
 }
@@ -129,7 +129,7 @@ export interface EmbedReply {
 /** What the reranking worker is asked. */
 export interface RerankTask {
   /** As in `EmbedTask`. */
-  readonly model: string | PlacedModel<LocalReranker>;
+  readonly model: string | InstalledModel<LocalReranker>;
   readonly query: string;
   readonly documents: readonly string[];
 }

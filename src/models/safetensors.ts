@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { halfFloats } from './half-floats.ts';
+import { decodeHalfFloats } from './half-floats.ts';
 
 /** A tensor of a file, as floats in row-major order. */
 export interface NamedTensor {
@@ -37,7 +37,7 @@ export async function readTensors(file: string): Promise<Map<string, NamedTensor
     } = entry;
     if (!(from >= 0 && to >= from && start + to <= bytes.length))
       throw new Error(`its tensor "${name}" is cut off`);
-    const data = floatsOf(dtype, Uint8Array.prototype.slice.call(bytes, start + from, start + to));
+    const data = decodeFloats(dtype, Uint8Array.prototype.slice.call(bytes, start + from, start + to));
     if (data === null)
       throw new Error(`its tensor "${name}" has the type ${dtype}; F32, F16 and BF16 are read`);
     if (data.length !== shape.reduce((product, size) => product * size, 1))
@@ -48,10 +48,10 @@ export async function readTensors(file: string): Promise<Map<string, NamedTensor
 }
 
 /** `bytes` lie aligned. Every platform that runs this is little-endian, as the format is. */
-function floatsOf(dtype: string, bytes: Uint8Array): Float32Array | null {
+function decodeFloats(dtype: string, bytes: Uint8Array): Float32Array | null {
   const { buffer, byteLength } = bytes;
   if (dtype === 'F32') return new Float32Array(buffer, 0, byteLength / 4);
-  if (dtype === 'F16') return halfFloats(new Uint16Array(buffer, 0, byteLength / 2));
+  if (dtype === 'F16') return decodeHalfFloats(new Uint16Array(buffer, 0, byteLength / 2));
   if (dtype !== 'BF16') return null;
   const halves = new Uint16Array(buffer, 0, byteLength / 2);
   return new Float32Array(Uint32Array.from(halves, (half) => half << 16).buffer);

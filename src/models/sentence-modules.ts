@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AppError } from '../base/app-error.ts';
+import { AppError } from '../core/app-error.ts';
 import { readJsonFile } from './json-file.ts';
 import type { Activation, DenseFile, Pooling } from './local-model.ts';
 
@@ -14,7 +14,7 @@ export interface SentenceModules {
 
 type Json = Readonly<Record<string, unknown>>;
 
-const noted: Readonly<Record<string, SentenceModules['pooling']>> = {
+const poolingByField: Readonly<Record<string, SentenceModules['pooling']>> = {
   pooling_mode_cls_token: 'cls',
   pooling_mode_lasttoken: 'last',
   pooling_mode_max_tokens: 'max',
@@ -28,13 +28,13 @@ const activations: Readonly<Record<string, Activation>> = {
   ReLU: 'relu',
   Sigmoid: 'sigmoid',
 };
-const usualFolder = '1_Pooling';
+const defaultPoolingFolder = '1_Pooling';
 
 /** As `modules.json` and the folders it names say; without them the mean. An AppError names what is not understood. */
 export async function readSentenceModules(folder: string): Promise<SentenceModules> {
   const list = await readJsonFile(join(folder, 'modules.json'));
-  if (list === null) return { ...(await poolingOf(folder, usualFolder)), layers: [] };
-  if (!Array.isArray(list)) throw refused(folder, 'modules.json', 'is no list of modules');
+  if (list === null) return { ...(await readPooling(folder, defaultPoolingFolder)), layers: [] };
+  if (!Array.isArray(list)) throw modelFileError(folder, 'modules.json', 'is no list of modules');
   const layers: DenseFile[] = [];
   let pooling: Pick<SentenceModules, 'pooling' | 'includesPrompt'> = {
     pooling: 'mean',
@@ -46,12 +46,16 @@ export async function readSentenceModules(folder: string): Promise<SentenceModul
       .at(-1)!;
     const path = String(entry?.path ?? '');
     if (path.startsWith('/') || path.split('/').includes('..'))
-      throw refused(folder, 'modules.json', `names ${JSON.stringify(path)}, which is no folder inside`);
-    if (type === 'Pooling') pooling = await poolingOf(folder, path);
-    else if (type === 'Dense') layers.push(await denseOf(folder, path));
+      throw modelFileError(
+        folder,
+        'modules.json',
+        `names ${JSON.stringify(path)}, which is no folder inside`,
+      );
+    if (type === 'Pooling') pooling = await readPooling(folder, path);
+    else if (type === 'Dense') layers.push(await readDense(folder, path));
     // Vectors are scaled to length 1 whatever it says, and prompts and limits stand elsewhere.
     else if (type !== 'Normalize' && type !== 'Transformer')
-      throw refused(
+      throw modelFileError(
         folder,
         'modules.json',
         `asks for the module ${JSON.stringify(type)}; Transformer, Pooling, Dense and Normalize are known. An export to ONNX that has all of it inside, with the output "sentence_embedding", can be added`,
@@ -60,61 +64,63 @@ export async function readSentenceModules(folder: string): Promise<SentenceModul
   return { ...pooling, layers };
 }
 
-async function poolingOf(
+async function readPooling(
   folder: string,
   path: string,
 ): Promise<Pick<SentenceModules, 'pooling' | 'includesPrompt'>> {
   const name = join(path, 'config.json');
   const config = (await readJsonFile(join(folder, name))) as Json | null;
-  if (config === null && path === usualFolder) return { pooling: 'mean', includesPrompt: true };
-  if (config === null) throw refused(folder, name, 'is missing');
-  const asked = Object.keys(config).filter((key) => key.startsWith('pooling_mode_') && config[key] === true);
-  const known = asked.map((key) => noted[key]);
-  const [pooling] = known;
-  if (asked.length === 0)
-    throw refused(folder, name, 'asks for a pooling that is none: no pooling_mode_ is true');
-  if (asked.length > 1 || pooling === undefined)
-    throw refused(
+  if (config === null && path === defaultPoolingFolder) return { pooling: 'mean', includesPrompt: true };
+  if (config === null) throw modelFileError(folder, name, 'is missing');
+  const enabledFields = Object.keys(config).filter(
+    (key) => key.startsWith('pooling_mode_') && config[key] === true,
+  );
+  const poolings = enabledFields.map((key) => poolingByField[key]);
+  const [pooling] = poolings;
+  if (enabledFields.length === 0)
+    throw modelFileError(folder, name, 'asks for a pooling that is none: no pooling_mode_ is true');
+  if (enabledFields.length > 1 || pooling === undefined)
+    throw modelFileError(
       folder,
       name,
-      `asks for a pooling that is not known, ${asked.join(' and ')}; one of ${Object.keys(noted).join(', ')} is. --pooling names another`,
+      `asks for a pooling that is not known, ${enabledFields.join(' and ')}; one of ${Object.keys(poolingByField).join(', ')} is. --pooling names another`,
     );
   return { pooling, includesPrompt: config.include_prompt !== false };
 }
 
-async function denseOf(folder: string, path: string): Promise<DenseFile> {
+async function readDense(folder: string, path: string): Promise<DenseFile> {
   const name = join(path, 'config.json');
   const config = (await readJsonFile(join(folder, name))) as Json | null;
-  if (config === null) throw refused(folder, name, 'is missing');
-  const function_ = String(config.activation_function ?? 'Identity')
+  if (config === null) throw modelFileError(folder, name, 'is missing');
+  const activationName = String(config.activation_function ?? 'Identity')
     .split('.')
     .at(-1)!;
-  const activation = activations[function_];
+  const activation = activations[activationName];
   if (activation === undefined)
-    throw refused(
+    throw modelFileError(
       folder,
       name,
-      `asks for the activation ${JSON.stringify(function_)}; known are ${Object.keys(activations).join(', ')}`,
+      `asks for the activation ${JSON.stringify(activationName)}; known are ${Object.keys(activations).join(', ')}`,
     );
   const file = join(path, 'model.safetensors');
-  if (await exists(join(folder, file))) return { file, activation };
+  if (await fileExists(join(folder, file))) return { file, activation };
   const other = join(path, 'pytorch_model.bin');
-  if (await exists(join(folder, other)))
-    throw refused(
+  if (await fileExists(join(folder, other)))
+    throw modelFileError(
       folder,
       other,
       'is in a format that only Python reads; save the model again as safetensors, or export it to ONNX with the layer inside',
     );
-  throw refused(folder, file, 'is missing');
+  throw modelFileError(folder, file, 'is missing');
 }
 
-function exists(path: string): Promise<boolean> {
+function fileExists(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => found.isFile(),
     () => false,
   );
 }
 
-function refused(folder: string, file: string, reason: string): AppError {
+function modelFileError(folder: string, file: string, reason: string): AppError {
   return new AppError('invalid', `${join(folder, file)} ${reason}.`);
 }

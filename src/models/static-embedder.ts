@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { assert } from '../base/assert.ts';
+import { assert } from '../core/assert.ts';
 import { BertTokenizer, type BertTokenizerJson } from '../text/bert-tokenizer.ts';
 import { TokenBag } from '../text/token-bag.ts';
 import { WordPiece } from '../text/wordpiece.ts';
-import type { ChunkVectors, EmbeddedChunk, Embedder, Embeddings, InputType } from './model.ts';
-import { onnxFloats } from './onnx-constants.ts';
+import type { ChunkEmbeddingInput, ChunkVectors, Embedder, Embeddings, InputType } from './model.ts';
+import { readOnnxFloats } from './onnx-constants.ts';
 
 /** `config.json` of a static embedding's folder; models/train writes it. */
 export interface StaticEmbeddingConfig {
@@ -39,7 +39,7 @@ async function readVocabulary(folder: string): Promise<WordPiece> {
   return new WordPiece(text.trimEnd().split('\n'));
 }
 
-async function readBert(folder: string): Promise<BertTokenizer> {
+async function readBertTokenizer(folder: string): Promise<BertTokenizer> {
   const text = await readFile(join(folder, 'tokenizer.json'), 'utf8');
   return new BertTokenizer(JSON.parse(text) as BertTokenizerJson);
 }
@@ -70,25 +70,26 @@ export class StaticEmbedder implements Embedder {
   static async open(id: string, folder: string): Promise<StaticEmbedder> {
     const config = await readConfig(folder);
     const { dimensions, repetitionExponent } = config;
-    const pieces = config.tokenizer === 'bert' ? await readBert(folder) : await readVocabulary(folder);
+    const pieces =
+      config.tokenizer === 'bert' ? await readBertTokenizer(folder) : await readVocabulary(folder);
     const table = await readFile(join(folder, 'table.i8'));
     const graph = await readFile(join(folder, 'model.onnx'));
-    const weights = onnxFloats(graph, 'weights');
-    const prefixes = onnxFloats(graph, 'prefixes');
+    const weights = readOnnxFloats(graph, 'weights');
+    const prefixes = readOnnxFloats(graph, 'prefixes');
     const parameters = { dimensions, repetitionExponent, codes: table, weights, prefixes };
     return new StaticEmbedder(id, dimensions, new TokenBag(pieces, parameters));
   }
 
   async embed(texts: readonly string[], inputType: InputType): Promise<Embeddings> {
-    return this.embedNow(texts, inputType);
+    return this.embedSync(texts, inputType);
   }
 
-  embedNow(texts: readonly string[], inputType: InputType): Embeddings {
+  embedSync(texts: readonly string[], inputType: InputType): Embeddings {
     assert(this.#model !== null, 'a closed model is not run');
-    return this.#model.vectors(texts, inputType);
+    return this.#model.embed(texts, inputType);
   }
 
-  embedChunks(chunks: readonly EmbeddedChunk[]): ChunkVectors {
+  embedChunks(chunks: readonly ChunkEmbeddingInput[]): ChunkVectors {
     assert(this.#model !== null, 'a closed model is not run');
     const counts = Uint32Array.from(chunks, ({ children }) => children.length);
     const spans = new Uint32Array(2 * counts.reduce((sum, count) => sum + count, 0));
@@ -102,7 +103,7 @@ export class StaticEmbedder implements Embedder {
     }
     const headings = chunks.map(({ prefix }) => prefix);
     const texts = chunks.map(({ text }) => text);
-    return this.#model.withParts(headings, texts, { spans, counts });
+    return this.#model.embedWithParts(headings, texts, { spans, counts });
   }
 
   async close(): Promise<void> {

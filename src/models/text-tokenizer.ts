@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
-import { AppError } from '../base/app-error.ts';
-import { AssertionFailure } from '../base/assert.ts';
+import { AppError } from '../core/app-error.ts';
+import { AssertionError } from '../core/assert.ts';
 import { BertTokenizer, type BertTokenizerJson } from '../text/bert-tokenizer.ts';
 import { readJsonFile } from './json-file.ts';
 
@@ -15,7 +15,7 @@ export interface TokenInput {
 /** Characters of a text that are looked at for each token that fits: what is behind them is cut off unread. */
 const unitsPerToken = 32;
 
-interface Specials {
+interface SpecialTokens {
   readonly before: TokenInput;
   readonly between: TokenInput;
   readonly after: TokenInput;
@@ -26,17 +26,17 @@ interface Specials {
 export class TextTokenizer {
   readonly #tokenizer: Tokenizer;
   /** The same for kinds of tokenizers that the native library knows, many times as fast. */
-  readonly #fast: BertTokenizer | null;
-  readonly #single: Specials;
-  readonly #pair: Specials;
+  readonly #nativeTokenizer: BertTokenizer | null;
+  readonly #single: SpecialTokens;
+  readonly #pair: SpecialTokens;
   readonly #tokensMax: number;
 
   private constructor(tokenizer: Tokenizer, fast: BertTokenizer | null, tokensMax: number) {
     this.#tokenizer = tokenizer;
-    this.#fast = fast;
+    this.#nativeTokenizer = fast;
     this.#tokensMax = tokensMax;
-    this.#single = specialsOf(tokenizer, false);
-    this.#pair = specialsOf(tokenizer, true);
+    this.#single = detectSpecialTokens(tokenizer, false);
+    this.#pair = detectSpecialTokens(tokenizer, true);
   }
 
   /** An AppError that names the file when one is missing or broken. `tokensMax`: see `LocalModel`. */
@@ -50,33 +50,37 @@ export class TextTokenizer {
     const config = (await readJsonFile(join(folder, 'tokenizer_config.json'))) ?? {};
     try {
       const tokenizer = new Tokenizer(json as never, config as never);
-      const made = new TextTokenizer(tokenizer, fastTokenizer(json as BertTokenizerJson), tokensMax);
-      made.one('a word');
-      return made;
+      const textTokenizer = new TextTokenizer(
+        tokenizer,
+        openNativeTokenizer(json as BertTokenizerJson),
+        tokensMax,
+      );
+      textTokenizer.encodeText('a word');
+      return textTokenizer;
     } catch (cause) {
-      const said = (cause as Error).message;
-      throw new AppError('invalid', `${join(folder, 'tokenizer.json')} cannot be used: ${said}`, { cause });
+      const reason = (cause as Error).message;
+      throw new AppError('invalid', `${join(folder, 'tokenizer.json')} cannot be used: ${reason}`, { cause });
     }
   }
 
   /** Tokens of a text without special ones, at most `max`. */
-  bare(text: string, max: number): readonly number[] {
-    const seen = text.slice(0, max * unitsPerToken).toWellFormed();
+  encodeWithoutSpecials(text: string, tokensMax: number): readonly number[] {
+    const head = text.slice(0, tokensMax * unitsPerToken).toWellFormed();
     const ids =
-      this.#fast === null
-        ? this.#tokenizer.encode(seen, { add_special_tokens: false }).ids
-        : Array.from(this.#fast.encodeAll([seen]).ids);
-    return ids.slice(0, Math.max(0, max));
+      this.#nativeTokenizer === null
+        ? this.#tokenizer.encode(head, { add_special_tokens: false }).ids
+        : Array.from(this.#nativeTokenizer.encodeAll([head]).ids);
+    return ids.slice(0, Math.max(0, tokensMax));
   }
 
   /** The first token of a word that is a token; undefined when it is several. */
-  idOf(word: string): number | undefined {
+  findTokenId(word: string): number | undefined {
     const { ids } = this.#tokenizer.encode(word, { add_special_tokens: false });
     return ids.length === 1 ? ids[0] : undefined;
   }
 
   /** A few words, far from each other, that the vocabulary knows as one token each. */
-  knownWords(): string[] {
+  sampleVocabularyWords(): string[] {
     const words = [...this.#tokenizer.get_vocab(false).keys()].flatMap(
       (token) => /^[▁Ġ]?(\p{Letter}{2,})$/u.exec(token)?.[1] ?? [],
     );
@@ -84,28 +88,28 @@ export class TextTokenizer {
   }
 
   /** Tokens that stand before a text because of its prompt, special ones included; none without a prompt. */
-  promptTokens(prompt: string): number {
+  countPromptTokens(prompt: string): number {
     if (prompt === '') return 0;
-    return this.#single.before.ids.length + this.bare(prompt, this.#tokensMax).length;
+    return this.#single.before.ids.length + this.encodeWithoutSpecials(prompt, this.#tokensMax).length;
   }
 
   /** One text; of a long one the beginning. */
-  one(text: string): TokenInput {
+  encodeText(text: string): TokenInput {
     const { before, after } = this.#single;
-    const room = this.#tokensMax - before.ids.length - after.ids.length;
-    const ids = this.bare(text, room);
-    return joined([before, { ids, types: ids.map(() => 0) }, after]);
+    const tokensLeft = this.#tokensMax - before.ids.length - after.ids.length;
+    const ids = this.encodeWithoutSpecials(text, tokensLeft);
+    return concatenateInputs([before, { ids, types: ids.map(() => 0) }, after]);
   }
 
   /** Query and document; of a long query the first half of the room, of a long document what is left. */
-  two(query: string, document: string): TokenInput {
+  encodePair(query: string, document: string): TokenInput {
     const { before, between, after, secondType } = this.#pair;
-    const room = this.#tokensMax - before.ids.length - between.ids.length - after.ids.length;
-    const asked = this.bare(query, Math.floor(room / 2));
-    const ids = this.bare(document, room - asked.length);
-    return joined([
+    const tokensLeft = this.#tokensMax - before.ids.length - between.ids.length - after.ids.length;
+    const queryIds = this.encodeWithoutSpecials(query, Math.floor(tokensLeft / 2));
+    const ids = this.encodeWithoutSpecials(document, tokensLeft - queryIds.length);
+    return concatenateInputs([
       before,
-      { ids: asked, types: asked.map(() => 0) },
+      { ids: queryIds, types: queryIds.map(() => 0) },
       between,
       { ids, types: ids.map(() => secondType) },
       after,
@@ -113,57 +117,57 @@ export class TextTokenizer {
   }
 
   /** A text with a long part in its middle, of which the beginning is kept. */
-  around(before: string, middle: string, after: string): TokenInput {
-    const first = this.bare(before, Math.floor(this.#tokensMax / 2));
-    const last = this.bare(after, Math.floor(this.#tokensMax / 4));
+  encodeTemplate(before: string, middle: string, after: string): TokenInput {
+    const first = this.encodeWithoutSpecials(before, Math.floor(this.#tokensMax / 2));
+    const last = this.encodeWithoutSpecials(after, Math.floor(this.#tokensMax / 4));
     const { before: opening } = this.#single;
-    const room = this.#tokensMax - opening.ids.length - first.length - last.length;
-    const ids = [...first, ...this.bare(middle, room), ...last];
-    return joined([opening, { ids, types: ids.map(() => 0) }]);
+    const tokensLeft = this.#tokensMax - opening.ids.length - first.length - last.length;
+    const ids = [...first, ...this.encodeWithoutSpecials(middle, tokensLeft), ...last];
+    return concatenateInputs([opening, { ids, types: ids.map(() => 0) }]);
   }
 }
 
 /** Null for kinds that the native library does not know. */
-function fastTokenizer(json: BertTokenizerJson): BertTokenizer | null {
+function openNativeTokenizer(json: BertTokenizerJson): BertTokenizer | null {
   try {
     return new BertTokenizer(json);
   } catch (error) {
-    if (error instanceof AssertionFailure || error instanceof TypeError) return null;
+    if (error instanceof AssertionError || error instanceof TypeError) return null;
     throw error;
   }
 }
 
 /** What a tokenizer puts around its texts, read off two probes. */
-function specialsOf(tokenizer: Tokenizer, pair: boolean): Specials {
-  const bare = (text: string) => tokenizer.encode(text, { add_special_tokens: false }).ids;
-  const [first, second] = [bare('first'), bare('second')];
-  const whole = tokenizer.encode('first', {
+function detectSpecialTokens(tokenizer: Tokenizer, pair: boolean): SpecialTokens {
+  const encode = (text: string) => tokenizer.encode(text, { add_special_tokens: false }).ids;
+  const [first, second] = [encode('first'), encode('second')];
+  const encoded = tokenizer.encode('first', {
     ...(pair ? { text_pair: 'second' } : {}),
     return_token_type_ids: true,
   });
-  const types = whole.token_type_ids ?? whole.ids.map(() => 0);
-  const start = positionOf(whole.ids, first, 0);
-  const secondStart = pair ? positionOf(whole.ids, second, start + first.length) : start + first.length;
+  const types = encoded.token_type_ids ?? encoded.ids.map(() => 0);
+  const start = findSequence(encoded.ids, first, 0);
+  const secondStart = pair ? findSequence(encoded.ids, second, start + first.length) : start + first.length;
   const end = pair ? secondStart + second.length : secondStart;
   const part = (from: number, to: number) => ({
-    ids: whole.ids.slice(from, to),
+    ids: encoded.ids.slice(from, to),
     types: types.slice(from, to),
   });
   return {
     before: part(0, start),
     between: pair ? part(start + first.length, secondStart) : { ids: [], types: [] },
-    after: part(end, whole.ids.length),
+    after: part(end, encoded.ids.length),
     secondType: types[secondStart] ?? 0,
   };
 }
 
-function positionOf(ids: readonly number[], part: readonly number[], from: number): number {
+function findSequence(ids: readonly number[], part: readonly number[], from: number): number {
   for (let at = from; at + part.length <= ids.length; at += 1) {
     if (part.every((id, i) => ids[at + i] === id)) return at;
   }
   throw new Error('its special tokens do not stand around the text');
 }
 
-function joined(parts: readonly TokenInput[]): TokenInput {
+function concatenateInputs(parts: readonly TokenInput[]): TokenInput {
   return { ids: parts.flatMap(({ ids }) => ids), types: parts.flatMap(({ types }) => types) };
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { AppError } from '../base/app-error.ts';
-import type { LocalRun } from './local-model.ts';
-import { type OnnxInput, type OnnxOutput, type OnnxPort, OnnxSession } from './onnx-session.ts';
+import { AppError } from '../core/app-error.ts';
+import type { InferenceOptions } from './local-model.ts';
+import { type OnnxInput, type OnnxOutput, OnnxSession, type OnnxValueInfo } from './onnx-session.ts';
 import type { TokenInput } from './text-tokenizer.ts';
 
 /** Inputs in one run, the longest last, and where each stood. */
@@ -11,22 +11,22 @@ export interface TokenBatch {
 }
 
 /** What a run answers: rows of the output, and how many tokens each input has. */
-export interface BatchAnswer extends OnnxOutput {
+export interface BatchOutput extends OnnxOutput {
   readonly lengths: readonly number[];
   readonly positions: readonly number[];
 }
 
-type Fill = (inputs: readonly TokenInput[], width: number) => bigint[];
+type InputFiller = (inputs: readonly TokenInput[], width: number) => bigint[];
 
 /** What a graph may ask of each token; padding is 0 in all of them, and stands behind the text. */
-const fills: Readonly<Record<string, Fill>> = {
-  input_ids: (inputs, width) => padded(inputs, width, ({ ids }, i) => ids[i]!),
-  attention_mask: (inputs, width) => padded(inputs, width, () => 1),
-  token_type_ids: (inputs, width) => padded(inputs, width, ({ types }, i) => types[i]!),
-  position_ids: (inputs, width) => padded(inputs, width, (_, i) => i),
+const inputFillers: Readonly<Record<string, InputFiller>> = {
+  input_ids: (inputs, width) => padInputs(inputs, width, ({ ids }, i) => ids[i]!),
+  attention_mask: (inputs, width) => padInputs(inputs, width, () => 1),
+  token_type_ids: (inputs, width) => padInputs(inputs, width, ({ types }, i) => types[i]!),
+  position_ids: (inputs, width) => padInputs(inputs, width, (_, i) => i),
 };
 
-function padded(
+function padInputs(
   inputs: readonly TokenInput[],
   width: number,
   value: (input: TokenInput, i: number) => number,
@@ -47,7 +47,7 @@ export class TokenGraph {
   }
 
   /** An AppError that names the file when it cannot be loaded or asks for what nobody has. */
-  static async open(folder: string, graph: string, run: LocalRun): Promise<TokenGraph> {
+  static async open(folder: string, graph: string, run: InferenceOptions): Promise<TokenGraph> {
     const path = join(folder, graph);
     let session: OnnxSession;
     try {
@@ -56,17 +56,17 @@ export class TokenGraph {
       throw new AppError('invalid', `${path} cannot be loaded: ${(cause as Error).message}`, { cause });
     }
     const unknown = session.inputs.find(
-      ({ name, type }) => fills[name] === undefined || !/^int(32|64)$/.test(type),
+      ({ name, type }) => inputFillers[name] === undefined || !/^int(32|64)$/.test(type),
     );
     if (unknown === undefined) return new TokenGraph(session, run.batchTokens);
     await session.close();
     throw new AppError(
       'invalid',
-      `${path} has the input "${unknown.name}" (${unknown.type}); known are ${Object.keys(fills).join(', ')} of integers.`,
+      `${path} has the input "${unknown.name}" (${unknown.type}); known are ${Object.keys(inputFillers).join(', ')} of integers.`,
     );
   }
 
-  get outputs(): readonly OnnxPort[] {
+  get outputs(): readonly OnnxValueInfo[] {
     return this.#session.outputs;
   }
 
@@ -89,16 +89,16 @@ export class TokenGraph {
     if (positions.length > 0) yield { positions, inputs: positions.map((i) => inputs[i]!) };
   }
 
-  async run({ inputs, positions }: TokenBatch, output: string): Promise<BatchAnswer> {
+  async run({ inputs, positions }: TokenBatch, output: string): Promise<BatchOutput> {
     const lengths = inputs.map(({ ids }) => ids.length);
     const width = Math.max(1, ...lengths);
     const feeds: Record<string, OnnxInput> = {};
     for (const { name, type } of this.#session.inputs) {
-      const values = fills[name]!(inputs, width);
+      const values = inputFillers[name]!(inputs, width);
       const data = type === 'int64' ? BigInt64Array.from(values) : Int32Array.from(values, Number);
       feeds[name] = { data, shape: [inputs.length, width] };
     }
-    return { ...(await this.#session.runShaped(feeds, output)), lengths, positions };
+    return { ...(await this.#session.runWithShape(feeds, output)), lengths, positions };
   }
 
   close(): Promise<void> {

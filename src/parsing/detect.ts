@@ -1,18 +1,18 @@
 import { fileTypeFromBuffer } from 'file-type';
-import { byteOrderMark, controlShare, decodeText, wideCharset } from './charset.ts';
-import { CompoundFile, compoundFileMagic } from './compound-file.ts';
-import type { DecodedText } from './decode.ts';
-import { columnsOf } from './delimited.ts';
-import { isEpub } from './epub.ts';
-import { isEscapedKorean } from './escaped-charsets.ts';
-import { type ImageKind, imageKindOf } from './image-kind.ts';
+import { computeControlShare, decodeText, detectWideCharset, findByteOrderMark } from './encoding/charset.ts';
+import type { DecodedText } from './encoding/decode.ts';
+import { isIso2022Kr } from './encoding/escaped-charsets.ts';
+import { detectImageKind, type ImageKind } from './formats/image/image-kind.ts';
+import { CompoundFile, compoundFileMagic } from './formats/legacy/compound-file.ts';
+import { detectOfficeKind, type OfficeKind } from './formats/office/office-package.ts';
+import { detectOpenDocumentKind, type OpenDocumentKind } from './formats/opendocument/open-document.ts';
+import { countColumns } from './formats/text/delimited.ts';
+import { isNotebook } from './formats/text/notebook.ts';
+import { controlShareMax } from './formats/text/plain-text.ts';
+import { isEpub } from './formats/web/epub.ts';
 import type { ParseLimits } from './limits.ts';
-import { isNotebook } from './notebook.ts';
-import { type OfficeKind, officeKindOf } from './office-package.ts';
-import { type OpenDocumentKind, openDocumentKindOf } from './open-document.ts';
 import { ParseFailure } from './parse-failure.ts';
-import type { DocumentKind } from './parse-task.ts';
-import { controlShareMax } from './plain-text.ts';
+import type { DocumentKind } from './process/parse-task.ts';
 import { TextBudget } from './text-budget.ts';
 import { ZipArchive } from './zip.ts';
 
@@ -24,7 +24,7 @@ type TextKind = Extract<
 type CompoundKind = Extract<DocumentKind, 'msg' | 'doc' | 'ppt' | 'xls'>;
 
 /** What the bytes are: text already decoded, an opened container, or bytes that their parser reads whole. */
-export type Detected =
+export type DetectedDocument =
   | { readonly kind: TextKind; readonly decoded: DecodedText }
   | { readonly kind: OpenDocumentKind | 'epub'; readonly archive: ZipArchive }
   | { readonly kind: ImageKind }
@@ -41,40 +41,44 @@ const richTextMagic = [0x7b, 0x5c, 0x72, 0x74, 0x66] as const;
  * extension only tells kinds of text apart. Throws `unsupported` with the name of the type for everything that is
  * recognised but not read, `encrypted` for protected Office files and `corrupt` for broken containers.
  */
-export async function detect(bytes: Uint8Array, path: string | null, limits: ParseLimits): Promise<Detected> {
+export async function detectDocument(
+  bytes: Uint8Array,
+  path: string | null,
+  limits: ParseLimits,
+): Promise<DetectedDocument> {
   if (bytes.length === 0) throw new ParseFailure('unsupported', 'The file is empty: it has no bytes at all.');
-  if (byteOrderMark(bytes) === null) {
+  if (findByteOrderMark(bytes) === null) {
     if (isPdf(bytes)) return { kind: 'pdf' };
     if (startsWith(bytes, [0x50, 0x4b, 0x03, 0x04])) return detectZip(bytes, limits);
     if (startsWith(bytes, compoundFileMagic)) return detectCompoundFile(bytes);
     if (startsWith(bytes, richTextMagic)) return { kind: 'rtf' };
   }
-  const image = imageKindOf(bytes);
+  const image = detectImageKind(bytes);
   if (image !== null) return { kind: image };
-  if (mayBeText(bytes)) return detectText(bytes, extensionOf(path), limits);
-  throw await binaryFailure(bytes);
+  if (mayBeText(bytes)) return detectText(bytes, getExtension(path), limits);
+  throw await unsupportedBinaryError(bytes);
 }
 
 /** The header may be preceded by up to a kilobyte of anything; then the file must also have the objects of a PDF. */
 function isPdf(bytes: Uint8Array): boolean {
-  const head = latin1(bytes, 1_024 + 8);
+  const head = decodeLatin1(bytes, 1_024 + 8);
   if (/^\s*%PDF-/.test(head)) return true;
   return (
     /%PDF-\d\.\d/.test(head) && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes('endobj')
   );
 }
 
-function detectZip(bytes: Uint8Array, limits: ParseLimits): Detected {
+function detectZip(bytes: Uint8Array, limits: ParseLimits): DetectedDocument {
   const archive = new ZipArchive(bytes, limits);
-  const office = officeKindOf(archive, limits);
+  const office = detectOfficeKind(archive, limits);
   if (office !== null) return { ...office, archive };
-  const openDocument = openDocumentKindOf(archive);
+  const openDocument = detectOpenDocumentKind(archive);
   if (openDocument !== null) return { kind: openDocument, archive };
   if (isEpub(archive)) return { kind: 'epub', archive };
-  throw new ParseFailure('unsupported', `The file is ${zipTypeName(archive)}, a type that is not read.`);
+  throw new ParseFailure('unsupported', `The file is ${describeZip(archive)}, a type that is not read.`);
 }
 
-function zipTypeName(archive: ZipArchive): string {
+function describeZip(archive: ZipArchive): string {
   if (archive.has('META-INF/MANIFEST.MF')) return 'a Java archive (JAR)';
   if (archive.has('AndroidManifest.xml')) return 'an Android package (APK)';
   if (archive.has('Index/Document.iwa')) return 'an Apple iWork document';
@@ -91,9 +95,9 @@ const compoundFileTypes: readonly { stream: RegExp; kind: CompoundKind | null; n
   { stream: /^Quill$/, kind: null, name: 'a Publisher document (PUB)' },
 ];
 
-function detectCompoundFile(bytes: Uint8Array): Detected {
+function detectCompoundFile(bytes: Uint8Array): DetectedDocument {
   const file = new CompoundFile(bytes);
-  const names = file.names();
+  const names = file.listNames();
   if (names.includes('EncryptedPackage')) {
     throw new ParseFailure('encrypted', 'The Office file is encrypted with a password.');
   }
@@ -107,10 +111,10 @@ function detectCompoundFile(bytes: Uint8Array): Detected {
 
 /** No NUL outside UTF-16/32 and few control characters. */
 function mayBeText(bytes: Uint8Array): boolean {
-  if (byteOrderMark(bytes) !== null || wideCharset(bytes) !== null) return true;
+  if (findByteOrderMark(bytes) !== null || detectWideCharset(bytes) !== null) return true;
   if (bytes.includes(0)) return false;
-  const head = latin1(bytes, 65_536);
-  return (isEscapedKorean(head) || controlShare(head) <= controlShareMax) && !isKnownBinary(bytes);
+  const head = decodeLatin1(bytes, 65_536);
+  return (isIso2022Kr(head) || computeControlShare(head) <= controlShareMax) && !isKnownBinary(bytes);
 }
 
 /** Formats whose first bytes hold no NUL although what follows is not text. */
@@ -126,23 +130,27 @@ function isKnownBinary(bytes: Uint8Array): boolean {
   return magics.some((magic) => startsWith(bytes, magic));
 }
 
-function detectText(bytes: Uint8Array, extension: string | null, { textUnitsMax }: ParseLimits): Detected {
+function detectText(
+  bytes: Uint8Array,
+  extension: string | null,
+  { textUnitsMax }: ParseLimits,
+): DetectedDocument {
   const head = decodeText(bytes.subarray(0, sniffBytes)).text;
   if (/^\s*\{\\rtf/.test(head)) return { kind: 'rtf' };
-  if (isEmail(head, extension) || isLoneMailboxMail(head, bytes)) return { kind: 'eml' };
-  const unread = unreadTextType(head);
+  if (isEmail(head, extension) || isSingleMailboxMessage(head, bytes)) return { kind: 'eml' };
+  const unread = findUnsupportedTextType(head);
   if (unread !== null)
     throw new ParseFailure('unsupported', `The file is ${unread}, a type that is not read.`);
-  const markup = markupKind(head, extension);
-  const decoded = decodeText(bytes, declaredCharset(head, markup));
+  const markup = detectMarkupKind(head, extension);
+  const decoded = decodeText(bytes, findDeclaredCharset(head, markup));
   if (markup !== null) return { kind: markup, decoded };
   // All else but tables and notebooks is text as it stands, and nobody need look into what is too long.
-  if (!shorterExtensions.has(extension ?? '')) new TextBudget(textUnitsMax).take(decoded.text.length);
-  return { kind: plainKind(decoded.text, extension), decoded };
+  if (!extractedExtensions.has(extension ?? '')) new TextBudget(textUnitsMax).consume(decoded.text.length);
+  return { kind: detectPlainKind(decoded.text, extension), decoded };
 }
 
 /** Types written in text whose text is not what their reader sees. */
-function unreadTextType(head: string): string | null {
+function findUnsupportedTextType(head: string): string | null {
   if (head.startsWith('%!PS')) return 'a PostScript file';
   if (mailboxLine.test(head)) return 'a mailbox (MBOX)';
   return null;
@@ -151,9 +159,9 @@ function unreadTextType(head: string): string | null {
 const mailboxLine = /^From \S+.*\r?\n[A-Za-z-]+: /;
 
 /** A mail that a program kept with the line that begins it in a mailbox, and no other behind it. */
-function isLoneMailboxMail(head: string, bytes: Uint8Array): boolean {
+function isSingleMailboxMessage(head: string, bytes: Uint8Array): boolean {
   if (!mailboxLine.test(head)) return false;
-  return !/\n\r?\nFrom \S+.*\r?\n[A-Za-z-]+: /.test(latin1(bytes, bytes.length));
+  return !/\n\r?\nFrom \S+.*\r?\n[A-Za-z-]+: /.test(decodeLatin1(bytes, bytes.length));
 }
 
 /** A block of header lines up to an empty line, with those that only a mail program writes, or named `.eml`. */
@@ -165,7 +173,7 @@ function isEmail(head: string, extension: string | null): boolean {
   return sender && /^(MIME-Version|Message-ID|Received|Return-Path|Delivered-To):/im.test(block);
 }
 
-function markupKind(head: string, extension: string | null): 'html' | 'xhtml' | 'xml' | null {
+function detectMarkupKind(head: string, extension: string | null): 'html' | 'xhtml' | 'xml' | null {
   const start = head.replace(/^(?:\s+|<!--[\s\S]*?-->)+/, '');
   const xml = /^<\?xml\b[^>]*\?>/.exec(start);
   const body = xml === null ? start : start.slice(xml[0].length).replace(/^(?:\s+|<!--[\s\S]*?-->)+/, '');
@@ -182,14 +190,14 @@ function markupKind(head: string, extension: string | null): 'html' | 'xhtml' | 
   return fragment && (extension === null || extension === 'txt') ? 'html' : null;
 }
 
-function declaredCharset(head: string, markup: 'html' | 'xhtml' | 'xml' | null): string | null {
+function findDeclaredCharset(head: string, markup: 'html' | 'xhtml' | 'xml' | null): string | null {
   if (markup === null) return null;
   const declaration = /^\s*<\?xml[^>]*encoding=["']([\w.:-]+)/.exec(head);
   return declaration?.[1] ?? /<meta[^>]+charset\s*=\s*["']?\s*([\w.:-]+)/i.exec(head)?.[1] ?? null;
 }
 
 /** Kinds whose text is shorter than their source. */
-const shorterExtensions = new Set(['csv', 'tsv', 'tab', 'ipynb']);
+const extractedExtensions = new Set(['csv', 'tsv', 'tab', 'ipynb']);
 const htmlExtensions = new Set(['html', 'htm', 'xhtml', 'xht', 'shtml']);
 const markdownExtensions = new Set(['md', 'markdown', 'mdown', 'mkd', 'mkdn', 'mdx', 'rmd', 'qmd']);
 const plainExtensions = new Set([
@@ -214,7 +222,7 @@ const codeExtensions = new Set(
   ).split(' '),
 );
 
-function plainKind(
+function detectPlainKind(
   text: string,
   extension: string | null,
 ): 'text' | 'markdown' | 'code' | 'json' | 'notebook' | 'csv' | 'tsv' {
@@ -244,7 +252,7 @@ function isJson(text: string): boolean {
 /** Without a name, a table is believed only when five rows or more agree on their number of fields. */
 function isTable(text: string, delimiter: ',' | ';' | '\t', fieldsMin: number): boolean {
   const sample = text.slice(0, 65_536);
-  const { rows, fields } = columnsOf(sample, delimiter, sample.length < text.length);
+  const { rows, fields } = countColumns(sample, delimiter, sample.length < text.length);
   return rows >= 5 && fields >= fieldsMin;
 }
 
@@ -258,7 +266,7 @@ function isMarkdown(text: string): boolean {
   );
 }
 
-async function binaryFailure(bytes: Uint8Array): Promise<ParseFailure> {
+async function unsupportedBinaryError(bytes: Uint8Array): Promise<ParseFailure> {
   const type = await fileTypeFromBuffer(bytes);
   if (type === undefined) {
     return new ParseFailure('unsupported', 'The file is binary data of an unknown type.');
@@ -273,7 +281,7 @@ async function binaryFailure(bytes: Uint8Array): Promise<ParseFailure> {
 }
 
 /** Lower-case extension without the dot, or null. */
-function extensionOf(path: string | null): string | null {
+function getExtension(path: string | null): string | null {
   const name = path?.split(/[\\/]/).at(-1) ?? '';
   return /[^.]\.([A-Za-z0-9]{1,12})$/.exec(name)?.[1]?.toLowerCase() ?? null;
 }
@@ -282,6 +290,6 @@ function startsWith(bytes: Uint8Array, magic: readonly number[]): boolean {
   return magic.every((byte, index) => bytes[index] === byte);
 }
 
-function latin1(bytes: Uint8Array, length: number): string {
+function decodeLatin1(bytes: Uint8Array, length: number): string {
   return new TextDecoder('latin1').decode(bytes.subarray(0, length));
 }

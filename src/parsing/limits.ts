@@ -1,5 +1,5 @@
-import { assert } from '../base/assert.ts';
-import { limits as base } from '../base/limits.ts';
+import { assert } from '../core/assert.ts';
+import { limits as base } from '../core/limits.ts';
 
 /**
  * Every bound on one document, from the bytes of its file to the text it may become. Breaking one ends the document with

@@ -1,12 +1,12 @@
-import { detect } from './detect.ts';
-import { type ImageContext, openImage } from './image.ts';
-import type { ImageKind } from './image-kind.ts';
+import { detectDocument } from './detect.ts';
+import { type ImageContext, openImage } from './formats/image/image.ts';
+import type { ImageKind } from './formats/image/image-kind.ts';
+import { readImageInfo, toJpeg } from './formats/image/raster.ts';
 import type { ParseLimits } from './limits.ts';
-import { convertedOffice } from './office-conversion.ts';
-import { foreignFontsBox, renderPdfPage } from './pdf.ts';
-import { imageFacts, toJpeg } from './raster.ts';
+import { measureUnembeddedCjkPage, renderPdfPage } from './pdf/pdf.ts';
+import { convertOfficeDocument } from './tools/office-conversion.ts';
 
-export interface ImageSize {
+export interface PageImageOptions {
   readonly widthMax: number;
   readonly dotsPerInch: number;
   /** JPEG quality 1..100. */
@@ -19,14 +19,14 @@ const pointsPerInch = 72;
 export async function renderPageImage(
   bytes: Uint8Array,
   page: number,
-  size: ImageSize,
+  size: PageImageOptions,
   context: ImageContext,
 ): Promise<Uint8Array | null> {
   const { limits } = context;
-  const detected = await detect(bytes, null, limits);
+  const detected = await detectDocument(bytes, null, limits);
   switch (detected.kind) {
     case 'pdf':
-      return (await renderForeignFonts(bytes, page, size, context)) ?? renderPdf(bytes, page, size, limits);
+      return (await renderWithHostFonts(bytes, page, size, context)) ?? renderPdf(bytes, page, size, limits);
     case 'docx':
     case 'odt':
     case 'doc':
@@ -34,7 +34,7 @@ export async function renderPageImage(
     case 'pptx':
     case 'ppt':
     case 'odp': {
-      const converted = await convertedOffice(detected.kind, 'pdf', context.tools);
+      const converted = await convertOfficeDocument(detected.kind, 'pdf', context.tools);
       return converted instanceof Uint8Array ? renderPdf(converted, page, size, limits) : null;
     }
     case 'png':
@@ -53,10 +53,10 @@ export async function renderPageImage(
 async function renderPdf(
   bytes: Uint8Array,
   page: number,
-  size: ImageSize,
+  size: PageImageOptions,
   limits: ParseLimits,
 ): Promise<Uint8Array | null> {
-  const scaleOf = (width: number, height: number) => scaleFor(width, height, size, limits);
+  const scaleOf = (width: number, height: number) => computeScale(width, height, size, limits);
   const raster = await renderPdfPage(bytes, page, { limits, scaleOf });
   return raster === null ? null : toJpeg({ raster }, { quality: size.quality });
 }
@@ -65,16 +65,16 @@ async function renderPdf(
  * PDFium has no fonts but those of the file, so it leaves Asian letters blank whose fonts are not embedded; poppler takes
  * those of the host. Null: not needed, or not to be had.
  */
-async function renderForeignFonts(
+async function renderWithHostFonts(
   bytes: Uint8Array,
   page: number,
-  size: ImageSize,
+  size: PageImageOptions,
   { limits, tools }: ImageContext,
 ): Promise<Uint8Array | null> {
-  const box = await foreignFontsBox(bytes, page);
+  const box = await measureUnembeddedCjkPage(bytes, page);
   if (box === null) return null;
-  const scale = scaleFor(box.width, box.height, size, limits);
-  const reply = await tools.ask({ kind: 'draw', page, dotsPerInch: scale * pointsPerInch });
+  const scale = computeScale(box.width, box.height, size, limits);
+  const reply = await tools.request({ kind: 'draw', page, dotsPerInch: scale * pointsPerInch });
   if (reply.kind !== 'bytes') return null;
   return toJpeg({ bytes: reply.bytes, pixelsMax: limits.imageInputPixelsMax }, { quality: size.quality });
 }
@@ -83,12 +83,12 @@ async function renderForeignFonts(
 async function renderImage(
   bytes: Uint8Array,
   kind: ImageKind,
-  asked: { readonly page: number; readonly size: ImageSize; readonly context: ImageContext },
+  options: { readonly page: number; readonly size: PageImageOptions; readonly context: ImageContext },
 ): Promise<Uint8Array | null> {
-  const { page, size, context } = asked;
+  const { page, size, context } = options;
   const { source, facts } = await openImage(bytes, kind, context);
   if (page < 0 || page >= (kind === 'tiff' ? facts.pages : 1)) return null;
-  const { width, height } = (await imageFacts(source, page)) ?? facts;
+  const { width, height } = (await readImageInfo(source, page)) ?? facts;
   const { imageSideMax, imagePixelsMax } = context.limits;
   const side = Math.max(width, height);
   const longest = Math.min(side, imageSideMax, side * Math.sqrt(imagePixelsMax / (width * height)));
@@ -97,7 +97,12 @@ async function renderImage(
 }
 
 /** Pixels per point: the wanted resolution, less when the page would be too wide, too long or too large. */
-export function scaleFor(width: number, height: number, size: ImageSize, limits: ParseLimits): number {
+export function computeScale(
+  width: number,
+  height: number,
+  size: PageImageOptions,
+  limits: ParseLimits,
+): number {
   const [w, h] = [Math.max(width, 1), Math.max(height, 1)];
   return Math.min(
     size.dotsPerInch / pointsPerInch,

@@ -1,4 +1,4 @@
-import { wellFormed } from './text-budget.ts';
+import { toWellFormed } from './text-budget.ts';
 
 /** Cleaning that both PDF engines need, and the test for text that is not worth keeping. */
 
@@ -9,7 +9,7 @@ const presentationForms = /[\ufb00-\ufb06\ufb13-\ufb17\ufb1d-\ufb4f\ufb50-\ufdff
  * these), words that a line-end hyphen cut (U+FFFE, soft hyphen) joined, control characters and trailing spaces gone.
  */
 export function cleanPageText(raw: string): string {
-  return wellFormed(raw)
+  return toWellFormed(raw)
     .replace(/\ufffe(?:\r?\n)?|\xad\r?\n|\xad/g, '')
     .replace(/\r\n?/g, '\n')
     .replace(/(?![\t\n])\p{Cc}|\uffff/gu, '')
@@ -55,7 +55,7 @@ export function countCharacters(text: string): CharacterCounts {
 }
 
 /** `[0, 1, 2, 6]` -> `1-3, 7`: zero-based page indexes as a person counts pages. */
-export function pageRanges(indexes: readonly number[]): string {
+export function formatPageRanges(indexes: readonly number[]): string {
   const ranges: string[] = [];
   for (let i = 0; i < indexes.length; ) {
     let last = i;

@@ -1,4 +1,4 @@
-import { documentErrorCodes } from '../base/document-errors.ts';
+import { documentErrorCodes } from '../schemas/document-errors.ts';
 
 /** Why a document has no text. Only `crash`, `timeout` and `memory` can go away by trying again. */
 export type ParseFailureCode = (typeof documentErrorCodes)[number];

@@ -1,32 +1,32 @@
-import { parseDelimited } from './delimited.ts';
-import { type Detected, detect } from './detect.ts';
-import { parseDoc } from './doc.ts';
-import { type DocumentTools, noTools } from './document-tools.ts';
-import { parseDocx } from './docx.ts';
-import { parseEml } from './eml.ts';
-import { parseEpub } from './epub.ts';
-import { parseHtml } from './html.ts';
-import { parseImage } from './image.ts';
-import { declaredLanguage, detectLanguage } from './language.ts';
+import { type DetectedDocument, detectDocument } from './detect.ts';
+import { detectLanguage, resolveDeclaredLanguage } from './encoding/language.ts';
+import { parseImage } from './formats/image/image.ts';
+import { parseDoc } from './formats/legacy/doc.ts';
+import { parsePpt } from './formats/legacy/ppt.ts';
+import { parseRtf } from './formats/legacy/rtf.ts';
+import { parseXls } from './formats/legacy/xls.ts';
+import { parseEml } from './formats/mail/eml.ts';
+import { parseMsg } from './formats/mail/msg.ts';
+import { parseDocx } from './formats/office/docx.ts';
+import { parseWithOfficeFallback, parseWithOfficePages } from './formats/office/office-pages.ts';
+import { parsePptx } from './formats/office/pptx.ts';
+import { parseXlsx } from './formats/office/xlsx.ts';
+import { parseOds } from './formats/opendocument/ods.ts';
+import { parseOpenDocumentText } from './formats/opendocument/open-document-text.ts';
+import { parseDelimited } from './formats/text/delimited.ts';
+import { parseNotebook } from './formats/text/notebook.ts';
+import { parsePlainText } from './formats/text/plain-text.ts';
+import { parseEpub } from './formats/web/epub.ts';
+import { parseHtml } from './formats/web/html.ts';
 import type { ParseLimits } from './limits.ts';
-import { parseMsg } from './msg.ts';
-import { parseNotebook } from './notebook.ts';
-import { parseOds } from './ods.ts';
-import { orFromOffice, withOfficePages } from './office-pages.ts';
-import { parseOpenDocumentText } from './open-document-text.ts';
 import { ParseFailure } from './parse-failure.ts';
-import type { DocumentFacts, DocumentKind } from './parse-task.ts';
-import { parsePdf } from './pdf.ts';
-import { parsePlainText } from './plain-text.ts';
-import { parsePpt } from './ppt.ts';
-import { parsePptx } from './pptx.ts';
-import { parseRtf } from './rtf.ts';
-import { wellFormed } from './text-budget.ts';
-import { parseXls } from './xls.ts';
-import { parseXlsx } from './xlsx.ts';
+import { parsePdf } from './pdf/pdf.ts';
+import type { DocumentInfo, DocumentKind } from './process/parse-task.ts';
+import { toWellFormed } from './text-budget.ts';
+import { type DocumentTools, noTools } from './tools/document-tools.ts';
 
 /** Pages as they are found, then what is known about the whole document. */
-type PageStream = AsyncGenerator<string, DocumentFacts> | Generator<string, DocumentFacts>;
+type PageStream = AsyncGenerator<string, DocumentInfo> | Generator<string, DocumentInfo>;
 
 const titleUnitsMax = 300;
 /** Text that the language is told from; pages beyond add nothing. */
@@ -41,24 +41,24 @@ export async function* parseDocument(
   path: string | null,
   limits: ParseLimits,
   tools: DocumentTools = noTools,
-): AsyncGenerator<string, DocumentFacts> {
+): AsyncGenerator<string, DocumentInfo> {
   if (bytes.length > limits.fileBytesMax) {
     throw new ParseFailure(
       'too_large',
       `The file has ${bytes.length} bytes; at most ${limits.fileBytesMax} are read.`,
     );
   }
-  const detected = await detect(bytes, path, limits);
-  const pages = pagesOf(detected, bytes, { limits, tools });
+  const detected = await detectDocument(bytes, path, limits);
+  const pages = parsePages(detected, bytes, { limits, tools });
   let sample = '';
   let count = 0;
   let isBlank = true;
   for (;;) {
-    const step = await nextPage(pages);
-    if (step.done === true) return finished(withReason(step.value, isBlank), sample);
+    const step = await readNextPage(pages);
+    if (step.done === true) return finalizeInfo(addBlankWarning(step.value, isBlank), sample);
     count += 1;
-    checkCount(count, detected, limits);
-    const page = wellFormed(step.value);
+    checkPageCount(count, detected, limits);
+    const page = toWellFormed(step.value);
     isBlank &&= !/\S/.test(page);
     if (sample.length < languageUnitsMax) sample += `${page.slice(0, languageUnitsMax)}\n`;
     yield page;
@@ -66,7 +66,7 @@ export async function* parseDocument(
 }
 
 /** A file of fixed fields that points outside of itself is damaged; readers meet that as the end of their bytes. */
-async function nextPage(pages: PageStream): Promise<IteratorResult<string, DocumentFacts>> {
+async function readNextPage(pages: PageStream): Promise<IteratorResult<string, DocumentInfo>> {
   try {
     return await pages.next();
   } catch (error) {
@@ -76,8 +76,8 @@ async function nextPage(pages: PageStream): Promise<IteratorResult<string, Docum
   }
 }
 
-function pagesOf(
-  detected: Detected,
+function parsePages(
+  detected: DetectedDocument,
   bytes: Uint8Array,
   { limits, tools }: { readonly limits: ParseLimits; readonly tools: DocumentTools },
 ): PageStream {
@@ -85,7 +85,7 @@ function pagesOf(
     case 'pdf':
       return parsePdf(bytes, limits, tools);
     case 'docx':
-      return withOfficePages('docx', () => parseDocx(detected.archive, detected.mainPart, limits), {
+      return parseWithOfficePages('docx', () => parseDocx(detected.archive, detected.mainPart, limits), {
         limits,
         tools,
       });
@@ -95,7 +95,10 @@ function pagesOf(
       return parseXlsx(detected.archive, detected.mainPart, limits);
     case 'odt': {
       const { archive } = detected;
-      return withOfficePages('odt', () => parseOpenDocumentText(archive, 'odt', limits), { limits, tools });
+      return parseWithOfficePages('odt', () => parseOpenDocumentText(archive, 'odt', limits), {
+        limits,
+        tools,
+      });
     }
     case 'odp':
       return parseOpenDocumentText(detected.archive, detected.kind, limits);
@@ -104,13 +107,13 @@ function pagesOf(
     case 'epub':
       return parseEpub(detected.archive, limits);
     case 'rtf':
-      return withOfficePages('rtf', () => parseRtf(bytes, limits), { limits, tools });
+      return parseWithOfficePages('rtf', () => parseRtf(bytes, limits), { limits, tools });
     case 'eml':
       return parseEml(bytes, limits);
     case 'doc':
-      return withOfficePages('doc', () => parseDoc(detected.file, limits), { limits, tools });
+      return parseWithOfficePages('doc', () => parseDoc(detected.file, limits), { limits, tools });
     case 'ppt':
-      return orFromOffice('ppt', () => parsePpt(detected.file, limits), { limits, tools });
+      return parseWithOfficeFallback('ppt', () => parsePpt(detected.file, limits), { limits, tools });
     case 'xls':
       return parseXls(detected.file, limits);
     case 'msg':
@@ -143,28 +146,28 @@ function pagesOf(
 /** Kinds whose pages are groups of rows. */
 const rowKinds: ReadonlySet<DocumentKind> = new Set(['csv', 'tsv', 'xlsx', 'xls', 'ods'] as const);
 
-function checkCount(count: number, detected: Detected, limits: ParseLimits): void {
+function checkPageCount(count: number, detected: DetectedDocument, limits: ParseLimits): void {
   const max = rowKinds.has(detected.kind) ? limits.rowPagesMax : limits.pagesMax;
   if (count > max)
     throw new ParseFailure('too_large', `The document has more than ${max} pages, the most that are read.`);
 }
 
 /** Whoever cannot find a document is told that there is nothing to find, where nothing else says so. */
-function withReason(facts: DocumentFacts, isBlank: boolean): DocumentFacts {
+function addBlankWarning(facts: DocumentInfo, isBlank: boolean): DocumentInfo {
   return isBlank && facts.warnings.length === 0
     ? { ...facts, warnings: ['The document holds no text.'] }
     : facts;
 }
 
 /** The text itself tells the language better than what the program that wrote it had as its default. */
-function finished(facts: DocumentFacts, sample: string): DocumentFacts {
-  const title = wellFormed(facts.title ?? '')
+function finalizeInfo(facts: DocumentInfo, sample: string): DocumentInfo {
+  const title = toWellFormed(facts.title ?? '')
     .replace(/\s+/g, ' ')
     .trim()
     .slice(0, titleUnitsMax);
   return {
     ...facts,
-    title: title === '' ? null : wellFormed(title),
-    language: detectLanguage(sample) ?? declaredLanguage(facts.language, sample),
+    title: title === '' ? null : toWellFormed(title),
+    language: detectLanguage(sample) ?? resolveDeclaredLanguage(facts.language, sample),
   };
 }

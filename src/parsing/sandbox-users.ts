@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts';
+import { assert } from '../core/assert.ts';
 
 /** Users of the levels `user` and `user+network`, which nothing else of the host may use. */
 export const sandboxUserIds = { first: 64_000, count: 1_000 } as const;

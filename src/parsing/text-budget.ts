@@ -10,7 +10,7 @@ export class TextBudget {
   }
 
   /** Call before keeping `units` UTF-16 code units; throws `too_large` when the document would hold too much. */
-  take(units: number): void {
+  consume(units: number): void {
     this.used += units;
     if (this.used > this.unitsMax) {
       throw new ParseFailure(
@@ -22,6 +22,6 @@ export class TextBudget {
 }
 
 /** Text without lone surrogates: each becomes U+FFFD. */
-export function wellFormed(text: string): string {
+export function toWellFormed(text: string): string {
   return /[\ud800-\udfff]/.test(text) ? text.replace(/\p{Surrogate}/gu, '\ufffd') : text;
 }

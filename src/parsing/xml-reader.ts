@@ -1,4 +1,4 @@
-import { decodeText } from './charset.ts';
+import { decodeText } from './encoding/charset.ts';
 import { ParseFailure } from './parse-failure.ts';
 
 export type XmlToken = 'open' | 'close' | 'text' | 'end';
@@ -59,28 +59,29 @@ export class XmlReader {
         this.text = decodeEntities(raw);
         return 'text';
       }
-      const token = this.markup();
+      const token = this.readMarkup();
       if (token !== null) return token;
     }
-    if (this.depth > 0) throw this.broken('it is cut off');
+    if (this.depth > 0) throw this.corruptError('it is cut off');
     return 'end';
   }
 
   /** Value of an attribute of the element just opened, by local name; the first one wins. */
-  attribute(name: string): string | null {
+  findAttribute(name: string): string | null {
     const { source } = this;
-    for (let found = this.firstAttribute(); found; found = this.attributeFrom(this.valueEnd + 1)) {
+    for (let found = this.findFirstAttribute(); found; found = this.findAttributeFrom(this.valueEnd + 1)) {
       const start = this.nameEnd - name.length;
       if (start < this.nameStart || !source.startsWith(name, start)) continue;
-      if (start === this.nameStart || source.charCodeAt(start - 1) === colon) return this.attributeValue();
+      if (start === this.nameStart || source.charCodeAt(start - 1) === colon)
+        return this.readAttributeValue();
     }
     return null;
   }
 
   /** Same as `attribute`, by the name with its prefix, for elements that have both `id` and `r:id`. */
-  qualifiedAttribute(pattern: RegExp): string | null {
-    for (let found = this.firstAttribute(); found; found = this.attributeFrom(this.valueEnd + 1)) {
-      if (pattern.test(this.source.slice(this.nameStart, this.nameEnd))) return this.attributeValue();
+  findQualifiedAttribute(pattern: RegExp): string | null {
+    for (let found = this.findFirstAttribute(); found; found = this.findAttributeFrom(this.valueEnd + 1)) {
+      if (pattern.test(this.source.slice(this.nameStart, this.nameEnd))) return this.readAttributeValue();
     }
     return null;
   }
@@ -92,23 +93,23 @@ export class XmlReader {
   }
 
   /** After an `open`: all character data inside it, its `close` consumed. */
-  characters(): string {
+  readText(): string {
     const target = this.depth - 1;
     let inner = '';
     while (this.depth > target) if (this.next() === 'text') inner += this.text;
     return inner;
   }
 
-  private attributeValue(): string {
+  private readAttributeValue(): string {
     return decodeEntities(this.source.slice(this.valueStart, this.valueEnd));
   }
 
-  private firstAttribute(): boolean {
-    return this.attributeFrom(this.attributesStart);
+  private findFirstAttribute(): boolean {
+    return this.findAttributeFrom(this.attributesStart);
   }
 
   /** Finds the next name with a quoted value from `at` on, inside the tag that was opened. */
-  private attributeFrom(at: number): boolean {
+  private findAttributeFrom(at: number): boolean {
     const { source, attributesEnd } = this;
     let position = at;
     while (position < attributesEnd) {
@@ -133,19 +134,19 @@ export class XmlReader {
     return false;
   }
 
-  private markup(): XmlToken | null {
+  private readMarkup(): XmlToken | null {
     const { source, position } = this;
     const second = source.charCodeAt(position + 1);
-    if (second === 0x21) return this.declaration();
+    if (second === 0x21) return this.readDeclaration();
     if (second === 0x3f) {
-      this.position = this.after('?>', position);
+      this.position = this.findAfter('?>', position);
       return null;
     }
-    const end = this.tagEnd(position);
+    const end = this.findTagEnd(position);
     this.position = end + 1;
     if (second === 0x2f) {
-      const name = localName(source.slice(position + 2, end).trim());
-      if (this.open.at(-1) !== name) throw this.broken(`an element ${name} ends that was not open`);
+      const name = getLocalName(source.slice(position + 2, end).trim());
+      if (this.open.at(-1) !== name) throw this.corruptError(`an element ${name} ends that was not open`);
       return this.close();
     }
     const empty = source.charCodeAt(end - 1) === 0x2f;
@@ -157,7 +158,7 @@ export class XmlReader {
   private openTag(start: number, end: number): void {
     let nameEnd = start;
     while (nameEnd < end && !isSpace(this.source.charCodeAt(nameEnd))) nameEnd += 1;
-    this.name = localName(this.source.slice(start, nameEnd));
+    this.name = getLocalName(this.source.slice(start, nameEnd));
     this.attributesStart = nameEnd;
     this.attributesEnd = end;
     this.open.push(this.name);
@@ -174,56 +175,56 @@ export class XmlReader {
     return 'close';
   }
 
-  private declaration(): XmlToken | null {
+  private readDeclaration(): XmlToken | null {
     const { source, position } = this;
     if (source.startsWith('<!--', position)) {
-      this.position = this.after('-->', position + 4);
+      this.position = this.findAfter('-->', position + 4);
       return null;
     }
     if (source.startsWith('<![CDATA[', position)) {
-      const end = this.after(']]>', position);
+      const end = this.findAfter(']]>', position);
       this.text = source.slice(position + 9, end - 3);
       this.position = end;
       return 'text';
     }
     const end = source.indexOf('>', position);
     if (end === -1 || source.slice(position, end).includes('[')) {
-      throw this.broken('it declares a document type of its own, which no file of this kind needs');
+      throw this.corruptError('it declares a document type of its own, which no file of this kind needs');
     }
     this.position = end + 1; // it only names a type that lies elsewhere, and nothing is fetched
     return null;
   }
 
   /** Index of the `>` that ends the tag, respecting quotes. */
-  private tagEnd(start: number): number {
+  private findTagEnd(start: number): number {
     const { source } = this;
     let end = source.indexOf('>', start);
-    let quote = firstQuote(source, start, end);
+    let quote = findFirstQuote(source, start, end);
     while (end !== -1 && quote !== -1) {
       const closing = source.indexOf(source.charAt(quote), quote + 1);
       if (closing === -1) break;
       if (closing > end) end = source.indexOf('>', closing);
-      quote = firstQuote(source, closing + 1, end);
+      quote = findFirstQuote(source, closing + 1, end);
     }
-    if (end === -1) throw this.broken('it is cut off inside a tag');
+    if (end === -1) throw this.corruptError('it is cut off inside a tag');
     return end;
   }
 
-  private after(marker: string, from: number): number {
+  private findAfter(marker: string, from: number): number {
     const found = this.source.indexOf(marker, from);
-    if (found === -1) throw this.broken('it is cut off');
+    if (found === -1) throw this.corruptError('it is cut off');
     return found + marker.length;
   }
 
-  private broken(what: string): ParseFailure {
+  private corruptError(reason: string): ParseFailure {
     return new ParseFailure(
       'corrupt',
-      `The file is damaged: its part ${this.part} is not sound XML; ${what}.`,
+      `The file is damaged: its part ${this.part} is not sound XML; ${reason}.`,
     );
   }
 }
 
-function firstQuote(source: string, from: number, end: number): number {
+function findFirstQuote(source: string, from: number, end: number): number {
   for (let i = from; i < end; i++) {
     const code = source.charCodeAt(i);
     if (code === 0x22 || code === 0x27) return i;
@@ -242,7 +243,7 @@ function endsName(code: number): boolean {
   return code === equals || code === 0x2f || isSpace(code);
 }
 
-function localName(name: string): string {
+function getLocalName(name: string): string {
   const colon = name.indexOf(':');
   return colon === -1 ? name : name.slice(colon + 1);
 }

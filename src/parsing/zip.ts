@@ -15,9 +15,9 @@ const encryptedFlag = 1;
 const centralHeaderBytes = 46;
 const localHeaderBytes = 30;
 /** Values that say: look into the larger field of ZIP64. */
-const [elsewhere16, elsewhere32] = [0xffff, 0xffffffff];
-const largeField = 1;
-const largeLocatorBytes = 20;
+const [zip64Marker16, zip64Marker32] = [0xffff, 0xffffffff];
+const zip64FieldId = 1;
+const zip64LocatorBytes = 20;
 
 /**
  * A zip container read from memory by its central directory. Declared sizes are never believed: an entry is inflated no
@@ -41,23 +41,23 @@ export class ZipArchive {
   }
 
   /** Names of all entries as they are stored; a name that occurs twice counts once, the first wins. */
-  names(): string[] {
+  listNames(): string[] {
     return [...this.entries.keys()];
   }
 
   has(name: string): boolean {
-    return this.entry(name) !== undefined;
+    return this.findEntry(name) !== undefined;
   }
 
   /** The inflated entry, or null when there is none of that name. */
   read(name: string): Uint8Array | null {
-    const entry = this.entry(name);
+    const entry = this.findEntry(name);
     if (entry === undefined) return null;
     if ((entry.flags & encryptedFlag) !== 0) {
       throw new ParseFailure('encrypted', `The part ${name} of the file is encrypted with a password.`);
     }
-    const compressed = this.compressed(name, entry);
-    if (entry.method === stored) return this.counted(name, compressed, compressed.length);
+    const compressed = this.readCompressed(name, entry);
+    if (entry.method === stored) return this.countInflated(name, compressed, compressed.length);
     if (entry.method !== deflated) {
       throw new ParseFailure(
         'unsupported',
@@ -67,12 +67,12 @@ export class ZipArchive {
     return this.inflate(name, compressed);
   }
 
-  private entry(name: string): ZipEntry | undefined {
+  private findEntry(name: string): ZipEntry | undefined {
     return this.entries.get(name) ?? this.entries.get(this.namesInLowerCase.get(name.toLowerCase()) ?? '');
   }
 
   private readDirectory(): void {
-    const { count, start } = this.directory();
+    const { count, start } = this.readDirectoryLocation();
     if (count > this.limits.zipEntriesMax) {
       throw new ParseFailure('too_large', `The file packs more than ${this.limits.zipEntriesMax} parts.`);
     }
@@ -81,33 +81,33 @@ export class ZipArchive {
   }
 
   /** How many entries the directory has, and where it starts. */
-  private directory(): { count: number; start: number } {
-    const end = this.endOfDirectory();
+  private readDirectoryLocation(): { count: number; start: number } {
+    const end = this.findEndOfDirectory();
     const [count, start] = [this.view.getUint16(end + 10, true), this.view.getUint32(end + 16, true)];
-    const locator = end - largeLocatorBytes;
-    const isLarge = count === elsewhere16 || start === elsewhere32;
-    if (!isLarge || locator < 0 || this.view.getUint32(locator, true) !== 0x07064b50) return { count, start };
-    const large = this.uint64(locator + 8);
-    if (large + 56 > this.bytes.length || this.view.getUint32(large, true) !== 0x06064b50)
-      throw brokenArchive();
-    return { count: this.uint64(large + 32), start: this.uint64(large + 48) };
+    const locator = end - zip64LocatorBytes;
+    const isZip64 = count === zip64Marker16 || start === zip64Marker32;
+    if (!isZip64 || locator < 0 || this.view.getUint32(locator, true) !== 0x07064b50) return { count, start };
+    const zip64Offset = this.readUint64(locator + 8);
+    if (zip64Offset + 56 > this.bytes.length || this.view.getUint32(zip64Offset, true) !== 0x06064b50)
+      throw corruptArchiveError();
+    return { count: this.readUint64(zip64Offset + 32), start: this.readUint64(zip64Offset + 48) };
   }
 
   private readEntry(offset: number): number {
-    const sound = offset + centralHeaderBytes <= this.bytes.length;
-    if (!sound || this.view.getUint32(offset, true) !== 0x02014b50) throw brokenArchive();
+    const isInside = offset + centralHeaderBytes <= this.bytes.length;
+    if (!isInside || this.view.getUint32(offset, true) !== 0x02014b50) throw corruptArchiveError();
     const nameBytes = this.view.getUint16(offset + 28, true);
     const nameStart = offset + centralHeaderBytes;
     const nameEnd = nameStart + nameBytes;
     const fieldsEnd = nameEnd + this.view.getUint16(offset + 30, true);
-    if (fieldsEnd > this.bytes.length) throw brokenArchive();
+    if (fieldsEnd > this.bytes.length) throw corruptArchiveError();
     const stored = new TextDecoder().decode(this.bytes.subarray(nameStart, nameEnd));
     const name = stored.replaceAll('\\', '/').replace(/^(?:\.?\/)+/, '');
     if (!this.entries.has(name)) {
       this.entries.set(name, {
         flags: this.view.getUint16(offset + 8, true),
         method: this.view.getUint16(offset + 10, true),
-        ...this.place(offset, nameEnd, fieldsEnd),
+        ...this.readEntryLocation(offset, nameEnd, fieldsEnd),
       });
       if (!this.namesInLowerCase.has(name.toLowerCase())) this.namesInLowerCase.set(name.toLowerCase(), name);
     }
@@ -115,7 +115,7 @@ export class ZipArchive {
   }
 
   /** Packed size and place of an entry; what does not fit into 32 bits stands in a field of its own, in this order. */
-  private place(
+  private readEntryLocation(
     offset: number,
     from: number,
     to: number,
@@ -125,31 +125,31 @@ export class ZipArchive {
     for (let at = from; at + 4 <= to; at = fieldEnd) {
       fieldEnd = at + 4 + this.view.getUint16(at + 2, true);
       field = at + 4;
-      if (this.view.getUint16(at, true) === largeField) break;
+      if (this.view.getUint16(at, true) === zip64FieldId) break;
       field = fieldEnd;
     }
     const [, compressedBytes = 0, headerOffset = 0] = sizes.map((size) => {
-      if (size !== elsewhere32 || field + 8 > Math.min(to, fieldEnd)) return size;
+      if (size !== zip64Marker32 || field + 8 > Math.min(to, fieldEnd)) return size;
       field += 8;
-      return this.uint64(field - 8);
+      return this.readUint64(field - 8);
     });
     return { compressedBytes, headerOffset };
   }
 
   /** Beyond 2 ** 53 it is rounded, and far outside of any file. */
-  private uint64(at: number): number {
+  private readUint64(at: number): number {
     return Number(this.view.getBigUint64(at, true));
   }
 
-  private endOfDirectory(): number {
+  private findEndOfDirectory(): number {
     const lowest = Math.max(0, this.bytes.length - 22 - 65_535);
     for (let offset = this.bytes.length - 22; offset >= lowest; offset--) {
       if (this.view.getUint32(offset, true) === 0x06054b50) return offset;
     }
-    throw brokenArchive();
+    throw corruptArchiveError();
   }
 
-  private compressed(name: string, entry: ZipEntry): Uint8Array {
+  private readCompressed(name: string, entry: ZipEntry): Uint8Array {
     const at = entry.headerOffset;
     if (at + localHeaderBytes > this.bytes.length || this.view.getUint32(at, true) !== 0x04034b50) {
       throw new ParseFailure(
@@ -173,10 +173,10 @@ export class ZipArchive {
     // One byte more than allowed tells what is too large from what just fits.
     const maxOutputLength = Math.min(zipEntryBytesMax, byRatio, left) + 1;
     try {
-      return this.counted(name, inflateRawSync(compressed, { maxOutputLength }), compressed.length);
+      return this.countInflated(name, inflateRawSync(compressed, { maxOutputLength }), compressed.length);
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? error.code : null;
-      if (code === 'ERR_BUFFER_TOO_LARGE') throw this.tooLarge(name, { byRatio, left });
+      if (code === 'ERR_BUFFER_TOO_LARGE') throw this.tooLargeError(name, { byRatio, left });
       if (code === 'Z_BUF_ERROR') {
         throw new ParseFailure('corrupt', `The file is damaged: its part ${name} ends too early.`);
       }
@@ -186,17 +186,17 @@ export class ZipArchive {
   }
 
   /** Counts an unpacked entry, which has grown from `packedBytes`. */
-  private counted(name: string, content: Uint8Array, packedBytes: number): Uint8Array {
+  private countInflated(name: string, content: Uint8Array, packedBytes: number): Uint8Array {
     const { zipEntryBytesMax, zipRatioFreeBytes, zipRatioMax, zipTotalBytesMax } = this.limits;
     const byRatio = Math.max(zipRatioFreeBytes, packedBytes * zipRatioMax);
     const left = zipTotalBytesMax - this.inflatedBytes;
     if (content.length > Math.min(zipEntryBytesMax, byRatio, left))
-      throw this.tooLarge(name, { byRatio, left });
+      throw this.tooLargeError(name, { byRatio, left });
     this.inflatedBytes += content.length;
     return content;
   }
 
-  private tooLarge(name: string, { byRatio, left }: { byRatio: number; left: number }): ParseFailure {
+  private tooLargeError(name: string, { byRatio, left }: { byRatio: number; left: number }): ParseFailure {
     const { zipEntryBytesMax, zipRatioMax, zipTotalBytesMax } = this.limits;
     const least = Math.min(zipEntryBytesMax, byRatio, left);
     if (least === left) {
@@ -207,6 +207,6 @@ export class ZipArchive {
   }
 }
 
-function brokenArchive(): ParseFailure {
+function corruptArchiveError(): ParseFailure {
   return new ParseFailure('corrupt', 'The file is a zip container whose directory is missing or damaged.');
 }

@@ -1,16 +1,16 @@
-import { AppError } from '../base/app-error.ts';
+import { AppError } from '../core/app-error.ts';
 import { decodeBase64 } from '../schemas/checks.ts';
 
 /** A file in a JSON body, decoded. Throws `too_large` beyond `fileBytesMax`, before the bytes are made, or 400. */
-export function decodeFile(given: string | Uint8Array, fileBytesMax: number): Uint8Array {
-  const bytes = typeof given === 'string' ? decodedLength(given) : given.byteLength;
+export function decodeFile(file: string | Uint8Array, fileBytesMax: number): Uint8Array {
+  const bytes = typeof file === 'string' ? decodedLength(file) : file.byteLength;
   if (bytes > fileBytesMax) {
     throw new AppError(
       'too_large',
       `The file has ${bytes} bytes; at most ${fileBytesMax} are allowed (QUARRY_UPLOAD_BYTES_MAX).`,
     );
   }
-  return typeof given === 'string' ? decodeBase64(given) : given;
+  return typeof file === 'string' ? decodeBase64(file) : file;
 }
 
 function decodedLength(base64: string): number {
@@ -19,7 +19,7 @@ function decodedLength(base64: string): number {
 }
 
 /** A vector given as base64 of little-endian 32-bit floats. Throws 400 with the name of the field. */
-export function vectorFloats(field: string, base64: string): Float32Array {
+export function decodeVector(field: string, base64: string): Float32Array {
   let bytes: Buffer;
   try {
     bytes = decodeBase64(base64);

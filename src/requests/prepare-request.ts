@@ -1,5 +1,5 @@
-import { AppError } from '../base/app-error.ts';
-import { isPacked, packTexts } from '../base/packed-texts.ts';
+import { AppError } from '../core/app-error.ts';
+import { isPacked, packTexts } from '../core/packed-texts.ts';
 import { checkBatchSize, checkMetadata, checkPath } from '../schemas/checks.ts';
 import { AddDocumentRequest, AddDocumentsRequest, BatchDocument } from '../schemas/documents.ts';
 import {
@@ -11,16 +11,16 @@ import {
 import { ParseDocumentRequest } from '../schemas/parsers.ts';
 import { TopDocumentsRequest, TopPagesRequest, TopSnippetsRequest } from '../schemas/queries.ts';
 import type { TObject } from '../schemas/typebox.ts';
-import { compileValidator, type Validate } from '../schemas/validate.ts';
+import { compileValidator, type Validator } from '../schemas/validate.ts';
 import { decodeFile } from './base64.ts';
 import {
+  analyzeText,
   type PackedDocument,
   packVectors,
-  type Refusal,
-  type RefusedDocument,
-  refusalOf,
-  type TextFacts,
-  textFacts,
+  type RejectedDocument,
+  type SerializedError,
+  serializeError,
+  type TextContent,
 } from './prepared-document.ts';
 
 /** What a worker does with the large body of a request: parse, validate, drop unknown fields, prepare the content. */
@@ -32,14 +32,14 @@ export interface PrepareTask {
   readonly metadataBytesMax: number;
 }
 
-export type PrepareOutcome =
+export type PrepareResult =
   | { readonly request: unknown }
   | { readonly document: PackedDocument; readonly rest: object }
-  | { readonly documents: readonly (PackedDocument | RefusedDocument)[]; readonly rest: object }
-  | { readonly refusal: Refusal };
+  | { readonly documents: readonly (PackedDocument | RejectedDocument)[]; readonly rest: object }
+  | { readonly error: SerializedError };
 
 /** Operations whose bodies may be large. */
-const schemas = {
+const requestSchemas = {
   'add-document': AddDocumentRequest,
   'add-documents': AddDocumentsRequest,
   'parse-document': ParseDocumentRequest,
@@ -51,26 +51,26 @@ const schemas = {
   embeddings: OpenAiEmbeddingsRequest,
   'cohere-rerank': CohereRerankRequest,
 } as const satisfies Readonly<Record<string, TObject>>;
-type LargeOperation = keyof typeof schemas;
+type LargeOperation = keyof typeof requestSchemas;
 
-const validators = new Map<LargeOperation, Validate<unknown>>();
+const validators = new Map<LargeOperation, Validator<unknown>>();
 const validateBatchDocument = compileValidator(BatchDocument);
 
-export function mayBeLarge(operation: string): boolean {
-  return Object.hasOwn(schemas, operation);
+export function canHaveLargeBody(operation: string): boolean {
+  return Object.hasOwn(requestSchemas, operation);
 }
 
 /** `parse` makes a value of a JSON text. An `AppError` becomes a refusal, so that it keeps its meaning between threads. */
-export function prepareRequest(task: PrepareTask, parse: (bytes: Buffer) => unknown): PrepareOutcome {
+export function prepareRequest(task: PrepareTask, parse: (bytes: Buffer) => unknown): PrepareResult {
   try {
     return prepare(task, parse);
   } catch (error) {
-    if (error instanceof AppError) return { refusal: refusalOf(error) };
+    if (error instanceof AppError) return { error: serializeError(error) };
     throw error;
   }
 }
 
-function prepare(task: PrepareTask, parse: (bytes: Buffer) => unknown): PrepareOutcome {
+function prepare(task: PrepareTask, parse: (bytes: Buffer) => unknown): PrepareResult {
   const operation = task.operation as LargeOperation;
   const request = validatorOf(operation)(parse(Buffer.concat(task.parts))) as Record<string, unknown>;
   switch (operation) {
@@ -82,38 +82,38 @@ function prepare(task: PrepareTask, parse: (bytes: Buffer) => unknown): PrepareO
       const { collection_name, wait, documents } = request as AddDocumentsRequest;
       checkBatchSize(documents.length);
       return {
-        documents: documents.map((item) => packItem(item, task)),
+        documents: documents.map((item) => packBatchItem(item, task)),
         rest: { collection_name, wait },
       };
     }
     case 'parse-document': {
       const { base64_data } = request as ParseDocumentRequest;
-      return { request: { base64_data: ownBytes(decodeFile(base64_data, task.fileBytesMax)) } };
+      return { request: { base64_data: toTransferableBytes(decodeFile(base64_data, task.fileBytesMax)) } };
     }
     default:
-      return { request: knownFields(schemas[operation], request) };
+      return { request: pickKnownFields(requestSchemas[operation], request) };
   }
 }
 
-function validatorOf(operation: LargeOperation): Validate<unknown> {
-  const known = validators.get(operation);
-  if (known !== undefined) return known;
-  const validate = compileValidator(schemas[operation], ['body']);
+function validatorOf(operation: LargeOperation): Validator<unknown> {
+  const cached = validators.get(operation);
+  if (cached !== undefined) return cached;
+  const validate = compileValidator(requestSchemas[operation], ['body']);
   validators.set(operation, validate);
   return validate;
 }
 
-function knownFields({ properties }: TObject, request: Readonly<Record<string, unknown>>) {
+function pickKnownFields({ properties }: TObject, request: Readonly<Record<string, unknown>>) {
   return Object.fromEntries(Object.entries(request).filter(([name]) => Object.hasOwn(properties, name)));
 }
 
-function packItem(item: unknown, task: PrepareTask): PackedDocument | RefusedDocument {
+function packBatchItem(item: unknown, task: PrepareTask): PackedDocument | RejectedDocument {
   try {
     return packDocument(validateBatchDocument(item), task);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const path = isObject(item) && typeof item.path === 'string' ? item.path : null;
-    return { path, refusal: refusalOf(error) };
+    return { path, error: serializeError(error) };
   }
 }
 
@@ -127,8 +127,8 @@ function packDocument(
     fields: JSON.stringify({ path, metadata, overwrite }),
     content:
       content.type === 'auto'
-        ? { type: 'auto', base64_data: ownBytes(decodeFile(content.base64_data, fileBytesMax)) }
-        : packedText(textFacts(content)),
+        ? { type: 'auto', base64_data: toTransferableBytes(decodeFile(content.base64_data, fileBytesMax)) }
+        : packedText(analyzeText(content)),
     vectors: [
       ...(vector === undefined ? [] : [packVectors('vector', [vector])]),
       ...(vectors === undefined ? [] : [packVectors('vectors', vectors)]),
@@ -137,30 +137,30 @@ function packDocument(
 }
 
 /** Its pages as one block, which moves between threads without a copy. */
-function packedText(text: TextFacts): TextFacts {
+function packedText(text: TextContent): TextContent {
   return { ...text, pages: isPacked(text.pages) ? text.pages : packTexts(text.pages) };
 }
 
 /** In a buffer of their own: short ones lie in a pool that must not move. */
-function ownBytes(bytes: Uint8Array): Uint8Array {
+function toTransferableBytes(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
 }
 
 /** Buffers of an outcome that move to the main thread. */
-export function transferredBuffers(value: unknown): ArrayBuffer[] {
+export function collectTransferables(value: unknown): ArrayBuffer[] {
   const buffers = new Set<ArrayBuffer>();
-  collect(value, buffers);
+  collectBuffers(value, buffers);
   return [...buffers];
 }
 
-function collect(value: unknown, buffers: Set<ArrayBuffer>): void {
+function collectBuffers(value: unknown, buffers: Set<ArrayBuffer>): void {
   if (ArrayBuffer.isView(value)) {
     buffers.add(value.buffer as ArrayBuffer);
   } else if (Array.isArray(value)) {
     const [first] = value;
-    if (typeof first === 'object' && first !== null) for (const item of value) collect(item, buffers);
+    if (typeof first === 'object' && first !== null) for (const item of value) collectBuffers(item, buffers);
   } else if (isObject(value)) {
-    for (const item of Object.values(value)) collect(item, buffers);
+    for (const item of Object.values(value)) collectBuffers(item, buffers);
   }
 }
 

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { AppError } from '../base/app-error.ts';
-import { limits } from '../base/limits.ts';
-import type { Texts } from '../base/packed-texts.ts';
+import { AppError } from '../core/app-error.ts';
+import { limits } from '../core/limits.ts';
+import type { Texts } from '../core/packed-texts.ts';
 import type { APIBinaryDocument, DocumentContent } from '../schemas/documents.ts';
-import { vectorFloats } from './base64.ts';
+import { decodeVector } from './base64.ts';
 
 /** What is known of a text: all that takes time for a long one. */
-export interface TextFacts {
+export interface TextContent {
   readonly type: Exclude<DocumentContent, APIBinaryDocument>['type'];
   /** Packed where a worker made them; a text made on the main thread is short and stays as it is. */
   readonly pages: Texts;
@@ -20,12 +20,12 @@ export interface TextFacts {
 
 /** Text that a worker prepared. A class, because no JSON of a caller can make an instance. */
 export class PreparedText {
-  readonly type: TextFacts['type'];
-  readonly facts: TextFacts;
+  readonly type: TextContent['type'];
+  readonly content: TextContent;
 
-  constructor(facts: TextFacts) {
-    this.type = facts.type;
-    this.facts = facts;
+  constructor(content: TextContent) {
+    this.type = content.type;
+    this.content = content;
   }
 }
 
@@ -36,47 +36,47 @@ interface PreparedFile {
 }
 
 /** Content of a document, as it came or as a worker prepared it. */
-export type GivenContent = DocumentContent | PreparedText | PreparedFile;
+export type ContentInput = DocumentContent | PreparedText | PreparedFile;
 
 /** A vector as it came, or its numbers. */
-export type GivenVector = readonly number[] | string | Float64Array;
+export type VectorInput = readonly number[] | string | Float64Array;
 
 /** One document as a worker packs it: its short fields as JSON, so that each of a batch is parsed in its own turn. */
 export interface PackedDocument {
   readonly fields: string;
-  readonly content: TextFacts | PreparedFile;
+  readonly content: TextContent | PreparedFile;
   /** Of its fields `vector` and `vectors`, where it has them. */
   readonly vectors: readonly PackedVectors[];
 }
 
 /** A document of a batch that was refused, and why. */
-export interface RefusedDocument {
+export interface RejectedDocument {
   readonly path: string | null;
-  readonly refusal: Refusal;
+  readonly error: SerializedError;
 }
 
 /** An item of a batch that a worker prepared. A class for the reason that `PreparedText` gives. */
-export class PreparedItem {
-  readonly #packed: PackedDocument | RefusedDocument;
+export class PreparedBatchItem {
+  readonly #packed: PackedDocument | RejectedDocument;
 
-  constructor(packed: PackedDocument | RefusedDocument) {
+  constructor(packed: PackedDocument | RejectedDocument) {
     this.#packed = packed;
   }
 
   /** Null for an item that names none. */
   get path(): string | null {
-    return 'refusal' in this.#packed ? this.#packed.path : JSON.parse(this.#packed.fields).path;
+    return 'error' in this.#packed ? this.#packed.path : JSON.parse(this.#packed.fields).path;
   }
 
   /** Throws what is wrong with the document. */
   unpack(): Record<string, unknown> {
-    if ('refusal' in this.#packed) throw errorOf(this.#packed.refusal);
+    if ('error' in this.#packed) throw deserializeError(this.#packed.error);
     return unpackDocument(this.#packed);
   }
 }
 
 /** An `AppError` between threads. */
-export interface Refusal {
+export interface SerializedError {
   readonly code: AppError['code'];
   readonly detail: string;
   readonly options: Pick<AppError['options'], 'issues'>;
@@ -89,25 +89,25 @@ interface PackedVectors {
   readonly numbers: Float64Array;
 }
 
-export function refusalOf(error: AppError): Refusal {
+export function serializeError(error: AppError): SerializedError {
   const { issues } = error.options;
   return { code: error.code, detail: error.message, options: issues === undefined ? {} : { issues } };
 }
 
-export function errorOf({ code, detail, options }: Refusal): AppError {
+export function deserializeError({ code, detail, options }: SerializedError): AppError {
   return new AppError(code, detail, options);
 }
 
 /** Throws `too_large`. */
-export function textFacts(content: Exclude<DocumentContent, APIBinaryDocument>): TextFacts {
-  const given = content.type === 'text' ? [content.text] : content.pages;
-  if (given.length > limits.textPagesMax) {
+export function analyzeText(content: Exclude<DocumentContent, APIBinaryDocument>): TextContent {
+  const pageTexts = content.type === 'text' ? [content.text] : content.pages;
+  if (pageTexts.length > limits.textPagesMax) {
     throw new AppError(
       'too_large',
-      `The document has ${given.length} pages; at most ${limits.textPagesMax} are allowed.`,
+      `The document has ${pageTexts.length} pages; at most ${limits.textPagesMax} are allowed.`,
     );
   }
-  const pages = given.map((page) => page.toWellFormed());
+  const pages = pageTexts.map((page) => page.toWellFormed());
   const text = pages.join('\n\n');
   if (text.length > limits.documentTextUnitsMax) {
     throw new AppError(
@@ -131,13 +131,13 @@ export function unpackDocument({ fields, content, vectors }: PackedDocument): Re
 }
 
 function unpackVectors({ field, lengths, numbers }: PackedVectors) {
-  const made: Float64Array[] = [];
+  const vectors: Float64Array[] = [];
   let start = 0;
   for (const length of lengths) {
-    made.push(numbers.subarray(start, start + length));
+    vectors.push(numbers.subarray(start, start + length));
     start += length;
   }
-  return field === 'vector' ? { vector: made[0] } : { vectors: made };
+  return field === 'vector' ? { vector: vectors[0] } : { vectors };
 }
 
 /** Throws `AppError` for a vector in base64 that is none. */
@@ -145,13 +145,13 @@ export function packVectors(
   field: PackedVectors['field'],
   vectors: readonly (readonly number[] | string)[],
 ): PackedVectors {
-  const each = vectors.map((vector, i) =>
-    typeof vector === 'string' ? vectorFloats(field === 'vector' ? field : `vectors[${i}]`, vector) : vector,
+  const numericVectors = vectors.map((vector, i) =>
+    typeof vector === 'string' ? decodeVector(field === 'vector' ? field : `vectors[${i}]`, vector) : vector,
   );
-  const lengths = Uint32Array.from(each, ({ length }) => length);
+  const lengths = Uint32Array.from(numericVectors, ({ length }) => length);
   const numbers = new Float64Array(lengths.reduce((sum, length) => sum + length, 0));
   let start = 0;
-  for (const vector of each) {
+  for (const vector of numericVectors) {
     numbers.set(vector, start);
     start += vector.length;
   }

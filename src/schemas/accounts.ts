@@ -1,15 +1,15 @@
 import {
-  changedRestriction,
   DBAPIKeyPermission,
-  givenEnd,
-  givenRestriction,
+  expiryInput,
+  expiryOutput,
+  lastUseOutput,
+  restrictionChange,
+  restrictionInput,
+  restrictionOutput,
   SubscriptionType,
-  shownEnd,
-  shownRestriction,
-  shownUse,
 } from './admin.ts';
-import { auditLogRange } from './audit.ts';
-import { OrganizationStorage, RateLimits, shownOverrides } from './organisation-limits.ts';
+import { auditLogRangeFields } from './audit.ts';
+import { OrganizationStorage, overrideFields, RateLimits } from './organization-limits.ts';
 import { roles } from './principal.ts';
 import { type Static, Type } from './typebox.ts';
 import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
@@ -100,12 +100,14 @@ export const LoginLinkResponse = Component('LoginLinkResponse', 'A link that wor
 export type LoginLinkResponse = Static<typeof LoginLinkResponse>;
 
 const provider = Type.String({ description: '`google` or `github`.', examples: ['google'] });
-const given = (description: string) => Type.Optional(Type.String({ description }));
+const optionalString = (description: string) => Type.Optional(Type.String({ description }));
 
 export const BeginProviderLoginRequest = Component('BeginProviderLoginRequest', 'Where to sign in.', {
   provider,
-  redirect_url: given('Where the browser goes then: a path of this server.'),
-  invite_code: given('Of an invitation that is accepted with the sign-in, if it is for that address.'),
+  redirect_url: optionalString('Where the browser goes then: a path of this server.'),
+  invite_code: optionalString(
+    'Of an invitation that is accepted with the sign-in, if it is for that address.',
+  ),
 });
 export type BeginProviderLoginRequest = Static<typeof BeginProviderLoginRequest>;
 
@@ -120,10 +122,10 @@ export const FinishProviderLoginRequest = Component(
   {
     provider,
     state: Type.String({ description: 'Names the sign-in.' }),
-    code: given('For the server, once.'),
-    iss: given('Who sends it back.'),
-    error: given('Why not.'),
-    error_description: given('Why not, for people.'),
+    code: optionalString('For the server, once.'),
+    iss: optionalString('Who sends it back.'),
+    error: optionalString('Why not.'),
+    error_description: optionalString('Why not, for people.'),
   },
 );
 export type FinishProviderLoginRequest = Static<typeof FinishProviderLoginRequest>;
@@ -269,9 +271,9 @@ export const OrganizationAPIKey = Component('OrganizationAPIKey', 'An API key wi
   permission: DBAPIKeyPermission,
   created_at: Timestamp('When it was issued.'),
   created_by: Nullable(Type.String()),
-  expires_at: shownEnd,
-  last_used_at: shownUse,
-  restriction: shownRestriction,
+  expires_at: expiryOutput,
+  last_used_at: lastUseOutput,
+  restriction: restrictionOutput,
   api_key: Type.String({ description: 'The key, masked.' }),
 });
 export type OrganizationAPIKey = Static<typeof OrganizationAPIKey>;
@@ -282,7 +284,7 @@ export const OrganizationInfo = Component('OrganizationInfo', 'An organisation.'
   subscription_tier: SubscriptionType,
   created_at: Timestamp('When it was created.'),
   zdr: Type.Boolean({ description: 'Zero data retention.' }),
-  ...shownOverrides,
+  ...overrideFields,
   rate_limits: RateLimits,
   storage: OrganizationStorage,
 });
@@ -393,8 +395,8 @@ export const AddAPIKeyRequest = Component('AddAPIKeyRequest', 'An API key to iss
   organization_id: organizationId,
   name: Type.String({ description: 'A name for people, 1 to 255 characters.', examples: ['Website'] }),
   permission: DBAPIKeyPermission,
-  expires_at: givenEnd,
-  restriction: givenRestriction,
+  expires_at: expiryInput,
+  restriction: restrictionInput,
 });
 export type AddAPIKeyRequest = Static<typeof AddAPIKeyRequest>;
 
@@ -404,8 +406,8 @@ export const AddAPIKeyResponse = Component('AddAPIKeyResponse', 'The new key, sh
   name: Type.String(),
   permission: DBAPIKeyPermission,
   created_at: Timestamp('When it was issued.'),
-  expires_at: shownEnd,
-  restriction: shownRestriction,
+  expires_at: expiryOutput,
+  restriction: restrictionOutput,
 });
 export type AddAPIKeyResponse = Static<typeof AddAPIKeyResponse>;
 
@@ -414,7 +416,7 @@ export const UpdateAPIKeyRequest = Component('UpdateAPIKeyRequest', 'What to cha
   api_key_id: Uuid('The API key.'),
   name: optionalText('A new name; absent or null keeps it.'),
   permission: Type.Optional(Nullable(DBAPIKeyPermission)),
-  restriction: changedRestriction,
+  restriction: restrictionChange,
 });
 export type UpdateAPIKeyRequest = Static<typeof UpdateAPIKeyRequest>;
 
@@ -429,6 +431,6 @@ export type DeleteAPIKeyRequest = Static<typeof DeleteAPIKeyRequest>;
 export const OrganizationAuditLogRequest = Component(
   'OrganizationAuditLogRequest',
   'Which part of the audit log.',
-  { organization_id: organizationId, ...auditLogRange },
+  { organization_id: organizationId, ...auditLogRangeFields },
 );
 export type OrganizationAuditLogRequest = Static<typeof OrganizationAuditLogRequest>;

@@ -1,5 +1,10 @@
-import { limits } from '../base/limits.ts';
-import { changedOverrides, OrganizationStorage, RateLimits, shownOverrides } from './organisation-limits.ts';
+import { limits } from '../core/limits.ts';
+import {
+  OrganizationStorage,
+  overrideChangeFields,
+  overrideFields,
+  RateLimits,
+} from './organization-limits.ts';
 import { keyPermissions } from './principal.ts';
 import { type Static, Type } from './typebox.ts';
 import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
@@ -39,7 +44,7 @@ export const ListOrganizationsRequest = Component(
       }),
     ),
     limit: Type.Optional(
-      Nullable(Type.Integer({ minimum: 1, maximum: limits.organisationsPageMax }), {
+      Nullable(Type.Integer({ minimum: 1, maximum: limits.organizationsPageMax }), {
         description: '100 when absent.',
       }),
     ),
@@ -47,7 +52,7 @@ export const ListOrganizationsRequest = Component(
 );
 export type ListOrganizationsRequest = Static<typeof ListOrganizationsRequest>;
 
-const ListedOrganization = Component('ListedOrganization', 'An organisation in a list.', {
+const OrganizationListItem = Component('ListedOrganization', 'An organisation in a list.', {
   organization_id: organizationId,
   name: Type.String(),
   subscription_tier: SubscriptionType,
@@ -57,7 +62,7 @@ const ListedOrganization = Component('ListedOrganization', 'An organisation in a
 });
 
 export const ListOrganizationsResponse = Component('ListOrganizationsResponse', 'Organisations by id.', {
-  organizations: Type.Array(ListedOrganization),
+  organizations: Type.Array(OrganizationListItem),
   next_after: Nullable(Type.String(), { description: 'For the next page; null when this was the last.' }),
 });
 export type ListOrganizationsResponse = Static<typeof ListOrganizationsResponse>;
@@ -71,14 +76,14 @@ export const GetOrganizationResponse = Component('GetOrganizationResponse', 'An 
   organization_id: organizationId,
   name: Type.String(),
   subscription_tier: SubscriptionType,
-  ...shownOverrides,
+  ...overrideFields,
   rate_limits: RateLimits,
   storage: OrganizationStorage,
   zdr: Type.Boolean({ description: 'Zero data retention: no text of the organisation reaches a log.' }),
 });
 export type GetOrganizationResponse = Static<typeof GetOrganizationResponse>;
 
-export const UpdateOrganizationRequest = Component(
+export const AdminUpdateOrganizationRequest = Component(
   'UpdateOrganizationRequest',
   'What to change of an organisation.',
   {
@@ -88,11 +93,11 @@ export const UpdateOrganizationRequest = Component(
         description: 'Given free of charge. The better of this and the tier that is paid for applies.',
       }),
     ),
-    ...changedOverrides,
+    ...overrideChangeFields,
     zdr: Type.Optional(Nullable(Type.Boolean(), { description: 'Turn zero data retention on or off.' })),
   },
 );
-export type UpdateOrganizationRequest = Static<typeof UpdateOrganizationRequest>;
+export type AdminUpdateOrganizationRequest = Static<typeof AdminUpdateOrganizationRequest>;
 
 export const APIKeyRestriction = Component('APIKeyRestriction', 'All that a key sees; null means no bound.', {
   collection_names: Nullable(Type.Array(Type.String()), {
@@ -108,41 +113,41 @@ export const APIKeyRestriction = Component('APIKeyRestriction', 'All that a key 
 });
 export type APIKeyRestriction = Static<typeof APIKeyRestriction>;
 
-export const givenRestriction = Type.Optional(
+export const restrictionInput = Type.Optional(
   Nullable(APIKeyRestriction, { description: 'What the key sees; all of the organisation when absent.' }),
 );
-export const changedRestriction = Type.Optional(
+export const restrictionChange = Type.Optional(
   Nullable(APIKeyRestriction, {
     description:
       'Replaces what the key sees; absent or null keeps it, `{"collection_names": null, "filter": null}` ends it.',
   }),
 );
-export const shownRestriction = Nullable(APIKeyRestriction, {
+export const restrictionOutput = Nullable(APIKeyRestriction, {
   description: 'What the key sees; null for all of the organisation.',
 });
 
-export const givenEnd = Type.Optional(
+export const expiryInput = Type.Optional(
   Nullable(Type.String({ format: 'date-time' }), {
     description: 'When it ends by itself; never when absent.',
   }),
 );
-export const shownEnd = Nullable(Timestamp('When it ends by itself.'));
-export const shownUse = Nullable(Timestamp('To the minute; null for a key that was never used.'));
+export const expiryOutput = Nullable(Timestamp('When it ends by itself.'));
+export const lastUseOutput = Nullable(Timestamp('To the minute; null for a key that was never used.'));
 
-export const AddAPIKeyRequest = Component('AddAPIKeyRequest', 'An API key to issue.', {
+export const AdminAddAPIKeyRequest = Component('AddAPIKeyRequest', 'An API key to issue.', {
   organization_id: organizationId,
   name: Type.String({ description: 'A name for people, 1 to 256 bytes.', examples: ['Website'] }),
   permission: DBAPIKeyPermission,
   created_by: Type.Optional(Nullable(Type.String(), { description: 'Who asked for it.' })),
-  expires_at: givenEnd,
-  restriction: givenRestriction,
+  expires_at: expiryInput,
+  restriction: restrictionInput,
 });
-export type AddAPIKeyRequest = Static<typeof AddAPIKeyRequest>;
+export type AdminAddAPIKeyRequest = Static<typeof AdminAddAPIKeyRequest>;
 
-export const AddAPIKeyResponse = Component('AddAPIKeyResponse', 'The new key, shown this once.', {
+export const AdminAddAPIKeyResponse = Component('AddAPIKeyResponse', 'The new key, shown this once.', {
   api_key: Type.String({ description: 'The secret; the server keeps only its hash.' }),
 });
-export type AddAPIKeyResponse = Static<typeof AddAPIKeyResponse>;
+export type AdminAddAPIKeyResponse = Static<typeof AdminAddAPIKeyResponse>;
 
 export const ListAPIKeysRequest = Component('ListAPIKeysRequest', 'Whose keys to list.', {
   organization_id: organizationId,
@@ -155,9 +160,9 @@ export const APIKeyInfo = Component('APIKeyInfo', 'An API key without its secret
   name: Type.String(),
   permission: DBAPIKeyPermission,
   created_by: Nullable(Type.String()),
-  expires_at: shownEnd,
-  last_used_at: shownUse,
-  restriction: shownRestriction,
+  expires_at: expiryOutput,
+  last_used_at: lastUseOutput,
+  restriction: restrictionOutput,
   api_key: Type.String({ description: 'The key, masked.' }),
 });
 export type APIKeyInfo = Static<typeof APIKeyInfo>;
@@ -167,29 +172,29 @@ export const ListAPIKeysResponse = Component('ListAPIKeysResponse', 'The keys of
 });
 export type ListAPIKeysResponse = Static<typeof ListAPIKeysResponse>;
 
-export const UpdateAPIKeyRequest = Component('UpdateAPIKeyRequest', 'What to change of an API key.', {
+export const AdminUpdateAPIKeyRequest = Component('UpdateAPIKeyRequest', 'What to change of an API key.', {
   organization_id: organizationId,
   api_key_id: apiKeyId,
   name: Type.Optional(
     Nullable(Type.String(), { description: 'A new name, 1 to 256 bytes; absent or null keeps it.' }),
   ),
   permission: Type.Optional(Nullable(DBAPIKeyPermission)),
-  restriction: changedRestriction,
+  restriction: restrictionChange,
 });
-export type UpdateAPIKeyRequest = Static<typeof UpdateAPIKeyRequest>;
+export type AdminUpdateAPIKeyRequest = Static<typeof AdminUpdateAPIKeyRequest>;
 
-export const DeleteAPIKeyRequest = Component('DeleteAPIKeyRequest', 'An API key to revoke.', {
+export const AdminDeleteAPIKeyRequest = Component('DeleteAPIKeyRequest', 'An API key to revoke.', {
   organization_id: organizationId,
   api_key_id: apiKeyId,
 });
-export type DeleteAPIKeyRequest = Static<typeof DeleteAPIKeyRequest>;
+export type AdminDeleteAPIKeyRequest = Static<typeof AdminDeleteAPIKeyRequest>;
 
-export const DeleteOrganizationRequest = Component(
+export const AdminDeleteOrganizationRequest = Component(
   'AdminDeleteOrganizationRequest',
   'Which organisation to delete.',
   { organization_id: organizationId },
 );
-export type DeleteOrganizationRequest = Static<typeof DeleteOrganizationRequest>;
+export type AdminDeleteOrganizationRequest = Static<typeof AdminDeleteOrganizationRequest>;
 
 export const InspectOrganizationRequest = Component(
   'InspectOrganizationRequest',
@@ -198,7 +203,7 @@ export const InspectOrganizationRequest = Component(
 );
 export type InspectOrganizationRequest = Static<typeof InspectOrganizationRequest>;
 
-const Finding = Component('InspectionFinding', 'Something that is there.', {
+const InspectionFinding = Component('InspectionFinding', 'Something that is there.', {
   place: Type.String({ description: 'A table of the store, or a kind of files.' }),
   count: Type.Integer(),
 });
@@ -212,8 +217,8 @@ export const InspectOrganizationResponse = Component(
       description: '`deleting`: it answers nobody any more, and its data are being removed.',
     }),
     removed_at: Nullable(Timestamp('When the last of it was removed, as the audit log notes it.')),
-    remains: Type.Array(Finding, { description: 'Rows that belong to it or name it.' }),
-    orphans: Type.Array(Finding, {
+    remains: Type.Array(InspectionFinding, { description: 'Rows that belong to it or name it.' }),
+    orphans: Type.Array(InspectionFinding, {
       description: 'Rows and files of collections and documents that do not exist, whoever had them.',
     }),
   },

@@ -1,16 +1,16 @@
-import { limits } from '../base/limits.ts';
+import { limits } from '../core/limits.ts';
 import { type Static, Type } from './typebox.ts';
 import { Component, Nullable, Timestamp, Uuid } from './wire.ts';
 
 /** The audit log, as members of an organisation and the administrator read it. */
 
-const time = (description: string) =>
+const optionalTime = (description: string) =>
   Type.Optional(Nullable(Type.String({ format: 'date-time' }), { description }));
 
 /** Which part of a log. */
-export const auditLogRange = {
-  before: time('Only older entries.'),
-  since: time('Only entries of this time and newer ones.'),
+export const auditLogRangeFields = {
+  before: optionalTime('Only older entries.'),
+  since: optionalTime('Only entries of this time and newer ones.'),
   cursor: Type.Optional(
     Nullable(Type.String(), { description: 'The `next_cursor` of the last reply: goes on where it ended.' }),
   ),
@@ -18,7 +18,7 @@ export const auditLogRange = {
     Nullable(Type.Integer({ minimum: 1, maximum: limits.auditPageMax }), { description: '100 when absent.' }),
   ),
 } as const;
-const AuditLogRange = Type.Object(auditLogRange);
+const AuditLogRange = Type.Object(auditLogRangeFields);
 export type AuditLogRange = Static<typeof AuditLogRange>;
 
 export const AuditLogRequest = Component('AuditLogRequest', 'Which part of which audit log.', {
@@ -27,7 +27,7 @@ export const AuditLogRequest = Component('AuditLogRequest', 'Which part of which
       description: 'Absent or null: what belongs to no organisation, such as sign-ins.',
     }),
   ),
-  ...auditLogRange,
+  ...auditLogRangeFields,
 });
 export type AuditLogRequest = Static<typeof AuditLogRequest>;
 

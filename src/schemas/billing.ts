@@ -1,5 +1,5 @@
 import { SubscriptionType } from './admin.ts';
-import { RateLimits } from './organisation-limits.ts';
+import { RateLimits } from './organization-limits.ts';
 import { type Static, Type } from './typebox.ts';
 import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 
@@ -9,7 +9,7 @@ const organizationId = Uuid('The organisation.');
 const optionalText = (description: string) => Type.Optional(Nullable(Type.String(), { description }));
 const nullableText = (description: string) => Nullable(Type.String(), { description });
 const nullableTime = (description: string) => Nullable(Timestamp(description), { description });
-const cents = (description: string) =>
+const centsField = (description: string) =>
   Type.Integer({ description: `${description}, in the smallest unit of the currency.` });
 const currency = Type.String({ description: 'Three letters of ISO 4217, lower case.', examples: ['usd'] });
 const returnUrl = optionalText('Where the browser comes back to: a path or an address of this server.');
@@ -18,8 +18,8 @@ const BillingInvoice = Component('BillingInvoice', 'An invoice.', {
   id: Type.String(),
   number: nullableText('As it is printed on the invoice; null while it is a draft.'),
   status: nullableText('`draft`, `open`, `paid`, `void` or `uncollectible`.'),
-  amount_due: cents('What is or was to pay'),
-  amount_paid: cents('What was paid'),
+  amount_due: centsField('What is or was to pay'),
+  amount_paid: centsField('What was paid'),
   currency,
   created_at: Timestamp('When it was made.'),
   hosted_invoice_url: nullableText('Where the customer can pay and read it.'),
@@ -59,7 +59,7 @@ export type PreviewRequest = Static<typeof PreviewRequest>;
 
 const PreviewLine = Component('PreviewLine', 'A line of the invoice.', {
   description: Type.String(),
-  amount_cents: cents('What it costs; negative for what is given back'),
+  amount_cents: centsField('What it costs; negative for what is given back'),
 });
 
 export const PreviewResponse = Component('PreviewResponse', 'What `subscribe` would charge at this time.', {
@@ -69,10 +69,10 @@ export const PreviewResponse = Component('PreviewResponse', 'What `subscribe` wo
   ),
   currency,
   lines: Type.Array(PreviewLine),
-  total_cents: cents('The sum of the lines with discounts and taxes'),
-  credit_cents: cents('What credit pays of it'),
-  due_cents: cents('What is left to charge now'),
-  monthly_price_cents: cents('What each whole month costs from then on, without taxes'),
+  total_cents: centsField('The sum of the lines with discounts and taxes'),
+  credit_cents: centsField('What credit pays of it'),
+  due_cents: centsField('What is left to charge now'),
+  monthly_price_cents: centsField('What each whole month costs from then on, without taxes'),
   next_invoice_at: Timestamp('When the first whole month begins.'),
 });
 export type PreviewResponse = Static<typeof PreviewResponse>;
@@ -139,10 +139,10 @@ export const CancelUpgradeResponse = Component('CancelUpgradeResponse', 'Nothing
 });
 export type CancelUpgradeResponse = Static<typeof CancelUpgradeResponse>;
 
-export const StatusRequest = Component('StatusRequest', 'Whose tier and payments.', {
+export const BillingStatusRequest = Component('StatusRequest', 'Whose tier and payments.', {
   organization_id: organizationId,
 });
-export type StatusRequest = Static<typeof StatusRequest>;
+export type BillingStatusRequest = Static<typeof BillingStatusRequest>;
 
 const TierPrice = Component('TierPrice', 'What a tier costs and allows.', {
   tier: SubscriptionType,
@@ -159,16 +159,16 @@ const UsagePricing = Component('UsagePricing', 'What use of the models costs bes
 
 const BillingUsage = Component('BillingUsage', 'Use of the current calendar month (UTC).', {
   month: Type.String({ examples: ['2026-11'] }),
-  charges_cents: cents('What was used costs'),
-  subscription_payments_cents: cents(
+  charges_cents: centsField('What was used costs'),
+  subscription_payments_cents: centsField(
     'What was paid for the subscription this month and not given back, which is deducted',
   ),
-  invoiced_cents: cents('What of it was invoiced already, as a pause does, beyond what was deducted'),
-  billable_cents: cents('What is left to pay'),
+  invoiced_cents: centsField('What of it was invoiced already, as a pause does, beyond what was deducted'),
+  billable_cents: centsField('What is left to pay'),
 });
 export type BillingUsage = Static<typeof BillingUsage>;
 
-export const StatusResponse = Component('StatusResponse', 'Tier, payments and limits.', {
+export const BillingStatusResponse = Component('StatusResponse', 'Tier, payments and limits.', {
   billing_enabled: Type.Boolean({ description: 'False where the server takes no payments.' }),
   stale: Type.Boolean({ description: 'True when the payment provider did not answer: as last read.' }),
   read_at: nullableTime('When the payment provider was read.'),
@@ -187,10 +187,10 @@ export const StatusResponse = Component('StatusResponse', 'Tier, payments and li
   pending_downgrade: Nullable(PendingDowngrade),
   pending_upgrade: Nullable(PendingUpgrade),
   currency,
-  credit_balance_cents: cents('Credit that the next invoices use up'),
+  credit_balance_cents: centsField('Credit that the next invoices use up'),
   usage: BillingUsage,
 });
-export type StatusResponse = Static<typeof StatusResponse>;
+export type BillingStatusResponse = Static<typeof BillingStatusResponse>;
 
 export const AddPaymentRequest = Component('AddPaymentRequest', 'A payment method to add.', {
   organization_id: organizationId,
@@ -248,9 +248,9 @@ export const RedeemCodeRequest = Component('RedeemCodeRequest', 'A promo code.',
 export type RedeemCodeRequest = Static<typeof RedeemCodeRequest>;
 
 export const RedeemCodeResponse = Component('RedeemCodeResponse', 'The credit it gave.', {
-  credit_cents: cents('What the code was worth'),
+  credit_cents: centsField('What the code was worth'),
   currency,
-  credit_balance_cents: cents('All credit now'),
+  credit_balance_cents: centsField('All credit now'),
   message: Type.String(),
 });
 export type RedeemCodeResponse = Static<typeof RedeemCodeResponse>;

@@ -1,12 +1,12 @@
-import { AppError } from '../base/app-error.ts';
-import { limits, shardCounts } from '../base/limits.ts';
+import { AppError } from '../core/app-error.ts';
+import { limits, shardCounts } from '../core/limits.ts';
 
 /**
  * Ranges and rules of the wire contract that answer 400 and therefore are no keywords of the schemas. Each function
  * returns when the value is fine and throws an AppError `bad_request` whose sentence names the fault otherwise.
  */
 
-function refuse(detail: string): never {
+function reject(detail: string): never {
   throw new AppError('bad_request', detail);
 }
 
@@ -16,23 +16,25 @@ function hasLoneSurrogate(text: string): boolean {
 }
 
 /** A count as people write it: 1,024. */
-function grouped(count: number): string {
+function formatNumber(count: number): string {
   return count.toLocaleString('en-US');
 }
 
 function checkName(noun: string, name: string, bytesMax: number): void {
-  if (name.length === 0) refuse(`The ${noun} is empty.`);
-  if (name.includes('\0')) refuse(`The ${noun} contains a NUL character.`);
-  if (hasLoneSurrogate(name)) refuse(`The ${noun} contains a lone surrogate, which is not a character.`);
+  if (name.length === 0) reject(`The ${noun} is empty.`);
+  if (name.includes('\0')) reject(`The ${noun} contains a NUL character.`);
+  if (hasLoneSurrogate(name)) reject(`The ${noun} contains a lone surrogate, which is not a character.`);
   const bytes = Buffer.byteLength(name);
   if (bytes > bytesMax) {
-    refuse(`The ${noun} is ${grouped(bytes)} bytes of UTF-8; at most ${grouped(bytesMax)} are allowed.`);
+    reject(
+      `The ${noun} is ${formatNumber(bytes)} bytes of UTF-8; at most ${formatNumber(bytesMax)} are allowed.`,
+    );
   }
 }
 
-function checkInteger(noun: string, value: number, least: number, most: number): void {
-  if (value < least || value > most) {
-    refuse(`${noun} is ${value}; it must be from ${grouped(least)} to ${grouped(most)}.`);
+function checkInteger(noun: string, value: number, minimum: number, maximum: number): void {
+  if (value < minimum || value > maximum) {
+    reject(`${noun} is ${value}; it must be from ${formatNumber(minimum)} to ${formatNumber(maximum)}.`);
   }
 }
 
@@ -50,7 +52,7 @@ export function checkPath(path: string): void {
 export function checkPaths(path: string | readonly string[]): void {
   const paths = typeof path === 'string' ? [path] : path;
   if (paths.length < 1 || paths.length > limits.deletePathsMax) {
-    refuse(`path holds ${grouped(paths.length)} paths; it must hold 1 to ${limits.deletePathsMax}.`);
+    reject(`path holds ${formatNumber(paths.length)} paths; it must hold 1 to ${limits.deletePathsMax}.`);
   }
   for (const each of paths) checkPath(each);
 }
@@ -63,13 +65,13 @@ export function checkPathBound(field: string, bound: string): void {
 /** 1, 8, 16, 32 or 64. */
 export function checkShardCount(count: number): void {
   if (!shardCounts.some((allowed) => allowed === count)) {
-    refuse(`num_shards is ${count}; it must be one of ${shardCounts.join(', ')}.`);
+    reject(`num_shards is ${count}; it must be one of ${shardCounts.join(', ')}.`);
   }
 }
 
 /** 1 to `most` results. */
-export function checkK(k: number, most: number): void {
-  checkInteger('k', k, 1, most);
+export function checkResultCount(k: number, maximum: number): void {
+  checkInteger('k', k, 1, maximum);
 }
 
 /** 1 to 1,024 documents. */
@@ -79,7 +81,7 @@ export function checkListLimit(limit: number): void {
 
 /** At least 1; more than there are is fine. */
 export function checkTopN(topN: number): void {
-  if (topN < 1) refuse(`top_n is ${topN}; it must be at least 1.`);
+  if (topN < 1) reject(`top_n is ${topN}; it must be at least 1.`);
 }
 
 /** At most 4,096 code points. */
@@ -87,12 +89,12 @@ export function checkQuery(query: string): void {
   if (query.length <= limits.queryCodePointsMax) return;
   const codePoints = query.length > 2 * limits.queryCodePointsMax ? Infinity : countCodePoints(query);
   if (codePoints > limits.queryCodePointsMax) {
-    refuse(`The query has more than ${grouped(limits.queryCodePointsMax)} characters.`);
+    reject(`The query has more than ${formatNumber(limits.queryCodePointsMax)} characters.`);
   }
 }
 
 /** Weights that are not negative and not both 0, a score from 0 to 1, at least one result of a document. */
-export function checkControl(request: {
+export function checkQueryControls(request: {
   readonly weights?: { readonly lexical: number; readonly vector: number } | null;
   readonly min_score?: number | null;
   readonly max_per_document?: number | null;
@@ -102,13 +104,13 @@ export function checkControl(request: {
     const { lexical, vector } = weights;
     for (const [side, weight] of Object.entries({ lexical, vector }))
       if (!(weight >= 0 && weight < Infinity))
-        refuse(`weights.${side} is ${weight}; it must not be negative.`);
-    if (lexical === 0 && vector === 0) refuse('weights are both 0, so that nothing would be asked.');
+        reject(`weights.${side} is ${weight}; it must not be negative.`);
+    if (lexical === 0 && vector === 0) reject('weights are both 0, so that nothing would be asked.');
   }
   if (minScore !== null && !(minScore >= 0 && minScore <= 1))
-    refuse(`min_score is ${minScore}; it must be from 0 to 1.`);
+    reject(`min_score is ${minScore}; it must be from 0 to 1.`);
   if (maxPerDocument !== null && maxPerDocument < 1)
-    refuse(`max_per_document is ${maxPerDocument}; it must be at least 1.`);
+    reject(`max_per_document is ${maxPerDocument}; it must be at least 1.`);
 }
 
 function countCodePoints(text: string): number {
@@ -120,7 +122,9 @@ function countCodePoints(text: string): number {
 /** 1 to 256 documents in a batch. */
 export function checkBatchSize(count: number): void {
   if (count < 1 || count > limits.batchDocumentsMax) {
-    refuse(`documents holds ${grouped(count)} documents; it must hold 1 to ${limits.batchDocumentsMax}.`);
+    reject(
+      `documents holds ${formatNumber(count)} documents; it must hold 1 to ${limits.batchDocumentsMax}.`,
+    );
   }
 }
 
@@ -133,27 +137,27 @@ export function checkKeyName(name: string): void {
 export function checkUsageTimes(startTime: number, endTime: number): void {
   checkInteger('start_time', startTime, 0, limits.unixSecondsMax);
   checkInteger('end_time', endTime, 0, limits.unixSecondsMax);
-  if (endTime < startTime) refuse('end_time lies before start_time.');
+  if (endTime < startTime) reject('end_time lies before start_time.');
 }
 
 const listPrefix = 'list:';
 const metadataNamePattern = /^[A-Za-z0-9_-]+$/;
 
 function checkMetadataName(name: string, isList: boolean): void {
-  const shown = JSON.stringify(name.length > 64 ? `${name.slice(0, 64)}...` : name);
+  const displayedName = JSON.stringify(name.length > 64 ? `${name.slice(0, 64)}...` : name);
   if (isList && !name.startsWith(listPrefix)) {
-    refuse(`metadata ${shown} is a list, so its name must start with "${listPrefix}".`);
+    reject(`metadata ${displayedName} is a list, so its name must start with "${listPrefix}".`);
   }
   if (!isList && name.startsWith(listPrefix)) {
-    refuse(`metadata ${shown} is named as a list, so its value must be an array of strings.`);
+    reject(`metadata ${displayedName} is named as a list, so its value must be an array of strings.`);
   }
   const bare = isList ? name.slice(listPrefix.length) : name;
   if (!metadataNamePattern.test(bare)) {
-    refuse(`The metadata name ${shown} must be made of letters, digits, "-" and "_".`);
+    reject(`The metadata name ${displayedName} must be made of letters, digits, "-" and "_".`);
   }
-  if (bare === '__proto__') refuse('The metadata name "__proto__" is reserved.');
+  if (bare === '__proto__') reject('The metadata name "__proto__" is reserved.');
   if (name.length > limits.metadataNameBytesMax) {
-    refuse(`The metadata name ${shown} is longer than ${limits.metadataNameBytesMax} bytes.`);
+    reject(`The metadata name ${displayedName} is longer than ${limits.metadataNameBytesMax} bytes.`);
   }
 }
 
@@ -167,15 +171,15 @@ export function checkMetadata(
 ): void {
   const bytes = Buffer.byteLength(JSON.stringify(metadata));
   if (bytes > bytesMax) {
-    refuse(
-      `The metadata is ${grouped(bytes)} bytes as compact JSON; at most ${grouped(bytesMax)} are allowed.`,
+    reject(
+      `The metadata is ${formatNumber(bytes)} bytes as compact JSON; at most ${formatNumber(bytesMax)} are allowed.`,
     );
   }
   for (const [name, value] of Object.entries(metadata)) {
     const isList = typeof value !== 'string';
     checkMetadataName(name, isList);
     if (isList ? value.some(hasLoneSurrogate) : hasLoneSurrogate(value))
-      refuse(`metadata "${name}" contains a lone surrogate, which is not a character.`);
+      reject(`metadata "${name}" contains a lone surrogate, which is not a character.`);
   }
 }
 
@@ -187,12 +191,12 @@ const base64Detail =
  * bits in the last quantum. Empty text is zero bytes. Throws AppError `bad_request` otherwise.
  */
 export function decodeBase64(text: string): Buffer {
-  if (text.length % 4 !== 0 || text.includes('-') || text.includes('_')) refuse(base64Detail);
+  if (text.length % 4 !== 0 || text.includes('-') || text.includes('_')) reject(base64Detail);
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   const bytes = Buffer.from(text, 'base64');
   // The lenient decoder skips what it does not know, so a foreign character anywhere makes the result too short.
-  if (bytes.length !== (text.length / 4) * 3 - padding) refuse(base64Detail);
+  if (bytes.length !== (text.length / 4) * 3 - padding) reject(base64Detail);
   const lastQuantum = bytes.subarray(bytes.length - (padding === 0 ? 3 : 3 - padding));
-  if (lastQuantum.toString('base64') !== text.slice(text.length - 4)) refuse(base64Detail);
+  if (lastQuantum.toString('base64') !== text.slice(text.length - 4)) reject(base64Detail);
   return bytes;
 }

@@ -1,4 +1,4 @@
-import { documentErrorCodes } from '../base/document-errors.ts';
+import { documentErrorCodes } from './document-errors.ts';
 import { ParsingProgress } from './status.ts';
 import { type Static, Type } from './typebox.ts';
 import {
@@ -6,14 +6,14 @@ import {
   Component,
   DocumentMetadataJson,
   DocumentPath,
-  GivenVector,
   Nullable,
   OneOf,
   Timestamp,
   Uuid,
+  VectorField,
 } from './wire.ts';
 
-/** The order is part of the data format: store/counts.ts keeps one counter each. New ones go to the end. */
+/** The order is part of the data format: storage/counts.ts keeps one counter each. New ones go to the end. */
 export const indexStatuses = [
   'not_parsed',
   'parsing',
@@ -71,14 +71,14 @@ export const DocumentContent = Type.Union([APITextDocument, APITextPagesDocument
 });
 export type DocumentContent = Static<typeof DocumentContent>;
 
-const wait = Type.Optional(
+const waitField = Type.Optional(
   Type.Boolean({
     default: false,
     description:
       'Answer when the document is indexed or has failed, at the latest after 50 seconds, with the `index_status` reached.',
   }),
 );
-const overwrite = Type.Optional(
+const overwriteField = Type.Optional(
   Type.Boolean({
     default: false,
     description: 'Replace an existing document in one atomic step instead of answering 409.',
@@ -86,12 +86,12 @@ const overwrite = Type.Optional(
 );
 
 /** Only in a collection whose `embedding_model` is `own`, and there with every document. */
-const givenVectors = {
+const vectorFields = {
   vector: Type.Optional(
-    GivenVector('The vector of a document of the type `text`, in a collection with vectors of your own.'),
+    VectorField('The vector of a document of the type `text`, in a collection with vectors of your own.'),
   ),
   vectors: Type.Optional(
-    Type.Array(GivenVector('The vector of a page.'), {
+    Type.Array(VectorField('The vector of a page.'), {
       description:
         'One vector for each page of `text-pages` or `text-pages-unordered`, in a collection with vectors of your own.',
     }),
@@ -104,10 +104,10 @@ export const AddDocumentRequest = Component('AddDocumentRequest', 'A document to
     'Path of the new document: 1 to 4,096 bytes of UTF-8. A path that exists answers 409 unless `overwrite` is true.',
   ),
   content: DocumentContent,
-  ...givenVectors,
+  ...vectorFields,
   metadata: Type.Optional(DocumentMetadataJson),
-  overwrite,
-  wait,
+  overwrite: overwriteField,
+  wait: waitField,
 });
 export type AddDocumentRequest = Static<typeof AddDocumentRequest>;
 
@@ -138,9 +138,9 @@ export interface UploadParameters {
 export const BatchDocument = Component('BatchDocument', 'One document of a batch.', {
   path: DocumentPath(),
   content: DocumentContent,
-  ...givenVectors,
+  ...vectorFields,
   metadata: Type.Optional(DocumentMetadataJson),
-  overwrite,
+  overwrite: overwriteField,
 });
 export type BatchDocument = Static<typeof BatchDocument>;
 
@@ -153,7 +153,7 @@ export const AddDocumentsRequest = Component(
       description:
         '1 to 256 documents, each a `BatchDocument`. One that is not gets its own status 422 in the results.',
     }),
-    wait,
+    wait: waitField,
   },
 );
 export type AddDocumentsRequest = Static<typeof AddDocumentsRequest>;

@@ -5,7 +5,7 @@ import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 /** People who come from a marketplace, and what their organisations have there. */
 
 const Marketplace = OneOf(['aws', 'vercel'], { title: 'Marketplace', description: 'Where it was bought.' });
-const signUp = Type.String({ description: 'What `url` ended with.', maxLength: 256 });
+const signUpField = Type.String({ description: 'What `url` ended with.', maxLength: 256 });
 
 export const AwsMarketplaceRequest = Component('AwsMarketplaceRequest', 'What AWS Marketplace sends along.', {
   'x-amzn-marketplace-token': Type.Optional(
@@ -37,7 +37,7 @@ export const MarketplaceEventRequest = Component('MarketplaceEventRequest', 'A m
 export type MarketplaceEventRequest = Static<typeof MarketplaceEventRequest>;
 
 export const GetMarketplaceSignUpRequest = Component('GetMarketplaceSignUpRequest', 'Which sign-up.', {
-  sign_up: signUp,
+  sign_up: signUpField,
 });
 export type GetMarketplaceSignUpRequest = Static<typeof GetMarketplaceSignUpRequest>;
 
@@ -59,7 +59,7 @@ export const GetMarketplaceSignUpResponse = Component(
 export type GetMarketplaceSignUpResponse = Static<typeof GetMarketplaceSignUpResponse>;
 
 export const BindMarketplaceRequest = Component('BindMarketplaceRequest', 'For which organisation it is.', {
-  sign_up: signUp,
+  sign_up: signUpField,
   organization_id: Uuid('The organisation.'),
   set_variables: Type.Optional(
     Type.Boolean({

@@ -35,5 +35,5 @@ export type Principal =
   | { readonly kind: 'administrator' }
   | { readonly kind: 'person'; readonly userId: string; readonly sessionId: string };
 
-export type OrganisationPrincipal = Extract<Principal, { kind: 'organisation' }>;
+export type OrganizationPrincipal = Extract<Principal, { kind: 'organisation' }>;
 export type PersonPrincipal = Extract<Principal, { kind: 'person' }>;

@@ -1,5 +1,5 @@
 import { type Static, Type } from './typebox.ts';
-import { CollectionName, Component, DocumentMetadataJson, GivenVector, Nullable, OneOf } from './wire.ts';
+import { CollectionName, Component, DocumentMetadataJson, Nullable, OneOf, VectorField } from './wire.ts';
 
 const latencyModes = ['low', 'high'] as const;
 
@@ -32,7 +32,7 @@ const explain = Type.Optional(
 );
 const queryVector = Type.Optional(
   Nullable(
-    GivenVector('The vector of the query, in a collection with vectors of your own, whose queries need one.'),
+    VectorField('The vector of the query, in a collection with vectors of your own, whose queries need one.'),
   ),
 );
 const Weights = Type.Object(
@@ -46,8 +46,8 @@ const Weights = Type.Object(
     examples: [{ lexical: 1, vector: 0.6 }],
   },
 );
-const syntaxes = ['natural', 'operators'] as const;
-const control = {
+const querySyntaxes = ['natural', 'operators'] as const;
+const controlFields = {
   weights: Type.Optional(Nullable(Weights)),
   min_score: Type.Optional(
     Nullable(Type.Number(), {
@@ -57,7 +57,7 @@ const control = {
     }),
   ),
   syntax: Type.Optional(
-    OneOf(syntaxes, {
+    OneOf(querySyntaxes, {
       default: 'natural',
       description:
         '`operators`: a `"quoted phrase"` has to stand in the text that is found, a `-word` or `-"phrase"` must not.',
@@ -75,13 +75,13 @@ export const QueryDefaults = Component(
   'QueryDefaults',
   'What queries of a collection ask unless they say otherwise.',
   {
-    ...control,
+    ...controlFields,
     max_per_document: maxPerDocument,
   },
 );
 export type QueryDefaults = Static<typeof QueryDefaults>;
 
-function limited(noun: string, most: number) {
+function resultLimit(noun: string, most: number) {
   return Type.Integer({ description: `At most so many ${noun}, 1 to ${most}.`, examples: [10] });
 }
 
@@ -91,14 +91,14 @@ export const TopDocumentsRequest = Component('TopDocumentsRequest', 'A question 
     description: 'The question; null lists what the filter matches, in no particular order.',
   }),
   query_vector: queryVector,
-  k: limited('documents', 2048),
+  k: resultLimit('documents', 2048),
   filter,
   include_metadata: Type.Optional(
     Type.Boolean({ default: false, description: 'Also send the metadata of the documents.' }),
   ),
   reranker,
   latency_mode: latencyMode,
-  ...control,
+  ...controlFields,
   explain,
 });
 export type TopDocumentsRequest = Static<typeof TopDocumentsRequest>;
@@ -107,7 +107,7 @@ export const TopPagesRequest = Component('TopPagesRequest', 'A question for page
   collection_name: CollectionName(),
   query,
   query_vector: queryVector,
-  k: limited('pages', 1024),
+  k: resultLimit('pages', 1024),
   filter,
   include_content: Type.Optional(
     Type.Boolean({ default: false, description: 'Also send the text of the pages.' }),
@@ -117,7 +117,7 @@ export const TopPagesRequest = Component('TopPagesRequest', 'A question for page
   ),
   reranker,
   latency_mode: latencyMode,
-  ...control,
+  ...controlFields,
   max_per_document: maxPerDocument,
   explain,
 });
@@ -127,7 +127,7 @@ export const TopSnippetsRequest = Component('TopSnippetsRequest', 'A question fo
   collection_name: CollectionName(),
   query,
   query_vector: queryVector,
-  k: limited('snippets', 128),
+  k: resultLimit('snippets', 128),
   reranker,
   filter,
   precise_responses: Type.Optional(
@@ -137,7 +137,7 @@ export const TopSnippetsRequest = Component('TopSnippetsRequest', 'A question fo
     Type.Boolean({ default: false, description: 'Also send the metadata of the documents.' }),
   ),
   latency_mode: latencyMode,
-  ...control,
+  ...controlFields,
   max_per_document: maxPerDocument,
   explain,
 });
@@ -207,7 +207,7 @@ export const QueryExplanation = Component('QueryExplanation', 'How a query ran.'
       weights: Weights,
       min_score: Nullable(Type.Number()),
       max_per_document: Nullable(Type.Integer()),
-      syntax: OneOf(syntaxes),
+      syntax: OneOf(querySyntaxes),
       phrases: Type.Array(Type.String(), { description: 'What has to stand in the text, as it was typed.' }),
       excluded: Type.Array(Type.String(), { description: 'What must not.' }),
       checked: Type.Integer({ description: 'Passages that were read to keep to all this.' }),
@@ -220,14 +220,14 @@ export const QueryExplanation = Component('QueryExplanation', 'How a query ran.'
 });
 export type QueryExplanation = Static<typeof QueryExplanation>;
 
-const explained = Type.Optional(ResultExplanation);
+const resultExplanation = Type.Optional(ResultExplanation);
 
 export const DocumentRetrievalResponse = Component('DocumentRetrievalResponse', 'A document that answers.', {
   path: Type.String(),
   score: Type.Number({ description: 'Relevance within this query, 0 to 1; higher is better.' }),
   metadata: Nullable(DocumentMetadataJson, { description: 'Null unless asked for.' }),
   file_url: Type.String({ description: 'Address of the raw document.' }),
-  explain: explained,
+  explain: resultExplanation,
 });
 export type DocumentRetrievalResponse = Static<typeof DocumentRetrievalResponse>;
 
@@ -239,7 +239,7 @@ export const PageRetrievalResponse = Component('PageRetrievalResponse', 'A page 
   image_url: Nullable(Type.String(), {
     description: 'Address of a JPEG of the page, null when there is none.',
   }),
-  explain: explained,
+  explain: resultExplanation,
 });
 export type PageRetrievalResponse = Static<typeof PageRetrievalResponse>;
 
@@ -257,11 +257,11 @@ export const SnippetResponse = Component('SnippetResponse', 'A snippet that answ
   }),
   content: Type.String({ description: 'Exactly the text between the two indexes.' }),
   score: Type.Number({ description: 'Relevance within this query, 0 to 1; higher is better.' }),
-  explain: explained,
+  explain: resultExplanation,
 });
 export type SnippetResponse = Static<typeof SnippetResponse>;
 
-const explanation = Type.Optional(QueryExplanation);
+const queryExplanation = Type.Optional(QueryExplanation);
 const warnings = Type.Optional(
   Type.Array(Type.String(), {
     description: 'Sentences that say what the answer had to do without; absent when there is nothing to say.',
@@ -274,7 +274,7 @@ const documentResults = Type.Array(DocumentRetrievalResponse, {
 export const TopDocumentsResponse = Component('TopDocumentsResponse', 'The best documents, best first.', {
   results: Type.Array(DocumentRetrievalResponse),
   warnings,
-  explain: explanation,
+  explain: queryExplanation,
 });
 export type TopDocumentsResponse = Static<typeof TopDocumentsResponse>;
 
@@ -282,7 +282,7 @@ export const TopPagesResponse = Component('TopPagesResponse', 'The best pages, b
   results: Type.Array(PageRetrievalResponse),
   document_results: documentResults,
   warnings,
-  explain: explanation,
+  explain: queryExplanation,
 });
 export type TopPagesResponse = Static<typeof TopPagesResponse>;
 
@@ -290,6 +290,6 @@ export const TopSnippetsResponse = Component('TopSnippetsResponse', 'The best sn
   results: Type.Array(SnippetResponse),
   document_results: documentResults,
   warnings,
-  explain: explanation,
+  explain: queryExplanation,
 });
 export type TopSnippetsResponse = Static<typeof TopSnippetsResponse>;

@@ -9,7 +9,7 @@ import { Compile, type Validator } from 'typebox/compile';
 export { default as Type, type Static, type TObject, type TProperties, type TSchema } from 'typebox';
 
 /** Says whether a value has the shape of `schema`, which the first question compiles: no start waits for all of them. */
-export function checkOf<S extends TSchema>(schema: S): (value: unknown) => value is Static<S> {
+export function createCheck<S extends TSchema>(schema: S): (value: unknown) => value is Static<S> {
   let compiled: Validator | null = null;
   return (value): value is Static<S> => {
     compiled ??= Compile(schema);

@@ -1,4 +1,4 @@
-import { limits } from '../base/limits.ts';
+import { limits } from '../core/limits.ts';
 import { roles } from './principal.ts';
 import { type Static, Type } from './typebox.ts';
 import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
@@ -14,7 +14,7 @@ export const ListUsersRequest = Component('ListUsersRequest', 'Which part of the
     }),
   ),
   limit: Type.Optional(
-    Nullable(Type.Integer({ minimum: 1, maximum: limits.organisationsPageMax }), {
+    Nullable(Type.Integer({ minimum: 1, maximum: limits.organizationsPageMax }), {
       description: '100 when absent.',
     }),
   ),
@@ -30,7 +30,7 @@ export const ListUsersRequest = Component('ListUsersRequest', 'Which part of the
 });
 export type ListUsersRequest = Static<typeof ListUsersRequest>;
 
-const ListedUser = Component('ListedUser', 'A user in a list.', {
+const UserListItem = Component('ListedUser', 'A user in a list.', {
   user_id: userId,
   email: Type.String(),
   name: Nullable(Type.String()),
@@ -49,10 +49,10 @@ const ListedUser = Component('ListedUser', 'A user in a list.', {
     }),
   ),
 });
-export type ListedUser = Static<typeof ListedUser>;
+export type UserListItem = Static<typeof UserListItem>;
 
 export const ListUsersResponse = Component('ListUsersResponse', 'Users by id.', {
-  users: Type.Array(ListedUser),
+  users: Type.Array(UserListItem),
   next_after: Nullable(Type.String(), { description: 'For the next page; null when this was the last.' }),
 });
 export type ListUsersResponse = Static<typeof ListUsersResponse>;

@@ -57,8 +57,8 @@ export function DocumentPath(
   return Type.String({ description, examples: ['guides/setup.pdf'] });
 }
 
-/** A vector that a caller made. `services/given-vectors` checks length and numbers (400). */
-export function GivenVector(description: string) {
+/** A vector that a caller made. `services/vector-inputs` checks length and numbers (400). */
+export function VectorField(description: string) {
   return Type.Union([Type.Array(Type.Number()), Type.String()], {
     description: `${description} Numbers, or base64 of little-endian 32-bit floats; any length but 0, it is scaled to 1.`,
     examples: [[0.12, -0.98, 0.31]],
@@ -84,7 +84,7 @@ export const DefaultResponse = Component('DefaultResponse', 'The operation succe
 export type DefaultResponse = Static<typeof DefaultResponse>;
 
 /** What every operation without a payload answers. */
-export const success: DefaultResponse = Object.freeze({ message: 'Success!' });
+export const successResponse: DefaultResponse = Object.freeze({ message: 'Success!' });
 
 export const EmptyRequest = Component('EmptyRequest', 'No fields; an empty body is fine too.', {});
 export type EmptyRequest = Static<typeof EmptyRequest>;

@@ -1,10 +1,10 @@
-import type { Caller } from '../base/caller.ts';
-import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
-import type { CollectionIndex, FilterNode, IndexHits } from '../engine/collection-index.ts';
-import type { AnalysedQuery } from '../text/query.ts';
-import { askIndex } from './ask-index.ts';
-import { fuse, usualWeights, type Weights } from './fuse.ts';
-import type { Look } from './second-look.ts';
+import type { CancellationToken } from '../core/async/cancellation-token.ts';
+import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
+import type { CollectionIndex, FilterNode, IndexHits } from '../index/collection-index.ts';
+import type { LexicalQuery } from '../text/query.ts';
+import { callIndex } from './call-index.ts';
+import { defaultWeights, fuse, type Weights } from './fuse.ts';
+import type { ProximityScores } from './proximity.ts';
 
 /** A coarse chunk that may answer the query, with what each side of the search thinks of it. */
 export interface Candidate {
@@ -18,26 +18,26 @@ export interface Candidate {
   /** Both fused, 0..1, with what a second look added; what the list is sorted by. */
   readonly fused: number;
   /** Of a search that looks twice. */
-  readonly look?: Look;
+  readonly proximity?: ProximityScores;
 }
 
 /** Best first; equal ones keep one fixed order. */
-export function byFused(a: Candidate, b: Candidate): number {
+export function compareByFusedScore(a: Candidate, b: Candidate): number {
   return b.fused - a.fused || a.version - b.version || a.row - b.row;
 }
 
 export interface CandidateRequest {
   /** Unit length, as wide as the index; null: words alone decide. */
   readonly vector: Float32Array | null;
-  readonly analysed: AnalysedQuery;
+  readonly lexicalQuery: LexicalQuery;
   readonly weights: Weights;
   readonly filter: FilterNode | null;
   /** How many rows each side hands in. */
   readonly depth: number;
   /** Search wider: better answers for more time (`latency_mode: high`). */
-  readonly wide: boolean;
+  readonly isWide: boolean;
   readonly deadlineMs: number;
-  readonly caller: Caller;
+  readonly caller: CancellationToken;
   readonly yieldToEventLoop: YieldToEventLoop;
 }
 
@@ -50,7 +50,7 @@ export class CandidateList {
   readonly #hits: IndexHits;
   readonly #fused: Float32Array;
 
-  constructor(hits: IndexHits, hasVector = true, weights: Weights = usualWeights) {
+  constructor(hits: IndexHits, hasVector = true, weights: Weights = defaultWeights) {
     this.length = hits.count;
     this.#hits = hits;
     this.#fused = fuse(hits.lexical, hasVector ? hits.similarity : null, weights);
@@ -64,10 +64,10 @@ export class CandidateList {
   best(count = this.length): Candidate[] {
     if (count <= 0 || this.length === 0) return [];
     const fused = this.#fused;
-    const least = count >= this.length ? Number.NEGATIVE_INFINITY : nthLargest(fused, count);
+    const minScore = count >= this.length ? Number.NEGATIVE_INFINITY : nthLargest(fused, count);
     const candidates: Candidate[] = [];
-    for (let i = 0; i < this.length; i += 1) if (fused[i]! >= least) candidates.push(this.#candidate(i));
-    candidates.sort(byFused);
+    for (let i = 0; i < this.length; i += 1) if (fused[i]! >= minScore) candidates.push(this.#candidate(i));
+    candidates.sort(compareByFusedScore);
     return candidates.length > count ? candidates.slice(0, count) : candidates;
   }
 
@@ -89,11 +89,11 @@ export class CandidateList {
 }
 
 /** Up to so many are kept in order while the rest pass by; beyond, sorting all of them is faster. */
-const keptMax = 32;
+const insertionSortMax = 32;
 
 /** The `nth` largest of at least so many numbers, counted from 1. */
 function nthLargest(numbers: Float32Array, nth: number): number {
-  if (nth > keptMax) return numbers.slice().sort()[numbers.length - nth]!;
+  if (nth > insertionSortMax) return numbers.slice().sort()[numbers.length - nth]!;
   const largest = numbers.slice(0, nth).sort();
   for (let i = nth; i < numbers.length; i += 1) {
     const number = numbers[i]!;
@@ -109,12 +109,12 @@ export async function findCandidates(
   index: CollectionIndex,
   request: CandidateRequest,
 ): Promise<CandidateList> {
-  const depth = request.wide ? request.depth * wideFactor : request.depth;
-  const { vector, analysed, weights, filter, deadlineMs, caller, yieldToEventLoop } = request;
-  const hits = await askIndex(caller, () =>
+  const depth = request.isWide ? request.depth * wideFactor : request.depth;
+  const { vector, lexicalQuery, weights, filter, deadlineMs, caller, yieldToEventLoop } = request;
+  const hits = await callIndex(caller, () =>
     index.search({
       vector,
-      terms: analysed.terms,
+      terms: lexicalQuery.terms,
       filter,
       vectorCandidates: depth,
       lexicalCandidates: depth,
@@ -123,8 +123,8 @@ export async function findCandidates(
     }),
   );
   // The engine hands in the hits of many searches at one time.
-  const turn = yieldToEventLoop();
-  if (turn !== null) await turn;
-  if (caller.gone) throw caller.signal.reason;
+  const pause = yieldToEventLoop();
+  if (pause !== null) await pause;
+  if (caller.isCanceled) throw caller.signal.reason;
   return new CandidateList(hits, vector !== null, weights);
 }

@@ -1,5 +1,5 @@
-import { unreachable } from '../base/assert.ts';
-import type { FilterNode } from '../engine/collection-index.ts';
+import { unreachable } from '../core/assert.ts';
+import type { FilterNode } from '../index/collection-index.ts';
 
 type Metadata = Readonly<Record<string, string | readonly string[]>>;
 type Comparison = Extract<FilterNode, { kind: 'compare' }>;
@@ -16,22 +16,25 @@ export function matchesFilter(filter: FilterNode, metadata: Metadata): boolean {
     case 'or':
       return filter.nodes.some((node) => matchesFilter(node, metadata));
     case 'compare':
-      return compares(filter, givenValue(metadata, filter.attribute));
+      return evaluateComparison(filter, ownValue(metadata, filter.attribute));
     case 'member':
-      return isMember(filter, givenValue(metadata, filter.attribute));
+      return evaluateMembership(filter, ownValue(metadata, filter.attribute));
     default:
       return unreachable(filter);
   }
 }
 
 /** Only what the metadata have themselves: `constructor` is a name like any other. */
-function givenValue(metadata: Metadata, attribute: string): string | readonly string[] | undefined {
+function ownValue(metadata: Metadata, attribute: string): string | readonly string[] | undefined {
   return Object.hasOwn(metadata, attribute) ? metadata[attribute] : undefined;
 }
 
-function compares({ operator, value }: Comparison, given: string | readonly string[] | undefined): boolean {
-  if (typeof given !== 'string') return operator === 'ne';
-  const order = given === value ? 0 : Buffer.compare(Buffer.from(given), Buffer.from(value));
+function evaluateComparison(
+  { operator, value }: Comparison,
+  actual: string | readonly string[] | undefined,
+): boolean {
+  if (typeof actual !== 'string') return operator === 'ne';
+  const order = actual === value ? 0 : Buffer.compare(Buffer.from(actual), Buffer.from(value));
   switch (operator) {
     case 'eq':
       return order === 0;
@@ -50,8 +53,11 @@ function compares({ operator, value }: Comparison, given: string | readonly stri
   }
 }
 
-function isMember({ operator, values }: Membership, given: string | readonly string[] | undefined): boolean {
-  const texts = typeof given === 'string' ? [given] : (given ?? []);
+function evaluateMembership(
+  { operator, values }: Membership,
+  actual: string | readonly string[] | undefined,
+): boolean {
+  const texts = typeof actual === 'string' ? [actual] : (actual ?? []);
   const isIn = texts.some((text) => values.includes(text));
   return operator === 'in' ? isIn : !isIn;
 }

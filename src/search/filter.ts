@@ -1,6 +1,6 @@
-import { AppError } from '../base/app-error.ts';
-import { limits } from '../base/limits.ts';
-import type { FilterNode } from '../engine/collection-index.ts';
+import { AppError } from '../core/app-error.ts';
+import { limits } from '../core/limits.ts';
+import type { FilterNode } from '../index/collection-index.ts';
 
 /**
  * The metadata filter of a query, from what the client sent to what a shard evaluates.
@@ -12,7 +12,7 @@ import type { FilterNode } from '../engine/collection-index.ts';
 export function parseFilter(filter: unknown): FilterNode | null {
   if (filter === undefined || filter === null) return null;
   const state = { nodes: 0 };
-  return parseObject(filter, { at: 'filter', depth: 0, state });
+  return parseObject(filter, { path: 'filter', depth: 0, state });
 }
 
 const comparisons = new Map([
@@ -34,32 +34,32 @@ const connectives = new Map([
 const attributePattern = /^(?:list:)?[\p{L}\p{N}_-]+$/u;
 const operatorList = '$eq, $ne, $gt, $gte, $lt, $lte, $in, $nin';
 
-interface Place {
+interface FilterPosition {
   /** Where we are, as the user would write it: `filter.$and[0].year`. */
-  readonly at: string;
+  readonly path: string;
   readonly depth: number;
   readonly state: { nodes: number };
 }
 
-function refuse(place: Place, problem: string): never {
-  throw new AppError('bad_request', `The filter is not valid at ${shorten(place.at)}: ${problem}`);
+function reject(position: FilterPosition, problem: string): never {
+  throw new AppError('bad_request', `The filter is not valid at ${abbreviate(position.path)}: ${problem}`);
 }
 
-function shorten(at: string): string {
-  return at.length <= 200 ? at : `${at.slice(0, 100)}…${at.slice(-99)}`;
+function abbreviate(path: string): string {
+  return path.length <= 200 ? path : `${path.slice(0, 100)}…${path.slice(-99)}`;
 }
 
-function enter(place: Place, step: string): Place {
-  const next = { at: place.at + step, depth: place.depth + 1, state: place.state };
+function descend(position: FilterPosition, step: string): FilterPosition {
+  const next = { path: position.path + step, depth: position.depth + 1, state: position.state };
   if (next.depth > limits.filterDepthMax)
-    refuse(next, `it nests deeper than ${limits.filterDepthMax} levels.`);
+    reject(next, `it nests deeper than ${limits.filterDepthMax} levels.`);
   return next;
 }
 
-function count(place: Place): void {
-  place.state.nodes += 1;
-  if (place.state.nodes > limits.filterNodesMax) {
-    refuse(place, `it has more than ${limits.filterNodesMax} conditions.`);
+function countCondition(position: FilterPosition): void {
+  position.state.nodes += 1;
+  if (position.state.nodes > limits.filterNodesMax) {
+    reject(position, `it has more than ${limits.filterNodesMax} conditions.`);
   }
 }
 
@@ -68,74 +68,80 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** An object of attributes and connectives, all of which must hold; null when it is empty and so matches all. */
-function parseObject(value: unknown, place: Place): FilterNode | null {
-  if (!isObject(value)) refuse(place, 'an object is expected here.');
+function parseObject(value: unknown, position: FilterPosition): FilterNode | null {
+  if (!isObject(value)) reject(position, 'an object is expected here.');
   const nodes: FilterNode[] = [];
   for (const [key, condition] of Object.entries(value)) {
-    const inner = enter(place, `.${key}`);
+    const inner = descend(position, `.${key}`);
     const connective = connectives.get(key as '$and');
     if (connective !== undefined) nodes.push(parseConnective(connective, condition, inner));
     else if (key.startsWith('$')) {
-      refuse(inner, `"${key}" is not known here; use an attribute name, $and or $or.`);
+      reject(inner, `"${key}" is not known here; use an attribute name, $and or $or.`);
     } else nodes.push(...parseAttribute(key, condition, inner));
   }
-  return conjunction(nodes);
+  return toConjunction(nodes);
 }
 
-function conjunction(nodes: FilterNode[]): FilterNode | null {
+function toConjunction(nodes: FilterNode[]): FilterNode | null {
   if (nodes.length === 0) return null;
   return nodes.length === 1 ? nodes[0]! : { kind: 'and', nodes };
 }
 
-function parseConnective(kind: 'and' | 'or', value: unknown, place: Place): FilterNode {
-  count(place);
+function parseConnective(kind: 'and' | 'or', value: unknown, position: FilterPosition): FilterNode {
+  countCondition(position);
   if (!Array.isArray(value) || value.length === 0)
-    refuse(place, 'an array with at least one filter is expected.');
+    reject(position, 'an array with at least one filter is expected.');
   const nodes = value.map((entry, i) => {
-    const inner = enter(place, `[${i}]`);
-    return parseObject(entry, inner) ?? refuse(inner, 'an empty filter is not allowed inside $and or $or.');
+    const inner = descend(position, `[${i}]`);
+    return parseObject(entry, inner) ?? reject(inner, 'an empty filter is not allowed inside $and or $or.');
   });
   return { kind, nodes };
 }
 
-function parseAttribute(attribute: string, value: unknown, place: Place): FilterNode[] {
+function parseAttribute(attribute: string, value: unknown, position: FilterPosition): FilterNode[] {
   if (!attributePattern.test(attribute)) {
-    refuse(
-      place,
+    reject(
+      position,
       'an attribute name has letters, digits, "-" and "_" only, with "list:" before it for lists.',
     );
   }
-  if (typeof value === 'string') return [parseOperator(attribute, '$eq', value, place)];
-  if (!isObject(value)) refuse(place, 'a string or an object such as {"$eq": "value"} is expected.');
+  if (typeof value === 'string') return [parseOperator(attribute, '$eq', value, position)];
+  if (!isObject(value)) reject(position, 'a string or an object such as {"$eq": "value"} is expected.');
   const operators = Object.entries(value);
-  if (operators.length === 0) refuse(place, `at least one operator is expected: ${operatorList}.`);
+  if (operators.length === 0) reject(position, `at least one operator is expected: ${operatorList}.`);
   return operators.map(([operator, operand]) =>
-    parseOperator(attribute, operator, operand, enter(place, `.${operator}`)),
+    parseOperator(attribute, operator, operand, descend(position, `.${operator}`)),
   );
 }
 
-function parseOperator(attribute: string, name: string, operand: unknown, place: Place): FilterNode {
-  count(place);
+function parseOperator(
+  attribute: string,
+  name: string,
+  operand: unknown,
+  position: FilterPosition,
+): FilterNode {
+  countCondition(position);
   const membership = memberships.get(name as '$in');
   if (membership !== undefined) {
-    return { kind: 'member', attribute, operator: membership, values: parseValues(operand, place) };
+    return { kind: 'member', attribute, operator: membership, values: parseValues(operand, position) };
   }
   const comparison = comparisons.get(name as '$eq');
-  if (comparison === undefined) refuse(place, `"${name}" is not an operator; there are ${operatorList}.`);
-  if (attribute.startsWith('list:')) refuse(place, 'a "list:" attribute takes only $in and $nin.');
-  return { kind: 'compare', attribute, operator: comparison, value: parseValue(operand, place) };
+  if (comparison === undefined) reject(position, `"${name}" is not an operator; there are ${operatorList}.`);
+  if (attribute.startsWith('list:')) reject(position, 'a "list:" attribute takes only $in and $nin.');
+  return { kind: 'compare', attribute, operator: comparison, value: parseValue(operand, position) };
 }
 
-function parseValues(operand: unknown, place: Place): string[] {
-  if (!Array.isArray(operand)) refuse(place, 'an array of strings is expected.');
+function parseValues(operand: unknown, position: FilterPosition): string[] {
+  if (!Array.isArray(operand)) reject(position, 'an array of strings is expected.');
   if (operand.length > limits.filterValuesMax)
-    refuse(place, `it lists more than ${limits.filterValuesMax} values.`);
-  return operand.map((value, i) => parseValue(value, enter(place, `[${i}]`)));
+    reject(position, `it lists more than ${limits.filterValuesMax} values.`);
+  return operand.map((value, i) => parseValue(value, descend(position, `[${i}]`)));
 }
 
-function parseValue(value: unknown, place: Place): string {
-  if (typeof value !== 'string') refuse(place, 'metadata values are strings, so a string is expected.');
+function parseValue(value: unknown, position: FilterPosition): string {
+  if (typeof value !== 'string') reject(position, 'metadata values are strings, so a string is expected.');
   // No metadata hold one, and in UTF-8 it would become the replacement character, which they may hold.
-  if (!value.isWellFormed()) refuse(place, 'the string contains a lone surrogate, which is not a character.');
+  if (!value.isWellFormed())
+    reject(position, 'the string contains a lone surrogate, which is not a character.');
   return value;
 }

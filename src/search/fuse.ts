@@ -10,7 +10,7 @@ export interface Weights {
  * Reciprocal rank fusion lost to BM25 alone on most of our development collections, so ranks play no part; these
  * weights won.
  */
-export const usualWeights: Weights = { lexical: 1, vector: 0.6 };
+export const defaultWeights: Weights = { lexical: 1, vector: 0.6 };
 
 /**
  * Scores in 0..1, one per candidate, in the order given: linear fusion of both first-stage scores over the union of both
@@ -21,24 +21,25 @@ export const usualWeights: Weights = { lexical: 1, vector: 0.6 };
 export function fuse(
   lexical: Float32Array,
   similarity: Float32Array | null,
-  weights: Weights = usualWeights,
+  weights: Weights = defaultWeights,
 ): Float32Array {
-  const words = perLargest(lexical);
-  const meaning = similarity === null ? 0 : perLargest(similarity);
+  const lexicalScale = reciprocalOfMax(lexical);
+  const similarityScale = similarity === null ? 0 : reciprocalOfMax(similarity);
   // However large or small they are, only how they compare counts.
   const largest = Math.max(weights.lexical, weights.vector);
-  const [wordWeight, meaningWeight] = [weights.lexical / largest, weights.vector / largest];
+  const [lexicalWeight, vectorWeight] = [weights.lexical / largest, weights.vector / largest];
   const fused = new Float32Array(lexical.length);
   for (let i = 0; i < fused.length; i += 1) {
-    const near = similarity === null ? 0 : Math.max(0, similarity[i]!);
-    const both = wordWeight * lexical[i]! * words + meaningWeight * near * meaning;
-    fused[i] = both / (wordWeight + meaningWeight);
+    const clampedSimilarity = similarity === null ? 0 : Math.max(0, similarity[i]!);
+    const weightedSum =
+      lexicalWeight * lexical[i]! * lexicalScale + vectorWeight * clampedSimilarity * similarityScale;
+    fused[i] = weightedSum / (lexicalWeight + vectorWeight);
   }
   return fused;
 }
 
 /** What makes the largest of these numbers 1; 0 when none is above 0. */
-function perLargest(numbers: Float32Array): number {
+function reciprocalOfMax(numbers: Float32Array): number {
   let largest = 0;
   for (let i = 0; i < numbers.length; i += 1) largest = Math.max(largest, numbers[i]!);
   return largest > 0 ? 1 / largest : 0;
@@ -53,15 +54,17 @@ const blendSlope = 1.5;
  * scores. Log-odds keep it from flattening among the very good and the very bad.
  */
 export function blend(reranked: Float32Array, fused: Float32Array, weight: number): Float32Array {
-  const odds = standardise(reranked.map((score) => Math.log((score + 1e-6) / (1 - score + 1e-6))));
-  const first = standardise(fused);
-  return odds.map((z, i) => {
-    const mean = (weight * z + first[i]!) / (weight + 1);
+  const standardizedLogOdds = standardize(
+    reranked.map((score) => Math.log((score + 1e-6) / (1 - score + 1e-6))),
+  );
+  const standardizedFused = standardize(fused);
+  return standardizedLogOdds.map((z, i) => {
+    const mean = (weight * z + standardizedFused[i]!) / (weight + 1);
     return 1 / (1 + Math.exp(-blendSlope * mean));
   });
 }
 
-function standardise(values: Float32Array): Float32Array {
+function standardize(values: Float32Array): Float32Array {
   let sum = 0;
   for (const value of values) sum += value;
   const mean = values.length === 0 ? 0 : sum / values.length;

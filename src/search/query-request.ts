@@ -1,9 +1,9 @@
-import type { Caller } from '../base/caller.ts';
-import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
-import type { FilterNode } from '../engine/collection-index.ts';
-import type { Collection } from '../store/collections.ts';
-import { usualWeights, type Weights } from './fuse.ts';
-import type { Operators } from './operators.ts';
+import type { CancellationToken } from '../core/async/cancellation-token.ts';
+import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
+import type { FilterNode } from '../index/collection-index.ts';
+import type { Collection } from '../storage/collections.ts';
+import { defaultWeights, type Weights } from './fuse.ts';
+import type { QueryOperators } from './operators.ts';
 
 /** What a query asks of a search beyond its words. */
 export interface SearchControl {
@@ -13,12 +13,12 @@ export interface SearchControl {
   /** Pages or snippets of one document at most; infinite for any number. */
   readonly maxPerDocument: number;
   /** What the text of a result must and must not say; null when the query is natural language. */
-  readonly operators: Operators | null;
+  readonly operators: QueryOperators | null;
 }
 
 /** Of a query that asks for nothing of the kind. */
-export const usualControl: SearchControl = {
-  weights: usualWeights,
+export const defaultControl: SearchControl = {
+  weights: defaultWeights,
   minScore: 0,
   maxPerDocument: Number.POSITIVE_INFINITY,
   operators: null,
@@ -35,14 +35,14 @@ export interface SearchRequest {
   readonly k: number;
   readonly filter: FilterNode | null;
   /** The caller must learn nothing of documents that the filter leaves out, not even which words they have. */
-  readonly isConfined?: boolean;
+  readonly isRestricted?: boolean;
   /** Reranking model, null for none. */
   readonly reranker: string | null;
   /** `latency_mode: high`: search wider and share model runs with others. */
-  readonly wide: boolean;
+  readonly isWide: boolean;
   /** Milliseconds left for the whole search. */
   readonly deadlineMs: number;
-  readonly caller: Caller;
+  readonly caller: CancellationToken;
   /** Asked before every unit of work that takes a few milliseconds. */
   readonly yieldToEventLoop: YieldToEventLoop;
   readonly explain: boolean;

@@ -1,75 +1,75 @@
-import type { Clock } from '../base/clock.ts';
-import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
-import { limits } from '../base/limits.ts';
-import { ModelUnavailable } from '../base/model-unavailable.ts';
-import type { CollectionIndex, IndexHits } from '../engine/collection-index.ts';
-import { type Collection, generationOf } from '../store/collections.ts';
-import type { StoredChunk } from '../store/content.ts';
-import type { KeptVersion, RowContent, VersionReader } from '../store/version-reader.ts';
+import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
+import type { Clock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
+import { ModelUnavailableError } from '../core/model-unavailable-error.ts';
+import type { CollectionIndex, IndexHits } from '../index/collection-index.ts';
+import { type Collection, getGeneration } from '../storage/collections.ts';
+import type { StoredChunk } from '../storage/content.ts';
+import type { CachedVersion, RowContent, VersionReader } from '../storage/version-reader.ts';
 import type { Language } from '../text/languages.ts';
-import type { Correction } from '../text/misspelled.ts';
-import type { AnalysedQuery } from '../text/query.ts';
-import { analyseQuery, matchedWords } from '../text/query.ts';
-import { askIndex } from './ask-index.ts';
-import { byFused, type Candidate, type CandidateList, findCandidates } from './candidates.ts';
-import { type Child, scoreChildren, surroundings } from './children.ts';
+import type { LexicalQuery } from '../text/query.ts';
+import { analyzeQuery, findMatchedWords } from '../text/query.ts';
+import type { Correction } from '../text/spelling-correction.ts';
+import { callIndex } from './call-index.ts';
+import { type Candidate, type CandidateList, compareByFusedScore, findCandidates } from './candidates.ts';
+import { type ChunkHit, readChunkHits, readRecords, toModelText } from './chunk-hits.ts';
+import { findAcceptedPages, scorePages } from './chunk-pages.ts';
+import { type ScoredFineChunk, scoreFineChunks, textWithNeighbors } from './fine-chunks.ts';
 import { blend, type Weights } from './fuse.ts';
-import { pageOf } from './page-of.ts';
-import { pagesOf, pagesThatPass } from './passage-pages.ts';
-import { type Passage, passageText, readPassages, readRecords } from './passages.ts';
+import { findPage } from './page-lookup.ts';
+import { addProximity, type ProximityScores, rescoringDepth, scoreProximity } from './proximity.ts';
 import type { SearchControl, SearchRequest, SearchTimes } from './query-request.ts';
-import { type Look, lookCloser, lookDepth, withLook } from './second-look.ts';
-import { type Choice, choosePassages, cut, Quota } from './selection.ts';
-import { correctSpelling, type Understood } from './spelling.ts';
+import { limitResults, Quota, type SelectionOptions, selectChunks } from './selection.ts';
+import { type AnalyzedQuery, correctSpelling } from './spelling.ts';
 
-/** What the models do for a query; `pipeline/query-embedder` and `pipeline/model-runner` behind it. */
+/** Model functions for a query; implemented with `ingest/query-embedder` and `ingest/model-runner`. */
 export interface QueryModels {
-  /** Unit-length vector; `shared` lets the query wait a little and share a run with others. */
+  /** Returns a unit-length vector. `shared`: the query may wait a little to share a run with others. */
   embed(query: {
     readonly collectionId: string;
-    /** Of the collection's vectors as they were when the query came. */
+    /** Model of the collection's vectors at the start of the query. */
     readonly model: Collection['model'];
     readonly text: string;
     readonly shared: boolean;
   }): Float32Array | Promise<Float32Array>;
-  /** Scores in 0..1, one per text. */
+  /** Returns one score in 0..1 per text. */
   rerank(model: string, query: string, texts: readonly string[]): Promise<Float32Array>;
-  /** What its scores for a query count beside those of the first stage, which count 1. */
+  /** Returns the weight of the model's scores for a query; the first stage has weight 1. */
   rerankWeight(model: string, query: string): number;
 }
 
 export interface SearchOptions {
   readonly models: QueryModels;
-  /** The shards with the vectors of this generation. Throws 503 while a collection is loading. */
-  readonly indexOf: (collectionId: string, generation: number) => CollectionIndex;
+  /** Returns the shards with the vectors of this generation. Errors: 503 while a collection is loading. */
+  readonly getIndex: (collectionId: string, generation: number) => CollectionIndex;
   readonly reader: VersionReader;
-  /** Cosine of a query vector with each of the 8-bit vectors that ingest stored. */
-  readonly similarities: (query: Float32Array, codes: Uint8Array) => Float32Array;
+  /** Returns the cosine of a query vector with each stored 8-bit vector. */
+  readonly computeSimilarities: (query: Float32Array, codes: Uint8Array) => Float32Array;
   readonly clock: Clock;
-  /** Whether a query does without a model that does not answer, and says so; otherwise it is refused. */
-  readonly doesWithout: boolean;
+  /** Whether a query continues without an unavailable model and reports it; otherwise the query fails. */
+  readonly mayDegrade: boolean;
   /**
-   * Whether a word (in lower case) is right as it is, although no document has it: others that none has are looked for in
-   * spellings that some have. Null: none is.
+   * Whether a lower-case word is correct although no document contains it; other unknown words are corrected
+   * to spellings that occur in documents. Null: no corrections.
    */
-  readonly knowsWord: ((word: string) => boolean) | null;
+  readonly isKnownWord: ((word: string) => boolean) | null;
 }
 
-/** How a hit was found. */
+/** Scores and matches that explain a hit. */
 export interface HitOrigin {
   readonly lexical: number;
   /** Null in a listing, which compares no vectors. */
   readonly similarity: number | null;
   readonly fused: number;
   readonly rerank: number | null;
-  /** Null without a second look. */
-  readonly look: Look | null;
-  /** Words of the query, as typed, that the text holds; only with `explain`. */
+  /** Null without proximity rescoring. */
+  readonly proximity: ProximityScores | null;
+  /** Query words, as typed, that the text contains; only with `explain`. */
   readonly words: readonly string[];
 }
 
 interface Hit {
-  readonly version: KeptVersion;
+  readonly version: CachedVersion;
   readonly score: number;
   readonly origin: HitOrigin;
 }
@@ -78,8 +78,8 @@ export interface SnippetHit extends Hit {
   readonly snippet: Snippet;
 }
 
-/** A whole chunk as the store keeps it, or a part of one. */
-export interface Snippet extends Pick<RowContent, 'shown'> {
+/** A whole stored chunk or a part of one. */
+export interface Snippet extends Pick<RowContent, 'replyFragment'> {
   readonly chunk: Pick<StoredChunk, 'text' | 'start' | 'end' | 'pageStart' | 'pageEnd'>;
 }
 
@@ -89,35 +89,35 @@ export interface PageHit extends Hit {
 
 export type DocumentHit = Hit;
 
-export interface Found<H> {
+export interface SearchResult<H> {
   /** Best first. */
   readonly hits: H[];
   /** Only with `explain`. */
   readonly shards: IndexHits['shards'];
   readonly times: SearchTimes;
-  /** What the models did for it; a listing needs none. */
-  readonly models: ModelWork;
+  /** Model usage; a listing uses none. */
+  readonly models: ModelStats;
   readonly control: SearchControl;
-  readonly choice: ChoiceWork;
-  /** Words that were looked for in another spelling. */
+  readonly selection: SelectionStats;
+  /** Words searched in a corrected spelling. */
   readonly corrections: readonly Correction[];
 }
 
-/** What it took to keep to the rules of a query that has some. */
-interface ChoiceWork {
-  /** Passages that were read for it. */
+/** Statistics of selecting results under the constraints of a query. */
+interface SelectionStats {
+  /** Number of chunks read. */
   readonly checked: number;
-  /** False when the search ended at its limits, so that there may be more to find. */
+  /** False when the search ended at its limits, so that more results may exist. */
   readonly complete: boolean;
-  /** Passages that were looked at twice. */
-  readonly looked: number;
+  /** Number of chunks rescored by proximity. */
+  readonly rescored: number;
 }
 
-interface ModelWork {
+interface ModelStats {
   readonly embedded: boolean;
-  /** Texts that the reranker read. */
+  /** Number of texts scored by the reranker. */
   readonly reranked: number;
-  /** What the answer had to do without, and why. */
+  /** Unavailable models, with reasons. */
   readonly missing: readonly MissingModel[];
 }
 
@@ -127,26 +127,26 @@ export interface MissingModel {
   readonly reason: string;
 }
 
-/** Everything one query carries through the stages. */
+/** State of one query across all stages. */
 interface Run {
   readonly request: SearchRequest;
-  /** Null when its model is not asked or does not answer: words alone decide. */
+  /** Null when the query uses no model or the model is unavailable: lexical search only. */
   readonly vector: Float32Array | null;
-  /** The vectors that it is compared with, to the end of the query. */
+  /** Generation of the vectors searched, fixed until the end of the query. */
   readonly generation: number;
-  readonly analysed: AnalysedQuery;
-  /** The query as models read it. */
+  readonly lexicalQuery: LexicalQuery;
+  /** The query text for models. */
   readonly text: string;
   readonly corrections: readonly Correction[];
   readonly weights: Weights;
   readonly times: SearchTimes;
   readonly models: { readonly embedded: boolean; reranked: number; readonly missing: MissingModel[] };
-  readonly choice: { checked: number; complete: boolean; looked: number };
+  readonly selection: { checked: number; complete: boolean; rescored: number };
   readonly yieldToEventLoop: YieldToEventLoop;
 }
 
-/** A passage or precise chunk in the final order. */
-interface Ranked<T> {
+/** A coarse or fine chunk in the final order. */
+interface RankedItem<T> {
   readonly item: T;
   readonly score: number;
   readonly fused: number;
@@ -154,29 +154,36 @@ interface Ranked<T> {
 }
 
 /**
- * Rows that each side hands in for each result, so that fusion has something to choose from: on six judged collections
- * ten results of 32 and of 1,000 rows were the same but for 2 in 1,000, and equally good (nDCG).
+ * Rows per result that lexical and vector search each return, as candidates for fusion: on six judged
+ * collections, ten results from 32 and from 1,000 rows differed in only 2 of 1,000 cases and were equally
+ * good (nDCG).
  */
 const depthPerResult = 3;
-/** But no fewer than these; and beyond so many, only as many as there are results. */
+/** Bounds of that depth: at least `depthMin`; above `depthDefaultMax`, only as many rows as results. */
 const depthMin = 32;
-const depthUsualMax = 100;
-/** Rows that each side hands in at most, however few documents they belong to. */
+const depthDefaultMax = 100;
+/** Maximum depth, however few documents the rows belong to. */
 const depthMax = 16_384;
-/** The same for pages, whose passages have to be read to know them. */
+/** Maximum depth for pages, whose chunks must be read to know the pages. */
 const pageDepthMax = 4_096;
-/** Best candidates that a reranker reads. */
+/** Number of best candidates that a reranker scores. */
 const rerankDepth = 100;
-/** Stands for a text that nobody asked to explain. */
-const unread = { text: '', language: null };
-/** Passages whose precise chunks are scored: at least so many, or one for so many results. */
-const precisePassagesMin = 32;
-const precisePerPassage = 3;
-/** A reranker reads up to so many times what a document may have in the end, so that it has a choice. */
-const sparesMax = 3;
-const nothingAsked: AnalysedQuery = { terms: [], words: [], plain: [] };
+/** Placeholder for the text of a hit without `explain`. */
+const emptyChunkText = { text: '', language: null };
+/**
+ * Number of coarse chunks whose fine chunks are scored: at least `fineParentsMin`, or one per
+ * `fineChunksPerParent` results.
+ */
+const fineParentsMin = 32;
+const fineChunksPerParent = 3;
+/** A reranker gets up to this multiple of the maximum results per document, so that it has a choice. */
+const oversamplingMax = 3;
+const emptyQuery: LexicalQuery = { terms: [], words: [], letterWords: [] };
 
-/** A question -> ranked snippets, pages or documents: embed, search the shards, fuse, rerank, read, cut. */
+/**
+ * Runs queries and returns ranked snippets, pages or documents: embed, search the shards, fuse, rerank, read,
+ * limit.
+ */
 export class Search {
   readonly #options: SearchOptions;
 
@@ -184,309 +191,336 @@ export class Search {
     this.#options = options;
   }
 
-  /** Passages of about 2,000 characters. */
-  async snippets(request: SearchRequest): Promise<Found<SnippetHit>> {
-    const run = await this.#begin(request);
-    const { passages, candidates } = await this.#snippetPassages(run);
-    const ranked = await this.#rerank(run, passages, passageText, (passage) => passage.candidate.fused);
-    const best = cut(ranked, bounds(request), ({ item }) => item.candidate.version);
+  /** Searches coarse chunks of about 2,000 characters. */
+  async searchSnippets(request: SearchRequest): Promise<SearchResult<SnippetHit>> {
+    const run = await this.#prepare(request);
+    const { chunkHits, candidates } = await this.#findSnippetChunks(run);
+    const ranked = await this.#rerank(run, chunkHits, toModelText, (chunkHit) => chunkHit.candidate.fused);
+    const best = limitResults(ranked, toResultLimits(request), ({ item }) => item.candidate.version);
     const hits = best.map((entry) => {
       const { version, chunk, candidate, row } = entry.item;
       return {
         version,
         score: entry.score,
-        origin: this.#origin(run, entry, candidate, chunk),
+        origin: this.#toOrigin(run, entry, candidate, chunk),
         snippet: row,
       };
     });
-    return this.#found(run, hits, candidates);
+    return this.#toResult(run, hits, candidates);
   }
 
-  /** Passages of about 200 characters: the precise children of the best coarse ones. */
-  async preciseSnippets(request: SearchRequest): Promise<Found<SnippetHit>> {
-    const run = await this.#begin(request);
-    const { children, candidates } = await this.#children(run);
-    children.sort((a, b) => b.score - a.score);
-    const maxPerDocument = request.control.maxPerDocument * sparesOf(request);
-    const pool = cut(children, { k: poolOf(request), maxPerDocument, minScore: 0 }, versionOfChild);
-    const ranked = await this.#rerank(run, pool, surroundings, (child) => child.score);
-    const best = cut(ranked, bounds(request), ({ item }) => versionOfChild(item));
-    const hits = best.map((entry) => this.#childHit(run, entry));
-    return this.#found(run, hits, candidates);
+  /** Searches fine chunks of about 200 characters: the children of the best coarse chunks. */
+  async searchFineSnippets(request: SearchRequest): Promise<SearchResult<SnippetHit>> {
+    const run = await this.#prepare(request);
+    const { fineChunks, candidates } = await this.#findFineChunks(run);
+    fineChunks.sort((a, b) => b.score - a.score);
+    const maxPerDocument = request.control.maxPerDocument * oversamplingFor(request);
+    const pool = limitResults(
+      fineChunks,
+      { k: poolSizeFor(request), maxPerDocument, minScore: 0 },
+      versionOfFineChunk,
+    );
+    const ranked = await this.#rerank(run, pool, textWithNeighbors, (fineChunk) => fineChunk.score);
+    const best = limitResults(ranked, toResultLimits(request), ({ item }) => versionOfFineChunk(item));
+    const hits = best.map((entry) => this.#toSnippetHit(run, entry));
+    return this.#toResult(run, hits, candidates);
   }
 
-  async pages(request: SearchRequest): Promise<Found<PageHit>> {
-    const run = await this.#begin(request);
+  async searchPages(request: SearchRequest): Promise<SearchResult<PageHit>> {
+    const run = await this.#prepare(request);
     const { operators, maxPerDocument } = request.control;
-    const { passages, candidates } = await this.#pagePassages(run);
-    const ranked = await this.#rerank(run, passages, passageText, (passage) => passage.candidate.fused);
+    const { chunkHits, candidates } = await this.#findPageChunks(run);
+    const ranked = await this.#rerank(run, chunkHits, toModelText, (chunkHit) => chunkHit.candidate.fused);
     const best = new Map<string, PageHit>();
-    // The best page of a passage has the passage's own score, so k of them in order leave nothing better behind.
-    const certain = new Quota(maxPerDocument);
+    // The best page of a chunk has the score of the chunk, so after k pages in order no better page can
+    // follow.
+    const quota = new Quota(maxPerDocument);
     for (const entry of ranked) {
-      if (certain.count >= request.k) break;
-      const turn = run.yieldToEventLoop();
-      if (turn !== null) await turn;
+      if (quota.count >= request.k) break;
+      const pause = run.yieldToEventLoop();
+      if (pause !== null) await pause;
       const { version, candidate, chunk } = entry.item;
-      const origin = this.#origin(run, entry, candidate, chunk);
-      const allowed = operators === null ? null : pagesThatPass(entry.item, operators, this.#options.reader);
-      for (const { pageIndex, share } of await pagesOf(entry.item, run, this.#options)) {
+      const origin = this.#toOrigin(run, entry, candidate, chunk);
+      const allowed =
+        operators === null ? null : findAcceptedPages(entry.item, operators, this.#options.reader);
+      for (const { pageIndex, share } of await scorePages(entry.item, run, this.#options)) {
         if (allowed?.includes(pageIndex) === false) continue;
         const key = `${version.version} ${pageIndex}`;
         const score = entry.score * share;
-        if (share === 1) certain.take(version.version, key);
+        if (share === 1) quota.tryAdd(version.version, key);
         if ((best.get(key)?.score ?? -1) < score) best.set(key, { version, pageIndex, score, origin });
       }
     }
     const ordered = [...best.values()].sort((a, b) => b.score - a.score);
-    return this.#found(
+    return this.#toResult(
       run,
-      cut(ordered, bounds(request), ({ version }) => version.version),
+      limitResults(ordered, toResultLimits(request), ({ version }) => version.version),
       candidates,
     );
   }
 
-  async documents(request: SearchRequest): Promise<Found<DocumentHit>> {
-    const run = await this.#begin(request);
+  async searchDocuments(request: SearchRequest): Promise<SearchResult<DocumentHit>> {
+    const run = await this.#prepare(request);
     const { operators, minScore } = request.control;
     const { ranked, candidates } = await (operators === null
-      ? this.#rankedDocuments(run)
-      : this.#passingDocuments(run));
-    const best = cut(ranked, { k: request.k, maxPerDocument: 1, minScore }, ({ item }) => item.version);
-    return this.#found(run, await this.#documentHits(run, best), candidates);
+      ? this.#rankDocuments(run)
+      : this.#rankAcceptedDocuments(run));
+    const best = limitResults(
+      ranked,
+      { k: request.k, maxPerDocument: 1, minScore },
+      ({ item }) => item.version,
+    );
+    return this.#toResult(run, await this.#toDocumentHits(run, best), candidates);
   }
 
-  /** As many as it takes for `k` results and for the reranker. */
-  async #snippetPassages(run: Run): Promise<FoundPassages> {
-    const pool = poolOf(run.request);
-    if (hasRules(run.request)) {
-      const passes = passing(run.request);
-      return this.#choose(run, {
+  /** Returns enough coarse chunks for `k` results and for the reranker. */
+  async #findSnippetChunks(run: Run): Promise<ChunkHitList> {
+    const pool = poolSizeFor(run.request);
+    if (hasConstraints(run.request)) {
+      const isAccepted = toTextPredicate(run.request);
+      return this.#selectChunks(run, {
         depth: depthFor(pool),
-        resultsOf: ({ chunk, number }) => (passes(chunk.text) ? [String(number)] : []),
+        resultsOf: ({ chunk, number }) => (isAccepted(chunk.text) ? [String(number)] : []),
       });
     }
-    const candidates = await this.#candidates(run, depthFor(pool));
-    return { passages: await this.#bestPassages(run, candidates, pool), candidates };
+    const candidates = await this.#findCandidates(run, depthFor(pool));
+    return { chunkHits: await this.#readBestChunks(run, candidates, pool), candidates };
   }
 
-  /** The precise chunks of the best passages, in no order. */
-  async #children(run: Run): Promise<{ children: Child[]; candidates: CandidateList }> {
+  /** Returns the fine chunks of the best coarse chunks, unordered. */
+  async #findFineChunks(run: Run): Promise<{ fineChunks: ScoredFineChunk[]; candidates: CandidateList }> {
     const { request } = run;
-    const wanted = Math.max(precisePassagesMin, Math.ceil(request.k / precisePerPassage));
-    const depth = depthFor(Math.max(wanted, request.k));
-    if (hasRules(request)) {
-      const passes = passing(request);
-      const resultsOf = ({ chunk, number }: Passage) =>
+    const parentsWanted = Math.max(fineParentsMin, Math.ceil(request.k / fineChunksPerParent));
+    const depth = depthFor(Math.max(parentsWanted, request.k));
+    if (hasConstraints(request)) {
+      const isAccepted = toTextPredicate(request);
+      const resultsOf = ({ chunk, number }: ChunkHit) =>
         chunk.children.flatMap(({ start, end }, i) => {
           const text = chunk.text.slice(start, end);
-          return text.trim() !== '' && passes(text) ? [`${number} ${i}`] : [];
+          return text.trim() !== '' && isAccepted(text) ? [`${number} ${i}`] : [];
         });
-      const { passages, candidates } = await this.#choose(run, {
+      const { chunkHits, candidates } = await this.#selectChunks(run, {
         depth,
-        pool: wanted,
-        spares: sparesMax,
+        poolSize: parentsWanted,
+        extraPerDocument: oversamplingMax,
         resultsOf,
       });
-      const children = await scoreChildren(passages, run, this.#options);
-      return { children: children.filter((child) => passes(childText(child))), candidates };
+      const fineChunks = await scoreFineChunks(chunkHits, run, this.#options);
+      return {
+        fineChunks: fineChunks.filter((fineChunk) => isAccepted(textOfFineChunk(fineChunk))),
+        candidates,
+      };
     }
-    const candidates = await this.#candidates(run, depth);
-    const passages = await this.#bestPassages(run, candidates, wanted);
-    const children = await scoreChildren(passages, run, this.#options);
-    if (children.length >= request.k || candidates.length <= wanted) return { children, candidates };
-    // Short texts have few precise chunks, but each has one.
-    const more = await this.#bestPassages(run, candidates, request.k);
-    return { children: await scoreChildren(more, run, this.#options), candidates };
+    const candidates = await this.#findCandidates(run, depth);
+    const chunkHits = await this.#readBestChunks(run, candidates, parentsWanted);
+    const fineChunks = await scoreFineChunks(chunkHits, run, this.#options);
+    if (fineChunks.length >= request.k || candidates.length <= parentsWanted)
+      return { fineChunks, candidates };
+    // Short texts have few fine chunks, but each has at least one.
+    const more = await this.#readBestChunks(run, candidates, request.k);
+    return { fineChunks: await scoreFineChunks(more, run, this.#options), candidates };
   }
 
-  /** Candidates of at least `k` documents where there are so many, in their final order. */
-  async #rankedDocuments(run: Run): Promise<RankedDocuments> {
+  /** Ranks candidates of at least `k` documents, if that many match, in their final order. */
+  async #rankDocuments(run: Run): Promise<RankedDocuments> {
     const { request } = run;
     let depth = depthFor(request.k * 2);
-    let found = await this.#candidates(run, depth);
-    while (!this.#enough(request, found, depth)) {
+    let found = await this.#findCandidates(run, depth);
+    while (!this.#hasEnough(request, found, depth)) {
       depth *= 4;
-      found = await this.#candidates(run, depth);
+      found = await this.#findCandidates(run, depth);
     }
     return { ranked: await this.#rankCandidates(run, found), candidates: found };
   }
 
-  /** The same of documents in which one passage does as the operators say. */
-  async #passingDocuments(run: Run): Promise<RankedDocuments> {
-    const passes = passing(run.request);
-    const { passages, candidates } = await this.#choose(run, {
+  /** Same for documents with at least one chunk that the operators accept. */
+  async #rankAcceptedDocuments(run: Run): Promise<RankedDocuments> {
+    const isAccepted = toTextPredicate(run.request);
+    const { chunkHits, candidates } = await this.#selectChunks(run, {
       depth: depthFor(run.request.k * 2),
       perDocument: 1,
-      resultsOf: ({ chunk }) => (passes(chunk.text) ? [''] : []),
+      resultsOf: ({ chunk }) => (isAccepted(chunk.text) ? [''] : []),
     });
-    const ranked = await this.#rerank(run, passages, passageText, (passage) => passage.candidate.fused);
+    const ranked = await this.#rerank(run, chunkHits, toModelText, (chunkHit) => chunkHit.candidate.fused);
     return { ranked: ranked.map((entry) => ({ ...entry, item: entry.item.candidate })), candidates };
   }
 
-  /** Passages that keep to the rules of the query. */
-  async #choose(
+  /** Returns coarse chunks that satisfy the constraints of the query. */
+  async #selectChunks(
     run: Run,
     {
       perDocument = run.request.control.maxPerDocument,
-      pool = poolOf(run.request),
-      spares = sparesOf(run.request),
+      poolSize: pool = poolSizeFor(run.request),
+      extraPerDocument: oversampling = oversamplingFor(run.request),
       ...choice
-    }: Pick<Choice, 'depth' | 'resultsOf'> & Partial<Pick<Choice, 'perDocument' | 'pool' | 'spares'>>,
-  ): Promise<FoundPassages> {
-    const { passages, candidates, checked, complete } = await choosePassages({
+    }: Pick<SelectionOptions, 'depth' | 'resultsOf'> &
+      Partial<Pick<SelectionOptions, 'perDocument' | 'poolSize' | 'extraPerDocument'>>,
+  ): Promise<ChunkHitList> {
+    const { chunkHits, candidates, checked, complete } = await selectChunks({
       ...choice,
       k: run.request.k,
-      pool,
+      poolSize: pool,
       perDocument,
-      spares: perDocument * spares,
-      find: (depth) => this.#candidates(run, depth),
-      read: (candidates) => this.#read(run, candidates),
+      extraPerDocument: perDocument * oversampling,
+      find: (depth) => this.#findCandidates(run, depth),
+      read: (candidates) => this.#readChunks(run, candidates),
       caller: run.request.caller,
       yieldToEventLoop: run.yieldToEventLoop,
     });
-    run.choice.checked = checked;
-    run.choice.complete = complete;
-    return { passages: await this.#lookedAt(run, passages), candidates };
+    run.selection.checked = checked;
+    run.selection.complete = complete;
+    return { chunkHits: await this.#rescoreByProximity(run, chunkHits), candidates };
   }
 
-  /** Passages of at least `k` pages where there are so many: a page of many passages must not hide all others. */
-  async #pagePassages(run: Run): Promise<FoundPassages> {
+  /**
+   * Returns coarse chunks on at least `k` pages, if that many match: a page with many chunks must not hide
+   * all others.
+   */
+  async #findPageChunks(run: Run): Promise<ChunkHitList> {
     const { k, control } = run.request;
-    if (hasRules(run.request)) {
+    if (hasConstraints(run.request)) {
       const { reader } = this.#options;
       const depth = depthFor(k * 2);
-      return this.#choose(run, {
+      return this.#selectChunks(run, {
         depth,
-        pool: depth,
-        resultsOf: (passage) => pagesThatPass(passage, control.operators, reader).map(String),
+        poolSize: depth,
+        resultsOf: (chunkHit) => findAcceptedPages(chunkHit, control.operators, reader).map(String),
       });
     }
     for (let depth = depthFor(k * 2); ; depth *= 4) {
-      const candidates = await this.#candidates(run, depth);
-      const passages = await this.#bestPassages(run, candidates, depth);
+      const candidates = await this.#findCandidates(run, depth);
+      const chunkHits = await this.#readBestChunks(run, candidates, depth);
       const pages = new Set<string>();
-      for (const { version, chunk } of passages)
+      for (const { version, chunk } of chunkHits)
         for (let page = chunk.pageStart; page < chunk.pageEnd; page += 1)
           pages.add(`${version.version} ${page}`);
       if (pages.size >= k || candidates.length < depth || depth >= pageDepthMax)
-        return { passages, candidates };
+        return { chunkHits, candidates };
     }
   }
 
-  /** Documents that a filter matches, in no particular order; no words, no vectors. */
-  async list(request: Omit<SearchRequest, 'query' | 'reranker' | 'wide'>): Promise<Found<DocumentHit>> {
-    const { clock, indexOf, reader } = this.#options;
+  /** Lists documents that match a filter, in no particular order, without lexical or vector search. */
+  async listDocuments(
+    request: Omit<SearchRequest, 'query' | 'reranker' | 'isWide'>,
+  ): Promise<SearchResult<DocumentHit>> {
+    const { clock, getIndex, reader } = this.#options;
     const times: SearchTimes = { embed: 0, search: 0, rerank: 0, read: 0 };
     const { collectionId } = request.collection;
     const started = clock.monotonic();
-    const index = indexOf(collectionId, generationOf(request.collection));
-    const numbers = await askIndex(request.caller, () =>
+    const index = getIndex(collectionId, getGeneration(request.collection));
+    const numbers = await callIndex(request.caller, () =>
       index.list(request.filter, request.k, request.deadlineMs),
     );
     times.search = clock.monotonic() - started;
-    const origin: HitOrigin = { lexical: 0, similarity: null, fused: 0, rerank: null, look: null, words: [] };
+    const origin: HitOrigin = {
+      lexical: 0,
+      similarity: null,
+      fused: 0,
+      rerank: null,
+      proximity: null,
+      words: [],
+    };
     const records = await readRecords({ reader, yieldToEventLoop: request.yieldToEventLoop }, collectionId, [
       ...numbers,
     ]);
     const hits = records.flatMap((version) => (version === undefined ? [] : [{ version, score: 0, origin }]));
     const models = { embedded: false, reranked: 0, missing: [] };
-    const choice = { checked: 0, complete: true, looked: 0 };
-    return { hits, shards: [], times, models, control: request.control, choice, corrections: [] };
+    const selection = { checked: 0, complete: true, rescored: 0 };
+    return { hits, shards: [], times, models, control: request.control, selection, corrections: [] };
   }
 
-  #found<H>(run: Run, hits: H[], candidates: CandidateList): Found<H> {
-    const { request, times, models, choice, corrections } = run;
+  #toResult<H>(run: Run, hits: H[], candidates: CandidateList): SearchResult<H> {
+    const { request, times, models, selection, corrections } = run;
     const shards = request.explain ? candidates.shards : [];
-    return { hits, shards, times, models, control: request.control, choice, corrections };
+    return { hits, shards, times, models, control: request.control, selection, corrections };
   }
 
-  async #begin(request: SearchRequest): Promise<Run> {
+  async #prepare(request: SearchRequest): Promise<Run> {
     const { clock, models } = this.#options;
     const times: SearchTimes = { embed: 0, search: 0, rerank: 0, read: 0 };
     const started = clock.monotonic();
     const { collectionId, model } = request.collection;
-    const generation = generationOf(request.collection);
+    const generation = getGeneration(request.collection);
     const { weights } = request.control;
     const missing: MissingModel[] = [];
-    const understood = this.#understand(request);
-    const { analysed, text, corrections } = understood instanceof Promise ? await understood : understood;
-    const understoodMs = clock.monotonic() - started;
-    const made = request.vector ?? null;
-    const embed = () => made ?? models.embed({ collectionId, model, text, shared: request.wide });
+    const corrected = this.#analyze(request);
+    const { lexicalQuery, text, corrections } = corrected instanceof Promise ? await corrected : corrected;
+    const analysisMs = clock.monotonic() - started;
+    const suppliedVector = request.vector ?? null;
+    const embed = () => suppliedVector ?? models.embed({ collectionId, model, text, shared: request.isWide });
     let vector: Float32Array | null = null;
-    // Without words and without a vector there would be nothing left to ask.
+    // Without lexical search and without a vector nothing could be searched, so the error is not caught.
     if (weights.lexical === 0) vector = await embed();
-    else if (weights.vector > 0) vector = await this.#orWithout(missing, 'vector', embed);
-    times.search = understoodMs;
-    times.embed = clock.monotonic() - started - understoodMs;
-    const work = { embedded: made === null && vector !== null, reranked: 0, missing };
+    else if (weights.vector > 0) vector = await this.#runOrDegrade(missing, 'vector', embed);
+    times.search = analysisMs;
+    times.embed = clock.monotonic() - started - analysisMs;
+    const modelStats = { embedded: suppliedVector === null && vector !== null, reranked: 0, missing };
     return {
       request,
       vector,
       generation,
-      analysed,
+      lexicalQuery,
       text,
       corrections,
       weights,
       times,
-      models: work,
-      choice: { checked: 0, complete: true, looked: 0 },
+      models: modelStats,
+      selection: { checked: 0, complete: true, rescored: 0 },
       yieldToEventLoop: request.yieldToEventLoop,
     };
   }
 
-  /** The words of a query, with what misspelled ones stand for. */
-  #understand(request: SearchRequest): Understood | Promise<Understood> {
+  /** Analyzes the words of a query, including corrections of misspelled ones. */
+  #analyze(request: SearchRequest): AnalyzedQuery | Promise<AnalyzedQuery> {
     const { query: text, control, deadlineMs, caller } = request;
     const nothing = { text, corrections: [] };
-    if (control.weights.lexical === 0) return { ...nothing, analysed: nothingAsked };
+    if (control.weights.lexical === 0) return { ...nothing, lexicalQuery: emptyQuery };
     const languages = request.collection.languages as readonly Language[];
-    const analysed = analyseQuery(text, languages);
-    const { knowsWord } = this.#options;
-    if (knowsWord === null || request.isConfined === true) return { ...nothing, analysed };
+    const lexicalQuery = analyzeQuery(text, languages);
+    const { isKnownWord } = this.#options;
+    if (isKnownWord === null || request.isRestricted === true) return { ...nothing, lexicalQuery };
     const { collectionId } = request.collection;
-    const index = this.#options.indexOf(collectionId, generationOf(request.collection));
+    const index = this.#options.getIndex(collectionId, getGeneration(request.collection));
     const phrases = control.operators?.phrases ?? [];
-    return askIndex(caller, () =>
-      correctSpelling(index, { analysed, text, phrases, languages, knowsWord, deadlineMs }),
+    return callIndex(caller, () =>
+      correctSpelling(index, { lexicalQuery, text, phrases, languages, isKnownWord, deadlineMs }),
     );
   }
 
   /**
-   * What a model makes, or null when it does not answer and the query may do without; then `missing` has why. What is
-   * made at once is there at once.
+   * Runs a model; returns null and adds the reason to `missing` when it is unavailable and the query may
+   * degrade. A synchronous result is returned synchronously.
    */
-  #orWithout<Made>(
+  #runOrDegrade<Output>(
     missing: MissingModel[],
     part: MissingModel['part'],
-    make: () => Made | Promise<Made>,
-  ): Made | null | Promise<Made | null> {
-    const without = (error: unknown): null => {
-      if (!(error instanceof ModelUnavailable) || !this.#options.doesWithout) throw error;
+    make: () => Output | Promise<Output>,
+  ): Output | null | Promise<Output | null> {
+    const degrade = (error: unknown): null => {
+      if (!(error instanceof ModelUnavailableError) || !this.#options.mayDegrade) throw error;
       missing.push({ part, model: error.model, reason: error.reason });
       return null;
     };
     try {
-      const made = make();
-      return made instanceof Promise ? made.catch(without) : made;
+      const output = make();
+      return output instanceof Promise ? output.catch(degrade) : output;
     } catch (error) {
-      return without(error);
+      return degrade(error);
     }
   }
 
-  async #candidates(run: Run, depth: number): Promise<CandidateList> {
-    const { request, vector, analysed, weights, times, yieldToEventLoop } = run;
+  async #findCandidates(run: Run, depth: number): Promise<CandidateList> {
+    const { request, vector, lexicalQuery, weights, times, yieldToEventLoop } = run;
     const { clock } = this.#options;
     const started = clock.monotonic();
-    const { filter, wide, deadlineMs, caller } = request;
-    const found = await findCandidates(this.#indexOf(run), {
+    const { filter, isWide: wide, deadlineMs, caller } = request;
+    const found = await findCandidates(this.#getIndex(run), {
       vector,
-      analysed,
+      lexicalQuery,
       weights,
       filter,
       depth,
-      wide,
+      isWide: wide,
       deadlineMs,
       caller,
       yieldToEventLoop,
@@ -495,63 +529,66 @@ export class Search {
     return found;
   }
 
-  /** The best `count` passages; of a search that looks twice, those that are the best then. */
-  async #bestPassages(run: Run, candidates: CandidateList, count: number): Promise<Passage[]> {
-    if (!looksTwice(run)) return this.#read(run, candidates.best(count));
-    const first = await this.#read(run, candidates.best(Math.max(count, lookDepth)));
-    const passages = await this.#lookedAt(run, first);
-    return passages.slice(0, count);
+  /** Reads the best `count` chunks, after proximity rescoring if the query uses it. */
+  async #readBestChunks(run: Run, candidates: CandidateList, count: number): Promise<ChunkHit[]> {
+    if (!usesProximity(run)) return this.#readChunks(run, candidates.best(count));
+    const first = await this.#readChunks(run, candidates.best(Math.max(count, rescoringDepth)));
+    const chunkHits = await this.#rescoreByProximity(run, first);
+    return chunkHits.slice(0, count);
   }
 
-  /** Passages in the order of a second look at the first of them, where the query asks for one. */
-  async #lookedAt(run: Run, passages: readonly Passage[]): Promise<Passage[]> {
-    if (!looksTwice(run) || passages.length === 0) return [...passages];
-    const { request, analysed, times, yieldToEventLoop } = run;
+  /** Rescores the first chunks by proximity, if the query uses it, and returns all in the new order. */
+  async #rescoreByProximity(run: Run, chunkHits: readonly ChunkHit[]): Promise<ChunkHit[]> {
+    if (!usesProximity(run) || chunkHits.length === 0) return [...chunkHits];
+    const { request, lexicalQuery, times, yieldToEventLoop } = run;
     const started = this.#options.clock.monotonic();
-    const first = passages.slice(0, lookDepth);
-    const index = this.#indexOf(run);
-    const rows = index.rowsOfTerms(analysed.terms.map(({ hash }) => hash));
-    const rowsOf = analysed.words.map(() => 0);
-    for (const [i, { group }] of analysed.terms.entries()) rowsOf[group] = rowsOf[group]! + rows[i]!;
-    const looks = await lookCloser(
+    const first = chunkHits.slice(0, rescoringDepth);
+    const index = this.#getIndex(run);
+    const rows = index.countRowsOfTerms(lexicalQuery.terms.map(({ hash }) => hash));
+    const rowsOf = lexicalQuery.words.map(() => 0);
+    for (const [i, { group }] of lexicalQuery.terms.entries()) rowsOf[group] = rowsOf[group]! + rows[i]!;
+    const scores = await scoreProximity(
       first,
-      analysed,
-      { rows: index.statistics().rows, rowsOf },
+      lexicalQuery,
+      { rows: index.statistics().rows, rowsByGroup: rowsOf },
       { caller: request.caller, yieldToEventLoop },
     );
-    run.choice.looked = Math.max(run.choice.looked, first.length);
+    run.selection.rescored = Math.max(run.selection.rescored, first.length);
     times.search += this.#options.clock.monotonic() - started;
-    return passages
-      .map((passage, i) => {
-        const { candidate } = passage;
-        const look = looks[i] ?? null;
-        const fused = withLook(candidate.fused, look);
-        return { ...passage, candidate: { ...candidate, fused, ...(look === null ? {} : { look }) } };
+    return chunkHits
+      .map((chunkHit, i) => {
+        const { candidate } = chunkHit;
+        const proximity = scores[i] ?? null;
+        const fused = addProximity(candidate.fused, proximity);
+        return {
+          ...chunkHit,
+          candidate: { ...candidate, fused, ...(proximity === null ? {} : { proximity }) },
+        };
       })
-      .sort((a, b) => byFused(a.candidate, b.candidate));
+      .sort((a, b) => compareByFusedScore(a.candidate, b.candidate));
   }
 
-  #indexOf({ request, generation }: Run): CollectionIndex {
-    return this.#options.indexOf(request.collection.collectionId, generation);
+  #getIndex({ request, generation }: Run): CollectionIndex {
+    return this.#options.getIndex(request.collection.collectionId, generation);
   }
 
-  async #read(run: Run, candidates: readonly Candidate[]): Promise<Passage[]> {
+  async #readChunks(run: Run, candidates: readonly Candidate[]): Promise<ChunkHit[]> {
     const { request, times, yieldToEventLoop } = run;
     const { clock, reader } = this.#options;
     const started = clock.monotonic();
     const { collectionId } = request.collection;
-    const passages = await readPassages({ reader, yieldToEventLoop }, collectionId, candidates);
+    const chunkHits = await readChunkHits({ reader, yieldToEventLoop }, collectionId, candidates);
     times.read += clock.monotonic() - started;
-    return passages;
+    return chunkHits;
   }
 
-  /** Blends in the reranker over the best items, when one is asked for; the rest follow in their order. */
+  /** Blends reranker scores into the best items if a reranker is requested; the others follow in their order. */
   async #rerank<T>(
     { request, text, times, models: work, yieldToEventLoop }: Run,
     items: readonly T[],
     textOf: (item: T) => string,
     fusedOf: (item: T) => number,
-  ): Promise<Ranked<T>[]> {
+  ): Promise<RankedItem<T>[]> {
     const plain = (item: T) => ({ item, score: fusedOf(item), fused: fusedOf(item), rerank: null });
     const { reranker } = request;
     if (reranker === null || items.length === 0) return items.map(plain);
@@ -559,26 +596,30 @@ export class Search {
     const started = clock.monotonic();
     const pool = items.slice(0, Math.max(rerankDepth, Math.min(request.k, limits.topSnippetsMax)));
     const texts = pool.map(textOf);
-    const scores = await this.#orWithout(work.missing, 'rerank', () => models.rerank(reranker, text, texts));
+    const scores = await this.#runOrDegrade(work.missing, 'rerank', () =>
+      models.rerank(reranker, text, texts),
+    );
     times.rerank += clock.monotonic() - started;
-    const turn = yieldToEventLoop();
-    if (turn !== null) await turn;
+    const pause = yieldToEventLoop();
+    if (pause !== null) await pause;
     if (scores === null) return items.map(plain);
     const blended = blend(scores, Float32Array.from(pool, fusedOf), models.rerankWeight(reranker, text));
     work.reranked += pool.length;
-    const ranked: Ranked<T>[] = pool
+    const ranked: RankedItem<T>[] = pool
       .map((item, i) => ({ item, score: blended[i]!, fused: fusedOf(item), rerank: scores[i]! }))
       .sort((a, b) => b.score - a.score);
-    // Items that the reranker has not read keep their order below those that it has.
+    // Items not scored by the reranker keep their order below the scored ones.
     const floor = ranked.at(-1)!.score;
     const rest = items.slice(pool.length).map((item) => ({ ...plain(item), score: floor * fusedOf(item) }));
     return [...ranked, ...rest];
   }
 
-  /** Candidates in their final order; their text is read only when a reranker needs it. */
-  async #rankCandidates(run: Run, found: CandidateList): Promise<Ranked<Candidate>[]> {
-    if (run.request.reranker === null && !looksTwice(run)) {
-      return bestOfVersions(found, run.request.k).map((item) => ({
+  /**
+   * Returns the candidates in their final order; reads their text only for a reranker or proximity rescoring.
+   */
+  async #rankCandidates(run: Run, found: CandidateList): Promise<RankedItem<Candidate>[]> {
+    if (run.request.reranker === null && !usesProximity(run)) {
+      return selectBestVersions(found, run.request.k).map((item) => ({
         item,
         score: item.fused,
         fused: item.fused,
@@ -586,8 +627,8 @@ export class Search {
       }));
     }
     const candidates = found.best();
-    const passages = await this.#bestPassages(run, found, rerankDepth);
-    const ranked = await this.#rerank(run, passages, passageText, (passage) => passage.candidate.fused);
+    const chunkHits = await this.#readBestChunks(run, found, rerankDepth);
+    const ranked = await this.#rerank(run, chunkHits, toModelText, (chunkHit) => chunkHit.candidate.fused);
     const floor = ranked.at(-1)?.score ?? 1;
     const rest = candidates
       .slice(rerankDepth)
@@ -595,7 +636,7 @@ export class Search {
     return [...ranked.map((entry) => ({ ...entry, item: entry.item.candidate })), ...rest];
   }
 
-  async #documentHits(run: Run, ranked: readonly Ranked<Candidate>[]): Promise<DocumentHit[]> {
+  async #toDocumentHits(run: Run, ranked: readonly RankedItem<Candidate>[]): Promise<DocumentHit[]> {
     const { request, times, yieldToEventLoop } = run;
     const { clock, reader } = this.#options;
     const started = clock.monotonic();
@@ -605,50 +646,50 @@ export class Search {
       ranked.map(({ item }) => item.version),
     );
     times.read += clock.monotonic() - started;
-    const texts = request.explain ? await this.#texts(run, ranked) : new Map<number, StoredChunk>();
+    const texts = request.explain ? await this.#readTexts(run, ranked) : new Map<number, StoredChunk>();
     return ranked.flatMap((entry, i) => {
       const version = records[i];
       if (version === undefined) return [];
-      const origin = this.#origin(run, entry, entry.item, texts.get(version.version) ?? unread);
+      const origin = this.#toOrigin(run, entry, entry.item, texts.get(version.version) ?? emptyChunkText);
       return [{ version, score: entry.score, origin }];
     });
   }
 
-  async #texts(run: Run, ranked: readonly Ranked<Candidate>[]): Promise<Map<number, StoredChunk>> {
-    const passages = await this.#read(
+  async #readTexts(run: Run, ranked: readonly RankedItem<Candidate>[]): Promise<Map<number, StoredChunk>> {
+    const chunkHits = await this.#readChunks(
       run,
       ranked.map(({ item }) => item),
     );
-    return new Map(passages.map(({ version, chunk }) => [version.version, chunk]));
+    return new Map(chunkHits.map(({ version, chunk }) => [version.version, chunk]));
   }
 
-  #childHit(run: Run, entry: Ranked<Child>): SnippetHit {
-    const { passage, index } = entry.item;
-    const { version, chunk } = passage;
+  #toSnippetHit(run: Run, entry: RankedItem<ScoredFineChunk>): SnippetHit {
+    const { parent, index } = entry.item;
+    const { version, chunk } = parent;
     const span = chunk.children[index]!;
     const text = chunk.text.slice(span.start, span.end);
     let [pageStart, pageEnd] = [chunk.pageStart, chunk.pageEnd];
     if (pageEnd - pageStart > 1) {
-      const starts = this.#options.reader.layout(version)?.pageStarts ?? new Uint32Array(1);
-      pageStart = pageOf(starts, span.startCodePoint);
-      pageEnd = pageOf(starts, span.endCodePoint - 1) + 1;
+      const starts = this.#options.reader.readLayout(version)?.pageStarts ?? new Uint32Array(1);
+      pageStart = findPage(starts, span.startCodePoint);
+      pageEnd = findPage(starts, span.endCodePoint - 1) + 1;
     }
-    const { look } = passage.candidate;
-    const child = { ...entry.item, ...(look === undefined ? {} : { look }) };
-    const origin = this.#origin(run, entry, child, { text, language: chunk.language });
+    const { proximity } = parent.candidate;
+    const scored = { ...entry.item, ...(proximity === undefined ? {} : { proximity }) };
+    const origin = this.#toOrigin(run, entry, scored, { text, language: chunk.language });
     const { startCodePoint: start, endCodePoint: end } = span;
-    const snippet = { chunk: { text, start, end, pageStart, pageEnd }, shown: null };
+    const snippet = { chunk: { text, start, end, pageStart, pageEnd }, replyFragment: null };
     return { version, score: entry.score, origin, snippet };
   }
 
-  #origin(
-    { request, analysed, vector }: Run,
-    { fused, rerank }: Ranked<unknown>,
-    { lexical, similarity, look }: Pick<Candidate, 'lexical' | 'similarity' | 'look'>,
+  #toOrigin(
+    { request, lexicalQuery, vector }: Run,
+    { fused, rerank }: RankedItem<unknown>,
+    { lexical, similarity, proximity }: Pick<Candidate, 'lexical' | 'similarity' | 'proximity'>,
     found: { readonly text: string; readonly language: string | null },
   ): HitOrigin {
     const words = request.explain
-      ? matchedWords(analysed, found.text, found.language as Language | null)
+      ? findMatchedWords(lexicalQuery, found.text, found.language as Language | null)
       : [];
     return {
       lexical,
@@ -656,74 +697,77 @@ export class Search {
       fused,
       rerank,
       words,
-      look: look ?? null,
+      proximity: proximity ?? null,
     };
   }
 
-  /** Whether looking deeper could find further documents. */
-  #enough({ k }: SearchRequest, candidates: CandidateList, depth: number): boolean {
+  /** Whether a deeper search could not find further documents, or is not needed. */
+  #hasEnough({ k }: SearchRequest, candidates: CandidateList, depth: number): boolean {
     return depth >= depthMax || candidates.length < depth || candidates.countVersions() >= k;
   }
 }
 
-interface FoundPassages {
-  /** In the order of the first stage. */
-  readonly passages: Passage[];
+interface ChunkHitList {
+  /** In first-stage order. */
+  readonly chunkHits: ChunkHit[];
   readonly candidates: CandidateList;
 }
 
 interface RankedDocuments {
-  readonly ranked: Ranked<Candidate>[];
+  readonly ranked: RankedItem<Candidate>[];
   readonly candidates: CandidateList;
 }
 
-/** Whether the order and the places of words are looked at, for which passages have to be read. */
-function looksTwice({ request, analysed }: Run): boolean {
-  return request.wide && analysed.terms.length > 0;
+/** Whether chunks are rescored by word proximity, which requires reading them. */
+function usesProximity({ request, lexicalQuery }: Run): boolean {
+  return request.isWide && lexicalQuery.terms.length > 0;
 }
 
-/** Whether results have to be chosen by more than their order. */
-function hasRules({ control }: SearchRequest): boolean {
+/** Whether the results are constrained beyond their order. */
+function hasConstraints({ control }: SearchRequest): boolean {
   return control.operators !== null || Number.isFinite(control.maxPerDocument);
 }
 
-function bounds({ k, control: { maxPerDocument, minScore } }: SearchRequest) {
+function toResultLimits({ k, control: { maxPerDocument, minScore } }: SearchRequest) {
   return { k, maxPerDocument, minScore };
 }
 
-/** Whether a text says what the query's operators want. */
-function passing({ control: { operators } }: SearchRequest): (text: string) => boolean {
-  return (text) => operators === null || operators.pass(text);
+/** Returns a predicate that tests a text against the operators of the query. */
+function toTextPredicate({ control: { operators } }: SearchRequest): (text: string) => boolean {
+  return (text) => operators === null || operators.accepts(text);
 }
 
-/** Items that go into the last round: what a reranker reads, or just the results. */
-function poolOf({ k, reranker }: SearchRequest): number {
+/** Returns the number of items in the final stage: those scored by a reranker, or just the results. */
+function poolSizeFor({ k, reranker }: SearchRequest): number {
   return reranker === null ? k : Math.max(rerankDepth, k);
 }
 
-/** How many times what a document may have goes into the last round, so that `k` results fit into what is reranked. */
-function sparesOf({ k, reranker }: SearchRequest): number {
-  return reranker === null ? 1 : Math.min(sparesMax, Math.max(1, Math.floor(rerankDepth / k)));
+/**
+ * Returns the multiple of the maximum results per document that enters the final stage, such that the
+ * reranked items yield `k` results.
+ */
+function oversamplingFor({ k, reranker }: SearchRequest): number {
+  return reranker === null ? 1 : Math.min(oversamplingMax, Math.max(1, Math.floor(rerankDepth / k)));
 }
 
-/** Rows that each side hands in when so many of them are wanted. */
-function depthFor(wanted: number): number {
-  return Math.max(wanted, Math.min(depthUsualMax, Math.max(depthMin, depthPerResult * wanted)));
+/** Returns the search depth for a number of wanted rows. */
+function depthFor(countWanted: number): number {
+  return Math.max(countWanted, Math.min(depthDefaultMax, Math.max(depthMin, depthPerResult * countWanted)));
 }
 
-/** The best candidates, as many as it takes for `k` versions, where there are so many. */
-function bestOfVersions(found: CandidateList, k: number): Candidate[] {
+/** Returns the best candidates, as many as needed for `k` versions, if that many exist. */
+function selectBestVersions(found: CandidateList, k: number): Candidate[] {
   for (let count = 2 * k; ; count *= 4) {
     const best = found.best(count);
     if (count >= found.length || new Set(best.map(({ version }) => version)).size >= k) return best;
   }
 }
 
-function childText({ passage, index }: Child): string {
-  const { start, end } = passage.chunk.children[index]!;
-  return passage.chunk.text.slice(start, end);
+function textOfFineChunk({ parent, index }: ScoredFineChunk): string {
+  const { start, end } = parent.chunk.children[index]!;
+  return parent.chunk.text.slice(start, end);
 }
 
-function versionOfChild({ passage }: Child): number {
-  return passage.candidate.version;
+function versionOfFineChunk({ parent }: ScoredFineChunk): number {
+  return parent.candidate.version;
 }

@@ -1,12 +1,12 @@
-import type { Caller } from '../base/caller.ts';
-import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
+import type { CancellationToken } from '../core/async/cancellation-token.ts';
+import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
 import type { Candidate, CandidateList } from './candidates.ts';
-import type { Passage } from './passages.ts';
+import type { ChunkHit } from './chunk-hits.ts';
 
 /** Counts results, of one document no more than it may have. */
 export class Quota {
   readonly #perDocument: number;
-  readonly #taken = new Map<number, Set<string>>();
+  readonly #added = new Map<number, Set<string>>();
   #count = 0;
 
   constructor(perDocument: number) {
@@ -18,71 +18,71 @@ export class Quota {
   }
 
   /** Whether a result of a version counts: it is new, and there is room for it. */
-  take(version: number, result: string): boolean {
-    const taken = this.#taken.get(version) ?? new Set<string>();
-    if (taken.has(result) || taken.size >= this.#perDocument) return false;
-    this.#taken.set(version, taken.add(result));
+  tryAdd(version: number, result: string): boolean {
+    const added = this.#added.get(version) ?? new Set<string>();
+    if (added.has(result) || added.size >= this.#perDocument) return false;
+    this.#added.set(version, added.add(result));
     this.#count += 1;
     return true;
   }
 
-  hasRoom(version: number): boolean {
-    return (this.#taken.get(version)?.size ?? 0) < this.#perDocument;
+  hasCapacity(version: number): boolean {
+    return (this.#added.get(version)?.size ?? 0) < this.#perDocument;
   }
 }
 
 /** The first `k` of what is in order, of one document no more than it may have, without what scores too little. */
-export function cut<T extends { readonly score: number }>(
+export function limitResults<T extends { readonly score: number }>(
   ordered: readonly T[],
   { k, maxPerDocument, minScore }: { k: number; maxPerDocument: number; minScore: number },
-  versionOf: (each: T) => number,
+  versionOf: (item: T) => number,
 ): T[] {
-  const kept = Number.isFinite(maxPerDocument)
-    ? ofEach(ordered, { k, maxPerDocument }, versionOf)
+  const limited = Number.isFinite(maxPerDocument)
+    ? limitPerDocument(ordered, { k, maxPerDocument }, versionOf)
     : ordered.slice(0, k);
-  return minScore > 0 ? kept.filter(({ score }) => score >= minScore) : kept;
+  return minScore > 0 ? limited.filter(({ score }) => score >= minScore) : limited;
 }
 
-function ofEach<T>(
+function limitPerDocument<T>(
   ordered: readonly T[],
   { k, maxPerDocument }: { k: number; maxPerDocument: number },
-  versionOf: (each: T) => number,
+  versionOf: (item: T) => number,
 ): T[] {
   const counts = new Map<number, number>();
-  const kept: T[] = [];
-  for (const each of ordered) {
-    if (kept.length >= k) break;
-    const version = versionOf(each);
+  const limited: T[] = [];
+  for (const item of ordered) {
+    if (limited.length >= k) break;
+    const version = versionOf(item);
     const count = counts.get(version) ?? 0;
     if (count >= maxPerDocument) continue;
     counts.set(version, count + 1);
-    kept.push(each);
+    limited.push(item);
   }
-  return kept;
+  return limited;
 }
 
-export interface Choice {
+export interface SelectionOptions {
   /** Results wanted. */
   readonly k: number;
   /** Passages wanted, where there are so many: what a reranker reads. */
-  readonly pool: number;
+  readonly poolSize: number;
   /** Rows that each side hands in at first. */
   readonly depth: number;
   /** Results of one document at most. */
   readonly perDocument: number;
   /** Passages of one document that may be there beside those its results need. */
-  readonly spares: number;
+  readonly extraPerDocument: number;
   readonly find: (depth: number) => Promise<CandidateList>;
-  readonly read: (candidates: readonly Candidate[]) => Promise<Passage[]>;
+  readonly read: (candidates: readonly Candidate[]) => Promise<ChunkHit[]>;
   /** What a passage gives, each with a name of its own in its document; nothing when the query refuses its text. */
-  readonly resultsOf: (passage: Passage) => readonly string[];
-  readonly caller: Caller;
+  readonly resultsOf: (chunkHit: ChunkHit) => readonly string[];
+  readonly caller: CancellationToken;
   readonly yieldToEventLoop: YieldToEventLoop;
 }
 
-interface Chosen {
+interface SelectionResult {
   /** In the order of the first stage. */
-  readonly passages: Passage[];
+  readonly chunkHits: ChunkHit[];
   readonly candidates: CandidateList;
   /** Passages that were read for it. */
   readonly checked: number;
@@ -94,48 +94,49 @@ interface Chosen {
 const depthMax = 16_384;
 const checkedMax = 4_096;
 /** Candidates that are read at one time. */
-const sliceLength = 32;
+const batchSize = 32;
 
 /** Passages that give `k` results by the rules of the query, where there are so many; looks deeper until it has them. */
-export async function choosePassages(choice: Choice): Promise<Chosen> {
-  const known = new Map<string, readonly string[]>();
-  for (let depth = choice.depth; ; depth = Math.min(depthMax, depth * 4)) {
-    const candidates = await choice.find(depth);
-    const { passages, enough } = await chooseFrom(candidates.best(), choice, known);
-    const checked = known.size;
-    const complete = enough || (candidates.length < depth && checked < checkedMax);
+export async function selectChunks(options: SelectionOptions): Promise<SelectionResult> {
+  const resultsByCandidate = new Map<string, readonly string[]>();
+  for (let depth = options.depth; ; depth = Math.min(depthMax, depth * 4)) {
+    const candidates = await options.find(depth);
+    const { chunkHits, hasEnough } = await selectFrom(candidates.best(), options, resultsByCandidate);
+    const checked = resultsByCandidate.size;
+    const complete = hasEnough || (candidates.length < depth && checked < checkedMax);
     if (complete || depth >= depthMax || checked >= checkedMax)
-      return { passages, candidates, checked, complete };
+      return { chunkHits, candidates, checked, complete };
   }
 }
 
-async function chooseFrom(
+async function selectFrom(
   ordered: readonly Candidate[],
-  { k, pool, perDocument, spares, read, resultsOf, caller, yieldToEventLoop }: Choice,
-  known: Map<string, readonly string[]>,
-): Promise<{ passages: Passage[]; enough: boolean }> {
-  const passages: Passage[] = [];
+  { k, poolSize, perDocument, extraPerDocument, read, resultsOf, caller, yieldToEventLoop }: SelectionOptions,
+  resultsByCandidate: Map<string, readonly string[]>,
+): Promise<{ chunkHits: ChunkHit[]; hasEnough: boolean }> {
+  const chunkHits: ChunkHit[] = [];
   const quota = new Quota(perDocument);
   const counts = new Map<number, number>();
-  const mayGive = ({ version }: Candidate) => quota.hasRoom(version) || (counts.get(version) ?? 0) < spares;
-  for (let at = 0; at < ordered.length && known.size < checkedMax; at += sliceLength) {
-    if (caller.gone) throw caller.signal.reason;
-    const slice = ordered.slice(at, at + sliceLength).filter(mayGive);
-    if (slice.length === 0) continue;
-    for (const passage of await read(slice)) {
-      const turn = yieldToEventLoop();
-      if (turn !== null) await turn;
-      const { version, row } = passage.candidate;
-      const place = `${version} ${row}`;
-      const results = known.get(place) ?? resultsOf(passage);
-      known.set(place, results);
-      const isNew = results.filter((result) => quota.take(version, result)).length > 0;
+  const mayContribute = ({ version }: Candidate) =>
+    quota.hasCapacity(version) || (counts.get(version) ?? 0) < extraPerDocument;
+  for (let at = 0; at < ordered.length && resultsByCandidate.size < checkedMax; at += batchSize) {
+    if (caller.isCanceled) throw caller.signal.reason;
+    const batch = ordered.slice(at, at + batchSize).filter(mayContribute);
+    if (batch.length === 0) continue;
+    for (const chunkHit of await read(batch)) {
+      const pause = yieldToEventLoop();
+      if (pause !== null) await pause;
+      const { version, row } = chunkHit.candidate;
+      const key = `${version} ${row}`;
+      const results = resultsByCandidate.get(key) ?? resultsOf(chunkHit);
+      resultsByCandidate.set(key, results);
+      const isNew = results.filter((result) => quota.tryAdd(version, result)).length > 0;
       const count = counts.get(version) ?? 0;
-      if (results.length === 0 || !(isNew || count < spares)) continue;
+      if (results.length === 0 || !(isNew || count < extraPerDocument)) continue;
       counts.set(version, count + 1);
-      passages.push(passage);
+      chunkHits.push(chunkHit);
     }
-    if (quota.count >= k && passages.length >= pool) return { passages, enough: true };
+    if (quota.count >= k && chunkHits.length >= poolSize) return { chunkHits, hasEnough: true };
   }
-  return { passages, enough: quota.count >= k };
+  return { chunkHits, hasEnough: quota.count >= k };
 }

@@ -1,12 +1,14 @@
 import type { AuditLog } from '../audit/audit-log.ts';
-import { auditPage } from '../audit/audit-page.ts';
+import { readAuditPage } from '../audit/audit-page.ts';
 import type {
-  AddAPIKeyRequest,
-  AddAPIKeyResponse,
+  AdminAddAPIKeyRequest,
+  AdminAddAPIKeyResponse,
+  AdminDeleteAPIKeyRequest,
+  AdminDeleteOrganizationRequest,
+  AdminUpdateAPIKeyRequest,
+  AdminUpdateOrganizationRequest,
   APIKeyRestriction,
   CreateOrganizationRequest,
-  DeleteAPIKeyRequest,
-  DeleteOrganizationRequest,
   GetOrganizationRequest,
   GetOrganizationResponse,
   ListAPIKeysRequest,
@@ -14,25 +16,23 @@ import type {
   ListOrganizationsRequest,
   ListOrganizationsResponse,
   SubscriptionType,
-  UpdateAPIKeyRequest,
-  UpdateOrganizationRequest,
 } from '../schemas/admin.ts';
 import type { AuditLogRequest, AuditLogResponse } from '../schemas/audit.ts';
 import {
-  limitsToShow,
+  fromWireOverrides,
   type OrganizationStorage,
-  overridesAsked,
-  overridesToShow,
-} from '../schemas/organisation-limits.ts';
+  toWireLimits,
+  toWireOverrides,
+} from '../schemas/organization-limits.ts';
 import type { KeyPermission, KeyRestriction, Principal } from '../schemas/principal.ts';
-import { type DefaultResponse, success } from '../schemas/wire.ts';
-import type { Call } from './call.ts';
+import { type DefaultResponse, successResponse } from '../schemas/wire.ts';
+import type { ServiceCall } from './call.ts';
 
-export type AdministratorCall = Call<Extract<Principal, { kind: 'administrator' }>>;
+export type AdministratorCall = ServiceCall<Extract<Principal, { kind: 'administrator' }>>;
 
-type Overrides = Parameters<typeof overridesToShow>[0];
+type Overrides = Parameters<typeof toWireOverrides>[0];
 
-interface OrganisationRecord {
+interface OrganizationEntry {
   readonly organizationId: string;
   readonly name: string;
   readonly tier: SubscriptionType;
@@ -43,25 +43,25 @@ interface OrganisationRecord {
   readonly deletedAt?: number;
 }
 
-/** What of `accounts/organisation-directory` these use cases need. */
-export interface OrganisationsOfAdmin {
+/** What of `accounts/organization-directory` these use cases need. */
+export interface AdminOrganizations {
   /** 409 when it exists. */
   create(organizationId: string, by: Actor): Promise<unknown>;
   /** 404 when there is none. */
-  get(organizationId: string): OrganisationRecord;
+  get(organizationId: string): OrganizationEntry;
   /** Part of the list of all, in the order of their ids. */
-  after(organizationId: string | null, limit: number): Promise<readonly OrganisationRecord[]>;
-  limitsOf(organizationId: string): Parameters<typeof limitsToShow>[0];
+  listAfter(organizationId: string | null, limit: number): Promise<readonly OrganizationEntry[]>;
+  limitsOf(organizationId: string): Parameters<typeof toWireLimits>[0];
 }
 
 /** What an administrator grants applies unless something better is paid for or bought. 404 when there is none. */
-export interface TiersOfAdmin {
+export interface AdminTiers {
   grant(
     organizationId: string,
     changes: {
       readonly grantedTier?: SubscriptionType | null | undefined;
       readonly zdr?: boolean | null | undefined;
-      readonly overrides: ReturnType<typeof overridesAsked>;
+      readonly overrides: ReturnType<typeof fromWireOverrides>;
     },
     by: Actor,
   ): Promise<unknown>;
@@ -73,15 +73,15 @@ interface Actor {
   readonly address: string;
 }
 
-interface KeyPlace {
+interface KeyReference {
   readonly organizationId: string;
   readonly keyId: string;
 }
 
-/** What of `accounts/key-ring` these use cases need; `update` and `revoke` answer 404 for another's key. */
-export interface KeysOfAdmin {
+/** What of `accounts/api-key-registry` these use cases need; `update` and `revoke` answer 404 for another's key. */
+export interface AdminKeys {
   issue(
-    wanted: {
+    input: {
       readonly organizationId: string;
       readonly name: string;
       readonly permission: KeyPermission;
@@ -108,7 +108,7 @@ export interface KeysOfAdmin {
     }[]
   >;
   update(
-    place: KeyPlace,
+    key: KeyReference,
     changes: {
       readonly name?: string | null | undefined;
       readonly permission?: KeyPermission | null | undefined;
@@ -117,40 +117,40 @@ export interface KeysOfAdmin {
     by: Actor,
   ): Promise<unknown>;
   /** Milliseconds since the epoch; null for a key that was never used. */
-  lastUse(place: KeyPlace): number | null;
-  revoke(place: KeyPlace, by: Actor): Promise<void>;
+  lastUsedAt(key: KeyReference): number | null;
+  revoke(key: KeyReference, by: Actor): Promise<void>;
 }
 
 /** Errors: 404 when there is none, 409 for the first of the installation. */
-type EndOrganisation = (organizationId: string, by: Actor) => Promise<void>;
+type DeleteOrganization = (organizationId: string, by: Actor) => Promise<void>;
 
 interface AdminServiceOptions {
-  readonly organisations: OrganisationsOfAdmin;
-  readonly tiers: TiersOfAdmin;
-  readonly keys: KeysOfAdmin;
+  readonly organizations: AdminOrganizations;
+  readonly tiers: AdminTiers;
+  readonly keys: AdminKeys;
   readonly audit: Pick<AuditLog, 'list'>;
-  readonly end: EndOrganisation;
+  readonly deleteOrganization: DeleteOrganization;
   readonly storageOf: (organizationId: string) => Promise<OrganizationStorage>;
 }
 
 /** Organisations of one reply, when the request does not say how many. */
-const listedDefault = 100;
+const pageSizeDefault = 100;
 
 /** The operations of `/v1/admin/*`. All of them answer 404 for an organisation that does not exist. */
 export class AdminService {
-  readonly #organisations: OrganisationsOfAdmin;
-  readonly #tiers: TiersOfAdmin;
-  readonly #keys: KeysOfAdmin;
+  readonly #organizations: AdminOrganizations;
+  readonly #tiers: AdminTiers;
+  readonly #keys: AdminKeys;
   readonly #audit: Pick<AuditLog, 'list'>;
-  readonly #end: EndOrganisation;
+  readonly #deleteOrganization: DeleteOrganization;
   readonly #storageOf: AdminServiceOptions['storageOf'];
 
   constructor(options: AdminServiceOptions) {
-    this.#organisations = options.organisations;
+    this.#organizations = options.organizations;
     this.#tiers = options.tiers;
     this.#keys = options.keys;
     this.#audit = options.audit;
-    this.#end = options.end;
+    this.#deleteOrganization = options.deleteOrganization;
     this.#storageOf = options.storageOf;
   }
 
@@ -159,16 +159,19 @@ export class AdminService {
     call: AdministratorCall,
     request: CreateOrganizationRequest,
   ): Promise<DefaultResponse> {
-    await this.#organisations.create(idOf(request.organization_id), by(call));
-    return success;
+    await this.#organizations.create(normalizeId(request.organization_id), administratorActor(call));
+    return successResponse;
   }
 
   async listOrganizations(
     _call: AdministratorCall,
     { after, limit }: ListOrganizationsRequest,
   ): Promise<ListOrganizationsResponse> {
-    const asked = limit ?? listedDefault;
-    const page = await this.#organisations.after(typeof after === 'string' ? idOf(after) : null, asked);
+    const pageSize = limit ?? pageSizeDefault;
+    const page = await this.#organizations.listAfter(
+      typeof after === 'string' ? normalizeId(after) : null,
+      pageSize,
+    );
     const last = page.at(-1);
     return {
       organizations: page
@@ -179,9 +182,9 @@ export class AdminService {
           subscription_tier: tier,
           created_at: new Date(createdAt).toISOString(),
           zdr,
-          overridden: Object.values(overridesToShow(overrides)).some((override) => override !== null),
+          overridden: Object.values(toWireOverrides(overrides)).some((override) => override !== null),
         })),
-      next_after: last === undefined || page.length < asked ? null : last.organizationId,
+      next_after: last === undefined || page.length < pageSize ? null : last.organizationId,
     };
   }
 
@@ -189,46 +192,49 @@ export class AdminService {
     _call: AdministratorCall,
     request: GetOrganizationRequest,
   ): Promise<GetOrganizationResponse> {
-    const found = this.#organisations.get(idOf(request.organization_id));
+    const organization = this.#organizations.get(normalizeId(request.organization_id));
     return {
-      organization_id: found.organizationId,
-      name: found.name,
-      subscription_tier: found.tier,
-      ...overridesToShow(found.overrides),
-      rate_limits: limitsToShow(this.#organisations.limitsOf(found.organizationId), found.overrides),
-      storage: await this.#storageOf(found.organizationId),
-      zdr: found.zdr,
+      organization_id: organization.organizationId,
+      name: organization.name,
+      subscription_tier: organization.tier,
+      ...toWireOverrides(organization.overrides),
+      rate_limits: toWireLimits(
+        this.#organizations.limitsOf(organization.organizationId),
+        organization.overrides,
+      ),
+      storage: await this.#storageOf(organization.organizationId),
+      zdr: organization.zdr,
     };
   }
 
   async updateOrganization(
     call: AdministratorCall,
-    request: UpdateOrganizationRequest,
+    request: AdminUpdateOrganizationRequest,
   ): Promise<DefaultResponse> {
     const changes = {
       grantedTier: request.subscription_tier,
       zdr: request.zdr,
-      overrides: overridesAsked(request),
+      overrides: fromWireOverrides(request),
     };
-    await this.#tiers.grant(idOf(request.organization_id), changes, by(call));
-    return success;
+    await this.#tiers.grant(normalizeId(request.organization_id), changes, administratorActor(call));
+    return successResponse;
   }
 
   /** 201; the only reply that holds the key in clear. */
-  async addApiKey(call: AdministratorCall, request: AddAPIKeyRequest): Promise<AddAPIKeyResponse> {
-    const { organizationId } = this.#organisations.get(idOf(request.organization_id));
+  async addApiKey(call: AdministratorCall, request: AdminAddAPIKeyRequest): Promise<AdminAddAPIKeyResponse> {
+    const { organizationId } = this.#organizations.get(normalizeId(request.organization_id));
     const { name, permission } = request;
     const createdBy = request.created_by ?? null;
-    const restriction = asked(request.restriction);
+    const restriction = toRestriction(request.restriction);
     const { expires_at } = request;
-    const end = typeof expires_at === 'string' ? { expiresAt: Date.parse(expires_at) } : {};
-    const wanted = { organizationId, name, permission, createdBy, restriction, ...end };
-    const { secret } = await this.#keys.issue(wanted, by(call));
+    const expiry = typeof expires_at === 'string' ? { expiresAt: Date.parse(expires_at) } : {};
+    const input = { organizationId, name, permission, createdBy, restriction, ...expiry };
+    const { secret } = await this.#keys.issue(input, administratorActor(call));
     return { api_key: secret };
   }
 
   async listApiKeys(_call: AdministratorCall, request: ListAPIKeysRequest): Promise<ListAPIKeysResponse> {
-    const { organizationId } = this.#organisations.get(idOf(request.organization_id));
+    const { organizationId } = this.#organizations.get(normalizeId(request.organization_id));
     const keys = await this.#keys.list(organizationId);
     return {
       api_keys: keys.map((key) => ({
@@ -237,55 +243,59 @@ export class AdminService {
         name: key.name,
         permission: key.permission,
         created_by: key.createdBy,
-        expires_at: timeOf(key.expiresAt),
-        last_used_at: timeOf(this.#keys.lastUse({ organizationId, keyId: key.keyId })),
-        restriction: shown(key.restriction),
+        expires_at: toIsoTime(key.expiresAt),
+        last_used_at: toIsoTime(this.#keys.lastUsedAt({ organizationId, keyId: key.keyId })),
+        restriction: toWireRestriction(key.restriction),
         api_key: key.masked,
       })),
     };
   }
 
-  async updateApiKey(call: AdministratorCall, request: UpdateAPIKeyRequest): Promise<DefaultResponse> {
+  async updateApiKey(call: AdministratorCall, request: AdminUpdateAPIKeyRequest): Promise<DefaultResponse> {
     const { name, permission } = request;
-    const restriction = asked(request.restriction);
-    await this.#keys.update(this.#placeOf(request), { name, permission, restriction }, by(call));
-    return success;
+    const restriction = toRestriction(request.restriction);
+    await this.#keys.update(
+      this.#keyReferenceOf(request),
+      { name, permission, restriction },
+      administratorActor(call),
+    );
+    return successResponse;
   }
 
-  async deleteApiKey(call: AdministratorCall, request: DeleteAPIKeyRequest): Promise<DefaultResponse> {
-    await this.#keys.revoke(this.#placeOf(request), by(call));
-    return success;
+  async deleteApiKey(call: AdministratorCall, request: AdminDeleteAPIKeyRequest): Promise<DefaultResponse> {
+    await this.#keys.revoke(this.#keyReferenceOf(request), administratorActor(call));
+    return successResponse;
   }
 
   async deleteOrganization(
     call: AdministratorCall,
-    request: DeleteOrganizationRequest,
+    request: AdminDeleteOrganizationRequest,
   ): Promise<DefaultResponse> {
-    await this.#end(idOf(request.organization_id), by(call));
-    return success;
+    await this.#deleteOrganization(normalizeId(request.organization_id), administratorActor(call));
+    return successResponse;
   }
 
   /** Of an organisation, or of what belongs to none. */
   async getAuditLog(_call: AdministratorCall, request: AuditLogRequest): Promise<AuditLogResponse> {
     const { organization_id } = request;
-    const whose =
+    const targetOrganizationId =
       typeof organization_id === 'string'
-        ? this.#organisations.get(idOf(organization_id)).organizationId
+        ? this.#organizations.get(normalizeId(organization_id)).organizationId
         : null;
-    return auditPage(this.#audit, whose, request);
+    return readAuditPage(this.#audit, targetOrganizationId, request);
   }
 
-  #placeOf(request: { readonly organization_id: string; readonly api_key_id: string }): KeyPlace {
-    const { organizationId } = this.#organisations.get(idOf(request.organization_id));
-    return { organizationId, keyId: idOf(request.api_key_id) };
+  #keyReferenceOf(request: { readonly organization_id: string; readonly api_key_id: string }): KeyReference {
+    const { organizationId } = this.#organizations.get(normalizeId(request.organization_id));
+    return { organizationId, keyId: normalizeId(request.api_key_id) };
   }
 }
 
-function asked(restriction: APIKeyRestriction | null | undefined): KeyRestriction | null {
+function toRestriction(restriction: APIKeyRestriction | null | undefined): KeyRestriction | null {
   return restriction ? { collections: restriction.collection_names, filter: restriction.filter } : null;
 }
 
-function shown(
+function toWireRestriction(
   restriction: { readonly collections: readonly string[] | null; readonly filter: string | null } | undefined,
 ): APIKeyRestriction | null {
   if (restriction === undefined) return null;
@@ -296,16 +306,16 @@ function shown(
   };
 }
 
-export function timeOf(milliseconds: number | null | undefined): string | null {
+export function toIsoTime(milliseconds: number | null | undefined): string | null {
   return typeof milliseconds === 'number' ? new Date(milliseconds).toISOString() : null;
 }
 
 /** Whoever holds the administrator's key, or signed in as the administrator. */
-export function by(call: AdministratorCall): Actor {
+export function administratorActor(call: AdministratorCall): Actor {
   return { actor: 'administrator', address: call.address() };
 }
 
 /** Ids compare in small letters, as the store writes them. */
-export function idOf(uuid: string): string {
+export function normalizeId(uuid: string): string {
   return uuid.toLowerCase();
 }

@@ -1,10 +1,10 @@
 import { actorOf } from '../audit/actor.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Chance } from '../base/ids.ts';
-import { limits } from '../base/limits.ts';
-import { checkCollectionName, checkControl, checkShardCount } from '../schemas/checks.ts';
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/ids.ts';
+import { limits } from '../core/limits.ts';
+import { checkCollectionName, checkQueryControls, checkShardCount } from '../schemas/checks.ts';
 import type {
   AddCollectionRequest,
   ChangeModelRequest,
@@ -12,21 +12,21 @@ import type {
   GetCollectionListResponse,
   UpdateCollectionRequest,
 } from '../schemas/collections.ts';
-import type { OrganisationPrincipal } from '../schemas/principal.ts';
+import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type { QueryDefaults } from '../schemas/queries.ts';
-import { type DefaultResponse, success } from '../schemas/wire.ts';
+import { type DefaultResponse, successResponse } from '../schemas/wire.ts';
 import {
-  beginning,
   type Collection,
   type Collections,
-  cancelled,
+  cancelVectorChange,
+  getVectorState,
   hasOwnVectors,
   ownVectors,
-  vectorsOf,
-} from '../store/collections.ts';
-import { ExpectationFailed, type Operation, type Store } from '../store/store.ts';
-import type { Call } from './call.ts';
-import { seesCollection } from './sight.ts';
+  startVectorChange,
+} from '../storage/collections.ts';
+import { ExpectationFailedError, type Store, type WriteOperation } from '../storage/store.ts';
+import { canAccessCollection } from './access-filter.ts';
+import type { ServiceCall } from './call.ts';
 
 /** What has to happen around a collection's record: its shards open with it, and are cleared away after it. */
 export interface CollectionLifecycle {
@@ -35,10 +35,10 @@ export interface CollectionLifecycle {
   /** Takes the shards out of service and clears everything away in the background. */
   remove(collection: Collection): Promise<void>;
   /** Which model is to make its vectors was written down: the work follows. */
-  modelChanged(collection: Collection): void;
+  onModelChanged(collection: Collection): void;
 }
 
-interface NamedModel {
+interface EmbeddingModelInfo {
   readonly id: string;
   readonly version: string;
   readonly dimensions: number;
@@ -48,13 +48,13 @@ export interface CollectionServicesOptions {
   readonly store: Store;
   readonly collections: Collections;
   readonly lifecycle: CollectionLifecycle;
-  readonly audit: Pick<AuditLog, 'entry'>;
+  readonly audit: Pick<AuditLog, 'entryOperation'>;
   readonly clock: Clock;
-  readonly chance: Chance;
+  readonly random: Random;
   /** The model that a new collection gets its vectors from. */
-  readonly model: NamedModel;
+  readonly model: EmbeddingModelInfo;
   /** The embedding model of a name; 404 when there is none. */
-  readonly modelNamed: (name: string) => NamedModel;
+  readonly findModel: (name: string) => EmbeddingModelInfo;
 }
 
 /** Collections: create, delete, list. */
@@ -66,23 +66,23 @@ export class CollectionServices {
   }
 
   async addCollection(
-    call: Call<OrganisationPrincipal>,
+    call: ServiceCall<OrganizationPrincipal>,
     request: AddCollectionRequest,
   ): Promise<DefaultResponse> {
-    const { store, collections, lifecycle, clock, chance } = this.#options;
+    const { store, collections, lifecycle, clock, random } = this.#options;
     const name = request.collection_name;
     const shards = request.num_shards ?? 1;
     checkCollectionName(name);
     checkShardCount(shards);
     const defaults = request.query_defaults;
-    if (defaults !== undefined) checkControl(defaults);
+    if (defaults !== undefined) checkQueryControls(defaults);
     // Before anything is looked for, so that it says nothing of what there is.
-    if (!seesCollection(call.principal, name)) throw notForThisKey(name);
+    if (!canAccessCollection(call.principal, name)) throw keyRestrictionError(name);
     const { organizationId } = call.principal;
-    if (collections.get(organizationId, name) !== undefined) throw nameTaken(name);
-    const model = this.#modelOf(request);
+    if (collections.find(organizationId, name) !== undefined) throw nameTakenError(name);
+    const model = this.#resolveModel(request);
     const collection: Collection = {
-      collectionId: chance.uuid(),
+      collectionId: random.uuid(),
       organizationId,
       name,
       shards,
@@ -90,52 +90,56 @@ export class CollectionServices {
       model: { id: model.id, version: model.version },
       createdAt: clock.now(),
       languages: [],
-      ...(defaults === undefined ? {} : { queryDefaults: knownDefaults(defaults) }),
+      ...(defaults === undefined ? {} : { queryDefaults: pickKnownDefaults(defaults) }),
     };
     await lifecycle.open(collection);
     try {
       await store.write(collections.create(collection));
     } catch (error) {
       await lifecycle.remove(collection);
-      throw error instanceof ExpectationFailed ? nameTaken(name) : error;
+      throw error instanceof ExpectationFailedError ? nameTakenError(name) : error;
     }
-    return success;
+    return successResponse;
   }
 
   async deleteCollection(
-    call: Call<OrganisationPrincipal>,
+    call: ServiceCall<OrganizationPrincipal>,
     request: DeleteCollectionRequest,
   ): Promise<DefaultResponse> {
     const collection = findCollection(this.#options.collections, call.principal, request.collection_name);
-    const deleted = this.#options.audit.entry({
+    const deleted = this.#options.audit.entryOperation({
       organizationId: collection.organizationId,
       actor: actorOf(call.principal),
       address: call.address(),
       action: 'collection.deleted',
       target: collection.name,
     });
-    if (!(await this.#delete(collection, { alongside: [deleted] }))) throw collectionUnknown(collection.name);
-    return success;
+    if (!(await this.#delete(collection, { extraOperations: [deleted] })))
+      throw collectionNotFoundError(collection.name);
+    return successResponse;
   }
 
   /** Those of an organisation that is gone. They are cleared away sooner than others: nobody asks them any more. */
-  async deleteAllOf(organizationId: string): Promise<void> {
-    const sooner = limits.garbageDelayMs - limits.organisationGraceMs;
+  async deleteAllOfOrganization(organizationId: string): Promise<void> {
+    const gcAdvanceMs = limits.garbageDelayMs - limits.organizationGraceMs;
     for (const collection of await this.#options.collections.list(organizationId))
-      await this.#delete(collection, { sooner });
+      await this.#delete(collection, { gcAdvanceMs });
   }
 
   /** False when somebody else deleted it meanwhile. */
   async #delete(
     collection: Collection,
-    { sooner = 0, alongside = [] }: { readonly sooner?: number; readonly alongside?: readonly Operation[] },
+    {
+      gcAdvanceMs = 0,
+      extraOperations = [],
+    }: { readonly gcAdvanceMs?: number; readonly extraOperations?: readonly WriteOperation[] },
   ): Promise<boolean> {
     const { store, collections, lifecycle, clock } = this.#options;
     try {
-      const operations = [...collections.delete(collection, clock.now() - sooner), ...alongside];
+      const operations = [...collections.delete(collection, clock.now() - gcAdvanceMs), ...extraOperations];
       await store.write(operations, { mayUseReserve: true });
     } catch (error) {
-      if (error instanceof ExpectationFailed) return false;
+      if (error instanceof ExpectationFailedError) return false;
       throw error;
     }
     await lifecycle.remove(collection);
@@ -143,41 +147,41 @@ export class CollectionServices {
   }
 
   async updateCollection(
-    call: Call<OrganisationPrincipal>,
+    call: ServiceCall<OrganizationPrincipal>,
     request: UpdateCollectionRequest,
   ): Promise<DefaultResponse> {
     const { store, collections } = this.#options;
     const collection = findCollection(collections, call.principal, request.collection_name);
     const defaults = request.query_defaults;
-    if (defaults === undefined) return success;
-    if (defaults !== null) checkControl(defaults);
-    const known = defaults === null ? {} : knownDefaults(defaults);
-    const kept = Object.keys(known).length === 0 ? null : known;
+    if (defaults === undefined) return successResponse;
+    if (defaults !== null) checkQueryControls(defaults);
+    const pickedDefaults = defaults === null ? {} : pickKnownDefaults(defaults);
+    const newDefaults = Object.keys(pickedDefaults).length === 0 ? null : pickedDefaults;
     try {
-      await store.write(collections.putQueryDefaults(collection.collectionId, kept));
+      await store.write(collections.putQueryDefaults(collection.collectionId, newDefaults));
     } catch (error) {
-      throw error instanceof ExpectationFailed ? collectionUnknown(collection.name) : error;
+      throw error instanceof ExpectationFailedError ? collectionNotFoundError(collection.name) : error;
     }
-    return success;
+    return successResponse;
   }
 
   /** What makes the vectors of a new collection. */
-  #modelOf({ embedding_model: name, dimensions }: AddCollectionRequest): NamedModel {
-    const { model, modelNamed } = this.#options;
+  #resolveModel({ embedding_model: name, dimensions }: AddCollectionRequest): EmbeddingModelInfo {
+    const { model, findModel } = this.#options;
     if (name !== ownVectors) {
-      if (dimensions === undefined) return name === undefined ? model : modelNamed(name);
+      if (dimensions === undefined) return name === undefined ? model : findModel(name);
       throw new AppError(
         'bad_request',
         'dimensions are those of vectors of your own: they need embedding_model "own". A model knows its dimensions itself.',
       );
     }
-    const most = limits.ownDimensionsMax;
-    if (dimensions !== undefined && dimensions >= 1 && dimensions <= most)
+    const dimensionsMax = limits.ownVectorDimensionsMax;
+    if (dimensions !== undefined && dimensions >= 1 && dimensions <= dimensionsMax)
       return { id: ownVectors, version: '', dimensions };
-    const said = dimensions === undefined ? 'is missing' : `is ${dimensions}`;
+    const actual = dimensions === undefined ? 'is missing' : `is ${dimensions}`;
     throw new AppError(
       'bad_request',
-      `embedding_model "own" needs dimensions, how many numbers each vector has, from 1 to ${most}; it ${said}.`,
+      `embedding_model "own" needs dimensions, how many numbers each vector has, from 1 to ${dimensionsMax}; it ${actual}.`,
     );
   }
 
@@ -186,36 +190,36 @@ export class CollectionServices {
    * background, and until it is done the old vectors serve.
    */
   async changeModel(
-    call: Call<OrganisationPrincipal>,
+    call: ServiceCall<OrganizationPrincipal>,
     request: ChangeModelRequest,
   ): Promise<DefaultResponse> {
-    const { store, collections, lifecycle, modelNamed } = this.#options;
+    const { store, collections, lifecycle, findModel } = this.#options;
     const collection = findCollection(collections, call.principal, request.collection_name);
-    if (hasOwnVectors(collection)) throw callersVectors(collection);
-    if (request.embedding_model === ownVectors) throw noModel();
-    const model = modelNamed(request.embedding_model);
-    const state = vectorsOf(collection);
+    if (hasOwnVectors(collection)) throw callerVectorsError(collection);
+    if (request.embedding_model === ownVectors) throw ownIsNotModelError();
+    const model = findModel(request.embedding_model);
+    const state = getVectorState(collection);
     const isModel = (other: { readonly id: string; readonly version: string } | null | undefined) =>
       other?.id === model.id && other.version === model.version;
-    if (isModel(state.next?.model)) throw changing(collection, model.id);
-    if (isModel(state.model) && state.next === null) throw unchanged(collection, model.id);
-    const after = isModel(state.model) ? cancelled(state) : beginning(state, model);
+    if (isModel(state.next?.model)) throw modelChangeConflictError(collection, model.id);
+    if (isModel(state.model) && state.next === null) throw modelUnchangedError(collection, model.id);
+    const after = isModel(state.model) ? cancelVectorChange(state) : startVectorChange(state, model);
     try {
       await store.write(collections.putVectors(collection.collectionId, state, after));
     } catch (error) {
-      if (!(error instanceof ExpectationFailed)) throw error;
+      if (!(error instanceof ExpectationFailedError)) throw error;
       // Deleted meanwhile, or somebody else changed it.
       findCollection(collections, call.principal, collection.name);
       throw new AppError('conflict', 'The model of the collection was changed in this very moment.');
     }
-    lifecycle.modelChanged(collection);
-    return success;
+    lifecycle.onModelChanged(collection);
+    return successResponse;
   }
 
-  async getCollectionList(call: Call<OrganisationPrincipal>): Promise<GetCollectionListResponse> {
-    const found = await collectionsOf(this.#options.collections, call.principal);
-    const collectionNames = found.map((collection) => collection.name);
-    const defaults = found.flatMap(({ name, queryDefaults }) =>
+  async getCollectionList(call: ServiceCall<OrganizationPrincipal>): Promise<GetCollectionListResponse> {
+    const visible = await listVisibleCollections(this.#options.collections, call.principal);
+    const collectionNames = visible.map((collection) => collection.name);
+    const defaults = visible.flatMap(({ name, queryDefaults }) =>
       queryDefaults === undefined ? [] : [{ collection_name: name, query_defaults: queryDefaults }],
     );
     if (defaults.length === 0) return { collection_names: collectionNames };
@@ -224,32 +228,32 @@ export class CollectionServices {
 }
 
 /** All collections that there are for the caller. */
-export async function collectionsOf(
+export async function listVisibleCollections(
   collections: Pick<Collections, 'list'>,
-  principal: OrganisationPrincipal,
+  principal: OrganizationPrincipal,
 ): Promise<Collection[]> {
   const all = await collections.list(principal.organizationId);
   return principal.restriction === undefined
     ? all
-    : all.filter(({ name }) => seesCollection(principal, name));
+    : all.filter(({ name }) => canAccessCollection(principal, name));
 }
 
 /** The caller's own collection of that name. Throws 400 for an impossible name and 404 when there is none. */
 export function findCollection(
   collections: Collections,
-  principal: OrganisationPrincipal,
+  principal: OrganizationPrincipal,
   name: string,
 ): Collection {
   checkCollectionName(name);
-  const collection = seesCollection(principal, name)
-    ? collections.get(principal.organizationId, name)
+  const collection = canAccessCollection(principal, name)
+    ? collections.find(principal.organizationId, name)
     : undefined;
-  if (collection === undefined) throw collectionUnknown(name);
+  if (collection === undefined) throw collectionNotFoundError(name);
   return collection;
 }
 
 /** Without fields that nobody knows. */
-function knownDefaults({ weights, min_score, max_per_document, syntax }: QueryDefaults): QueryDefaults {
+function pickKnownDefaults({ weights, min_score, max_per_document, syntax }: QueryDefaults): QueryDefaults {
   return {
     ...(weights === undefined
       ? {}
@@ -260,41 +264,41 @@ function knownDefaults({ weights, min_score, max_per_document, syntax }: QueryDe
   };
 }
 
-function notForThisKey(name: string): AppError {
+function keyRestrictionError(name: string): AppError {
   return new AppError(
     'forbidden',
     `This API key is restricted to certain collections, and ${JSON.stringify(name)} is none of them.`,
   );
 }
 
-function collectionUnknown(name: string): AppError {
+function collectionNotFoundError(name: string): AppError {
   return new AppError('not_found', `There is no collection named ${JSON.stringify(name)}.`);
 }
 
-function changing({ name }: Collection, model: string): AppError {
+function modelChangeConflictError({ name }: Collection, model: string): AppError {
   const sentence = `The model of ${JSON.stringify(name)} is being changed to ${JSON.stringify(model)} already.`;
   return new AppError('conflict', sentence);
 }
 
-function callersVectors({ name }: Collection): AppError {
+function callerVectorsError({ name }: Collection): AppError {
   return new AppError(
     'bad_request',
     `The vectors of ${JSON.stringify(name)} come from its callers, who go on sending them: no model can take their place. Add the documents to a new collection.`,
   );
 }
 
-function noModel(): AppError {
+function ownIsNotModelError(): AppError {
   return new AppError(
     'bad_request',
     '"own" is no model: vectors that come from callers are asked for when a collection is created.',
   );
 }
 
-function unchanged({ name }: Collection, model: string): AppError {
+function modelUnchangedError({ name }: Collection, model: string): AppError {
   const sentence = `The vectors of ${JSON.stringify(name)} are those of ${JSON.stringify(model)} already.`;
   return new AppError('conflict', sentence);
 }
 
-function nameTaken(name: string): AppError {
+function nameTakenError(name: string): AppError {
   return new AppError('conflict', `A collection named ${JSON.stringify(name)} exists already.`);
 }

@@ -1,13 +1,13 @@
-import type { Contents, TextParts } from '../store/content.ts';
+import type { Contents, TextParts } from '../storage/content.ts';
 
 /**
  * The whole text of a document: its parsed pages as long as there are no chunks, then the chunks. Null while nothing
  * is parsed, and when the document is gone.
  */
-export async function documentText(contents: Contents, documentId: string): Promise<TextParts | null> {
-  const head = contents.parsedHead(documentId);
+export async function readDocumentText(contents: Contents, documentId: string): Promise<TextParts | null> {
+  const head = contents.readParsedHead(documentId);
   if (head !== undefined) {
-    const pages = await contents.parsedPages(documentId, head.pageCount);
+    const pages = await contents.readParsedPages(documentId, head.pageCount);
     // Fewer: they became chunks since the head was read.
     if (pages.length === head.pageCount) return joined(pages);
   }

@@ -1,31 +1,31 @@
 import { actorOf } from '../audit/actor.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
-import { counted } from '../base/counted.ts';
-import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
-import { derivedUuid } from '../base/ids.ts';
-import { limits } from '../base/limits.ts';
-import { startInTurns, type Turns } from '../base/turns.ts';
-import { withTimeout } from '../base/with-timeout.ts';
+import { AppError } from '../core/app-error.ts';
+import { type BackgroundScheduler, startInBackground } from '../core/async/background-scheduler.ts';
+import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
+import { withTimeout } from '../core/async/with-timeout.ts';
+import type { Clock } from '../core/clock.ts';
+import { formatCount } from '../core/format.ts';
+import { deriveUuid } from '../core/ids.ts';
+import { limits } from '../core/limits.ts';
 import {
-  type AddedDocument,
+  type AddDocumentResult,
+  checkReplaceable,
   type DocumentWriter,
-  type Growth,
   type NewDocument,
-  pathUnknown,
-  refuseTaken,
-  type Sees,
-  type TakeRoom,
-} from '../pipeline/document-writer.ts';
-import type { Ingest } from '../pipeline/ingest.ts';
+  pathNotFound,
+  type ReserveCapacity,
+  type StorageGrowth,
+  type VisibilityCheck,
+} from '../ingest/document-writer.ts';
+import type { Ingest } from '../ingest/ingest.ts';
 import { decodeFile } from '../requests/base64.ts';
 import {
-  type GivenContent,
-  type GivenVector,
-  PreparedItem,
+  analyzeText,
+  type ContentInput,
+  PreparedBatchItem,
   PreparedText,
-  textFacts,
+  type VectorInput,
 } from '../requests/prepared-document.ts';
 import {
   checkBatchSize,
@@ -55,25 +55,25 @@ import {
   type UpdateDocumentRequest,
   type UploadParameters,
 } from '../schemas/documents.ts';
-import type { OrganisationPrincipal } from '../schemas/principal.ts';
+import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import { compileValidator } from '../schemas/validate.ts';
-import { type DefaultResponse, type DocumentMetadataJson, success } from '../schemas/wire.ts';
-import type { Blobs, HeldBlob } from '../store/blobs.ts';
-import { type Collection, type Collections, hasOwnVectors } from '../store/collections.ts';
-import type { Contents, TextParts } from '../store/content.ts';
-import type { DocumentRecord, Documents } from '../store/documents.ts';
-import type { Operation } from '../store/store.ts';
-import type { Versions } from '../store/versions.ts';
-import type { Addresses } from './addresses.ts';
-import { type Call, msLeft } from './call.ts';
+import { type DefaultResponse, type DocumentMetadataJson, successResponse } from '../schemas/wire.ts';
+import type { Blobs, PinnedBlob } from '../storage/blobs.ts';
+import { type Collection, type Collections, hasOwnVectors } from '../storage/collections.ts';
+import type { Contents, TextParts } from '../storage/content.ts';
+import type { DocumentRecord, Documents } from '../storage/documents.ts';
+import type { WriteOperation } from '../storage/store.ts';
+import type { Versions } from '../storage/versions.ts';
+import { canAccessDocument } from './access-filter.ts';
+import { remainingMs, type ServiceCall } from './call.ts';
 import { findCollection } from './collections.ts';
-import { documentText } from './document-text.ts';
-import { needsText, vectorsOfDocument } from './given-vectors.ts';
-import { seesDocument } from './sight.ts';
-import { progressOf } from './status.ts';
+import { readDocumentText } from './document-text.ts';
+import type { DocumentUrls } from './document-urls.ts';
+import { toParsingProgress } from './status.ts';
+import { parseDocumentVectors, textRequiredError } from './vector-inputs.ts';
 
 /** Decides whether one more document may come in now. */
-export interface Admission {
+export interface IngestCheck {
   /** Throws `AppError` queue_full or reserve_reached, with the limit that it was. */
   check(organizationId: string): void;
 }
@@ -81,7 +81,7 @@ export interface Admission {
 /** What the limits of an organisation leave it; `access/quotas`. */
 export interface DocumentQuotas {
   /** Null where nothing is limited. Errors: `rate_limited` with the limit that it was, and nothing is taken. */
-  take(organizationId: string, growth: Growth): ReturnType<TakeRoom>;
+  reserve(organizationId: string, growth: StorageGrowth): ReturnType<ReserveCapacity>;
 }
 
 export interface DocumentServicesOptions {
@@ -91,27 +91,30 @@ export interface DocumentServicesOptions {
   readonly contents: Contents;
   readonly blobs: Blobs;
   readonly writer: DocumentWriter;
-  readonly audit: Pick<AuditLog, 'entry'>;
+  readonly audit: Pick<AuditLog, 'entryOperation'>;
   readonly ingest: Ingest;
-  readonly addresses: Addresses;
-  readonly admission: Admission;
+  readonly documentUrls: DocumentUrls;
+  readonly admission: IngestCheck;
   readonly quotas: DocumentQuotas;
   /** Requests that may wait at one time; one without a share of them is answered at once. */
-  readonly waits: { tryAcquire(organizationId: string): boolean; release(organizationId: string): void };
+  readonly waitLimiter: {
+    tryAcquire(organizationId: string): boolean;
+    release(organizationId: string): void;
+  };
   /** Why documents of a collection are not indexed just now, as a sentence; null when nothing is in their way. */
-  readonly waitsFor: (collectionId: string) => string | null;
+  readonly findWaitReason: (collectionId: string) => string | null;
   /** Bytes of one file, however it arrives. */
   readonly fileBytesMax: number;
   /** Bytes of metadata that an organisation may give one document. */
   readonly metadataBytesMax: (organizationId: string) => number;
   readonly clock: Pick<Clock, 'monotonic'>;
-  readonly turns: Turns;
+  readonly backgroundScheduler: BackgroundScheduler;
 }
 
 /** UTF-16 code units of a path in the audit log. */
-const pathUnitsLogged = 256;
+const loggedPathUnitsMax = 256;
 
-type DocumentCall = Call<OrganisationPrincipal>;
+type DocumentCall = ServiceCall<OrganizationPrincipal>;
 
 /** A reply whose text is still in its parts. */
 type WithParts<Reply extends { readonly content?: unknown }> = Omit<Reply, 'content'> & {
@@ -125,11 +128,11 @@ export interface PageInfo {
 }
 
 /** Where a document goes, and for whom. */
-interface Place {
+interface CollectionAccess {
   readonly collection: Collection;
-  readonly principal: OrganisationPrincipal;
+  readonly principal: OrganizationPrincipal;
   /** Documents that the caller does not see are not there for it. */
-  readonly sees: Sees;
+  readonly isVisible: VisibilityCheck;
   readonly yieldToEventLoop: YieldToEventLoop;
 }
 
@@ -140,15 +143,19 @@ interface Answer<Body> {
 
 const textContentType = 'text/plain; charset=utf-8';
 const fileContentType = 'application/octet-stream';
-const terminal: readonly DocumentRecord['status'][] = ['indexed', 'parsing_failed', 'indexing_failed'];
-const gone = 'The document was overwritten or deleted before it was indexed.';
+const terminalStatuses: readonly DocumentRecord['status'][] = [
+  'indexed',
+  'parsing_failed',
+  'indexing_failed',
+];
+const supersededMessage = 'The document was overwritten or deleted before it was indexed.';
 const validateBatchDocument = compileValidator(BatchDocument);
 
 /** A document as it came, or as a worker prepared it. */
-type GivenDocument = Omit<AddDocumentRequest, 'content' | 'vector' | 'vectors'> & {
-  readonly content: GivenContent;
-  readonly vector?: GivenVector | undefined;
-  readonly vectors?: readonly GivenVector[] | undefined;
+type DocumentInput = Omit<AddDocumentRequest, 'content' | 'vector' | 'vectors'> & {
+  readonly content: ContentInput;
+  readonly vector?: VectorInput | undefined;
+  readonly vectors?: readonly VectorInput[] | undefined;
 };
 
 /** Documents: add, upload, overwrite, delete, update, look at. */
@@ -159,23 +166,25 @@ export class DocumentServices {
     this.#options = options;
   }
 
-  async addDocument(call: DocumentCall, request: GivenDocument): Promise<Answer<AddDocumentResponse>> {
-    const place = this.#place(call, request.collection_name);
-    const added = await this.#add(place, request);
+  async addDocument(call: DocumentCall, request: DocumentInput): Promise<Answer<AddDocumentResponse>> {
+    const access = this.#accessCollection(call, request.collection_name);
+    const added = await this.#add(access, request);
     const body = request.wait
-      ? await this.#waiting(call, (signal) => this.#settled(place.collection, request.path, added, signal))
-      : success;
+      ? await this.#withWaitLimit(call, (signal) =>
+          this.#waitUntilIndexed(access.collection, request.path, added, signal),
+        )
+      : successResponse;
     return { status: added.created ? 201 : 200, body };
   }
 
   /** Each document by itself: what is wrong with one stands in its own result. */
   async addDocuments(call: DocumentCall, request: AddDocumentsRequest): Promise<AddDocumentsResponse> {
     checkBatchSize(request.documents.length);
-    const place = this.#place(call, request.collection_name);
+    const access = this.#accessCollection(call, request.collection_name);
     const { documents, wait } = request;
     const results = wait
-      ? await this.#waiting(call, (signal) => this.#addAll(place, documents, signal))
-      : await this.#addAll(place, documents, null);
+      ? await this.#withWaitLimit(call, (signal) => this.#addAll(access, documents, signal))
+      : await this.#addAll(access, documents, null);
     return { results };
   }
 
@@ -186,29 +195,34 @@ export class DocumentServices {
     body: AsyncIterable<Uint8Array>,
   ): Promise<Answer<AddDocumentResponse>> {
     const { path, metadata, overwrite, wait } = parameters;
-    const place = this.#place(call, parameters.collection_name);
+    const place = this.#accessCollection(call, parameters.collection_name);
     const { collection } = place;
-    this.#check(place, { path, metadata, overwrite });
-    if (hasOwnVectors(collection)) throw needsText(collection);
-    this.#checkFree(place, { path, overwrite });
-    const file = await this.#receive(body);
+    this.#checkInput(place, { path, metadata, overwrite });
+    if (hasOwnVectors(collection)) throw textRequiredError(collection);
+    this.#checkPathAvailable(place, { path, overwrite });
+    const file = await this.#receiveFile(body);
     const received = { ...call, receivedAt: this.#options.clock.monotonic() }; // an upload may take its time
     const added = await this.#addFile(place, file, { path, metadata, overwrite });
-    const answer = wait
-      ? await this.#waiting(received, (signal) => this.#settled(collection, path, added, signal))
-      : success;
-    return { status: added.created ? 201 : 200, body: answer };
+    const replyBody = wait
+      ? await this.#withWaitLimit(received, (signal) =>
+          this.#waitUntilIndexed(collection, path, added, signal),
+        )
+      : successResponse;
+    return { status: added.created ? 201 : 200, body: replyBody };
   }
 
   async deleteDocument(call: DocumentCall, request: DeleteDocumentRequest): Promise<DeleteDocumentResponse> {
     checkPaths(request.path);
-    const { collection, sees } = this.#place(call, request.collection_name);
+    const { collection, isVisible } = this.#accessCollection(call, request.collection_name);
     const paths = typeof request.path === 'string' ? [request.path] : request.path;
-    const alongside = [this.#entryOfDeletion(call, collection, paths)];
-    const deleted = await this.#options.writer.remove(collection, paths, { sees, alongside });
+    const auditOperations = [this.#deletionAuditOperation(call, collection, paths)];
+    const deleted = await this.#options.writer.remove(collection, paths, {
+      isVisible,
+      extraOperations: auditOperations,
+    });
     if (deleted.length === 0) {
       throw paths.length === 1
-        ? pathUnknown(collection, paths[0]!)
+        ? pathNotFound(collection, paths[0]!)
         : new AppError('not_found', 'None of these paths exists in the collection.');
     }
     return { deleted_paths: deleted };
@@ -218,14 +232,14 @@ export class DocumentServices {
    * One entry of the audit log for one call. Every deletion of the call writes it again under the same key, so that none
    * happens without it. A path may tell of contents, which zero data retention keeps out of logs.
    */
-  #entryOfDeletion(
+  #deletionAuditOperation(
     { principal, address }: DocumentCall,
     { name }: Collection,
     paths: readonly string[],
-  ): Operation {
+  ): WriteOperation {
     const { organizationId, zdr } = principal;
-    const path = paths.length === 1 && !zdr ? { path: paths[0]!.slice(0, pathUnitsLogged) } : {};
-    return this.#options.audit.entry({
+    const path = paths.length === 1 && !zdr ? { path: paths[0]!.slice(0, loggedPathUnitsMax) } : {};
+    return this.#options.audit.entryOperation({
       ...{ organizationId, actor: actorOf(principal), address: address() },
       action: 'document.deleted',
       target: name,
@@ -240,8 +254,8 @@ export class DocumentServices {
     const status = request.index_status ?? null;
     checkPath(path);
     if (metadata !== null) checkMetadata(metadata, metadataBytesMax(call.principal.organizationId));
-    const place = this.#place(call, request.collection_name);
-    const { collection, sees } = place;
+    const access = this.#accessCollection(call, request.collection_name);
+    const { collection, isVisible } = access;
     if (metadata !== null && status !== null) {
       throw new AppError(
         'bad_request',
@@ -250,22 +264,22 @@ export class DocumentServices {
     }
     if (metadata !== null || status !== null) this.#options.admission.check(collection.organizationId);
     if (metadata !== null) {
-      this.#record(place, path);
-      refuseUnseen(place, metadata);
-      await writer.updateMetadata(collection, path, metadata, sees);
-    } else if (status !== null) await writer.retry(collection, path, status, sees);
-    else this.#record(place, path);
-    return success;
+      this.#findRecord(access, path);
+      checkWriteAccess(access, metadata);
+      await writer.updateMetadata(collection, path, metadata, isVisible);
+    } else if (status !== null) await writer.retry(collection, path, status, isVisible);
+    else this.#findRecord(access, path);
+    return successResponse;
   }
 
   async getDocumentInfo(call: DocumentCall, request: GetDocumentInfoRequest): Promise<DocumentInfo> {
     checkPath(request.path);
-    const place = this.#place(call, request.collection_name);
-    const record = this.#record(place, request.path);
-    const { created_at: _, ...document } = this.#describe(call, place.collection, record);
+    const access = this.#accessCollection(call, request.collection_name);
+    const record = this.#findRecord(access, request.path);
+    const { created_at: _, ...document } = this.#toResponse(call, access.collection, record);
     const { contents } = this.#options;
-    const content = request.include_content ? await documentText(contents, record.documentId) : null;
-    return { document: { ...document, ...this.#found(record.documentId), content } };
+    const content = request.include_content ? await readDocumentText(contents, record.documentId) : null;
+    return { document: { ...document, ...this.#parsedDetails(record.documentId), content } };
   }
 
   async getDocumentInfoList(
@@ -278,7 +292,7 @@ export class DocumentServices {
     checkListLimit(limit);
     if (prefix !== null) checkPathBound('path_prefix', prefix);
     if (pathGt !== null) checkPathBound('path_gt', pathGt);
-    const { collection, sees } = this.#place(call, request.collection_name);
+    const { collection, isVisible } = this.#accessCollection(call, request.collection_name);
     const { documents: all } = this.#options;
     const documents: DocumentMetadataResponse[] = [];
     const range = {
@@ -288,110 +302,122 @@ export class DocumentServices {
       ...(pathGt === null ? {} : { pathGt }),
     };
     const { collectionId } = collection;
-    const listed = request.only_failed ? all.listFailed(collectionId, range) : all.list(collectionId, range);
-    for await (const record of listed) {
+    const records = request.only_failed ? all.listFailed(collectionId, range) : all.list(collectionId, range);
+    for await (const record of records) {
       // Whoever sees few of many may make it look at all of them: not when nobody waits any more.
-      if (call.caller.gone) break;
-      const turn = call.yieldToEventLoop();
-      if (turn !== null) await turn;
-      if (!sees(record)) continue;
-      documents.push(this.#describe(call, collection, record));
+      if (call.cancellation.isCanceled) break;
+      const pause = call.yieldToEventLoop();
+      if (pause !== null) await pause;
+      if (!isVisible(record)) continue;
+      documents.push(this.#toResponse(call, collection, record));
       if (documents.length === limit) break;
     }
     return { documents };
   }
 
   async getPageInfo(call: DocumentCall, request: GetPageInfoRequest): Promise<PageInfo> {
-    const { versions, addresses } = this.#options;
+    const { versions, documentUrls } = this.#options;
     const { path, page_index: pageIndex } = request;
     checkPath(path);
-    const place = this.#place(call, request.collection_name);
-    const { collection } = place;
-    const record = this.#record(place, path);
+    const access = this.#accessCollection(call, request.collection_name);
+    const { collection } = access;
+    const record = this.#findRecord(access, path);
     const { documentId, numPages, collectionId } = record;
     if (numPages === null || pageIndex < 0 || pageIndex >= numPages) {
-      const has = numPages === null ? 'has no pages yet' : `has ${counted(numPages, 'page')}`;
-      throw new AppError('not_found', `There is no page ${pageIndex}: the document ${has}.`);
+      const pageStatus = numPages === null ? 'has no pages yet' : `has ${formatCount(numPages, 'page')}`;
+      throw new AppError('not_found', `There is no page ${pageIndex}: the document ${pageStatus}.`);
     }
     const version = versions.get(collectionId, record.version);
     return {
       page: {
-        id: derivedUuid(documentId, pageIndex),
+        id: deriveUuid(documentId, pageIndex),
         collection_name: collection.name,
         path,
         page_index: pageIndex,
-        content: request.include_content ? this.#page(documentId, pageIndex) : null,
-        image_url: version === undefined ? null : addresses.pageImage(call.baseUrl, version, pageIndex),
+        content: request.include_content ? this.#readPage(documentId, pageIndex) : null,
+        image_url: version === undefined ? null : documentUrls.pageImageUrl(call.baseUrl, version, pageIndex),
       },
     };
   }
 
-  #place({ principal, yieldToEventLoop }: DocumentCall, name: string): Place {
+  #accessCollection({ principal, yieldToEventLoop }: DocumentCall, name: string): CollectionAccess {
     const collection = findCollection(this.#options.collections, principal, name);
-    return { collection, principal, sees: (record) => seesDocument(principal, record), yieldToEventLoop };
+    return {
+      collection,
+      principal,
+      isVisible: (record) => canAccessDocument(principal, record),
+      yieldToEventLoop,
+    };
   }
 
-  #record({ collection, sees }: Place, path: string): DocumentRecord {
+  #findRecord({ collection, isVisible }: CollectionAccess, path: string): DocumentRecord {
     const record = this.#options.documents.get(collection.collectionId, path);
-    if (record === undefined || !sees(record)) throw pathUnknown(collection, path);
+    if (record === undefined || !isVisible(record)) throw pathNotFound(collection, path);
     return record;
   }
 
   /** Everything that can be said before a byte of content is stored. */
-  #check(place: Place, input: Pick<NewDocument, 'path' | 'metadata' | 'overwrite'>): void {
+  #checkInput(access: CollectionAccess, input: Pick<NewDocument, 'path' | 'metadata' | 'overwrite'>): void {
     const { admission, metadataBytesMax } = this.#options;
     checkPath(input.path);
-    checkMetadata(input.metadata, metadataBytesMax(place.collection.organizationId));
-    refuseUnseen(place, input.metadata);
-    admission.check(place.collection.organizationId);
+    checkMetadata(input.metadata, metadataBytesMax(access.collection.organizationId));
+    checkWriteAccess(access, input.metadata);
+    admission.check(access.collection.organizationId);
   }
 
   /** The writer refuses a path that is taken; this says so before a file is stored for nothing. */
-  #checkFree(
-    { collection, principal, sees }: Place,
+  #checkPathAvailable(
+    { collection, principal, isVisible }: CollectionAccess,
     { path, overwrite }: Pick<NewDocument, 'path' | 'overwrite'>,
   ): void {
     if (overwrite && principal.restriction === undefined) return;
     const existing = this.#options.documents.get(collection.collectionId, path);
-    if (existing !== undefined) refuseTaken(collection, existing, { overwrite, sees });
+    if (existing !== undefined) checkReplaceable(collection, existing, { overwrite, isVisible });
   }
 
-  async #add(place: Place, request: Omit<GivenDocument, 'collection_name' | 'wait'>): Promise<AddedDocument> {
+  async #add(
+    access: CollectionAccess,
+    request: Omit<DocumentInput, 'collection_name' | 'wait'>,
+  ): Promise<AddDocumentResult> {
     const { path, content } = request;
     const common = { path, metadata: request.metadata ?? {}, overwrite: request.overwrite ?? false };
-    const { collection } = place;
-    this.#check(place, common);
-    const given = await vectorsOfDocument(collection, request, place.yieldToEventLoop);
+    const { collection } = access;
+    this.#checkInput(access, common);
+    const vectorInput = await parseDocumentVectors(collection, request, access.yieldToEventLoop);
     if (content.type === 'auto') {
-      this.#checkFree(place, common);
+      this.#checkPathAvailable(access, common);
       const { blobs, fileBytesMax } = this.#options;
       const file = await blobs.put(decodeFile(content.base64_data, fileBytesMax));
-      return this.#addFile(place, file, common);
+      return this.#addFile(access, file, common);
     }
-    return this.#write(place, { ...common, ...textDocument(content), ...given });
+    return this.#write(access, { ...common, ...toTextDocument(content), ...vectorInput });
   }
 
   /** `signal`: how long to wait until they are indexed; null: not at all. */
   async #addAll(
-    place: Place,
+    access: CollectionAccess,
     documents: readonly unknown[],
     signal: AbortSignal | null,
   ): Promise<BatchDocumentResult[]> {
-    const adding = await startInTurns(this.#options.turns, documents, (item) =>
-      this.#addOne(place, item, signal),
+    const adding = await startInBackground(this.#options.backgroundScheduler, documents, (item) =>
+      this.#addOne(access, item, signal),
     );
     return Promise.all(adding);
   }
 
   /** `signal`: how long to wait until the document is indexed; null: not at all. */
-  async #addOne(place: Place, item: unknown, signal: AbortSignal | null): Promise<BatchDocumentResult> {
+  async #addOne(
+    access: CollectionAccess,
+    item: unknown,
+    signal: AbortSignal | null,
+  ): Promise<BatchDocumentResult> {
     const path = pathOf(item);
     try {
-      const document = batchDocument(item);
-      const added = await this.#add(place, document);
+      const document = toBatchDocument(item);
+      const added = await this.#add(access, document);
       const status = added.created ? 201 : 200;
       if (signal === null) return { path, status };
-      const { index_status } = await this.#settled(place.collection, document.path, added, signal);
+      const { index_status } = await this.#waitUntilIndexed(access.collection, document.path, added, signal);
       return { path, status, ...(index_status === undefined ? {} : { index_status }) };
     } catch (error) {
       if (!(error instanceof AppError) || error.status >= 500) throw error;
@@ -401,8 +427,8 @@ export class DocumentServices {
     }
   }
 
-  async #receive(body: AsyncIterable<Uint8Array>): Promise<HeldBlob> {
-    const writer = await this.#options.blobs.receive();
+  async #receiveFile(body: AsyncIterable<Uint8Array>): Promise<PinnedBlob> {
+    const writer = await this.#options.blobs.createWriter();
     try {
       for await (const bytes of body) await writer.write(bytes);
       return await writer.finish();
@@ -412,16 +438,18 @@ export class DocumentServices {
   }
 
   /** Writes a document within the limits of its organisation. */
-  #write({ collection, sees }: Place, input: NewDocument): Promise<AddedDocument> {
+  #write({ collection, isVisible }: CollectionAccess, input: NewDocument): Promise<AddDocumentResult> {
     const { writer, quotas } = this.#options;
-    return writer.add(collection, input, sees, (growth) => quotas.take(collection.organizationId, growth));
+    return writer.add(collection, input, isVisible, (growth) =>
+      quotas.reserve(collection.organizationId, growth),
+    );
   }
 
   async #addFile(
-    place: Place,
-    file: HeldBlob,
+    access: CollectionAccess,
+    file: PinnedBlob,
     common: Pick<NewDocument, 'path' | 'metadata' | 'overwrite'>,
-  ): Promise<AddedDocument> {
+  ): Promise<AddDocumentResult> {
     const { blobs } = this.#options;
     try {
       const document: NewDocument = {
@@ -432,27 +460,27 @@ export class DocumentServices {
         size: file.size,
         pages: null,
       };
-      const added = await this.#write(place, document);
+      const added = await this.#write(access, document);
       file.release();
       return added;
     } catch (error) {
       // A file that was refused after all belongs to nobody, unless another document refers to it.
       file.release();
-      await blobs.collect(file.hash);
+      await blobs.deleteIfUnreferenced(file.hash);
       throw error;
     }
   }
 
   /** Runs `work` with a signal that aborts `waitMsMax` after the request came: so long documents may be waited for. */
-  async #waiting<T>(call: DocumentCall, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { waits, clock } = this.#options;
+  async #withWaitLimit<T>(call: DocumentCall, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { waitLimiter, clock } = this.#options;
     const { organizationId } = call.principal;
-    const mayWait = waits.tryAcquire(organizationId);
-    const msMax = mayWait ? msLeft({ msMax: limits.waitMsMax, since: call.receivedAt }, clock) : 0;
+    const mayWait = waitLimiter.tryAcquire(organizationId);
+    const msMax = mayWait ? remainingMs({ msMax: limits.waitMsMax, since: call.receivedAt }, clock) : 0;
     try {
-      return await withTimeout({ signal: call.caller.signal, msMax }, work);
+      return await withTimeout({ signal: call.cancellation.signal, msMax }, work);
     } finally {
-      if (mayWait) waits.release(organizationId);
+      if (mayWait) waitLimiter.release(organizationId);
     }
   }
 
@@ -460,24 +488,27 @@ export class DocumentServices {
    * Waits until the version is indexed or has failed, at most until `signal` aborts, and says how far it is. One that is
    * overwritten or deleted meanwhile gets no further, so it is answered at once with the status it had reached.
    */
-  async #settled(
+  async #waitUntilIndexed(
     collection: Collection,
     path: string,
-    added: AddedDocument,
+    added: AddDocumentResult,
     signal: AbortSignal,
   ): Promise<AddDocumentResponse> {
     const { ingest, documents, collections } = this.#options;
     const { collectionId } = collection;
-    const abandoned = await ingest.settled(added.version, signal);
+    const abandoned = await ingest.waitUntilSettled(added.version, signal);
     const current = documents.get(collectionId, path);
     const record = current?.version === added.version ? current : null;
-    const isGone = record === null || collections.byId(collectionId) === undefined;
+    const isSuperseded = record === null || collections.findById(collectionId) === undefined;
     const { status } = record ?? abandoned ?? added;
-    const error = isGone && !terminal.includes(status) ? gone : (record?.error?.message ?? null);
-    return { ...success, index_status: status, error, error_code: record?.error?.code ?? null };
+    const error =
+      isSuperseded && !terminalStatuses.includes(status)
+        ? supersededMessage
+        : (record?.error?.message ?? null);
+    return { ...successResponse, index_status: status, error, error_code: record?.error?.code ?? null };
   }
 
-  #describe(call: DocumentCall, collection: Collection, record: DocumentRecord): DocumentMetadataResponse {
+  #toResponse(call: DocumentCall, collection: Collection, record: DocumentRecord): DocumentMetadataResponse {
     return {
       id: record.documentId,
       collection_name: collection.name,
@@ -487,47 +518,49 @@ export class DocumentServices {
       created_at: new Date(record.createdAt).toISOString(),
       size: record.size,
       num_pages: record.numPages,
-      file_url: this.#options.addresses.file(call.baseUrl, record.documentId),
+      file_url: this.#options.documentUrls.fileUrl(call.baseUrl, record.documentId),
       sha256: record.rawHash,
       error: record.error?.message ?? null,
       error_code: record.error?.code ?? null,
-      ...this.#obstacle(record),
+      ...this.#waitReason(record),
       ...this.#progress(record),
     };
   }
 
   #progress({ status, version }: DocumentRecord): Pick<DocumentMetadataResponse, 'progress'> {
-    const parsing = status === 'parsing' ? this.#options.ingest.parsing(version) : null;
-    return parsing === null ? {} : { progress: progressOf(parsing) };
+    const parsing = status === 'parsing' ? this.#options.ingest.findParsing(version) : null;
+    return parsing === null ? {} : { progress: toParsingProgress(parsing) };
   }
 
   /** What reading the document brought to light beside its text; nothing before it was read. */
-  #found(documentId: string): Pick<DocumentResponse, 'title' | 'language' | 'warnings'> {
+  #parsedDetails(documentId: string): Pick<DocumentResponse, 'title' | 'language' | 'warnings'> {
     const { contents } = this.#options;
-    const known = contents.parsedHead(documentId) ?? contents.layout(documentId);
+    const parsed = contents.readParsedHead(documentId) ?? contents.readLayout(documentId);
     return {
-      title: known?.title ?? null,
-      language: known?.language ?? null,
-      warnings: [...(known?.warnings ?? [])],
+      title: parsed?.title ?? null,
+      language: parsed?.language ?? null,
+      warnings: [...(parsed?.warnings ?? [])],
     };
   }
 
   /** Only of a document that waits for something: every other one is described as ever. */
-  #obstacle({ status, collectionId }: DocumentRecord): { waiting_for?: string } {
+  #waitReason({ status, collectionId }: DocumentRecord): { waiting_for?: string } {
     if (status !== 'not_indexed' && status !== 'indexing') return {};
-    const reason = this.#options.waitsFor(collectionId);
+    const reason = this.#options.findWaitReason(collectionId);
     return reason === null ? {} : { waiting_for: reason };
   }
 
-  #page(documentId: string, pageIndex: number): TextParts | null {
+  #readPage(documentId: string, pageIndex: number): TextParts | null {
     const { contents } = this.#options;
-    return contents.parsedPage(documentId, pageIndex) ?? contents.pageParts(documentId, pageIndex) ?? null;
+    return (
+      contents.readParsedPage(documentId, pageIndex) ?? contents.pageParts(documentId, pageIndex) ?? null
+    );
   }
 }
 
 /** 403 for a document that whoever writes it would not see. */
-function refuseUnseen({ principal }: Place, metadata: DocumentRecord['metadata']): void {
-  if (seesDocument(principal, { metadata })) return;
+function checkWriteAccess({ principal }: CollectionAccess, metadata: DocumentRecord['metadata']): void {
+  if (canAccessDocument(principal, { metadata })) return;
   throw new AppError(
     'forbidden',
     'This API key writes only documents that it sees: these metadata do not match the filter that it is restricted to.',
@@ -535,8 +568,8 @@ function refuseUnseen({ principal }: Place, metadata: DocumentRecord['metadata']
 }
 
 /** Throws what is wrong with it. */
-function batchDocument(item: unknown): Omit<GivenDocument, 'collection_name' | 'wait'> {
-  return item instanceof PreparedItem ? (item.unpack() as GivenDocument) : validateBatchDocument(item);
+function toBatchDocument(item: unknown): Omit<DocumentInput, 'collection_name' | 'wait'> {
+  return item instanceof PreparedBatchItem ? (item.unpack() as DocumentInput) : validateBatchDocument(item);
 }
 
 function pathOf(item: unknown): string | null {
@@ -545,9 +578,10 @@ function pathOf(item: unknown): string | null {
 }
 
 /** The pages of a text variant and what is known of them at once. */
-function textDocument(
+function toTextDocument(
   content: Exclude<DocumentContent, { type: 'auto' }> | PreparedText,
 ): Pick<NewDocument, 'contentKind' | 'contentType' | 'rawHash' | 'size' | 'pages'> {
-  const { type, rawHash, size, pages } = content instanceof PreparedText ? content.facts : textFacts(content);
+  const { type, rawHash, size, pages } =
+    content instanceof PreparedText ? content.content : analyzeText(content);
   return { contentKind: type, contentType: textContentType, rawHash, size, pages };
 }

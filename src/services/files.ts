@@ -1,13 +1,13 @@
-import { AppError } from '../base/app-error.ts';
-import type { PageImages } from '../pipeline/page-images.ts';
-import type { Blobs } from '../store/blobs.ts';
-import type { Collections } from '../store/collections.ts';
-import type { Contents } from '../store/content.ts';
-import type { Documents } from '../store/documents.ts';
-import { readToken } from '../store/tokens.ts';
-import type { VersionRecord, Versions } from '../store/versions.ts';
-import type { Call } from './call.ts';
-import { documentText } from './document-text.ts';
+import { AppError } from '../core/app-error.ts';
+import type { PageImages } from '../ingest/page-images.ts';
+import type { Blobs } from '../storage/blobs.ts';
+import type { Collections } from '../storage/collections.ts';
+import type { Contents } from '../storage/content.ts';
+import type { Documents } from '../storage/documents.ts';
+import { readToken } from '../storage/tokens.ts';
+import type { VersionRecord, Versions } from '../storage/versions.ts';
+import type { ServiceCall } from './call.ts';
+import { readDocumentText } from './document-text.ts';
 
 export interface FileServicesOptions {
   readonly collections: Collections;
@@ -30,7 +30,7 @@ export interface RawDocument {
 }
 
 /** Bytes of a file that are read and sent at a time. */
-const readBytes = 262_144;
+const chunkBytes = 262_144;
 
 /** Raw documents and page images by token. */
 export class FileServices {
@@ -41,20 +41,26 @@ export class FileServices {
   }
 
   async getDocumentFile(
-    { yieldToEventLoop }: Pick<Call, 'yieldToEventLoop'>,
+    { yieldToEventLoop }: Pick<ServiceCall, 'yieldToEventLoop'>,
     token: string,
   ): Promise<RawDocument> {
     const { contents, blobs } = this.#options;
-    const version = this.#version(token, 'file');
+    const version = this.#findVersion(token, 'file');
     const { path, contentType, rawHash, documentId } = version;
     const filename = path.split('/').at(-1) || 'document';
     const size = await blobs.size(rawHash);
     if (size !== null) {
-      return { size, contentType, filename, etag: rawHash, open: (range) => readFile(blobs, rawHash, range) };
+      return {
+        size,
+        contentType,
+        filename,
+        etag: rawHash,
+        open: (range) => streamBlob(blobs, rawHash, range),
+      };
     }
     // The text variants have no file: their raw bytes are the joined text.
-    const text = await documentText(contents, documentId);
-    if (text === null) throw gone();
+    const text = await readDocumentText(contents, documentId);
+    if (text === null) throw tokenNotFoundError();
     const parts: Buffer[] = [];
     let bytes = 0;
     for (const part of text) {
@@ -68,11 +74,11 @@ export class FileServices {
 
   /** `width`: pixels that the image should have at least, where that is possible; null for the usual size. */
   async getPageImage(
-    { caller }: Pick<Call, 'caller'>,
+    { cancellation: caller }: Pick<ServiceCall, 'cancellation'>,
     token: string,
     width: number | null = null,
   ): Promise<{ bytes: Uint8Array; contentType: string }> {
-    const { rawHash, page, hasImages, organizationId } = this.#version(token, 'page');
+    const { rawHash, page, hasImages, organizationId } = this.#findVersion(token, 'page');
     const request = { organizationId, rawHash, page, width, caller };
     const bytes = hasImages ? await this.#options.images.get(request) : null;
     if (bytes === null) throw new AppError('not_found', 'This page has no image.');
@@ -80,26 +86,26 @@ export class FileServices {
   }
 
   /** The version a token stands for: the current one of its document, or the one that search still answers from. */
-  #version(
+  #findVersion(
     token: string,
     kind: 'file' | 'page',
   ): VersionRecord & { readonly page: number; readonly organizationId: string } {
     const { secrets, collections, documents, versions } = this.#options;
-    const read = readToken(secrets, token);
-    if (read === null || read.kind !== kind) throw gone();
-    const record = documents.byId(read.documentId);
+    const fileToken = readToken(secrets, token);
+    if (fileToken === null || fileToken.kind !== kind) throw tokenNotFoundError();
+    const record = documents.findById(fileToken.documentId);
     // The documents of a deleted collection are swept later.
-    const collection = record === undefined ? undefined : collections.byId(record.collectionId);
-    if (record === undefined || collection === undefined) throw gone();
-    const number = record.documentId === read.documentId ? record.version : record.live;
-    const version = number === null ? undefined : versions.get(record.collectionId, number);
-    if (version === undefined) throw gone();
+    const collection = record === undefined ? undefined : collections.findById(record.collectionId);
+    if (record === undefined || collection === undefined) throw tokenNotFoundError();
+    const versionNumber = record.documentId === fileToken.documentId ? record.version : record.live;
+    const version = versionNumber === null ? undefined : versions.get(record.collectionId, versionNumber);
+    if (version === undefined) throw tokenNotFoundError();
     const { organizationId } = collection;
-    return { ...version, page: read.kind === 'page' ? read.page : 0, organizationId };
+    return { ...version, page: fileToken.kind === 'page' ? fileToken.page : 0, organizationId };
   }
 }
 
-function gone(): AppError {
+function tokenNotFoundError(): AppError {
   return new AppError('not_found', 'The token is unknown, or its document was deleted or replaced.');
 }
 
@@ -115,17 +121,17 @@ async function* readParts(
   }
 }
 
-async function* readFile(
+async function* streamBlob(
   blobs: Blobs,
   hash: string,
   { start, end }: { readonly start: number; readonly end: number },
 ): AsyncGenerator<Uint8Array, void, void> {
   const file = await blobs.open(hash);
-  if (file === null) throw gone();
+  if (file === null) throw tokenNotFoundError();
   try {
     for (let at = start; at < end; ) {
       const { bytesRead, buffer } = await file.read(
-        Buffer.allocUnsafe(Math.min(readBytes, end - at)),
+        Buffer.allocUnsafe(Math.min(chunkBytes, end - at)),
         0,
         null,
         at,

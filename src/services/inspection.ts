@@ -2,25 +2,25 @@ import { readdir } from 'node:fs/promises';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { InspectOrganizationRequest, InspectOrganizationResponse } from '../schemas/admin.ts';
 import type { Principal } from '../schemas/principal.ts';
-import type { Blobs } from '../store/blobs.ts';
-import { Collections } from '../store/collections.ts';
-import { Organisations } from '../store/organisations.ts';
-import { orphansOf, type RowCounts, remainsOf } from '../store/remains.ts';
-import type { Store } from '../store/store.ts';
-import type { Call } from './call.ts';
+import type { Blobs } from '../storage/blobs.ts';
+import { Collections } from '../storage/collections.ts';
+import { Organizations } from '../storage/organizations.ts';
+import { countOrphanRows, countRowsOfOrganization, type RowCounts } from '../storage/orphan-rows.ts';
+import type { Store } from '../storage/store.ts';
+import type { ServiceCall } from './call.ts';
 
 export interface InspectionOptions {
   readonly store: Store;
-  readonly blobs: Pick<Blobs, 'orphans' | 'size'>;
+  readonly blobs: Pick<Blobs, 'countOrphans' | 'size'>;
   /** Folder of the snapshots of all collections. */
   readonly indexFolder: string;
   /** Folder of what was made of raw files. */
-  readonly madeFolder: string;
+  readonly derivedFilesFolder: string;
   readonly audit: Pick<AuditLog, 'list'>;
 }
 
-const removed = 'organization.removed';
-const pageMax = 1_000;
+const removedAction = 'organization.removed';
+const auditPageMax = 1_000;
 
 /** Looks for what is left of an organisation, in every table and every folder. It changes nothing. */
 export class Inspection {
@@ -31,23 +31,23 @@ export class Inspection {
   }
 
   async inspectOrganization(
-    _call: Call<Extract<Principal, { kind: 'administrator' }>>,
+    _call: ServiceCall<Extract<Principal, { kind: 'administrator' }>>,
     request: InspectOrganizationRequest,
   ): Promise<InspectOrganizationResponse> {
     const { store, blobs } = this.#options;
     const organizationId = request.organization_id.toLowerCase();
-    const record = new Organisations(store).get(organizationId);
+    const record = new Organizations(store).find(organizationId);
     const removedAt = await this.#removedAt(organizationId);
     return {
       organization_id: organizationId,
       state: record === undefined ? 'gone' : record.deletedAt === undefined ? 'exists' : 'deleting',
       removed_at: removedAt === null ? null : new Date(removedAt).toISOString(),
-      remains: listed(await remainsOf(store, organizationId)),
+      remains: toFindings(await countRowsOfOrganization(store, organizationId)),
       orphans: [
-        ...listed(await orphansOf(store)),
-        ...counted('index folders', await this.#strayIndexes()),
-        ...counted('files', await blobs.orphans()),
-        ...counted('page images', await this.#strayImages()),
+        ...toFindings(await countOrphanRows(store)),
+        ...toFinding('index folders', await this.#countOrphanIndexes()),
+        ...toFinding('files', await blobs.countOrphans()),
+        ...toFinding('page images', await this.#countOrphanImages()),
       ],
     };
   }
@@ -56,36 +56,36 @@ export class Inspection {
   async #removedAt(organizationId: string): Promise<number | null> {
     let before: { at: number; entryId?: string } = { at: Number.MAX_SAFE_INTEGER };
     for (;;) {
-      const page = await this.#options.audit.list(null, { before, since: 0, limit: pageMax });
-      const found = page.find(({ action, target }) => action === removed && target === organizationId);
-      if (found !== undefined) return found.at;
+      const page = await this.#options.audit.list(null, { before, since: 0, limit: auditPageMax });
+      const entry = page.find(({ action, target }) => action === removedAction && target === organizationId);
+      if (entry !== undefined) return entry.at;
       const last = page.at(-1);
-      if (last === undefined || page.length < pageMax) return null;
+      if (last === undefined || page.length < auditPageMax) return null;
       before = last;
     }
   }
 
-  async #strayIndexes(): Promise<number> {
+  async #countOrphanIndexes(): Promise<number> {
     const collections = new Collections(this.#options.store);
     const folders = await readdir(this.#options.indexFolder);
-    return folders.filter((name) => collections.byId(name.split('.')[0] ?? '') === undefined).length;
+    return folders.filter((name) => collections.findById(name.split('.')[0] ?? '') === undefined).length;
   }
 
-  async #strayImages(): Promise<number> {
-    const { blobs, madeFolder } = this.#options;
-    let strays = 0;
-    for (const name of await readdir(madeFolder)) {
+  async #countOrphanImages(): Promise<number> {
+    const { blobs, derivedFilesFolder } = this.#options;
+    let orphans = 0;
+    for (const name of await readdir(derivedFilesFolder)) {
       const hash = /^[0-9a-f]{64}/.exec(name)?.[0];
-      if (hash !== undefined && (await blobs.size(hash)) === null) strays += 1;
+      if (hash !== undefined && (await blobs.size(hash)) === null) orphans += 1;
     }
-    return strays;
+    return orphans;
   }
 }
 
-function listed(counts: RowCounts): { place: string; count: number }[] {
+function toFindings(counts: RowCounts): { place: string; count: number }[] {
   return [...counts].map(([place, count]) => ({ place, count }));
 }
 
-function counted(place: string, count: number): { place: string; count: number }[] {
+function toFinding(place: string, count: number): { place: string; count: number }[] {
   return count === 0 ? [] : [{ place, count }];
 }

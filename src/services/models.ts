@@ -1,8 +1,8 @@
 import { endianness } from 'node:os';
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
-import { ModelFailed } from '../base/model-failed.ts';
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
+import { ModelError } from '../core/model-error.ts';
 import type {
   CohereRerankRequest,
   CohereRerankResponse,
@@ -15,13 +15,13 @@ import type {
   RerankRequest,
   RerankResponse,
 } from '../schemas/models.ts';
-import type { OrganisationPrincipal } from '../schemas/principal.ts';
-import type { Call } from './call.ts';
+import type { OrganizationPrincipal } from '../schemas/principal.ts';
+import type { ServiceCall } from './call.ts';
 
-type ModelServiceCall = Call<OrganisationPrincipal>;
+type ModelServiceCall = ServiceCall<OrganizationPrincipal>;
 
-/** What of the model pools these use cases need; `pipeline/model-runner` is one. */
-export interface ModelRuns {
+/** What of the model pools these use cases need; `ingest/model-runner` is one. */
+export interface ModelExecutor {
   embed(
     texts: readonly string[],
     inputType: 'query' | 'document',
@@ -36,11 +36,11 @@ export interface ModelRuns {
 }
 
 /** Which models there are, by the ids that clients send; `models/registry` and `models/dimensions` know. */
-export interface ModelCatalogue {
+export interface ModelLookup {
   /** Every name of each kind, and what is used where none is given. */
   list(): GetModelListResponse;
   /** Components of the vectors: `asked`, or the model's own default. 404 unknown model, 400 not offered. */
-  dimensionsOf(embeddingModel: string, asked: number | null): number;
+  resolveDimensions(embeddingModel: string, requested: number | null): number;
   /** 404 unknown model. */
   checkReranker(model: string): void;
   /** The vector with another number of components, still of length 1. A copy. */
@@ -48,21 +48,21 @@ export interface ModelCatalogue {
 }
 
 /** A call that may run now; see `access/model-admission`. */
-interface Admitted {
+interface AdmittedModelCall {
   readonly mode: Latency;
-  readonly leave: () => void;
-  readonly firstPiece: <Piece>(work: Promise<Piece>) => Promise<Piece>;
+  readonly release: () => void;
+  readonly awaitFirstBatch: <Piece>(input: Promise<Piece>) => Promise<Piece>;
 }
 
 /** The limits of organisations: rejects with 413 or 429, resolves when the call may run. */
-export interface ModelGate {
+export interface ModelCallGate {
   admit(call: {
     readonly organizationId: string;
     readonly kind: 'embed' | 'rerank';
     readonly chargedBytes: number;
     readonly latency: Latency | null;
     readonly signal: AbortSignal;
-  }): Promise<Admitted>;
+  }): Promise<AdmittedModelCall>;
 }
 
 /** What an API call of a model used. */
@@ -75,33 +75,33 @@ export interface ModelFact {
   readonly tokens: number;
   readonly timeTakenMs: number;
 }
-export interface ModelMeter {
-  recordEmbed(fact: ModelFact): void;
-  recordRerank(fact: ModelFact & { readonly documents: number; readonly inferenceMs: number }): void;
+export interface ModelUsageRecorder {
+  recordEmbed(usage: ModelFact): void;
+  recordRerank(usage: ModelFact & { readonly documents: number; readonly inferenceMs: number }): void;
 }
 
 export interface ModelServiceOptions {
-  readonly runs: ModelRuns;
-  readonly catalogue: ModelCatalogue;
-  readonly gate: ModelGate;
-  readonly meter: ModelMeter;
+  readonly executor: ModelExecutor;
+  readonly modelLookup: ModelLookup;
+  readonly admission: ModelCallGate;
+  readonly meter: ModelUsageRecorder;
   readonly clock: Clock;
 }
 
-interface EmbedWork {
+interface EmbedInput {
   readonly model: string;
   readonly texts: readonly string[];
   readonly inputType: 'query' | 'document';
   readonly dimensions: number | null | undefined;
   readonly latency: Latency | null;
 }
-interface Embedded {
+interface EmbeddedTexts {
   readonly vectors: readonly Float32Array[];
   readonly chargedBytes: number;
   readonly tokens: number;
 }
 
-interface RerankWork {
+interface RerankInput {
   readonly model: string;
   readonly query: string;
   readonly documents: readonly string[];
@@ -120,35 +120,35 @@ interface Ranking {
 
 /** Embedding and reranking of texts that the caller sends, in the three shapes that clients speak. */
 export class ModelService {
-  readonly #runs: ModelRuns;
-  readonly #catalogue: ModelCatalogue;
-  readonly #gate: ModelGate;
-  readonly #meter: ModelMeter;
+  readonly #executor: ModelExecutor;
+  readonly #modelLookup: ModelLookup;
+  readonly #admission: ModelCallGate;
+  readonly #meter: ModelUsageRecorder;
   readonly #clock: Clock;
 
   constructor(options: ModelServiceOptions) {
-    this.#runs = options.runs;
-    this.#catalogue = options.catalogue;
-    this.#gate = options.gate;
+    this.#executor = options.executor;
+    this.#modelLookup = options.modelLookup;
+    this.#admission = options.admission;
     this.#meter = options.meter;
     this.#clock = options.clock;
   }
 
   /** `POST /models/get-model-list`. */
   async getModelList(): Promise<GetModelListResponse> {
-    return this.#catalogue.list();
+    return this.#modelLookup.list();
   }
 
   /** `POST /models/embed`. Errors: 404 unknown model, 400 dimensions, 413, 429. */
   async embed(call: ModelServiceCall, request: EmbedRequest): Promise<EmbedResponse> {
     const embedded = await this.#embed(call, {
       model: request.model,
-      texts: textsOf(request.input),
+      texts: toTexts(request.input),
       inputType: request.input_type,
       dimensions: request.dimensions,
       latency: request.latency ?? null,
     });
-    const encode = encoder(request.encoding_format);
+    const encode = createEncoder(request.encoding_format);
     return {
       results: embedded.vectors.map((vector) => ({ embedding: encode(vector) })),
       usage: { total_bytes: embedded.chargedBytes, total_tokens: embedded.tokens },
@@ -162,12 +162,12 @@ export class ModelService {
   ): Promise<OpenAiEmbeddingsResponse> {
     const embedded = await this.#embed(call, {
       model: request.model,
-      texts: textsOf(request.input),
+      texts: toTexts(request.input),
       inputType: request.input_type ?? 'document',
       dimensions: request.dimensions,
       latency: null,
     });
-    const encode = encoder(request.encoding_format);
+    const encode = createEncoder(request.encoding_format);
     return {
       object: 'list',
       data: embedded.vectors.map((vector, index) => ({
@@ -219,31 +219,31 @@ export class ModelService {
     };
   }
 
-  async #embed(call: ModelServiceCall, work: EmbedWork): Promise<Embedded> {
-    const dimensions = this.#catalogue.dimensionsOf(work.model, work.dimensions ?? null);
-    const chargedBytes = chargeOf(work.texts, 0);
-    refuseLongReply(work.texts.length, dimensions);
+  async #embed(call: ModelServiceCall, input: EmbedInput): Promise<EmbeddedTexts> {
+    const dimensions = this.#modelLookup.resolveDimensions(input.model, input.dimensions ?? null);
+    const chargedBytes = chargedBytesOf(input.texts, 0);
+    checkReplySize(input.texts.length, dimensions);
     const { organizationId } = call.principal;
-    const { latency } = work;
-    const gated = {
+    const { latency } = input;
+    const admissionRequest = {
       organizationId,
       kind: 'embed',
       chargedBytes,
       latency,
-      signal: call.caller.signal,
+      signal: call.cancellation.signal,
     } as const;
     const vectors: Float32Array[] = [];
     let tokens = 0;
-    await this.#inPieces(gated, work.texts, async (texts, priority) => {
-      const part = await this.#runs.embed(texts, work.inputType, { priority, model: work.model });
+    await this.#runInBatches(admissionRequest, input.texts, async (texts, priority) => {
+      const part = await this.#executor.embed(texts, input.inputType, { priority, model: input.model });
       tokens += part.tokens;
       for (let i = 0; i < texts.length; i += 1) {
         const vector = part.vectors.subarray(i * part.dimensions, (i + 1) * part.dimensions);
-        vectors.push(this.#catalogue.toDimensions(vector, dimensions));
+        vectors.push(this.#modelLookup.toDimensions(vector, dimensions));
       }
     });
     const timeTakenMs = this.#clock.monotonic() - call.receivedAt;
-    const { model } = work;
+    const { model } = input;
     this.#meter.recordEmbed({
       organizationId,
       model,
@@ -255,26 +255,26 @@ export class ModelService {
     return { vectors, chargedBytes, tokens };
   }
 
-  async #rerank(call: ModelServiceCall, work: RerankWork): Promise<Ranking> {
-    this.#catalogue.checkReranker(work.model);
-    const { model, query, documents, topN, latency } = work;
+  async #rerank(call: ModelServiceCall, input: RerankInput): Promise<Ranking> {
+    this.#modelLookup.checkReranker(input.model);
+    const { model, query, documents, topN, latency } = input;
     if (topN !== null && topN !== undefined && topN < 1) {
       throw new AppError('bad_request', `top_n must be at least 1; it is ${topN}.`);
     }
-    const chargedBytes = chargeOf(documents, Buffer.byteLength(query));
+    const chargedBytes = chargedBytesOf(documents, Buffer.byteLength(query));
     const { organizationId } = call.principal;
-    const gated = {
+    const admissionRequest = {
       organizationId,
       kind: 'rerank',
       chargedBytes,
       latency,
-      signal: call.caller.signal,
+      signal: call.cancellation.signal,
     } as const;
     const scores: number[] = [];
     let tokens = 0;
     let modelMs = 0;
-    const mode = await this.#inPieces(gated, documents, async (texts, priority) => {
-      const part = await this.#runs.rerank(model, query, texts, { priority });
+    const mode = await this.#runInBatches(admissionRequest, documents, async (texts, priority) => {
+      const part = await this.#executor.rerank(model, query, texts, { priority });
       tokens += part.tokens;
       modelMs += part.inferenceMs;
       scores.push(...part.scores);
@@ -282,85 +282,86 @@ export class ModelService {
     const timeTakenMs = this.#clock.monotonic() - call.receivedAt;
     // Threads that work side by side add up to more than the time that passed; the client is told the latter.
     const inferenceMs = Math.min(modelMs, timeTakenMs);
-    const fact = { organizationId, model, explicitCall: true, bytes: chargedBytes, tokens, timeTakenMs };
-    this.#meter.recordRerank({ ...fact, documents: documents.length, inferenceMs });
-    return { ranked: rank(scores, topN), chargedBytes, tokens, mode, timeTakenMs, inferenceMs };
+    const usage = { organizationId, model, explicitCall: true, bytes: chargedBytes, tokens, timeTakenMs };
+    this.#meter.recordRerank({ ...usage, documents: documents.length, inferenceMs });
+    return { ranked: rankScores(scores, topN), chargedBytes, tokens, mode, timeTakenMs, inferenceMs };
   }
 
   /** Runs `texts` piece after piece inside the limits, so that no call holds the threads or the memory for long. */
-  async #inPieces(
-    gated: Parameters<ModelGate['admit']>[0],
+  async #runInBatches(
+    admissionRequest: Parameters<ModelCallGate['admit']>[0],
     texts: readonly string[],
     run: (texts: readonly string[], priority: Latency) => Promise<void>,
   ): Promise<Latency> {
-    const admitted = await this.#gate.admit(gated);
+    const admitted = await this.#admission.admit(admissionRequest);
     try {
-      let first = true;
-      for (const piece of piecesOf(texts)) {
-        gated.signal.throwIfAborted();
-        const work = run(piece, admitted.mode).catch(answerable);
-        await (first ? admitted.firstPiece(work) : work);
-        first = false;
+      let isFirst = true;
+      for (const batch of splitBatches(texts)) {
+        admissionRequest.signal.throwIfAborted();
+        const work = run(batch, admitted.mode).catch(toUserError);
+        await (isFirst ? admitted.awaitFirstBatch(work) : work);
+        isFirst = false;
       }
       return admitted.mode;
     } finally {
-      admitted.leave();
+      admitted.release();
     }
   }
 }
 
 /** Of a model of this machine that failed the caller learns which it was, and why: perhaps it is the text. */
-function answerable(error: unknown): never {
-  if (!(error instanceof ModelFailed)) throw error;
-  throw new AppError('unavailable', error.sentence, { shouldRetry: false, cause: error });
+function toUserError(error: unknown): never {
+  if (!(error instanceof ModelError)) throw error;
+  throw new AppError('unavailable', error.publicMessage, { shouldRetry: false, cause: error });
 }
 
-function textsOf(input: string | readonly string[]): readonly string[] {
+function toTexts(input: string | readonly string[]): readonly string[] {
   return typeof input === 'string' ? [input] : input;
 }
 
 /** Charged bytes: 150, the text and what comes with each text (a query), for every text. */
-function chargeOf(texts: readonly string[], bytesBesideEach: number): number {
+function chargedBytesOf(texts: readonly string[], extraBytesPerText: number): number {
   return texts.reduce(
-    (sum, text) => sum + limits.chargedBytesPerText + bytesBesideEach + Buffer.byteLength(text),
+    (sum, text) => sum + limits.chargedBytesPerText + extraBytesPerText + Buffer.byteLength(text),
     0,
   );
 }
 
 /** Many short texts make a reply of gigabytes that neither side could hold; it is refused before any work. */
-function refuseLongReply(texts: number, dimensions: number): void {
+function checkReplySize(texts: number, dimensions: number): void {
   if (texts * dimensions <= limits.embedNumbersMax) return;
-  const fit = Math.floor(limits.embedNumbersMax / dimensions);
+  const textsMax = Math.floor(limits.embedNumbersMax / dimensions);
   throw new AppError(
     'too_large',
-    `${texts} vectors of ${dimensions} dimensions are too many for one reply: send at most ${fit} texts, or ask for fewer dimensions.`,
+    `${texts} vectors of ${dimensions} dimensions are too many for one reply: send at most ${textsMax} texts, or ask for fewer dimensions.`,
   );
 }
 
 /** Consecutive texts, so many and so long at most. */
-function* piecesOf(texts: readonly string[]): Generator<readonly string[]> {
-  let piece: string[] = [];
+function* splitBatches(texts: readonly string[]): Generator<readonly string[]> {
+  let batch: string[] = [];
   let units = 0;
   for (const text of texts) {
-    const full = piece.length >= limits.modelPieceTextsMax || units + text.length > limits.modelPieceUnitsMax;
-    if (full && piece.length > 0) {
-      yield piece;
-      piece = [];
+    const isFull =
+      batch.length >= limits.modelBatchTextsMax || units + text.length > limits.modelBatchUnitsMax;
+    if (isFull && batch.length > 0) {
+      yield batch;
+      batch = [];
       units = 0;
     }
-    piece.push(text);
+    batch.push(text);
     units += text.length;
   }
-  if (piece.length > 0) yield piece;
+  if (batch.length > 0) yield batch;
 }
 
-function rank(scores: readonly number[], topN: number | null | undefined): Ranking['ranked'] {
+function rankScores(scores: readonly number[], topN: number | null | undefined): Ranking['ranked'] {
   const ranked = scores.map((score, index) => ({ index, relevance_score: score }));
   ranked.sort((a, b) => b.relevance_score - a.relevance_score);
   return ranked.slice(0, topN ?? ranked.length);
 }
 
-function encoder(format: 'float' | 'base64' | undefined): (vector: Float32Array) => number[] | string {
+function createEncoder(format: 'float' | 'base64' | undefined): (vector: Float32Array) => number[] | string {
   return format === 'base64' ? littleEndianBase64 : (vector) => Array.from(vector);
 }
 

@@ -1,14 +1,14 @@
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
-import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
-import { limits } from '../base/limits.ts';
-import { countOfTexts, eachText, type Texts, textOf } from '../base/packed-texts.ts';
+import { AppError } from '../core/app-error.ts';
+import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
 import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
-import type { FileReader } from '../pipeline/file-reader.ts';
+import type { Clock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
+import { countOfTexts, eachText, type Texts, textOf } from '../core/packed-texts.ts';
+import type { FileReader } from '../ingest/file-reader.ts';
 import { decodeFile } from '../requests/base64.ts';
 import type { ParseDocumentRequest, ParseDocumentResponse } from '../schemas/parsers.ts';
-import type { OrganisationPrincipal } from '../schemas/principal.ts';
-import { type Call, msLeft } from './call.ts';
+import type { OrganizationPrincipal } from '../schemas/principal.ts';
+import { remainingMs, type ServiceCall } from './call.ts';
 
 /** What reading one file took. */
 export interface FileParse {
@@ -41,28 +41,31 @@ export class ParserServices {
   }
 
   async parseDocument(
-    call: Call<OrganisationPrincipal>,
+    call: ServiceCall<OrganizationPrincipal>,
     request: Omit<ParseDocumentRequest, 'base64_data'> & { readonly base64_data: string | Uint8Array },
   ): Promise<ParseDocumentResponse> {
     const { fileBytesMax, clock, spendBytes, msMax = limits.waitMsMax } = this.#options;
     const bytes = decodeFile(request.base64_data, fileBytesMax);
     spendBytes(call.principal.organizationId, bytes.byteLength);
-    const left = msLeft({ msMax, since: call.receivedAt }, clock);
-    const deadline = AbortSignal.timeout(left);
-    const passed = new Promise<never>((_, reject) => {
-      deadline.addEventListener('abort', () => reject(tooSlow(msMax)), { once: true });
+    const remaining = remainingMs({ msMax, since: call.receivedAt }, clock);
+    const deadline = AbortSignal.timeout(remaining);
+    const deadlinePassed = new Promise<never>((_, reject) => {
+      deadline.addEventListener('abort', () => reject(parseTimeoutError(msMax)), { once: true });
     });
-    const signal = AbortSignal.any([call.caller.signal, deadline]);
+    const signal = AbortSignal.any([call.cancellation.signal, deadline]);
     // The deadline ends a parser that runs; while all of them are busy with others, only the wait for one.
-    const outcome = await Promise.race([this.#inTurn(call, bytes, { msMax: left, signal }), passed]);
+    const outcome = await Promise.race([
+      this.#readWithPermit(call, bytes, { msMax: remaining, signal }),
+      deadlinePassed,
+    ]);
     if (!('failure' in outcome))
       return { pages: await unpacked(outcome.pages, call.yieldToEventLoop), warnings: [...outcome.warnings] };
-    if (outcome.failure.code === 'timeout') throw tooSlow(msMax);
+    if (outcome.failure.code === 'timeout') throw parseTimeoutError(msMax);
     throw new AppError('bad_request', outcome.failure.message);
   }
 
-  async #inTurn(
-    { principal, caller }: Call<OrganisationPrincipal>,
+  async #readWithPermit(
+    { principal, cancellation: caller }: ServiceCall<OrganizationPrincipal>,
     bytes: Uint8Array,
     bounds: Omit<Parameters<FileReader['read']>[1], 'organizationId'>,
   ): ReturnType<FileReader['read']> {
@@ -94,7 +97,7 @@ async function unpacked(texts: Texts, yieldToEventLoop: YieldToEventLoop): Promi
   return pages;
 }
 
-function tooSlow(msMax: number): AppError {
+function parseTimeoutError(msMax: number): AppError {
   return new AppError(
     'parse_timeout',
     `The file could not be read within ${msMax / 1_000} seconds; add it as a document instead.`,

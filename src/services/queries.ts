@@ -1,9 +1,9 @@
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
+import { AppError } from '../core/app-error.ts';
 import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
-import { checkControl, checkK, checkQuery } from '../schemas/checks.ts';
-import type { OrganisationPrincipal } from '../schemas/principal.ts';
+import type { Clock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
+import { checkQuery, checkQueryControls, checkResultCount } from '../schemas/checks.ts';
+import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type {
   TopDocumentsRequest,
   TopDocumentsResponse,
@@ -15,19 +15,19 @@ import type {
 import type { QueryEnum } from '../schemas/usage.ts';
 import { parseFilter } from '../search/filter.ts';
 import { parseOperators } from '../search/operators.ts';
-import { type SearchControl, type SearchRequest, usualControl } from '../search/query-request.ts';
-import type { DocumentHit, Found, Search } from '../search/search.ts';
-import type { Collections } from '../store/collections.ts';
-import type { Counts } from '../store/counts.ts';
-import type { VersionReader } from '../store/version-reader.ts';
+import { defaultControl, type SearchControl, type SearchRequest } from '../search/query-request.ts';
+import type { DocumentHit, Search, SearchResult } from '../search/search.ts';
+import type { Collections } from '../storage/collections.ts';
+import type { Counts } from '../storage/counts.ts';
+import type { VersionReader } from '../storage/version-reader.ts';
 import type { UsageMeter } from '../usage/meter.ts';
-import type { Addresses } from './addresses.ts';
-import type { Call } from './call.ts';
+import { documentFilterOf, restrictFilter } from './access-filter.ts';
+import type { ServiceCall } from './call.ts';
 import { findCollection } from './collections.ts';
-import { vectorOfQuery } from './given-vectors.ts';
-import { documentsReply, pagesReply, type Showing, snippetsReply } from './query-replies.ts';
-import type { Rendered } from './rendered.ts';
-import { filterOf, within } from './sight.ts';
+import type { DocumentUrls } from './document-urls.ts';
+import { type ReplyOptions, renderDocuments, renderPages, renderSnippets } from './query-replies.ts';
+import type { RenderedJson } from './rendered-json.ts';
+import { parseQueryVector } from './vector-inputs.ts';
 
 type QuerySemaphore = Pick<FairSemaphore, 'acquire' | 'release'>;
 
@@ -36,7 +36,7 @@ export interface QueryServicesOptions {
   readonly collections: Collections;
   readonly reader: VersionReader;
   readonly counts: Counts;
-  readonly addresses: Addresses;
+  readonly documentUrls: DocumentUrls;
   readonly meter: Pick<UsageMeter, 'recordQuery' | 'recordEmbed' | 'recordRerank'>;
   readonly clock: Clock;
   /** Of queries with this reranker; queries without one (null) and with one spend their time in different places. */
@@ -46,11 +46,11 @@ export interface QueryServicesOptions {
   /** Reranker of queries that name none; null for no reranking. */
   readonly rerankerDefault: string | null;
   /** The model of collections that remember none. */
-  readonly embedModel: string;
+  readonly defaultEmbeddingModel: string;
 }
 
-type QueryCall = Call<OrganisationPrincipal>;
-type AnyRequest = Pick<
+type QueryCall = ServiceCall<OrganizationPrincipal>;
+type QueryRequest = Pick<
   TopPagesRequest,
   | 'collection_name'
   | 'k'
@@ -74,105 +74,117 @@ export class QueryServices {
     this.#options = options;
   }
 
-  async topDocuments(call: QueryCall, request: TopDocumentsRequest): Promise<Rendered<TopDocumentsResponse>> {
+  async topDocuments(
+    call: QueryCall,
+    request: TopDocumentsRequest,
+  ): Promise<RenderedJson<TopDocumentsResponse>> {
     // A document is one result, whatever a client says.
-    const search = this.#understand(call, { ...request, max_per_document: null }, limits.topDocumentsMax);
-    const listing = request.query === null;
-    const found = await this.#inTurn(call, search, (engine, asked) =>
-      listing ? engine.list(asked) : engine.documents(asked),
+    const search = this.#toSearchRequest(
+      call,
+      { ...request, max_per_document: null },
+      limits.topDocumentsMax,
     );
-    this.#record(call, search, { type: 'documents', query: request.query ?? '' }, found);
-    return documentsReply(found, this.#showing(call, search, request.include_metadata));
+    const isListing = request.query === null;
+    const result = await this.#runWithPermit(call, search, (engine, searchRequest) =>
+      isListing ? engine.listDocuments(searchRequest) : engine.searchDocuments(searchRequest),
+    );
+    this.#recordUsage(call, search, { type: 'documents', query: request.query ?? '' }, result);
+    return renderDocuments(result, this.#replyOptions(call, search, request.include_metadata));
   }
 
-  async topPages(call: QueryCall, request: TopPagesRequest): Promise<Rendered<TopPagesResponse>> {
-    const { addresses, reader } = this.#options;
-    const search = this.#understand(call, request, limits.topPagesMax);
-    const found = await this.#inTurn(call, search, (engine, asked) => engine.pages(asked));
-    this.#record(call, search, { type: 'pages', query: request.query }, found);
-    return pagesReply(found, {
-      ...this.#showing(call, search, request.include_metadata),
+  async topPages(call: QueryCall, request: TopPagesRequest): Promise<RenderedJson<TopPagesResponse>> {
+    const { documentUrls, reader } = this.#options;
+    const search = this.#toSearchRequest(call, request, limits.topPagesMax);
+    const result = await this.#runWithPermit(call, search, (engine, searchRequest) =>
+      engine.searchPages(searchRequest),
+    );
+    this.#recordUsage(call, search, { type: 'pages', query: request.query }, result);
+    return renderPages(result, {
+      ...this.#replyOptions(call, search, request.include_metadata),
       content: ({ version, pageIndex }) =>
-        request.include_content ? (reader.page(version, pageIndex) ?? null) : null,
-      imageUrl: ({ version, pageIndex }) => addresses.pageImage(call.baseUrl, version, pageIndex),
+        request.include_content ? (reader.readPage(version, pageIndex) ?? null) : null,
+      imageUrl: ({ version, pageIndex }) => documentUrls.pageImageUrl(call.baseUrl, version, pageIndex),
     });
   }
 
-  async topSnippets(call: QueryCall, request: TopSnippetsRequest): Promise<Rendered<TopSnippetsResponse>> {
-    const search = this.#understand(call, request, limits.topSnippetsMax);
+  async topSnippets(
+    call: QueryCall,
+    request: TopSnippetsRequest,
+  ): Promise<RenderedJson<TopSnippetsResponse>> {
+    const search = this.#toSearchRequest(call, request, limits.topSnippetsMax);
     const precise = request.precise_responses ?? false;
-    const found = await this.#inTurn(call, search, (engine, asked) =>
-      precise ? engine.preciseSnippets(asked) : engine.snippets(asked),
+    const result = await this.#runWithPermit(call, search, (engine, searchRequest) =>
+      precise ? engine.searchFineSnippets(searchRequest) : engine.searchSnippets(searchRequest),
     );
-    this.#record(call, search, { type: precise ? 'fine' : 'coarse', query: request.query }, found);
-    return snippetsReply(found, this.#showing(call, search, request.include_document_metadata));
+    this.#recordUsage(call, search, { type: precise ? 'fine' : 'coarse', query: request.query }, result);
+    return renderSnippets(result, this.#replyOptions(call, search, request.include_document_metadata));
   }
 
   /** Searches when the organisation has its turn. */
-  async #inTurn<T>(
-    { principal, caller, receivedAt }: QueryCall,
+  async #runWithPermit<T>(
+    { principal, cancellation: caller, receivedAt }: QueryCall,
     search: SearchRequest,
-    work: (engine: Search, asked: SearchRequest) => Promise<T>,
+    work: (engine: Search, searchRequest: SearchRequest) => Promise<T>,
   ): Promise<T> {
     const semaphore = this.#options.semaphoreOf(search.reranker);
-    const turn = semaphore.acquire(principal.organizationId, caller);
-    if (turn !== null) await turn;
+    const pause = semaphore.acquire(principal.organizationId, caller);
+    if (pause !== null) await pause;
     try {
-      const asked = turn === null ? search : { ...search, deadlineMs: this.#msLeft(receivedAt) };
+      const asked = pause === null ? search : { ...search, deadlineMs: this.#remainingMs(receivedAt) };
       return await work(this.#options.search, asked);
     } finally {
       semaphore.release();
     }
   }
 
-  #msLeft(receivedAt: number): number {
+  #remainingMs(receivedAt: number): number {
     return Math.max(1, limits.requestMsMax - (this.#options.clock.monotonic() - receivedAt));
   }
 
-  #showing(
+  #replyOptions(
     { baseUrl, yieldToEventLoop }: QueryCall,
     { explain }: SearchRequest,
     metadata: boolean | undefined,
-  ): Showing {
-    const { addresses } = this.#options;
+  ): ReplyOptions {
+    const { documentUrls } = this.#options;
     return {
       metadata: metadata ?? false,
       explain,
-      fileUrl: addresses.files(baseUrl),
+      fileUrl: documentUrls.fileUrlPrefix(baseUrl),
       yieldToEventLoop,
     };
   }
 
   /** Checks a request and turns it into a question; the order of the checks is the order of the fields. */
-  #understand(call: QueryCall, request: AnyRequest, kMax: number): SearchRequest {
+  #toSearchRequest(call: QueryCall, request: QueryRequest, kMax: number): SearchRequest {
     const { collections, rerankerDefault } = this.#options;
     const collection = findCollection(collections, call.principal, request.collection_name);
-    const typed = request.query ?? '';
-    checkQuery(typed);
-    checkK(request.k, kMax);
+    const queryText = request.query ?? '';
+    checkQuery(queryText);
+    checkResultCount(request.k, kMax);
     const reranker = request.reranker === undefined ? rerankerDefault : request.reranker;
     if (reranker !== null) this.#checkReranker(reranker);
-    checkControl(request);
+    checkQueryControls(request);
     const { queryDefaults } = collection;
     const asked = queryDefaults === undefined ? request : { ...queryDefaults, ...request };
-    const { query, control } = understood(typed.toWellFormed(), asked);
+    const { query, control } = parseQuery(queryText.toWellFormed(), asked);
     const isListing = request.query === null;
     if (isListing && (request.query_vector ?? null) !== null)
       throw new AppError('bad_request', 'query_vector needs a query; an empty one will do.');
-    const vector = vectorOfQuery(collection, request.query_vector ?? null, {
-      needed: !isListing && control.weights.vector > 0,
+    const vector = parseQueryVector(collection, request.query_vector ?? null, {
+      isRequired: !isListing && control.weights.vector > 0,
     });
     return {
       collection,
       query,
       vector,
       k: request.k,
-      filter: within(call.principal, parseFilter(request.filter)),
-      isConfined: filterOf(call.principal) !== null,
+      filter: restrictFilter(call.principal, parseFilter(request.filter)),
+      isRestricted: documentFilterOf(call.principal) !== null,
       reranker,
-      wide: request.latency_mode === 'high',
-      deadlineMs: this.#msLeft(call.receivedAt),
-      caller: call.caller,
+      isWide: request.latency_mode === 'high',
+      deadlineMs: this.#remainingMs(call.receivedAt),
+      caller: call.cancellation,
       yieldToEventLoop: call.yieldToEventLoop,
       explain: request.explain ?? false,
       control,
@@ -180,25 +192,25 @@ export class QueryServices {
   }
 
   #checkReranker(reranker: string): void {
-    const known = this.#options.rerankModels();
-    if (known.includes(reranker)) return;
+    const rerankers = this.#options.rerankModels();
+    if (rerankers.includes(reranker)) return;
     throw new AppError(
       'not_found',
-      `There is no reranker ${JSON.stringify(reranker)}; the available ones are: ${known.join(', ')}.`,
+      `There is no reranker ${JSON.stringify(reranker)}; the available ones are: ${rerankers.join(', ')}.`,
     );
   }
 
-  #record(
+  #recordUsage(
     call: QueryCall,
     search: SearchRequest,
     { type, query }: { readonly type: QueryEnum; readonly query: string },
-    found: Found<DocumentHit>,
+    result: SearchResult<DocumentHit>,
   ): void {
-    const { hits, times, models } = found;
-    const { meter, counts, clock, embedModel } = this.#options;
+    const { hits, times, models } = result;
+    const { meter, counts, clock, defaultEmbeddingModel } = this.#options;
     const { organizationId } = call.principal;
     const { collectionId } = search.collection;
-    const asked = size(query);
+    const asked = measureText(query);
     const timeTakenMs = clock.monotonic() - call.receivedAt;
     const queriedBytes = counts.get(collectionId).indexedBytes;
     const results = hits.length;
@@ -212,14 +224,14 @@ export class QueryServices {
       results,
       timeTakenMs,
     });
-    const { bytes, tokens } = search.query === query ? asked : size(search.query);
+    const { bytes, tokens } = search.query === query ? asked : measureText(search.query);
     if (models.embedded)
       meter.recordEmbed({
         organizationId,
         explicitCall: false,
         bytes,
         tokens,
-        model: search.collection.model?.id ?? embedModel,
+        model: search.collection.model?.id ?? defaultEmbeddingModel,
         timeTakenMs: times.embed,
       });
     if (search.reranker === null || models.reranked === 0) return;
@@ -237,21 +249,21 @@ export class QueryServices {
 }
 
 /** A query as it is searched for, and what it asks beyond its words. */
-function understood(typed: string, request: AnyRequest): { query: string; control: SearchControl } {
-  const { asked, operators } =
-    request.syntax === 'operators' ? parseOperators(typed) : { asked: typed, operators: null };
+function parseQuery(queryText: string, request: QueryRequest): { query: string; control: SearchControl } {
+  const { text, operators } =
+    request.syntax === 'operators' ? parseOperators(queryText) : { text: queryText, operators: null };
   return {
-    query: asked,
+    query: text,
     control: {
-      weights: request.weights ?? usualControl.weights,
-      minScore: request.min_score ?? usualControl.minScore,
-      maxPerDocument: request.max_per_document ?? usualControl.maxPerDocument,
+      weights: request.weights ?? defaultControl.weights,
+      minScore: request.min_score ?? defaultControl.minScore,
+      maxPerDocument: request.max_per_document ?? defaultControl.maxPerDocument,
       operators,
     },
   };
 }
 
-function size(text: string): { bytes: number; tokens: number } {
+function measureText(text: string): { bytes: number; tokens: number } {
   const tokens = text.split(/\s+/u).filter((word) => word !== '').length;
   return { bytes: Buffer.byteLength(text), tokens };
 }

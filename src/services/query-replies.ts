@@ -1,4 +1,4 @@
-import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
+import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
 import type {
   QueryExplanation,
   ResultExplanation,
@@ -6,13 +6,13 @@ import type {
   TopPagesResponse,
   TopSnippetsResponse,
 } from '../schemas/queries.ts';
-import type { DocumentHit, Found, PageHit, Snippet, SnippetHit } from '../search/search.ts';
-import type { TextParts } from '../store/content.ts';
-import type { KeptVersion, ShownVersion } from '../store/version-reader.ts';
-import { addText, encoded, type Piece, Rendered } from './rendered.ts';
+import type { DocumentHit, PageHit, SearchResult, Snippet, SnippetHit } from '../search/search.ts';
+import type { TextParts } from '../storage/content.ts';
+import type { CachedVersion, VersionReplyFragment } from '../storage/version-reader.ts';
+import { appendText, encodeChunk, type JsonChunk, RenderedJson } from './rendered-json.ts';
 
 /** What a reply shows of its hits beyond what was found. */
-export interface Showing {
+export interface ReplyOptions {
   readonly metadata: boolean;
   readonly explain: boolean;
   /** What the address of a file begins with, before the token, which is as it is in JSON. */
@@ -20,7 +20,7 @@ export interface Showing {
   readonly yieldToEventLoop: YieldToEventLoop;
 }
 
-export interface PageShowing extends Showing {
+export interface PageReplyOptions extends ReplyOptions {
   /** Text of the page, null when the reply does not show it. */
   readonly content: (hit: PageHit) => TextParts | null;
   readonly imageUrl: (hit: PageHit) => string | null;
@@ -31,123 +31,134 @@ export interface PageShowing extends Showing {
  * since most of a reply is text whose JSON is kept beside it.
  */
 
-export async function documentsReply(
-  found: Found<DocumentHit>,
-  showing: Showing,
-): Promise<Rendered<TopDocumentsResponse>> {
-  const pieces: Piece[] = ['{"results":['];
-  for (const [i, hit] of found.hits.entries()) {
-    const turn = showing.yieldToEventLoop();
-    if (turn !== null) await turn;
-    addDocument(pieces, hit, showing, {
+export async function renderDocuments(
+  result: SearchResult<DocumentHit>,
+  options: ReplyOptions,
+): Promise<RenderedJson<TopDocumentsResponse>> {
+  const chunks: JsonChunk[] = ['{"results":['];
+  for (const [i, hit] of result.hits.entries()) {
+    const pause = options.yieldToEventLoop();
+    if (pause !== null) await pause;
+    appendDocument(chunks, hit, options, {
       isFirst: i === 0,
-      score: numeral(hit.score),
-      more: explained(hit, showing),
+      score: toJsonNumber(hit.score),
+      extraFields: renderExplanation(hit, options),
     });
   }
-  pieces.push(ending(found, showing));
-  return new Rendered(pieces);
+  chunks.push(renderEnd(result, options));
+  return new RenderedJson(chunks);
 }
 
-export async function pagesReply(
-  found: Found<PageHit>,
-  showing: PageShowing,
-): Promise<Rendered<TopPagesResponse>> {
-  const pieces: Piece[] = ['{"results":['];
-  const scores = scoresOf(found);
-  for (const [i, hit] of found.hits.entries()) {
-    const turn = showing.yieldToEventLoop();
-    if (turn !== null) await turn;
-    const place = `"path":${hit.version.pathJson},"page_index":${hit.pageIndex}`;
-    const content = showing.content(hit);
-    const image = JSON.stringify(showing.imageUrl(hit));
-    const shown = `"image_url":${image}${explained(hit, showing)}`;
-    pieces.push(`${i === 0 ? '' : ','}{${place},"score":${scores[i]},"content":`);
-    if (content === null) pieces.push('null');
-    else await addText(pieces, content, showing.yieldToEventLoop);
-    pieces.push(`,${shown}}`);
+export async function renderPages(
+  result: SearchResult<PageHit>,
+  options: PageReplyOptions,
+): Promise<RenderedJson<TopPagesResponse>> {
+  const chunks: JsonChunk[] = ['{"results":['];
+  const scores = toJsonScores(result);
+  for (const [i, hit] of result.hits.entries()) {
+    const pause = options.yieldToEventLoop();
+    if (pause !== null) await pause;
+    const location = `"path":${hit.version.pathJson},"page_index":${hit.pageIndex}`;
+    const content = options.content(hit);
+    const image = JSON.stringify(options.imageUrl(hit));
+    const shown = `"image_url":${image}${renderExplanation(hit, options)}`;
+    chunks.push(`${i === 0 ? '' : ','}{${location},"score":${scores[i]},"content":`);
+    if (content === null) chunks.push('null');
+    else await appendText(chunks, content, options.yieldToEventLoop);
+    chunks.push(`,${shown}}`);
   }
-  await addDocumentResults(pieces, found.hits, scores, showing);
-  pieces.push(ending(found, showing));
-  return new Rendered(pieces);
+  await appendDocumentResults(chunks, result.hits, scores, options);
+  chunks.push(renderEnd(result, options));
+  return new RenderedJson(chunks);
 }
 
-export async function snippetsReply(
-  found: Found<SnippetHit>,
-  showing: Showing,
-): Promise<Rendered<TopSnippetsResponse>> {
-  const pieces: Piece[] = [];
-  let between = '{"results":[';
-  const scores = scoresOf(found);
-  for (const [i, hit] of found.hits.entries()) {
-    const turn = showing.yieldToEventLoop();
-    if (turn !== null) await turn;
-    pieces.push(between, shownSnippet(hit), scores[i]!);
-    if (showing.explain) pieces.push(explained(hit, showing));
-    between = '},';
+export async function renderSnippets(
+  result: SearchResult<SnippetHit>,
+  options: ReplyOptions,
+): Promise<RenderedJson<TopSnippetsResponse>> {
+  const chunks: JsonChunk[] = [];
+  let separator = '{"results":[';
+  const scores = toJsonScores(result);
+  for (const [i, hit] of result.hits.entries()) {
+    const pause = options.yieldToEventLoop();
+    if (pause !== null) await pause;
+    chunks.push(separator, renderSnippet(hit), scores[i]!);
+    if (options.explain) chunks.push(renderExplanation(hit, options));
+    separator = '},';
   }
-  pieces.push(found.hits.length === 0 ? between : '}');
-  await addDocumentResults(pieces, found.hits, scores, showing);
-  pieces.push(ending(found, showing));
-  return new Rendered(pieces);
+  chunks.push(result.hits.length === 0 ? separator : '}');
+  await appendDocumentResults(chunks, result.hits, scores, options);
+  chunks.push(renderEnd(result, options));
+  return new RenderedJson(chunks);
 }
 
 /** A snippet from its opening brace up to its score; of a whole chunk made once. */
-function shownSnippet({ version, snippet }: SnippetHit): Uint8Array {
-  snippet.shown ??= utf8(`{"path":${version.pathJson},${snippetFields(snippet)},"score":`);
-  return snippet.shown;
+function renderSnippet({ version, snippet }: SnippetHit): Uint8Array {
+  snippet.replyFragment ??= encodeUtf8(
+    `{"path":${version.pathJson},${renderSnippetFields(snippet)},"score":`,
+  );
+  return snippet.replyFragment;
 }
 
-function snippetFields({ chunk: { text, start, end, pageStart, pageEnd } }: Snippet): string {
+function renderSnippetFields({ chunk: { text, start, end, pageStart, pageEnd } }: Snippet): string {
   const pages = `"page_span":[${pageStart},${pageEnd}]`;
   return `"start_index":${start},"end_index":${end},${pages},"content":${JSON.stringify(text)}`;
 }
 
 /** Each document that a hit comes from, once, with the score of its best hit. */
-async function addDocumentResults(
-  pieces: Piece[],
+async function appendDocumentResults(
+  chunks: JsonChunk[],
   hits: readonly DocumentHit[],
   scores: readonly string[],
-  showing: Showing,
+  options: ReplyOptions,
 ): Promise<void> {
-  pieces.push('],"document_results":[');
+  chunks.push('],"document_results":[');
   const shown = new Set<number>();
   for (const [i, hit] of hits.entries()) {
     const { version } = hit.version;
     if (shown.has(version)) continue;
-    const turn = showing.yieldToEventLoop();
-    if (turn !== null) await turn;
-    addDocument(pieces, hit, showing, { isFirst: shown.size === 0, score: scores[i]!, more: '' });
+    const pause = options.yieldToEventLoop();
+    if (pause !== null) await pause;
+    appendDocument(chunks, hit, options, { isFirst: shown.size === 0, score: scores[i]!, extraFields: '' });
     shown.add(version);
   }
 }
 
-function ending(found: Found<DocumentHit>, { explain }: Showing): string {
-  const warnings = warningsOf(found);
-  const warned = warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(warnings)}`;
-  return explain ? `]${warned},"explain":${JSON.stringify(explanationOf(found))}}` : `]${warned}}`;
+function renderEnd(result: SearchResult<DocumentHit>, { explain }: ReplyOptions): string {
+  const warnings = toWarnings(result);
+  const warningsField = warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(warnings)}`;
+  return explain
+    ? `]${warningsField},"explain":${JSON.stringify(toExplanation(result))}}`
+    : `]${warningsField}}`;
 }
 
-function warningsOf({ models, choice }: Found<DocumentHit>): string[] {
+function toWarnings({ models, selection: choice }: SearchResult<DocumentHit>): string[] {
   const warnings = models.missing.map(({ part, model, reason }) =>
-    warning[part](JSON.stringify(model), reason),
+    missingModelWarning[part](JSON.stringify(model), reason),
   );
-  return choice.complete ? warnings : [...warnings, incomplete(choice.checked)];
+  return choice.complete ? warnings : [...warnings, incompleteWarning(choice.checked)];
 }
 
-function explanationOf(found: Found<DocumentHit>): QueryExplanation {
-  const { shards, times, models, choice, corrections } = found;
+function toExplanation(result: SearchResult<DocumentHit>): QueryExplanation {
+  const { shards, times, models, selection: choice, corrections } = result;
   return {
     shards,
     ms: { ...times },
     missing: [...models.missing],
-    spelling: corrections.map(({ typed, terms, read }) => ({ typed, terms: [...terms], read_as: read })),
-    looked_at: choice.looked,
-    control: controlOf(found),
+    spelling: corrections.map(({ typed, terms, replacement: read }) => ({
+      typed,
+      terms: [...terms],
+      read_as: read,
+    })),
+    looked_at: choice.rescored,
+    control: toControlExplanation(result),
   };
 }
 
-function controlOf({ control, choice }: Found<DocumentHit>): QueryExplanation['control'] {
+function toControlExplanation({
+  control,
+  selection: choice,
+}: SearchResult<DocumentHit>): QueryExplanation['control'] {
   const { weights, minScore, maxPerDocument, operators } = control;
   return {
     weights: { lexical: weights.lexical, vector: weights.vector },
@@ -161,12 +172,12 @@ function controlOf({ control, choice }: Found<DocumentHit>): QueryExplanation['c
   };
 }
 
-function incomplete(checked: number): string {
+function incompleteWarning(checked: number): string {
   return `The search ended at its limits, after ${checked.toLocaleString('en-US')} passages: there may be more that the query would let through.`;
 }
 
 /** What somebody is told who asked for more than could be done. */
-const warning = {
+const missingModelWarning = {
   vector: (model: string, reason: string) =>
     `Only words were compared: the embedding model ${model} does not answer: ${reason}.`,
   rerank: (model: string, reason: string) =>
@@ -174,61 +185,68 @@ const warning = {
 };
 
 /** A document with the comma that parts it from the one before; `more` are fields that follow the others. */
-function addDocument(
-  pieces: Piece[],
+function appendDocument(
+  chunks: JsonChunk[],
   { version }: DocumentHit,
-  { metadata, fileUrl }: Showing,
-  { isFirst, score, more }: { readonly isFirst: boolean; readonly score: string; readonly more: string },
+  { metadata, fileUrl }: ReplyOptions,
+  {
+    isFirst,
+    score,
+    extraFields,
+  }: { readonly isFirst: boolean; readonly score: string; readonly extraFields: string },
 ): void {
-  const shown = shownVersion(version, fileUrl);
-  pieces.push(isFirst ? shown.before.subarray(1) : shown.before, score);
-  if (metadata || more !== '')
-    pieces.push(encoded(behindScore(version, metadata ? version.metadata : null, fileUrl)), `${more}}`);
-  else pieces.push(shown.behind);
+  const shown = renderVersion(version, fileUrl);
+  chunks.push(isFirst ? shown.prefix.subarray(1) : shown.prefix, score);
+  if (metadata || extraFields !== '')
+    chunks.push(
+      encodeChunk(renderAfterScore(version, metadata ? version.metadata : null, fileUrl)),
+      `${extraFields}}`,
+    );
+  else chunks.push(shown.suffix);
 }
 
 /** What is the same of a document in all replies of one address that show no metadata; made once. */
-function shownVersion(version: KeptVersion, fileUrl: string): ShownVersion {
-  if (version.shown?.address !== fileUrl)
-    version.shown = {
-      before: utf8(`,{"path":${version.pathJson},"score":`),
-      behind: utf8(`${behindScore(version, null, fileUrl)}}`),
-      address: fileUrl,
+function renderVersion(version: CachedVersion, fileUrl: string): VersionReplyFragment {
+  if (version.replyFragment?.baseUrl !== fileUrl)
+    version.replyFragment = {
+      prefix: encodeUtf8(`,{"path":${version.pathJson},"score":`),
+      suffix: encodeUtf8(`${renderAfterScore(version, null, fileUrl)}}`),
+      baseUrl: fileUrl,
     };
-  return version.shown;
+  return version.replyFragment;
 }
 
-function behindScore(
-  version: KeptVersion,
-  metadata: KeptVersion['metadata'] | null,
+function renderAfterScore(
+  version: CachedVersion,
+  metadata: CachedVersion['metadata'] | null,
   fileUrl: string,
 ): string {
   const url = `${JSON.stringify(fileUrl).slice(0, -1)}${version.fileToken()}"`;
   return `,"metadata":${JSON.stringify(metadata)},"file_url":${url}`;
 }
 
-function utf8(text: string): Uint8Array {
+function encodeUtf8(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-function explained({ origin }: DocumentHit, { explain }: Showing): string {
+function renderExplanation({ origin }: DocumentHit, { explain }: ReplyOptions): string {
   if (!explain) return '';
   const explanation: ResultExplanation = {
     lexical: { score: origin.lexical, terms: [...origin.words] },
     vector: { similarity: origin.similarity },
     fused: origin.fused,
     rerank: origin.rerank,
-    look: origin.look,
+    look: origin.proximity,
   };
   return `,"explain":${JSON.stringify(explanation)}`;
 }
 
 /** As JSON: writing a number takes as long as finding what it stands beside, so each is written once. */
-function scoresOf({ hits }: Found<DocumentHit>): string[] {
-  return hits.map(({ score }) => numeral(score));
+function toJsonScores({ hits }: SearchResult<DocumentHit>): string[] {
+  return hits.map(({ score }) => toJsonNumber(score));
 }
 
 /** A number as JSON has it; unlike `String` this leaves V8's cache of numbers alone, which no two scores have in common. */
-function numeral(value: number): string {
+function toJsonNumber(value: number): string {
   return JSON.stringify(value);
 }

@@ -1,6 +1,6 @@
-import { AppError } from '../base/app-error.ts';
-import { limits } from '../base/limits.ts';
-import type { OrganisationPrincipal } from '../schemas/principal.ts';
+import { AppError } from '../core/app-error.ts';
+import { limits } from '../core/limits.ts';
+import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type {
   DocumentEventEnum,
   DocumentUsageResponse,
@@ -13,55 +13,67 @@ import type {
   UsageMetric,
   UsageRequest,
 } from '../schemas/usage.ts';
-import type { Collections } from '../store/collections.ts';
-import type { Counters, UsageKind } from '../usage/facts.ts';
+import type { Collections } from '../storage/collections.ts';
 import { namedCounters, type UsageLedger, type WindowTotals } from '../usage/ledger.ts';
 import type { UsageMeter } from '../usage/meter.ts';
-import type { Call } from './call.ts';
-import { collectionsOf } from './collections.ts';
-import { seesCollection } from './sight.ts';
+import type { UsageCounters, UsageKind } from '../usage/usage-events.ts';
+import { canAccessCollection } from './access-filter.ts';
+import type { ServiceCall } from './call.ts';
+import { listVisibleCollections } from './collections.ts';
 
-type UsageCall = Call<OrganisationPrincipal>;
+type UsageCall = ServiceCall<OrganizationPrincipal>;
 
-interface Row<Kind extends UsageKind> {
+interface NamedRow<Kind extends UsageKind> {
   readonly windowStart: number;
-  readonly about: string;
-  readonly what: string;
-  readonly counters: Counters<Kind>;
+  readonly subjectId: string;
+  readonly category: string;
+  readonly counters: UsageCounters<Kind>;
 }
 
 /** Adds up the metric of a counter from its rows. */
-type Measure<Kind extends UsageKind> = (row: Row<Kind>) => UsageMetric;
+type MetricReader<Kind extends UsageKind> = (row: NamedRow<Kind>) => UsageMetric;
 
 /*
  * What a unit on a bill is: a document added, a page parsed, a token embedded while indexing, a query, and for the
  * models a token read by a call of the model itself.
  */
-const measures = {
-  docs: (row: Row<'documents'>) =>
-    metric(row.counters.event_count, row.counters.total_file_size_bytes, row.counters.event_count),
-  ocr: (row: Row<'documents'>) =>
-    metric(row.counters.event_count, row.counters.total_file_size_bytes, row.counters.total_pages),
-  indexed: (row: Row<'documents'>) =>
-    metric(row.counters.event_count, row.counters.total_file_size_bytes, row.counters.total_embedding_tokens),
-  queries: (row: Row<'queries'>) =>
-    metric(row.counters.event_count, row.counters.total_queried_bytes, row.counters.event_count),
-  rerank: (row: Row<'rerank'>) =>
-    metric(row.counters.event_count, row.counters.total_request_bytes, row.counters.total_reranker_tokens),
-  embed: (row: Row<'embed'>) =>
-    metric(row.counters.event_count, row.counters.total_request_bytes, row.counters.total_request_tokens),
+const metricReaders = {
+  docs: (row: NamedRow<'documents'>) =>
+    createMetric(row.counters.event_count, row.counters.total_file_size_bytes, row.counters.event_count),
+  ocr: (row: NamedRow<'documents'>) =>
+    createMetric(row.counters.event_count, row.counters.total_file_size_bytes, row.counters.total_pages),
+  indexed: (row: NamedRow<'documents'>) =>
+    createMetric(
+      row.counters.event_count,
+      row.counters.total_file_size_bytes,
+      row.counters.total_embedding_tokens,
+    ),
+  queries: (row: NamedRow<'queries'>) =>
+    createMetric(row.counters.event_count, row.counters.total_queried_bytes, row.counters.event_count),
+  rerank: (row: NamedRow<'rerank'>) =>
+    createMetric(
+      row.counters.event_count,
+      row.counters.total_request_bytes,
+      row.counters.total_reranker_tokens,
+    ),
+  embed: (row: NamedRow<'embed'>) =>
+    createMetric(
+      row.counters.event_count,
+      row.counters.total_request_bytes,
+      row.counters.total_request_tokens,
+    ),
 } as const;
 
 /** The six operations of `/usage/*`: each organisation sees what it used itself. */
 export class UsageService {
   readonly #meter: UsageMeter;
   readonly #ledger: UsageLedger;
-  readonly #collections: Pick<Collections, 'get' | 'list'>;
+  readonly #collections: Pick<Collections, 'find' | 'list'>;
 
   constructor(options: {
     readonly meter: UsageMeter;
     readonly ledger: UsageLedger;
-    readonly collections: Pick<Collections, 'get' | 'list'>;
+    readonly collections: Pick<Collections, 'find' | 'list'>;
   }) {
     this.#meter = options.meter;
     this.#ledger = options.ledger;
@@ -74,8 +86,8 @@ export class UsageService {
     return rows.map((row) => ({
       window_start: row.windowStart,
       organization_id: call.principal.organizationId,
-      collection_id: row.about,
-      event_type: row.what as DocumentEventEnum,
+      collection_id: row.subjectId,
+      event_type: row.category as DocumentEventEnum,
       ...row.counters,
     }));
   }
@@ -86,8 +98,8 @@ export class UsageService {
     return rows.map((row) => ({
       window_start: row.windowStart,
       organization_id: call.principal.organizationId,
-      collection_id: row.about,
-      query_type: row.what as QueryEnum,
+      collection_id: row.subjectId,
+      query_type: row.category as QueryEnum,
       ...row.counters,
     }));
   }
@@ -98,8 +110,8 @@ export class UsageService {
     return rows.map((row) => ({
       window_start: row.windowStart,
       organization_id: call.principal.organizationId,
-      reranker_model: row.about,
-      explicit_call: row.what === 'true',
+      reranker_model: row.subjectId,
+      explicit_call: row.category === 'true',
       ...row.counters,
     }));
   }
@@ -110,8 +122,8 @@ export class UsageService {
     return rows.map((row) => ({
       window_start: row.windowStart,
       organization_id: call.principal.organizationId,
-      embedding_model: row.about,
-      explicit_call: row.what === 'true',
+      embedding_model: row.subjectId,
+      explicit_call: row.category === 'true',
       ...row.counters,
     }));
   }
@@ -119,19 +131,23 @@ export class UsageService {
   /** `POST /usage/counters`: since the first day, and in the calendar month of UTC. */
   async counters(call: UsageCall): Promise<UsageCountersResponse> {
     const { organizationId } = call.principal;
-    await this.#meter.settle();
-    const about = await this.#seen(call);
-    const seen = <Kind extends UsageKind>(rows: Row<Kind>[]) =>
-      about === null ? rows : rows.filter((row) => about.has(row.about));
+    await this.#meter.tryFlush();
+    const subjectIds = await this.#visibleCollectionIds(call);
+    const filterVisible = <Kind extends UsageKind>(rows: NamedRow<Kind>[]) =>
+      subjectIds === null ? rows : rows.filter((row) => subjectIds.has(row.subjectId));
     const stats = async (read: 'allTime' | 'thisMonth') => {
-      const documents = seen(named('documents', await this.#ledger[read](organizationId, 'documents')));
-      const queries = seen(named('queries', await this.#ledger[read](organizationId, 'queries')));
-      const of = (event: DocumentEventEnum) => documents.filter((row) => row.what === event);
+      const documents = filterVisible(
+        toNamedRows('documents', await this.#ledger[read](organizationId, 'documents')),
+      );
+      const queries = filterVisible(
+        toNamedRows('queries', await this.#ledger[read](organizationId, 'queries')),
+      );
+      const rowsOfEvent = (event: DocumentEventEnum) => documents.filter((row) => row.category === event);
       return {
-        docs: sum(of('added'), measures.docs),
-        ocr: sum(of('parsed'), measures.ocr),
-        indexed: sum(of('indexed'), measures.indexed),
-        queries: sum(queries, measures.queries),
+        docs: sumMetrics(rowsOfEvent('added'), metricReaders.docs),
+        ocr: sumMetrics(rowsOfEvent('parsed'), metricReaders.ocr),
+        indexed: sumMetrics(rowsOfEvent('indexed'), metricReaders.indexed),
+        queries: sumMetrics(queries, metricReaders.queries),
       };
     };
     return { all_time: await stats('allTime'), billing_cycle: await stats('thisMonth') };
@@ -140,13 +156,13 @@ export class UsageService {
   /** `POST /usage/models/counters`: calls of the model operations only, not the work of documents and queries. */
   async modelsCounters(call: UsageCall): Promise<ModelsUsageCountersResponse> {
     const { organizationId } = call.principal;
-    await this.#meter.settle();
+    await this.#meter.tryFlush();
     const stats = async (read: 'allTime' | 'thisMonth') => {
-      const rerank = named('rerank', await this.#ledger[read](organizationId, 'rerank'));
-      const embed = named('embed', await this.#ledger[read](organizationId, 'embed'));
+      const rerank = toNamedRows('rerank', await this.#ledger[read](organizationId, 'rerank'));
+      const embed = toNamedRows('embed', await this.#ledger[read](organizationId, 'embed'));
       return {
-        rerank: sum(rerank.filter(isExplicit), measures.rerank),
-        embed: sum(embed.filter(isExplicit), measures.embed),
+        rerank: sumMetrics(rerank.filter(isExplicit), metricReaders.rerank),
+        embed: sumMetrics(embed.filter(isExplicit), metricReaders.embed),
       };
     };
     return { all_time: await stats('allTime'), billing_cycle: await stats('thisMonth') };
@@ -156,34 +172,35 @@ export class UsageService {
     call: UsageCall,
     request: UsageRequest,
     kind: Kind,
-    about: ReadonlySet<string> | null,
-  ): Promise<Row<Kind>[]> {
+    subjectIds: ReadonlySet<string> | null,
+  ): Promise<NamedRow<Kind>[]> {
     checkRange(request);
-    await this.#meter.settle();
+    await this.#meter.tryFlush();
     const totals = await this.#ledger.windows({
       organizationId: call.principal.organizationId,
       kind,
       startTime: request.start_time,
       endTime: request.end_time,
       window: request.aggregation_window,
-      about,
+      subjectIds,
     });
-    return named(kind, totals);
+    return toNamedRows(kind, totals);
   }
 
   /** Null for all. Of a key with a restriction only what it names; those that are gone have no name any more. */
-  async #seen({ principal }: UsageCall): Promise<ReadonlySet<string> | null> {
+  async #visibleCollectionIds({ principal }: UsageCall): Promise<ReadonlySet<string> | null> {
     if (principal.restriction === undefined) return null;
-    const seen = await collectionsOf(this.#collections, principal);
-    return new Set(seen.map(({ collectionId }) => collectionId));
+    const filterVisible = await listVisibleCollections(this.#collections, principal);
+    return new Set(filterVisible.map(({ collectionId }) => collectionId));
   }
 
   async #collectionIds(call: UsageCall, request: UsageRequest): Promise<ReadonlySet<string> | null> {
-    if (request.collection_names === undefined || request.collection_names === null) return this.#seen(call);
+    if (request.collection_names === undefined || request.collection_names === null)
+      return this.#visibleCollectionIds(call);
     const { organizationId } = call.principal;
     const ids = request.collection_names.map((name) => {
-      const collection = seesCollection(call.principal, name)
-        ? this.#collections.get(organizationId, name)
+      const collection = canAccessCollection(call.principal, name)
+        ? this.#collections.find(organizationId, name)
         : undefined;
       if (collection !== undefined) return collection.collectionId;
       throw new AppError('not_found', `The collection "${name}" does not exist.`);
@@ -204,30 +221,33 @@ function checkRange({ start_time: start, end_time: end }: UsageRequest): void {
   }
 }
 
-function named<Kind extends UsageKind>(kind: Kind, totals: readonly WindowTotals[]): Row<Kind>[] {
-  return totals.map(({ windowStart, about, what, amounts }) => ({
+function toNamedRows<Kind extends UsageKind>(kind: Kind, totals: readonly WindowTotals[]): NamedRow<Kind>[] {
+  return totals.map(({ windowStart, subjectId, category, amounts }) => ({
     windowStart,
-    about,
-    what,
+    subjectId,
+    category,
     counters: namedCounters(kind, amounts),
   }));
 }
 
-function isExplicit(row: { readonly what: string }): boolean {
-  return row.what === 'true';
+function isExplicit(row: { readonly category: string }): boolean {
+  return row.category === 'true';
 }
 
-function sum<Kind extends UsageKind>(rows: readonly Row<Kind>[], measure: Measure<Kind>): UsageMetric {
+function sumMetrics<Kind extends UsageKind>(
+  rows: readonly NamedRow<Kind>[],
+  measure: MetricReader<Kind>,
+): UsageMetric {
   const total = { count: 0, bytes: 0, billable_units: 0 };
   for (const row of rows) {
-    const measured = measure(row);
-    total.count += measured.count;
-    total.bytes += measured.bytes;
-    total.billable_units += measured.billable_units;
+    const metricOfRow = measure(row);
+    total.count += metricOfRow.count;
+    total.bytes += metricOfRow.bytes;
+    total.billable_units += metricOfRow.billable_units;
   }
   return total;
 }
 
-function metric(count: number, bytes: number, billable: number): UsageMetric {
+function createMetric(count: number, bytes: number, billable: number): UsageMetric {
   return { count, bytes, billable_units: billable };
 }

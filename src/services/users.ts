@@ -5,9 +5,9 @@ import type {
   SecondFactorCodeRequest,
   SecondFactorStatusResponse,
 } from '../schemas/second-factors.ts';
-import type { ListedUser, ListUsersRequest, ListUsersResponse, UserRequest } from '../schemas/users.ts';
-import { type DefaultResponse, success } from '../schemas/wire.ts';
-import { type AdministratorCall, by, idOf, timeOf } from './admin.ts';
+import type { ListUsersRequest, ListUsersResponse, UserListItem, UserRequest } from '../schemas/users.ts';
+import { type DefaultResponse, successResponse } from '../schemas/wire.ts';
+import { type AdministratorCall, administratorActor, normalizeId, toIsoTime } from './admin.ts';
 
 interface Actor {
   readonly actor: string;
@@ -33,12 +33,12 @@ interface UserEntry {
 }
 
 /** What of `accounts/user-directory` these use cases need. All but the first two answer 404 for an unknown user. */
-export interface UsersOfAdmin {
-  after(
+export interface AdminUsers {
+  listAfter(
     userId: string | null,
-    wanted: { readonly limit: number; readonly search: string | null },
+    page: { readonly limit: number; readonly search: string | null },
   ): Promise<{ readonly entries: readonly UserEntry[]; readonly next: string | null }>;
-  byEmail(email: string): Promise<UserEntry | null>;
+  findByEmail(email: string): Promise<UserEntry | null>;
   endSessions(userId: string, by: Actor): Promise<unknown>;
   disable(userId: string, by: Actor): Promise<void>;
   enable(userId: string, by: Actor): Promise<void>;
@@ -48,35 +48,35 @@ export interface UsersOfAdmin {
 }
 
 /** The second factor of the administrator. */
-export interface OwnSecondFactor {
+export interface AdministratorSecondFactor {
   status(): { readonly enabledAt: number | null; readonly recoveryCodesLeft: number };
   begin(): Promise<{ readonly secret: string; readonly url: string }>;
   confirm(code: string, by: Actor): Promise<string[]>;
   disable(code: string, by: Actor): Promise<void>;
 }
 
-const listedDefault = 100;
+const pageSizeDefault = 100;
 
 /** The operations of `/v1/admin/*` about people. */
 export class UserService {
-  readonly #users: UsersOfAdmin;
-  readonly #administrator: OwnSecondFactor;
+  readonly #users: AdminUsers;
+  readonly #administrator: AdministratorSecondFactor;
 
-  constructor(users: UsersOfAdmin, administrator: OwnSecondFactor) {
+  constructor(users: AdminUsers, administrator: AdministratorSecondFactor) {
     this.#users = users;
     this.#administrator = administrator;
   }
 
   async resetSecondFactor(call: AdministratorCall, request: UserRequest): Promise<DefaultResponse> {
-    await this.#users.resetSecondFactor(idOf(request.user_id), by(call));
-    return success;
+    await this.#users.resetSecondFactor(normalizeId(request.user_id), administratorActor(call));
+    return successResponse;
   }
 
   async getAdministratorSecondFactor(): Promise<SecondFactorStatusResponse> {
     const { enabledAt, recoveryCodesLeft } = this.#administrator.status();
     return {
       is_enabled: enabledAt !== null,
-      enabled_at: timeOf(enabledAt),
+      enabled_at: toIsoTime(enabledAt),
       recovery_codes_left: recoveryCodesLeft,
     };
   }
@@ -92,7 +92,7 @@ export class UserService {
     call: AdministratorCall,
     { code }: SecondFactorCodeRequest,
   ): Promise<ConfirmSecondFactorResponse> {
-    return { recovery_codes: await this.#administrator.confirm(code, by(call)) };
+    return { recovery_codes: await this.#administrator.confirm(code, administratorActor(call)) };
   }
 
   /** 400 for a wrong code, and while it is off. */
@@ -100,52 +100,52 @@ export class UserService {
     call: AdministratorCall,
     { code }: SecondFactorCodeRequest,
   ): Promise<DefaultResponse> {
-    await this.#administrator.disable(code, by(call));
-    return success;
+    await this.#administrator.disable(code, administratorActor(call));
+    return successResponse;
   }
 
   async listUsers(_call: AdministratorCall, request: ListUsersRequest): Promise<ListUsersResponse> {
     const { after, limit, email, search } = request;
     if (typeof email === 'string') {
-      const found = await this.#users.byEmail(email.trim().toLowerCase());
-      return { users: found === null ? [] : [shownUser(found)], next_after: null };
+      const user = await this.#users.findByEmail(email.trim().toLowerCase());
+      return { users: user === null ? [] : [toUserListItem(user)], next_after: null };
     }
-    const page = await this.#users.after(typeof after === 'string' ? idOf(after) : null, {
-      limit: limit ?? listedDefault,
+    const page = await this.#users.listAfter(typeof after === 'string' ? normalizeId(after) : null, {
+      limit: limit ?? pageSizeDefault,
       search: typeof search === 'string' ? search : null,
     });
-    return { users: page.entries.map(shownUser), next_after: page.next };
+    return { users: page.entries.map(toUserListItem), next_after: page.next };
   }
 
   async endUserSessions(call: AdministratorCall, request: UserRequest): Promise<DefaultResponse> {
-    await this.#users.endSessions(idOf(request.user_id), by(call));
-    return success;
+    await this.#users.endSessions(normalizeId(request.user_id), administratorActor(call));
+    return successResponse;
   }
 
   async disableUser(call: AdministratorCall, request: UserRequest): Promise<DefaultResponse> {
-    await this.#users.disable(idOf(request.user_id), by(call));
-    return success;
+    await this.#users.disable(normalizeId(request.user_id), administratorActor(call));
+    return successResponse;
   }
 
   async enableUser(call: AdministratorCall, request: UserRequest): Promise<DefaultResponse> {
-    await this.#users.enable(idOf(request.user_id), by(call));
-    return success;
+    await this.#users.enable(normalizeId(request.user_id), administratorActor(call));
+    return successResponse;
   }
 
   async deleteUser(call: AdministratorCall, request: UserRequest): Promise<DefaultResponse> {
-    await this.#users.delete(idOf(request.user_id), by(call));
-    return success;
+    await this.#users.delete(normalizeId(request.user_id), administratorActor(call));
+    return successResponse;
   }
 }
 
-function shownUser({ user, sessions, hasSecondFactor, memberships }: UserEntry): ListedUser {
+function toUserListItem({ user, sessions, hasSecondFactor, memberships }: UserEntry): UserListItem {
   return {
     user_id: user.userId,
     email: user.email,
     name: user.name,
     created_at: new Date(user.createdAt).toISOString(),
     last_login_at: new Date(user.lastLoginAt).toISOString(),
-    disabled_at: timeOf(user.disabledAt),
+    disabled_at: toIsoTime(user.disabledAt),
     sessions,
     second_factor: hasSecondFactor,
     organizations: memberships.map(({ organizationId, name, role }) => ({

@@ -1,6 +1,6 @@
-import { addon, type TokenizerHandle } from '../addon/addon.ts';
-import { assert } from '../base/assert.ts';
-import type { Encoded } from './wordpiece.ts';
+import { assert } from '../core/assert.ts';
+import { addon, type TokenizerHandle } from '../index/addon.ts';
+import type { EncodedTexts } from './wordpiece.ts';
 
 /** What is read of a `tokenizer.json`. */
 export interface BertTokenizerJson {
@@ -53,12 +53,12 @@ export class BertTokenizer {
         'added tokens are found before the text is normalised',
       );
     }
-    const options = nativeOptions({ normalizer, model, added_tokens: addedTokens });
+    const options = toNativeOptions({ normalizer, model, added_tokens: addedTokens });
     this.handle = addon.bertTokenizerOpen(options, JSON.stringify(options));
   }
 
   /** All ids of each text, in order. */
-  encodeAll(texts: readonly string[]): Encoded {
+  encodeAll(texts: readonly string[]): EncodedTexts {
     return addon.tokenizerEncode(this.handle, texts);
   }
 }
@@ -66,7 +66,7 @@ export class BertTokenizer {
 const continuation = '##';
 const wordCharactersMaxDefault = 100;
 
-function nativeOptions({
+function toNativeOptions({
   normalizer,
   model,
   added_tokens: addedTokens,

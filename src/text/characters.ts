@@ -16,9 +16,9 @@ export const characterClass = {
   highSurrogate: 8,
 } as const;
 
-const classes: Uint8Array = buildClasses();
+const classByUnit: Uint8Array = buildClassTable();
 
-function buildClasses(): Uint8Array {
+function buildClassTable(): Uint8Array {
   const table = new Uint8Array(0x10000);
   const { letter, digit, mark, han, kana, hangul, unspaced, highSurrogate } = characterClass;
   const pattern = /(\p{L}|\p{Nl})|(\p{N})|\p{M}/u;
@@ -46,14 +46,14 @@ function buildClasses(): Uint8Array {
  * The class of the unit at `index`; `other` at and beyond the end. Surrogate pairs are told apart by
  * `classOfPair`.
  */
-export function classAt(text: string, index: number): number {
-  return index < text.length ? classes[text.charCodeAt(index)]! : characterClass.other;
+export function characterClassAt(text: string, index: number): number {
+  return index < text.length ? classByUnit[text.charCodeAt(index)]! : characterClass.other;
 }
 
 const letterPattern = /^[\p{L}\p{N}]$/u;
 
 /** The class of the code point that starts with the high surrogate at `index`. */
-export function classOfPair(text: string, index: number): number {
+export function characterClassOfPair(text: string, index: number): number {
   const codePoint = text.codePointAt(index) ?? 0;
   if (codePoint >= 0x20000 && codePoint <= 0x3ffff) return characterClass.han;
   return letterPattern.test(String.fromCodePoint(codePoint)) ? characterClass.letter : characterClass.other;

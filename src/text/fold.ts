@@ -4,18 +4,18 @@
  * marks of Latin, Greek, Arabic and Hebrew and spells out letters like ß and æ. Marks that make another
  * letter (Indic vowels, kana voicing, Cyrillic й) stay.
  */
-export function lowerCase(word: string): string {
+export function normalizeCase(word: string): string {
   if (isAscii(word)) return word.toLowerCase();
   return word
     .normalize('NFKC')
     .toLowerCase()
     .normalize('NFC')
-    .replace(foreignDigit, (digit) => String(digitValue(digit)))
+    .replace(nonAsciiDigit, (digit) => String(getDigitValue(digit)))
     .replaceAll('ς', 'σ');
 }
 
 /** Without soft hyphens, joiners and Arabic stretching, which change nothing but the looks of a word. */
-export function dropInvisible(word: string): string {
+export function removeInvisible(word: string): string {
   return isAscii(word) ? word : word.replace(invisible, '');
 }
 
@@ -23,18 +23,18 @@ export function dropInvisible(word: string): string {
 export function foldDiacritics(word: string): string {
   if (isAscii(word)) return word;
   return word
-    .replace(spelledLetter, (letter) => spellings.get(letter) ?? letter)
+    .replace(spelledOutLetter, (letter) => spelledOutLetters.get(letter) ?? letter)
     .normalize('NFD')
     .replace(foldedMark, (mark: string, dropped: string | undefined) => (dropped === undefined ? mark : ''))
     .normalize('NFC');
 }
 
 const invisible = /\u00ad|\u0640|\u200c|\u200d|\u2060|[\ufe00-\ufe0f]/g;
-const foreignDigit = /(?![0-9])\p{Nd}/gu;
+const nonAsciiDigit = /(?![0-9])\p{Nd}/gu;
 /** The breve of й is matched outside the group, which keeps it. */
 const foldedMark = /(?<=и)\u0306|([\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670])/g;
 
-const spellings: ReadonlyMap<string, string> = new Map([
+const spelledOutLetters: ReadonlyMap<string, string> = new Map([
   ['ß', 'ss'],
   ['æ', 'ae'],
   ['œ', 'oe'],
@@ -52,10 +52,10 @@ const spellings: ReadonlyMap<string, string> = new Map([
   ['ک', 'ك'],
   ['ة', 'ه'],
 ]);
-const spelledLetter = new RegExp(`[${[...spellings.keys()].join('')}]`, 'g');
+const spelledOutLetter = new RegExp(`[${[...spelledOutLetters.keys()].join('')}]`, 'g');
 
 /** Decimal digits come in runs of ten that start at a multiple of their script's zero. */
-function digitValue(digit: string): number {
+function getDigitValue(digit: string): number {
   const codePoint = digit.codePointAt(0) ?? 0;
   let value = 0;
   while (value < 9 && /\p{Nd}/u.test(String.fromCodePoint(codePoint - value - 1))) value += 1;

@@ -1,22 +1,22 @@
 import { createRequire } from 'node:module';
 import type snowballStemmers from 'snowball-stemmers';
-import { limits } from '../base/limits.ts';
-import { foldDiacritics, lowerCase } from './fold.ts';
-import { type Language, stopWords } from './stop-words.ts';
+import { limits } from '../core/limits.ts';
+import { foldDiacritics, normalizeCase } from './fold.ts';
+import { type LanguageCode, stopWords } from './stop-words.ts';
 
-export type { Language } from './stop-words.ts';
+export type { LanguageCode as Language } from './stop-words.ts';
 
 /**
  * Every language that can be told from its function words, in a fixed order; votes and caches are indexed
  * by it.
  */
-export const languages = Object.keys(stopWords) as readonly Language[];
+export const languages = Object.keys(stopWords) as readonly LanguageCode[];
 
 /**
  * The languages whose words are reduced to stems. The others are told apart so that no wrong stemmer is
  * used.
  */
-const algorithms: Readonly<Partial<Record<Language, string>>> = {
+const snowballAlgorithms: Readonly<Partial<Record<LanguageCode, string>>> = {
   en: 'english',
   de: 'german',
   fr: 'french',
@@ -37,10 +37,10 @@ const algorithms: Readonly<Partial<Record<Language, string>>> = {
   ar: 'arabic',
 };
 
-export const stemmedLanguages = languages.filter((language) => algorithms[language] !== undefined);
+export const stemmedLanguages = languages.filter((language) => snowballAlgorithms[language] !== undefined);
 
 /** The language of a tag such as "de-AT" or "EN", or null when it is not one of ours. */
-export function languageOfTag(tag: string | null | undefined): Language | null {
+export function parseLanguageTag(tag: string | null | undefined): LanguageCode | null {
   const primary = (tag ?? '').split(/[-_]/)[0]!.toLowerCase();
   const code = primary === 'nb' || primary === 'nn' ? 'no' : primary;
   return languages.find((language) => language === code) ?? null;
@@ -50,21 +50,21 @@ export function languageOfTag(tag: string | null | undefined): Language | null {
 const snowball: typeof snowballStemmers = createRequire(import.meta.url)('snowball-stemmers');
 
 type Stemmer = ReturnType<typeof snowball.newStemmer>;
-const stemmers = new Map<Language, Stemmer>();
+const stemmers = new Map<LanguageCode, Stemmer>();
 
 /**
  * The term under which a word piece is indexed in a text of `language` (null: unsure, no stemming).
  * Accents go after stemming, because stemmers read them.
  */
-export function termOf(piece: string, stemmable: boolean, language: Language | null): string {
-  if (language === null || !stemmable) return foldDiacritics(piece);
-  return foldDiacritics(stem(piece, language));
+export function toTerm(piece: string, isStemmable: boolean, language: LanguageCode | null): string {
+  if (language === null || !isStemmable) return foldDiacritics(piece);
+  return foldDiacritics(stemWord(piece, language));
 }
 
-function stem(word: string, language: Language): string {
-  const algorithm = algorithms[language];
+function stemWord(word: string, language: LanguageCode): string {
+  const algorithm = snowballAlgorithms[language];
   if (algorithm === undefined || word.length < 3 || word.length > limits.stemUnitsMax) return word;
-  if (!isWritten(word, language)) return word;
+  if (!isInScript(word, language)) return word;
   let stemmer = stemmers.get(language);
   if (stemmer === undefined) {
     stemmer = snowball.newStemmer(algorithm);
@@ -74,7 +74,7 @@ function stem(word: string, language: Language): string {
 }
 
 /** A Russian stemmer has no say about Latin words, and so on. */
-function isWritten(word: string, language: Language): boolean {
+function isInScript(word: string, language: LanguageCode): boolean {
   if (language === 'ru') return /^\p{Script=Cyrillic}/u.test(word);
   if (language === 'ar') return /^\p{Script=Arabic}/u.test(word);
   return /^\p{Script=Latin}/u.test(word);
@@ -88,7 +88,7 @@ const languagesOfFoldedStopWord: ReadonlyMap<string, readonly number[]> = indexS
 function indexStopWords(spell: (word: string) => string): Map<string, number[]> {
   const index = new Map<string, number[]>();
   for (const [position, language] of languages.entries()) {
-    for (const word of new Set(stopWords[language].split(/\s+/).map((word) => spell(lowerCase(word))))) {
+    for (const word of new Set(stopWords[language].split(/\s+/).map((word) => spell(normalizeCase(word))))) {
       const positions = index.get(word) ?? [];
       positions.push(position);
       index.set(word, positions);
@@ -97,19 +97,21 @@ function indexStopWords(spell: (word: string) => string): Map<string, number[]> 
   return index;
 }
 
-const none: readonly number[] = [];
+const noLanguages: readonly number[] = [];
 
 /**
  * Positions in `languages` for which this piece is a function word; single letters say more about units and
  * lists.
  */
-export function stopLanguages(piece: string): readonly number[] {
-  return /^[a-z]$/.test(piece) ? none : (languagesOfStopWord.get(piece) ?? none);
+export function findStopLanguages(piece: string): readonly number[] {
+  return /^[a-z]$/.test(piece) ? noLanguages : (languagesOfStopWord.get(piece) ?? noLanguages);
 }
 
 /** The same for a piece of a query, with or without its diacritics. */
-export function queryStopLanguages(piece: string): readonly number[] {
-  return languagesOfStopWord.get(piece) ?? languagesOfFoldedStopWord.get(foldDiacritics(piece)) ?? none;
+export function findQueryStopLanguages(piece: string): readonly number[] {
+  return (
+    languagesOfStopWord.get(piece) ?? languagesOfFoldedStopWord.get(foldDiacritics(piece)) ?? noLanguages
+  );
 }
 
 /**
@@ -117,13 +119,13 @@ export function queryStopLanguages(piece: string): readonly number[] {
  * passage, and the best language leads the next by half. Null otherwise. `votes` has one number per language: for each
  * function word its share, because a word that many languages share says little about each.
  */
-export function chooseLanguage(votes: Float64Array, words: number): Language | null {
-  const { best, lead } = rank(votes);
-  const due = Math.max(votesMin, words * votesPerWordMin);
-  return votes[best]! >= due && lead >= leadMin ? languages[best]! : null;
+export function chooseLanguage(votes: Float64Array, words: number): LanguageCode | null {
+  const { best, lead } = rankVotes(votes);
+  const votesRequired = Math.max(votesMin, words * votesPerWordMin);
+  return votes[best]! >= votesRequired && lead >= leadMin ? languages[best]! : null;
 }
 
-function rank(votes: Float64Array): { best: number; lead: number } {
+function rankVotes(votes: Float64Array): { best: number; lead: number } {
   let best = 0;
   let second = -1;
   for (let position = 1; position < languages.length; position += 1) {

@@ -1,8 +1,8 @@
-import { limits } from '../base/limits.ts';
-import { type Language, languages, queryStopLanguages, stemmedLanguages, termOf } from './languages.ts';
-import { detached, entryHashes, Lexicon, type LexiconEntry, termKey } from './lexicon.ts';
+import { limits } from '../core/limits.ts';
+import { findQueryStopLanguages, type Language, languages, stemmedLanguages, toTerm } from './languages.ts';
+import { copyString, getEntryHashes, Lexicon, type LexiconEntry, toTermKey } from './lexicon.ts';
 import { type GramRole, scanWords } from './scan.ts';
-import { expandWord, type WordPiece } from './words.ts';
+import { expandWord, type WordVariant } from './words.ts';
 
 export interface QueryTerm {
   readonly text: string;
@@ -12,12 +12,12 @@ export interface QueryTerm {
   readonly group: number;
 }
 
-export interface AnalysedQuery {
+export interface LexicalQuery {
   readonly terms: readonly QueryTerm[];
   /** The query word behind each group, as it was typed. */
   readonly words: readonly string[];
   /** The word of each group in lower case where it is one of letters alone, else null: only such are ever misspelled. */
-  readonly plain: readonly (string | null)[];
+  readonly letterWords: readonly (string | null)[];
 }
 
 /** Two hiragana are mostly grammar: they decide between otherwise equal passages. */
@@ -35,26 +35,26 @@ interface WordPart {
   /** The same for the same spellings. */
   readonly key: string;
   readonly spellings: readonly Spelling[];
-  readonly plain: string | null;
+  readonly letterWord: string | null;
   readonly weight: number;
 }
 
 /** What a word is in queries of collections with certain languages. */
-interface KnownWord {
+interface CachedWord {
   readonly surface: string;
   /** None: there is nothing to look for. */
   readonly parts: readonly WordPart[];
   /** Positions in `languages` of those that have it as a function word. */
-  readonly stops: readonly number[];
+  readonly stopLanguages: readonly number[];
 }
 
 /**
  * Recent query words by languages and word: a stemmer takes some 7 us per word and language, and a look into memory that
  * nobody has used for a while a tenth.
  */
-const knownWords = new Map<string, Map<string, KnownWord>>();
+const wordCache = new Map<string, Map<string, CachedWord>>();
 /** In all its maps together. */
-let wordsKept = 0;
+let cachedWordCount = 0;
 
 /**
  * Groups of terms to look for, in the order of the query, at most `queryGroupsMax`. `collectionLanguages`
@@ -62,13 +62,13 @@ let wordsKept = 0;
  * tried). Function words are left out unless nothing else is asked for. A word that is repeated counts once
  * for each time. No character is an operator.
  */
-export function analyseQuery(
+export function analyzeQuery(
   query: string,
   collectionLanguages: readonly Language[] | null = null,
-): AnalysedQuery {
+): LexicalQuery {
   const candidates = collectionLanguages ?? stemmedLanguages;
   const groups = new Map<string, { surface: string; part: WordPart; weight: number }>();
-  for (const { surface, parts } of contentWords(queryWords(query, candidates), candidates)) {
+  for (const { surface, parts } of removeFunctionWords(scanQueryWords(query, candidates), candidates)) {
     for (const part of parts) {
       const group = groups.get(part.key);
       if (group !== undefined) group.weight += part.weight;
@@ -78,40 +78,40 @@ export function analyseQuery(
   }
   const terms: QueryTerm[] = [];
   const words: string[] = [];
-  const plain: (string | null)[] = [];
+  const letterWords: (string | null)[] = [];
   for (const { surface, part, weight } of groups.values()) {
     for (const { text, hash } of part.spellings) terms.push({ text, hash, weight, group: words.length });
     words.push(surface);
-    plain.push(part.plain);
+    letterWords.push(part.letterWord);
   }
-  return { terms, words, plain };
+  return { terms, words, letterWords };
 }
 
 /**
  * Which words of the query a chunk matched, as they were typed, each once and in order. `language` is the
  * row's from `analyseChunks`. Cheap enough for every candidate of a query: text words come from the lexicon.
  */
-export function matchedWords(query: AnalysedQuery, text: string, language: Language | null): string[] {
-  const groups = groupsByKey(query);
+export function findMatchedWords(query: LexicalQuery, text: string, language: Language | null): string[] {
+  const groups = indexGroups(query);
   const position = language === null ? -1 : languages.indexOf(language);
   const matched = new Set<number>();
   const match = (entry: LexiconEntry): void => {
-    const halves = entryHashes(entry, position);
+    const halves = getEntryHashes(entry, position);
     for (let index = 0; index < halves.length; index += 2) {
-      const found = groups.get(matchKey(halves[index]!, halves[index + 1]!));
-      if (found !== undefined) for (const group of found) matched.add(group);
+      const matchedGroups = groups.get(toMatchKey(halves[index]!, halves[index + 1]!));
+      if (matchedGroups !== undefined) for (const group of matchedGroups) matched.add(group);
     }
   };
   scanWords(text, {
-    word: (surface) => match(lexicon.word(surface)),
-    gram: (gram) => match(lexicon.gram(gram)),
+    word: (surface) => match(lexicon.getWord(surface)),
+    gram: (gram) => match(lexicon.getGram(gram)),
   });
   const inOrder = [...matched].sort((left, right) => left - right);
   return [...new Set(inOrder.map((group) => query.words[group]!))];
 }
 
 /** Where a text holds words of a query: entry i is one of them, in the order of the text. */
-export interface Places {
+export interface TermPositions {
   /** Of the query's terms. */
   readonly groups: number[];
   /** Words and grams of the text, counted from 0. */
@@ -119,101 +119,110 @@ export interface Places {
 }
 
 /** Where a chunk holds which words of the query. `language` is the row's from `analyseChunks`. */
-export function matchedPlaces(query: AnalysedQuery, text: string, language: Language | null): Places {
-  const known = groupsByKey(query);
-  const inLanguage = language === null ? -1 : languages.indexOf(language);
-  const places: Places = { groups: [], positions: [] };
+export function findTermPositions(
+  query: LexicalQuery,
+  text: string,
+  language: Language | null,
+): TermPositions {
+  const groupsOfKey = indexGroups(query);
+  const languagePosition = language === null ? -1 : languages.indexOf(language);
+  const termPositions: TermPositions = { groups: [], positions: [] };
   let position = 0;
   const match = (entry: LexiconEntry): void => {
-    const halves = entryHashes(entry, inLanguage);
-    const first = places.groups.length;
+    const halves = getEntryHashes(entry, languagePosition);
+    const first = termPositions.groups.length;
     for (let index = 0; index < halves.length; index += 2) {
-      const found = known.get(matchKey(halves[index]!, halves[index + 1]!));
-      for (const group of found ?? []) {
-        if (places.groups.includes(group, first)) continue;
-        places.groups.push(group);
-        places.positions.push(position);
+      const matchedGroups = groupsOfKey.get(toMatchKey(halves[index]!, halves[index + 1]!));
+      for (const group of matchedGroups ?? []) {
+        if (termPositions.groups.includes(group, first)) continue;
+        termPositions.groups.push(group);
+        termPositions.positions.push(position);
       }
     }
     position += 1;
   };
   scanWords(text, {
-    word: (surface) => match(lexicon.word(surface)),
-    gram: (gram) => match(lexicon.gram(gram)),
+    word: (surface) => match(lexicon.getWord(surface)),
+    gram: (gram) => match(lexicon.getGram(gram)),
   });
-  return places;
+  return termPositions;
 }
 
 /** Made once for each query: hundreds of short texts are matched against the same one. */
-const knownGroups = new WeakMap<AnalysedQuery, ReadonlyMap<number, readonly number[]>>();
+const groupCache = new WeakMap<LexicalQuery, ReadonlyMap<number, readonly number[]>>();
 
 /** The groups that a term belongs to, by its `matchKey`. */
-function groupsByKey(query: AnalysedQuery): ReadonlyMap<number, readonly number[]> {
-  const known = knownGroups.get(query);
-  if (known !== undefined) return known;
+function indexGroups(query: LexicalQuery): ReadonlyMap<number, readonly number[]> {
+  const cached = groupCache.get(query);
+  if (cached !== undefined) return cached;
   const groups = new Map<number, readonly number[]>();
   for (const { hash, group } of query.terms) {
-    const key = matchKey(Number(hash >> 32n), Number(hash & 0xffffffffn));
+    const key = toMatchKey(Number(hash >> 32n), Number(hash & 0xffffffffn));
     groups.set(key, [...(groups.get(key) ?? []), group]);
   }
-  knownGroups.set(query, groups);
+  groupCache.set(query, groups);
   return groups;
 }
 
 /** The upper 53 bits of a hash, which a double holds exactly: enough to compare with a handful of terms. */
-function matchKey(high: number, low: number): number {
+function toMatchKey(high: number, low: number): number {
   return high * 2 ** 21 + (low >>> 11);
 }
 
-function queryWords(query: string, candidates: readonly Language[]): KnownWord[] {
+function scanQueryWords(query: string, candidates: readonly Language[]): CachedWord[] {
   const languagesKey = candidates.join();
-  const known = knownWords.get(languagesKey) ?? new Map<string, KnownWord>();
-  knownWords.set(languagesKey, known);
-  const words: KnownWord[] = [];
+  const cache = wordCache.get(languagesKey) ?? new Map<string, CachedWord>();
+  wordCache.set(languagesKey, cache);
+  const words: CachedWord[] = [];
   scanWords(query, {
     word(surface) {
-      const word = known.get(surface) ?? remember(known, knownWord(detached(surface), candidates));
+      const word = cache.get(surface) ?? cacheWord(cache, buildWord(copyString(surface), candidates));
       if (word.parts.length > 0) words.push(word);
     },
     gram(gram: string, role: GramRole) {
-      if (role !== 'inner') words.push(known.get(gram) ?? remember(known, knownGram(gram, role, candidates)));
+      if (role !== 'inner')
+        words.push(cache.get(gram) ?? cacheWord(cache, buildGram(gram, role, candidates)));
     },
   });
   return words;
 }
 
-function remember(known: Map<string, KnownWord>, word: KnownWord): KnownWord {
-  if (wordsKept >= limits.queryCacheEntriesMax) {
-    knownWords.clear();
-    wordsKept = 0;
+function cacheWord(cache: Map<string, CachedWord>, word: CachedWord): CachedWord {
+  if (cachedWordCount >= limits.queryCacheEntriesMax) {
+    wordCache.clear();
+    cachedWordCount = 0;
   }
-  known.set(word.surface, word);
-  wordsKept += 1;
+  cache.set(word.surface, word);
+  cachedWordCount += 1;
   return word;
 }
 
-function knownWord(surface: string, candidates: readonly Language[]): KnownWord {
+function buildWord(surface: string, candidates: readonly Language[]): CachedWord {
   const pieces = expandWord(surface);
   const only = pieces.length === 1 ? pieces[0] : undefined;
-  const plain = only?.stemmable === true ? only.text : null;
+  const letterWord = only?.isStemmable === true ? only.text : null;
   return {
     surface,
-    parts: pieces.map((piece) => wordPart(piece, plain, candidates)),
-    stops: only === undefined ? [] : queryStopLanguages(only.text),
+    parts: pieces.map((piece) => buildWordPart(piece, letterWord, candidates)),
+    stopLanguages: only === undefined ? [] : findQueryStopLanguages(only.text),
   };
 }
 
 /** What role it has follows from its characters. */
-function knownGram(gram: string, role: GramRole, candidates: readonly Language[]): KnownWord {
+function buildGram(gram: string, role: GramRole, candidates: readonly Language[]): CachedWord {
   const weight = role === 'weakPair' ? weakPairWeight : 1;
-  const part = wordPart({ text: gram, stemmable: false, weight }, null, candidates);
-  return { surface: gram, parts: [part], stops: [] };
+  const part = buildWordPart({ text: gram, isStemmable: false, weight }, null, candidates);
+  return { surface: gram, parts: [part], stopLanguages: [] };
 }
 
-function wordPart(piece: WordPiece, plain: string | null, candidates: readonly Language[]): WordPart {
-  const texts = alternatives(piece, candidates);
-  const spellings = texts.map((text) => ({ text, hash: termKey(text) }));
-  return { key: texts.join(' '), spellings, plain, weight: piece.weight };
+function buildWordPart(
+  piece: WordVariant,
+  letterWord: string | null,
+  candidates: readonly Language[],
+): WordPart {
+  const texts = listSpellings(piece, candidates);
+  const spellings = texts.map((text) => ({ text, hash: toTermKey(text) }));
+  return { key: texts.join(' '), spellings, letterWord, weight: piece.weight };
 }
 
 /**
@@ -221,35 +230,40 @@ function wordPart(piece: WordPiece, plain: string | null, candidates: readonly L
  * candidate for which most words are function words, if that is more than one ("die hard" asks for no
  * German article).
  */
-function contentWords(words: readonly KnownWord[], candidates: readonly Language[]): readonly KnownWord[] {
+function removeFunctionWords(
+  words: readonly CachedWord[],
+  candidates: readonly Language[],
+): readonly CachedWord[] {
   const votes = candidates.map((language) => {
     const position = languages.indexOf(language);
-    return { position, count: words.filter(({ stops }) => stops.includes(position)).length };
+    return { position, count: words.filter(({ stopLanguages: stops }) => stops.includes(position)).length };
   });
   const most = Math.max(0, ...votes.map(({ count }) => count));
   const leaders = votes.filter(({ count }) => count === most && (count > 1 || candidates.length === 1));
-  const kept = words.filter(({ stops }) => !leaders.some(({ position }) => stops.includes(position)));
-  return kept.length > 0 ? kept : words;
+  const content = words.filter(
+    ({ stopLanguages: stops }) => !leaders.some(({ position }) => stops.includes(position)),
+  );
+  return content.length > 0 ? content : words;
 }
 
 /**
  * The surface first, then what each language makes of it; in German also with umlauts spelled the other
  * way.
  */
-function alternatives(piece: WordPiece, candidates: readonly Language[]): string[] {
-  const terms = new Set([termOf(piece.text, piece.stemmable, null)]);
+function listSpellings(piece: WordVariant, candidates: readonly Language[]): string[] {
+  const terms = new Set([toTerm(piece.text, piece.isStemmable, null)]);
   for (const language of candidates) {
-    terms.add(termOf(piece.text, piece.stemmable, language));
-    if (language !== 'de' || !piece.stemmable) continue;
+    terms.add(toTerm(piece.text, piece.isStemmable, language));
+    if (language !== 'de' || !piece.isStemmable) continue;
     terms.add(
-      termOf(
+      toTerm(
         piece.text.replace(/[äöü]/g, (umlaut) => spelledUmlauts[umlaut]!),
         true,
         language,
       ),
     );
     terms.add(
-      termOf(
+      toTerm(
         piece.text.replace(/[aou]e/g, (pair) => umlautOf[pair]!),
         true,
         language,

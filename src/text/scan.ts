@@ -1,6 +1,6 @@
-import { limits } from '../base/limits.ts';
-import { characterClass, classAt, classOfPair } from './characters.ts';
-import { lowerCase } from './fold.ts';
+import { limits } from '../core/limits.ts';
+import { characterClass, characterClassAt, characterClassOfPair } from './characters.ts';
+import { normalizeCase } from './fold.ts';
 
 /** Receives what a text consists of, in order. */
 export type ScanSink = WordSink & (GramSink | RunSink);
@@ -39,13 +39,13 @@ const { letter, digit, mark, han, kana, hangul, unspaced, highSurrogate } = char
 export function scanWords(text: string, sink: ScanSink): void {
   let index = 0;
   while (index < text.length) {
-    const kind = kindAt(text, index);
+    const kind = codePointClassAt(text, index);
     if (kind === letter || kind === digit) {
-      const end = compoundEnd(text, index);
+      const end = findCompoundEnd(text, index);
       sink.word(text.slice(index, end));
       index = end;
     } else if (kind === han || kind === kana || kind === hangul) {
-      const end = gramRunEnd(text, index, kind);
+      const end = findGramRunEnd(text, index, kind);
       const run = text.slice(index, end);
       if ('gram' in sink) scanGrams(run, sink);
       else sink.run(run);
@@ -53,43 +53,43 @@ export function scanWords(text: string, sink: ScanSink): void {
     } else if (kind === unspaced) {
       index += scanUnspaced(text, index, sink);
     } else {
-      index += unitsAt(text, index);
+      index += codePointUnitsAt(text, index);
     }
   }
 }
 
-function kindAt(text: string, index: number): number {
-  const kind = classAt(text, index);
-  return kind === highSurrogate ? classOfPair(text, index) : kind;
+function codePointClassAt(text: string, index: number): number {
+  const kind = characterClassAt(text, index);
+  return kind === highSurrogate ? characterClassOfPair(text, index) : kind;
 }
 
-function unitsAt(text: string, index: number): number {
+function codePointUnitsAt(text: string, index: number): number {
   return text.codePointAt(index)! > 0xffff ? 2 : 1;
 }
 
-function runEnd(text: string, start: number): number {
+function findRunEnd(text: string, start: number): number {
   let index = start;
   const last = Math.min(text.length, start + limits.termUnitsMax);
   while (index < last) {
-    const kind = classAt(text, index);
+    const kind = characterClassAt(text, index);
     if (kind === letter || kind === digit || kind === mark) index += 1;
-    else if (kind === highSurrogate && classOfPair(text, index) === letter) index += 2;
+    else if (kind === highSurrogate && characterClassOfPair(text, index) === letter) index += 2;
     else break;
   }
   return index;
 }
 
-function compoundEnd(text: string, start: number): number {
-  let end = runEnd(text, start);
-  for (let runs = 1; runs < limits.compoundRunsMax && isJoint(text, end); runs += 1)
-    end = runEnd(text, end + 1);
+function findCompoundEnd(text: string, start: number): number {
+  let end = findRunEnd(text, start);
+  for (let runs = 1; runs < limits.compoundRunsMax && isConnector(text, end); runs += 1)
+    end = findRunEnd(text, end + 1);
   const next = text.charCodeAt(end);
   if (next === 0x2b && text.charCodeAt(end + 1) === 0x2b) return end + 2;
   return next === 0x23 && end - start === 1 ? end + 1 : end;
 }
 
 /** True when the unit at `index` joins the run before it to the letter or digit after it. */
-function isJoint(text: string, index: number): boolean {
+function isConnector(text: string, index: number): boolean {
   const unit = text.charCodeAt(index);
   switch (unit) {
     case 0x26: // &
@@ -101,16 +101,16 @@ function isJoint(text: string, index: number): boolean {
     case 0x2010:
     case 0x2011:
     case 0x2019: {
-      const after = kindAt(text, index + 1);
+      const after = codePointClassAt(text, index + 1);
       return after === letter || after === digit;
     }
     case 0x2c: // a comma between thousands
       return (
-        classAt(text, index - 1) === digit &&
-        classAt(text, index + 1) === digit &&
-        classAt(text, index + 2) === digit &&
-        classAt(text, index + 3) === digit &&
-        classAt(text, index + 4) !== digit
+        characterClassAt(text, index - 1) === digit &&
+        characterClassAt(text, index + 1) === digit &&
+        characterClassAt(text, index + 2) === digit &&
+        characterClassAt(text, index + 3) === digit &&
+        characterClassAt(text, index + 4) !== digit
       );
     default:
       return false;
@@ -118,29 +118,29 @@ function isJoint(text: string, index: number): boolean {
 }
 
 /** Han and kana mix in one run (Japanese inflection); Hangul makes runs of its own. */
-function gramRunEnd(text: string, start: number, first: number): number {
+function findGramRunEnd(text: string, start: number, first: number): number {
   let index = start;
   while (index < text.length) {
-    const kind = kindAt(text, index);
+    const kind = codePointClassAt(text, index);
     const belongs = first === hangul ? kind === hangul : kind === han || kind === kana;
     if (!belongs) break;
-    index += unitsAt(text, index);
+    index += codePointUnitsAt(text, index);
   }
   return index;
 }
 
 function scanGrams(run: string, sink: GramSink): void {
-  const characters = Array.from(lowerCase(run));
+  const characters = Array.from(normalizeCase(run));
   const count = characters.length;
   if (count === 1) {
     sink.gram(characters[0]!, 'alone');
     return;
   }
-  const isHangul = classAt(run, 0) === hangul;
+  const isHangul = characterClassAt(run, 0) === hangul;
   for (let index = 0; index < count; index += 1) {
     const character = characters[index]!;
     const next = characters[index + 1];
-    if (isHangul ? index === 0 : kindAt(character, 0) === han) sink.gram(character, 'inner');
+    if (isHangul ? index === 0 : codePointClassAt(character, 0) === han) sink.gram(character, 'inner');
     if (next === undefined) continue;
     sink.gram(character + next, isHiragana(character) && isHiragana(next) ? 'weakPair' : 'pair');
   }
@@ -153,7 +153,7 @@ function isHiragana(character: string): boolean {
 const segmenter = new Intl.Segmenter('th', { granularity: 'word' });
 
 /** Lengths of the words of a slice of a script without spaces; they add up to it. */
-export function segmentLengths(slice: string): Uint32Array {
+export function segmentWordLengths(slice: string): Uint32Array {
   return Uint32Array.from(segmenter.segment(slice), ({ segment }) => segment.length);
 }
 
@@ -166,10 +166,10 @@ function scanUnspaced(text: string, start: number, sink: WordSink): number {
   const last = Math.min(text.length, start + limits.segmenterUnitsMax);
   for (let kind: number = unspaced; end < last && (kind === unspaced || kind === mark); ) {
     end += 1;
-    kind = end < text.length ? classAt(text, end) : characterClass.other;
+    kind = end < text.length ? characterClassAt(text, end) : characterClass.other;
   }
   const segments = [...segmenter.segment(text.slice(start, end))];
-  const next = classAt(text, end);
+  const next = characterClassAt(text, end);
   const isWhole = next !== unspaced && next !== mark;
   const complete = isWhole || segments.length < 5 ? segments : segments.slice(0, -3);
   for (const { segment } of complete) sink.word(segment);

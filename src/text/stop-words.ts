@@ -170,4 +170,4 @@ sudah tapi telah tentang tersebut tetapi tidak untuk yaitu yang`,
 } as const satisfies Record<string, string>;
 
 /** ISO 639-1 code of a language that has a list. */
-export type Language = keyof typeof stopWords;
+export type LanguageCode = keyof typeof stopWords;

@@ -16,14 +16,14 @@ const termHashKey = new TextEncoder().encode('Quarry term hash');
 const encoder = new TextEncoder();
 let scratch = new Uint8Array(1_024);
 
-export function termHash(term: string): TermHash {
+export function hashTerm(term: string): TermHash {
   const bytesMax = term.length * 3;
   if (scratch.length < bytesMax) scratch = new Uint8Array(bytesMax * 2);
   const { written } = encoder.encodeInto(term, scratch);
   return sipHash24(scratch, written, termHashKey);
 }
 
-export function hashAsBigInt(hash: TermHash): bigint {
+export function toBigInt(hash: TermHash): bigint {
   return (BigInt(hash.high) << 32n) | BigInt(hash.low);
 }
 
@@ -75,20 +75,20 @@ function absorb(high: number, low: number): void {
 }
 
 function sipRound(): void {
-  add(0, 2);
+  addWords(0, 2);
   rotateXor(2, 13, 0);
-  swap(0);
-  add(4, 6);
+  swapHalves(0);
+  addWords(4, 6);
   rotateXor(6, 16, 4);
-  add(0, 6);
+  addWords(0, 6);
   rotateXor(6, 21, 0);
-  add(4, 2);
+  addWords(4, 2);
   rotateXor(2, 17, 4);
-  swap(4);
+  swapHalves(4);
 }
 
 /** target += source; a word's index is that of its high half. */
-function add(target: number, source: number): void {
+function addWords(target: number, source: number): void {
   const low = state[target + 1]! + state[source + 1]!;
   state[target + 1] = low;
   state[target] = state[target]! + state[source]! + (low > 0xffffffff ? 1 : 0);
@@ -103,7 +103,7 @@ function rotateXor(target: number, bits: number, other: number): void {
 }
 
 /** rotl(target, 32). */
-function swap(target: number): void {
+function swapHalves(target: number): void {
   const high = state[target]!;
   state[target] = state[target + 1]!;
   state[target + 1] = high;

@@ -1,9 +1,15 @@
-import { addon, type LexiconHandle, type NativeAnalyser } from '../addon/addon.ts';
-import { assert } from '../base/assert.ts';
-import { limits } from '../base/limits.ts';
-import { chooseLanguage, type Language, languageOfTag, languages, stopLanguages } from './languages.ts';
-import { hashesOf, type LexiconEntry } from './lexicon.ts';
-import { segmentLengths } from './scan.ts';
+import { assert } from '../core/assert.ts';
+import { limits } from '../core/limits.ts';
+import { addon, type LexiconHandle, type NativeAnalyzer } from '../index/addon.ts';
+import {
+  chooseLanguage,
+  findStopLanguages,
+  type Language,
+  languages,
+  parseLanguageTag,
+} from './languages.ts';
+import { hashPieces, type LexiconEntry } from './lexicon.ts';
+import { segmentWordLengths } from './scan.ts';
 import { expandWord } from './words.ts';
 
 /**
@@ -15,7 +21,7 @@ export interface AnalysisRow {
   readonly prefix: string;
 }
 
-export interface AnalysedChunks {
+export interface ChunkAnalysis {
   /**
    * A TermBlock with one row per input row, packed little endian and handed to the engine as it is stored:
    *   header   u32 magic 'QTB1', u32 rowCount
@@ -56,21 +62,21 @@ export interface AnalysedChunks {
  * "de-AT"); it only decides where the words themselves leave doubt, because such declarations are often
  * wrong.
  */
-export function analyseChunks(rows: readonly AnalysisRow[], language: string | null = null): AnalysedChunks {
+export function analyzeChunks(rows: readonly AnalysisRow[], language: string | null = null): ChunkAnalysis {
   for (const { text, prefix } of rows) {
-    assert(text.length + prefix.length <= limits.analysedRowUnitsMax, 'a row is one chunk');
+    assert(text.length + prefix.length <= limits.analyzedRowUnitsMax, 'a row is one chunk');
   }
   lexicon ??= openLexicon();
   const document = {
     texts: rows.map(({ text }) => text),
     prefixes: rows.map(({ prefix }) => prefix),
-    sample: sampleOf(rows),
-    declared: positionOf(languageOfTag(language)),
+    sample: sampleRows(rows),
+    declared: languageIndexOf(parseLanguageTag(language)),
   };
-  const analysed = addon.lexiconAnalyse(lexicon, document, analyser);
+  const analysis = addon.lexiconAnalyze(lexicon, document, analyzer);
   return {
-    ...analysed,
-    languages: Array.from(analysed.languages, (position) => languages[position] ?? null),
+    ...analysis,
+    languages: Array.from(analysis.languages, (position) => languages[position] ?? null),
   };
 }
 
@@ -87,28 +93,28 @@ function openLexicon(): LexiconHandle {
   });
 }
 
-const analyser: NativeAnalyser = {
-  segment: segmentLengths,
+const analyzer: NativeAnalyzer = {
+  segment: segmentWordLengths,
   expand(word) {
     const pieces = expandWord(word);
     if (pieces.length === 0) return null;
-    return Uint8Array.from(pieces.length === 1 ? stopLanguages(pieces[0]!.text) : []);
+    return Uint8Array.from(pieces.length === 1 ? findStopLanguages(pieces[0]!.text) : []);
   },
   hash(term, isGram, position) {
     const pieces: LexiconEntry['pieces'] = isGram
-      ? [{ text: term, stemmable: false, weight: 1 }]
+      ? [{ text: term, isStemmable: false, weight: 1 }]
       : expandWord(term);
-    return hashesOf(pieces, position);
+    return hashPieces(pieces, position);
   },
-  choose: (votes, words) => positionOf(chooseLanguage(votes, words)),
+  choose: (votes, words) => languageIndexOf(chooseLanguage(votes, words)),
 };
 
-function positionOf(language: Language | null): number {
+function languageIndexOf(language: Language | null): number {
   return language === null ? -1 : languages.indexOf(language);
 }
 
 /** Rows spread evenly over the document, so that a table or a quotation does not decide its language alone. */
-function sampleOf(rows: readonly AnalysisRow[]): string[] {
+function sampleRows(rows: readonly AnalysisRow[]): string[] {
   const sample: string[] = [];
   const step = Math.max(1, rows.length / limits.languageSampleRowsMax);
   for (let index = 0; index < rows.length; index += step) sample.push(rows[Math.floor(index)]!.text);

@@ -1,4 +1,4 @@
-import { addon, type EmbeddingHandle, type TokenizerHandle } from '../addon/addon.ts';
+import { addon, type EmbeddingHandle, type TokenizerHandle } from '../index/addon.ts';
 
 export interface TokenBagParameters {
   /** Components of a vector. */
@@ -26,7 +26,7 @@ export class TokenBag {
   }
 
   /** One row of `dimensions` components per text, in their order, and how many tokens they have together. */
-  vectors(
+  embed(
     texts: readonly string[],
     side: 'query' | 'document',
   ): { readonly vectors: Float32Array; readonly tokens: number } {
@@ -34,7 +34,7 @@ export class TokenBag {
   }
 
   /** The vectors of texts of documents below their headings, and codes of parts of them; see `addon.embeddingRunParts`. */
-  withParts(
+  embedWithParts(
     headings: readonly string[],
     texts: readonly string[],
     parts: { readonly spans: Uint32Array; readonly counts: Uint32Array },

@@ -1,5 +1,5 @@
-import { addon, type TokenizerHandle } from '../addon/addon.ts';
-import { assert } from '../base/assert.ts';
+import { assert } from '../core/assert.ts';
+import { addon, type TokenizerHandle } from '../index/addon.ts';
 
 /** The piece that stands for a run of characters no piece covers; always entry 0 of a vocabulary. */
 export const unknownPiece = '[UNK]';
@@ -12,18 +12,18 @@ const continuation = '##';
  * marks (an underscore separates), or one ideograph; symbols, emoji and lone surrogates separate words. What is longer
  * than 256 units is several words.
  */
-export function eachWord(text: string, visit: (word: string) => void): void {
+export function forEachWord(text: string, onWord: (word: string) => void): void {
   const spans = addon.wordSpans(text);
-  for (let at = 0; at < spans.length; at += 2) visit(text.slice(spans[at], spans[at + 1]));
+  for (let at = 0; at < spans.length; at += 2) onWord(text.slice(spans[at], spans[at + 1]));
 }
 
 /** Lower case, compatibility forms unified, accents of the combining block removed ("Ｃafé" is "cafe"). */
-export function normaliseWord(word: string): string {
-  return addon.wordNormalise(word);
+export function normalizeWord(word: string): string {
+  return addon.wordNormalize(word);
 }
 
 /** The ids of several texts, one after the other. */
-export interface Encoded {
+export interface EncodedTexts {
   readonly ids: Int32Array;
   /** Where the ids of each text end. */
   readonly ends: Uint32Array;
@@ -34,7 +34,7 @@ export interface Encoded {
  * following ones carry `##`. The work is done in native/text; every thread of the process shares one vocabulary.
  */
 export class WordPiece {
-  readonly size: number;
+  readonly vocabularySize: number;
   readonly handle: TokenizerHandle;
   readonly #vocabulary: readonly string[];
 
@@ -42,18 +42,18 @@ export class WordPiece {
   constructor(vocabulary: readonly string[]) {
     this.handle = addon.plainTokenizerOpen(vocabulary.join('\n'));
     this.#vocabulary = vocabulary;
-    this.size = vocabulary.length;
+    this.vocabularySize = vocabulary.length;
   }
 
   /** The piece with this id, as the vocabulary spells it. */
-  piece(id: number): string {
+  getPiece(id: number): string {
     const piece = this.#vocabulary[id];
     assert(piece !== undefined, 'a piece id lies inside the vocabulary');
     return piece;
   }
 
   /** All piece ids of each text, in order. */
-  encodeAll(texts: readonly string[]): Encoded {
+  encodeAll(texts: readonly string[]): EncodedTexts {
     return addon.tokenizerEncode(this.handle, texts);
   }
 
@@ -66,7 +66,7 @@ export class WordPiece {
   decode(ids: Iterable<number>): string {
     let text = '';
     for (const id of ids) {
-      const piece = this.piece(id);
+      const piece = this.getPiece(id);
       if (id !== 0 && piece.startsWith(continuation)) text += piece.slice(continuation.length);
       else text += text === '' ? piece : ` ${piece}`;
     }

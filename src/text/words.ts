@@ -1,11 +1,11 @@
-import { dropInvisible, lowerCase } from './fold.ts';
+import { normalizeCase, removeInvisible } from './fold.ts';
 
 /** One searchable spelling of a word as it stands in a text. */
-export interface WordPiece {
+export interface WordVariant {
   /** `lowerCase`d, not yet folded or stemmed. */
   readonly text: string;
   /** Letters only: a stemmer may shorten it. Numbers, codes and catenations stay as they are. */
-  readonly stemmable: boolean;
+  readonly isStemmable: boolean;
   /** How much a query counts this piece. */
   readonly weight: number;
 }
@@ -27,50 +27,50 @@ const innerWordsMax = 6;
  * ("foo-bar_1.2", "getUserName", "PX-4500B", "john.doe@example.com", "1,234.5") is found whole, in any
  * spelling of its joints ("foobar", "get_user_name", "px4500b"), and by each of its parts.
  */
-export function expandWord(surface: string): WordPiece[] {
-  return expandVisible(dropInvisible(surface));
+export function expandWord(surface: string): WordVariant[] {
+  return expandVisibleWord(removeInvisible(surface));
 }
 
-function expandVisible(surface: string): WordPiece[] {
-  if (plainWord.test(surface)) return [wordPiece(surface)];
+function expandVisibleWord(surface: string): WordVariant[] {
+  if (plainWord.test(surface)) return [toWordVariant(surface)];
   const clauses = surface.split(/['’]/);
-  const kept = clauses.filter((clause) => clause.length > 1);
-  const pieces = (kept.length > 0 ? kept : clauses).flatMap(expandCompound);
-  const first = new Map<string, WordPiece>();
+  const longClauses = clauses.filter((clause) => clause.length > 1);
+  const pieces = (longClauses.length > 0 ? longClauses : clauses).flatMap(expandCompound);
+  const first = new Map<string, WordVariant>();
   for (const piece of pieces) if (!first.has(piece.text)) first.set(piece.text, piece);
   return [...first.values()];
 }
 
-function wordPiece(surface: string, weight = 1): WordPiece {
-  const text = lowerCase(surface);
-  return { text, stemmable: lettersOnly.test(text), weight };
+function toWordVariant(surface: string, weight = 1): WordVariant {
+  const text = normalizeCase(surface);
+  return { text, isStemmable: lettersOnly.test(text), weight };
 }
 
-function expandCompound(compound: string): WordPiece[] {
+function expandCompound(compound: string): WordVariant[] {
   const suffix = codeSuffix.exec(compound)?.[0] ?? '';
   const spelled = compound.slice(0, compound.length - suffix.length);
   const runs = spelled.match(run) ?? [];
   const body = spelled.replace(thousandsComma, '');
   const only = runs[0];
   if (only === undefined) return [];
-  if (runs.length === 1 && suffix === '' && plainWord.test(only)) return [wordPiece(only)];
+  if (runs.length === 1 && suffix === '' && plainWord.test(only)) return [toWordVariant(only)];
   const numbers = body.match(dottedNumber) ?? [];
-  if (numbers[0] === spelled && runs.length === 2) return [wordPiece(spelled)];
+  if (numbers[0] === spelled && runs.length === 2) return [toWordVariant(spelled)];
   const isNatural = suffix === '' && runs.every((part) => plainWord.test(part) && lettersOnly.test(part));
-  const whole = wordPiece(catenate(body) + suffix, isNatural ? 0.5 : 1);
+  const whole = toWordVariant(concatenate(body) + suffix, isNatural ? 0.5 : 1);
   if (runs.length > 1 && runs.every((part) => part.length === 1 && lettersOnly.test(part))) return [whole];
-  const parts = [...runs.flatMap(runParts), ...numbers.flatMap(numberParts)];
-  return [whole, ...parts.map((part) => wordPiece(part, isNatural ? 1 : 0.5))];
+  const parts = [...runs.flatMap(splitRun), ...numbers.flatMap(splitNumber)];
+  return [whole, ...parts.map((part) => toWordVariant(part, isNatural ? 1 : 0.5))];
 }
 
 /** Joints go, so that every spelling of them is one; between digits they become a point: 1.2 is not 12. */
-function catenate(body: string): string {
+function concatenate(body: string): string {
   return body.replace(/[-‐‑_.]/g, (_joint, offset: number) =>
     /\d/.test(body[offset - 1] ?? '') && /\d/.test(body[offset + 1] ?? '') ? '.' : '',
   );
 }
 
-function runParts(part: string): string[] {
+function splitRun(part: string): string[] {
   if (plainWord.test(part)) return [part];
   const inner = part.match(innerWord) ?? [];
   if (inner.length < 2 || inner.length > innerWordsMax) return [part];
@@ -78,7 +78,7 @@ function runParts(part: string): string[] {
 }
 
 /** "20.51.4" is also found as "20.51". */
-function numberParts(number: string): string[] {
+function splitNumber(number: string): string[] {
   const components = number.split('.');
   return components.slice(1).map((_component, index) => components.slice(0, index + 2).join('.'));
 }

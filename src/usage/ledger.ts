@@ -1,25 +1,37 @@
-import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
 import type { AggregationWindow } from '../schemas/usage.ts';
-import type { Store } from '../store/store.ts';
-import { addAmounts, type CounterName, type Counters, counterNames, type UsageKind } from './facts.ts';
-import { type EqualPeriodLength, minutesOf, type PeriodLength, periodAt, spansOf } from './periods.ts';
-import { readRows, rowDeletions, wordsOf } from './rows.ts';
+import type { Store } from '../storage/store.ts';
+import {
+  coverSpans,
+  type EqualPeriodLength,
+  minutesPerPeriod,
+  type PeriodLength,
+  periodAt,
+} from './periods.ts';
+import { parseSubject, readRows, rowDeletions } from './rows.ts';
+import {
+  addAmounts,
+  type CounterName,
+  counterNames,
+  type UsageCounters,
+  type UsageKind,
+} from './usage-events.ts';
 
 /** Totals of one subject in one window. */
 export interface WindowTotals {
   /** Seconds since the epoch. */
   readonly windowStart: number;
   /** A collection id, or a model. */
-  readonly about: string;
+  readonly subjectId: string;
   /** An event or query type, or whether the model was called as such. */
-  readonly what: string;
+  readonly category: string;
   /** As `counterNames` orders them. */
   readonly amounts: readonly number[];
 }
 
-export interface WindowQuestion {
+export interface WindowQuery {
   readonly organizationId: string;
   readonly kind: UsageKind;
   /** Seconds since the epoch, both inclusive; facts are as old as their minute. */
@@ -27,7 +39,7 @@ export interface WindowQuestion {
   readonly endTime: number;
   readonly window: AggregationWindow;
   /** Null for all. */
-  readonly about: ReadonlySet<string> | null;
+  readonly subjectIds: ReadonlySet<string> | null;
 }
 
 const windowLengths: Readonly<Record<AggregationWindow, EqualPeriodLength>> = {
@@ -47,7 +59,7 @@ export class UsageLedger {
   }
 
   /** Everything of an organisation that is gone. */
-  async forget(organizationId: string): Promise<void> {
+  async deleteAll(organizationId: string): Promise<void> {
     for (;;) {
       const deletions = await rowDeletions(this.#store, organizationId, limits.usageBatchMax);
       if (deletions.length === 0) return;
@@ -56,31 +68,32 @@ export class UsageLedger {
   }
 
   /** Totals per window and subject, oldest window first. 400 when the answer would be too long to send. */
-  async windows(question: WindowQuestion): Promise<WindowTotals[]> {
-    const length = windowLengths[question.window];
-    const windowMinutes = minutesOf(length);
+  async windows(query: WindowQuery): Promise<WindowTotals[]> {
+    const length = windowLengths[query.window];
+    const windowMinutes = minutesPerPeriod(length);
     const totals = new Map<string, { window: number; subject: string; amounts: number[] }>();
     const minutes = {
-      from: Math.floor(question.startTime / 60),
-      to: Math.floor(question.endTime / 60) + 1,
+      from: Math.floor(query.startTime / 60),
+      to: Math.floor(query.endTime / 60) + 1,
     };
-    const { organizationId, kind } = question;
-    for (const span of spansOf(minutes, length)) {
+    const { organizationId, kind } = query;
+    for (const span of coverSpans(minutes, length)) {
       for await (const row of readRows(this.#store, { organizationId, kind, ...span })) {
-        if (question.about !== null && !question.about.has(wordsOf(row.subject)[0])) continue;
-        const window = Math.floor((row.period * minutesOf(span.length)) / windowMinutes);
+        if (query.subjectIds !== null && !query.subjectIds.has(parseSubject(row.subject)[0])) continue;
+        const window = Math.floor((row.period * minutesPerPeriod(span.length)) / windowMinutes);
         const key = `${window} ${row.subject}`;
-        const known = totals.get(key);
-        if (known === undefined) totals.set(key, { window, subject: row.subject, amounts: [...row.amounts] });
-        else addAmounts(known.amounts, row.amounts);
-        if (totals.size > limits.usageRowsMax) throw tooLong();
+        const existing = totals.get(key);
+        if (existing === undefined)
+          totals.set(key, { window, subject: row.subject, amounts: [...row.amounts] });
+        else addAmounts(existing.amounts, row.amounts);
+        if (totals.size > limits.usageRowsMax) throw tooManyRowsError();
       }
     }
     return [...totals.values()]
       .sort((a, b) => a.window - b.window || (a.subject < b.subject ? -1 : 1))
       .map(({ window, subject, amounts }) => {
-        const [about, what] = wordsOf(subject);
-        return { windowStart: window * windowMinutes * 60, about, what, amounts };
+        const [subjectId, category] = parseSubject(subject);
+        return { windowStart: window * windowMinutes * 60, subjectId, category, amounts };
       });
   }
 
@@ -96,12 +109,12 @@ export class UsageLedger {
 
   async #totals(organizationId: string, kind: UsageKind, length: PeriodLength): Promise<WindowTotals[]> {
     const from = periodAt(length, this.#clock.now());
-    const found: WindowTotals[] = [];
+    const totals: WindowTotals[] = [];
     for await (const row of readRows(this.#store, { organizationId, kind, length, from, to: from + 1 })) {
-      const [about, what] = wordsOf(row.subject);
-      found.push({ windowStart: 0, about, what, amounts: row.amounts });
+      const [subjectId, category] = parseSubject(row.subject);
+      totals.push({ windowStart: 0, subjectId, category, amounts: row.amounts });
     }
-    return found;
+    return totals;
   }
 }
 
@@ -109,12 +122,12 @@ export class UsageLedger {
 export function namedCounters<Kind extends UsageKind>(
   kind: Kind,
   amounts: readonly number[],
-): Counters<Kind> {
+): UsageCounters<Kind> {
   const names: readonly CounterName<Kind>[] = counterNames[kind];
-  return Object.fromEntries(names.map((name, i) => [name, amounts[i] ?? 0])) as Counters<Kind>;
+  return Object.fromEntries(names.map((name, i) => [name, amounts[i] ?? 0])) as UsageCounters<Kind>;
 }
 
-function tooLong(): AppError {
+function tooManyRowsError(): AppError {
   return new AppError(
     'bad_request',
     `The answer would have more than ${limits.usageRowsMax} rows: ask for a shorter stretch of time or longer windows.`,

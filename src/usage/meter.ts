@@ -1,34 +1,34 @@
-import type { Clock } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
-import type { Logger } from '../base/logger.ts';
-import type { Operation, Store } from '../store/store.ts';
+import type { Clock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Store, WriteOperation } from '../storage/store.ts';
+import { countOperations } from './rows.ts';
 import {
   addAmounts,
-  type Count,
-  countOfDocument,
-  countOfEmbed,
-  countOfQuery,
-  countOfRerank,
-  type DocumentFact,
-  type EmbedFact,
-  type QueryFact,
-  type RerankFact,
-} from './facts.ts';
-import { countOperations } from './rows.ts';
+  type DocumentUsageEvent,
+  type EmbedUsageEvent,
+  type QueryUsageEvent,
+  type RerankUsageEvent,
+  toDocumentIncrement,
+  toEmbedIncrement,
+  toQueryIncrement,
+  toRerankIncrement,
+  type UsageIncrement,
+} from './usage-events.ts';
 
 export interface UsageMeterOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
   /** What was recorded for an organisation that is gone when it would be written is forgotten. */
-  readonly isGone?: (organizationId: string) => boolean;
+  readonly isOrganizationDeleted?: (organizationId: string) => boolean;
   /** Milliseconds between writes: what a crash can lose. */
   readonly flushMs?: number;
   /** Totals in memory at most; more of them at once write earlier, and beyond twice as many are not counted. */
-  readonly pendingMax?: number;
+  readonly pendingTotalsMax?: number;
 }
 
-interface Pending extends Count {
+interface PendingTotal extends UsageIncrement {
   readonly minute: number;
   readonly amounts: number[];
 }
@@ -37,31 +37,36 @@ interface Pending extends Count {
  * Sums by organisation, and in it by what they are about: both are strings whose hash is known from earlier look-ups, so
  * that finding a sum among the few of one subject costs less than putting a key together.
  */
-class Sums {
-  readonly #sums = new Map<string, Map<string, Pending[]>>();
+class PendingTotals {
+  readonly #totals = new Map<string, Map<string, PendingTotal[]>>();
   size = 0;
 
-  find({ organizationId, about, kind, what }: Count, minute: number): Pending | undefined {
-    const few = this.#sums.get(organizationId)?.get(about);
-    if (few === undefined) return undefined;
-    for (const sum of few) {
-      if (sum.minute === minute && sum.kind === kind && sum.what === what) return sum;
+  find(
+    { organizationId, subjectId, kind, category }: UsageIncrement,
+    minute: number,
+  ): PendingTotal | undefined {
+    const subjectTotals = this.#totals.get(organizationId)?.get(subjectId);
+    if (subjectTotals === undefined) return undefined;
+    for (const total of subjectTotals) {
+      if (total.minute === minute && total.kind === kind && total.category === category) return total;
     }
     return undefined;
   }
 
-  add(sum: Pending): void {
-    const { organizationId, about } = sum;
-    const ofOrganisation = this.#sums.get(organizationId) ?? new Map<string, Pending[]>();
-    this.#sums.set(organizationId, ofOrganisation);
-    const few = ofOrganisation.get(about) ?? [];
-    ofOrganisation.set(about, few);
-    few.push(sum);
+  add(total: PendingTotal): void {
+    const { organizationId, subjectId } = total;
+    const organizationTotals = this.#totals.get(organizationId) ?? new Map<string, PendingTotal[]>();
+    this.#totals.set(organizationId, organizationTotals);
+    const subjectTotals = organizationTotals.get(subjectId) ?? [];
+    organizationTotals.set(subjectId, subjectTotals);
+    subjectTotals.push(total);
     this.size += 1;
   }
 
-  all(): Pending[] {
-    return [...this.#sums.values()].flatMap((ofOrganisation) => [...ofOrganisation.values()].flat());
+  all(): PendingTotal[] {
+    return [...this.#totals.values()].flatMap((organizationTotals) =>
+      [...organizationTotals.values()].flat(),
+    );
   }
 }
 
@@ -74,22 +79,22 @@ export class UsageMeter {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #isGone: (organizationId: string) => boolean;
+  readonly #isOrganizationDeleted: (organizationId: string) => boolean;
   readonly #flushMs: number;
-  readonly #pendingMax: number;
-  #pending = new Sums();
+  readonly #pendingTotalsMax: number;
+  #pending = new PendingTotals();
   #dropped = 0;
   #timer: NodeJS.Timeout | null = null;
   #flushing: Promise<void> = Promise.resolve();
-  #settling = false;
+  #isFlushing = false;
 
   constructor(options: UsageMeterOptions) {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#logger = options.logger;
-    this.#isGone = options.isGone ?? (() => false);
+    this.#isOrganizationDeleted = options.isOrganizationDeleted ?? (() => false);
     this.#flushMs = options.flushMs ?? limits.usageFlushMs;
-    this.#pendingMax = options.pendingMax ?? limits.usagePendingMax;
+    this.#pendingTotalsMax = options.pendingTotalsMax ?? limits.usagePendingMax;
   }
 
   /** Totals that are in memory only. */
@@ -102,25 +107,25 @@ export class UsageMeter {
     this.#timer ??= setInterval(() => this.#flushSoon(), this.#flushMs).unref();
   }
 
-  recordDocument(fact: DocumentFact): void {
-    this.#record(countOfDocument(fact));
+  recordDocument(event: DocumentUsageEvent): void {
+    this.#record(toDocumentIncrement(event));
   }
 
-  recordQuery(fact: QueryFact): void {
-    this.#record(countOfQuery(fact));
+  recordQuery(event: QueryUsageEvent): void {
+    this.#record(toQueryIncrement(event));
   }
 
-  recordEmbed(fact: EmbedFact): void {
-    this.#record(countOfEmbed(fact));
+  recordEmbed(event: EmbedUsageEvent): void {
+    this.#record(toEmbedIncrement(event));
   }
 
-  recordRerank(fact: RerankFact): void {
-    this.#record(countOfRerank(fact));
+  recordRerank(event: RerankUsageEvent): void {
+    this.#record(toRerankIncrement(event));
   }
 
   /** The same as `recordDocument`, as part of the caller's own atomic write: counted exactly when that is durable. */
-  documentOperations(fact: DocumentFact): Operation[] {
-    return countOperations(countOfDocument(fact), this.#clock.now());
+  documentOperations(event: DocumentUsageEvent): WriteOperation[] {
+    return countOperations(toDocumentIncrement(event), this.#clock.now());
   }
 
   /** Everything recorded before the call is in the store when this resolves. Rejects as `Store.write` does. */
@@ -132,7 +137,7 @@ export class UsageMeter {
   }
 
   /** `flush` for a reader: when the store takes no writes, that is logged and tried again later. */
-  async settle(): Promise<void> {
+  async tryFlush(): Promise<void> {
     try {
       await this.flush();
     } catch (error) {
@@ -147,65 +152,65 @@ export class UsageMeter {
     await this.flush();
   }
 
-  #record(counted: Count): void {
+  #record(increment: UsageIncrement): void {
     const minute = Math.floor(this.#clock.now() / 60_000);
-    const pending = this.#pending.find(counted, minute);
+    const pending = this.#pending.find(increment, minute);
     if (pending !== undefined) {
-      addAmounts(pending.amounts, counted.amounts);
+      addAmounts(pending.amounts, increment.amounts);
       return;
     }
-    if (this.#pending.size >= this.#pendingMax * 2) {
+    if (this.#pending.size >= this.#pendingTotalsMax * 2) {
       this.#dropped += 1;
       return;
     }
-    this.#pending.add({ ...counted, minute, amounts: [...counted.amounts] });
-    if (this.#pending.size >= this.#pendingMax) this.#flushSoon();
+    this.#pending.add({ ...increment, minute, amounts: [...increment.amounts] });
+    if (this.#pending.size >= this.#pendingTotalsMax) this.#flushSoon();
   }
 
   /** At most one unasked flush waits at a time. `settle` never rejects, so nobody needs to hold its promise. */
   #flushSoon(): void {
-    if (this.#settling) return;
-    this.#settling = true;
-    void this.settle().finally(() => {
-      this.#settling = false;
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    void this.tryFlush().finally(() => {
+      this.#isFlushing = false;
     });
   }
 
   async #write(): Promise<void> {
-    this.#tellDropped();
+    this.#logDropped();
     const written = this.#pending;
-    this.#pending = new Sums();
-    const sums = written.all().filter(({ organizationId }) => !this.#isGone(organizationId));
-    for (let at = 0; at < sums.length; at += limits.usageBatchMax) {
-      const batch = sums.slice(at, at + limits.usageBatchMax);
+    this.#pending = new PendingTotals();
+    const totals = written.all().filter(({ organizationId }) => !this.#isOrganizationDeleted(organizationId));
+    for (let at = 0; at < totals.length; at += limits.usageBatchMax) {
+      const batch = totals.slice(at, at + limits.usageBatchMax);
       try {
         await this.#store.write(
-          batch.flatMap((sum) => operationsOf(sum)),
+          batch.flatMap((total) => toOperations(total)),
           { mayUseReserve: true },
         );
       } catch (error) {
-        this.#takeBack(sums.slice(at));
+        this.#restore(totals.slice(at));
         throw error;
       }
     }
   }
 
   /** A refused write changed nothing, so its sums wait for the next one, together with what came meanwhile. */
-  #takeBack(sums: readonly Pending[]): void {
-    for (const sum of sums) {
-      const newer = this.#pending.find(sum, sum.minute);
-      if (newer === undefined) this.#pending.add(sum);
-      else addAmounts(newer.amounts, sum.amounts);
+  #restore(totals: readonly PendingTotal[]): void {
+    for (const total of totals) {
+      const newer = this.#pending.find(total, total.minute);
+      if (newer === undefined) this.#pending.add(total);
+      else addAmounts(newer.amounts, total.amounts);
     }
   }
 
-  #tellDropped(): void {
+  #logDropped(): void {
     if (this.#dropped === 0) return;
     this.#logger.error({ facts: this.#dropped }, 'usage was not counted: the store takes no writes');
     this.#dropped = 0;
   }
 }
 
-function operationsOf(pending: Pending): Operation[] {
+function toOperations(pending: PendingTotal): WriteOperation[] {
   return countOperations(pending, pending.minute * 60_000);
 }

@@ -1,4 +1,4 @@
-import { assert, present } from '../base/assert.ts';
+import { assert, assertDefined } from '../core/assert.ts';
 
 /** Totals are kept for periods of five lengths side by side, so that no reader ever adds up years of minutes. */
 export const periodLengths = ['minute', 'hour', 'day', 'month', 'all'] as const;
@@ -25,7 +25,7 @@ export function periodAt(length: PeriodLength, atMs: number): number {
     case 'minute':
     case 'hour':
     case 'day':
-      return Math.floor(atMs / (minutesOf(length) * 60_000));
+      return Math.floor(atMs / (minutesPerPeriod(length) * 60_000));
     case 'month': {
       const date = new Date(atMs);
       return (date.getUTCFullYear() - 1970) * 12 + date.getUTCMonth();
@@ -35,8 +35,8 @@ export function periodAt(length: PeriodLength, atMs: number): number {
   }
 }
 
-export function minutesOf(length: EqualPeriodLength): number {
-  return present(
+export function minutesPerPeriod(length: EqualPeriodLength): number {
+  return assertDefined(
     equalPeriods.find((period) => period.length === length),
     'a length in minutes',
   ).minutes;
@@ -46,28 +46,28 @@ export function minutesOf(length: EqualPeriodLength): number {
  * The fewest periods, none longer than `longest`, that together are exactly the minutes from `from` (inclusive) to
  * `to` (exclusive), in order of time.
  */
-export function spansOf(
+export function coverSpans(
   minutes: { readonly from: number; readonly to: number },
   longest: EqualPeriodLength,
 ): PeriodSpan[] {
   assert(minutes.from <= minutes.to, 'a stretch of time begins before it ends');
-  return cover(
+  return coverFrom(
     minutes.from,
     minutes.to,
     equalPeriods.findIndex((period) => period.length === longest),
   );
 }
 
-function cover(from: number, to: number, index: number): PeriodSpan[] {
+function coverFrom(from: number, to: number, index: number): PeriodSpan[] {
   if (from === to) return [];
-  const period = present(equalPeriods[index], 'minutes cover everything');
+  const period = assertDefined(equalPeriods[index], 'minutes cover everything');
   const size = period.minutes;
   const first = Math.ceil(from / size);
   const end = Math.floor(to / size);
-  if (first >= end) return cover(from, to, index - 1);
+  if (first >= end) return coverFrom(from, to, index - 1);
   return [
-    ...cover(from, first * size, index - 1),
+    ...coverFrom(from, first * size, index - 1),
     { length: period.length, from: first, to: end },
-    ...cover(end * size, to, index - 1),
+    ...coverFrom(end * size, to, index - 1),
   ];
 }

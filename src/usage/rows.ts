@@ -1,9 +1,9 @@
-import { present } from '../base/assert.ts';
-import { tables, text, u8, u32, uuid } from '../store/keys.ts';
-import { type Operation, readCounters, type Store } from '../store/store.ts';
-import { bytesCodec, Table } from '../store/table.ts';
-import { type Count, counterNames, type UsageKind, usageKinds } from './facts.ts';
+import { assertDefined } from '../core/assert.ts';
+import { tables, text, u8, u32, uuid } from '../storage/keys.ts';
+import { readCounters, type Store, type WriteOperation } from '../storage/store.ts';
+import { bytesCodec, Table } from '../storage/table.ts';
 import { type PeriodLength, periodAt, periodLengths } from './periods.ts';
+import { counterNames, type UsageIncrement, type UsageKind, usageKinds } from './usage-events.ts';
 
 /**
  * Usage on disk: organisation, kind, length of the period, number of the period, subject -> absolute totals. The
@@ -21,7 +21,7 @@ export interface UsageRow {
   readonly amounts: readonly number[];
 }
 
-export interface RowRange {
+export interface UsageRowRange {
   readonly organizationId: string;
   readonly kind: UsageKind;
   readonly length: PeriodLength;
@@ -35,9 +35,9 @@ export interface RowRange {
  * Adds a count to the period of every length in which `atMs` lies. The store turns them into absolute totals when
  * the write's turn comes, so joining them to the write of what they count makes them as exact as that write.
  */
-export function countOperations(counted: Count, atMs: number): Operation[] {
-  const { organizationId, kind, about, what, amounts } = counted;
-  const subject = `${about} ${what}`;
+export function countOperations(increment: UsageIncrement, atMs: number): WriteOperation[] {
+  const { organizationId, kind, subjectId, category, amounts } = increment;
+  const subject = `${subjectId} ${category}`;
   return periodLengths.map((length, index) => ({
     type: 'add',
     key: rows.keyOf(organizationId, usageKinds.indexOf(kind), index, periodAt(length, atMs), subject),
@@ -46,7 +46,7 @@ export function countOperations(counted: Count, atMs: number): Operation[] {
 }
 
 /** Rows in order of time. */
-export async function* readRows(store: Store, range: RowRange): AsyncGenerator<UsageRow, void, void> {
+export async function* readRows(store: Store, range: UsageRowRange): AsyncGenerator<UsageRow, void, void> {
   const kind = usageKinds.indexOf(range.kind);
   const length = periodLengths.indexOf(range.length);
   const gte = rows.keyOf(range.organizationId, kind, length, range.from);
@@ -63,14 +63,15 @@ export async function rowDeletions(
   store: Store,
   organizationId: string,
   limit: number,
-): Promise<Operation[]> {
-  const found: Operation[] = [];
-  for await (const key of rows.keys(store, [organizationId], { limit })) found.push({ type: 'delete', key });
-  return found;
+): Promise<WriteOperation[]> {
+  const deletions: WriteOperation[] = [];
+  for await (const key of rows.keys(store, [organizationId], { limit }))
+    deletions.push({ type: 'delete', key });
+  return deletions;
 }
 
 /** The two words of a subject. */
-export function wordsOf(subject: string): readonly [string, string] {
+export function parseSubject(subject: string): readonly [string, string] {
   const parts = subject.split(' ');
-  return [present(parts[0], 'a first word'), present(parts[1], 'a second word')];
+  return [assertDefined(parts[0], 'a first word'), assertDefined(parts[1], 'a second word')];
 }

@@ -1,16 +1,16 @@
 import t, { type Test } from 'tap';
 import { Idempotency } from '../../src/accounts/idempotency.ts';
-import type { PersonCall } from '../../src/accounts/user-operations.ts';
-import { AppError } from '../../src/base/app-error.ts';
-import { systemChance } from '../../src/base/ids.ts';
-import { limits } from '../../src/base/limits.ts';
-import { MemoryStore } from '../../src/store/memory-store.ts';
-import { FakeTime } from '../admission/fake-time.ts';
+import type { UserCall } from '../../src/accounts/user-operations.ts';
+import { AppError } from '../../src/core/app-error.ts';
+import { systemRandom } from '../../src/core/ids.ts';
+import { limits } from '../../src/core/limits.ts';
+import { MemoryStore } from '../../src/storage/memory-store.ts';
+import { FakeClock } from '../admission/fake-clock.ts';
 
 const ada = '11111111-1111-4111-8111-111111111111';
 const bob = '22222222-2222-4222-8222-222222222222';
 
-function callOf(idempotencyKey: string | undefined, { userId = ada, operation = 'add' } = {}): PersonCall {
+function callOf(idempotencyKey: string | undefined, { userId = ada, operation = 'add' } = {}): UserCall {
   return {
     operation,
     name: operation,
@@ -19,21 +19,21 @@ function callOf(idempotencyKey: string | undefined, { userId = ada, operation = 
       userId,
       sessionId: userId,
       email: 'ada@example.com',
-    } as PersonCall['principal'],
-    visitor: { address: '192.0.2.1', idempotencyKey } as PersonCall['visitor'],
+    } as UserCall['principal'],
+    client: { address: '192.0.2.1', idempotencyKey } as UserCall['client'],
   };
 }
 
 function build({ callsPerPersonMax = 100 } = {}) {
   const store = new MemoryStore();
-  const clock = new FakeTime();
+  const clock = new FakeClock();
   const open = () =>
     new Idempotency({
       store,
       clock,
-      chance: systemChance,
+      random: systemRandom,
       secrets: [new Uint8Array(32).fill(1)],
-      callsPerPersonMax,
+      callsPerUserMax: callsPerPersonMax,
     });
   let done = 0;
   /** Work that answers a secret. */
@@ -48,9 +48,9 @@ t.test(
   'the same request with the same key is done once and answered alike, even after a restart',
   async (t) => {
     const { idempotency, open, work, done } = build();
-    const first = await idempotency.once(callOf('k'), { name: 'a' }, { work });
-    t.same(await idempotency.once(callOf('k'), { name: 'a' }, { work }), first);
-    t.same(await open().once(callOf('k'), { name: 'a' }, { work }), first);
+    const first = await idempotency.runOnce(callOf('k'), { name: 'a' }, { work });
+    t.same(await idempotency.runOnce(callOf('k'), { name: 'a' }, { work }), first);
+    t.same(await open().runOnce(callOf('k'), { name: 'a' }, { work }), first);
     t.equal(done(), 1);
   },
 );
@@ -59,21 +59,21 @@ t.test('keys are of one person and one operation; without one everything is done
   const { idempotency, work, done } = build();
   const calls = [callOf('k'), callOf('k', { userId: bob }), callOf('k', { operation: 'other' }), callOf('K')];
   for (const call of [...calls, callOf(undefined), callOf(undefined)])
-    await idempotency.once(call, {}, { work });
+    await idempotency.runOnce(call, {}, { work });
   t.equal(done(), 6);
 });
 
 t.test('another request with a known key is refused and not done', async (t) => {
   const { idempotency, work, done } = build();
-  await idempotency.once(callOf('k'), { name: 'a' }, { work });
-  await refused(t, idempotency.once(callOf('k'), { name: 'b' }, { work }), 409, /another/);
+  await idempotency.runOnce(callOf('k'), { name: 'a' }, { work });
+  await rejectedWith(t, idempotency.runOnce(callOf('k'), { name: 'b' }, { work }), 409, /another/);
   t.equal(done(), 1);
 });
 
 t.test('of many at once one is done, and the others are told to wait', async (t) => {
   const { idempotency, work, done } = build();
-  const tries = Array.from({ length: 20 }, () => idempotency.once(callOf('k'), {}, { work }));
-  const settled = await Promise.allSettled(tries);
+  const attempts = Array.from({ length: 20 }, () => idempotency.runOnce(callOf('k'), {}, { work }));
+  const settled = await Promise.allSettled(attempts);
   t.equal(settled.filter(({ status }) => status === 'fulfilled').length, 1);
   for (const one of settled)
     if (one.status === 'rejected') t.match(one.reason, { status: 409, message: /still being worked on/ });
@@ -83,43 +83,43 @@ t.test('of many at once one is done, and the others are told to wait', async (t)
 t.test('what is refused may be tried again; what breaks or is cut off has an unknown outcome', async (t) => {
   const { idempotency, open, work, done } = build();
   const refuse = (): Promise<never> => Promise.reject(new AppError('forbidden', 'No.'));
-  await refused(t, idempotency.once(callOf('refused'), {}, { work: refuse }), 403);
-  await idempotency.once(callOf('refused'), {}, { work });
+  await rejectedWith(t, idempotency.runOnce(callOf('refused'), {}, { work: refuse }), 403);
+  await idempotency.runOnce(callOf('refused'), {}, { work });
   t.equal(done(), 1);
 
   const crash = (): Promise<never> => Promise.reject(new Error('the disk is gone'));
-  await t.rejects(idempotency.once(callOf('broken'), {}, { work: crash }), new Error('the disk is gone'));
-  await refused(t, idempotency.once(callOf('broken'), {}, { work }), 409, /cut off/);
+  await t.rejects(idempotency.runOnce(callOf('broken'), {}, { work: crash }), new Error('the disk is gone'));
+  await rejectedWith(t, idempotency.runOnce(callOf('broken'), {}, { work }), 409, /cut off/);
 
   await new Promise<void>((begun) => {
     const endless = () => {
       begun();
       return new Promise(() => {});
     };
-    void idempotency.once(callOf('cut off'), {}, { work: endless });
+    void idempotency.runOnce(callOf('cut off'), {}, { work: endless });
   });
-  await refused(t, open().once(callOf('cut off'), {}, { work }), 409, /cut off/);
+  await rejectedWith(t, open().runOnce(callOf('cut off'), {}, { work }), 409, /cut off/);
   t.equal(done(), 1, 'never twice');
 });
 
 t.test('after a day a key is free again and its reply is swept away', async (t) => {
   const { idempotency, store, clock, work, done } = build();
-  await idempotency.once(callOf('k'), {}, { work });
-  await clock.advance(limits.repeatableCallMsMax - 1);
+  await idempotency.runOnce(callOf('k'), {}, { work });
+  await clock.advance(limits.idempotencyKeyMsMax - 1);
   await idempotency.sweep();
-  await idempotency.once(callOf('k'), {}, { work });
+  await idempotency.runOnce(callOf('k'), {}, { work });
   t.equal(done(), 1);
   await clock.advance(1);
-  await idempotency.once(callOf('k'), {}, { work });
+  await idempotency.runOnce(callOf('k'), {}, { work });
   t.equal(done(), 2);
-  await clock.advance(limits.repeatableCallMsMax);
+  await clock.advance(limits.idempotencyKeyMsMax);
   await idempotency.sweep();
   t.same(await rowsOf(store), []);
 });
 
 t.test('a reply lies in the store sealed, and so does the key that opens it', async (t) => {
   const { idempotency, store, work } = build();
-  await idempotency.once(callOf('the-key-of-the-client'), { name: 'a' }, { work });
+  await idempotency.runOnce(callOf('the-key-of-the-client'), { name: 'a' }, { work });
   const rows = await rowsOf(store);
   t.equal(rows.length, 1);
   t.notMatch(rows.join(), /ze_secret|the-key-of-the-client/);
@@ -128,14 +128,14 @@ t.test('a reply lies in the store sealed, and so does the key that opens it', as
 t.test('impossible keys are 400, too many 429', async (t) => {
   const { idempotency, work, done } = build({ callsPerPersonMax: 3 });
   for (const key of ['', 'é', 'x'.repeat(256), 'a\n'])
-    await refused(t, idempotency.once(callOf(key), {}, { work }), 400);
-  for (const key of ['1', '2', 'x'.repeat(255)]) await idempotency.once(callOf(key), {}, { work });
-  await refused(t, idempotency.once(callOf('4'), {}, { work }), 429);
-  await idempotency.once(callOf('4', { userId: bob }), {}, { work });
+    await rejectedWith(t, idempotency.runOnce(callOf(key), {}, { work }), 400);
+  for (const key of ['1', '2', 'x'.repeat(255)]) await idempotency.runOnce(callOf(key), {}, { work });
+  await rejectedWith(t, idempotency.runOnce(callOf('4'), {}, { work }), 429);
+  await idempotency.runOnce(callOf('4', { userId: bob }), {}, { work });
   t.equal(done(), 4);
 });
 
-async function refused(t: Test, call: Promise<unknown>, status: number, message = /./): Promise<void> {
+async function rejectedWith(t: Test, call: Promise<unknown>, status: number, message = /./): Promise<void> {
   const error = await call.then(
     () => null,
     (reason: AppError) => reason,
@@ -154,12 +154,17 @@ t.test(
   'a reply outlives a rotation of the secret, and is told to be lost when that is forgotten',
   async (t) => {
     const { store, clock, idempotency, work, done } = build();
-    const first = await idempotency.once(callOf('k'), {}, { work });
+    const first = await idempotency.runOnce(callOf('k'), {}, { work });
     const [current, earlier] = [new Uint8Array(32).fill(2), new Uint8Array(32).fill(1)];
     const withSecrets = (secrets: Uint8Array[]) =>
-      new Idempotency({ store, clock, chance: systemChance, secrets });
-    t.same(await withSecrets([current, earlier]).once(callOf('k'), {}, { work }), first);
-    await refused(t, withSecrets([current]).once(callOf('k'), {}, { work }), 409, /made its change.*is lost/);
+      new Idempotency({ store, clock, random: systemRandom, secrets });
+    t.same(await withSecrets([current, earlier]).runOnce(callOf('k'), {}, { work }), first);
+    await rejectedWith(
+      t,
+      withSecrets([current]).runOnce(callOf('k'), {}, { work }),
+      409,
+      /made its change.*is lost/,
+    );
     t.equal(done(), 1, 'never twice');
   },
 );
@@ -167,8 +172,20 @@ t.test(
 t.test('a reply with a secret is not stored: the repetition is refused and not done again', async (t) => {
   const { idempotency, open, work, done } = build();
   const withheld = ({ api_key }: { api_key: string }) => (api_key === 'ze_secret1' ? 'Shown once.' : null);
-  t.same(await idempotency.once(callOf('k'), {}, { work, withheld }), { api_key: 'ze_secret1' });
-  await refused(t, idempotency.once(callOf('k'), {}, { work, withheld }), 409, /^Shown once\.$/);
-  await refused(t, open().once(callOf('k'), {}, { work, withheld }), 409, /^Shown once\.$/);
+  t.same(await idempotency.runOnce(callOf('k'), {}, { work, withheldReason: withheld }), {
+    api_key: 'ze_secret1',
+  });
+  await rejectedWith(
+    t,
+    idempotency.runOnce(callOf('k'), {}, { work, withheldReason: withheld }),
+    409,
+    /^Shown once\.$/,
+  );
+  await rejectedWith(
+    t,
+    open().runOnce(callOf('k'), {}, { work, withheldReason: withheld }),
+    409,
+    /^Shown once\.$/,
+  );
   t.equal(done(), 1);
 });

@@ -3,16 +3,16 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import t from 'tap';
-import { openIdProvider } from '../../src/accounts/identity-providers.ts';
-import { AppError } from '../../src/base/app-error.ts';
-import { localEgress } from '../any-egress.ts';
+import { createOpenIdProvider } from '../../src/accounts/identity-providers.ts';
+import { AppError } from '../../src/core/app-error.ts';
+import { localEgress } from '../local-egress.ts';
 
 /** An issuer that signs whatever a test wants, and what is believed of it. */
 
 const clientId = 'quarry';
 const checks = { state: 'the-state', nonce: 'the-nonce', verifier: 'v'.repeat(43) };
 const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
-const stranger = await generateKeyPair('RS256');
+const foreignKeys = await generateKeyPair('RS256');
 const jwk = { ...(await exportJWK(publicKey)), kid: 'the-key', alg: 'RS256', use: 'sig' };
 const publicPem = await exportSPKI(publicKey);
 
@@ -38,7 +38,7 @@ const server = createServer((request, response) => {
 await once(server, 'listening');
 t.teardown(() => server.close());
 const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-const provider = openIdProvider({
+const provider = createOpenIdProvider({
   clientId,
   clientSecret: 'secret',
   baseUrl: issuer,
@@ -57,13 +57,16 @@ const claims = {
   email_verified: true,
 };
 
-function signed(changes: object = {}, key = privateKey): Promise<string> {
+function signIdToken(changes: object = {}, key = privateKey): Promise<string> {
   return new SignJWT({ ...claims, ...changes })
     .setProtectedHeader({ alg: 'RS256', kid: 'the-key' })
     .sign(key);
 }
 
-function comesBack(token: string, query: Record<string, string> = {}): ReturnType<typeof provider.identify> {
+function verifyCallback(
+  token: string,
+  query: Record<string, string> = {},
+): ReturnType<typeof provider.identify> {
   idToken = token;
   const returned = new URL('https://quarry.example.com/api/auth/google/auth');
   for (const [name, value] of Object.entries({ code: 'c', state: checks.state, iss: issuer, ...query }))
@@ -72,48 +75,51 @@ function comesBack(token: string, query: Record<string, string> = {}): ReturnTyp
 }
 
 t.test('what was signed for this sign-in is believed', async (t) => {
-  t.same(await comesBack(await signed()), {
+  t.same(await verifyCallback(await signIdToken()), {
     issuer,
     subject: '4711',
     email: 'ada@example.com',
     emailVerified: true,
   });
-  t.match(await comesBack(await signed({ email_verified: 'true' })), { emailVerified: false });
-  t.match(await comesBack(await signed({ email_verified: undefined })), { emailVerified: false });
+  t.match(await verifyCallback(await signIdToken({ email_verified: 'true' })), { emailVerified: false });
+  t.match(await verifyCallback(await signIdToken({ email_verified: undefined })), { emailVerified: false });
 });
 
 t.test('a token of another sign-in, for another client, or that nobody signed is refused', async (t) => {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-  const [, payload = ''] = (await signed()).split('.');
+  const [, payload = ''] = (await signIdToken()).split('.');
   const withPublicKey = new SignJWT(claims)
     .setProtectedHeader({ alg: 'HS256', kid: 'the-key' })
     .sign(Buffer.from(publicPem));
   const forgeries: Record<string, string> = {
-    'a nonce of another sign-in': await signed({ nonce: 'replayed' }),
-    'no nonce': await signed({ nonce: undefined }),
-    'another client': await signed({ aud: 'somebody-else' }),
-    'another client beside this one, for whom it was made': await signed({ aud: [clientId, 'x'], azp: 'x' }),
-    'another issuer': await signed({ iss: 'https://evil.example' }),
-    'out of time': await signed({ exp: now - 3_600, iat: now - 7_200 }),
-    'no end': await signed({ exp: undefined }),
-    'no subject': await signed({ sub: undefined }),
-    'somebody else’s key': await signed({}, stranger.privateKey),
+    'a nonce of another sign-in': await signIdToken({ nonce: 'replayed' }),
+    'no nonce': await signIdToken({ nonce: undefined }),
+    'another client': await signIdToken({ aud: 'somebody-else' }),
+    'another client beside this one, for whom it was made': await signIdToken({
+      aud: [clientId, 'x'],
+      azp: 'x',
+    }),
+    'another issuer': await signIdToken({ iss: 'https://evil.example' }),
+    'out of time': await signIdToken({ exp: now - 3_600, iat: now - 7_200 }),
+    'no end': await signIdToken({ exp: undefined }),
+    'no subject': await signIdToken({ sub: undefined }),
+    'somebody else’s key': await signIdToken({}, foreignKeys.privateKey),
     'no algorithm': `${part({ alg: 'none' })}.${payload}.`,
     'the public key as a password': await withPublicKey,
-    'a changed address': `${(await signed()).split('.')[0]}.${part({ ...claims, email: 'eve@example.com' })}.${(await signed()).split('.')[2]}`,
+    'a changed address': `${(await signIdToken()).split('.')[0]}.${part({ ...claims, email: 'eve@example.com' })}.${(await signIdToken()).split('.')[2]}`,
     'no token': '',
   };
   for (const [what, token] of Object.entries(forgeries)) {
-    const outcome = await comesBack(token).catch((error: unknown) => error);
+    const outcome = await verifyCallback(token).catch((error: unknown) => error);
     t.ok(outcome instanceof AppError, `${what}: ${JSON.stringify(outcome)}`);
     t.match(outcome, { status: /^(400|502)$/ }, what);
   }
 });
 
 t.test('an answer that names no or another issuer, or another state, is refused', async (t) => {
-  const token = await signed();
+  const token = await signIdToken();
   for (const query of [{ iss: '' }, { iss: 'https://evil.example' }, { state: 'another' }, { state: '' }]) {
-    const outcome = await comesBack(token, query).catch((error: unknown) => error);
+    const outcome = await verifyCallback(token, query).catch((error: unknown) => error);
     t.match(outcome, { status: 400 }, JSON.stringify(query));
   }
 });

@@ -1,28 +1,28 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import {
+  generateKey,
+  hashKey,
   isIssuedKey,
-  issueKey,
-  keyDigest,
   maskKey,
-  operatorKeyShape,
+  operatorKeyPattern,
 } from '../../src/accounts/key-format.ts';
-import { systemChance } from '../../src/base/ids.ts';
+import { systemRandom } from '../../src/core/ids.ts';
 
 const zeros = { uuid: () => '', bytes: (count: number) => new Uint8Array(count) };
 
 t.test('an issued key is ze_ and 36 base62 characters that end in their checksum', async (t) => {
   // CRC-32 of thirty "0" is 0x77e5db82 = 2011552642; in base62 that is 2C8GjS.
-  t.equal(issueKey(zeros), `ze_${'0'.repeat(30)}2C8GjS`);
+  t.equal(generateKey(zeros), `ze_${'0'.repeat(30)}2C8GjS`);
   for (let i = 0; i < 200; i += 1) {
-    const key = issueKey(systemChance);
+    const key = generateKey(systemRandom);
     t.match(key, /^ze_[0-9A-Za-z]{36}$/);
     t.ok(isIssuedKey(key));
   }
 });
 
 t.test('keys do not repeat and use all 62 characters about equally', async (t) => {
-  const keys = Array.from({ length: 2_000 }, () => issueKey(systemChance));
+  const keys = Array.from({ length: 2_000 }, () => generateKey(systemRandom));
   t.equal(new Set(keys).size, keys.length);
   const counts = new Map<string, number>();
   for (const key of keys) for (const c of key.slice(3, 33)) counts.set(c, (counts.get(c) ?? 0) + 1);
@@ -33,15 +33,15 @@ t.test('keys do not repeat and use all 62 characters about equally', async (t) =
 
 t.test('bytes that would favour some characters are not used', async (t) => {
   let call = 0;
-  const chance = {
+  const random = {
     uuid: () => '',
     bytes: (count: number) => new Uint8Array(count).fill(call++ === 0 ? 255 : 1),
   };
-  t.equal(issueKey(chance).slice(3, 33), '1'.repeat(30));
+  t.equal(generateKey(random).slice(3, 33), '1'.repeat(30));
 });
 
 t.test('every single wrong, missing, added or swapped character is noticed', async (t) => {
-  const key = issueKey(systemChance);
+  const key = generateKey(systemRandom);
   for (let i = 0; i < key.length; i += 1) {
     const other = key[i] === 'a' ? 'b' : 'a';
     t.notOk(isIssuedKey(key.slice(0, i) + other + key.slice(i + 1)), `character ${i} replaced`);
@@ -63,18 +63,18 @@ t.test('every single wrong, missing, added or swapped character is noticed', asy
 });
 
 t.test('a digest is the SHA-256 of the key', async (t) => {
-  t.equal(keyDigest('ze_x'), createHash('sha256').update('ze_x').digest('hex'));
+  t.equal(hashKey('ze_x'), createHash('sha256').update('ze_x').digest('hex'));
 });
 
 t.test('a masked key shows four characters at each end, an operator’s own key only two', async (t) => {
-  const key = issueKey(systemChance);
+  const key = generateKey(systemRandom);
   t.equal(maskKey(key), `ze_${key.slice(3, 7)}…${key.slice(-4)}`);
   t.equal(maskKey('my-old-secret-key'), 'my…ey');
 });
 
 t.test('an operator may choose 16 to 256 printable characters without blanks', async (t) => {
   for (const good of ['x'.repeat(16), 'x'.repeat(256), '!~"§'.replace('§', '#').repeat(4)]) {
-    t.match(good, operatorKeyShape);
+    t.match(good, operatorKeyPattern);
   }
   for (const bad of [
     'x'.repeat(15),
@@ -83,6 +83,6 @@ t.test('an operator may choose 16 to 256 printable characters without blanks', a
     'ü'.repeat(16),
     `${'x'.repeat(16)}\n`,
   ]) {
-    t.notMatch(bad, operatorKeyShape);
+    t.notMatch(bad, operatorKeyPattern);
   }
 });

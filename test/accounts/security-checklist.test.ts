@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { projectRoot } from '../../src/base/root.ts';
+import { projectRoot } from '../../src/core/root.ts';
 
 /**
  * What the account side promises about security, and the test that keeps each promise: to be ticked off line by line. A
@@ -35,12 +35,12 @@ const checklist: readonly (readonly [promise: string, file: string, title: strin
   ],
   [
     'A sign-in link is dead after ten minutes.',
-    'accounts/people',
+    'accounts/user-accounts',
     'a link is dead after its time, and when it is forgotten',
   ],
   [
     'A newer sign-in link leaves the older one valid, so that a stranger cannot end it.',
-    'accounts/people',
+    'accounts/user-accounts',
     'a newer link leaves the older one valid, so that a stranger cannot end it',
   ],
   [
@@ -70,12 +70,12 @@ const checklist: readonly (readonly [promise: string, file: string, title: strin
   ],
   [
     'Every sign-in makes a new session.',
-    'accounts/people',
+    'accounts/user-accounts',
     'a sign-in makes a user once, and a new session each time',
   ],
   [
     'Sessions end when idle, and at their end in any case.',
-    'accounts/people',
+    'accounts/user-accounts',
     'a session ends when nobody uses it, and at its end however much it is used',
   ],
   [
@@ -115,12 +115,12 @@ const checklist: readonly (readonly [promise: string, file: string, title: strin
   ],
   [
     'Only an invitation that was issued here, for this purpose, in time and untouched is one; a session is none.',
-    'accounts/people',
+    'accounts/user-accounts',
     'only a code that was issued here, is in time and untouched says anything',
   ],
   [
     'An organisation keeps an owner through a thousand changes at once.',
-    'accounts/people',
+    'accounts/user-accounts',
     'an organisation keeps an owner, whatever 1,000 people do to each other at the same time',
   ],
   [

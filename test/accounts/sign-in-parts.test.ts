@@ -1,14 +1,14 @@
 import t from 'tap';
-import { confirmationPage } from '../../src/accounts/confirmation-page.ts';
-import { maskedEmail, normalisedEmail } from '../../src/accounts/email-address.ts';
-import { localPath } from '../../src/accounts/redirect.ts';
-import { addressKey } from '../../src/admission/address-key.ts';
-import { BackOff } from '../../src/admission/back-off.ts';
-import { RateWindow } from '../../src/admission/rate-window.ts';
-import { AppError } from '../../src/base/app-error.ts';
-import { waitWords } from '../../src/base/counted.ts';
-import { plainAddress } from '../../src/http/origin.ts';
-import { FakeTime } from '../admission/fake-time.ts';
+import { renderConfirmationPage } from '../../src/accounts/confirmation-page.ts';
+import { maskEmail, normalizeEmail } from '../../src/accounts/email-address.ts';
+import { parseLocalPath } from '../../src/accounts/local-path.ts';
+import { rateLimitAddress } from '../../src/admission/address-key.ts';
+import { ExponentialBackoff } from '../../src/admission/exponential-backoff.ts';
+import { SlidingWindowLimiter } from '../../src/admission/sliding-window-limiter.ts';
+import { AppError } from '../../src/core/app-error.ts';
+import { formatWait } from '../../src/core/format.ts';
+import { normalizeAddress } from '../../src/http/origin.ts';
+import { FakeClock } from '../admission/fake-clock.ts';
 
 function statusOf(work: () => unknown): number {
   try {
@@ -30,7 +30,7 @@ t.test('one address has one spelling', async (t) => {
     // A Cyrillic а: another domain, and it looks like one.
     ['ada@ex\u0430mple.com', 'ada@xn--exmple-4nf.com'],
   ];
-  for (const [given, normalised] of table) t.equal(normalisedEmail(given), normalised, given);
+  for (const [input, normalized] of table) t.equal(normalizeEmail(input), normalized, input);
 });
 
 t.test('what is no plain address is refused before anything is done with it', async (t) => {
@@ -82,21 +82,21 @@ t.test('what is no plain address is refused before anything is done with it', as
     'ada@example.com\0',
     'ada\ud800@example.com',
   ];
-  for (const given of table)
+  for (const input of table)
     t.equal(
-      statusOf(() => normalisedEmail(given)),
+      statusOf(() => normalizeEmail(input)),
       422,
-      JSON.stringify(given),
+      JSON.stringify(input),
     );
 });
 
 t.test('a masked address shows little of it', async (t) => {
-  t.equal(maskedEmail('ada@example.com'), 'a…a@example.com');
-  t.equal(maskedEmail('ab@example.com'), '…@example.com');
+  t.equal(maskEmail('ada@example.com'), 'a…a@example.com');
+  t.equal(maskEmail('ab@example.com'), '…@example.com');
 });
 
 t.test('a browser is sent to paths of this server only', async (t) => {
-  for (const path of ['/', '/app/', '/app/x?y=1&z=%2F#part', '/docs']) t.equal(localPath(path), path);
+  for (const path of ['/', '/app/', '/app/x?y=1&z=%2F#part', '/docs']) t.equal(parseLocalPath(path), path);
   const evil = [
     '',
     'app',
@@ -140,15 +140,15 @@ t.test('a browser is sent to paths of this server only', async (t) => {
   ];
   for (const target of evil)
     t.equal(
-      statusOf(() => localPath(target)),
+      statusOf(() => parseLocalPath(target)),
       400,
       encodeURI(target.toWellFormed()).slice(0, 40),
     );
 });
 
 t.test('attempts are counted within each window, by key, and the wait is told', async (t) => {
-  const clock = new FakeTime();
-  const attempts = new RateWindow(
+  const clock = new FakeClock();
+  const attempts = new SlidingWindowLimiter(
     'tries',
     [
       { ms: 60_000, max: 1 },
@@ -156,53 +156,58 @@ t.test('attempts are counted within each window, by key, and the wait is told', 
     ],
     clock,
   );
-  attempts.take('a');
-  t.throws(() => attempts.take('a'), { code: 'rate_limited', options: { retryAfterMs: 60_000 } });
-  attempts.take('b');
+  attempts.consume('a');
+  t.throws(() => attempts.consume('a'), { code: 'rate_limited', options: { retryAfterMs: 60_000 } });
+  attempts.consume('b');
   for (let i = 0; i < 2; i += 1) {
     await clock.advance(60_000);
-    attempts.take('a');
+    attempts.consume('a');
   }
   await clock.advance(60_000);
-  t.throws(() => attempts.take('a'), { message: /57 minutes/ }, 'the hour is used up');
+  t.throws(() => attempts.consume('a'), { message: /57 minutes/ }, 'the hour is used up');
   await clock.advance(57 * 60_000);
-  attempts.take('a');
+  attempts.consume('a');
 });
 
 t.test('wrong tries wait longer and longer, a right one forgets them', async (t) => {
-  const clock = new FakeTime();
-  const backOff = new BackOff(clock);
+  const clock = new FakeClock();
+  const exponentialBackoff = new ExponentialBackoff(clock);
   const waits: number[] = [];
   for (let i = 0; i < 15; i += 1) {
-    backOff.failed(['admin']);
+    exponentialBackoff.recordFailure(['admin']);
     let waited = 0;
-    while (statusOf(() => backOff.check(['admin', 'host'])) === 429) {
+    while (statusOf(() => exponentialBackoff.check(['admin', 'host'])) === 429) {
       await clock.advance(1_000);
       waited += 1;
     }
     waits.push(waited);
   }
   t.same(waits, [0, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900]);
-  backOff.succeeded(['admin']);
-  backOff.failed(['admin']);
+  exponentialBackoff.reset(['admin']);
+  exponentialBackoff.recordFailure(['admin']);
   t.equal(
-    statusOf(() => backOff.check(['admin'])),
+    statusOf(() => exponentialBackoff.check(['admin'])),
     200,
   );
 });
 
 t.test('hosts of one IPv6 network count as one', async (t) => {
-  t.equal(addressKey('192.0.2.1'), '192.0.2.1');
-  t.equal(addressKey('2001:db8:1:2:3:4:5:6'), addressKey('2001:0db8:0001:0002::9'));
-  t.not(addressKey('2001:db8:1:2::1'), addressKey('2001:db8:1:3::1'));
+  t.equal(rateLimitAddress('192.0.2.1'), '192.0.2.1');
+  t.equal(rateLimitAddress('2001:db8:1:2:3:4:5:6'), rateLimitAddress('2001:0db8:0001:0002::9'));
+  t.not(rateLimitAddress('2001:db8:1:2::1'), rateLimitAddress('2001:db8:1:3::1'));
   const mapped = ['::ffff:192.0.2.1', '0000:0000:0000:0000:0000:ffff:c000:0201', '0:0:0:0:0:FFFF:c000:201'];
-  for (const each of mapped) t.equal(addressKey(plainAddress(each)), '192.0.2.1', each);
+  for (const each of mapped) t.equal(rateLimitAddress(normalizeAddress(each)), '192.0.2.1', each);
   for (const each of ['192.0.2.1', '2001:db8::1', '::1', '::ffff:x', '', '1::ffff:c000:0201'])
-    t.equal(plainAddress(each), each);
+    t.equal(normalizeAddress(each), each);
 });
 
 t.test('nothing from a request can become markup of the confirmation page', async (t) => {
-  const html = confirmationPage({ action: '/x', token: '"><script>', confirmation: "'", who: '<b>&' });
+  const html = renderConfirmationPage({
+    action: '/x',
+    token: '"><script>',
+    confirmation: "'",
+    accountLabel: '<b>&',
+  });
   t.notMatch(html, /<script|<b>/);
   t.match(html, /&quot;&gt;&lt;script&gt;/);
   t.match(html, /&lt;b&gt;&amp;/);
@@ -217,9 +222,11 @@ t.test('times to wait are whole words', async (t) => {
     [120_000, '2 minutes'],
     [900_000, '15 minutes'],
   ];
-  for (const [ms, words] of cases) t.equal(waitWords(ms), words);
-  const clock = new FakeTime();
-  const backOff = new BackOff(clock);
-  for (let i = 0; i < 3; i += 1) backOff.failed(['a']);
-  t.throws(() => backOff.check(['a']), { message: 'Too many wrong tries; wait 1 second and try again.' });
+  for (const [ms, words] of cases) t.equal(formatWait(ms), words);
+  const clock = new FakeClock();
+  const exponentialBackoff = new ExponentialBackoff(clock);
+  for (let i = 0; i < 3; i += 1) exponentialBackoff.recordFailure(['a']);
+  t.throws(() => exponentialBackoff.check(['a']), {
+    message: 'Too many wrong tries; wait 1 second and try again.',
+  });
 });

@@ -4,39 +4,39 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
-import type { Identity, IdentityProvider } from '../../src/accounts/identity-providers.ts';
-import { keyDigest } from '../../src/accounts/key-format.ts';
-import { Mail } from '../../src/accounts/mail.ts';
+import type { AccountResponse, ClientInfo, CookieName } from '../../src/accounts/client-info.ts';
+import type { IdentityProvider, ProviderIdentity } from '../../src/accounts/identity-providers.ts';
+import { hashKey } from '../../src/accounts/key-format.ts';
+import { Mailer } from '../../src/accounts/mailer.ts';
 import { hashPassword } from '../../src/accounts/password.ts';
 import { ProviderOperations } from '../../src/accounts/provider-operations.ts';
 import { SecondFactorSignIn } from '../../src/accounts/second-factor-sign-in.ts';
 import { SignInOperations } from '../../src/accounts/sign-in-operations.ts';
-import type { SignInReply } from '../../src/accounts/signed-in.ts';
-import type { CookieName, Outcome, Visitor } from '../../src/accounts/visitor.ts';
-import { AppError } from '../../src/base/app-error.ts';
-import { limits } from '../../src/base/limits.ts';
-import { silentLogger } from '../../src/base/logger.ts';
-import { Identities } from '../../src/store/identities.ts';
-import { MemoryStore } from '../../src/store/memory-store.ts';
-import type { Operation, RangeOptions } from '../../src/store/store.ts';
-import { FakeTime } from '../admission/fake-time.ts';
-import { localEgress } from '../any-egress.ts';
+import type { SignInReply } from '../../src/accounts/sign-in-reply.ts';
+import { AppError } from '../../src/core/app-error.ts';
+import { limits } from '../../src/core/limits.ts';
+import { silentLogger } from '../../src/core/logger.ts';
+import { Identities } from '../../src/storage/identities.ts';
+import { MemoryStore } from '../../src/storage/memory-store.ts';
+import type { RangeOptions, WriteOperation } from '../../src/storage/store.ts';
+import { FakeClock } from '../admission/fake-clock.ts';
 import { oneTimeCode } from '../e2e/one-time-code.ts';
-import { mailServer } from '../e2e/people.ts';
-import { until } from '../waiting.ts';
-import { accountRooms, byTest } from './rooms.ts';
+import { startMailServer } from '../e2e/people.ts';
+import { localEgress } from '../local-egress.ts';
+import { waitUntil } from '../timeouts.ts';
+import { accountComponents, testActor } from './account-components.ts';
 
-/** Ways in, with a clock that stands still and providers that say what a test wants. */
+/** Sign-in methods, with a fake clock and identity providers controlled by the tests. */
 
 const password = 'correct horse battery staple';
 const passwordHash = hashPassword(password);
 
-function visitor(cookies: Partial<Record<CookieName, string>> = {}): Visitor {
+function visitor(cookies: Partial<Record<CookieName, string>> = {}): ClientInfo {
   return {
     address: '192.0.2.1',
     userAgent: 'test',
     cookie: (name) => cookies[name],
-    held: (name) => cookies[name],
+    sessionToReplace: (name) => cookies[name],
     bearer: undefined,
     isBrowser: false,
     wantsJson: true,
@@ -44,7 +44,7 @@ function visitor(cookies: Partial<Record<CookieName, string>> = {}): Visitor {
   };
 }
 
-/** What is asked of the store, table by table. */
+/** Store that records its reads by table. */
 class TracingStore extends MemoryStore {
   trace: string[] = [];
 
@@ -58,7 +58,7 @@ class TracingStore extends MemoryStore {
     return super.range(options);
   }
 
-  override write(operations: readonly Operation[]): Promise<void> {
+  override write(operations: readonly WriteOperation[]): Promise<void> {
     this.trace.push(`write ${operations.map(({ type, key }) => `${type} ${key[0]}`).join(', ')}`);
     return super.write(operations);
   }
@@ -66,41 +66,41 @@ class TracingStore extends MemoryStore {
 
 async function build() {
   const store = new TracingStore();
-  const clock = new FakeTime({ wall: Date.UTC(2026, 10, 21, 8) });
-  const rooms = accountRooms(store, { clock });
-  const letters: string[] = [];
-  const mail = new Mail({
-    ...rooms,
+  const clock = new FakeClock({ wall: Date.UTC(2026, 10, 21, 8) });
+  const components = accountComponents(store, { clock });
+  const mails: string[] = [];
+  const mail = new Mailer({
+    ...components,
     url: 'console:',
     egress: localEgress,
     from: 'quarry@example.com',
     logger: silentLogger,
-    print: (text) => letters.push(text),
+    print: (text) => mails.push(text),
     closeMsMax: limits.mailCloseMsMax,
   });
-  let says: Identity | null = null;
+  let says: ProviderIdentity | null = null;
   const provider: IdentityProvider = {
-    addressFor: async (_back, { state }) => `https://issuer.example/?state=${state}`,
+    getAuthorizationUrl: async (_back, { state }) => `https://issuer.example/?state=${state}`,
     identify: async () => says!,
   };
-  const parts = { ...rooms, store, mail, linkBase: () => 'http://127.0.0.1', home: '/docs' };
+  const parts = { ...components, store, mail, linkBase: () => 'http://127.0.0.1', home: '/docs' };
   const accept = async () => false;
-  const secondStep = new SecondFactorSignIn({ ...parts, accept });
+  const secondStep = new SecondFactorSignIn({ ...parts, acceptInvitation: accept });
   const signIn = new SignInOperations({
     ...parts,
-    secondStep,
+    secondFactorSignIn: secondStep,
     secrets: [new Uint8Array(32)],
     adminPasswordHash: await passwordHash,
     firstOrganizationId: () => '',
   });
   const providers = new ProviderOperations({
     ...parts,
-    accept,
-    secondStep,
+    acceptInvitation: accept,
+    secondFactorSignIn: secondStep,
     providers: { google: provider, github: null },
   });
-  /** Somebody comes back from the provider, which says this of them. */
-  const arrive = async (identity: Identity) => {
+  /** Completes a sign-in at the provider, which reports this identity. */
+  const arrive = async (identity: ProviderIdentity) => {
     says = identity;
     const begun = await providers.begin(visitor(), { provider: 'google' });
     if (begun.kind !== 'json') throw new Error('a program gets JSON');
@@ -108,13 +108,24 @@ async function build() {
     const back = visitor({ flow: begun.cookie!.value! });
     return userOf(await providers.finish(back, { provider: 'google', state, code: 'x' }));
   };
-  const setIdentity = (identity: Identity) => {
+  const setIdentity = (identity: ProviderIdentity) => {
     says = identity;
   };
-  return { ...rooms, store, clock, letters, mail, signIn, secondStep, providers, arrive, says: setIdentity };
+  return {
+    ...components,
+    store,
+    clock,
+    mails,
+    mail,
+    signIn,
+    secondStep,
+    providers,
+    arrive,
+    says: setIdentity,
+  };
 }
 
-function userOf(outcome: Outcome<SignInReply>) {
+function userOf(outcome: AccountResponse<SignInReply>) {
   if (outcome.kind !== 'json') throw new Error('a program gets JSON');
   if (!('access_token' in outcome.body)) throw new Error('no second factor is asked for');
   return outcome.body.user;
@@ -132,7 +143,8 @@ function statusOf(work: Promise<unknown>): Promise<number> {
 
 t.test('the eleventh wrong password in a row waits, and after the wait the right one works', async (t) => {
   const { signIn, clock } = await build();
-  const login = (given: string) => statusOf(signIn.adminLogin(visitor(), { password: given }));
+  const login = (enteredPassword: string) =>
+    statusOf(signIn.adminLogin(visitor(), { password: enteredPassword }));
   let refused = 0;
   for (let wrong = 0; wrong < 10; ) {
     const status = await login('wrong');
@@ -156,7 +168,8 @@ t.test('the eleventh wrong password in a row waits, and after the wait the right
 
 t.test('wrong passwords at the same moment wait like as many in a row', async (t) => {
   const { signIn, clock } = await build();
-  const login = (given: string) => statusOf(signIn.adminLogin(visitor(), { password: given }));
+  const login = (enteredPassword: string) =>
+    statusOf(signIn.adminLogin(visitor(), { password: enteredPassword }));
   const guesses = await Promise.all(Array.from({ length: 40 }, () => login('wrong')));
   t.equal(guesses.filter((status) => status === 401).length, 3, 'the first three were looked at');
   t.equal(guesses.filter((status) => status === 429).length, 37);
@@ -167,29 +180,32 @@ t.test('wrong passwords at the same moment wait like as many in a row', async (t
 
 t.test('an address that keeps sending wrong passwords keeps no other address out', async (t) => {
   const { signIn } = await build();
-  const from = (address: string, given: string) =>
-    statusOf(signIn.adminLogin({ ...visitor(), address }, { password: given }));
+  const from = (address: string, enteredPassword: string) =>
+    statusOf(signIn.adminLogin({ ...visitor(), address }, { password: enteredPassword }));
   const guesses: number[] = [];
   for (let i = 0; i < 30; i += 1) guesses.push(await from('192.0.2.66', 'wrong'));
   t.same([...new Set(guesses)], [401, 429]);
   t.equal(await from('192.0.2.66', password), 429, 'also the right one, from there');
-  const crowd = Array.from({ length: 60 }, (_, i) => from(`198.51.100.${i}`, 'wrong'));
+  const attempts = Array.from({ length: 60 }, (_, i) => from(`198.51.100.${i}`, 'wrong'));
   t.equal(await from('203.0.113.7', password), 200, 'amid guesses of sixty addresses');
-  t.same([...new Set(await Promise.all(crowd))], [401]);
+  t.same([...new Set(await Promise.all(attempts))], [401]);
   for (let i = 0; i < 30; i += 1) await from('2001:db8:0:1::1', 'wrong');
   t.equal(await from('2001:db8:0:1::2', password), 429, 'one network of IPv6 is one address');
   t.equal(await from('2001:db8:0:2::1', password), 200);
 });
 
 t.test('a mail link costs the same work and says the same, whoever the address belongs to', async (t) => {
-  const { signIn, store, letters, people, clock } = await build();
+  const { signIn, store, mails, userAccounts: people, clock } = await build();
   const ask = async (email: string) => {
     store.trace = [];
     const outcome = await signIn.sendMagicLink(visitor(), { email });
-    const said = JSON.stringify(outcome.kind === 'json' ? outcome.body : null).replaceAll(email, 'ADDRESS');
-    return { said, work: store.trace };
+    const replyText = JSON.stringify(outcome.kind === 'json' ? outcome.body : null).replaceAll(
+      email,
+      'ADDRESS',
+    );
+    return { replyText, work: store.trace };
   };
-  await people.arrive({ email: 'known@example.com' }, byTest, () => ({ operations: [], with: null }));
+  await people.signIn({ email: 'known@example.com' }, testActor, () => ({ operations: [], result: null }));
   const known = await ask('known@example.com');
   const unknown = await ask('unknown@example.com');
   t.same(known, unknown);
@@ -199,21 +215,21 @@ t.test('a mail link costs the same work and says the same, whoever the address b
     'nothing but the audit log',
   );
   await clock.advance(1);
-  t.equal(letters.length, 2, 'both get mail, after the answer');
+  t.equal(mails.length, 2, 'both get mail, after the answer');
 });
 
 t.test(
   'requests by strangers for the links of a user neither lock the user out nor fill the mailbox',
   async (t) => {
-    const { signIn, letters, clock } = await build();
+    const { signIn, mails, clock } = await build();
     const victim = 'ada@example.com';
     const ask = (address: string) => signIn.sendMagicLink({ ...visitor(), address }, { email: victim });
-    const linksOf = () => letters.map((letter) => /token=(\S+)/.exec(letter)?.[1] ?? '');
+    const linksOf = () => mails.map((sentMail) => /token=(\S+)/.exec(sentMail)?.[1] ?? '');
     const works = async (token: string) =>
       statusOf(signIn.verifyMagicLink({ ...visitor(), wantsJson: false }, { token }));
     let minutes = 0;
     for (; minutes < 24 * 60; minutes += 1) {
-      // Each minute from other hosts, so that no limit of a host bounds it.
+      // Each minute uses other hosts, so that no limit per host applies.
       for (let host = 0; host < 3; host += 1)
         t.equal(await statusOf(ask(`203.0.${minutes % 250}.${host + 3 * Math.floor(minutes / 250)}`)), 200);
       await clock.advance(60_000);
@@ -222,25 +238,25 @@ t.test(
         t.equal(await works(linksOf().at(-1)!), 200, 'and finds a link in the mailbox that works');
       }
     }
-    t.ok(letters.length <= 5 + 12 * 24, `${letters.length} mails in a day`);
+    t.ok(mails.length <= 5 + 12 * 24, `${mails.length} mails in a day`);
   },
 );
 
 t.test('a client that asks again at once gets one mail, and its browser keeps what it holds', async (t) => {
-  const { signIn, letters, clock } = await build();
+  const { signIn, mails, clock } = await build();
   const email = 'ada@example.com';
   const first = await signIn.sendMagicLink(visitor(), { email });
   const held = first.cookie!.value!;
   const again = await signIn.sendMagicLink(visitor({ 'sign-in': held }), { email });
   t.equal(again.cookie?.value, held);
   await clock.advance(1);
-  t.equal(letters.length, 1);
+  t.equal(mails.length, 1);
   await clock.advance(60_000);
   await signIn.sendMagicLink(visitor({ 'sign-in': held }), { email });
   await clock.advance(1);
-  t.equal(letters.length, 2);
-  for (const letter of letters) {
-    const token = /token=(\S+)/.exec(letter)?.[1] ?? '';
+  t.equal(mails.length, 2);
+  for (const sentMail of mails) {
+    const token = /token=(\S+)/.exec(sentMail)?.[1] ?? '';
     const back = { ...visitor({ 'sign-in': held }), wantsJson: false };
     t.equal((await signIn.verifyMagicLink(back, { token })).kind, 'redirect', 'no question in this browser');
   }
@@ -293,9 +309,9 @@ t.test('a sign-in that came back leaves the cookie to those that are under way',
   const finish = async (state: string, flow: string) =>
     (await providers.finish(visitor({ flow }), { provider: 'google', state, code: 'x' })).earlierCookies;
   const [left] = (await finish(one.state, two.flow)) ?? [];
-  t.match(left, { name: 'flow', seconds: limits.signInFlowMsMax / 1_000 });
+  t.match(left, { name: 'flow', maxAgeSeconds: limits.signInFlowMsMax / 1_000 });
   t.ok(left!.value!.length < two.flow.length, 'without the one that came back');
-  const gone = [{ name: 'flow', value: null, seconds: 0 }];
+  const gone = [{ name: 'flow', value: null, maxAgeSeconds: 0 }];
   t.same(await finish(two.state, left!.value!), gone, 'the last one takes the cookie away');
   const old = await begin({});
   await clock.advance(limits.signInFlowMsMax / 2);
@@ -305,22 +321,30 @@ t.test('a sign-in that came back leaves the cookie to those that are under way',
 });
 
 t.test('the largest cookies of all sign-ins fit into the header that the server reads', async (t) => {
-  const { providers, says, people, secondFactors, clock, invitations, organisations } = await build();
+  const {
+    providers,
+    says,
+    userAccounts: people,
+    secondFactors,
+    clock,
+    invitations,
+    organizations,
+  } = await build();
   const email = `${'e'.repeat(64)}@${'d'.repeat(63)}.${'d'.repeat(63)}.${'d'.repeat(57)}.com`;
   const organizationId = 'aaaaaaaa-1111-4111-8111-111111111111';
-  await organisations.create(organizationId, byTest);
+  await organizations.create(organizationId, testActor);
   const invited = { organizationId, email, role: 'MEMBER', invitedBy: 'ada' } as const;
-  const code = await invitations.codeOf(await invitations.invite(invited, byTest));
-  const { user } = await people.arrive({ email }, byTest, () => ({ operations: [], with: null }));
+  const code = await invitations.signCode(await invitations.invite(invited, testActor));
+  const { user } = await people.signIn({ email }, testActor, () => ({ operations: [], result: null }));
   const { secret } = await secondFactors.begin(user.userId, email);
-  await secondFactors.confirm(user.userId, oneTimeCode(secret, clock.now()), byTest);
+  await secondFactors.confirm(user.userId, oneTimeCode(secret, clock.now()), testActor);
   const redirect_url = `/${'x'.repeat(limits.signInPathUnitsMax - 1)}`;
-  const wanted = { provider: 'google', redirect_url, invite_code: code } as const;
+  const keyInput = { provider: 'google', redirect_url, invite_code: code } as const;
   const cookies: Partial<Record<CookieName, string>> = {};
   for (let i = 0; i < 5; i += 1)
-    cookies.flow = (await providers.begin(visitor(cookies), wanted)).cookie!.value!;
+    cookies.flow = (await providers.begin(visitor(cookies), keyInput)).cookie!.value!;
   says({ issuer: `https://${'i'.repeat(200)}`, subject: 's'.repeat(255), email, emailVerified: true });
-  const begun = await providers.begin(visitor(), wanted);
+  const begun = await providers.begin(visitor(), keyInput);
   if (begun.kind !== 'json') throw new Error('a program gets JSON');
   const state = new URL(begun.body.url).searchParams.get('state')!;
   const back = { ...visitor({ flow: begun.cookie!.value! }), wantsJson: false };
@@ -336,14 +360,23 @@ t.test('the largest cookies of all sign-ins fit into the header that the server 
 });
 
 t.test('an account at a provider is linked only after the second factor was passed', async (t) => {
-  const { providers, says, people, secondFactors, secondStep, clock, store, letters } = await build();
+  const {
+    providers,
+    says,
+    userAccounts: people,
+    secondFactors,
+    secondStep,
+    clock,
+    store,
+    mails,
+  } = await build();
   const email = 'ada@example.com';
-  const { user } = await people.arrive({ email }, byTest, () => ({ operations: [], with: null }));
+  const { user } = await people.signIn({ email }, testActor, () => ({ operations: [], result: null }));
   const { secret } = await secondFactors.begin(user.userId, email);
-  await secondFactors.confirm(user.userId, oneTimeCode(secret, clock.now()), byTest);
+  await secondFactors.confirm(user.userId, oneTimeCode(secret, clock.now()), testActor);
   await clock.advance(60_000);
   const identity = { issuer: 'https://i.example', subject: '4711' };
-  const linked = () => new Identities(store).userOf(identity);
+  const linked = () => new Identities(store).findUserId(identity);
   says({ ...identity, email, emailVerified: true });
   const firstStep = async () => {
     const begun = await providers.begin(visitor(), { provider: 'google' });
@@ -367,7 +400,7 @@ t.test('an account at a provider is linked only after the second factor was pass
   t.equal(await statusOf(secondStep.finish(visitor(), { code, second_factor_token })), 200);
   t.equal(linked(), user.userId);
   await clock.advance(1);
-  t.match(letters.at(-1), /Another way to sign in/, 'and its owner is told');
+  t.match(mails.at(-1), /Another way to sign in/, 'and its owner is told');
 });
 
 t.test('a provider that names accounts at length is refused', async (t) => {
@@ -400,18 +433,18 @@ t.test('the same subject at another issuer is another person', async (t) => {
 });
 
 t.test('an address that the provider did not verify neither links nor signs in', async (t) => {
-  const { arrive, people, invitations, store } = await build();
-  await people.arrive({ email: 'ada@example.com' }, byTest, () => ({ operations: [], with: null }));
+  const { arrive, userAccounts: people, invitations, store } = await build();
+  await people.signIn({ email: 'ada@example.com' }, testActor, () => ({ operations: [], result: null }));
   const organizationId = '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10';
   const invited = { organizationId, email: 'guest@example.com', role: 'OWNER', invitedBy: 'a' } as const;
-  await invitations.invite(invited, byTest);
-  const before = JSON.stringify(people.byEmail('ada@example.com'));
+  await invitations.invite(invited, testActor);
+  const before = JSON.stringify(people.findByEmail('ada@example.com'));
   for (const email of ['ada@example.com', 'guest@example.com', 'nobody@example.com']) {
     const identity = { issuer: 'https://one.example', subject: email, email, emailVerified: false };
     t.equal(await statusOf(arrive(identity)), 403, email);
   }
-  t.equal(JSON.stringify(people.byEmail('ada@example.com')), before);
-  t.equal(people.byEmail('guest@example.com'), undefined, 'nobody is there to accept the invitation');
+  t.equal(JSON.stringify(people.findByEmail('ada@example.com')), before);
+  t.equal(people.findByEmail('guest@example.com'), undefined, 'nobody is there to accept the invitation');
   let links = 0;
   for await (const { key } of store.range({ gte: Uint8Array.of(0x1e), lt: Uint8Array.of(0x1f) }))
     links += key.length;
@@ -419,25 +452,25 @@ t.test('an address that the provider did not verify neither links nor signs in',
 });
 
 t.test('whatever the clock does, what was over stays over and nobody waits for ever', async (t) => {
-  const { clock, store, links, keys, organisations, signIn } = await build();
+  const { clock, store, links, keys, organizations, signIn } = await build();
   const organizationId = '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10';
-  await organisations.create(organizationId, byTest);
-  const wanted = { organizationId, name: 'k', permission: 'all', createdBy: null } as const;
-  const { secret } = await keys.issue({ ...wanted, expiresAt: clock.now() + 60_000 }, byTest);
-  const token = links.issue({ email: 'ada@example.com', redirect: '/', browser: null });
-  const isLink = (rooms: Pick<ReturnType<typeof accountRooms>, 'links'>) =>
-    statusOf(Promise.resolve().then(() => rooms.links.find(token)));
-  const at = (ms: number) => accountRooms(store, { clock: new FakeTime({ wall: clock.now() + ms }) });
-  const isKey = ({ keys: ring }: ReturnType<typeof accountRooms>) =>
-    !ring.hasExpired(ring.findByDigest(keyDigest(secret))!);
+  await organizations.create(organizationId, testActor);
+  const keyInput = { organizationId, name: 'k', permission: 'all', createdBy: null } as const;
+  const { secret } = await keys.issue({ ...keyInput, expiresAt: clock.now() + 60_000 }, testActor);
+  const token = links.issue({ email: 'ada@example.com', redirect: '/', browserToken: null });
+  const isLink = (components: Pick<ReturnType<typeof accountComponents>, 'links'>) =>
+    statusOf(Promise.resolve().then(() => components.links.verify(token)));
+  const at = (ms: number) => accountComponents(store, { clock: new FakeClock({ wall: clock.now() + ms }) });
+  const isKey = ({ keys: ring }: ReturnType<typeof accountComponents>) =>
+    !ring.hasExpired(ring.findByDigest(hashKey(secret))!);
   const day = 86_400_000;
   t.same([await isLink(at(0)), isKey(at(0))], [200, true]);
   t.same([await isLink(at(day)), isKey(at(day))], [400, false], 'forward: both are over');
   t.same([await isLink(at(-day)), isKey(at(-day))], [200, true], 'back: neither ends early');
-  const used = links.find(token);
+  const used = links.verify(token);
   await store.write(links.consume(used));
   t.equal(await isLink(at(-day)), 400, 'what was used is used, whatever day it is');
-  // Waits go by a clock that no jump moves.
+  // Lockouts use the monotonic clock, which no jump affects.
   for (let i = 0; i < 3; i += 1) await statusOf(signIn.adminLogin(visitor(), { password: 'wrong' }));
   t.equal(await statusOf(signIn.adminLogin(visitor(), { password })), 429);
   await clock.advance(1_001);
@@ -446,11 +479,11 @@ t.test('whatever the clock does, what was over stays over and nobody waits for e
 
 t.test('what an attacker writes never becomes a header or a receiver of a mail', async (t) => {
   const folder = t.testdir({});
-  const { clock, chance } = await build();
-  const mail = new Mail({
+  const { clock, random } = await build();
+  const mail = new Mailer({
     ...{
       clock,
-      chance,
+      random,
       logger: silentLogger,
       from: 'quarry@example.com',
       print: () => {},
@@ -461,12 +494,12 @@ t.test('what an attacker writes never becomes a header or a receiver of a mail',
   });
   const evil = '\r\nBcc: eve@example.com\r\n\r\nEvil body';
   for (const end of [evil, '\nBcc: eve@example.com', '\u2028Bcc: eve@example.com', '\rBcc: eve@example.com'])
-    mail.post({ to: 'ada@example.com', subject: `You are invited to Acme${end}`, text: `Hello.${evil}` });
+    mail.enqueue({ to: 'ada@example.com', subject: `You are invited to Acme${end}`, text: `Hello.${evil}` });
   await mail.close();
-  const letters = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
-  t.equal(letters.length, 4);
-  for (const letter of letters) {
-    const [head = ''] = letter.split('\r\n\r\n');
+  const mails = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+  t.equal(mails.length, 4);
+  for (const sentMail of mails) {
+    const [head = ''] = sentMail.split('\r\n\r\n');
     t.notMatch(head, /^bcc:/im);
     t.equal(head.match(/^to: /gim)?.length, 1);
     t.equal(head.match(/^subject: /gim)?.length, 1);
@@ -474,33 +507,33 @@ t.test('what an attacker writes never becomes a header or a receiver of a mail',
   }
 });
 
-/** Mail by SMTP, and what the log says of it. */
-async function notedMail(url: string, closeMsMax: number = limits.mailCloseMsMax, tryMsMax = 60_000) {
-  const { clock, chance } = await build();
+/** Mailer over SMTP that records its log events. */
+async function recordedMail(url: string, closeMsMax: number = limits.mailCloseMsMax, tryMsMax = 60_000) {
+  const { clock, random } = await build();
   const noted: unknown[] = [];
   const note = (fields: object, event: string) => noted.push({ ...fields, event });
   const logger = { ...silentLogger, info: note, warn: note };
   const from = 'quarry@example.com';
-  const mail = new Mail({
+  const mail = new Mailer({
     clock,
-    chance,
+    random,
     logger,
     url,
     from,
     print: () => {},
     egress: localEgress,
     closeMsMax,
-    tryMsMax,
+    attemptMsMax: tryMsMax,
   });
   return { mail, noted };
 }
 
 t.test('a letter that the mail server refuses for good is given up, and the next one sent', async (t) => {
-  const { url, mails } = await mailServer(t, (to) => !to.startsWith('gone@'));
-  const { mail, noted } = await notedMail(url);
+  const { url, mails } = await startMailServer(t, (to) => !to.startsWith('gone@'));
+  const { mail, noted } = await recordedMail(url);
   for (const to of ['gone@example.com', 'ada@example.com'])
-    mail.post({ to, subject: 'Hello', text: 'Hello.' });
-  await until('both ends', () => noted.length === 2);
+    mail.enqueue({ to, subject: 'Hello', text: 'Hello.' });
+  await waitUntil('both ends', () => noted.length === 2);
   await mail.close();
   noted.sort((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));
   t.match(noted, [
@@ -520,9 +553,9 @@ t.test(
     );
     await once(silent, 'listening');
     t.teardown(() => silent.close());
-    const { mail, noted } = await notedMail(`smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`);
+    const { mail, noted } = await recordedMail(`smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`);
     const receivers = ['ada@example.com', 'bob@example.com', 'eve@example.com'];
-    for (const to of receivers) mail.post({ to, subject: 'Hello', text: 'Hello.' });
+    for (const to of receivers) mail.enqueue({ to, subject: 'Hello', text: 'Hello.' });
     await mail.close();
     const reason = 'the server stops';
     t.match(
@@ -541,33 +574,34 @@ t.test('mails to a domain that never answers delay no other mail and end in time
   const release = () => {
     for (const resolve of held.splice(0)) resolve();
   };
-  const { url, mails } = await mailServer(t, () => true, {
+  const { url, mails } = await startMailServer(t, () => true, {
     delays: (to) => (to.endsWith('@slow.example') ? new Promise((resolve) => held.push(resolve)) : undefined),
   });
   t.teardown(release);
-  // No attempt ends before the other mails are sent, however long that takes.
-  const patient = await notedMail(url, 1_000);
-  const post = (to: string, key?: string) => patient.mail.post({ to, subject: 'Hello', text: 'Hello.' }, key);
+  // With this timeout, no attempt ends before the other mails are sent, however long that takes.
+  const patient = await recordedMail(url, 1_000);
+  const post = (to: string, key?: string) =>
+    patient.mail.enqueue({ to, subject: 'Hello', text: 'Hello.' }, key);
   for (let i = 0; i < 40; i += 1) post(`nobody${i}@slow.example`);
   for (let i = 0; i < 20; i += 1) post(`ada${i}@example.com`);
   post('bob@slow.example', '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10');
-  await until('the mails to the other domain arrive', () => mails().length === 20);
+  await waitUntil('the mails to the other domain arrive', () => mails().length === 20);
   t.ok(held.length <= 8, 'few wait for the slow domain');
   release();
   await patient.mail.close();
-  const { mail, noted } = await notedMail(url, 1_000, 500);
-  mail.post({ to: 'eve@slow.example', subject: 'Hello', text: 'Hello.' });
-  await until('the attempt ends', () => /abort|no answer within/i.test(JSON.stringify(noted)));
+  const { mail, noted } = await recordedMail(url, 1_000, 500);
+  mail.enqueue({ to: 'eve@slow.example', subject: 'Hello', text: 'Hello.' });
+  await waitUntil('the attempt ends', () => /abort|no answer within/i.test(JSON.stringify(noted)));
   release();
   await mail.close();
 });
 
 t.test('a sender who fills the queue leaves room for others', async (t) => {
-  const { url } = await mailServer(t, () => true, { delays: () => new Promise(() => {}) });
-  const { mail } = await notedMail(url, 1);
+  const { url } = await startMailServer(t, () => true, { delays: () => new Promise(() => {}) });
+  const { mail } = await recordedMail(url, 1);
   const post = (to: string, key?: string) => {
     try {
-      mail.post({ to, subject: 'Hello', text: 'Hello.' }, key);
+      mail.enqueue({ to, subject: 'Hello', text: 'Hello.' }, key);
       return 200;
     } catch (error) {
       return (error as AppError).status;

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { limits } from '../../src/base/limits.ts';
-import { MemoryStore } from '../../src/store/memory-store.ts';
-import { Users } from '../../src/store/users.ts';
-import { accountRooms } from './rooms.ts';
+import { limits } from '../../src/core/limits.ts';
+import { MemoryStore } from '../../src/storage/memory-store.ts';
+import { Users } from '../../src/storage/users.ts';
+import { accountComponents } from './account-components.ts';
 
 /** More users than one reply searches. */
 const many = 2 * limits.usersSearchedMax + 10;
@@ -10,7 +10,7 @@ const many = 2 * limits.usersSearchedMax + 10;
 async function build() {
   const store = new MemoryStore();
   const records = new Users(store);
-  const { directory } = accountRooms(store);
+  const { directory } = accountComponents(store);
   for (let i = 0; i < many; i += 1) {
     const userId = `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
     const times = { createdAt: 0, lastLoginAt: 0 };
@@ -21,7 +21,7 @@ async function build() {
     const found: string[] = [];
     let [after, replies]: [string | null, number] = [null, 0];
     do {
-      const page = await directory.after(after, { limit, search });
+      const page = await directory.listAfter(after, { limit, search });
       found.push(...page.entries.map(({ user }) => user.email));
       after = page.next;
       replies += 1;

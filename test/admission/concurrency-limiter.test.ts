@@ -1,27 +1,27 @@
 import t from 'tap';
 import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts';
-import { AppError } from '../../src/base/app-error.ts';
+import { AppError } from '../../src/core/app-error.ts';
 
 /** Requests that are under way; `ask` is one more of an organisation. */
 function build(most: number) {
   const limiter = new ConcurrencyLimiter(most);
-  let taken = 0;
+  let acquired = 0;
   const ask = (organizationId: string): boolean => {
-    if (limiter.isFull(taken)) return false;
+    if (limiter.isFull(acquired)) return false;
     try {
-      limiter.acquire(organizationId, taken);
+      limiter.acquire(organizationId, acquired);
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'unavailable') throw error;
       return false;
     }
-    taken += 1;
+    acquired += 1;
     return true;
   };
   const end = (organizationId: string): void => {
     limiter.release(organizationId);
-    taken -= 1;
+    acquired -= 1;
   };
-  return { ask, end, taken: () => taken };
+  return { ask, end, taken: () => acquired };
 }
 
 t.test('one organisation alone has all the room there is, and no more', async (t) => {
@@ -33,22 +33,22 @@ t.test('one organisation alone has all the room there is, and no more', async (t
 });
 
 t.test('behind a door that one organisation fills there is still room for the others', async (t) => {
-  const { ask, taken } = build(80);
+  const { ask, taken: acquired } = build(80);
   while (ask('crowd'));
-  t.equal(taken(), 80);
+  t.equal(acquired(), 80);
   t.ok(ask('guest') && ask('guest') && ask('another'));
   t.notOk(ask('crowd'));
   for (let i = 0; i < 1_000; i += 1) ask(`guest ${i % 20}`);
-  t.ok(taken() <= 80 + 10 + 23, 'which has an end, too');
+  t.ok(acquired() <= 80 + 10 + 23, 'which has an end, too');
 });
 
 t.test('who left is not counted any more', async (t) => {
-  const { ask, end, taken } = build(4);
+  const { ask, end, taken: acquired } = build(4);
   for (let i = 0; i < 100; i += 1) {
     t.ok(ask(`${i}`));
     end(`${i}`);
   }
-  t.equal(taken(), 0);
+  t.equal(acquired(), 0);
   for (let i = 0; i < 4; i += 1) t.ok(ask('one'));
   t.notOk(ask('one'));
 });

@@ -1,12 +1,12 @@
 import t from 'tap';
 import { IngestAdmission } from '../../src/admission/ingest-admission.ts';
-import { AppError } from '../../src/base/app-error.ts';
-import { MemoryLimit } from '../../src/pipeline/memory-limit.ts';
-import { openTestDoor, post } from '../http/fakes.ts';
+import { AppError } from '../../src/core/app-error.ts';
+import { MemoryLimit } from '../../src/ingest/memory-limit.ts';
+import { post, startTestHttpServer } from '../http/fake-services.ts';
 
 /** A queue of which one organisation has everything. */
 function queueOf(depth: number) {
-  return { depth, depthOf: () => depth, organisations: 1 };
+  return { depth, countPendingOf: () => depth, organizationCount: 1 };
 }
 
 t.test('documents are refused at the limits, with the limit and the time to come back', async (t) => {
@@ -36,11 +36,11 @@ t.test('documents are refused at the limits, with the limit and the time to come
 
 t.test('memory that is free again is noticed, and not asked for at every document', async (t) => {
   let now = 0;
-  let asked = 0;
+  let checkCount = 0;
   let bytes = 100;
   const memory = new MemoryLimit({
     heldBytes: () => {
-      asked += 1;
+      checkCount += 1;
       return bytes;
     },
     bytesMax: 100,
@@ -59,7 +59,7 @@ t.test('memory that is free again is noticed, and not asked for at every documen
   now = 60;
   t.doesNotThrow(() => admission.check('one'));
   t.equal(memory.shortage, null);
-  t.equal(asked, 2);
+  t.equal(checkCount, 2);
 });
 
 t.test(
@@ -73,16 +73,16 @@ t.test(
       queueDocumentsMax: 10,
       memory: new MemoryLimit({ heldBytes: () => bytes, bytesMax: 100, clock: { monotonic: () => now } }),
     });
-    const door = await openTestDoor('auto', {
-      guards: {
+    const server = await startTestHttpServer('auto', {
+      hooks: {
         admit: (_principal, operation) => {
           if (operation === 'add-document') admission.check('one');
         },
       },
     });
-    t.teardown(() => door.close(0));
+    t.teardown(() => server.close(0));
     const add = () =>
-      post(door, '/v1/documents/add-document', {
+      post(server, '/v1/documents/add-document', {
         collection_name: 'c',
         path: 'p',
         content: { type: 'text', text: 'x' },
@@ -98,9 +98,9 @@ t.test(
       /memory limit of 100 bytes \(QUARRY_MEMORY_BYTES_MAX\).*searching and deleting go on/,
     );
     const query = { collection_name: 'c', query: 'q', k: 1 };
-    t.equal((await post(door, '/v1/queries/top-documents', query)).status, 200);
+    t.equal((await post(server, '/v1/queries/top-documents', query)).status, 200);
     const deleting = { collection_name: 'c', path: 'p' };
-    t.equal((await post(door, '/v1/documents/delete-document', deleting)).status, 200);
+    t.equal((await post(server, '/v1/documents/delete-document', deleting)).status, 200);
     bytes = 99;
     now = 2_000;
     t.equal((await add()).status, 201);
@@ -116,8 +116,8 @@ t.test('a queue that one organisation fills still takes a few documents of each 
       get depth() {
         return sum();
       },
-      depthOf: (organizationId) => depths.get(organizationId) ?? 0,
-      get organisations() {
+      countPendingOf: (organizationId) => depths.get(organizationId) ?? 0,
+      get organizationCount() {
         return depths.size;
       },
     },

@@ -1,20 +1,20 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { operationNeeds } from '../../src/access/authorise.ts';
-import { bodyKindOf } from '../../src/admission/body-limits.ts';
-import { limitsPage, limitTable } from '../../src/admission/limit-table.ts';
-import { projectRoot } from '../../src/base/root.ts';
+import { bodyKindFor } from '../../src/admission/body-limits.ts';
+import { limitTable, renderLimitsPage } from '../../src/admission/limit-table.ts';
+import { requiredAccessOf } from '../../src/auth/authorize.ts';
+import { projectRoot } from '../../src/core/root.ts';
 
 const page = join(projectRoot, 'docs', 'reference', 'limits.md');
-if (process.env.LIMITS_PAGE === 'write') writeFileSync(page, limitsPage());
+if (process.env.LIMITS_PAGE === 'write') writeFileSync(page, renderLimitsPage());
 
 const sources = readdirSync(join(projectRoot, 'src'), { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts') && !path.endsWith('limit-table.ts'))
   .map((path) => ({ path, text: readFileSync(join(projectRoot, 'src', path), 'utf8') }));
 
 t.test('the page of the documentation is what the table says', async (t) => {
-  t.equal(readFileSync(page, 'utf8'), limitsPage(), 'LIMITS_PAGE=write writes it anew');
+  t.equal(readFileSync(page, 'utf8'), renderLimitsPage(), 'LIMITS_PAGE=write writes it anew');
 });
 
 t.test('what every row names enforces it', async (t) => {
@@ -38,9 +38,9 @@ t.test('every limit that a reply names in a header has a row', async (t) => {
 });
 
 t.test('only operations that bring documents take large bodies', async (t) => {
-  const operations = Object.keys(operationNeeds);
+  const operations = Object.keys(requiredAccessOf);
   const ofKind = (kind: string) =>
-    operations.filter((operation) => bodyKindOf(operation, 'retrieval') === kind).sort();
+    operations.filter((operation) => bodyKindFor(operation, 'retrieval') === kind).sort();
   t.same(ofKind('document'), ['add-document', 'add-documents', 'parse-document']);
   t.same(ofKind('model'), ['cohere-rerank', 'embed', 'embeddings', 'rerank']);
   t.same(ofKind('key').length, 4, 'every operation of the table exists');

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { ModelAdmission, type ModelCall } from '../../src/admission/model-admission.ts';
-import type { OrganisationLimits } from '../../src/admission/tiers.ts';
-import { AppError } from '../../src/base/app-error.ts';
-import { FakeTime, settled } from './fake-time.ts';
+import { ModelAdmission, type ModelCallRequest } from '../../src/admission/model-admission.ts';
+import type { OrganizationLimits } from '../../src/admission/tiers.ts';
+import { AppError } from '../../src/core/app-error.ts';
+import { FakeClock, flushPromises } from './fake-clock.ts';
 
 const noOthers = {
   requestsPerMinute: null,
@@ -12,7 +12,7 @@ const noOthers = {
   storageBytesMax: null,
   ingestDocumentsMax: null,
 } as const;
-const small: OrganisationLimits = {
+const small: OrganizationLimits = {
   bytesPerMinuteFast: 400,
   bytesPerMinuteSlow: 4_000,
   rerankRequestsPerMinute: 2,
@@ -20,7 +20,7 @@ const small: OrganisationLimits = {
   bytesPerRequestMax: 5_000,
   metadataBytesMax: 65_535,
 };
-const unlimited: OrganisationLimits = {
+const unlimited: OrganizationLimits = {
   bytesPerMinuteFast: null,
   bytesPerMinuteSlow: null,
   rerankRequestsPerMinute: null,
@@ -29,16 +29,16 @@ const unlimited: OrganisationLimits = {
   metadataBytesMax: 65_535,
 };
 
-function build(organisation: OrganisationLimits, options: { running?: number; waitingBytes?: number } = {}) {
-  const time = new FakeTime();
+function build(organization: OrganizationLimits, options: { running?: number; waitingBytes?: number } = {}) {
+  const time = new FakeClock();
   const admission = new ModelAdmission({
-    limitsOf: () => organisation,
+    limitsOf: () => organization,
     clock: time,
     timer: time,
     slowCallsRunningMax: options.running ?? 2,
     slowWaitingBytesMax: options.waitingBytes ?? 1_000_000,
   });
-  const call = (chargedBytes: number, more: Partial<ModelCall> = {}): ModelCall => ({
+  const call = (chargedBytes: number, more: Partial<ModelCallRequest> = {}): ModelCallRequest => ({
     organizationId: 'one',
     kind: 'embed',
     latency: null,
@@ -60,12 +60,12 @@ async function refusalOf(promise: Promise<unknown>): Promise<AppError> {
 
 /** What became of a promise so far, without waiting for it. */
 async function stateOf(promise: Promise<{ mode: string }>): Promise<string> {
-  await settled();
+  await flushPromises();
   const state = promise.then(
     (admitted) => admitted.mode,
     (error: AppError) => String(error.status),
   );
-  return Promise.race([state, settled().then(() => 'waiting')]);
+  return Promise.race([state, flushPromises().then(() => 'waiting')]);
 }
 
 t.test('without a latency a call runs fast while that fits, then slow, then gets 429', async (t) => {
@@ -108,15 +108,15 @@ t.test('rerank requests over the limit run slow', async (t) => {
 
 t.test('a slow call waits for the refill it needs and starts then', async (t) => {
   const { time, admission, call } = build(small);
-  (await admission.admit(call(4_000, { latency: 'slow' }))).leave();
+  (await admission.admit(call(4_000, { latency: 'slow' }))).release();
   const waiting = admission.admit(call(1_500, { latency: 'slow' }));
   t.equal(await stateOf(waiting), 'waiting');
-  t.equal(admission.slowDepth, 1);
+  t.equal(admission.slowQueueDepth, 1);
   await time.advance(29_999);
   t.equal(await stateOf(waiting), 'waiting');
   await time.advance(1);
   t.equal(await stateOf(waiting), 'slow');
-  t.equal(admission.slowDepth, 0);
+  t.equal(admission.slowQueueDepth, 0);
   t.equal(time.timers, 0, 'no timer is left behind');
 });
 
@@ -128,8 +128,8 @@ t.test('at most so many slow calls run at once; the next starts when one leaves'
   const third = slow();
   const fourth = slow();
   t.equal(await stateOf(third), 'waiting');
-  first.leave();
-  first.leave();
+  first.release();
+  first.release();
   t.equal(await stateOf(third), 'slow');
   t.equal(await stateOf(fourth), 'waiting', 'leaving twice makes room once');
   t.equal((await admission.admit(call(10))).mode, 'fast', 'fast calls pass them all');
@@ -145,7 +145,7 @@ t.test('whoever would wait more than 40 seconds for a turn gets 429 and is charg
   const refusal = await refusalOf(waiting);
   t.equal(refusal.status, 429);
   t.match(refusal.options, { headers: { 'x-quarry-limit': 'slow-queue' }, retryAfterMs: 15_000 });
-  running.leave();
+  running.release();
   t.equal((await admission.admit(call(4_000, { latency: 'slow' }))).mode, 'slow');
 });
 
@@ -154,12 +154,12 @@ t.test(
   async (t) => {
     const { time, admission, call } = build(small);
     const starved = await admission.admit(call(4_000, { latency: 'slow' }));
-    const refused = refusalOf(starved.firstPiece(new Promise(() => {})));
+    const refused = refusalOf(starved.awaitFirstBatch(new Promise(() => {})));
     await time.advance(40_000);
     t.equal((await refused).status, 429);
-    starved.leave();
+    starved.release();
     const served = await admission.admit(call(4_000, { latency: 'slow' }));
-    t.equal(await served.firstPiece(Promise.resolve(7)), 7, 'and the starved one was charged nothing');
+    t.equal(await served.awaitFirstBatch(Promise.resolve(7)), 7, 'and the starved one was charged nothing');
     t.equal(time.timers, 0);
   },
 );
@@ -171,20 +171,20 @@ t.test('the memory of those who wait is bounded', async (t) => {
   const waiting = slow(60);
   t.match(await refusalOf(slow(41)), { status: 429 });
   const other = slow(40);
-  running.leave();
+  running.release();
   t.equal(await stateOf(waiting), 'slow');
   t.equal(await stateOf(other), 'waiting');
 });
 
 t.test('a caller who leaves while waiting frees the place and the bytes', async (t) => {
   const { time, admission, call } = build(small);
-  (await admission.admit(call(4_000, { latency: 'slow' }))).leave();
+  (await admission.admit(call(4_000, { latency: 'slow' }))).release();
   const gone = new AbortController();
   const waiting = admission.admit(call(3_000 - 1_000, { latency: 'slow', signal: gone.signal }));
-  await settled();
+  await flushPromises();
   gone.abort(new AppError('unavailable', 'The client went away.'));
   t.equal((await refusalOf(waiting)).message, 'The client went away.');
-  t.equal(admission.slowDepth, 0);
+  t.equal(admission.slowQueueDepth, 0);
   t.equal(time.timers, 0);
   const next = admission.admit(call(1_000, { latency: 'slow' }));
   await time.advance(15_000);
@@ -211,7 +211,7 @@ t.test('a call that fits into no bucket says so and asks clients not to retry', 
 t.test('an organisation without limits is never refused for its rate', async (t) => {
   const { admission, call } = build(unlimited);
   for (let i = 0; i < 50; i += 1) {
-    const { mode, leave } = await admission.admit(call(5_000_000));
+    const { mode, release: leave } = await admission.admit(call(5_000_000));
     t.equal(mode, 'fast');
     leave();
   }
@@ -224,9 +224,9 @@ t.test('slow calls of organisations take turns for the places', async (t) => {
   const waiting = ['crowd', 'crowd', 'crowd', 'guest'].map(async (organizationId) => {
     const admitted = await admission.admit(call(1, { latency: 'slow', organizationId }));
     order.push(organizationId);
-    admitted.leave();
+    admitted.release();
   });
-  first.leave();
+  first.release();
   await Promise.all(waiting);
   t.same(order, ['crowd', 'guest', 'crowd', 'crowd']);
 });
@@ -239,12 +239,12 @@ t.test('fast calls run at once until so many do that others would wait for all o
   const waiting = ['crowd', 'crowd', 'guest'].map(async (organizationId) => {
     const admitted = await admission.admit(call(1, { organizationId }));
     order.push(organizationId);
-    admitted.leave();
+    admitted.release();
   });
-  await settled();
+  await flushPromises();
   t.same(order, []);
-  running[0]?.leave();
-  running[0]?.leave();
+  running[0]?.release();
+  running[0]?.release();
   await Promise.all(waiting);
   t.same(order, ['crowd', 'guest', 'crowd']);
 });

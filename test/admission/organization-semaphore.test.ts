@@ -1,14 +1,14 @@
 import t from 'tap';
-import { organizationSemaphore } from '../../src/admission/organization-semaphore.ts';
-import { callerWith } from '../base/caller.ts';
+import { createOrganizationSemaphore } from '../../src/admission/organization-semaphore.ts';
+import { cancellationTokenWith } from '../core/cancellation-token.ts';
 
 /** Everything that begins, in order; the work of a turn ends when the test says so. */
 function build(permits: number, waitingMax = 10_000) {
-  const semaphore = organizationSemaphore({ permits, waitingMax, what: 'queries' });
-  const begun: string[] = [];
+  const semaphore = createOrganizationSemaphore({ permits, waitingMax, noun: 'queries' });
+  const started: string[] = [];
   const ask = (organizationId: string, signal?: AbortSignal): Promise<void> => {
-    const turn = semaphore.acquire(organizationId, callerWith(signal));
-    const begin = () => void begun.push(organizationId);
+    const turn = semaphore.acquire(organizationId, cancellationTokenWith(signal));
+    const begin = () => void started.push(organizationId);
     if (turn !== null) return turn.then(begin);
     begin();
     return Promise.resolve();
@@ -20,37 +20,37 @@ function build(permits: number, waitingMax = 10_000) {
       await Promise.resolve();
     }
   };
-  return { semaphore, begun, ask, end };
+  return { semaphore, started, ask, end };
 }
 
 t.test('while there is room everybody goes at once', async (t) => {
-  const { semaphore, begun, ask, end } = build(3);
+  const { semaphore, started, ask, end } = build(3);
   for (const name of ['a', 'a', 'b']) void ask(name);
-  t.same(begun, ['a', 'a', 'b']);
+  t.same(started, ['a', 'a', 'b']);
   await end(3);
   t.equal(semaphore.running, 0);
 });
 
 t.test("a thousand queries of one organisation are not in the way of another's one", async (t) => {
-  const { semaphore, begun, ask, end } = build(4);
+  const { semaphore, started, ask, end } = build(4);
   for (let i = 0; i < 1_000; i += 1) void ask('crowd');
   void ask('guest');
   await end(2);
-  t.same(begun.slice(4), ['crowd', 'guest'], 'it is the second to begin');
+  t.same(started.slice(4), ['crowd', 'guest'], 'it is the second to begin');
   for (let i = 0; i < 3; i += 1) void ask('guest');
   void ask('third');
   await end(6);
   const order = ['third', 'crowd', 'guest', 'crowd', 'guest', 'crowd'];
-  t.same(begun.slice(6), order, 'the one that had no turn goes first, then they take turns');
+  t.same(started.slice(6), order, 'the one that had no turn goes first, then they take turns');
   await end(995);
   t.equal(semaphore.waiting, 0);
-  t.equal(begun.length, 1_005, 'and nobody is forgotten');
+  t.equal(started.length, 1_005, 'and nobody is forgotten');
   await end(2);
   t.equal(semaphore.running, 0);
 });
 
 t.test('who leaves while waiting has no turn and is in nobody’s way', async (t) => {
-  const { semaphore, begun, ask, end } = build(1);
+  const { semaphore, started, ask, end } = build(1);
   void ask('a');
   const controller = new AbortController();
   const leaving = ask('b', controller.signal);
@@ -58,13 +58,15 @@ t.test('who leaves while waiting has no turn and is in nobody’s way', async (t
   controller.abort(new Error('gone'));
   await t.rejects(leaving, { code: 'unavailable' });
   await end(1);
-  t.same(begun, ['a', 'c']);
+  t.same(started, ['a', 'c']);
   t.equal(semaphore.waiting, 0);
-  t.throws(() => void semaphore.acquire('b', callerWith(controller.signal)), { code: 'unavailable' });
+  t.throws(() => void semaphore.acquire('b', cancellationTokenWith(controller.signal)), {
+    code: 'unavailable',
+  });
 });
 
 t.test('of one organisation only so many wait', async (t) => {
-  const { ask, begun, end } = build(1, 2);
+  const { ask, started, end } = build(1, 2);
   void ask('a');
   void ask('a');
   void ask('a');
@@ -74,5 +76,5 @@ t.test('of one organisation only so many wait', async (t) => {
   });
   void ask('b');
   await end(2);
-  t.same(begun, ['a', 'a', 'b']);
+  t.same(started, ['a', 'a', 'b']);
 });

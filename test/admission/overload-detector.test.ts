@@ -1,17 +1,17 @@
 import t from 'tap';
-import { organizationSemaphore } from '../../src/admission/organization-semaphore.ts';
+import { createOrganizationSemaphore } from '../../src/admission/organization-semaphore.ts';
 import { OverloadDetector } from '../../src/admission/overload-detector.ts';
-import { callerWith } from '../base/caller.ts';
-import { FakeTime, settled } from './fake-time.ts';
+import { cancellationTokenWith } from '../core/cancellation-token.ts';
+import { FakeClock, flushPromises } from './fake-clock.ts';
 
 const serviceMs = 5;
 const waitingMax = 256;
 
 /** A server that answers one query each 5 ms, and what became of the queries, by organization. */
 function build() {
-  const time = new FakeTime();
+  const time = new FakeClock();
   const overload = new OverloadDetector(time);
-  const semaphore = organizationSemaphore({ permits: 1, waitingMax, what: 'queries', overload });
+  const semaphore = createOrganizationSemaphore({ permits: 1, waitingMax, noun: 'queries', overload });
   const waits = new Map<string, number[]>();
   const refusals = new Map<string, { readonly at: number; readonly waited: number }[]>();
   const listOf = <Value>(lists: Map<string, Value[]>, key: string): Value[] => {
@@ -23,7 +23,7 @@ function build() {
   const ask = async (key: string): Promise<boolean> => {
     const at = time.monotonic();
     try {
-      await semaphore.acquire(key, callerWith());
+      await semaphore.acquire(key, cancellationTokenWith());
     } catch {
       const now = time.monotonic();
       listOf(refusals, key).push({ at: now, waited: now - at });
@@ -104,7 +104,7 @@ t.test('an overload ends when requests come no faster than they are answered', a
   const [before, refusedBefore] = [answered('client').length, refused('client').length];
   for (let i = 0; i < 200; i += 1) void ask('client');
   await run(1_500);
-  await settled();
+  await flushPromises();
   t.equal(answered('client').length, before + 200, 'a burst is served again');
   t.equal(refused('client').length, refusedBefore);
 });

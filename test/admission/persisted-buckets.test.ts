@@ -1,23 +1,23 @@
 import t from 'tap';
 import { PersistedBuckets } from '../../src/admission/persisted-buckets.ts';
-import { type Due, RateLimiter } from '../../src/admission/rate-limiter.ts';
-import { createLogger } from '../../src/base/logger.ts';
-import { MemoryStore } from '../../src/store/memory-store.ts';
-import type { Store } from '../../src/store/store.ts';
-import { FakeTime } from './fake-time.ts';
+import { type LimitCharge, RateLimiter } from '../../src/admission/rate-limiter.ts';
+import { createLogger } from '../../src/core/logger.ts';
+import { MemoryStore } from '../../src/storage/memory-store.ts';
+import type { Store } from '../../src/storage/store.ts';
+import { FakeClock } from './fake-clock.ts';
 
 const organizationId = 'aaaaaaaa-1111-4111-8111-111111111111';
-const due = (cost: number): Due[] => [{ limit: 'queries', allowance: 400, cost }];
+const due = (cost: number): LimitCharge[] => [{ limit: 'queries', allowance: 400, cost }];
 
 /** A start of the server on a store; its own time begins anew, the one on the wall goes on. */
 function start(store: Store, wall: number) {
-  const clock = new FakeTime({ wall, elapsed: 7_000 });
-  const kept = new PersistedBuckets({ store, clock, logger: createLogger('silent') });
-  const limiter = new RateLimiter(clock, kept);
-  kept.start((organization, limit) => limiter.balance(organization, limit));
-  t.teardown(() => kept.close());
-  const fits = (cost: number): boolean => typeof limiter.take(organizationId, due(cost)) === 'function';
-  return { clock, kept, limiter, fits };
+  const clock = new FakeClock({ wall, elapsed: 7_000 });
+  const persistedBuckets = new PersistedBuckets({ store, clock, logger: createLogger('silent') });
+  const limiter = new RateLimiter(clock, persistedBuckets);
+  persistedBuckets.start((organization, limit) => limiter.balance(organization, limit));
+  t.teardown(() => persistedBuckets.close());
+  const fits = (cost: number): boolean => typeof limiter.reserve(organizationId, due(cost)) === 'function';
+  return { clock, persistedBuckets, limiter, fits };
 }
 
 const begin = Date.UTC(2026, 10, 21);
@@ -35,7 +35,7 @@ t.test('a restart gives back what the time gave back, and nothing else', async (
     const store = new MemoryStore();
     const before = start(store, begin);
     t.ok(before.fits(300));
-    await before.kept.write();
+    await before.persistedBuckets.write();
     const { fits } = start(store, begin + away);
     t.notOk(fits(left + 1), `${left} is left after ${away} ms`);
     t.ok(fits(left));
@@ -47,11 +47,11 @@ t.test('a clock that goes backwards while the server is away fills no bucket, ho
   const store = new MemoryStore();
   const first = start(store, begin);
   t.ok(first.fits(400));
-  await first.kept.write();
+  await first.persistedBuckets.write();
   for (let i = 1; i < 5; i += 1) {
     const next = start(store, begin - i * 60_000);
     t.notOk(next.fits(1));
-    await next.kept.close();
+    await next.persistedBuckets.close();
   }
   const later = start(store, begin + 15_000);
   t.ok(later.fits(100), 'time that passed counts from what was written last');
@@ -59,11 +59,11 @@ t.test('a clock that goes backwards while the server is away fills no bucket, ho
 
 t.test('what is given back before the write is not charged after the start', async (t) => {
   const store = new MemoryStore();
-  const { limiter, kept } = start(store, begin);
-  const giveBack = limiter.take(organizationId, due(300));
+  const { limiter, persistedBuckets } = start(store, begin);
+  const giveBack = limiter.reserve(organizationId, due(300));
   t.type(giveBack, 'function');
   if (typeof giveBack === 'function') giveBack();
-  await kept.write();
+  await persistedBuckets.write();
   t.ok(start(store, begin).fits(400));
 });
 
@@ -71,14 +71,14 @@ t.test(
   'buckets that are written again and again are one record, and go with their organisation',
   async (t) => {
     const store = new MemoryStore();
-    const { kept, limiter, fits } = start(store, begin);
+    const { persistedBuckets, limiter, fits } = start(store, begin);
     for (let i = 0; i < 10; i += 1) {
       fits(1);
-      await kept.write();
+      await persistedBuckets.write();
     }
-    const operations = await kept.endAll(organizationId);
+    const operations = await persistedBuckets.deleteAllOperations(organizationId);
     t.equal(operations.length, 1);
-    limiter.forget(organizationId);
+    limiter.delete(organizationId);
     await store.write(operations);
     t.ok(start(store, begin).fits(400));
   },
@@ -87,16 +87,16 @@ t.test(
 t.test('a store that takes no writes loses nothing of what is to be written', async (t) => {
   const store = new MemoryStore();
   let isBroken = true;
-  const moody: Store = new Proxy(store, {
+  const failingStore: Store = new Proxy(store, {
     get: (target, name) =>
       name === 'write' && isBroken
         ? () => Promise.reject(new Error('full'))
         : (Reflect.get(target, name).bind?.(target) ?? Reflect.get(target, name)),
   });
-  const { kept, fits } = start(moody, begin);
+  const { persistedBuckets, fits } = start(failingStore, begin);
   t.ok(fits(400));
-  await t.rejects(kept.write(), { message: 'full' });
+  await t.rejects(persistedBuckets.write(), { message: 'full' });
   isBroken = false;
-  await kept.write();
+  await persistedBuckets.write();
   t.notOk(start(store, begin).fits(1));
 });

@@ -1,9 +1,9 @@
 import t from 'tap';
-import { Quotas, type Stored } from '../../src/admission/quotas.ts';
+import { Quotas, type StorageUsage } from '../../src/admission/quotas.ts';
 import { RateLimiter } from '../../src/admission/rate-limiter.ts';
-import { noLimits, type OrganisationLimits } from '../../src/admission/tiers.ts';
+import { type OrganizationLimits, unlimitedTier } from '../../src/admission/tiers.ts';
 import type { Principal } from '../../src/schemas/principal.ts';
-import { FakeTime } from './fake-time.ts';
+import { FakeClock } from './fake-clock.ts';
 
 const organizationId = 'aaaaaaaa-1111-4111-8111-111111111111';
 const principal: Principal = {
@@ -13,23 +13,24 @@ const principal: Principal = {
   permission: 'all',
   zdr: false,
 };
-const unlimited: OrganisationLimits = {
-  ...noLimits,
+const unlimited: OrganizationLimits = {
+  ...unlimitedTier,
   bytesPerRequestMax: 5_000_000,
   metadataBytesMax: 65_535,
 };
 
-function build(limits: Partial<OrganisationLimits>) {
-  const clock = new FakeTime();
-  const state = { stored: { documents: 0, bytes: 0 } as Stored, ingesting: 0 };
+function build(limits: Partial<OrganizationLimits>) {
+  const clock = new FakeClock();
+  const state = { stored: { documents: 0, bytes: 0 } as StorageUsage, ingesting: 0 };
   const quotas = new Quotas({
     limitsOf: () => ({ ...unlimited, ...limits }),
     limiter: new RateLimiter(clock),
     collectionsOf: async () => ['one'],
-    storedIn: () => state.stored,
-    ingesting: () => state.ingesting,
+    storageUsageIn: () => state.stored,
+    ingestingDocuments: () => state.ingesting,
   });
-  const add = async (bytes: number) => quotas.take(organizationId, { documents: 1, bytes, received: bytes });
+  const add = async (bytes: number) =>
+    quotas.reserve(organizationId, { documents: 1, bytes, received: bytes });
   return { clock, state, quotas, add };
 }
 
@@ -54,8 +55,8 @@ t.test('requests and queries are counted before anything is read, each by its ow
 t.test('a file that is read and not stored counts like one that comes in', async (t) => {
   const { quotas, clock } = build({ documentBytesPerMinute: 1_000 });
   quotas.admit(principal, 'parse-document');
-  quotas.spendDocumentBytes(organizationId, 1_000);
-  t.throws(() => quotas.spendDocumentBytes(organizationId, 1), limitIs('document-bytes'));
+  quotas.consumeDocumentBytes(organizationId, 1_000);
+  t.throws(() => quotas.consumeDocumentBytes(organizationId, 1), limitIs('document-bytes'));
   t.throws(() => quotas.admit(principal, 'parse-document'), limitIs('document-bytes'), 'before its body');
   t.throws(() => quotas.admit(principal, 'add-document'), limitIs('document-bytes'));
   await clock.advance(15_000);
@@ -66,22 +67,22 @@ t.test('an organisation without limits is asked for nothing', async (t) => {
   const { quotas } = build({});
   for (let i = 0; i < 100; i += 1) quotas.admit(principal, 'top-snippets');
   const growth = { documents: 1, bytes: 1e12, received: 1e12 };
-  t.equal(quotas.take(organizationId, growth), null);
+  t.equal(quotas.reserve(organizationId, growth), null);
 });
 
 t.test('writes that come together never take the same room', async (t) => {
   const { add, state } = build({ documentsMax: 10, storageBytesMax: 1_000 });
   state.stored = { documents: 5, bytes: 0 };
-  const asked = Array.from({ length: 8 }, () => add(10));
-  const taken = await Promise.all(asked.slice(0, 5));
-  const [sixth, ...others] = asked.slice(5);
+  const writes = Array.from({ length: 8 }, () => add(10));
+  const reservations = await Promise.all(writes.slice(0, 5));
+  const [sixth, ...others] = writes.slice(5);
   // Counted already, but not over: as long as this lasts nobody is refused for being counted twice.
   state.stored = { documents: 9, bytes: 40 };
-  for (const one of taken.slice(1)) one?.end(true);
+  for (const one of reservations.slice(1)) one?.end(true);
   const settled = (promise: Promise<unknown> | undefined) =>
     Promise.race([promise, new Promise((resolve) => setImmediate(resolve, 'waits'))]);
   t.equal(await settled(sixth), 'waits');
-  taken[0]?.end(false);
+  reservations[0]?.end(false);
   const last = await sixth;
   state.stored = { documents: 10, bytes: 50 };
   last?.end(true);
@@ -111,9 +112,9 @@ t.test('of those that wait for room the first are the first, and what is full re
 t.test('what shrinks is always written', async (t) => {
   const { quotas, state } = build({ documentsMax: 1, storageBytesMax: 10 });
   state.stored = { documents: 5, bytes: 100 };
-  t.ok(await quotas.take(organizationId, { documents: 0, bytes: -5, received: 20 }));
-  const growing = async () => quotas.take(organizationId, { documents: 0, bytes: 1, received: 20 });
-  await t.rejects(growing(), limitIs('storage-bytes'));
+  t.ok(await quotas.reserve(organizationId, { documents: 0, bytes: -5, received: 20 }));
+  const pendingWrite = async () => quotas.reserve(organizationId, { documents: 0, bytes: 1, received: 20 });
+  await t.rejects(pendingWrite(), limitIs('storage-bytes'));
 });
 
 t.test('bytes of documents come back with the time, or with a write that failed', async (t) => {

@@ -1,13 +1,13 @@
 import t from 'tap';
 import {
-  type LimitRefusal,
-  type ModelCharge,
+  type LimitExceeded,
+  type ModelCallCharge,
   type ModelKind,
   RateLimiter,
-  type SlowReservation,
+  type SlowCallReservation,
 } from '../../src/admission/rate-limiter.ts';
 import type { ModelLimits } from '../../src/admission/tiers.ts';
-import { FakeTime } from './fake-time.ts';
+import { FakeClock } from './fake-clock.ts';
 
 const small: ModelLimits = { bytesPerMinuteFast: 400, bytesPerMinuteSlow: 4_000, rerankRequestsPerMinute: 8 };
 const unlimited: ModelLimits = {
@@ -16,20 +16,20 @@ const unlimited: ModelLimits = {
   rerankRequestsPerMinute: null,
 };
 
-function charge(chargedBytes: number, more: Partial<ModelCharge> = {}): ModelCharge {
+function charge(chargedBytes: number, more: Partial<ModelCallCharge> = {}): ModelCallCharge {
   return { organizationId: 'one', kind: 'embed', chargedBytes, limits: small, ...more };
 }
 
-function isRefusal(answer: SlowReservation | LimitRefusal): answer is LimitRefusal {
+function isRefusal(answer: SlowCallReservation | LimitExceeded): answer is LimitExceeded {
   return 'limit' in answer;
 }
 
 t.test('a bucket holds a full minute and nothing more', async (t) => {
-  const time = new FakeTime();
+  const time = new FakeClock();
   const limiter = new RateLimiter(time);
   await time.advance(600_000);
-  t.equal(limiter.takeFast(charge(400)), null);
-  t.match(limiter.takeFast(charge(1)), {
+  t.equal(limiter.consumeFast(charge(400)), null);
+  t.match(limiter.consumeFast(charge(1)), {
     limit: 'embed-bytes-fast',
     allowancePerMinute: 400,
     waitMs: 15_000,
@@ -37,45 +37,45 @@ t.test('a bucket holds a full minute and nothing more', async (t) => {
 });
 
 t.test('a quarter of a minute’s allowance comes back every 15 seconds, not before', async (t) => {
-  const time = new FakeTime();
+  const time = new FakeClock();
   const limiter = new RateLimiter(time);
-  limiter.takeFast(charge(400));
+  limiter.consumeFast(charge(400));
   await time.advance(14_999);
-  t.match(limiter.takeFast(charge(1)), { waitMs: 1 });
+  t.match(limiter.consumeFast(charge(1)), { waitMs: 1 });
   await time.advance(1);
-  t.equal(limiter.takeFast(charge(100)), null);
-  t.match(limiter.takeFast(charge(1)), { waitMs: 15_000 });
+  t.equal(limiter.consumeFast(charge(100)), null);
+  t.match(limiter.consumeFast(charge(1)), { waitMs: 15_000 });
   await time.advance(45_000);
-  t.match(limiter.takeFast(charge(301)), { waitMs: 15_000 });
-  t.equal(limiter.takeFast(charge(300)), null);
+  t.match(limiter.consumeFast(charge(301)), { waitMs: 15_000 });
+  t.equal(limiter.consumeFast(charge(300)), null);
 });
 
 t.test('every bucket refills at the same instants, whenever it was first used', async (t) => {
-  const time = new FakeTime({ elapsed: 14_000 });
+  const time = new FakeClock({ elapsed: 14_000 });
   const limiter = new RateLimiter(time);
-  limiter.takeFast(charge(400));
-  t.match(limiter.takeFast(charge(100)), { waitMs: 1_000 });
+  limiter.consumeFast(charge(400));
+  t.match(limiter.consumeFast(charge(100)), { waitMs: 1_000 });
   await time.advance(1_000);
-  t.equal(limiter.takeFast(charge(100)), null);
+  t.equal(limiter.consumeFast(charge(100)), null);
 });
 
 t.test('the wait that is told is the wait that is needed', async (t) => {
   for (const bytes of [1, 99, 100, 101, 200, 201, 399, 400]) {
-    const time = new FakeTime({ elapsed: 7_000 });
+    const time = new FakeClock({ elapsed: 7_000 });
     const limiter = new RateLimiter(time);
-    limiter.takeFast(charge(400));
-    const refusal = limiter.takeFast(charge(bytes));
+    limiter.consumeFast(charge(400));
+    const refusal = limiter.consumeFast(charge(bytes));
     t.equal(refusal?.waitMs, Math.ceil(bytes / 100) * 15_000 - 7_000, `${bytes} bytes`);
     await time.advance((refusal?.waitMs ?? 0) - 1);
-    t.not(limiter.takeFast(charge(bytes)), null, `${bytes} bytes do not fit a moment earlier`);
+    t.not(limiter.consumeFast(charge(bytes)), null, `${bytes} bytes do not fit a moment earlier`);
     await time.advance(1);
-    t.equal(limiter.takeFast(charge(bytes)), null, `${bytes} bytes fit then`);
+    t.equal(limiter.consumeFast(charge(bytes)), null, `${bytes} bytes fit then`);
   }
 });
 
 t.test('a call larger than a full bucket never fits, fast or slow', async (t) => {
-  const limiter = new RateLimiter(new FakeTime());
-  t.equal(limiter.takeFast(charge(401))?.waitMs, Number.POSITIVE_INFINITY);
+  const limiter = new RateLimiter(new FakeClock());
+  t.equal(limiter.consumeFast(charge(401))?.waitMs, Number.POSITIVE_INFINITY);
   t.match(limiter.reserveSlow(charge(4_001), 40_000), {
     limit: 'embed-bytes-slow',
     waitMs: Number.POSITIVE_INFINITY,
@@ -83,31 +83,31 @@ t.test('a call larger than a full bucket never fits, fast or slow', async (t) =>
 });
 
 t.test('a refused call is charged nothing', async (t) => {
-  const limiter = new RateLimiter(new FakeTime());
-  t.not(limiter.takeFast(charge(401)), null);
-  t.equal(limiter.takeFast(charge(400)), null);
+  const limiter = new RateLimiter(new FakeClock());
+  t.not(limiter.consumeFast(charge(401)), null);
+  t.equal(limiter.consumeFast(charge(400)), null);
 });
 
 t.test('embedding, reranking, fast, slow and each organisation have buckets of their own', async (t) => {
-  const limiter = new RateLimiter(new FakeTime());
+  const limiter = new RateLimiter(new FakeClock());
   for (const organizationId of ['one', 'two']) {
     for (const kind of ['embed', 'rerank'] satisfies ModelKind[]) {
       t.equal(
-        limiter.takeFast(charge(400, { organizationId, kind })),
+        limiter.consumeFast(charge(400, { organizationId, kind })),
         null,
         `${organizationId} ${kind} fast`,
       );
       const slow = limiter.reserveSlow(charge(4_000, { organizationId, kind }), 0);
       t.match(slow, { waitMs: 0 }, `${organizationId} ${kind} slow`);
-      t.not(limiter.takeFast(charge(1, { organizationId, kind })), null);
+      t.not(limiter.consumeFast(charge(1, { organizationId, kind })), null);
     }
   }
 });
 
 t.test('only rerank counts requests, and a fast call needs both of its buckets', async (t) => {
-  const limiter = new RateLimiter(new FakeTime());
-  for (let i = 0; i < 20; i += 1) t.equal(limiter.takeFast(charge(1)), null);
-  const rerank = (bytes: number) => limiter.takeFast(charge(bytes, { kind: 'rerank' }));
+  const limiter = new RateLimiter(new FakeClock());
+  for (let i = 0; i < 20; i += 1) t.equal(limiter.consumeFast(charge(1)), null);
+  const rerank = (bytes: number) => limiter.consumeFast(charge(bytes, { kind: 'rerank' }));
   for (let i = 0; i < 7; i += 1) t.equal(rerank(1), null);
   t.match(rerank(394), { limit: 'rerank-bytes-fast' });
   t.equal(rerank(1), null, 'the refused call took no request');
@@ -118,7 +118,7 @@ t.test('only rerank counts requests, and a fast call needs both of its buckets',
 t.test(
   'slow calls are reserved in the order of asking and refused when they would wait too long',
   async (t) => {
-    const time = new FakeTime();
+    const time = new FakeClock();
     const limiter = new RateLimiter(time);
     const reserve = (bytes: number) => limiter.reserveSlow(charge(bytes), 40_000);
     t.match(reserve(4_000), { waitMs: 0 });
@@ -132,37 +132,37 @@ t.test(
 );
 
 t.test('what a slow call that never ran gives back can be used again, once', async (t) => {
-  const limiter = new RateLimiter(new FakeTime());
+  const limiter = new RateLimiter(new FakeClock());
   const reserve = (bytes: number, waitMsMax = 40_000) => limiter.reserveSlow(charge(bytes), waitMsMax);
-  const giveBack = (answer: SlowReservation | LimitRefusal) => {
-    if (!isRefusal(answer)) answer.giveBack();
+  const release = (answer: SlowCallReservation | LimitExceeded) => {
+    if (!isRefusal(answer)) answer.release();
     else t.fail('it was reserved');
   };
   const started = reserve(4_000);
   const waiting = reserve(1_000);
   t.match(waiting, { waitMs: 15_000 });
-  giveBack(waiting);
-  giveBack(waiting);
+  release(waiting);
+  release(waiting);
   t.match(reserve(1_000), { waitMs: 15_000 }, 'the place of the one that left is free, once');
   t.match(reserve(1), { waitMs: 30_000 });
-  giveBack(started);
+  release(started);
   t.match(reserve(4_000), { limit: 'embed-bytes-slow' }, 'those that wait are still served first');
   t.match(reserve(1_999), { waitMs: 30_000 });
 });
 
 t.test('a call of nothing always fits', async (t) => {
-  const limiter = new RateLimiter(new FakeTime());
-  limiter.takeFast(charge(400));
+  const limiter = new RateLimiter(new FakeClock());
+  limiter.consumeFast(charge(400));
   limiter.reserveSlow(charge(4_000), 0);
   limiter.reserveSlow(charge(900), 40_000);
-  t.equal(limiter.takeFast(charge(0)), null);
+  t.equal(limiter.consumeFast(charge(0)), null);
   t.match(limiter.reserveSlow(charge(0), 0), { waitMs: 0 });
 });
 
 t.test('no limit is no limit', async (t) => {
-  const limiter = new RateLimiter(new FakeTime());
+  const limiter = new RateLimiter(new FakeClock());
   for (let i = 0; i < 100; i += 1) {
-    t.equal(limiter.takeFast(charge(5_000_000, { limits: unlimited, kind: 'rerank' })), null);
+    t.equal(limiter.consumeFast(charge(5_000_000, { limits: unlimited, kind: 'rerank' })), null);
     t.match(limiter.reserveSlow(charge(5_000_000, { limits: unlimited }), 0), { waitMs: 0 });
   }
   t.equal(limiter.size, 0, 'and costs no memory');
@@ -171,25 +171,25 @@ t.test('no limit is no limit', async (t) => {
 t.test(
   'a changed allowance keeps the share that is left, so changing it back and forth gains nothing',
   async (t) => {
-    const limiter = new RateLimiter(new FakeTime());
+    const limiter = new RateLimiter(new FakeClock());
     const large = { ...small, bytesPerMinuteFast: 4_000 };
-    limiter.takeFast(charge(300));
-    t.not(limiter.takeFast(charge(1_001, { limits: large })), null);
-    t.equal(limiter.takeFast(charge(600, { limits: large })), null);
-    t.not(limiter.takeFast(charge(41)), null);
-    t.equal(limiter.takeFast(charge(40)), null);
+    limiter.consumeFast(charge(300));
+    t.not(limiter.consumeFast(charge(1_001, { limits: large })), null);
+    t.equal(limiter.consumeFast(charge(600, { limits: large })), null);
+    t.not(limiter.consumeFast(charge(41)), null);
+    t.equal(limiter.consumeFast(charge(40)), null);
   },
 );
 
 t.test('full buckets are forgotten when there are many, owing ones are not', async (t) => {
-  const time = new FakeTime();
+  const time = new FakeClock();
   const limiter = new RateLimiter(time, undefined, 10);
-  for (let i = 0; i < 9; i += 1) limiter.takeFast(charge(1, { organizationId: `idle ${i}` }));
-  limiter.takeFast(charge(400, { organizationId: 'busy' }));
+  for (let i = 0; i < 9; i += 1) limiter.consumeFast(charge(1, { organizationId: `idle ${i}` }));
+  limiter.consumeFast(charge(400, { organizationId: 'busy' }));
   await time.advance(15_000);
-  limiter.takeFast(charge(1, { organizationId: 'new' }));
+  limiter.consumeFast(charge(1, { organizationId: 'new' }));
   t.equal(limiter.size, 2);
-  t.not(limiter.takeFast(charge(101, { organizationId: 'busy' })), null);
+  t.not(limiter.consumeFast(charge(101, { organizationId: 'busy' })), null);
 });
 
 /** A small generator with a seed (mulberry32), so that a failure can be repeated. */
@@ -208,7 +208,7 @@ t.test('no stretch of time sees more than a full bucket and its refills, whateve
   t.comment(`seed ${seed} (repeat with QUARRY_TEST_SEED=${seed})`);
   const next = random(seed);
   for (let round = 0; round < 40; round += 1) {
-    const time = new FakeTime({ elapsed: Math.floor(next() * 60_000) });
+    const time = new FakeClock({ elapsed: Math.floor(next() * 60_000) });
     const limiter = new RateLimiter(time);
     const started: { at: number; bytes: number; mode: 'fast' | 'slow' }[] = [];
     for (let i = 0; i < 150; i += 1) {
@@ -216,7 +216,7 @@ t.test('no stretch of time sees more than a full bucket and its refills, whateve
       const bytes = Math.ceil(next() ** 2 * 450);
       const at = time.monotonic();
       if (next() < 0.5) {
-        const refusal = limiter.takeFast(charge(bytes));
+        const refusal = limiter.consumeFast(charge(bytes));
         if (refusal === null) started.push({ at, bytes, mode: 'fast' });
         else if (bytes <= 400) t.ok(refusal.waitMs > 0 && refusal.waitMs <= 60_000);
         else t.equal(refusal.waitMs, Number.POSITIVE_INFINITY);

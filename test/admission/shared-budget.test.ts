@@ -3,9 +3,9 @@ import { SharedBudget } from '../../src/admission/shared-budget.ts';
 
 /** Takes single units until it is refused; says how many it got. */
 function takeAll(budget: SharedBudget, owner: string): number {
-  let taken = 0;
-  while (budget.tryTake(owner, 1)) taken += 1;
-  return taken;
+  let acquired = 0;
+  while (budget.tryAcquire(owner, 1)) acquired += 1;
+  return acquired;
 }
 
 t.test('one owner gets half, and every further one finds something free', async (t) => {
@@ -14,22 +14,22 @@ t.test('one owner gets half, and every further one finds something free', async 
   t.equal(takeAll(budget, 'b'), 300);
   t.equal(takeAll(budget, 'c'), 150);
   t.equal(budget.used, 1_050);
-  budget.give('a', 600);
+  budget.release('a', 600);
   t.equal(budget.used, 450);
   t.equal(takeAll(budget, 'd'), 375, 'what was given back is shared again');
 });
 
 t.test('owners that hold little do not lower the share of another', async (t) => {
   const budget = new SharedBudget(1_000);
-  for (let i = 0; i < 50; i += 1) t.ok(budget.tryTake(`small ${i}`, 1));
+  for (let i = 0; i < 50; i += 1) t.ok(budget.tryAcquire(`small ${i}`, 1));
   t.equal(takeAll(budget, 'a'), 475);
 });
 
 t.test('a refused amount takes nothing', async (t) => {
   const budget = new SharedBudget(100);
-  t.notOk(budget.tryTake('a', 51));
+  t.notOk(budget.tryAcquire('a', 51));
   t.equal(budget.heldBy('a'), 0);
-  t.ok(budget.tryTake('a', 50));
-  budget.give('a', 50);
+  t.ok(budget.tryAcquire('a', 50));
+  budget.release('a', 50);
   t.equal(budget.used, 0);
 });

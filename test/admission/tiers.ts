@@ -1,4 +1,4 @@
-import { type Tiers, tiersOf } from '../../src/admission/tiers.ts';
+import { type Tiers, toTiers } from '../../src/admission/tiers.ts';
 
 /** No tier limits anything else. */
 const unlimited = {
@@ -18,7 +18,7 @@ function unlimitedOf<const T extends string>(tier: T): Unlimited<T> {
 }
 
 /** The tiers as the contract publishes them. */
-export const publishedTiers: Tiers = tiersOf({
+export const publishedTiers: Tiers = toTiers({
   ...unlimitedOf('free'),
   ...unlimitedOf('starter'),
   ...unlimitedOf('teams'),

@@ -1,13 +1,13 @@
 import t from 'tap';
 import { AuditLog } from '../../src/audit/audit-log.ts';
-import { auditPage } from '../../src/audit/audit-page.ts';
-import { Refusals } from '../../src/audit/refusals.ts';
-import { systemChance } from '../../src/base/ids.ts';
-import { limits } from '../../src/base/limits.ts';
-import { silentLogger } from '../../src/base/logger.ts';
+import { readAuditPage } from '../../src/audit/audit-page.ts';
+import { DeniedAccessLog } from '../../src/audit/denied-access-log.ts';
+import { systemRandom } from '../../src/core/ids.ts';
+import { limits } from '../../src/core/limits.ts';
+import { silentLogger } from '../../src/core/logger.ts';
 import type { AuditLogEntry } from '../../src/schemas/audit.ts';
-import { MemoryStore } from '../../src/store/memory-store.ts';
-import { FakeTime } from '../admission/fake-time.ts';
+import { MemoryStore } from '../../src/storage/memory-store.ts';
+import { FakeClock } from '../admission/fake-clock.ts';
 
 const ours = '11111111-1111-4111-8111-111111111111';
 const theirs = 'ffffffff-ffff-4fff-8fff-ffffffffffff';
@@ -15,15 +15,15 @@ const day = 86_400_000;
 
 function build() {
   const store = new MemoryStore();
-  const clock = new FakeTime({ wall: Date.UTC(2026, 10, 21, 8) });
-  const audit = new AuditLog({ store, clock, chance: systemChance });
-  const note = (organizationId: string | null, action: string) =>
+  const clock = new FakeClock({ wall: Date.UTC(2026, 10, 21, 8) });
+  const audit = new AuditLog({ store, clock, random: systemRandom });
+  const record = (organizationId: string | null, action: string) =>
     audit.record({ organizationId, actor: 'somebody', address: '192.0.2.1', action, target: null });
   const all = async (organizationId: string | null, range = {}): Promise<AuditLogEntry[]> => {
     const found: AuditLogEntry[] = [];
     let cursor: string | null = null;
     do {
-      const page: Awaited<ReturnType<typeof auditPage>> = await auditPage(audit, organizationId, {
+      const page: Awaited<ReturnType<typeof readAuditPage>> = await readAuditPage(audit, organizationId, {
         ...range,
         cursor,
         limit: 7,
@@ -33,15 +33,15 @@ function build() {
     } while (cursor !== null);
     return found;
   };
-  return { store, clock, audit, note, all };
+  return { store, clock, audit, record, all };
 }
 
 t.test('pages follow each other without a gap, also where many things happen in one moment', async (t) => {
-  const { clock, note, all } = build();
+  const { clock, record, all } = build();
   for (let moment = 0; moment < 4; moment += 1) {
-    for (let i = 0; i < 10; i += 1) await note(ours, `${moment}.${i}`);
-    await note(theirs, 'elsewhere');
-    await note(null, 'of no organisation');
+    for (let i = 0; i < 10; i += 1) await record(ours, `${moment}.${i}`);
+    await record(theirs, 'elsewhere');
+    await record(null, 'of no organisation');
     await clock.advance(1);
   }
   const found = await all(ours);
@@ -56,64 +56,71 @@ t.test('pages follow each other without a gap, also where many things happen in 
 });
 
 t.test('entries that are too old go, of everybody, and nothing else does', async (t) => {
-  const { clock, audit, note, all } = build();
-  for (const whose of [ours, theirs, null]) await note(whose, 'old');
-  for (let i = 0; i < limits.auditPageMax + 5; i += 1) await note(ours, 'old');
+  const { clock, audit, record, all } = build();
+  for (const whose of [ours, theirs, null]) await record(whose, 'old');
+  for (let i = 0; i < limits.auditPageMax + 5; i += 1) await record(ours, 'old');
   await clock.advance(30 * day);
-  for (const whose of [ours, theirs, null]) await note(whose, 'new');
+  for (const whose of [ours, theirs, null]) await record(whose, 'new');
   const { signal } = new AbortController();
-  await audit.forgetOlder(40 * day, { now: clock.now(), signal });
+  await audit.deleteOlderThan(40 * day, { now: clock.now(), signal });
   t.equal((await all(theirs)).length, 2);
-  await audit.forgetOlder(10 * day, { now: clock.now(), signal });
+  await audit.deleteOlderThan(10 * day, { now: clock.now(), signal });
   for (const whose of [ours, theirs, null]) t.match(await all(whose), [{ action: 'new' }]);
-  await audit.forgetOlder(Number.MAX_SAFE_INTEGER, { now: clock.now(), signal });
+  await audit.deleteOlderThan(Number.MAX_SAFE_INTEGER, { now: clock.now(), signal });
   t.equal((await all(null)).length, 1, 'a time before all times takes nothing');
 });
 
 t.test('what an organisation leaves in the log goes with it', async (t) => {
-  const { audit, note, all } = build();
-  for (const whose of [ours, theirs, null]) await note(whose, 'x');
-  await audit.forget(ours);
+  const { audit, record, all } = build();
+  for (const whose of [ours, theirs, null]) await record(whose, 'x');
+  await audit.deleteAll(ours);
   t.same([(await all(ours)).length, (await all(theirs)).length, (await all(null)).length], [0, 1, 1]);
 });
 
 t.test('a cursor or a time that is none is a 400', async (t) => {
   const { audit } = build();
   for (const cursor of ['', 'x', '1', '1.x', `-1.${ours}`, `${'9'.repeat(20)}.${ours}`, `1.${ours}x`])
-    await t.rejects(auditPage(audit, ours, { cursor }), { code: 'bad_request' }, cursor);
+    await t.rejects(readAuditPage(audit, ours, { cursor }), { code: 'bad_request' }, cursor);
   for (const range of [{ before: '2016-12-31T23:59:60Z' }, { since: '2016-12-31T23:59:60Z' }])
-    await t.rejects(auditPage(audit, ours, range), { code: 'bad_request' });
-  t.same((await auditPage(audit, ours, { since: '1912-06-23T00:00:00Z' })).entries, []);
+    await t.rejects(readAuditPage(audit, ours, range), { code: 'bad_request' });
+  t.same((await readAuditPage(audit, ours, { since: '1912-06-23T00:00:00Z' })).entries, []);
 });
 
 t.test('refusals are noted once a minute, and nobody fills the disk with them', async (t) => {
   const { audit, clock, all } = build();
-  const refusals = new Refusals({ audit, clock, logger: silentLogger });
-  const refuse = (organizationId: string | null, address: string, target = 'add-document') =>
-    refusals.note({ organizationId, actor: null, address, action: 'access.denied', target });
-  for (let i = 0; i < 100; i += 1) refuse(ours, '192.0.2.1');
-  await refusals.close();
+  const deniedAccessLog = new DeniedAccessLog({ audit, clock, logger: silentLogger });
+  const denyAccess = (organizationId: string | null, address: string, target = 'add-document') =>
+    deniedAccessLog.record({ organizationId, actor: null, address, action: 'access.denied', target });
+  for (let i = 0; i < 100; i += 1) denyAccess(ours, '192.0.2.1');
+  await deniedAccessLog.close();
   t.equal((await all(ours)).length, 1);
-  refuse(ours, '192.0.2.1', 'delete-document');
-  refuse(ours, '192.0.2.2');
-  await refusals.close();
+  denyAccess(ours, '192.0.2.1', 'delete-document');
+  denyAccess(ours, '192.0.2.2');
+  await deniedAccessLog.close();
   t.equal((await all(ours)).length, 3, 'another operation and another address are something else');
   await clock.advance(60_000);
-  refuse(ours, '192.0.2.1');
-  await refusals.close();
+  denyAccess(ours, '192.0.2.1');
+  await deniedAccessLog.close();
   t.equal((await all(ours)).length, 4, 'the next minute again');
-  for (let i = 0; i < 3 * limits.refusalsPerMinuteMax; i += 1) refuse(null, `10.0.${i >> 8}.${i & 255}`);
-  refuse(theirs, '192.0.2.1');
-  await refusals.close();
-  t.equal((await all(null)).length, limits.refusalsPerMinuteMax);
+  for (let i = 0; i < 3 * limits.deniedAuditEntriesPerMinuteMax; i += 1)
+    denyAccess(null, `10.0.${i >> 8}.${i & 255}`);
+  denyAccess(theirs, '192.0.2.1');
+  await deniedAccessLog.close();
+  t.equal((await all(null)).length, limits.deniedAuditEntriesPerMinuteMax);
   t.equal((await all(theirs)).length, 1, 'a flood elsewhere hides nothing here');
 });
 
 t.test('a store that takes no writes keeps nobody from being refused', async (t) => {
   const { store, audit, clock } = build();
-  const refusals = new Refusals({ audit, clock, logger: silentLogger });
+  const deniedAccessLog = new DeniedAccessLog({ audit, clock, logger: silentLogger });
   await store.close();
-  refusals.note({ organizationId: ours, actor: null, address: null, action: 'access.denied', target: null });
-  await refusals.close();
+  deniedAccessLog.record({
+    organizationId: ours,
+    actor: null,
+    address: null,
+    action: 'access.denied',
+    target: null,
+  });
+  await deniedAccessLog.close();
   t.pass('and nothing is thrown at anybody');
 });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { compareReports, regressions } from '../../bench/report/compare.ts';
+import { compareReports, findRegressions } from '../../bench/report/compare.ts';
 import type { Figure, Report } from '../../bench/report/findings.ts';
 
 function report(figures: readonly Figure[], parts: Partial<Report> = {}): Report {
@@ -68,7 +68,7 @@ t.test('a figure that is lost is a regression, one that is new is none', async (
     ['p99', 'new'],
   ]);
   t.same(
-    regressions(compareReports(before, after)).map(({ name }) => name),
+    findRegressions(compareReports(before, after)).map(({ name }) => name),
     ['speed'],
   );
 });

@@ -1,11 +1,11 @@
 import t from 'tap';
-import { chanceOf } from '../../bench/harness/chance.ts';
 import { LatencyHistogram } from '../../bench/harness/histogram.ts';
+import { randomStream } from '../../bench/harness/random.ts';
 
 /** Latencies over six powers of ten, as a server under load gives them. */
 function latencies(count: number, seed: number): number[] {
-  const chance = chanceOf(seed);
-  return Array.from({ length: count }, () => 10 ** (chance() * 6 - 2));
+  const random = randomStream(seed);
+  return Array.from({ length: count }, () => 10 ** (random() * 6 - 2));
 }
 
 function histogramOf(values: readonly number[]): LatencyHistogram {

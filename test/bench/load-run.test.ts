@@ -2,16 +2,16 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
-import { Api } from '../../bench/harness/api.ts';
+import { BenchApiClient } from '../../bench/harness/api.ts';
 import { fillCollections } from '../../bench/harness/collections.ts';
 import { Corpus } from '../../bench/harness/corpus.ts';
 import { LatencyHistogram } from '../../bench/harness/histogram.ts';
 import { type LoadJob, type LoadOutcome, runLoad } from '../../bench/harness/load-run.ts';
 import { readCommandLine } from '../../bench/harness/options.ts';
-import { Progress } from '../../bench/harness/progress.ts';
+import { BenchProgress } from '../../bench/harness/progress.ts';
 
 /** A server of this process; its port. */
-async function serving(t: Test, listener: RequestListener): Promise<number> {
+async function startHttpServer(t: Test, listener: RequestListener): Promise<number> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => {
@@ -41,11 +41,11 @@ function latenciesOf({ latencies }: LoadOutcome): LatencyHistogram {
 }
 
 t.test('a closed loop keeps one request under way on each connection and asks in turn', async (t) => {
-  const asked: number[] = [];
+  const requestedUrls: number[] = [];
   let running = 0;
   let runningMost = 0;
-  const port = await serving(t, (request, response) => {
-    asked.push(Number(request.url?.slice(1)));
+  const port = await startHttpServer(t, (request, response) => {
+    requestedUrls.push(Number(request.url?.slice(1)));
     running += 1;
     runningMost = Math.max(runningMost, running);
     setTimeout(() => {
@@ -55,11 +55,11 @@ t.test('a closed loop keeps one request under way on each connection and asks in
   });
   const outcome = await runLoad({ port, requests: requests(5) }, { ...job, from: 2 });
   t.equal(runningMost, job.connections);
-  t.equal(outcome.sent, asked.length);
+  t.equal(outcome.sent, requestedUrls.length);
   // Three connections hand the questions over at the same time, so only the first is sure to come first.
   t.same(
-    asked.toSorted((a, b) => a - b),
-    asked.map((_, i) => (2 + i) % 5).toSorted((a, b) => a - b),
+    requestedUrls.toSorted((a, b) => a - b),
+    requestedUrls.map((_, i) => (2 + i) % 5).toSorted((a, b) => a - b),
     'each question as often as its turn came',
   );
   t.ok(outcome.replies > 0 && outcome.replies <= outcome.sent);
@@ -75,7 +75,7 @@ t.test('an open loop charges a stall of the server to everybody who waited', asy
   const stalledFor = async (ratePerSecond: number | null) => {
     const startedMs = performance.now();
     let stalled = false;
-    const port = await serving(t, (_, response) => {
+    const port = await startHttpServer(t, (_, response) => {
       const stalls = !stalled && performance.now() > startedMs + 300;
       stalled ||= stalls;
       if (stalls) setTimeout(() => response.end('answer'), stallMs);
@@ -101,7 +101,7 @@ t.test('an open loop charges a stall of the server to everybody who waited', asy
 });
 
 t.test('refusals are counted with the words of the first, and are no throughput', async (t) => {
-  const port = await serving(t, (_, response) => {
+  const port = await startHttpServer(t, (_, response) => {
     response.writeHead(429, { 'content-length': 8 }).end('too much');
   });
   const outcome = await runLoad({ port, requests: requests(1) }, job);
@@ -112,7 +112,7 @@ t.test('refusals are counted with the words of the first, and are no throughput'
 
 t.test('a server that goes away ends the run with a sentence', async (t) => {
   let served = 0;
-  const port = await serving(t, (_, response) => {
+  const port = await startHttpServer(t, (_, response) => {
     served += 1;
     if (served < 5) response.end('answer');
     else response.destroy();
@@ -121,7 +121,7 @@ t.test('a server that goes away ends the run with a sentence', async (t) => {
   await t.rejects(runLoad({ port: 1, requests: requests(1) }, job), /ECONNREFUSED/);
 });
 
-interface Asked {
+interface IngestRequest {
   readonly collection_name: string;
   readonly documents?: readonly object[];
 }
@@ -129,27 +129,27 @@ interface Asked {
 t.test('collections take documents in turns of a seeded order: none always goes first', async (t) => {
   const plans = [1, 8, 16].map((shards) => ({ name: `of ${shards}`, shards, documents: 4 * 256 }));
   const orderOf = async (seed: number) => {
-    const asked: string[] = [];
-    const port = await serving(t, (request, response) => {
+    const requestedUrls: string[] = [];
+    const port = await startHttpServer(t, (request, response) => {
       void json(request).then((body) => {
-        const { collection_name: name, documents } = body as Asked;
-        if (documents !== undefined) asked.push(name);
+        const { collection_name: name, documents } = body as IngestRequest;
+        if (documents !== undefined) requestedUrls.push(name);
         const results = documents?.map(() => ({ status: 201 }));
         response.end(JSON.stringify({ results, num_indexed_documents: 1_024, num_failed_documents: 0 }));
       });
     });
-    const api = new Api({ url: `http://127.0.0.1:${port}`, key: 'key' });
+    const api = new BenchApiClient({ url: `http://127.0.0.1:${port}`, key: 'key' });
     const corpus = new Corpus({ seed, documents: 1_024, wordsPerDocument: 5 });
     const options = { ...readCommandLine([]).optionsFor(''), seed };
-    const context = { options, progress: new Progress(), signal: new AbortController().signal };
+    const context = { options, progress: new BenchProgress(), signal: new AbortController().signal };
     const filled = await fillCollections({ api, pid: process.pid }, plans, corpus, context);
     t.same(
       filled.map(({ plan, portions }) => [plan.name, portions.length]),
       plans.map(({ name }) => [name, 4]),
     );
     // A portion is four requests.
-    t.equal(asked.shift(), 'warm-up');
-    return asked.filter((_, i) => i % 4 === 0);
+    t.equal(requestedUrls.shift(), 'warm-up');
+    return requestedUrls.filter((_, i) => i % 4 === 0);
   };
   const order = await orderOf(1);
   const firsts = order.filter((_, i) => i % plans.length === 0);

@@ -2,18 +2,18 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import {
+  BenchUsageError,
   helpText,
-  publishedOptions,
-  publishedWords,
   readCommandLine,
-  UsageFailure,
+  redactArguments,
+  redactOptions,
 } from '../../bench/harness/options.ts';
-import { projectRoot } from '../../src/base/root.ts';
+import { projectRoot } from '../../src/core/root.ts';
 
 const words = (line: string) => line.split(' ');
 
 t.test('a case without flags runs with the defaults that the help shows', async (t) => {
-  const { words: named, size, optionsFor } = readCommandLine(['shards']);
+  const { positionals: named, size, optionsFor } = readCommandLine(['shards']);
   const options = optionsFor('');
   t.same(named, ['shards']);
   t.equal(size, 'usual');
@@ -28,7 +28,7 @@ t.test('a case without flags runs with the defaults that the help shows', async 
 });
 
 t.test('no case, or --help, asks for help', async (t) => {
-  t.same(readCommandLine([]).words, []);
+  t.same(readCommandLine([]).positionals, []);
   t.equal(readCommandLine(['--help']).help, true);
   t.equal(readCommandLine(['shards', '-h']).help, true);
 });
@@ -91,7 +91,7 @@ t.test('a wrong word is named together with what is allowed', async (t) => {
       readCommandLine(words(line));
       t.fail(`${line} was accepted`);
     } catch (error) {
-      t.type(error, UsageFailure, line);
+      t.type(error, BenchUsageError, line);
       t.match((error as Error).message, sentence, line);
     }
   }
@@ -113,7 +113,7 @@ t.test('the examples of bench/README.md can be typed as they stand', async (t) =
 t.test('a report names no file or folder of the machine', async (t) => {
   const line = words('parsing --dir /srv/papers --rounds=2 --out=/tmp/x --seed 3 --keep');
   const shown = 'parsing --dir <folder> --rounds=2 --out <folder> --seed 3 --keep';
-  t.equal(publishedWords(line).join(' '), shown);
+  t.equal(redactArguments(line).join(' '), shown);
   const options = readCommandLine(words('parsing --dir /srv/papers')).optionsFor('');
-  t.match(publishedOptions(options), { dir: 'given', judged: null, seed: 1 });
+  t.match(redactOptions(options), { dir: 'given', judged: null, seed: 1 });
 });

@@ -1,19 +1,23 @@
 import { Parser } from 'htmlparser2';
 import t from 'tap';
-import { shardsCase, shardsFindings } from '../../bench/cases/shards.ts';
+import { shardsCase, toShardsFindings } from '../../bench/cases/shards.ts';
 import type { MeasuredEngine } from '../../bench/harness/engine-measurement.ts';
-import { enginePromises } from '../../bench/harness/engine-promises.ts';
+import { engineTargets } from '../../bench/harness/engine-targets.ts';
 import { processorFacts } from '../../bench/harness/machine.ts';
 import { readCommandLine } from '../../bench/harness/options.ts';
 import type { LoadFigures, SearchMeasurement } from '../../bench/harness/search-measurement.ts';
-import { cellsOf } from '../../bench/report/blocks.ts';
+import { formatCells } from '../../bench/report/blocks.ts';
 import { compareReports } from '../../bench/report/compare.ts';
 import type { Chart, Report } from '../../bench/report/findings.ts';
 import { htmlReport } from '../../bench/report/html.ts';
 import { markdownReport } from '../../bench/report/markdown.ts';
-import { measuredLongEnough, promiseTable, unmet } from '../../bench/report/promises.ts';
-import { linearTicks, scaleOf } from '../../bench/report/scales.ts';
-import { stylesOf } from '../../bench/report/styles.ts';
+import {
+  isMeasuredLongEnough,
+  listUnmetConditions,
+  targetTable,
+} from '../../bench/report/performance-targets.ts';
+import { createScale, linearTicks } from '../../bench/report/scales.ts';
+import { assignStyles } from '../../bench/report/styles.ts';
 import { svgCharts } from '../../bench/report/svg.ts';
 
 const shards = { label: 'shards', scale: 'logarithmic' } as const;
@@ -101,11 +105,11 @@ t.test('the picture is one well-formed SVG whose coordinates are numbers inside 
 t.test('titles, axes with their units, series and values can be read, in light and dark', async (t) => {
   const svg = svgCharts('Title & more', charts);
   const { words } = parseXml(svg);
-  const wanted = [
+  const expected = [
     ...['Title & more', 'Throughput <of> "A & B"', 'Latency', 'shards', 'queries per second', 'latency [ms]'],
     ...['p50', 'p99', '2,000', '64', 'ours', '520', 'n/a', '0.5', '500'],
   ];
-  for (const word of wanted) t.ok(words.includes(word), word);
+  for (const word of expected) t.ok(words.includes(word), word);
   t.match(svg, /prefers-color-scheme: dark/);
 });
 
@@ -128,7 +132,7 @@ t.test('a gap stays a gap', async (t) => {
 });
 
 /** The look of each name in the legends of a picture, chart by chart. */
-function looksOf(svg: string): Map<string, string>[] {
+function seriesStylesOf(svg: string): Map<string, string>[] {
   return svg
     .split('<g class="panel"')
     .slice(1)
@@ -136,7 +140,7 @@ function looksOf(svg: string): Map<string, string>[] {
       const legends = panel.matchAll(
         /class="line (s\d)[^>]*>(?:<circle|<rect|<path)[^>]*><text[^>]*>([^<]*)</g,
       );
-      return new Map([...legends].map(([, look = '', name = '']) => [name, look]));
+      return new Map([...legends].map(([, style = '', name = '']) => [name, style]));
     });
 }
 
@@ -153,24 +157,28 @@ t.test('a name looks the same in every chart of a page, and different names of a
     lines(['p50', 'p90', 'p99', 'p99.9', 'lancedb']),
   ];
   const svg = svgCharts('x', page);
-  const looks = looksOf(svg);
-  t.same([...looks[0]!.keys()], engines);
-  for (const chart of [looks[0]!, looks[1]!, looks[3]!]) {
+  const styles = seriesStylesOf(svg);
+  t.same([...styles[0]!.keys()], engines);
+  for (const chart of [styles[0]!, styles[1]!, styles[3]!]) {
     t.equal(new Set(chart.values()).size, chart.size, [...chart].join(' '));
-    for (const [name, look] of chart) {
-      t.equal(look, looks.find((one) => one.has(name))?.get(name), name);
+    for (const [name, style] of chart) {
+      t.equal(style, styles.find((one) => one.has(name))?.get(name), name);
     }
   }
   const bar = /<rect class="f(\d)"[^>]*height="[^8][^>]*>/.exec(svg.split('>Memory<')[1] ?? '')?.[1];
-  t.equal(`s${bar}`, looks[0]!.get('lancedb'), 'bars too');
-  t.ok(!new Set(looks[0]!.values()).has(looks[3]!.get('p50')!), 'a look that nobody has is taken first');
+  t.equal(`s${bar}`, styles[0]!.get('lancedb'), 'bars too');
+  t.ok(!new Set(styles[0]!.values()).has(styles[3]!.get('p50')!), 'a look that nobody has is taken first');
   const html = htmlReport('Page', [
     { report: { ...report, charts: [lines(['p50', 'p90'])] }, comparison: null },
     { report: { ...report, case: 'engine', charts: page }, comparison: null },
   ]);
-  const [first, ...others] = looksOf(html);
+  const [first, ...others] = seriesStylesOf(html);
   t.equal(others.at(-1)!.get('p90'), first!.get('p90'), 'also from one case of the page to the next');
-  t.equal(stylesOf([lines(Array.from({ length: 20 }, (_, i) => `${i}`))]).size, 20, 'more names than looks');
+  t.equal(
+    assignStyles([lines(Array.from({ length: 20 }, (_, i) => `${i}`))]).size,
+    20,
+    'more names than looks',
+  );
 });
 
 t.test('a legend has room for long names and for many, above the plot', async (t) => {
@@ -198,7 +206,11 @@ t.test('a legend has room for long names and for many, above the plot', async (t
 });
 
 t.test('an axis of recalls spreads the top and has a place for those that miss nothing', async (t) => {
-  const { ticks, share } = scaleOf({ label: '', scale: 'recall' }, [0.62, 0.97, 0.9991, 1], false);
+  const { ticks, position: share } = createScale(
+    { label: '', scale: 'recall' },
+    [0.62, 0.97, 0.9991, 1],
+    false,
+  );
   t.same(
     ticks.map(({ label }) => label),
     ['0.5', '0.8', '0.9', '0.95', '0.98', '0.99', '0.995', '0.999', '0.9999 to 1'],
@@ -207,14 +219,14 @@ t.test('an axis of recalls spreads the top and has a place for those that miss n
   t.equal(share(1), 1);
   t.ok(Math.abs(share(0.99) - share(0.9) - (share(0.999) - share(0.99))) < 1e-9);
   t.ok(share(0.999) - share(0.98) > 0.3, 'a third of the axis');
-  const narrow = scaleOf({ label: '', scale: 'recall' }, [0.96, 0.97], false);
+  const narrow = createScale({ label: '', scale: 'recall' }, [0.96, 0.97], false);
   t.same(
     narrow.ticks.map(({ label }) => label),
     ['0.95', '0.98'],
   );
-  const single = scaleOf({ label: '', scale: 'recall' }, [0.95], false);
-  t.ok(single.share(0.95) === 1 && single.ticks.length === 2);
-  t.same(scaleOf({ label: '', scale: 'recall' }, [0, 0], false).share(0), 0);
+  const single = createScale({ label: '', scale: 'recall' }, [0.95], false);
+  t.ok(single.position(0.95) === 1 && single.ticks.length === 2);
+  t.same(createScale({ label: '', scale: 'recall' }, [0, 0], false).position(0), 0);
 });
 
 t.test('linear ticks are round and reach from the least value to the largest', async (t) => {
@@ -232,7 +244,7 @@ t.test('linear ticks are round and reach from the least value to the largest', a
 });
 
 t.test('a logarithmic axis keeps distances of ratios and has its ticks around the values', async (t) => {
-  const { ticks, share } = scaleOf({ label: '', scale: 'logarithmic' }, [300, 60_000], true);
+  const { ticks, position: share } = createScale({ label: '', scale: 'logarithmic' }, [300, 60_000], true);
   t.same(
     ticks.map(({ label }) => label),
     ['200', '500', '1,000', '2,000', '5,000', '10,000', '20,000', '50,000', '100,000'],
@@ -339,7 +351,7 @@ t.test(
   'lines of two rates have two names, and every shard count says how its shards were searched',
   async (t) => {
     const options = readCommandLine([]).optionsFor(shardsCase.presets.full);
-    const { charts, tables, notes } = shardsFindings(shardsMeasurement([50, 100], 0.2), options);
+    const { charts, tables, notes } = toShardsFindings(shardsMeasurement([50, 100], 0.2), options);
     for (const chart of charts) {
       const names = chart.kind === 'lines' ? chart.series.map(({ name }) => name) : [];
       t.equal(new Set(names).size, names.length, `${chart.title}: ${names.join('; ')}`);
@@ -367,7 +379,9 @@ t.test(
 
 t.test('only of an open loop a report says how late the generator was', async (t) => {
   const notesOf = (rates: readonly (number | null)[], latenessMs: number | null) =>
-    shardsFindings(shardsMeasurement(rates, latenessMs), readCommandLine([]).optionsFor('')).notes.join('\n');
+    toShardsFindings(shardsMeasurement(rates, latenessMs), readCommandLine([]).optionsFor('')).notes.join(
+      '\n',
+    );
   t.notMatch(notesOf([null], null), /Open loop|\blate\b|n\/a ms/);
   t.match(notesOf([null], null), /Closed loop: /);
   t.match(notesOf([50], 0.25), /Open loop: .*up to 0\.25 ms late \(p99\)/);
@@ -398,7 +412,7 @@ t.test('a report says which processor it was, what it can and which kernels ran'
 });
 
 t.test('a promise is kept, missed or not measured, as the figure beside it says', async (t) => {
-  const table = promiseTable(
+  const table = targetTable(
     [
       { what: 'fast', reached: 5, least: 5 },
       { what: 'slow', reached: 4.9, least: 5 },
@@ -414,7 +428,7 @@ t.test('a promise is kept, missed or not measured, as the figure beside it says'
     2,
   );
   t.same(
-    table.rows.map((row) => cellsOf(table, row).slice(1).join(' ').trim()),
+    table.rows.map((row) => formatCells(table, row).slice(1).join(' ').trim()),
     [
       ...['5.00 >= 5 reached', '4.90 >= 5 MISSED', '1.00 <= 1 reached', '1.10 <= 1 MISSED'],
       ...['n/a <= 1 not measured', '0.01004 <= 0.01 MISSED', '0.94999 >= 0.95 MISSED'],
@@ -425,30 +439,30 @@ t.test('a promise is kept, missed or not measured, as the figure beside it says'
 });
 
 t.test('a run that was not what a promise is for shows its figure and is not judged', async (t) => {
-  const promisedFor = unmet([
+  const verdictsFor = listUnmetConditions([
     ['10,000 documents', false],
     ['10 results', true],
-    measuredLongEnough({ rounds: 2, seconds: 1 }, 1),
+    isMeasuredLongEnough({ rounds: 2, seconds: 1 }, 1),
   ]);
-  const table = promiseTable([{ what: 'CPU', reached: 1.5, most: 1, promisedFor }], 2);
-  t.same(cellsOf(table, table.rows[0]!), [
+  const table = targetTable([{ what: 'CPU', reached: 1.5, most: 1, unmetConditions: verdictsFor }], 2);
+  t.same(formatCells(table, table.rows[0]!), [
     ...['CPU', '1.50', '<= 1'],
     'not judged: the promise is for 10,000 documents, at least 3 rounds of 1 s',
   ]);
-  t.equal(unmet([measuredLongEnough({ rounds: 3, seconds: 1 }, 1)]), null);
+  t.equal(listUnmetConditions([isMeasuredLongEnough({ rounds: 3, seconds: 1 }, 1)]), null);
 });
 
 /** An engine of which only the given modes and the losses by replacing are known. */
 function measuredEngine(name: string, perCpuSecond: number, churned: readonly number[]): MeasuredEngine {
   const figures = { p50Ms: 1, p99Ms: 1, replacedPerSecond: 0, searchesPerSecond: 1 };
-  const mode = { effort: 1, recall: 0.95, filter: null, inFlight: 1, replacing: false, last: false };
+  const mode = { ef: 1, recall: 0.95, filter: null, inFlight: 1, isReplacing: false, isLast: false };
   const rounds = [{ ...figures, searchesPerCpuSecond: perCpuSecond }];
   const spent = { wallMs: 1, cpuMs: 1 };
   return {
     ...{ name, version: '1', synchronous: true, curve: [], saved: null, loaded: null },
     built: { ...spent, before: null, after: null, bytesByPart: null },
     modes: [{ ...mode, name: 'recall 0.95', rounds }],
-    churned: { ...spent, effort: 1, recalls: churned },
+    churned: { ...spent, ef: 1, recalls: churned },
   };
 }
 
@@ -465,8 +479,8 @@ t.test('the promises of the engine are judged for 100,000 x 384 vectors only', a
       unused: { rows: 0, questions: 0 },
     };
     const engines = [measuredEngine('quarry', 80, recalls), measuredEngine('hnswlib-node', 10, recalls)];
-    const table = promiseTable(enginePromises({ set, engines, missing: [], leftOut: [] }, options), 2);
-    const cells = table.rows.map((row) => cellsOf(table, row));
+    const table = targetTable(engineTargets({ set, engines, missing: [], leftOut: [] }, options), 2);
+    const cells = table.rows.map((row) => formatCells(table, row));
     return [cells[0], cells.at(-1)].map((row) => row?.slice(1).join(' '));
   };
   t.same(verdicts(100_000, 384, losing), ['8.00 >= 7 reached', '0.01004 <= 0.01 MISSED']);

@@ -5,18 +5,18 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import type { Report } from '../../bench/report/findings.ts';
 import { writeVectorFile } from '../../bench/vectors/vector-file.ts';
-import { fileMsMax } from '../waiting.ts';
+import { testFileMsMax } from '../timeouts.ts';
 
 // The machine may be busy with other tests.
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 
-const knownCases =
+const caseNames =
   'accounts boundary canary engine ingest lexical parsing passages pipeline relevance server shards startup'.split(
     ' ',
   );
 
 /** Those of which something is promised. */
-const promising = 'boundary engine ingest lexical parsing pipeline server shards startup'.split(' ');
+const casesWithTargets = 'boundary engine ingest lexical parsing pipeline server shards startup'.split(' ');
 
 const bench = fileURLToPath(new URL('../../bench/main.js', import.meta.url));
 
@@ -42,7 +42,7 @@ t.test('every case runs small and says what it measured', async (t) => {
   const cases = [...listed.matchAll(/^ {2}(\w+)/gm)].flatMap(([, name = '']) => (name === 'all' ? [] : name));
   t.same(names.toSorted(), cases.toSorted(), 'every case that the help lists');
   t.same(
-    knownCases.filter((name) => !names.includes(name)),
+    caseNames.filter((name) => !names.includes(name)),
     [],
     'none is gone',
   );
@@ -61,7 +61,7 @@ t.test('every case runs small and says what it measured', async (t) => {
       /^# .*\n[\s\S]*\n\| ---|^# .*\n[\s\S]*\n\| :---/,
     );
     t.ok(report.tables.every(({ rows }) => rows.length > 0));
-    if (promising.includes(name)) {
+    if (casesWithTargets.includes(name)) {
       t.equal(report.tables[0]?.title, 'Reached and wanted', name);
       const verdicts = report.tables[0]?.rows.map(({ verdict }) => String(verdict)) ?? [];
       t.ok(
@@ -136,13 +136,13 @@ t.test(
   'the case "shards" shows what documents cost to add and what every shard count costs a query',
   async (t) => {
     const report = JSON.parse(await readFile(join(smokeFolder, 'shards.json'), 'utf8')) as Report;
-    const [promises, ingest, load] = report.tables;
-    t.match(promises?.rows[0], {
+    const [targets, ingest, load] = report.tables;
+    t.match(targets?.rows[0], {
       ...{ what: /8 shards against one/, reached: Number },
       verdict: /^not judged: the promise is for 10,000 documents, 300 words each, /,
     });
     t.same(
-      promises?.rows.slice(1).map(({ verdict }) => verdict),
+      targets?.rows.slice(1).map(({ verdict }) => verdict),
       ['not measured', 'not measured', 'not measured'],
       'a promise about shard counts that did not run is neither kept nor missed',
     );
@@ -219,9 +219,9 @@ t.test(
     t.match(limited.said, /only the first 200 vectors of the file are used, 1080 are not/);
     t.match(limited.report.method.join('\n'), /NOT USED of the file: its further 1,080 rows/);
     t.match(limited.report.notes.join('\n'), /NOT ASKED FOR .*hnswlib-node/, 'engines left out are named');
-    const { report, said } = await measured('--engines quarry,pgvector');
+    const { report, said: output } = await measured('--engines quarry,pgvector');
     t.match(report.title, / 1,280 vectors of 12 dimensions/, 'all rows, whatever the size of the run');
-    t.notMatch(said, /are not/);
+    t.notMatch(output, /are not/);
     t.match(report.notes.join('\n'), /NOT MEASURED: pgvector/);
     const found = report.tables.find(({ title }) => title === 'Searches at recall 0.95')?.rows[0];
     t.ok(Number(found?.recall) >= 0.95, `rows that are not of length 1 are scaled: recall ${found?.recall}`);

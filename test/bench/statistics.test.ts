@@ -1,5 +1,5 @@
 import t from 'tap';
-import { interleaved } from '../../bench/harness/rounds.ts';
+import { interleave } from '../../bench/harness/rounds.ts';
 import { ratioOf, spreadOf } from '../../bench/harness/statistics.ts';
 
 t.test('a spread is the median with least and most, whatever the order', async (t) => {
@@ -20,7 +20,7 @@ t.test(
   'each round measures every configuration once, in changing orders that follow from the seed',
   async (t) => {
     const names = ['a', 'b', 'c', 'd', 'e'];
-    const turns = interleaved(names, 20, 1);
+    const turns = interleave(names, 20, 1);
     const orders = Array.from({ length: 20 }, (_, round) =>
       turns.filter((turn) => turn.round === round).map((turn) => turn.configuration),
     );
@@ -31,7 +31,7 @@ t.test(
       'a round is over before the next begins',
     );
     t.ok(new Set(orders.map((order) => order.join(''))).size > 10, 'the orders differ');
-    t.same(interleaved(names, 20, 1), turns);
-    t.notSame(interleaved(names, 20, 2), turns);
+    t.same(interleave(names, 20, 1), turns);
+    t.notSame(interleave(names, 20, 2), turns);
   },
 );

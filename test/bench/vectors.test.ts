@@ -1,30 +1,30 @@
 import { truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { chanceOf } from '../../bench/harness/chance.ts';
+import { randomStream } from '../../bench/harness/random.ts';
 import { ClusteredVectors, difficulties } from '../../bench/vectors/clustered-vectors.ts';
 import { exactSearch } from '../../bench/vectors/exact-search.ts';
-import { hitsOf, type SimilarityOf } from '../../bench/vectors/hits.ts';
+import { countHits, type SimilarityOf } from '../../bench/vectors/hits.ts';
 import { filters, makeTags } from '../../bench/vectors/tags.ts';
+import { ownBytesMax, readSize } from '../../bench/vectors/vector-dataset.ts';
 import { openVectorFile, writeVectorFile } from '../../bench/vectors/vector-file.ts';
-import { ownBytesMax, sizeOf } from '../../bench/vectors/vector-set.ts';
 
 const size = { rows: 500, dimensions: 24 };
-const made = (seed: number, difficulty: 'easy' | 'hard' = 'easy') =>
+const generatedVectors = (seed: number, difficulty: 'easy' | 'hard' = 'easy') =>
   new ClusteredVectors({ ...size, seed, difficulty });
 const joined = (vectors: ClusteredVectors, block: number) =>
   Float32Array.from([...vectors.rows(block)].flatMap((part) => [...part]));
 
-/** Byte for byte; the comparison of tap takes minutes for so many numbers. */
+/** Bytewise comparison; tap's own takes minutes for this many numbers. */
 const equal = (a: Float32Array, b: Float32Array) =>
   a.length === b.length && a.every((value, i) => Object.is(value, b[i]));
 
 t.test('generated vectors have length 1, lie in clusters and follow from the seed', async (t) => {
   for (const difficulty of difficulties) {
-    const all = joined(made(1, difficulty), 100);
+    const all = joined(generatedVectors(1, difficulty), 100);
     t.equal(all.length, size.rows * size.dimensions);
-    t.ok(equal(joined(made(1, difficulty), 7), all), 'whatever the size of the blocks');
-    t.notOk(equal(joined(made(2, difficulty), 100), all));
+    t.ok(equal(joined(generatedVectors(1, difficulty), 7), all), 'whatever the size of the blocks');
+    t.notOk(equal(joined(generatedVectors(2, difficulty), 100), all));
     const row = (i: number) => all.subarray(i * size.dimensions, (i + 1) * size.dimensions);
     const product = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, i) => sum + value * b[i]!, 0);
     for (const i of [0, 17, 499]) t.ok(Math.abs(product(row(i), row(i)) - 1) < 1e-5);
@@ -32,7 +32,7 @@ t.test('generated vectors have length 1, lie in clusters and follow from the see
       (a, b) => b - a,
     );
     t.ok(others[5]! > others[250]! + 0.3, 'some are near, most are far');
-    const question = made(1, difficulty).questions(3);
+    const question = generatedVectors(1, difficulty).questions(3);
     const known = Array.from({ length: size.rows }, (_, i) => equal(row(i), question.subarray(0, 24)));
     t.notOk(known.includes(true), 'a question is no row');
   }
@@ -56,15 +56,15 @@ t.test('streams of chance have nothing in common, whatever their keys', async (t
   const firsts = new Set<string>();
   let sum = 0;
   for (let i = 0; i < streams; i++) {
-    const chance = chanceOf(i % 2, i);
-    const [a, b] = [chance(), chance()];
+    const random = randomStream(i % 2, i);
+    const [a, b] = [random(), random()];
     firsts.add(`${a} ${b}`);
     sum += a;
   }
   t.equal(firsts.size, streams);
-  // The mean of so many has a deviation of .0009.
+  // The standard deviation of the mean is 0.0009.
   t.ok(Math.abs(sum / streams - 0.5) < 0.005, `${sum / streams}`);
-  const [one, again] = [chanceOf(1, 2, 3), chanceOf(1, 2, 3)];
+  const [one, again] = [randomStream(1, 2, 3), randomStream(1, 2, 3)];
   for (let i = 0; i < 10; i++) t.equal(one(), again());
 });
 
@@ -75,20 +75,20 @@ t.test('of equally near rows any is right, whichever an engine finds', async (t)
   });
   const unknown = () => Promise.reject(new Error('the list of right answers is enough'));
   const hits = (exact: ReturnType<typeof list>, returned: number[], similarityOf: SimilarityOf = unknown) =>
-    hitsOf(exact, returned, { count: 3, similarityOf });
+    countHits(exact, returned, { count: 3, similarityOf });
   const tied = list([7, 8, 1, 2, 5], [0.9, 0.8, 0.7, 0.7, 0.6]);
-  t.same(await hits(tied, [7, 8, 1]), { found: 3, wanted: 3 });
-  t.same(await hits(tied, [2, 8, 7]), { found: 3, wanted: 3 }, 'row 2 is as near as row 1');
-  t.same(await hits(tied, [1, 2, 8]), { found: 3, wanted: 3 }, 'both are, too');
-  t.same(await hits(tied, [7, 7, 5]), { found: 1, wanted: 3 }, 'a row counts once, a farther one not');
-  t.same(await hits(tied, [99, 7, 5, 8, 1]), { found: 1, wanted: 3 }, 'no more count than were asked for');
+  t.same(await hits(tied, [7, 8, 1]), { found: 3, expected: 3 });
+  t.same(await hits(tied, [2, 8, 7]), { found: 3, expected: 3 }, 'row 2 is as near as row 1');
+  t.same(await hits(tied, [1, 2, 8]), { found: 3, expected: 3 }, 'both are, too');
+  t.same(await hits(tied, [7, 7, 5]), { found: 1, expected: 3 }, 'a row counts once, a farther one not');
+  t.same(await hits(tied, [99, 7, 5, 8, 1]), { found: 1, expected: 3 }, 'no more count than were asked for');
   const few = list([7, 8, -1, -1], [0.9, 0.8, ...Array(2).fill(Number.NEGATIVE_INFINITY)]);
-  t.same(await hits(few, [8, 3]), { found: 1, wanted: 2 }, 'fewer match than were asked for');
+  t.same(await hits(few, [8, 3]), { found: 1, expected: 2 }, 'fewer match than were asked for');
   const deep = list([7, 8, 1], [0.9, 0.7, 0.7]);
   const similarityOf = async (row: number) => (row === 40 ? 0.7 : row === 41 ? 0.69 : null);
   t.same(
     await hits(deep, [40, 41, 42], similarityOf),
-    { found: 1, wanted: 3 },
+    { found: 1, expected: 3 },
     'ties that the list does not hold',
   );
 });
@@ -98,21 +98,21 @@ t.test('all rows of a file are used up to a gigabyte, or as many as are asked fo
   const small = join(folder, 'small.npy');
   await writeVectorFile(small, { rows: 300, dimensions: 2 }, [new Float32Array(600)]);
   const asking = { questionsFile: null, dimensions: 384, questions: 20 };
-  t.same(await sizeOf({ ...asking, vectorsFile: small, rows: null }), {
+  t.same(await readSize({ ...asking, vectorsFile: small, rows: null }), {
     ...{ rows: 280, dimensions: 2, questions: 20 },
     unused: { rows: 0, questions: 0 },
   });
-  t.match(await sizeOf({ ...asking, vectorsFile: small, questionsFile: small, rows: 100 }), {
+  t.match(await readSize({ ...asking, vectorsFile: small, questionsFile: small, rows: 100 }), {
     ...{ rows: 100, questions: 20 },
     unused: { rows: 200, questions: 280 },
   });
-  // A file with a hole: its rows take no room on the disk.
+  // A sparse file: its rows use no disk space.
   const large = join(folder, 'large.fvecs');
   const [rows, dimensions] = [300_000, 1_023];
   await writeFile(large, Uint8Array.from([dimensions & 255, dimensions >> 8, 0, 0]));
   await truncate(large, rows * 4 * (dimensions + 1));
   const fitting = Math.floor(ownBytesMax / (4 * dimensions));
-  t.match(await sizeOf({ ...asking, vectorsFile: large, rows: null }), {
+  t.match(await readSize({ ...asking, vectorsFile: large, rows: null }), {
     rows: fitting,
     unused: { rows: rows - 20 - fitting },
   });
@@ -151,7 +151,7 @@ t.test(
   'tags have their share, and the exact answers of every filter are those of a plain sort',
   async (t) => {
     const vectorsPath = join(t.testdir(), 'v.npy');
-    const vectors = made(3);
+    const vectors = generatedVectors(3);
     await writeVectorFile(vectorsPath, size, vectors.rows(64));
     const file = await openVectorFile(vectorsPath);
     const tags = await makeTags(file, 1, 64);
@@ -171,12 +171,12 @@ t.test(
         return { row, sum };
       }).sort((a, b) => b.sum - a.sum);
       for (const [which, filter] of [null, ...filters].entries()) {
-        const wanted = scores
+        const expected = scores
           .filter(({ row }) => filter === null || (tags[row]! & (1 << filter.bit)) !== 0)
           .slice(0, 10)
           .map(({ row }) => row);
         const found = [...answers[which]!.rows.subarray(question * 10, question * 10 + 10)];
-        t.same(found, [...wanted, ...Array(10 - wanted.length).fill(-1)], filter?.name ?? 'no filter');
+        t.same(found, [...expected, ...Array(10 - expected.length).fill(-1)], filter?.name ?? 'no filter');
       }
     }
   },

@@ -8,32 +8,32 @@ const bodies = [{ query: 'a "quoted" word' }, { query: 'another\nline' }];
 
 /** A server that answers with `status` and remembers what it was asked. */
 async function serve(status: number) {
-  const asked = new Set<string>();
+  const requestedBodies = new Set<string>();
   const server = createServer((request, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (part: string) => {
       body += part;
     });
     request.on('end', () => {
-      asked.add(`${request.method} ${request.url} ${request.headers.authorization} ${body}`);
+      requestedBodies.add(`${request.method} ${request.url} ${request.headers.authorization} ${body}`);
       response.writeHead(status).end('{}');
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The server has no port.');
-  return { server, asked, port: address.port };
+  return { server, requestedBodies, port: address.port };
 }
 
 t.test(
   'wrk asks all questions in turn and tells throughput and quantiles',
   { skip: !installed },
   async (t) => {
-    const { server, asked, port } = await serve(200);
+    const { server, requestedBodies, port } = await serve(200);
     const outcome = await runWrk({ ...job, port, bodies, serverPid: process.pid });
     server.close();
     t.same(
-      [...asked].sort(),
+      [...requestedBodies].sort(),
       bodies.map((body) => `POST /v1/queries/top-snippets Bearer key ${JSON.stringify(body)}`).sort(),
     );
     t.ok(outcome.replies > 10 && outcome.windowMs > 500);

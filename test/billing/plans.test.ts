@@ -2,17 +2,17 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { chargeOf, loadPlans, perToken, plansOf } from '../../src/billing/plans.ts';
-import { returnAddress } from '../../src/billing/return-address.ts';
+import { computeCharge, loadPlans, parsePlans, toPricePerToken } from '../../src/billing/plans.ts';
+import { parseReturnUrl } from '../../src/billing/return-url.ts';
 
 /** A plans file as a reader would write it, with one part changed. */
-function file(change: (plans: ReturnType<typeof whole>) => void): unknown {
-  const plans = whole();
+function file(change: (plans: ReturnType<typeof completePlans>) => void): unknown {
+  const plans = completePlans();
   change(plans);
   return plans;
 }
 
-function whole() {
+function completePlans() {
   const price = (lookupKey: string, amount: number) => ({ lookupKey, amount, product: 'A product' });
   const metered = (name: string, perMillion: string) => ({
     lookupKey: name,
@@ -33,7 +33,7 @@ function whole() {
 }
 
 t.test('a plans file says prices, metered prices and limits', async (t) => {
-  t.match(plansOf(whole(), 'plans.json'), {
+  t.match(parsePlans(completePlans(), 'plans.json'), {
     currency: 'eur',
     prices: { starter: { lookupKey: 'starter', amount: 4_900 }, teams: { amount: 19_900 } },
     metered: { rerank: { perMillion: '2.5' } },
@@ -110,9 +110,9 @@ const faults: readonly (readonly [what: string, content: unknown, said: RegExp])
   ],
 ];
 
-for (const [what, content, said] of faults) {
+for (const [what, content, errorPattern] of faults) {
   t.test(`a plans file with ${what} is refused in words`, async (t) => {
-    t.throws(() => plansOf(content, 'plans.json'), { code: 'invalid', message: said });
+    t.throws(() => parsePlans(content, 'plans.json'), { code: 'invalid', message: errorPattern });
   });
 }
 
@@ -137,19 +137,19 @@ t.test('tokens are charged to the cent, rounded half up, however many they are',
     [9_007_199_254_740_991, '0.000001', 9_007],
   ];
   for (const [tokens, perMillion, cents] of cases)
-    t.equal(chargeOf(tokens, perMillion), cents, `${tokens} at ${perMillion}`);
+    t.equal(computeCharge(tokens, perMillion), cents, `${tokens} at ${perMillion}`);
   t.same(
-    ['5', '2.5', '0.000001', '12345678', '1000000', '0'].map((price) => perToken(price)),
+    ['5', '2.5', '0.000001', '12345678', '1000000', '0'].map((price) => toPricePerToken(price)),
     ['0.000005', '0.0000025', '0.000000000001', '12.345678', '1', '0'],
   );
 });
 
 t.test('customers come back to this server and nowhere else', async (t) => {
-  const base = 'https://quarry.example.com';
-  const back = (given: string | null) => returnAddress(given, base, '/docs');
-  t.equal(back(null), `${base}/docs`);
-  t.equal(back('/app/billing?tab=1#x'), `${base}/app/billing?tab=1#x`);
-  t.equal(back(`${base}/app`), `${base}/app`);
+  const baseUrl = 'https://quarry.example.com';
+  const returnUrlOf = (returnUrl: string | null) => parseReturnUrl(returnUrl, baseUrl, '/docs');
+  t.equal(returnUrlOf(null), `${baseUrl}/docs`);
+  t.equal(returnUrlOf('/app/billing?tab=1#x'), `${baseUrl}/app/billing?tab=1#x`);
+  t.equal(returnUrlOf(`${baseUrl}/app`), `${baseUrl}/app`);
   const evil = [
     ...[
       '',
@@ -177,6 +177,6 @@ t.test('customers come back to this server and nowhere else', async (t) => {
     ],
     ...['https://quarry.example.com//evil.example', '/..//evil.example', 'blob:https://quarry.example.com/1'],
   ];
-  for (const given of evil)
-    t.throws(() => back(given), { code: 'bad_request' }, JSON.stringify(given.slice(0, 60)));
+  for (const returnUrl of evil)
+    t.throws(() => returnUrlOf(returnUrl), { code: 'bad_request' }, JSON.stringify(returnUrl.slice(0, 60)));
 });

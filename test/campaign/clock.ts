@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { outbox, Person } from '../e2e/people.ts';
+import { createMailFolder, TestUser } from '../e2e/people.ts';
 import { FaultLibrary } from './fault-library.ts';
+import { dataFolderOf, ModelRun } from './model-run.ts';
 import type { Measurements, Part, PartContext } from './part.ts';
-import { dataFolder, WorldRun } from './world-run.ts';
 
 const defaultMinutes = 5;
 const second = 1_000;
@@ -32,12 +32,12 @@ export const clockPart: Part = {
     if (process.platform !== 'linux') return skipAll(context, 'moving the clock needs Linux');
     let library: FaultLibrary;
     try {
-      library = FaultLibrary.build(context.folder, dataFolder(context));
+      library = FaultLibrary.build(context.folder, dataFolderOf(context));
     } catch (error) {
       return skipAll(context, `the clock library cannot be built: ${(error as Error).message}`);
     }
     context.onCleanup(() => library.close());
-    return new ClockRounds(context, library).run();
+    return new ClockJumpRun(context, library).run();
   },
 };
 
@@ -46,37 +46,41 @@ function skipAll(context: PartContext, reason: string): Measurements {
   return {};
 }
 
-class ClockRounds {
+class ClockJumpRun {
   readonly #context: PartContext;
   readonly #library: FaultLibrary;
-  readonly #run: WorldRun;
-  readonly #person: Person;
-  readonly #seen = new Map<string, number>();
+  readonly #modelRun: ModelRun;
+  readonly #user: TestUser;
+  readonly #counts = new Map<string, number>();
   #organization = '';
-  #entries: readonly string[] = [];
+  #auditEntryIds: readonly string[] = [];
   #rounds = 0;
   #slowestDocumentMs = 0;
 
   constructor(context: PartContext, library: FaultLibrary) {
     this.#context = context;
     this.#library = library;
-    const box = outbox({ teardown: (action) => context.onCleanup(action as () => unknown) });
-    const variables = { ...library.variables, QUARRY_MAIL_URL: box.url };
-    this.#run = new WorldRun(context, { guarantee: 'documents', data: dataFolder(context), variables });
-    const run = this.#run;
+    const box = createMailFolder({ teardown: (action) => context.onCleanup(action as () => unknown) });
+    const variables = { ...library.environment, QUARRY_MAIL_URL: box.url };
+    this.#modelRun = new ModelRun(context, {
+      guarantee: 'documents',
+      data: dataFolderOf(context),
+      variables,
+    });
+    const run = this.#modelRun;
     const current = {
       get url() {
         return run.server.url;
       },
     };
-    this.#person = new Person('ada@example.com', current, box.mails);
+    this.#user = new TestUser('ada@example.com', current, box.mails);
   }
 
   async run(): Promise<Measurements> {
     const { size, signal } = this.#context;
-    await this.#run.start();
+    await this.#modelRun.start();
     await this.#signUp();
-    await this.#run.workFor(500);
+    await this.#modelRun.workFor(500);
     const isDone = () => {
       if (signal.aborted || (size.rounds !== null && this.#rounds >= size.rounds)) return true;
       // Without a single round nothing would have been checked.
@@ -86,29 +90,31 @@ class ClockRounds {
     let isPlanted = !this.#context.plantsFault;
     while (!(isDone() && isPlanted) && !signal.aborted) {
       await this.#round();
-      isPlanted ||= await this.#run.loseOne();
-      await this.#run.check();
+      isPlanted ||= await this.#modelRun.loseDocument();
+      await this.#modelRun.checkAgainstModel();
       await this.#checkAccounts();
-      this.#context.progress(`round ${this.#rounds}, ${this.#run.world.acknowledged} writes acknowledged`);
+      this.#context.progress(
+        `round ${this.#rounds}, ${this.#modelRun.model.acknowledged} writes acknowledged`,
+      );
     }
     return {
       rounds: this.#rounds,
-      acknowledgedWrites: this.#run.world.acknowledged,
-      auditEntries: this.#entries.length,
+      acknowledgedWrites: this.#modelRun.model.acknowledged,
+      auditEntries: this.#auditEntryIds.length,
       slowestDocumentMs: Math.round(this.#slowestDocumentMs),
-      ...Object.fromEntries(this.#seen),
+      ...Object.fromEntries(this.#counts),
     };
   }
 
   async #signUp(): Promise<void> {
-    await this.#expect('signing in', () => this.#person.signIn());
-    const founded = await this.#person.call('organizations/add-organization', { name: 'Clock' });
-    this.#organization = founded.body.organization_id;
+    await this.#expect('signing in', () => this.#user.signIn());
+    const organization = await this.#user.call('organizations/add-organization', { name: 'Clock' });
+    this.#organization = organization.body.organization_id;
     for (const name of ['one', 'two']) {
       const body = { organization_id: this.#organization, name, permission: 'all' };
-      await this.#expect('a key', () => this.#person.call('organizations/api-keys/add-api-key', body));
+      await this.#expect('a key', () => this.#user.call('organizations/api-keys/add-api-key', body));
     }
-    this.#entries = await this.#auditEntries();
+    this.#auditEntryIds = await this.#auditEntries();
   }
 
   async #expect(what: string, call: () => Promise<{ status: number; text: string }>): Promise<void> {
@@ -122,17 +128,17 @@ class ClockRounds {
     this.#rounds += 1;
     const jump = jumps[random.below(jumps.length)]!;
     const isRestarted = random.below(3) === 0;
-    const words = `rounds ${jump > 0 ? '+' : ''}${Math.round(jump / 1_000)} s`;
-    this.#seen.set(words, (this.#seen.get(words) ?? 0) + 1);
-    this.#run.work();
+    const description = `rounds ${jump > 0 ? '+' : ''}${Math.round(jump / 1_000)} s`;
+    this.#counts.set(description, (this.#counts.get(description) ?? 0) + 1);
+    this.#modelRun.startWork();
     await wait(random.below(200));
     this.#library.moveClock(jump);
     await wait(200 + random.below(600));
-    await this.#run.rest();
+    await this.#modelRun.stopWork();
     await this.#addsDocument(jump);
     if (isRestarted) await this.#restart();
     // What the server does every hour it does now, under the moved clock.
-    this.#library.passTime(61 * minute);
+    this.#library.advanceTimers(61 * minute);
     await wait(sweepWaitMs);
     this.#library.moveClock(0);
     if (isRestarted) await this.#restart();
@@ -140,14 +146,14 @@ class ClockRounds {
   }
 
   async #restart(): Promise<void> {
-    await this.#run.kill();
-    await this.#run.start();
-    await this.#run.workFor(100);
+    await this.#modelRun.kill();
+    await this.#modelRun.start();
+    await this.#modelRun.workFor(100);
   }
 
   /** A small document must be found soon, and a model call answered. */
   async #addsDocument(jump: number): Promise<void> {
-    const { server } = this.#run;
+    const { server } = this.#modelRun;
     const started = performance.now();
     const collection_name = 'clock';
     const path = `${this.#rounds}.txt`;
@@ -174,7 +180,7 @@ class ClockRounds {
     const ids: string[] = [];
     for (let cursor: string | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
       const body = { organization_id: this.#organization, cursor, limit: 50 };
-      const page = await this.#person.call('organizations/get-audit-log', body);
+      const page = await this.#user.call('organizations/get-audit-log', body);
       if (page.status !== 200) throw new Error(`the audit log was answered ${page.status}: ${page.text}`);
       ids.push(...page.body.entries.map(({ id }: { id: string }) => id));
       cursor = page.body.next_cursor;
@@ -184,19 +190,19 @@ class ClockRounds {
 
   /** With the right time again, what was there before the jumps is there. */
   async #checkAccounts(): Promise<void> {
-    const { status, text } = await this.#person.call('users/get-user');
+    const { status, text } = await this.#user.call('users/get-user');
     if (status !== 200) {
       this.#context.violate('accounts', `the session is answered ${status}`, text);
-      await this.#expect('signing in again', () => this.#person.signIn());
+      await this.#expect('signing in again', () => this.#user.signIn());
     }
     const body = { organization_id: this.#organization };
-    const info = await this.#person.call('organizations/get-info', body);
+    const info = await this.#user.call('organizations/get-info', body);
     const keys = info.body?.api_keys?.length ?? 0;
     if (info.status !== 200 || keys !== 2)
       this.#context.violate('accounts', `the organization has ${keys} keys (${info.status})`, info.text);
     const entries = await this.#auditEntries();
-    const missing = this.#entries.filter((id) => !entries.includes(id));
+    const missing = this.#auditEntryIds.filter((id) => !entries.includes(id));
     if (missing.length > 0) this.#context.violate('accounts', `${missing.length} audit entries are gone`);
-    this.#entries = entries;
+    this.#auditEntryIds = entries;
   }
 }

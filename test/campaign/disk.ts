@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type ErrorName, FaultLibrary, faultyCalls } from './fault-library.ts';
+import { FaultLibrary, faultyCallMasks, type InjectedError } from './fault-library.ts';
+import { dataFolderOf, ModelRun } from './model-run.ts';
 import type { Measurements, Part, PartContext } from './part.ts';
-import { dataFolder, WorldRun } from './world-run.ts';
 
 const defaultMinutes = 5;
 const recoveryMsMax = 60_000;
@@ -24,7 +24,7 @@ export const diskPart: Part = {
     { name: 'recovers', text: 'writes are taken again without a restart once the disk is well' },
   ],
   async run(context) {
-    const data = dataFolder(context);
+    const data = dataFolderOf(context);
     mkdirSync(data);
     const isMounted = mountSmallDisk(context, data);
     const library = libraryOrReason(context, data);
@@ -33,7 +33,7 @@ export const diskPart: Part = {
       return {};
     }
     context.onCleanup(() => library.close());
-    return new DiskRounds(context, { data, library, isMounted }).run();
+    return new DiskFaultRun(context, { data, library, isMounted }).run();
   },
 };
 
@@ -58,13 +58,13 @@ function libraryOrReason(context: PartContext, data: string): FaultLibrary | str
   }
 }
 
-class DiskRounds {
+class DiskFaultRun {
   readonly #context: PartContext;
   readonly #library: FaultLibrary;
-  readonly #run: WorldRun;
-  readonly #ballast: string;
+  readonly #modelRun: ModelRun;
+  readonly #ballastFile: string;
   readonly #faults: readonly Fault[];
-  readonly #seen = new Map<string, number>();
+  readonly #counts = new Map<string, number>();
   #rounds = 0;
   #slowestRecoveryMs = 0;
 
@@ -74,36 +74,42 @@ class DiskRounds {
   ) {
     this.#context = context;
     this.#library = library;
-    this.#ballast = join(data, 'ballast');
+    this.#ballastFile = join(data, 'ballast');
     this.#faults = isMounted ? faults : faults.filter((fault) => fault !== 'full');
     // The server keeps its data one level below the mount, so that the ballast is none of it.
-    const variables = library.variables;
-    this.#run = new WorldRun(context, { guarantee: 'acknowledged', data: join(data, 'quarry'), variables });
+    const variables = library.environment;
+    this.#modelRun = new ModelRun(context, {
+      guarantee: 'acknowledged',
+      data: join(data, 'quarry'),
+      variables,
+    });
   }
 
   async run(): Promise<Measurements> {
     const { size, signal } = this.#context;
-    await this.#run.start();
-    let isPlanted = !this.#context.plantsFault;
+    await this.#modelRun.start();
+    let isFaultPlanted = !this.#context.plantsFault;
     const isDone = () => {
       if (signal.aborted || (size.rounds !== null && this.#rounds >= size.rounds)) return true;
       // Without a single round nothing would have been checked.
       const isBounded = size.rounds === null || size.minutes !== null;
       return this.#rounds > 0 && isBounded && this.#context.isOver(defaultMinutes);
     };
-    while (!(isDone() && isPlanted) && !signal.aborted) {
+    while (!(isDone() && isFaultPlanted) && !signal.aborted) {
       await this.#round();
-      isPlanted ||= await this.#run.loseOne();
-      await this.#run.check();
-      this.#context.progress(`round ${this.#rounds}, ${this.#run.world.acknowledged} writes acknowledged`);
+      isFaultPlanted ||= await this.#modelRun.loseDocument();
+      await this.#modelRun.checkAgainstModel();
+      this.#context.progress(
+        `round ${this.#rounds}, ${this.#modelRun.model.acknowledged} writes acknowledged`,
+      );
     }
     return {
       rounds: this.#rounds,
-      acknowledgedWrites: this.#run.world.acknowledged,
-      injectedErrors: this.#library.injected,
-      restarts: this.#run.starts - 1,
+      acknowledgedWrites: this.#modelRun.model.acknowledged,
+      injectedErrors: this.#library.injectedFaults,
+      restarts: this.#modelRun.starts - 1,
       slowestRecoveryMs: Math.round(this.#slowestRecoveryMs),
-      ...Object.fromEntries(this.#seen),
+      ...Object.fromEntries(this.#counts),
     };
   }
 
@@ -112,47 +118,51 @@ class DiskRounds {
     this.#rounds += 1;
     const fault = this.#faults[random.below(this.#faults.length)]!;
     const isKilled = random.below(4) === 0;
-    const words = isKilled ? `rounds ${fault} and kill` : `rounds ${fault}`;
-    this.#seen.set(words, (this.#seen.get(words) ?? 0) + 1);
-    await this.#run.workFor(200 + random.below(400));
-    this.#run.world.mayFail = true;
-    this.#run.work();
-    this.#begin(fault);
+    const description = isKilled ? `rounds ${fault} and kill` : `rounds ${fault}`;
+    this.#counts.set(description, (this.#counts.get(description) ?? 0) + 1);
+    await this.#modelRun.workFor(200 + random.below(400));
+    this.#modelRun.model.mayFail = true;
+    this.#modelRun.startWork();
+    this.#injectFault(fault);
     await wait(200 + random.below(1_300));
-    if (isKilled) await this.#run.kill();
-    this.#end();
+    if (isKilled) await this.#modelRun.kill();
+    this.#clearFault();
     if (isKilled) {
-      await this.#run.rest();
-      await this.#run.start();
+      await this.#modelRun.stopWork();
+      await this.#modelRun.start();
     } else await this.#recover(fault);
-    this.#run.world.mayFail = false;
+    this.#modelRun.model.mayFail = false;
   }
 
-  #begin(fault: Fault): void {
+  #injectFault(fault: Fault): void {
     const { random } = this.#context;
     if (fault === 'full') {
-      fill(this.#ballast);
+      fillDisk(this.#ballastFile);
       return;
     }
     const perMille = [1_000, 1_000, 300, 30][random.below(4)]!;
-    const calls = [faultyCalls.all, faultyCalls.all, faultyCalls.write, faultyCalls.sync][random.below(4)]!;
-    this.#library.fail(fault satisfies ErrorName, { perMille, calls });
+    const calls = [faultyCallMasks.all, faultyCallMasks.all, faultyCallMasks.write, faultyCallMasks.sync][
+      random.below(4)
+    ]!;
+    this.#library.fail(fault satisfies InjectedError, { perMille, calls });
   }
 
-  #end(): void {
-    this.#library.heal();
-    rmSync(this.#ballast, { force: true });
+  #clearFault(): void {
+    this.#library.clearFault();
+    rmSync(this.#ballastFile, { force: true });
   }
 
   /** The disk is well: writes must be taken again, by the same process. */
   async #recover(fault: Fault): Promise<void> {
-    const { server } = this.#run;
+    const { server } = this.#modelRun;
     const started = performance.now();
     const name = `recovery ${this.#rounds}`;
     for (;;) {
-      const status = await answer(() => server.call('collections/add-collection', { collection_name: name }));
+      const status = await statusOrNull(() =>
+        server.call('collections/add-collection', { collection_name: name }),
+      );
       if (status === 201 || status === 409) break;
-      const isAlive = processLives(server.pid);
+      const isAlive = isProcessAlive(server.pid);
       if (!isAlive)
         this.#context.violate('survives', `the server ended after ${fault}`, server.log.slice(-3_000));
       else if (performance.now() - started > recoveryMsMax)
@@ -163,20 +173,20 @@ class DiskRounds {
       await wait(50);
     }
     this.#slowestRecoveryMs = Math.max(this.#slowestRecoveryMs, performance.now() - started);
-    await this.#run.rest();
+    await this.#modelRun.stopWork();
     await server.call('collections/delete-collection', { collection_name: name });
   }
 
   async #restart(): Promise<void> {
-    await this.#run.kill();
-    await this.#run.rest();
-    await this.#run.start();
+    await this.#modelRun.kill();
+    await this.#modelRun.stopWork();
+    await this.#modelRun.start();
     const name = `recovery ${this.#rounds}`;
-    await this.#run.server.call('collections/delete-collection', { collection_name: name });
+    await this.#modelRun.server.call('collections/delete-collection', { collection_name: name });
   }
 }
 
-function fill(path: string): void {
+function fillDisk(path: string): void {
   const block = Buffer.alloc(blockBytes, 1);
   const file = openSync(path, 'w');
   try {
@@ -189,7 +199,7 @@ function fill(path: string): void {
 }
 
 /** The status of an answer; null when there was none. */
-async function answer(call: () => Promise<{ readonly status: number }>): Promise<number | null> {
+async function statusOrNull(call: () => Promise<{ readonly status: number }>): Promise<number | null> {
   try {
     return (await call()).status;
   } catch {
@@ -197,7 +207,7 @@ async function answer(call: () => Promise<{ readonly status: number }>): Promise
   }
 }
 
-function processLives(pid: number): boolean {
+function isProcessAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {

@@ -2,25 +2,25 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import { projectRoot } from '../../src/base/root.ts';
+import { projectRoot } from '../../src/core/root.ts';
 
 /** Which calls fail: writes, syncs, and those that create or rename. */
-export const faultyCalls = { write: 1, sync: 2, name: 4, all: 7 } as const;
-export type ErrorName = 'EIO' | 'ENOSPC' | 'EROFS';
+export const faultyCallMasks = { write: 1, sync: 2, name: 4, all: 7 } as const;
+export type InjectedError = 'EIO' | 'ENOSPC' | 'EROFS';
 
 const controlBytes = 40;
-const offsets = { error: 0, perMille: 4, calls: 8, clockMs: 16, injected: 24, passedMs: 32 } as const;
+const offsets = { error: 0, perMille: 4, calls: 8, clockMs: 16, injected: 24, advancedMs: 32 } as const;
 
 /** The library that makes a server's disk fail and its clock jump; built with the C compiler of this machine. */
 export class FaultLibrary {
   /** Variables for the server. */
-  readonly variables: Readonly<Record<string, string>>;
+  readonly environment: Readonly<Record<string, string>>;
   readonly #control: number;
-  #passedMs = 0;
+  #advancedMs = 0;
 
   private constructor(control: number, variables: Readonly<Record<string, string>>) {
     this.#control = control;
-    this.variables = variables;
+    this.environment = variables;
   }
 
   /** `folder` is for the library's own files; calls on files below `data` can fail. Throws without a C compiler. */
@@ -46,13 +46,13 @@ export class FaultLibrary {
   }
 
   /** From now on so many of a thousand calls fail. */
-  fail(error: ErrorName, { perMille = 1_000, calls = faultyCalls.all as number } = {}): void {
+  fail(error: InjectedError, { perMille = 1_000, calls = faultyCallMasks.all as number } = {}): void {
     this.#set(offsets.perMille, perMille);
     this.#set(offsets.calls, calls);
     this.#set(offsets.error, constants.errno[error]);
   }
 
-  heal(): void {
+  clearFault(): void {
     this.#set(offsets.error, 0);
   }
 
@@ -62,13 +62,13 @@ export class FaultLibrary {
   }
 
   /** Moves the clock that timers count on ahead: what happens every hour happens now. */
-  passTime(milliseconds: number): void {
-    this.#passedMs += milliseconds;
-    this.#setLong(offsets.passedMs, this.#passedMs);
+  advanceTimers(milliseconds: number): void {
+    this.#advancedMs += milliseconds;
+    this.#setLong(offsets.advancedMs, this.#advancedMs);
   }
 
   /** Calls that failed so far. */
-  get injected(): number {
+  get injectedFaults(): number {
     const bytes = Buffer.alloc(8);
     readSync(this.#control, bytes, 0, bytes.length, offsets.injected);
     return Number(bytes.readBigUInt64LE());

@@ -1,6 +1,6 @@
 /*
- * Loaded into a server by LD_PRELOAD. Makes calls on files below FAULTS_FOLDER fail, and moves the wall clock, as the
- * file FAULTS_CONTROL says at that moment (see fault-library.ts, which writes it).
+ * Loaded into a server by LD_PRELOAD. Makes calls on files below FAULTS_FOLDER fail and shifts the clocks, as
+ * configured at that moment by the mapped file FAULTS_CONTROL (written by fault-library.ts).
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -20,13 +20,13 @@
 #include <unistd.h>
 
 struct control {
-  int32_t error;      /* errno to fail with; 0: nothing fails */
-  int32_t per_mille;  /* of the calls that match */
-  int32_t calls;      /* which calls: call_write | call_sync | call_name */
+  int32_t error;      /* errno of failing calls; 0: no call fails */
+  int32_t per_mille;  /* failing calls per 1,000 matching calls */
+  int32_t calls;      /* mask of failing calls: call_write | call_sync | call_name */
   int32_t reserved;
-  int64_t clock_ms;   /* added to the wall clock */
-  uint64_t injected;  /* calls that failed because of this library */
-  int64_t passed_ms;  /* added to the monotonic clock; only grows */
+  int64_t clock_ms;   /* milliseconds added to the wall clock */
+  uint64_t injected;  /* number of calls failed by this library */
+  int64_t passed_ms;  /* milliseconds added to the monotonic clock; only grows */
 };
 
 enum { call_write = 1, call_sync = 2, call_name = 4 };
@@ -48,7 +48,7 @@ __attribute__((constructor)) static void load(void) {
   if (mapped != MAP_FAILED) control = mapped;
 }
 
-/* A generator of its own: the program's random numbers stay as they are. */
+/* Separate generator, so that the random numbers of the program do not change. */
 static int chance(int per_mille) {
   static _Thread_local uint32_t state;
   if (state == 0) state = (uint32_t)(uintptr_t)&state | 1;
@@ -161,7 +161,7 @@ int mkdir(const char *path, mode_t mode) {
 
 int unlink(const char *path) {
   REAL(unlink);
-  /* A full disk lets files go; a read-only one does not. */
+  /* A full disk permits deletion; a read-only one does not. */
   return is_armed(call_name) && control->error == EROFS && fails_path(call_name, path) ? -1 : real(path);
 }
 
@@ -227,7 +227,10 @@ time_t time(time_t *result) {
   return now.tv_sec;
 }
 
-/* The kernel waits by its own clocks: a moment of a moved one is moved back. Monotonic moments are far smaller. */
+/*
+ * The kernel uses the real clocks, so deadlines on shifted clocks are shifted back. Monotonic times are far smaller
+ * than wall-clock times.
+ */
 int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until) {
   REAL(pthread_cond_timedwait);
   struct timespec moved = *until;

@@ -1,41 +1,41 @@
 import { gzipSync } from 'node:zlib';
 import { zipSync } from 'fflate';
-import { docx, docxPart, pdfWithPages, zipOf } from '../parsing/fixtures.ts';
-import { openDocument } from '../parsing/open-document-fixtures.ts';
+import { buildDocx, buildPdf, buildZip, docxPart } from '../parsing/fixtures.ts';
+import { buildOpenDocument } from '../parsing/open-document-fixtures.ts';
 import { entityBomb, type SampleFile } from './hostile-files.ts';
 
 const million = 1_000_000;
 
 /** Files that are small and become large, or are made to lead a reader astray. */
-export function bombs(): SampleFile[] {
-  const made: Readonly<Record<string, () => Uint8Array | string>> = {
+export function decompressionBombs(): SampleFile[] {
+  const builders: Readonly<Record<string, () => Uint8Array | string>> = {
     'bomb.docx': () =>
-      zipOf({ 'word/document.xml': docxPart(`<w:p><w:r><w:t>${'a'.repeat(150 * million)}`) }),
+      buildZip({ 'word/document.xml': docxPart(`<w:p><w:r><w:t>${'a'.repeat(150 * million)}`) }),
     'nested.zip': () => nestedZip(6),
-    'many-entries.docx': () => manyEntries(60_000),
+    'many-entries.docx': () => zipWithManyEntries(60_000),
     'entities.docx': () =>
-      docx([], { parts: { 'word/document.xml': `${entityBomb}<w:document>&a11;</w:document>` } }),
+      buildDocx([], { parts: { 'word/document.xml': `${entityBomb}<w:document>&a11;</w:document>` } }),
     'entities.odt': () =>
-      openDocument('text', '', { parts: { 'content.xml': `${entityBomb}<a>&a11;&file;</a>` } }),
+      buildOpenDocument('text', '', { parts: { 'content.xml': `${entityBomb}<a>&a11;&file;</a>` } }),
     'entities.xml': () => `${entityBomb}<a>&a11;&file;</a>`,
     'entities.svg': () => `${entityBomb}<svg xmlns="http://www.w3.org/2000/svg"><text>&a11;</text></svg>`,
     'deep.html': () => `<html><body>${'<div>'.repeat(300_000)}deep${'</div>'.repeat(300_000)}`,
-    'deep.docx': () => docx([], { parts: { 'word/document.xml': docxPart('<w:p>'.repeat(200_000)) } }),
+    'deep.docx': () => buildDocx([], { parts: { 'word/document.xml': docxPart('<w:p>'.repeat(200_000)) } }),
     'deep.json': () => `${'['.repeat(500_000)}${']'.repeat(500_000)}`,
     'deep.rtf': () => `{\\rtf1 ${'{'.repeat(500_000)}deep${'}'.repeat(500_000)}}`,
     'deep.eml': () => deepMail(2_000),
     'columns.csv': () => `${'a,'.repeat(2 * million)}\n`,
     'line.txt': () => 'word '.repeat(4 * million),
     'packed.gz': () => gzipSync(Buffer.alloc(100 * million)),
-    'length.pdf': () => falseLengths(),
-    'loop.pdf': () => pageLoop(),
+    'length.pdf': () => wrongLengths(),
+    'loop.pdf': () => cyclicPageTree(),
     'quadratic.html': () => '<a '.repeat(300_000),
     'attributes.html': () => `<p ${Array.from({ length: 200_000 }, (_, i) => `a${i}=b`).join(' ')}>x`,
     'wide.bmp': () => wideBitmap(),
     'empty.docx': () => zipSync({}),
     'nothing.bin': () => new Uint8Array(0),
   };
-  return Object.entries(made).map(([name, make]) => {
+  return Object.entries(builders).map(([name, make]) => {
     const bytes = make();
     return { name, bytes: typeof bytes === 'string' ? Buffer.from(bytes) : bytes };
   });
@@ -48,7 +48,7 @@ function nestedZip(depth: number): Uint8Array {
   return inner;
 }
 
-function manyEntries(count: number): Uint8Array {
+function zipWithManyEntries(count: number): Uint8Array {
   const entry = new Uint8Array(1);
   const entries = Array.from({ length: count }, (_, i) => [`word/media/${i}.xml`, entry] as const);
   return zipSync(
@@ -64,14 +64,14 @@ function deepMail(depth: number): string {
   return `From: a@example.com\r\nMIME-Version: 1.0\r\n${mail}`;
 }
 
-function falseLengths(): Uint8Array {
-  const plain = Buffer.from(pdfWithPages(['one', 'two'])).toString('latin1');
+function wrongLengths(): Uint8Array {
+  const plain = Buffer.from(buildPdf(['one', 'two'])).toString('latin1');
   return Buffer.from(plain.replaceAll(/\/Length \d+/g, '/Length 4294967295'), 'latin1');
 }
 
 /** A tree of pages that is its own child. */
-function pageLoop(): Uint8Array {
-  const plain = Buffer.from(pdfWithPages(['one'])).toString('latin1');
+function cyclicPageTree(): Uint8Array {
+  const plain = Buffer.from(buildPdf(['one'])).toString('latin1');
   return Buffer.from(plain.replaceAll(/\/Kids ?\[[^\]]*\]/g, '/Kids[2 0 R 2 0 R]'), 'latin1');
 }
 

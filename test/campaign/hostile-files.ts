@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { unzipSync, zipSync } from 'fflate';
-import { bmp, docx, pdfWithPages, pptx, scannedPdf, xlsx } from '../parsing/fixtures.ts';
-import { doc, ppt, word6, xls } from '../parsing/legacy-fixtures.ts';
-import { epub, odfParagraph, openDocument } from '../parsing/open-document-fixtures.ts';
-import type { Seeded } from '../store/seeded.ts';
+import { buildBmp, buildDocx, buildPdf, buildPptx, buildScannedPdf, buildXlsx } from '../parsing/fixtures.ts';
+import { buildDoc, buildPpt, buildWord6, buildXls } from '../parsing/legacy-fixtures.ts';
+import { buildEpub, buildOpenDocument, odfParagraph } from '../parsing/open-document-fixtures.ts';
+import type { TestRandom } from '../storage/test-random.ts';
 
 /** One document to be mutated. */
 export interface SampleFile {
@@ -24,7 +24,7 @@ const rows = [
 const edgeNumbers = [0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_fffe, 0xffff_ffff];
 
 /** A document of every kind that is read, made by the builders of the tests. */
-export function builtSamples(): SampleFile[] {
+export function sampleFiles(): SampleFile[] {
   const picture = { width: 64, height: 32, pixels: new Uint8Array(64 * 32).map((_, i) => (i * 7) % 256) };
   const page = `<html><head><title>Ledger</title></head><body><h1>Ledger</h1><p>${text}</p><table><tr><td>1</td></tr></table></body></html>`;
   const mail = `From: ada@example.com\r\nTo: ben@example.com\r\nSubject: Herring\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain\r\n\r\n${text}\r\n--b\r\nContent-Type: text/html\r\nContent-Transfer-Encoding: base64\r\n\r\n${Buffer.from(page).toString('base64')}\r\n--b--\r\n`;
@@ -34,15 +34,18 @@ export function builtSamples(): SampleFile[] {
     nbformat: 4,
     nbformat_minor: 5,
   };
-  const made: Readonly<Record<string, Uint8Array | string>> = {
-    'letter.docx': docx([
+  const builders: Readonly<Record<string, Uint8Array | string>> = {
+    'letter.docx': buildDocx([
       { heading: 1, text: 'Ledger' },
       text,
       { table: rows },
       { footnote: 'A note.', text },
     ]),
-    'talk.pptx': pptx([{ title: 'Herring', body: [text], notes: 'Notes.', table: rows }, { title: 'Salt' }]),
-    'sums.xlsx': xlsx([
+    'talk.pptx': buildPptx([
+      { title: 'Herring', body: [text], notes: 'Notes.', table: rows },
+      { title: 'Salt' },
+    ]),
+    'sums.xlsx': buildXlsx([
       {
         name: 'Sums',
         rows: [
@@ -51,16 +54,16 @@ export function builtSamples(): SampleFile[] {
         ],
       },
     ]),
-    'report.pdf': pdfWithPages([text, `${text} Page two.`, 'Page three.']),
-    'scan.pdf': scannedPdf([picture]),
-    'letter.doc': doc([
+    'report.pdf': buildPdf([text, `${text} Page two.`, 'Page three.']),
+    'scan.pdf': buildScannedPdf([picture]),
+    'letter.doc': buildDoc([
       { text: 'Ledger', style: 1 },
       { text },
       { text: 'cell', end: 'cell' },
       { text, end: 'page' },
     ]),
-    'old.doc': word6(text),
-    'sums.xls': xls([
+    'old.doc': buildWord6(text),
+    'sums.xls': buildXls([
       {
         name: 'Sums',
         rows: [
@@ -69,25 +72,25 @@ export function builtSamples(): SampleFile[] {
         ],
       },
     ]),
-    'talk.ppt': ppt([{ title: 'Herring', body: [text], notes: 'Notes.' }]),
-    'letter.odt': openDocument('text', odfParagraph(text)),
-    'book.epub': epub([{ name: 'one.xhtml', html: page }]),
+    'talk.ppt': buildPpt([{ title: 'Herring', body: [text], notes: 'Notes.' }]),
+    'letter.odt': buildOpenDocument('text', odfParagraph(text)),
+    'book.epub': buildEpub([{ name: 'one.xhtml', html: page }]),
     'page.html': page,
     'mail.eml': mail,
     'notes.ipynb': JSON.stringify(notebook),
     'letter.rtf': `{\\rtf1\\ansi{\\fonttbl{\\f0 Times;}}\\f0\\fs24 ${text}\\par {\\b bold} \\u8364 ?\\cell\\row}`,
     'rows.csv': rows.map((row) => row.join(',')).join('\n'),
-    'picture.bmp': bmp(picture),
+    'picture.bmp': buildBmp(picture),
     'plain.txt': text.repeat(20),
   };
-  return Object.entries(made).map(([name, bytes]) => ({
+  return Object.entries(builders).map(([name, bytes]) => ({
     name,
     bytes: typeof bytes === 'string' ? Buffer.from(bytes) : bytes,
   }));
 }
 
 /** The files below a folder, at most so many, smallest folders first. */
-export function filesBelow(folder: string, filesMax: number): SampleFile[] {
+export function filesUnder(folder: string, filesMax: number): SampleFile[] {
   const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .sort()
     .map((name) => join(folder, name))
@@ -99,10 +102,10 @@ export function filesBelow(folder: string, filesMax: number): SampleFile[] {
 }
 
 /** A damaged copy, and which damage was done. */
-export function mutated(
+export function mutateFile(
   file: SampleFile,
   other: SampleFile,
-  random: Seeded,
+  random: TestRandom,
 ): SampleFile & { damage: string } {
   const damages = Object.keys(mutations) as (keyof typeof mutations)[];
   const isZip = file.bytes[0] === 0x50 && file.bytes[1] === 0x4b;
@@ -112,10 +115,10 @@ export function mutated(
   return { name: file.name, bytes, damage };
 }
 
-type Mutation = (bytes: Buffer, other: Buffer, random: Seeded) => Uint8Array;
+type Mutation = (bytes: Buffer, other: Buffer, random: TestRandom) => Uint8Array;
 
 const mutations = {
-  'bits turned': (bytes, _other, random) => withBitsTurned(bytes, random),
+  'bits turned': (bytes, _other, random) => flipBits(bytes, random),
   'cut off': (bytes, _other, random) => bytes.subarray(0, random.below(bytes.length + 1)),
   'false number': (bytes, _other, random) => {
     const number = edgeNumbers[random.below(edgeNumbers.length)]!;
@@ -152,11 +155,15 @@ const mutations = {
     return bytes;
   },
   'entry damaged': (bytes, _other, random) =>
-    withEntry(bytes, random, (entry) => withBitsTurned(entry, random)),
+    mutateZipEntry(bytes, random, (entry) => flipBits(entry, random)),
   'entry of entities': (bytes, _other, random) =>
-    withEntry(bytes, random, (entry) => Buffer.concat([Buffer.from(entityBomb), withoutDeclaration(entry)])),
+    mutateZipEntry(bytes, random, (entry) =>
+      Buffer.concat([Buffer.from(entityBomb), withoutDeclaration(entry)]),
+    ),
   'entry nested': (bytes, _other, random) =>
-    withEntry(bytes, random, (entry) => Buffer.from(nested(entry.toString('latin1'), 20_000), 'latin1')),
+    mutateZipEntry(bytes, random, (entry) =>
+      Buffer.from(nestElements(entry.toString('latin1'), 20_000), 'latin1'),
+    ),
 } satisfies Record<string, Mutation>;
 
 export const entityBomb = `<?xml version="1.0"?><!DOCTYPE z [<!ENTITY a "aaaaaaaaaa">${Array.from(
@@ -170,21 +177,25 @@ function withoutDeclaration(entry: Buffer): Buffer {
 }
 
 /** The first element, that many times inside of itself. */
-function nested(xml: string, depth: number): string {
+function nestElements(xml: string, depth: number): string {
   const name = /<([\w:]+)[ >]/.exec(xml.slice(xml.indexOf('?>') + 2))?.[1] ?? 'a';
   return xml.replace(/>([^<]*)</, (_, inner: string) => {
     return `>${`<${name}>`.repeat(depth)}${inner}${`</${name}>`.repeat(depth)}<`;
   });
 }
 
-function withBitsTurned(bytes: Buffer, random: Seeded): Buffer {
+function flipBits(bytes: Buffer, random: TestRandom): Buffer {
   for (let i = 1 + random.below(20); i > 0 && bytes.length > 0; i -= 1)
     bytes[random.below(bytes.length)]! ^= 1 << random.below(8);
   return bytes;
 }
 
 /** One entry of an archive is changed; an archive that cannot be opened stays as it is. */
-function withEntry(bytes: Buffer, random: Seeded, change: (entry: Buffer) => Uint8Array): Uint8Array {
+function mutateZipEntry(
+  bytes: Buffer,
+  random: TestRandom,
+  change: (entry: Buffer) => Uint8Array,
+): Uint8Array {
   try {
     const entries = unzipSync(bytes);
     const names = Object.keys(entries).filter((name) => entries[name]!.length < entryBytesMax);

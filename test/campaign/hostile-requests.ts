@@ -1,21 +1,21 @@
 import { connect } from 'node:net';
-import type { Seeded } from '../store/seeded.ts';
+import type { TestRandom } from '../storage/test-random.ts';
 import type { PublishedApi, PublishedOperation } from './openapi.ts';
 
 /** What a server did with one odd request. */
-export interface RawOutcome {
-  readonly words: string;
+export interface RawRequestResult {
+  readonly description: string;
   /** The status of each reply; empty: the connection was closed without one. */
   readonly statuses: readonly number[];
   readonly text: string;
 }
 
 const replyMsMax = 2_000;
-const shownMax = 1_000;
+const textUnitsMax = 1_000;
 
 /** Bytes that are no proper request, or not all of one. */
-export function oddRequests(
-  random: Seeded,
+export function malformedRequests(
+  random: TestRandom,
   token: string,
 ): readonly (readonly [words: string, bytes: Buffer])[] {
   const post = (headers: readonly string[], body = '') =>
@@ -63,10 +63,10 @@ export function oddRequests(
 /** Sends bytes as they are, some of them slowly, and reads what comes back for a moment. */
 export async function sendRaw(
   port: number,
-  words: string,
+  description: string,
   bytes: Buffer,
   { isSlow }: { readonly isSlow: boolean },
-): Promise<RawOutcome> {
+): Promise<RawRequestResult> {
   const parts: Buffer[] = [];
   await new Promise<void>((resolve) => {
     const socket = connect({ host: '127.0.0.1', port });
@@ -79,14 +79,14 @@ export async function sendRaw(
       resolve();
     });
     if (!isSlow) socket.write(bytes);
-    else trickle(socket, bytes);
+    else sendSlowly(socket, bytes);
   });
   const text = Buffer.concat(parts).toString('latin1');
   const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
-  return { words, statuses, text: text.slice(0, shownMax) };
+  return { description, statuses, text: text.slice(0, textUnitsMax) };
 }
 
-function trickle(socket: ReturnType<typeof connect>, bytes: Buffer): void {
+function sendSlowly(socket: ReturnType<typeof connect>, bytes: Buffer): void {
   let sent = 0;
   const timer = setInterval(() => {
     socket.write(bytes.subarray(sent, sent + 16));
@@ -97,22 +97,25 @@ function trickle(socket: ReturnType<typeof connect>, bytes: Buffer): void {
 }
 
 /** A body for an operation that is wrong somewhere: random bytes, or a good one with one value replaced. */
-export function wrongBody(
+export function invalidBody(
   api: PublishedApi,
   operation: PublishedOperation,
-  random: Seeded,
+  random: TestRandom,
 ): string | Uint8Array {
   const kind = random.below(4);
   if (kind === 0) return Buffer.from(Array.from({ length: random.below(2_000) }, () => random.below(256)));
   const body = api.bodyOf(operation, {});
   const names = [...Object.keys(body), 'unknown'];
   const name = names[random.below(names.length)]!;
-  const wrong = JSON.stringify({ ...body, [name]: oddValues[random.below(oddValues.length)] });
-  if (kind === 1) return wrong.slice(0, random.below(wrong.length));
-  return wrong;
+  const invalidValue = JSON.stringify({
+    ...body,
+    [name]: boundaryValues[random.below(boundaryValues.length)],
+  });
+  if (kind === 1) return invalidValue.slice(0, random.below(invalidValue.length));
+  return invalidValue;
 }
 
-const oddValues: readonly unknown[] = [
+const boundaryValues: readonly unknown[] = [
   ...[
     null,
     true,

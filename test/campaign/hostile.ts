@@ -1,12 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Answer, send } from '../e2e/people.ts';
-import { buildWorld, fromAnywhere, type World } from '../http/callers.ts';
-import { hostOf } from './host.ts';
-import { bombs } from './hostile-bombs.ts';
-import { builtSamples, filesBelow, mutated, type SampleFile } from './hostile-files.ts';
-import { oddRequests, sendRaw, wrongBody } from './hostile-requests.ts';
+import { type HttpReply, sendRequest } from '../e2e/people.ts';
+import { buildTenantFixture, fromNewHost, type TenantFixture } from '../http/tenant-fixture.ts';
+import { decompressionBombs } from './hostile-bombs.ts';
+import { filesUnder, mutateFile, type SampleFile, sampleFiles } from './hostile-files.ts';
+import { invalidBody, malformedRequests, sendRaw } from './hostile-requests.ts';
 import { PublishedApi, type PublishedOperation } from './openapi.ts';
 import type { Measurements, Part, PartContext } from './part.ts';
+import { serverHost } from './server-host.ts';
 
 const defaultMinutes = 20;
 const mutationsDefault = 20;
@@ -30,36 +30,39 @@ export const hostilePart: Part = {
   ],
   async run(context) {
     const options = {
-      onSpawn: (child: Parameters<PartContext['ownProcess']>[0]) => context.ownProcess(child),
+      onSpawn: (child: Parameters<PartContext['trackProcess']>[0]) => context.trackProcess(child),
     };
-    const world = await buildWorld(hostOf(context), options, { OFFICE: 'off', LOG_LEVEL: 'warn' });
-    return new HostileRun(context, world).run();
+    const fixture = await buildTenantFixture(serverHost(context), options, {
+      OFFICE: 'off',
+      LOG_LEVEL: 'warn',
+    });
+    return new HostileInputRun(context, fixture).run();
   },
 };
 
-class ServerGone extends Error {}
+class ServerExitedError extends Error {}
 
-class HostileRun {
+class HostileInputRun {
   readonly #context: PartContext;
-  readonly #world: World;
+  readonly #fixture: TenantFixture;
   readonly #pid: number;
   readonly #outcomes = new Map<string, number>();
   #uploads = 0;
   #requests = 0;
   #slowestMs = 0;
 
-  constructor(context: PartContext, world: World) {
+  constructor(context: PartContext, fixture: TenantFixture) {
     this.#context = context;
-    this.#world = world;
-    this.#pid = world.server.pid;
+    this.#fixture = fixture;
+    this.#pid = fixture.server.pid;
   }
 
   async run(): Promise<Measurements> {
     try {
-      await this.#all();
+      await this.#runAll();
     } catch (error) {
       // It is reported; nothing more can be learned from a server that is gone.
-      if (!(error instanceof ServerGone)) throw error;
+      if (!(error instanceof ServerExitedError)) throw error;
     }
     return {
       uploads: this.#uploads,
@@ -69,75 +72,75 @@ class HostileRun {
     };
   }
 
-  async #all(): Promise<void> {
+  async #runAll(): Promise<void> {
     await this.#rawRequests();
     await this.#operations();
     await this.#files(
       'bombs',
-      bombs().map((file) => ({ ...file, damage: 'bomb' })),
+      decompressionBombs().map((file) => ({ ...file, damage: 'bomb' })),
     );
     await this.#mutations();
     if (this.#context.plantsFault) process.kill(this.#pid, 'SIGKILL');
-    await this.#isAlive('at the end');
+    await this.#checkAlive('at the end');
   }
 
   async #rawRequests(): Promise<void> {
-    const port = Number(new URL(this.#world.server.url).port);
-    const token = this.#world.headers.all.authorization?.replace('Bearer ', '') ?? '';
+    const port = Number(new URL(this.#fixture.server.url).port);
+    const token = this.#fixture.headers.all.authorization?.replace('Bearer ', '') ?? '';
     for (const isSlow of [false, true]) {
-      const odd = oddRequests(this.#context.random, token);
+      const malformed = malformedRequests(this.#context.random, token);
       const outcomes = await Promise.all(
-        odd.map(([words, bytes]) => sendRaw(port, words, bytes, { isSlow })),
+        malformed.map(([description, bytes]) => sendRaw(port, description, bytes, { isSlow })),
       );
-      for (const { words, statuses, text } of outcomes) {
+      for (const { description, statuses, text } of outcomes) {
         this.#requests += 1;
         this.#count(`raw ${statuses[0] ?? 'closed'}`);
-        if (statuses.includes(500)) this.#context.violate('errors', `${words} is answered 500`, text);
+        if (statuses.includes(500)) this.#context.violate('errors', `${description} is answered 500`, text);
       }
-      await this.#isAlive('after broken HTTP');
+      await this.#checkAlive('after broken HTTP');
     }
     this.#context.progress(`${this.#requests} broken requests`);
   }
 
   async #operations(): Promise<void> {
-    const api = await PublishedApi.read(this.#world.server.url);
+    const api = await PublishedApi.read(this.#fixture.server.url);
     const operations = api.operations.filter(({ id }) => !destructive.test(id));
     const tasks = operations.flatMap((operation) =>
       Array.from({ length: bodiesPerOperation }, () => operation),
     );
-    await inParallel(tasks, requestsAtOnce, async (operation) => {
+    await forEachConcurrently(tasks, requestsAtOnce, async (operation) => {
       if (this.#context.signal.aborted) return;
       const caller = callers[this.#context.random.below(callers.length)]!;
-      const { status, text } = await this.#ask(api, operation, caller);
+      const { status, text } = await this.#call(api, operation, caller);
       this.#requests += 1;
       this.#count(`operation ${status}`);
       if (status === 500)
         this.#context.violate('errors', `${operation.path} as ${caller} is answered 500`, text);
       this.#context.progress(`${this.#requests} requests to ${operations.length} operations`);
     });
-    await this.#isAlive('after wrong bodies');
+    await this.#checkAlive('after wrong bodies');
   }
 
-  async #ask(
+  async #call(
     api: PublishedApi,
     operation: PublishedOperation,
     caller: (typeof callers)[number],
   ): Promise<{ status: number | string; text: string }> {
     const { random } = this.#context;
-    const body = operation.method === 'GET' ? undefined : wrongBody(api, operation, random);
+    const body = operation.method === 'GET' ? undefined : invalidBody(api, operation, random);
     const path = operation.path.replace(/\{\w+\}/g, () => encodeURIComponent(`odd ${random.below(9)}/..\0é`));
     const query = operation.parameters
       .filter((parameter) => parameter.in === 'query')
       .map(({ name }) => `${name}=%ff%00${'x'.repeat(random.below(50))}`);
     const type = operation.type?.startsWith('multipart') ? `${operation.type}; boundary=b` : operation.type;
     try {
-      const response = await fetch(`${this.#world.server.url}${path}?${query.join('&')}`, {
+      const response = await fetch(`${this.#fixture.server.url}${path}?${query.join('&')}`, {
         method: operation.method,
         redirect: 'manual',
         headers: {
           ...(type === null ? {} : { 'content-type': type.replace('*/*', 'text/plain') }),
-          ...fromAnywhere(),
-          ...this.#world.headers[caller],
+          ...fromNewHost(),
+          ...this.#fixture.headers[caller],
         },
         ...(body === undefined ? {} : { body: body as NonNullable<RequestInit['body']> }),
       });
@@ -150,57 +153,60 @@ class HostileRun {
   async #mutations(): Promise<void> {
     const { size, random } = this.#context;
     const files =
-      size.files === null ? builtSamples() : filesBelow(size.files, size.filesMax ?? filesMaxDefault);
+      size.files === null ? sampleFiles() : filesUnder(size.files, size.filesMax ?? filesMaxDefault);
     const chosen = files.slice(0, size.filesMax ?? files.length);
     const perFile = size.mutations ?? mutationsDefault;
     const isBounded = size.mutations !== null && size.minutes === null;
     for (let round = 0; round < perFile; round += 1) {
       if (this.#context.signal.aborted || (!isBounded && this.#context.isOver(defaultMinutes))) return;
-      const damaged = chosen.map((file) => mutated(file, files[random.below(files.length)]!, random));
+      const damaged = chosen.map((file) => mutateFile(file, files[random.below(files.length)]!, random));
       await this.#files(`round ${round + 1} of ${perFile}`, damaged);
     }
   }
 
-  async #files(words: string, files: readonly (SampleFile & { damage: string })[]): Promise<void> {
-    await inParallel(files, uploadsAtOnce, async (file) => {
+  async #files(description: string, files: readonly (SampleFile & { damage: string })[]): Promise<void> {
+    await forEachConcurrently(files, uploadsAtOnce, async (file) => {
       if (this.#context.signal.aborted) return;
       await this.#upload(file);
-      this.#context.progress(`${words}: ${this.#uploads} uploads, ${file.name} with ${file.damage}`);
+      this.#context.progress(`${description}: ${this.#uploads} uploads, ${file.name} with ${file.damage}`);
     });
-    await this.#isAlive(words);
+    await this.#checkAlive(description);
   }
 
   async #upload({ name, bytes, damage }: SampleFile & { damage: string }): Promise<void> {
     const started = performance.now();
-    const { server, north, headers } = this.#world;
+    const { server, tenant: north, headers } = this.#fixture;
     const path = `${this.#uploads}-${name}`;
     this.#uploads += 1;
     const address = `${server.url}/v1/documents/${north.collection_name}/${encodeURIComponent(path)}?wait=true`;
-    let answer: Answer | null = null;
+    let reply: HttpReply | null = null;
     try {
       const body = Buffer.from(bytes);
       const response = await fetch(address, { method: 'PUT', headers: headers.all, body });
       const text = await response.text();
-      answer = { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
+      reply = { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
     } catch (error) {
       this.#count('upload without reply');
       this.#context.violate('crashes', `${name} with ${damage}: no reply`, String(error));
       return;
     }
-    if (answer.status === 500) this.#context.violate('errors', `${name} with ${damage}: 500`, answer.text);
-    if (answer.status < 300) await this.#outcome(path, damage);
-    else this.#count(`upload ${answer.status}`);
+    if (reply.status === 500) this.#context.violate('errors', `${name} with ${damage}: 500`, reply.text);
+    if (reply.status < 300) await this.#waitForOutcome(path, damage);
+    else this.#count(`upload ${reply.status}`);
     this.#slowestMs = Math.max(this.#slowestMs, performance.now() - started);
     const { collection_name } = north;
-    await this.#world.ask('documents/delete-document', { collection_name, path });
+    await this.#fixture.askAsTenant('documents/delete-document', { collection_name, path });
   }
 
   /** How a document ended; a parser that crashed is counted by its code. */
-  async #outcome(path: string, damage: string): Promise<void> {
-    const { collection_name } = this.#world.north;
+  async #waitForOutcome(path: string, damage: string): Promise<void> {
+    const { collection_name } = this.#fixture.tenant;
     const deadline = performance.now() + 10 * aliveMsMax;
     for (;;) {
-      const { body } = await this.#world.ask('documents/get-document-info', { collection_name, path });
+      const { body } = await this.#fixture.askAsTenant('documents/get-document-info', {
+        collection_name,
+        path,
+      });
       const { index_status: status, error_code: code } = body.document ?? {};
       if (status === 'indexed') return this.#count('document indexed');
       if (/failed$/.test(status)) {
@@ -217,20 +223,20 @@ class HostileRun {
   }
 
   /** The same process must answer. */
-  async #isAlive(words: string): Promise<void> {
+  async #checkAlive(description: string): Promise<void> {
     if (this.#context.signal.aborted) return;
     const deadline = performance.now() + aliveMsMax;
     for (;;) {
       try {
-        const { status } = await send(`${this.#world.server.url}/healthz`, { method: 'GET' });
-        if (status === 200 && this.#world.server.pid === this.#pid) return;
+        const { status } = await sendRequest(`${this.#fixture.server.url}/healthz`, { method: 'GET' });
+        if (status === 200 && this.#fixture.server.pid === this.#pid) return;
       } catch {
         // It may be busy; below it is checked for how long.
       }
-      if (performance.now() > deadline || !lives(this.#pid)) {
-        const log = this.#world.server.log.slice(-3_000);
-        this.#context.violate('crashes', `the server does not answer ${words}`, log);
-        throw new ServerGone();
+      if (performance.now() > deadline || !isProcessAlive(this.#pid)) {
+        const log = this.#fixture.server.log.slice(-3_000);
+        this.#context.violate('crashes', `the server does not answer ${description}`, log);
+        throw new ServerExitedError();
       }
       await wait(100);
     }
@@ -241,7 +247,7 @@ class HostileRun {
   }
 }
 
-function lives(pid: number): boolean {
+function isProcessAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {
@@ -250,7 +256,7 @@ function lives(pid: number): boolean {
 }
 
 /** Runs a task for each item, so many at once. */
-async function inParallel<T>(
+async function forEachConcurrently<T>(
   items: readonly T[],
   atOnce: number,
   task: (item: T) => Promise<void>,

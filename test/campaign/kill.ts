@@ -1,15 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { FindingKind } from '../crash/findings.ts';
-import { CrashRounds, type Ending, endings } from '../crash/rounds.ts';
+import type { MismatchKind } from '../crash/mismatch-reporter.ts';
+import { CrashRounds, type KillMoment, killMoments } from '../crash/rounds.ts';
 import { ServerProcess } from '../crash/server.ts';
-import { ModelService } from '../models/model-service.ts';
+import { FakeModelService } from '../models/fake-model-service.ts';
+import { dataFolderOf, loseDocument } from './model-run.ts';
 import type { Measurements, Part, PartContext } from './part.ts';
-import { dataFolder, loseOne } from './world-run.ts';
 
 const defaultMinutes = 10;
-const quickEndings: readonly Ending[] = ['after some answers', 'at some moment', 'parser processes first'];
+const fastKillMoments: readonly KillMoment[] = [
+  'after some answers',
+  'at some moment',
+  'parser processes first',
+];
 /** Every so many rounds come the endings that take seconds. */
-const slowEvery = 20;
+const slowKillEvery = 20;
 const serviceModel = 'letters';
 
 /** Kills a server, or processes below it, at random moments and compares it with all that it acknowledged. */
@@ -23,56 +27,58 @@ export const killPart: Part = {
     { name: 'search', text: 'search and counters agree with the store' },
   ],
   async run(context) {
-    const service = await ModelService.start({
+    const service = await FakeModelService.start({
       teardown: (action) => context.onCleanup(action as () => unknown),
     });
-    const rounds = new KillRounds(context, service);
+    const rounds = new KillRun(context, service);
     return rounds.run();
   },
 };
 
-class KillRounds {
+class KillRun {
   readonly #context: PartContext;
-  readonly #service: ModelService;
-  readonly #rounds: CrashRounds;
-  readonly #kinds = new Map<Ending, number>();
+  readonly #service: FakeModelService;
+  readonly #crashRounds: CrashRounds;
+  readonly #killMomentCounts = new Map<KillMoment, number>();
   #starts = 0;
   #count = 0;
   #processKills = 0;
-  #planted = false;
+  #isFaultPlanted = false;
 
-  constructor(context: PartContext, service: ModelService) {
+  constructor(context: PartContext, service: FakeModelService) {
     this.#context = context;
     this.#service = service;
-    this.#rounds = new CrashRounds({
-      t: {
+    this.#crashRounds = new CrashRounds({
+      reporter: {
         fail: (message, { kind, ...details }) => context.violate(kind, message, details),
-        same: (found, wanted, message, { kind }) => this.#same(found, wanted, message, kind),
+        same: (actual, expected, message, { kind }) => this.#compare(actual, expected, message, kind),
         pass: (message) => context.progress(message),
         comment: () => undefined,
       },
-      chance: context.random,
-      data: dataFolder(context),
+      random: context.random,
+      data: dataFolderOf(context),
       models: ['zembed-1', serviceModel],
       start: () => this.#start(),
     });
   }
 
   async run(): Promise<Measurements> {
-    await this.#rounds.run(this.#endings());
-    const { acknowledged, modelChanges } = this.#rounds.world;
+    await this.#crashRounds.run(this.#killMoments());
+    const { acknowledged, modelChanges } = this.#crashRounds.model;
     return {
       ...{ rounds: this.#count, starts: this.#starts, acknowledgedWrites: acknowledged },
       ...{ modelChanges, otherProcessesKilled: this.#processKills },
-      ...Object.fromEntries([...this.#kinds].map(([ending, count]) => [`rounds ${ending}`, count])),
+      ...Object.fromEntries(
+        [...this.#killMomentCounts].map(([killMoment, count]) => [`rounds ${killMoment}`, count]),
+      ),
     };
   }
 
-  *#endings(): Generator<Ending> {
+  *#killMoments(): Generator<KillMoment> {
     const { random, size } = this.#context;
     const isDone = () => {
       if (this.#context.signal.aborted) return true;
-      if (this.#context.plantsFault && !this.#planted) return false;
+      if (this.#context.plantsFault && !this.#isFaultPlanted) return false;
       if (size.rounds !== null && this.#count >= size.rounds) return true;
       // Without a single round nothing would have been checked.
       const isBounded = size.rounds === null || size.minutes !== null;
@@ -80,28 +86,28 @@ class KillRounds {
     };
     while (!isDone()) {
       this.#count += 1;
-      const choices = this.#count % slowEvery === 0 ? endings : quickEndings;
-      const ending = choices[random.below(choices.length)]!;
-      this.#kinds.set(ending, (this.#kinds.get(ending) ?? 0) + 1);
-      yield ending;
+      const choices = this.#count % slowKillEvery === 0 ? killMoments : fastKillMoments;
+      const killMoment = choices[random.below(choices.length)]!;
+      this.#killMomentCounts.set(killMoment, (this.#killMomentCounts.get(killMoment) ?? 0) + 1);
+      yield killMoment;
     }
   }
 
   async #start(): Promise<ServerProcess> {
-    const { world } = this.#rounds;
-    this.#processKills += world.parserKills;
+    const { model } = this.#crashRounds;
+    this.#processKills += model.parserKills;
     // It remembers every request, for tests.
-    this.#service.asked.length = 0;
-    const server = await ServerProcess.start(dataFolder(this.#context), {
+    this.#service.requests.length = 0;
+    const server = await ServerProcess.start(dataFolderOf(this.#context), {
       variables: { QUARRY_EMBEDDING_URL: this.#service.url, QUARRY_EMBEDDING_MODEL: serviceModel },
-      onSpawn: (child) => this.#context.ownProcess(child),
+      onSpawn: (child) => this.#context.trackProcess(child),
     });
     this.#starts += 1;
-    if (this.#context.plantsFault) this.#planted ||= await loseOne(server, world);
+    if (this.#context.plantsFault) this.#isFaultPlanted ||= await loseDocument(server, model);
     return server;
   }
 
-  #same(found: unknown, wanted: unknown, message: string, kind: FindingKind): void {
-    if (!isDeepStrictEqual(found, wanted)) this.#context.violate(kind, message, { found, wanted });
+  #compare(actual: unknown, expected: unknown, message: string, kind: MismatchKind): void {
+    if (!isDeepStrictEqual(actual, expected)) this.#context.violate(kind, message, { actual, expected });
   }
 }

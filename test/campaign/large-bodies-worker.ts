@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { workerData } from 'node:worker_threads';
-import { beLessUrgent } from '../../src/base/less-urgent.ts';
+import { setNiceness } from '../../src/core/niceness.ts';
 
 /** Connections that send bodies of many empty objects, over and over, until the thread is ended. */
 
@@ -32,5 +32,5 @@ function send(): void {
   socket.on('close', () => setImmediate(send));
 }
 
-beLessUrgent(10);
+setNiceness(10);
 for (let i = 0; i < connections; i += 1) send();

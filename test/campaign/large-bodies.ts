@@ -2,10 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { TestServer } from '../e2e/server.ts';
 import type { LargeBodiesTask } from './large-bodies-worker.ts';
-import { LoadFlow, p99Of } from './load-flow.ts';
 import type { Measurements, Part, PartContext } from './part.ts';
-import { figuresOf, samplePeakMemory } from './process-figures.ts';
-import { addDocuments, startWithTenants, type Tenant, textOf } from './tenant-server.ts';
+import { readProcessMetrics, samplePeakMemory } from './process-metrics.ts';
+import { p99Of, RequestGenerator } from './request-generator.ts';
+import { addDocuments, randomText, startServerWithTenants, type Tenant } from './tenant-server.ts';
 
 const defaultMinutes = 2;
 const connections = 40;
@@ -22,11 +22,11 @@ export const largeBodiesPart: Part = {
     { name: 'errors', text: 'every query is answered' },
   ],
   async run(context) {
-    const { server, tenants } = await startWithTenants(context, { tenants: 2 });
+    const { server, tenants } = await startServerWithTenants(context, { tenants: 2 });
     for (const tenant of tenants)
       await addDocuments(tenant, {
         ...{ collection: 'notes', count: 200 },
-        below: (limit) => context.random.below(limit),
+        randomBelow: (limit) => context.random.below(limit),
       });
     return await measure(context, server, tenants);
   },
@@ -41,7 +41,7 @@ async function measure(
   context.progress('idle');
   await queries(context, server, { tenant: other!, milliseconds: milliseconds * 0.1 });
   const idle = await queries(context, server, { tenant: other!, milliseconds: milliseconds * 0.2 });
-  const idleMemoryBytes = figuresOf(server.pid)?.memoryBytes ?? null;
+  const idleMemoryBytes = readProcessMetrics(server.pid)?.memoryBytes ?? null;
   context.progress('ordinary queries');
   const ordinary = samplePeakMemory(context, server.pid);
   await queries(context, server, { tenant: sender!, milliseconds: milliseconds * 0.2, connections });
@@ -52,11 +52,11 @@ async function measure(
   const worker = new Worker(new URL('./large-bodies-worker.js', import.meta.url), { workerData });
   context.onCleanup(() => worker.terminate());
   const sampler = samplePeakMemory(context, server.pid);
-  if (context.plantsFault) void stall(server, milliseconds * 0.3);
-  const flow = await queries(context, server, { tenant: other!, milliseconds: milliseconds * 0.5 });
+  if (context.plantsFault) void blockServer(server, milliseconds * 0.3);
+  const generator = await queries(context, server, { tenant: other!, milliseconds: milliseconds * 0.5 });
   const peakMemoryBytes = sampler();
   await worker.terminate();
-  const [idleP99Ms, p99Ms] = [p99Of(idle.accepted), p99Of(flow.accepted)];
+  const [idleP99Ms, p99Ms] = [p99Of(idle.accepted), p99Of(generator.accepted)];
   const most = (guarantee: string, found: number, limit: number, unit: string) => {
     if (found > limit)
       context.violate(guarantee, `${found.toPrecision(4)} ${unit} is over ${limit.toPrecision(4)}`);
@@ -65,16 +65,17 @@ async function measure(
   if (idleMemoryBytes === null)
     context.skip('memory', 'the memory of the server cannot be read: it needs /proc');
   else most('memory', peakMemoryBytes, limits.memoryFactor * memoryBytes, 'bytes');
-  for (const [status, count] of flow.odd)
+  for (const [status, count] of generator.unexpected)
     context.violate('errors', `${count} queries were answered ${status}`);
-  if (flow.refused.values > 0) context.violate('errors', `${flow.refused.values} queries were refused`);
+  if (generator.rejected.values > 0)
+    context.violate('errors', `${generator.rejected.values} queries were refused`);
   return {
-    ...{ idleP99Ms, p99Ms, queries: flow.accepted.values },
+    ...{ idleP99Ms, p99Ms, queries: generator.accepted.values },
     ...{ idleMemoryBytes: idleMemoryBytes ?? 0, memoryBytes, peakMemoryBytes },
   };
 }
 
-/** Sends queries for the time given, one at a time on each connection. */
+/** Sends queries for the given time, one in flight on each connection. */
 async function queries(
   context: PartContext,
   server: TestServer,
@@ -83,19 +84,19 @@ async function queries(
     milliseconds,
     connections: count = 1,
   }: { readonly tenant: Tenant; readonly milliseconds: number; readonly connections?: number },
-): Promise<LoadFlow> {
-  const query = () => textOf(6, (limit) => context.random.below(limit));
-  const flow = new LoadFlow({
+): Promise<RequestGenerator> {
+  const query = () => randomText(6, (limit) => context.random.below(limit));
+  const generator = new RequestGenerator({
     ...{ url: server.url, key: tenant.key, operation: 'queries/top-snippets' },
     bodyOf: () => ({ collection_name: 'notes', query: query(), k: 10 }),
   });
-  context.onCleanup(() => flow.close());
-  await flow.closedLoop(count, milliseconds, count === 1 ? pauseMs : 0);
-  return flow;
+  context.onCleanup(() => generator.close());
+  await generator.closedLoop(count, milliseconds, count === 1 ? pauseMs : 0);
+  return generator;
 }
 
-/** A server that stands still for a while, as one does whose event loop is blocked. */
-async function stall(server: TestServer, milliseconds: number): Promise<void> {
+/** Stops the server process for a while, as if its event loop were blocked. */
+async function blockServer(server: TestServer, milliseconds: number): Promise<void> {
   process.kill(server.pid, 'SIGSTOP');
   await wait(Math.max(1_000, milliseconds / 4));
   process.kill(server.pid, 'SIGCONT');

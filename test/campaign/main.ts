@@ -4,13 +4,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { machineFacts } from '../../bench/harness/machine.ts';
-import { projectRoot } from '../../src/base/root.ts';
+import { projectRoot } from '../../src/core/root.ts';
 import { clockPart } from './clock.ts';
 import { diskPart } from './disk.ts';
 import { hostilePart } from './hostile.ts';
 import { killPart } from './kill.ts';
 import { largeBodiesPart } from './large-bodies.ts';
-import { helpText, type Options, readOptions, UsageError } from './options.ts';
+import { type CampaignOptions, CampaignUsageError, helpText, readOptions } from './options.ts';
 import { overloadPart } from './overload.ts';
 import type { Part } from './part.ts';
 import { PartRun } from './part-run.ts';
@@ -24,12 +24,12 @@ const parts: readonly Part[] = [
   ...[killPart, hostilePart, tenantsPart, diskPart],
   ...[clockPart, overloadPart, largeBodiesPart, soakPart],
 ];
-const exitCodes = { held: 0, violated: 1, usage: 2, interrupted: 130 } as const;
+const exitCodes = { passed: 0, violated: 1, usage: 2, interrupted: 130 } as const;
 /** How long a part may take to notice Ctrl-C. */
 const graceMs = 10_000;
 const defaultReport = join(projectRoot, 'bench', 'results', 'latest', 'campaign.json');
 
-async function campaign(options: Options, words: readonly string[]): Promise<number> {
+async function campaign(options: CampaignOptions, commandLineArguments: readonly string[]): Promise<number> {
   const startedAt = new Date().toISOString();
   const machine = machineFacts();
   const folder = mkdtempSync(join(tmpdir(), 'quarry-campaign-'));
@@ -58,7 +58,7 @@ async function campaign(options: Options, words: readonly string[]): Promise<num
   const violations = violationsOf(results);
   const interrupted = interrupt.signal.aborted;
   writeReport(options.report, {
-    ...{ format: 1, startedAt, finishedAt: new Date().toISOString(), commandLine: words },
+    ...{ format: 1, startedAt, finishedAt: new Date().toISOString(), commandLine: commandLineArguments },
     ...{ seed: options.seed, machine, interrupted, violations, parts: results },
   });
   process.stdout.write(`\n${summary(results)}`);
@@ -66,7 +66,7 @@ async function campaign(options: Options, words: readonly string[]): Promise<num
     for (const { guarantee, message } of found) process.stdout.write(`${name}/${guarantee}: ${message}\n`);
   process.stdout.write(`Report: ${relative('.', options.report)} (seed ${options.seed})\n`);
   if (violations > 0) return exitCodes.violated;
-  return interrupted ? exitCodes.interrupted : exitCodes.held;
+  return interrupted ? exitCodes.interrupted : exitCodes.passed;
 }
 
 function listParts(): string {
@@ -77,14 +77,17 @@ function listParts(): string {
   return `${lines.join('\n')}\n`;
 }
 
-const words = process.argv.slice(2);
+const commandLineArguments = process.argv.slice(2);
 try {
-  const options = readOptions(words, parts, { seed: randomInt(2 ** 31), report: defaultReport });
+  const options = readOptions(commandLineArguments, parts, {
+    seed: randomInt(2 ** 31),
+    report: defaultReport,
+  });
   if (options.show === 'help') process.stdout.write(helpText);
   else if (options.show === 'list') process.stdout.write(listParts());
-  else process.exit(await campaign(options, words));
+  else process.exit(await campaign(options, commandLineArguments));
 } catch (error) {
-  const isUsage = error instanceof UsageError;
+  const isUsage = error instanceof CampaignUsageError;
   process.stderr.write(isUsage ? `${error.message}\n\n${helpText}` : `${(error as Error).stack}\n`);
   process.exit(isUsage ? exitCodes.usage : exitCodes.violated);
 }

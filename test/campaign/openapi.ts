@@ -1,17 +1,17 @@
-import { send } from '../e2e/people.ts';
+import { sendRequest } from '../e2e/people.ts';
 
 /** A JSON schema as OpenAPI documents have it. */
-export interface Schema {
+export interface OpenApiSchema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
-  readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
-  readonly allOf?: readonly Schema[];
-  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly anyOf?: readonly OpenApiSchema[];
+  readonly oneOf?: readonly OpenApiSchema[];
+  readonly allOf?: readonly OpenApiSchema[];
+  readonly properties?: Readonly<Record<string, OpenApiSchema>>;
   readonly required?: readonly string[];
-  readonly items?: Schema;
+  readonly items?: OpenApiSchema;
   readonly minimum?: number;
 }
 
@@ -29,28 +29,30 @@ export interface PublishedOperation {
   readonly parameters: readonly Parameter[];
   /** Content type of its body; null: none. */
   readonly type: string | null;
-  readonly schema: Schema | null;
+  readonly schema: OpenApiSchema | null;
   readonly example: unknown;
 }
 
 interface OpenApi {
   readonly servers: readonly { readonly url: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
-  readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
+  readonly components?: { readonly schemas?: Readonly<Record<string, OpenApiSchema>> };
 }
 
 interface OpenApiOperation {
   readonly operationId: string;
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: {
-    readonly content: Readonly<Record<string, { readonly schema?: Schema; readonly example?: unknown }>>;
+    readonly content: Readonly<
+      Record<string, { readonly schema?: OpenApiSchema; readonly example?: unknown }>
+    >;
   };
 }
 
 /** Everything that a server publishes, so that an operation of tomorrow is asked, too. */
 export class PublishedApi {
   readonly operations: readonly PublishedOperation[];
-  readonly #schemas: ReadonlyMap<string, Schema>;
+  readonly #schemas: ReadonlyMap<string, OpenApiSchema>;
 
   private constructor(documents: readonly OpenApi[]) {
     this.operations = documents.flatMap(operationsOf);
@@ -60,7 +62,7 @@ export class PublishedApi {
   static async read(url: string): Promise<PublishedApi> {
     const documents: OpenApi[] = [];
     for (const path of ['/openapi.json', '/api/openapi.json']) {
-      const { status, body } = await send(`${url}${path}`, { method: 'GET' });
+      const { status, body } = await sendRequest(`${url}${path}`, { method: 'GET' });
       if (status !== 200) throw new Error(`${path} was answered ${status}`);
       documents.push(body);
     }
@@ -69,31 +71,32 @@ export class PublishedApi {
 
   /** A body that fits: the example, else a value for each required field; `named` wins over both. */
   bodyOf(operation: PublishedOperation, named: Readonly<Record<string, unknown>>): Record<string, unknown> {
-    const schema = this.#resolved(operation.schema ?? {});
+    const schema = this.#resolveRef(operation.schema ?? {});
     const properties = schema.properties ?? {};
     const body: Record<string, unknown> = { ...(operation.example as object | undefined) };
-    for (const name of schema.required ?? []) body[name] ??= this.#valueOf(properties[name] ?? {}, 0);
+    for (const name of schema.required ?? []) body[name] ??= this.#sampleValueOf(properties[name] ?? {}, 0);
     for (const name of Object.keys(properties)) if (named[name] !== undefined) body[name] = named[name];
     return body;
   }
 
-  #valueOf(given: Schema, depth: number): unknown {
-    const schema = this.#resolved(given);
+  #sampleValueOf(schemaOrRef: OpenApiSchema, depth: number): unknown {
+    const schema = this.#resolveRef(schemaOrRef);
     if (schema.const !== undefined) return schema.const;
     if (schema.enum !== undefined) return schema.enum[0];
     const choice = schema.anyOf?.[0] ?? schema.oneOf?.[0] ?? schema.allOf?.[0];
-    if (choice !== undefined && depth < 8) return this.#valueOf(choice, depth + 1);
+    if (choice !== undefined && depth < 8) return this.#sampleValueOf(choice, depth + 1);
     const type = typeof schema.type === 'string' ? schema.type : schema.type?.[0];
     if (type === 'string') return 'word';
     if (type === 'integer' || type === 'number') return schema.minimum ?? 1;
     if (type === 'boolean') return false;
-    if (type === 'array') return schema.items === undefined ? [] : [this.#valueOf(schema.items, depth + 1)];
+    if (type === 'array')
+      return schema.items === undefined ? [] : [this.#sampleValueOf(schema.items, depth + 1)];
     const fields = schema.required ?? [];
-    const value = (name: string) => this.#valueOf(schema.properties?.[name] ?? {}, depth + 1);
+    const value = (name: string) => this.#sampleValueOf(schema.properties?.[name] ?? {}, depth + 1);
     return depth > 8 ? {} : Object.fromEntries(fields.map((name) => [name, value(name)]));
   }
 
-  #resolved(schema: Schema): Schema {
+  #resolveRef(schema: OpenApiSchema): OpenApiSchema {
     const name = schema.$ref?.split('/').at(-1);
     return name === undefined ? schema : (this.#schemas.get(name) ?? {});
   }

@@ -1,19 +1,19 @@
 import { parseArgs } from 'node:util';
-import type { Part, Size } from './part.ts';
+import type { Part, PartSize } from './part.ts';
 
-/** The command line, checked. */
-export interface Options {
+/** Validated command line. */
+export interface CampaignOptions {
   readonly parts: readonly Part[];
-  readonly size: Size;
+  readonly size: PartSize;
   readonly seed: number;
   readonly report: string;
   readonly plantsFault: boolean;
   readonly show: 'help' | 'list' | null;
 }
 
-/** The command line is wrong; the message says how. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
+/** Invalid command line; the message describes the error. */
+export class CampaignUsageError extends Error {
+  override readonly name = 'CampaignUsageError';
 }
 
 const flags = {
@@ -48,57 +48,58 @@ Exit status: 0 every guarantee held, 1 a guarantee was violated, 2 wrong usage, 
 `;
 
 export function readOptions(
-  words: readonly string[],
+  commandLineArguments: readonly string[],
   parts: readonly Part[],
   defaults: { readonly seed: number; readonly report: string },
-): Options {
-  const values = parse(words);
+): CampaignOptions {
+  const values = parse(commandLineArguments);
   return {
-    parts: partsOf(values.only, parts),
+    parts: selectParts(values.only, parts),
     size: {
-      minutes: numberOf('minutes', values.minutes, { above: 0 }),
-      rounds: wholeOf('rounds', values.rounds),
+      minutes: parseNumber('minutes', values.minutes, { above: 0 }),
+      rounds: parseInteger('rounds', values.rounds),
       files: values.files ?? null,
-      filesMax: wholeOf('files-max', values['files-max']),
-      mutations: wholeOf('mutations', values.mutations),
+      filesMax: parseInteger('files-max', values['files-max']),
+      mutations: parseInteger('mutations', values.mutations),
     },
-    seed: wholeOf('seed', values.seed) ?? defaults.seed,
+    seed: parseInteger('seed', values.seed) ?? defaults.seed,
     report: values.report ?? defaults.report,
     plantsFault: values['plant-fault'] ?? false,
     show: values.help ? 'help' : values.list ? 'list' : null,
   };
 }
 
-function parse(words: readonly string[]) {
+function parse(commandLineArguments: readonly string[]) {
   try {
-    return parseArgs({ args: [...words], options: flags, allowPositionals: false }).values;
+    return parseArgs({ args: [...commandLineArguments], options: flags, allowPositionals: false }).values;
   } catch (error) {
-    throw new UsageError((error as Error).message);
+    throw new CampaignUsageError((error as Error).message);
   }
 }
 
-function partsOf(only: string | undefined, parts: readonly Part[]): readonly Part[] {
+function selectParts(only: string | undefined, parts: readonly Part[]): readonly Part[] {
   if (only === undefined) return parts;
   const names = only.split(',').map((name) => name.trim());
   return names.map((name) => {
     const part = parts.find((known) => known.name === name);
     const known = parts.map((each) => each.name).join(', ');
-    if (part === undefined) throw new UsageError(`--only: there is no part "${name}". Parts: ${known}.`);
+    if (part === undefined)
+      throw new CampaignUsageError(`--only: there is no part "${name}". Parts: ${known}.`);
     return part;
   });
 }
 
-function numberOf(name: string, text: string | undefined, { above }: { above: number }): number | null {
+function parseNumber(name: string, text: string | undefined, { above }: { above: number }): number | null {
   if (text === undefined) return null;
   const value = Number(text);
   if (!(value > above) || !Number.isFinite(value))
-    throw new UsageError(`--${name} must be a number above ${above}, but is "${text}".`);
+    throw new CampaignUsageError(`--${name} must be a number above ${above}, but is "${text}".`);
   return value;
 }
 
-function wholeOf(name: string, text: string | undefined): number | null {
-  const value = numberOf(name, text, { above: 0 });
+function parseInteger(name: string, text: string | undefined): number | null {
+  const value = parseNumber(name, text, { above: 0 });
   if (value !== null && !Number.isSafeInteger(value))
-    throw new UsageError(`--${name} must be a whole number, but is "${text}".`);
+    throw new CampaignUsageError(`--${name} must be a whole number, but is "${text}".`);
   return value;
 }

@@ -1,19 +1,19 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { seeded } from '../store/seeded.ts';
-import type { Part, PartContext, Size } from './part.ts';
+import { createTestRandom } from '../storage/test-random.ts';
+import type { Part, PartContext, PartSize } from './part.ts';
 import { ProgressLine } from './progress-line.ts';
 import type { GuaranteeResult, PartResult, Violation } from './report.ts';
 
-const violationsKept = 50;
+const violationsMax = 50;
 /** Every part has this guarantee too: a part that ends early has checked nothing. */
-const completes = { name: 'completes', text: 'the part itself runs to its end' };
+const completionGuarantee = { name: 'completes', text: 'the part itself runs to its end' };
 
 /** One run of one part: counts violations and cleans up. */
 export class PartRun implements PartContext {
   readonly random;
-  readonly size: Size;
+  readonly size: PartSize;
   readonly folder: string;
   readonly signal: AbortSignal;
   readonly plantsFault: boolean;
@@ -30,7 +30,7 @@ export class PartRun implements PartContext {
     part: Part,
     options: {
       seed: number;
-      size: Size;
+      size: PartSize;
       folder: string;
       signal: AbortSignal;
       plantsFault: boolean;
@@ -38,7 +38,7 @@ export class PartRun implements PartContext {
     },
   ) {
     this.#part = part;
-    this.random = seeded(options.seed);
+    this.random = createTestRandom(options.seed);
     this.size = options.size;
     this.folder = join(options.folder, part.name);
     this.signal = options.signal;
@@ -64,42 +64,44 @@ export class PartRun implements PartContext {
   }
 
   violate(guarantee: string, message: string, details?: unknown): void {
-    const isKnown = [...this.#part.guarantees, completes].some(({ name }) => name === guarantee);
+    const isKnown = [...this.#part.guarantees, completionGuarantee].some(({ name }) => name === guarantee);
     if (!isKnown) throw new Error(`${this.#part.name} has no guarantee ${guarantee}`);
     this.#counts.set(guarantee, (this.#counts.get(guarantee) ?? 0) + 1);
-    if (this.#violations.length >= violationsKept) return;
+    if (this.#violations.length >= violationsMax) return;
     this.#violations.push({ guarantee, message, ...(details === undefined ? {} : { details }) });
-    this.#progress.note(`${this.#part.name}: VIOLATION of ${guarantee}: ${message}`);
+    this.#progress.writeLine(`${this.#part.name}: VIOLATION of ${guarantee}: ${message}`);
   }
 
   skip(guarantee: string, reason: string): void {
     this.#skipped.set(guarantee, reason);
-    this.#progress.note(`${this.#part.name}: ${guarantee} is not checked: ${reason}`);
+    this.#progress.writeLine(`${this.#part.name}: ${guarantee} is not checked: ${reason}`);
   }
 
   onCleanup(action: () => unknown): void {
     this.#cleanups.push(action);
   }
 
-  ownProcess(child: ChildProcess): void {
+  trackProcess(child: ChildProcess): void {
     this.#children.add(child);
     child.once('exit', () => this.#children.delete(child));
   }
 
   async run(): Promise<PartResult> {
-    this.#progress.note(`${this.#part.name}: ${this.#part.description} (seed ${this.random.seed})`);
+    this.#progress.writeLine(`${this.#part.name}: ${this.#part.description} (seed ${this.random.seed})`);
     let measurements = {};
     try {
       measurements = await this.#part.run(this);
     } catch (error) {
-      if (!this.signal.aborted) this.violate(completes.name, describe(error));
+      if (!this.signal.aborted) this.violate(completionGuarantee.name, describe(error));
     } finally {
       await this.#cleanUp();
     }
     return {
       name: this.#part.name,
       seconds: (performance.now() - this.#startedMs) / 1_000,
-      guarantees: [...this.#part.guarantees, completes].map((guarantee) => this.#resultOf(guarantee)),
+      guarantees: [...this.#part.guarantees, completionGuarantee].map((guarantee) =>
+        this.#resultOf(guarantee),
+      ),
       violations: this.#violations,
       measurements,
     };
@@ -107,7 +109,7 @@ export class PartRun implements PartContext {
 
   #resultOf({ name, text }: { name: string; text: string }): GuaranteeResult {
     const violations = this.#counts.get(name) ?? 0;
-    const isBroken = this.#counts.has(completes.name) ? 'the part did not complete' : undefined;
+    const isBroken = this.#counts.has(completionGuarantee.name) ? 'the part did not complete' : undefined;
     const reason = this.signal.aborted
       ? 'the campaign was interrupted'
       : (this.#skipped.get(name) ?? isBroken);
@@ -125,7 +127,7 @@ export class PartRun implements PartContext {
       try {
         await action();
       } catch (error) {
-        this.violate(completes.name, `cleaning up failed: ${describe(error)}`);
+        this.violate(completionGuarantee.name, `cleaning up failed: ${describe(error)}`);
       }
     }
     rmSync(this.folder, { recursive: true, force: true });

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import type { Seeded } from '../store/seeded.ts';
+import type { TestRandom } from '../storage/test-random.ts';
 
 /** One promise that a part checks. */
 export interface Guarantee {
@@ -12,7 +12,7 @@ export interface Guarantee {
 export type Measurements = Readonly<Record<string, number | string>>;
 
 /** How large a part is run. Null: the part's own default. */
-export interface Size {
+export interface PartSize {
   /** Minutes that each part may take. */
   readonly minutes: number | null;
   readonly rounds: number | null;
@@ -24,8 +24,8 @@ export interface Size {
 
 /** What a part is given: its size, its randomness, and where it reports to. */
 export interface PartContext {
-  readonly random: Seeded;
-  readonly size: Size;
+  readonly random: TestRandom;
+  readonly size: PartSize;
   /** A folder of the part alone, deleted after it. */
   readonly folder: string;
   /** Aborted on Ctrl-C. */
@@ -44,7 +44,7 @@ export interface PartContext {
   /** Runs at the end of the part in reverse order, also after a failure and on Ctrl-C. */
   onCleanup(action: () => unknown): void;
   /** Ends this process at the latest when the campaign ends. */
-  ownProcess(child: ChildProcess): void;
+  trackProcess(child: ChildProcess): void;
 }
 
 /** One part of the campaign. */

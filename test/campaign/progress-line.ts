@@ -5,19 +5,19 @@ const narrowColumns = 80;
 
 /** How far a part is: one line drawn over on a terminal, lines now and then elsewhere. */
 export class ProgressLine {
-  readonly #drawsOver = process.stderr.isTTY === true;
+  readonly #isInteractive = process.stderr.isTTY === true;
   #shownMs = Number.NEGATIVE_INFINITY;
 
   update(text: string): void {
     const now = performance.now();
-    if (now - this.#shownMs < (this.#drawsOver ? drawEveryMs : lineEveryMs)) return;
+    if (now - this.#shownMs < (this.#isInteractive ? drawEveryMs : lineEveryMs)) return;
     this.#shownMs = now;
-    const fitting = text.slice(0, (process.stderr.columns || narrowColumns) - 1);
-    process.stderr.write(this.#drawsOver ? `\r\x1b[K${fitting}` : `${text}\n`);
+    const truncated = text.slice(0, (process.stderr.columns || narrowColumns) - 1);
+    process.stderr.write(this.#isInteractive ? `\r\x1b[K${truncated}` : `${text}\n`);
   }
 
   /** A line that stays. */
-  note(text: string): void {
-    process.stderr.write(`${this.#drawsOver ? '\r\x1b[K' : ''}${text}\n`);
+  writeLine(text: string): void {
+    process.stderr.write(`${this.#isInteractive ? '\r\x1b[K' : ''}${text}\n`);
   }
 }

@@ -58,14 +58,18 @@ export function summary(parts: readonly PartResult[]): string {
       guarantee.reason ?? guarantee.text,
     ]),
   );
-  const figures = parts.map((part) => {
-    const shown = Object.entries(part.measurements).map(([name, value]) => `${name} ${rounded(value)}`);
-    return `${part.name} (${part.seconds.toFixed(0)} s): ${shown.join(', ')}`;
+  const measurementLines = parts.map((part) => {
+    const formatted = Object.entries(part.measurements).map(
+      ([name, value]) => `${name} ${formatValue(value)}`,
+    );
+    return `${part.name} (${part.seconds.toFixed(0)} s): ${formatted.join(', ')}`;
   });
-  return [...columns([['part', 'guarantee', 'outcome', ''], ...rows]), '', ...figures, ''].join('\n');
+  return [...columns([['part', 'guarantee', 'outcome', ''], ...rows]), '', ...measurementLines, ''].join(
+    '\n',
+  );
 }
 
-function rounded(value: number | string): string {
+function formatValue(value: number | string): string {
   if (typeof value === 'string') return value;
   return Number.isInteger(value) ? String(value) : value.toPrecision(4);
 }

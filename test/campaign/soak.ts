@@ -1,60 +1,60 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
+import { randomCall, replyProblem } from '../e2e/random-load.ts';
 import type { TestServer } from '../e2e/server.ts';
-import { anyCall, fault } from '../e2e/storm.ts';
+import { linearGrowth, mean } from './linear-trend.ts';
 import type { Measurements, Part, PartContext } from './part.ts';
-import { bytesBelow, figuresOf, type ProcessFigures } from './process-figures.ts';
-import { growthOf, mean } from './regression.ts';
-import { startWithTenants, type Tenant } from './tenant-server.ts';
+import { folderBytes, type ProcessMetrics, readProcessMetrics } from './process-metrics.ts';
+import { startServerWithTenants, type Tenant } from './tenant-server.ts';
 
 const defaultMinutes = 60;
-const callers = 4;
+const clientCount = 4;
 const pauseMs = 20;
-const samplesWanted = 400;
-/** Caches and compactions settle in this part of the time, which is not looked at. */
-const warmUpShare = 0.3;
-/** Memory and disk go up and down by themselves for minutes: a shorter run cannot tell. */
-const longMs = 20 * 60_000;
+const sampleCount = 400;
+/** Share of the time in which caches and compactions settle; excluded from the evaluation. */
+const warmUpFraction = 0.3;
+/** Memory and disk usage fluctuate for minutes: a shorter run cannot show growth. */
+const memoryCheckMsMin = 20 * 60_000;
 
-interface Sample extends ProcessFigures {
+interface Sample extends ProcessMetrics {
   readonly ms: number;
   readonly diskBytes: number;
 }
 
-/** Growth from the first to the last sample that is still taken for chance. */
+/** Growth from the first to the last sample that counts as noise: a share of the mean plus a constant. */
 const tolerances = [
-  { name: 'memory', figure: 'memoryBytes', share: 0.05, more: 16_000_000, needsTime: true },
-  { name: 'descriptors', figure: 'descriptors', share: 0.05, more: 8, needsTime: false },
-  { name: 'threads', figure: 'threads', share: 0.05, more: 2, needsTime: false },
-  { name: 'processes', figure: 'processesBelow', share: 0.05, more: 2, needsTime: false },
-  { name: 'disk', figure: 'diskBytes', share: 0.1, more: 32_000_000, needsTime: true },
+  { name: 'memory', metric: 'memoryBytes', share: 0.05, slack: 16_000_000, needsTime: true },
+  { name: 'descriptors', metric: 'descriptors', share: 0.05, slack: 8, needsTime: false },
+  { name: 'threads', metric: 'threads', share: 0.05, slack: 2, needsTime: false },
+  { name: 'processes', metric: 'processesBelow', share: 0.05, slack: 2, needsTime: false },
+  { name: 'disk', metric: 'diskBytes', share: 0.1, slack: 32_000_000, needsTime: true },
 ] as const;
 
-/** Hours of everything, on data that stay as many. */
+/** Mixed reads and writes for hours on a constant amount of data. */
 export const soakPart: Part = {
   name: 'soak',
   description: 'mixed reads and writes on data that stay as many, for minutes to hours',
   guarantees: [
-    ...tolerances.map(({ name, share, more }) => ({
+    ...tolerances.map(({ name, share, slack }) => ({
       name,
-      text: `growth after warm-up at most ${100 * share} % and ${more.toLocaleString('en-US')}`,
+      text: `growth after warm-up at most ${100 * share} % and ${slack.toLocaleString('en-US')}`,
     })),
     { name: 'replies', text: 'no reply is a failure of the server or says what cannot be' },
   ],
   async run(context) {
-    const { server, tenants } = await startWithTenants(context, { tenants: 2 });
-    return new Soak(context, server, tenants).run();
+    const { server, tenants } = await startServerWithTenants(context, { tenants: 2 });
+    return new SoakRun(context, server, tenants).run();
   },
 };
 
-class Soak {
+class SoakRun {
   readonly #context: PartContext;
   readonly #server: TestServer;
   readonly #tenants: readonly Tenant[];
   readonly #samples: Sample[] = [];
-  /** The leak that is planted: more and more connections that are kept open. */
-  readonly #leak = new Set<Socket>();
-  #leakSize = 0;
+  /** Planted leak: a growing number of connections that stay open. */
+  readonly #leakedSockets = new Set<Socket>();
+  #leakedPerSample = 0;
   #calls = 0;
 
   constructor(context: PartContext, server: TestServer, tenants: readonly Tenant[]) {
@@ -62,7 +62,7 @@ class Soak {
     this.#server = server;
     this.#tenants = tenants;
     context.onCleanup(() => {
-      for (const socket of this.#leak) socket.destroy();
+      for (const socket of this.#leakedSockets) socket.destroy();
     });
   }
 
@@ -71,68 +71,68 @@ class Soak {
     const end = performance.now() + milliseconds;
     const isOver = () => this.#context.signal.aborted || performance.now() >= end;
     const work = this.#tenants.flatMap((tenant) =>
-      Array.from({ length: callers }, () => this.#caller(tenant, isOver)),
+      Array.from({ length: clientCount }, () => this.#runClient(tenant, isOver)),
     );
-    await Promise.all([...work, this.#sampleUntil(isOver, milliseconds / samplesWanted)]);
-    return this.#judge(milliseconds);
+    await Promise.all([...work, this.#collectSamples(isOver, milliseconds / sampleCount)]);
+    return this.#evaluate(milliseconds);
   }
 
-  async #caller({ key }: Tenant, isOver: () => boolean): Promise<void> {
+  async #runClient({ key }: Tenant, isOver: () => boolean): Promise<void> {
     while (!isOver()) {
-      const [operation, body] = anyCall((limit) => this.#context.random.below(limit));
+      const [operation, body] = randomCall((limit) => this.#context.random.below(limit));
       const response = await fetch(`${this.#server.url}/v1/${operation}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
         body: JSON.stringify(body),
       });
       const reply = JSON.parse(await response.text());
-      const wrong = fault(operation, response.status, reply);
+      const wrong = replyProblem(operation, response.status, reply);
       if (wrong !== null) this.#context.violate('replies', `${operation}: ${wrong}`, { body, reply });
       this.#calls += 1;
       await wait(pauseMs);
     }
   }
 
-  async #sampleUntil(isOver: () => boolean, everyMs: number): Promise<void> {
+  async #collectSamples(isOver: () => boolean, everyMs: number): Promise<void> {
     const started = performance.now();
     while (!isOver()) {
       await wait(Math.max(100, everyMs));
-      if (this.#context.plantsFault) await this.#leakMore();
-      const figures = figuresOf(this.#server.pid);
-      if (figures === null) continue;
+      if (this.#context.plantsFault) await this.#leakSockets();
+      const metrics = readProcessMetrics(this.#server.pid);
+      if (metrics === null) continue;
       const ms = performance.now() - started;
-      this.#samples.push({ ...figures, ms, diskBytes: bytesBelow(this.#server.data) });
-      const megabytes = Math.round(figures.memoryBytes / 1_000_000);
+      this.#samples.push({ ...metrics, ms, diskBytes: folderBytes(this.#server.data) });
+      const megabytes = Math.round(metrics.memoryBytes / 1_000_000);
       this.#context.progress(
-        `${this.#calls} calls, ${megabytes} MB, ${figures.descriptors} descriptors, ${figures.threads} threads`,
+        `${this.#calls} calls, ${megabytes} MB, ${metrics.descriptors} descriptors, ${metrics.threads} threads`,
       );
     }
   }
 
-  /** One more connection than before, and so a descriptor of the server; those that it closed are replaced. */
-  async #leakMore(): Promise<void> {
-    this.#leakSize += 1;
-    while (this.#leak.size < this.#leakSize) {
+  /** Opens one connection more than last time, each a descriptor of the server; replaces those it has closed. */
+  async #leakSockets(): Promise<void> {
+    this.#leakedPerSample += 1;
+    while (this.#leakedSockets.size < this.#leakedPerSample) {
       const socket = connect({ host: '127.0.0.1', port: Number(new URL(this.#server.url).port) });
-      this.#leak.add(socket);
+      this.#leakedSockets.add(socket);
       socket.on('error', () => socket.destroy());
-      socket.on('close', () => this.#leak.delete(socket));
+      socket.on('close', () => this.#leakedSockets.delete(socket));
       await new Promise((resolve) => socket.once('connect', resolve).once('close', resolve));
     }
   }
 
-  #judge(milliseconds: number): Measurements {
-    const kept = this.#samples.filter(({ ms }) => ms >= warmUpShare * milliseconds);
-    const measured: Record<string, number> = { calls: this.#calls, samples: kept.length };
-    for (const { name, figure, share, more, needsTime } of tolerances) {
-      const values = kept.map((sample) => [sample.ms, sample[figure]] as const);
+  #evaluate(milliseconds: number): Measurements {
+    const measuredSamples = this.#samples.filter(({ ms }) => ms >= warmUpFraction * milliseconds);
+    const measured: Record<string, number> = { calls: this.#calls, samples: measuredSamples.length };
+    for (const { name, metric, share, slack, needsTime } of tolerances) {
+      const values = measuredSamples.map((sample) => [sample.ms, sample[metric]] as const);
       const level = mean(values.map(([, value]) => value));
-      const growth = growthOf(values);
-      measured[`${figure}Mean`] = level;
-      measured[`${figure}Growth`] = growth;
-      const limit = share * level + more;
-      if (kept.length === 0) this.#context.skip(name, 'the system does not tell');
-      else if (needsTime && milliseconds < longMs)
+      const growth = linearGrowth(values);
+      measured[`${metric}Mean`] = level;
+      measured[`${metric}Growth`] = growth;
+      const limit = share * level + slack;
+      if (measuredSamples.length === 0) this.#context.skip(name, 'cannot be read: it needs /proc');
+      else if (needsTime && milliseconds < memoryCheckMsMin)
         this.#context.skip(name, 'needs at least 20 minutes: --minutes 20');
       else if (growth > limit)
         this.#context.violate(name, `grows by ${growth.toFixed(0)}, more than ${limit.toFixed(0)}`);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { send } from '../e2e/people.ts';
-import { adminKey, TestServer, type Variables } from '../e2e/server.ts';
-import { hostOf } from './host.ts';
+import { sendRequest } from '../e2e/people.ts';
+import { adminKey, type ServerVariables, TestServer } from '../e2e/server.ts';
 import type { PartContext } from './part.ts';
+import { serverHost } from './server-host.ts';
 
 /** An organization with a key, a collection and documents. */
 export interface Tenant {
@@ -10,31 +10,31 @@ export interface Tenant {
   readonly call: (operation: string, body: object) => Promise<unknown>;
 }
 
-const words =
+const vocabulary =
   'harbour master delivery note noon clerk barrel salted herring ledger tide anchor rope mast'.split(' ');
 
 /** A server with its default settings and several organizations without limits of their own. */
-export async function startWithTenants(
+export async function startServerWithTenants(
   context: PartContext,
-  { tenants, variables = {} }: { readonly tenants: number; readonly variables?: Variables },
+  { tenants, variables = {} }: { readonly tenants: number; readonly variables?: ServerVariables },
 ): Promise<{ server: TestServer; tenants: Tenant[] }> {
   const server = await TestServer.start(
-    hostOf(context),
+    serverHost(context),
     { LOG_LEVEL: 'warn', ...variables },
     {
-      onSpawn: (child) => context.ownProcess(child),
+      onSpawn: (child) => context.trackProcess(child),
     },
   );
-  const made: Tenant[] = [];
-  for (let i = 0; i < tenants; i += 1) made.push(await createTenant(server));
-  return { server, tenants: made };
+  const created: Tenant[] = [];
+  for (let i = 0; i < tenants; i += 1) created.push(await createTenant(server));
+  return { server, tenants: created };
 }
 
 async function createTenant(server: TestServer): Promise<Tenant> {
   const organization_id = randomUUID();
   const call = async (operation: string, body: object, key: string) => {
     const headers = { authorization: `Bearer ${key}` };
-    const answer = await send(`${server.url}/v1/${operation}`, { headers, body });
+    const answer = await sendRequest(`${server.url}/v1/${operation}`, { headers, body });
     if (answer.status >= 300) throw new Error(`${operation} was answered ${answer.status}: ${answer.text}`);
     return answer.body;
   };
@@ -47,19 +47,23 @@ async function createTenant(server: TestServer): Promise<Tenant> {
 
 export async function addDocuments(
   tenant: Tenant,
-  options: { readonly collection: string; readonly count: number; readonly below: (limit: number) => number },
+  options: {
+    readonly collection: string;
+    readonly count: number;
+    readonly randomBelow: (limit: number) => number;
+  },
 ): Promise<void> {
-  const { collection: collection_name, count, below } = options;
+  const { collection: collection_name, count, randomBelow } = options;
   await tenant.call('collections/add-collection', { collection_name });
   for (let from = 0; from < count; from += 64) {
     const documents = Array.from({ length: Math.min(64, count - from) }, (_, i) => ({
       path: `${from + i}.txt`,
-      content: { type: 'text', text: textOf(150, below) },
+      content: { type: 'text', text: randomText(150, randomBelow) },
     }));
     await tenant.call('documents/add-documents', { collection_name, documents, wait: true });
   }
 }
 
-export function textOf(count: number, below: (limit: number) => number): string {
-  return Array.from({ length: count }, () => words[below(words.length)]).join(' ');
+export function randomText(count: number, randomBelow: (limit: number) => number): string {
+  return Array.from({ length: count }, () => vocabulary[randomBelow(vocabulary.length)]).join(' ');
 }

@@ -1,11 +1,11 @@
 import t from 'tap';
-import { limits } from '../../src/base/limits.ts';
 import {
   type ChunkedDocument,
   type ChunkingInput,
   chunkDocument,
 } from '../../src/chunking/chunk-document.ts';
-import { mixedText, prose, seededChance } from './sample-texts.ts';
+import { limits } from '../../src/core/limits.ts';
+import { randomMixedText, randomProse, seededRandom } from './sample-texts.ts';
 
 const seed = 20261121;
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
@@ -15,7 +15,7 @@ function chunk(pages: readonly string[], overrides: Partial<ChunkingInput> = {})
 }
 
 /** Null when all promises of the shape hold, else the first that does not. */
-function brokenPromise(
+function brokenInvariant(
   pages: readonly string[],
   document: ChunkedDocument,
   unordered: boolean,
@@ -51,7 +51,7 @@ function brokenPromise(
       const content = coarse.text.slice(child.start, child.end);
       if (content !== codePoints.slice(child.startCodePoint, child.endCodePoint).join(''))
         return 'precise slice';
-      if (content.length > limits.preciseChunkUnitsMax * 2) return 'precise size has a bound';
+      if (content.length > limits.fineChunkUnitsMax * 2) return 'precise size has a bound';
       if (child.blank !== (content.replace(/[\p{Cc}\s]/gu, '') === '')) return 'precise blank';
       if (insideSeparators.has(child.endCodePoint)) return 'separators are not cut';
       inner = child.end;
@@ -78,7 +78,7 @@ function splitGraphemes(pages: readonly string[], document: ChunkedDocument): nu
   let pageStart = 0;
   for (const page of pages) {
     for (const { index, segment } of graphemes.segment(page)) {
-      if (segment.length < 2 || segment.length > limits.preciseChunkUnitsMax) continue;
+      if (segment.length < 2 || segment.length > limits.fineChunkUnitsMax) continue;
       const start = pageStart + index;
       for (let inside = start + 1; inside < start + segment.length; inside += 1) {
         if (cuts.has(inside)) split.push(inside);
@@ -91,14 +91,14 @@ function splitGraphemes(pages: readonly string[], document: ChunkedDocument): nu
 
 t.test('chunks of both granularities tile any text, nest, and count code points', async (t) => {
   t.comment(`seed ${seed}`);
-  const chance = seededChance(seed);
+  const random = seededRandom(seed);
   for (let round = 0; round < 150; round += 1) {
-    const pages = Array.from({ length: Math.floor(chance() * 14) }, () =>
-      chance() < 0.2 ? '' : mixedText(chance, Math.floor(chance() ** 3 * 6_000)),
+    const pages = Array.from({ length: Math.floor(random() * 14) }, () =>
+      random() < 0.2 ? '' : randomMixedText(random, Math.floor(random() ** 3 * 6_000)),
     );
-    const unordered = chance() < 0.5;
+    const unordered = random() < 0.5;
     const document = chunk(pages, { unordered });
-    const broken = brokenPromise(pages, document, unordered);
+    const broken = brokenInvariant(pages, document, unordered);
     if (broken !== null) t.fail(`round ${round}: ${broken}`);
     const split = splitGraphemes(pages, document);
     if (split.length > 0) t.fail(`round ${round}: graphemes split at ${split.slice(0, 5).join()}`);
@@ -112,7 +112,7 @@ t.test('a document without pages, and one of empty pages, have no content to fin
   const empties = chunk(['', '', '']);
   t.same(empties.pageStarts, [0, 2, 4]);
   t.ok(empties.chunks.every((coarse) => coarse.blank && coarse.children.every((child) => child.blank)));
-  t.equal(brokenPromise(['', '', ''], empties, false), null);
+  t.equal(brokenInvariant(['', '', ''], empties, false), null);
 });
 
 t.test('the separator counts in offsets and belongs to the chunk of the page before it', async (t) => {
@@ -135,7 +135,7 @@ t.test('a chunk may span ordered pages and says which', async (t) => {
 });
 
 t.test('chunks are about 2,000 and about 200 characters on average', async (t) => {
-  const { chunks } = chunk([prose(seededChance(seed), 400_000)]);
+  const { chunks } = chunk([randomProse(seededRandom(seed), 400_000)]);
   const children = chunks.flatMap((coarse) => coarse.children);
   const mean = (lengths: number[]) => lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
   const coarseMean = mean(chunks.map((coarse) => coarse.text.length));
@@ -145,7 +145,7 @@ t.test('chunks are about 2,000 and about 200 characters on average', async (t) =
 });
 
 t.test('cuts prefer the ends of sentences and paragraphs', async (t) => {
-  const { chunks } = chunk([prose(seededChance(seed), 200_000)]);
+  const { chunks } = chunk([randomProse(seededRandom(seed), 200_000)]);
   const children = chunks.flatMap((coarse) =>
     coarse.children.map((child) => coarse.text.slice(child.start, child.end)),
   );
@@ -154,7 +154,7 @@ t.test('cuts prefer the ends of sentences and paragraphs', async (t) => {
 });
 
 t.test('an insertion changes only the chunks around it', async (t) => {
-  const text = prose(seededChance(seed), 300_000);
+  const text = randomProse(seededRandom(seed), 300_000);
   const before = new Set(chunk([text]).chunks.map((coarse) => coarse.text));
   const after = chunk([`${text.slice(0, 5_000)}One sentence more. ${text.slice(5_000)}`]).chunks;
   const changed = after.filter((coarse) => !before.has(coarse.text));
@@ -186,7 +186,7 @@ for (const [name, text] of hostile) {
     t.ok(chunks.every((coarse) => coarse.text.length <= limits.coarseChunkUnitsMax * 2));
     t.ok(
       chunks.every((coarse) =>
-        coarse.children.every((child) => child.end - child.start <= limits.preciseChunkUnitsMax * 2),
+        coarse.children.every((child) => child.end - child.start <= limits.fineChunkUnitsMax * 2),
       ),
     );
     t.ok(chunks.length <= Math.ceil(text.length / 500), `${chunks.length} chunks`);
@@ -201,10 +201,10 @@ t.test('a hundred thousand tiny unordered pages become one chunk each', async (t
 });
 
 t.test('a chunk starts at a heading rather than in the middle of a section', async (t) => {
-  const chance = seededChance(seed);
+  const random = seededRandom(seed);
   const sections = Array.from(
     { length: 12 },
-    (_, index) => `## Part ${index}\n\n${prose(chance, 1_900)}\n\n`,
+    (_, index) => `## Part ${index}\n\n${randomProse(random, 1_900)}\n\n`,
   );
   const { chunks } = chunk([sections.join('')]);
   const atHeading = chunks.filter((coarse) => coarse.text.startsWith('## Part'));
@@ -213,6 +213,6 @@ t.test('a chunk starts at a heading rather than in the middle of a section', asy
 });
 
 t.test('identical input gives identical chunks', async (t) => {
-  const text = mixedText(seededChance(seed), 50_000);
+  const text = randomMixedText(seededRandom(seed), 50_000);
   t.same(chunk([text]), chunk([text]));
 });

@@ -1,13 +1,13 @@
 import t from 'tap';
-import { limits } from '../../src/base/limits.ts';
-import { chunkPrefix, documentName, HeadingPath } from '../../src/chunking/prefix.ts';
+import { buildChunkPrefix, getDocumentName, HeadingPath } from '../../src/chunking/prefix.ts';
+import { limits } from '../../src/core/limits.ts';
 
 t.test('a document is called by its title, else by the last part of its path', async (t) => {
-  t.equal(documentName('  Annual \n Report ', 'a/b.pdf'), 'Annual Report');
-  t.equal(documentName(null, 'a/b/report.pdf'), 'report.pdf');
-  t.equal(documentName(' ', 'C:\\files\\x.doc'), 'x.doc');
-  t.equal(documentName(null, 'folder/'), 'folder');
-  t.equal(documentName(null, '/'), '/');
+  t.equal(getDocumentName('  Annual \n Report ', 'a/b.pdf'), 'Annual Report');
+  t.equal(getDocumentName(null, 'a/b/report.pdf'), 'report.pdf');
+  t.equal(getDocumentName(' ', 'C:\\files\\x.doc'), 'x.doc');
+  t.equal(getDocumentName(null, 'folder/'), 'folder');
+  t.equal(getDocumentName(null, '/'), '/');
 });
 
 t.test('the path of headings leads to the innermost open one', async (t) => {
@@ -18,25 +18,25 @@ t.test('the path of headings leads to the innermost open one', async (t) => {
     { position: 30, rank: 20, title: 'A.2' },
     { position: 40, rank: 10, title: 'B' },
   ]);
-  t.same(path.at(5, 0), ['A']);
-  t.same(path.at(20, 0), ['A', 'A.1', 'A.1.a']);
-  t.same(path.at(35, 0), ['A', 'A.2']);
-  t.same(path.at(35, 30), ['A.2'], 'headings of an earlier unordered page do not count');
-  t.same(path.at(50, 0), ['B']);
+  t.same(path.titlesAt(5, 0), ['A']);
+  t.same(path.titlesAt(20, 0), ['A', 'A.1', 'A.1.a']);
+  t.same(path.titlesAt(35, 0), ['A', 'A.2']);
+  t.same(path.titlesAt(35, 30), ['A.2'], 'headings of an earlier unordered page do not count');
+  t.same(path.titlesAt(50, 0), ['B']);
 });
 
 t.test('the prefix keeps the name and the innermost headings, and never exceeds its limit', async (t) => {
-  t.equal(chunkPrefix('Guide', ['Guide', 'Setup']), 'Guide > Setup');
-  t.equal(chunkPrefix('Guide', []), 'Guide');
-  const long = chunkPrefix('Guide', ['x'.repeat(150), 'y'.repeat(60)]);
+  t.equal(buildChunkPrefix('Guide', ['Guide', 'Setup']), 'Guide > Setup');
+  t.equal(buildChunkPrefix('Guide', []), 'Guide');
+  const long = buildChunkPrefix('Guide', ['x'.repeat(150), 'y'.repeat(60)]);
   t.equal(long, `Guide > ${'y'.repeat(60)}`);
-  const both = chunkPrefix('n'.repeat(500), ['h'.repeat(500)]);
+  const both = buildChunkPrefix('n'.repeat(500), ['h'.repeat(500)]);
   t.ok(both.length <= limits.chunkPrefixUnitsMax && both.includes('n > h'));
 });
 
 t.test('the prefix never ends in half a character', async (t) => {
   for (let shift = 0; shift < 12; shift += 1) {
-    const prefix = chunkPrefix(`${'a'.repeat(shift)}${'👩‍👩‍👧‍👦'.repeat(40)}`, []);
+    const prefix = buildChunkPrefix(`${'a'.repeat(shift)}${'👩‍👩‍👧‍👦'.repeat(40)}`, []);
     t.ok(prefix.length <= limits.chunkPrefixUnitsMax);
     t.match(prefix, /👦$/u);
   }

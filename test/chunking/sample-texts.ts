@@ -1,5 +1,5 @@
 /** A generator of the same numbers in [0, 1) for the same seed (mulberry32). */
-export function seededChance(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -55,13 +55,13 @@ const fragments = [
  * Text of `length` units or a little more, mixing scripts, white space and everything that must not be
  * split.
  */
-export function mixedText(chance: () => number, length: number): string {
+export function randomMixedText(random: () => number, length: number): string {
   const parts: string[] = [];
   let size = 0;
   while (size < length) {
-    const fragment = fragments[Math.floor(chance() * fragments.length)]!;
+    const fragment = fragments[Math.floor(random() * fragments.length)]!;
     const part = fragment.repeat(
-      chance() < 0.02 ? 1 + Math.floor(chance() * 700) : 1 + Math.floor(chance() * 3),
+      random() < 0.02 ? 1 + Math.floor(random() * 700) : 1 + Math.floor(random() * 3),
     );
     parts.push(part);
     size += part.length;
@@ -76,15 +76,15 @@ const vocabulary =
 const words = vocabulary.split(' ');
 
 /** English-looking prose in sentences and paragraphs. */
-export function prose(chance: () => number, length: number): string {
+export function randomProse(random: () => number, length: number): string {
   const parts: string[] = [];
   let size = 0;
   while (size < length) {
-    const count = 6 + Math.floor(chance() * 18);
-    const sentence = Array.from({ length: count }, () => words[Math.floor(chance() * words.length)]!).join(
+    const count = 6 + Math.floor(random() * 18);
+    const sentence = Array.from({ length: count }, () => words[Math.floor(random() * words.length)]!).join(
       ' ',
     );
-    const end = chance() < 0.2 ? '.\n\n' : '. ';
+    const end = random() < 0.2 ? '.\n\n' : '. ';
     parts.push(sentence[0]!.toUpperCase(), sentence.slice(1), end);
     size += sentence.length + end.length;
   }

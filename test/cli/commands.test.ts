@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { displayWidth } from '../../src/cli/layout.ts';
+import { displayWidth } from '../../src/cli/text-layout.ts';
 import { FakeServer } from './fake-server.ts';
-import { quarry } from './quarry.ts';
+import { runQuarry } from './quarry.ts';
 
 const key = 'a-key-of-sixteen-characters';
 const adminKey = 'an-admin-key-of-sixteen';
@@ -31,8 +31,8 @@ const snippet = {
 
 t.test('search prints ranked snippets that fit 80 columns and carry no control characters', async (t) => {
   const { server, variables } = await open(t);
-  server.fixed.set('queries/top-snippets', { results: [snippet, { ...snippet, page_span: [0, 1] }] });
-  const ended = await quarry(['search', 'how', 'long?', '-c', 'handbook', '-k', '2'], { variables });
+  server.fixedReplies.set('queries/top-snippets', { results: [snippet, { ...snippet, page_span: [0, 1] }] });
+  const ended = await runQuarry(['search', 'how', 'long?', '-c', 'handbook', '-k', '2'], { variables });
   t.equal(ended.code, 0, ended.err);
   t.same(server.bodies('queries/top-snippets'), [{ collection_name: 'handbook', query: 'how long?', k: 2 }]);
   for (const line of ended.out.split('\n')) t.ok(displayWidth(line) <= 80, line);
@@ -47,7 +47,7 @@ t.test('search prints ranked snippets that fit 80 columns and carry no control c
 t.test('every flag of search reaches the operation it belongs to', async (t) => {
   const { server, variables } = await open(t);
   for (const name of ['snippets', 'pages', 'documents'])
-    server.fixed.set(`queries/top-${name}`, { results: [] });
+    server.fixedReplies.set(`queries/top-${name}`, { results: [] });
   const cases: [string[], string, object][] = [
     [['--precise'], 'snippets', { precise_responses: true }],
     [['--pages'], 'pages', { include_content: true }],
@@ -63,8 +63,8 @@ t.test('every flag of search reaches the operation it belongs to', async (t) => 
     [['--syntax', 'operators'], 'snippets', { syntax: 'operators' }],
   ];
   for (const [flags, granularity, fields] of cases) {
-    server.seen.length = 0;
-    const ended = await quarry(['search', 'q', ...flags], { variables });
+    server.requests.length = 0;
+    const ended = await runQuarry(['search', 'q', ...flags], { variables });
     t.equal(ended.out, 'Nothing was found.\n', ended.err);
     const expected = { collection_name: 'default', query: 'q', k: 5, ...fields };
     t.same(server.bodies(`queries/top-${granularity}`), [expected], flags.join(' '));
@@ -75,13 +75,13 @@ t.test('usage with a restricted key shows what the key may read, and says what i
   const { server, variables } = await open(t);
   const none = { count: 0, bytes: 0, billable_units: 0 };
   const counters = { docs: none, ocr: none, indexed: none, queries: none };
-  server.fixed.set('usage/counters', { all_time: counters, billing_cycle: counters });
-  server.fixed.set('usage/documents', []);
-  server.fixed.set('usage/queries', []);
-  server.script = ({ url }) =>
+  server.fixedReplies.set('usage/counters', { all_time: counters, billing_cycle: counters });
+  server.fixedReplies.set('usage/documents', []);
+  server.fixedReplies.set('usage/queries', []);
+  server.intercept = ({ url }) =>
     url.startsWith('/v1/usage/models/') ? { status: 403, body: { detail: 'restricted' } } : null;
   for (const words of [['usage'], ['usage', '--by', 'day']]) {
-    const ended = await quarry(words, { variables });
+    const ended = await runQuarry(words, { variables });
     t.equal(ended.code, 0, ended.err);
     t.match(ended.err, /calls of models are not shown: this key is restricted/);
     t.notMatch(ended.out, /Rerank|Embed/);
@@ -102,20 +102,20 @@ t.test('search --json prints the reply as it is, and --explain shows scores and 
     },
   };
   const reply = { results: [snippet], document_results: [], explain };
-  server.fixed.set('queries/top-snippets', reply);
-  t.same(JSON.parse((await quarry(['search', 'q', '--json'], { variables })).out), reply);
-  const shown = (await quarry(['search', 'q', '--explain'], { variables })).out;
-  t.match(shown, /lexical 3\.5000 \(refund\); vector 0\.7500; fused 0\.0300; rerank none/);
+  server.fixedReplies.set('queries/top-snippets', reply);
+  t.same(JSON.parse((await runQuarry(['search', 'q', '--json'], { variables })).out), reply);
+  const printed = (await runQuarry(['search', 'q', '--explain'], { variables })).out;
+  t.match(printed, /lexical 3\.5000 \(refund\); vector 0\.7500; fused 0\.0300; rerank none/);
   t.match(
-    shown,
+    printed,
     /Milliseconds: embed 0\.5, search 1\.3, rerank 0\.0, read 2\.0\n {2}shard 0: graph, 64 candidates/,
   );
   t.match(
-    shown,
+    printed,
     /Weights: lexical 1, vector 0\.6; at most 2 of a document; with "salted herring"; without .*red"; 32 passages/,
   );
-  t.match(shown, /refnud was read as refunds\n {2}100 passages were looked at twice/);
-  t.notOk(shown.includes('\u001b'));
+  t.match(printed, /refnud was read as refunds\n {2}100 passages were looked at twice/);
+  t.notOk(printed.includes('\u001b'));
 });
 
 t.test('search refuses flags that contradict each other and filters that are not JSON', async (t) => {
@@ -134,24 +134,24 @@ t.test('search refuses flags that contradict each other and filters that are not
     ['--max-per-document', '2', '--documents'],
     ['--syntax', 'lucene'],
   ]) {
-    t.equal((await quarry(['search', 'q', ...flags], { variables })).code, 2, flags.join(' '));
+    t.equal((await runQuarry(['search', 'q', ...flags], { variables })).code, 2, flags.join(' '));
   }
-  t.equal(server.seen.length, 0);
+  t.equal(server.requests.length, 0);
 });
 
 t.test('what an answer had to do without is said beside it', async (t) => {
   const { server, variables } = await open(t);
   const warnings = ['Only words were compared: the embedding model \u001b[31m"mine" does not answer.'];
-  server.fixed.set('queries/top-snippets', { results: [snippet], warnings });
-  const ended = await quarry(['search', 'how'], { variables });
+  server.fixedReplies.set('queries/top-snippets', { results: [snippet], warnings });
+  const ended = await runQuarry(['search', 'how'], { variables });
   t.match(ended, { code: 0, out: /refunds\.pdf/, err: /^quarry: Only words were compared.*"mine"/ });
   t.notOk(ended.err.includes('\u001b'));
-  server.fixed.set('status/get-status', {
+  server.fixedReplies.set('status/get-status', {
     num_documents: 1,
     num_indexed_bytes: 0,
     waiting_for: ['Mine is away.'],
   });
-  const status = await quarry(['status', '-c', 'one'], { variables });
+  const status = await runQuarry(['status', '-c', 'one'], { variables });
   t.match(status.out, /Documents of one wait\. Mine is away\./);
 });
 
@@ -160,12 +160,12 @@ t.test('status shows each collection as a line', async (t) => {
   const failed = { bytes: Buffer.from('x'), metadata: {}, status: 'parsing_failed', error: 'broken' };
   server.collections.set('one', new Map([['a', failed]]));
   server.collections.set('two', new Map());
-  const ended = await quarry(['status'], { variables });
+  const ended = await runQuarry(['status'], { variables });
   t.match(
     ended.out,
     /^Collection {2}Documents {2}Parsing {2}Indexing {2}Indexed {2}Failed +Text\none +1 +0 +0 +0 +1/,
   );
-  const json = JSON.parse((await quarry(['status', '-c', 'one', '--json'], { variables })).out);
+  const json = JSON.parse((await runQuarry(['status', '-c', 'one', '--json'], { variables })).out);
   t.match(json, { collections: [{ name: 'one', num_documents: 1, num_failed_documents: 1 }] });
   t.notOk('memory' in json, 'one collection is not the whole server');
 });
@@ -180,7 +180,7 @@ quarry_memory_held_bytes 700000000
 quarry_memory_held_bytes_max 8e9
 `;
   let allowed = true;
-  server.script = ({ url, headers }) => {
+  server.intercept = ({ url, headers }) => {
     if (url !== '/metrics') return null;
     t.equal(headers.authorization, `Bearer ${adminKey}`);
     return allowed
@@ -188,13 +188,13 @@ quarry_memory_held_bytes_max 8e9
       : { status: 401, body: { detail: 'The administrator key is missing.' } };
   };
   const asAdministrator = { ...variables, QUARRY_ADMIN_KEY: adminKey };
-  const shown = await quarry(['status'], { variables: asAdministrator });
+  const printed = await runQuarry(['status'], { variables: asAdministrator });
   t.match(
-    shown.out,
+    printed.out,
     /\nMemory of the server +Bytes\nindex: codes +384 MB\nindex: vectors in file +1\.5 GB\n/,
   );
-  t.match(shown.out, /\nqueries: texts +12 B\nheld, of everything +700 MB\nheld at most +8\.0 GB\n/);
-  const json = JSON.parse((await quarry(['status', '--json'], { variables: asAdministrator })).out);
+  t.match(printed.out, /\nqueries: texts +12 B\nheld, of everything +700 MB\nheld at most +8\.0 GB\n/);
+  const json = JSON.parse((await runQuarry(['status', '--json'], { variables: asAdministrator })).out);
   t.same(json.memory, {
     held_bytes: 700_000_000,
     limit_bytes: 8_000_000_000,
@@ -202,7 +202,7 @@ quarry_memory_held_bytes_max 8e9
     query_cache_bytes: { texts: 12 },
   });
   allowed = false;
-  const hidden = await quarry(['status'], { variables: asAdministrator });
+  const hidden = await runQuarry(['status'], { variables: asAdministrator });
   t.equal(hidden.code, 0);
   t.notMatch(hidden.out, /Memory/);
 });
@@ -211,22 +211,22 @@ t.test(
   'collections are listed, added with their shards, and deleted only when that is confirmed',
   async (t) => {
     const { server, variables } = await open(t);
-    t.equal((await quarry(['collections', 'add', 'archive', '--shards', '16'], { variables })).code, 0);
+    t.equal((await runQuarry(['collections', 'add', 'archive', '--shards', '16'], { variables })).code, 0);
     t.same(server.bodies('collections/add-collection'), [{ collection_name: 'archive', num_shards: 16 }]);
-    t.equal((await quarry(['collections', 'list'], { variables })).out, 'archive\n');
-    const unconfirmed = await quarry(['collections', 'delete', 'archive'], { variables });
+    t.equal((await runQuarry(['collections', 'list'], { variables })).out, 'archive\n');
+    const unconfirmed = await runQuarry(['collections', 'delete', 'archive'], { variables });
     t.equal(unconfirmed.code, 2);
     t.match(unconfirmed.err, /say --yes/);
     t.ok(server.collections.has('archive'));
-    t.equal((await quarry(['collections', 'delete', 'archive', '--yes'], { variables })).code, 0);
+    t.equal((await runQuarry(['collections', 'delete', 'archive', '--yes'], { variables })).code, 0);
     t.notOk(server.collections.has('archive'));
-    const missing = await quarry(['collections', 'delete', 'archive', '-y'], { variables });
+    const missing = await runQuarry(['collections', 'delete', 'archive', '-y'], { variables });
     t.equal(missing.code, 1);
     t.match(missing.err, /^quarry: The collection "x" does not exist\.\n$/);
   },
 );
 
-function stored(status: string, error: string | null = null) {
+function addDocument(status: string, error: string | null = null) {
   return { bytes: Buffer.from('12345'), metadata: { a: 'b' }, status, error };
 }
 
@@ -235,30 +235,33 @@ t.test('documents are listed with their status, and --failed shows the reasons',
   server.collections.set(
     'default',
     new Map([
-      ['a.txt', stored('indexed')],
-      ['b.bin', stored('parsing_failed', 'no kind')],
+      ['a.txt', addDocument('indexed')],
+      ['b.bin', addDocument('parsing_failed', 'no kind')],
     ]),
   );
-  const all = await quarry(['documents', 'list'], { variables });
+  const all = await runQuarry(['documents', 'list'], { variables });
   t.match(all.out, /a\.txt {2}indexed +5 B +1\nb\.bin {2}parsing_failed {2} 5 B +1 {2}no kind/);
-  const failed = await quarry(['documents', 'list', '--failed', '--json'], { variables });
+  const failed = await runQuarry(['documents', 'list', '--failed', '--json'], { variables });
   t.match(JSON.parse(failed.out), { path: 'b.bin', error: 'no kind' });
 });
 
 t.test('a document shows its facts, its text, or is saved raw without the key', async (t) => {
   const { server, variables } = await open(t);
-  server.collections.set('default', new Map([['a.txt', stored('indexed')]]));
+  server.collections.set('default', new Map([['a.txt', addDocument('indexed')]]));
   t.match(
-    (await quarry(['documents', 'get', 'a.txt'], { variables })).out,
+    (await runQuarry(['documents', 'get', 'a.txt'], { variables })).out,
     /Status {4}indexed\n[\s\S]*Metadata {2}\{"a":"b"\}/,
   );
-  t.equal((await quarry(['documents', 'get', 'a.txt', '--content'], { variables })).out, 'text of a.txt\n');
+  t.equal(
+    (await runQuarry(['documents', 'get', 'a.txt', '--content'], { variables })).out,
+    'text of a.txt\n',
+  );
   const folder = t.testdir({});
   const file = join(folder, 'saved');
-  t.equal((await quarry(['documents', 'get', 'a.txt', '-o', file], { variables })).code, 0);
+  t.equal((await runQuarry(['documents', 'get', 'a.txt', '-o', file], { variables })).code, 0);
   t.equal(readFileSync(file, 'utf8'), 'raw bytes of /v1/documents/get-document?token=abc');
-  t.equal(server.seen.at(-1)?.headers.authorization, undefined);
-  const again = await quarry(['documents', 'get', 'a.txt', '-o', file], { variables });
+  t.equal(server.requests.at(-1)?.headers.authorization, undefined);
+  const again = await runQuarry(['documents', 'get', 'a.txt', '-o', file], { variables });
   t.equal(again.code, 1);
   t.match(again.err, /exists already/);
 });
@@ -266,8 +269,8 @@ t.test('a document shows its facts, its text, or is saved raw without the key', 
 t.test('deleting more than 64 documents takes several requests, and missing ones are told', async (t) => {
   const { server, variables } = await open(t);
   const paths = Array.from({ length: 100 }, (_, index) => `${index}.txt`);
-  server.collections.set('default', new Map(paths.slice(1).map((path) => [path, stored('indexed')])));
-  const ended = await quarry(['documents', 'delete', '--yes', '--json', ...paths], { variables });
+  server.collections.set('default', new Map(paths.slice(1).map((path) => [path, addDocument('indexed')])));
+  const ended = await runQuarry(['documents', 'delete', '--yes', '--json', ...paths], { variables });
   t.equal(ended.code, 1);
   t.match(ended.err, /1 document did not exist/);
   t.equal(JSON.parse(ended.out).deleted_paths.length, 99);
@@ -282,19 +285,19 @@ t.test('update replaces metadata, and retry asks for the step that failed', asyn
   server.collections.set(
     'default',
     new Map([
-      ['a', stored('parsing_failed')],
-      ['b', stored('indexing_failed')],
-      ['c', stored('indexed')],
+      ['a', addDocument('parsing_failed')],
+      ['b', addDocument('indexing_failed')],
+      ['c', addDocument('indexed')],
     ]),
   );
-  await quarry(['documents', 'update', 'c', '--metadata', '{"x":"y"}'], { variables });
-  t.equal((await quarry(['documents', 'retry'], { variables })).out, '2 documents will be tried again.\n');
+  await runQuarry(['documents', 'update', 'c', '--metadata', '{"x":"y"}'], { variables });
+  t.equal((await runQuarry(['documents', 'retry'], { variables })).out, '2 documents will be tried again.\n');
   t.same(server.bodies('documents/update-document'), [
     { collection_name: 'default', path: 'c', metadata: { x: 'y' } },
     { collection_name: 'default', path: 'a', index_status: 'not_parsed' },
     { collection_name: 'default', path: 'b', index_status: 'not_indexed' },
   ]);
-  const fine = await quarry(['documents', 'retry', 'c'], { variables });
+  const fine = await runQuarry(['documents', 'retry', 'c'], { variables });
   t.equal(fine.code, 1);
   t.match(fine.err, /c is indexed; only failed documents can be tried again/);
 });
@@ -305,8 +308,8 @@ t.test(
     const { server, variables } = await open(t);
     const organization = '6f0c3c2e-1f0b-4b62-9a0a-0c7d7b0f2d11';
     const admin = { ...variables, QUARRY_ADMIN_KEY: adminKey, QUARRY_ORGANIZATION: organization };
-    server.fixed.set('admin/add-api-key', { api_key: 'ze_new' });
-    server.fixed.set('admin/delete-api-key', { message: 'Success!' });
+    server.fixedReplies.set('admin/add-api-key', { api_key: 'ze_new' });
+    server.fixedReplies.set('admin/delete-api-key', { message: 'Success!' });
     const entry = {
       id: 'id-1',
       created_at: '2026-01-01',
@@ -316,22 +319,24 @@ t.test(
     };
     const restriction = { collection_names: ['a', 'b'], filter: { tenant: 'x' } };
     const restricted = { ...entry, id: 'id-2', restriction, api_key: 'ze_...efgh' };
-    server.fixed.set('admin/list-api-keys', { api_keys: [{ ...entry, api_key: 'ze_...abcd' }, restricted] });
-    t.equal((await quarry(['keys', 'add', 'web', '--read-only'], { variables: admin })).out, 'ze_new\n');
+    server.fixedReplies.set('admin/list-api-keys', {
+      api_keys: [{ ...entry, api_key: 'ze_...abcd' }, restricted],
+    });
+    t.equal((await runQuarry(['keys', 'add', 'web', '--read-only'], { variables: admin })).out, 'ze_new\n');
     const bounds = ['--collections', 'a', 'b', '--filter', '{"tenant":"x"}'];
-    await quarry(['keys', 'add', 'part', ...bounds], { variables: admin });
-    const listed = (await quarry(['keys', 'list'], { variables: admin })).out;
+    await runQuarry(['keys', 'add', 'part', ...bounds], { variables: admin });
+    const listed = (await runQuarry(['keys', 'list'], { variables: admin })).out;
     t.match(listed, /id-1 {2}web {3}read_only {3}everything {17,20}ze_\.\.\.abcd/);
     t.match(listed, /id-2 {2}web {3}read_only {3}a, b where \{"tenant":"x"\} {2}ze_\.\.\.efgh/);
-    t.equal((await quarry(['keys', 'delete', 'id-1', '-y'], { variables: admin })).code, 0);
+    t.equal((await runQuarry(['keys', 'delete', 'id-1', '-y'], { variables: admin })).code, 0);
     t.same(server.bodies('admin/add-api-key'), [
       { organization_id: organization, name: 'web', permission: 'read_only' },
       { organization_id: organization, name: 'part', permission: 'all', restriction },
     ]);
     t.same(server.bodies('admin/delete-api-key'), [{ organization_id: organization, api_key_id: 'id-1' }]);
-    for (const seen of server.seen) t.equal(seen.headers.authorization, `Bearer ${adminKey}`);
+    for (const request of server.requests) t.equal(request.headers.authorization, `Bearer ${adminKey}`);
 
-    const nameless = await quarry(['keys', 'list'], {
+    const nameless = await runQuarry(['keys', 'list'], {
       variables: { ...variables, QUARRY_ADMIN_KEY: adminKey },
     });
     t.equal(nameless.code, 2, 'without an organisation nothing is asked');
@@ -342,19 +347,19 @@ t.test(
 t.test('a busy server is asked again, and a 422 names the field', async (t) => {
   const { server, variables } = await open(t);
   let calls = 0;
-  server.script = () => {
+  server.intercept = () => {
     calls += 1;
     if (calls < 3) return { status: 503, headers: { 'retry-after-ms': '10' }, body: { detail: 'starting' } };
     return { status: 422, body: { detail: [{ loc: ['body', 'k'], msg: 'must be an integer', type: 'x' }] } };
   };
-  const ended = await quarry(['search', 'q'], { variables });
+  const ended = await runQuarry(['search', 'q'], { variables });
   t.equal(ended.code, 1);
   t.equal(calls, 3);
   t.match(ended.err, /body\.k: must be an integer/);
 });
 
 t.test('help names every command, gives examples and exit codes, and exits with 0', async (t) => {
-  const help = await quarry(['--help']);
+  const help = await runQuarry(['--help']);
   t.equal(help.code, 0);
   for (const word of [
     'serve',
@@ -370,33 +375,33 @@ t.test('help names every command, gives examples and exit codes, and exits with 
     t.match(help.out, new RegExp(`\\n {2}${word}`));
   }
   t.match(help.out, /Exit codes:\n {2}0 {4}done/);
-  const ingest = await quarry(['ingest', '--help']);
+  const ingest = await runQuarry(['ingest', '--help']);
   t.equal(ingest.code, 0);
   t.match(ingest.out, /Examples:\n {2}quarry ingest docs\//);
   t.match(ingest.out, /--key, --api-key <value>/);
 });
 
 t.test('an unknown command is refused with the nearest one', async (t) => {
-  const ended = await quarry(['serach', 'q']);
+  const ended = await runQuarry(['serach', 'q']);
   t.equal(ended.code, 2);
   t.match(ended.err, /unknown command 'serach'[\s\S]*Did you mean search\?/);
 });
 
 t.test('config masks secrets and says where each value comes from; version needs no server', async (t) => {
   const variables = { QUARRY_API_KEY: 'secret-secret-secret', QUARRY_PORT: '9000' };
-  const shown = await quarry(['config', '--host', '0.0.0.0'], { variables });
-  t.match(shown.out, /QUARRY_PORT = 9000 {2}\[variable\]/);
-  t.match(shown.out, /QUARRY_HOST = 0\.0\.0\.0 {2}\[flag\]/);
-  t.notOk(shown.out.includes('secret-secret'));
-  const { settings } = JSON.parse((await quarry(['config', '--json'], { variables })).out);
+  const printed = await runQuarry(['config', '--host', '0.0.0.0'], { variables });
+  t.match(printed.out, /QUARRY_PORT = 9000 {2}\[variable\]/);
+  t.match(printed.out, /QUARRY_HOST = 0\.0\.0\.0 {2}\[flag\]/);
+  t.notOk(printed.out.includes('secret-secret'));
+  const { settings } = JSON.parse((await runQuarry(['config', '--json'], { variables })).out);
   const apiKey = settings.find((setting: { name: string }) => setting.name === 'apiKey');
   t.match(apiKey, { variable: 'QUARRY_API_KEY', source: 'variable', value: 'secr…****' });
   for (const word of ['version', '--version', '-V'])
-    t.match((await quarry([word])).out, /^quarry \d+\.\d+\.\d+, node \d+/);
+    t.match((await runQuarry([word])).out, /^quarry \d+\.\d+\.\d+, node \d+/);
 });
 
 t.test('a wrong setting stops serve before anything starts, with exit code 2', async (t) => {
-  const ended = await quarry(['serve', '--port', '70000'], { variables: { QUARRY_PROT: '1' } });
+  const ended = await runQuarry(['serve', '--port', '70000'], { variables: { QUARRY_PROT: '1' } });
   t.equal(ended.code, 2);
   t.match(ended.err, /QUARRY_PROT is not a setting\. Did you mean QUARRY_PORT\?/);
   t.match(ended.err, /--port is "70000"; allowed is a whole number from 0 to 65535\./);

@@ -3,20 +3,20 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 
 /** What a command really sent. */
-export interface SeenRequest {
+export interface RecordedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: Buffer;
 }
 
-interface Reply {
+interface FakeReply {
   readonly status: number;
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
 }
 
-interface StoredDocument {
+interface FakeDocument {
   bytes: Buffer;
   metadata: Record<string, unknown>;
   status: string;
@@ -28,11 +28,11 @@ interface StoredDocument {
  * the requests and their effect. `script` may answer a request first: that is how tests make it busy or broken.
  */
 export class FakeServer {
-  readonly seen: SeenRequest[] = [];
-  readonly collections = new Map<string, Map<string, StoredDocument>>();
-  script: (request: SeenRequest) => Reply | null = () => null;
+  readonly requests: RecordedRequest[] = [];
+  readonly collections = new Map<string, Map<string, FakeDocument>>();
+  intercept: (request: RecordedRequest) => FakeReply | null = () => null;
   /** Answers of operations that keep nothing, by path. */
-  readonly fixed = new Map<string, unknown>();
+  readonly fixedReplies = new Map<string, unknown>();
   readonly #server: Server;
 
   private constructor(server: Server) {
@@ -42,7 +42,7 @@ export class FakeServer {
   static async listen(): Promise<FakeServer> {
     const server = createServer();
     const fake = new FakeServer(server);
-    server.on('request', (request, response) => void fake.#answer(request, response));
+    server.on('request', (request, response) => void fake.#handle(request, response));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return fake;
   }
@@ -59,36 +59,40 @@ export class FakeServer {
   /** Bodies of the JSON requests to one operation. */
   bodies(operation: string): unknown[] {
     const url = `/v1/${operation}`;
-    return this.seen.filter((seen) => seen.url === url).map((seen) => JSON.parse(String(seen.body)));
+    return this.requests
+      .filter((request) => request.url === url)
+      .map((seen) => JSON.parse(String(seen.body)));
   }
 
-  uploads(): SeenRequest[] {
-    return this.seen.filter((seen) => seen.method === 'PUT' || seen.url === '/v1/documents/upload');
+  uploads(): RecordedRequest[] {
+    return this.requests.filter(
+      (request) => request.method === 'PUT' || request.url === '/v1/documents/upload',
+    );
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const { method = '', url = '', headers } = request;
-    const seen = { method, url, headers, body: Buffer.concat(parts) };
-    this.seen.push(seen);
-    const reply = this.script(seen) ?? this.#serve(seen);
+    const recorded = { method, url, headers, body: Buffer.concat(parts) };
+    this.requests.push(recorded);
+    const reply = this.intercept(recorded) ?? this.#serve(recorded);
     response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers });
     response.end(reply.body instanceof Buffer ? reply.body : JSON.stringify(reply.body ?? {}));
   }
 
-  #serve(seen: SeenRequest): Reply {
-    if (seen.method === 'PUT') return this.#put(seen);
-    if (seen.url === '/v1/documents/upload') return this.#form(seen);
-    if (seen.method === 'GET') return { status: 200, body: Buffer.from(`raw bytes of ${seen.url}`) };
-    const body = JSON.parse(String(seen.body)) as Record<string, unknown>;
-    const operation = seen.url.replace('/v1/', '');
-    if (this.fixed.has(operation)) return { status: 200, body: this.fixed.get(operation) };
+  #serve(request: RecordedRequest): FakeReply {
+    if (request.method === 'PUT') return this.#putDocument(request);
+    if (request.url === '/v1/documents/upload') return this.#putForm(request);
+    if (request.method === 'GET') return { status: 200, body: Buffer.from(`raw bytes of ${request.url}`) };
+    const body = JSON.parse(String(request.body)) as Record<string, unknown>;
+    const operation = request.url.replace('/v1/', '');
+    if (this.fixedReplies.has(operation)) return { status: 200, body: this.fixedReplies.get(operation) };
     const handler = this.#handlers[operation];
     return handler === undefined ? { status: 404, body: { detail: `no ${operation}` } } : handler(body);
   }
 
-  readonly #handlers: Record<string, (body: Record<string, unknown>) => Reply> = {
+  readonly #handlers: Record<string, (body: Record<string, unknown>) => FakeReply> = {
     'collections/get-collection-list': () => ({
       status: 200,
       body: { collection_names: [...this.collections.keys()] },
@@ -106,7 +110,7 @@ export class FakeServer {
     'documents/get-document-info-list': (body) => {
       const after = body.path_gt === undefined ? '' : String(body.path_gt);
       const prefix = body.path_prefix === undefined ? '' : String(body.path_prefix);
-      const documents = this.#listed(String(body.collection_name)).filter(
+      const documents = this.#listDocuments(String(body.collection_name)).filter(
         (document) =>
           document.path > after &&
           document.path.startsWith(prefix) &&
@@ -115,7 +119,9 @@ export class FakeServer {
       return { status: 200, body: { documents: documents.slice(0, Number(body.limit)) } };
     },
     'documents/get-document-info': (body) => {
-      const document = this.#listed(String(body.collection_name)).find((entry) => entry.path === body.path);
+      const document = this.#listDocuments(String(body.collection_name)).find(
+        (entry) => entry.path === body.path,
+      );
       if (document === undefined)
         return { status: 404, body: { detail: `The document "${body.path}" does not exist.` } };
       const content = body.include_content === true ? `text of ${document.path}` : null;
@@ -128,7 +134,7 @@ export class FakeServer {
     },
     'documents/update-document': () => ({ status: 200, body: { message: 'Success!' } }),
     'status/get-status': (body) => {
-      const documents = this.#listed(String(body.collection_name));
+      const documents = this.#listDocuments(String(body.collection_name));
       const count = (...statuses: string[]) =>
         documents.filter((entry) => statuses.includes(entry.index_status)).length;
       return {
@@ -145,13 +151,13 @@ export class FakeServer {
     },
   };
 
-  #put(seen: SeenRequest): Reply {
-    const [, , , collection = '', path = ''] = seen.url.split('?')[0]!.split('/').map(decodeURIComponent);
-    return this.#store(collection, path, seen.body, {});
+  #putDocument(request: RecordedRequest): FakeReply {
+    const [, , , collection = '', path = ''] = request.url.split('?')[0]!.split('/').map(decodeURIComponent);
+    return this.#store(collection, path, request.body, {});
   }
 
-  #form(seen: SeenRequest): Reply {
-    const text = seen.body.toString('latin1');
+  #putForm(request: RecordedRequest): FakeReply {
+    const text = request.body.toString('latin1');
     const field = (name: string) => {
       const value = new RegExp(
         `name="${name}"(?:;[^\\r]*)?(?:\\r\\nContent-Type[^\\r]*)?\\r\\n\\r\\n([\\s\\S]*?)\\r\\n--`,
@@ -162,7 +168,7 @@ export class FakeServer {
     return this.#store(String(field('collection_name')), String(field('path')), field('file'), metadata);
   }
 
-  #store(collection: string, path: string, bytes: Buffer, metadata: Record<string, unknown>): Reply {
+  #store(collection: string, path: string, bytes: Buffer, metadata: Record<string, unknown>): FakeReply {
     const documents = this.collections.get(collection);
     if (documents === undefined) return { status: 404, body: { detail: 'no such collection' } };
     const existed = documents.has(path);
@@ -176,8 +182,8 @@ export class FakeServer {
     return { status: existed ? 200 : 201, body: { message: 'Success!' } };
   }
 
-  #listed(collection: string) {
-    const documents = [...(this.collections.get(collection) ?? new Map<string, StoredDocument>())];
+  #listDocuments(collection: string) {
+    const documents = [...(this.collections.get(collection) ?? new Map<string, FakeDocument>())];
     return documents
       .sort(([left], [right]) => (left < right ? -1 : 1))
       .map(([path, document]) => ({

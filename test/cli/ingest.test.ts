@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { FakeServer } from './fake-server.ts';
-import { quarry } from './quarry.ts';
+import { runQuarry } from './quarry.ts';
 
 const key = 'a-key-of-sixteen-characters';
 
@@ -22,18 +22,18 @@ t.test(
     const server = await open(t);
     const bytes = Buffer.from([0, 1, 2, 255, 254, 10, 13]);
     const folder = t.testdir({ docs: { 'a.txt': 'alpha', 'ünter wegs': { 'b c%.pdf': bytes } } });
-    const ended = await quarry(['ingest', join(folder, 'docs'), '-c', 'hand/book'], {
+    const ended = await runQuarry(['ingest', join(folder, 'docs'), '-c', 'hand/book'], {
       variables: client(server),
     });
     t.equal(ended.code, 0, ended.err);
     const documents = server.collections.get('hand/book');
     t.same([...(documents?.keys() ?? [])].sort(), ['a.txt', 'ünter wegs/b c%.pdf']);
     t.ok(documents?.get('ünter wegs/b c%.pdf')?.bytes.equals(bytes));
-    for (const seen of server.uploads()) {
-      t.equal(seen.method, 'PUT');
-      t.match(seen.url, /\?overwrite=true$/);
-      t.equal(seen.headers.authorization, `Bearer ${key}`);
-      t.ok(Number(seen.headers['content-length']) > 0, 'the length is known before the body');
+    for (const request of server.uploads()) {
+      t.equal(request.method, 'PUT');
+      t.match(request.url, /\?overwrite=true$/);
+      t.equal(request.headers.authorization, `Bearer ${key}`);
+      t.ok(Number(request.headers['content-length']) > 0, 'the length is known before the body');
     }
     t.match(ended.out, /2 uploaded, 0 unchanged/);
     t.match(ended.out, /2 of 2 documents can be found/);
@@ -44,7 +44,7 @@ t.test('a collection may have a name that means something in an address', async 
   const server = await open(t);
   const folder = t.testdir({ 'a.txt': 'alpha' });
   for (const name of ['.', '..']) {
-    const ended = await quarry(['ingest', folder, '-c', name], { variables: client(server) });
+    const ended = await runQuarry(['ingest', folder, '-c', name], { variables: client(server) });
     t.equal(ended.code, 0, `${name}: ${ended.err}${ended.out}`);
     t.equal(server.collections.get(name)?.get('a.txt')?.bytes.toString(), 'alpha', name);
   }
@@ -53,13 +53,13 @@ t.test('a collection may have a name that means something in an address', async 
 t.test('a second run uploads only what changed, by content and not by time', async (t) => {
   const server = await open(t);
   const folder = t.testdir({ 'same.txt': 'same', 'changed.txt': 'one' });
-  await quarry(['ingest', folder], { variables: client(server) });
-  server.seen.length = 0;
+  await runQuarry(['ingest', folder], { variables: client(server) });
+  server.requests.length = 0;
   writeFileSync(join(folder, 'same.txt'), 'same');
   writeFileSync(join(folder, 'changed.txt'), 'two');
-  const ended = await quarry(['ingest', folder, '--json'], { variables: client(server) });
+  const ended = await runQuarry(['ingest', folder, '--json'], { variables: client(server) });
   t.same(
-    server.uploads().map((seen) => seen.url),
+    server.uploads().map((request) => request.url),
     ['/v1/documents/default/changed.txt?overwrite=true'],
   );
   t.match(JSON.parse(ended.out), {
@@ -76,10 +76,10 @@ t.test('metadata that a document has survives an upload of its new content', asy
   const server = await open(t);
   const folder = t.testdir({ 'a.txt': 'old' });
   const metadata = { author: 'Ada', 'list:topics': ['é', 'x'] };
-  await quarry(['ingest', folder, '--metadata', JSON.stringify(metadata)], { variables: client(server) });
+  await runQuarry(['ingest', folder, '--metadata', JSON.stringify(metadata)], { variables: client(server) });
   t.same(server.collections.get('default')?.get('a.txt')?.metadata, metadata);
   writeFileSync(join(folder, 'a.txt'), 'new');
-  const ended = await quarry(['ingest', folder], { variables: client(server) });
+  const ended = await runQuarry(['ingest', folder], { variables: client(server) });
   t.equal(ended.code, 0, ended.err);
   const document = server.collections.get('default')?.get('a.txt');
   t.equal(String(document?.bytes), 'new');
@@ -91,9 +91,9 @@ t.test('hidden files stay out unless asked for, and a loop of links ends', async
   const folder = t.testdir({ '.secret': 's', '.git': { config: 'c' }, sub: { 'a.txt': 'a' } });
   symlinkSync('..', join(folder, 'sub', 'loop'));
   symlinkSync(join(folder, 'sub', 'a.txt'), join(folder, 'linked.txt'));
-  await quarry(['ingest', folder], { variables: client(server) });
+  await runQuarry(['ingest', folder], { variables: client(server) });
   t.same([...(server.collections.get('default')?.keys() ?? [])].sort(), ['linked.txt', 'sub/a.txt']);
-  await quarry(['ingest', folder, '--hidden'], { variables: client(server) });
+  await runQuarry(['ingest', folder, '--hidden'], { variables: client(server) });
   t.same([...(server.collections.get('default')?.keys() ?? [])].sort(), [
     '.git/config',
     '.secret',
@@ -105,30 +105,30 @@ t.test('hidden files stay out unless asked for, and a loop of links ends', async
 t.test('429 and 503 are waited out as long as the server says, and every file arrives once', async (t) => {
   const server = await open(t);
   const folder = t.testdir({ 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c' });
-  let refusals = 0;
-  server.script = (seen) => {
-    if (seen.method !== 'PUT' || refusals >= 4) return null;
-    refusals += 1;
+  let rejections = 0;
+  server.intercept = (request) => {
+    if (request.method !== 'PUT' || rejections >= 4) return null;
+    rejections += 1;
     return {
-      status: refusals % 2 === 0 ? 429 : 503,
+      status: rejections % 2 === 0 ? 429 : 503,
       headers: { 'retry-after-ms': '20' },
       body: { detail: 'full' },
     };
   };
-  const ended = await quarry(['ingest', folder, '--json'], { variables: client(server) });
+  const ended = await runQuarry(['ingest', folder, '--json'], { variables: client(server) });
   t.equal(ended.code, 0, ended.err);
   t.match(JSON.parse(ended.out), { added: 3, overwritten: 0, refused: [] });
-  t.equal(refusals, 4);
+  t.equal(rejections, 4);
 });
 
 t.test('a refused file is named with its reason, the others arrive, and the exit code is 1', async (t) => {
   const server = await open(t);
   const folder = t.testdir({ 'big.pdf': 'big', 'fine.txt': 'fine' });
-  server.script = (seen) =>
-    seen.url.includes('big.pdf')
+  server.intercept = (request) =>
+    request.url.includes('big.pdf')
       ? { status: 413, body: { detail: 'The file is larger than 200 MB.' } }
       : null;
-  const ended = await quarry(['ingest', folder], { variables: client(server) });
+  const ended = await runQuarry(['ingest', folder], { variables: client(server) });
   t.equal(ended.code, 1);
   t.match(ended.out, /Refused: 1\n {2}big\.pdf: The file is larger than 200 MB\./);
   t.ok(server.collections.get('default')?.has('fine.txt'));
@@ -138,11 +138,11 @@ t.test('a refused file is named with its reason, the others arrive, and the exit
 t.test('a 429 that says not to retry is not retried', async (t) => {
   const server = await open(t);
   const folder = t.testdir({ 'a.txt': 'a' });
-  server.script = (seen) =>
-    seen.method === 'PUT'
+  server.intercept = (request) =>
+    request.method === 'PUT'
       ? { status: 429, headers: { 'x-should-retry': 'false' }, body: { detail: 'never' } }
       : null;
-  const ended = await quarry(['ingest', folder], { variables: client(server) });
+  const ended = await runQuarry(['ingest', folder], { variables: client(server) });
   t.equal(ended.code, 1);
   t.equal(server.uploads().length, 1);
 });
@@ -150,10 +150,10 @@ t.test('a 429 that says not to retry is not retried', async (t) => {
 t.test('documents that failed are summed up by reason; only --strict makes that exit code 1', async (t) => {
   const server = await open(t);
   const folder = t.testdir({ 'a.bin': '1', 'b.bin': '2', 'c.txt': 'c' });
-  const ended = await quarry(['ingest', folder], { variables: client(server) });
+  const ended = await runQuarry(['ingest', folder], { variables: client(server) });
   t.equal(ended.code, 0);
   t.match(ended.out, /Failed: 2\n {2}a\.bin and 1 more: unsupported: nobody knows this kind of file/);
-  t.equal((await quarry(['ingest', folder, '--strict'], { variables: client(server) })).code, 1);
+  t.equal((await runQuarry(['ingest', folder, '--strict'], { variables: client(server) })).code, 1);
   t.equal(server.uploads().length, 3, 'an unchanged file that failed is not sent again');
 });
 
@@ -161,17 +161,17 @@ t.test('it waits until documents are indexed, and --no-wait does not', async (t)
   const server = await open(t);
   const folder = t.testdir({ 'a.txt': 'a' });
   let polls = 0;
-  server.script = (seen) => {
+  server.intercept = (request) => {
     const document = server.collections.get('default')?.get('a.txt');
     if (document === undefined) return null;
-    if (seen.url.endsWith('get-status')) polls += 1;
+    if (request.url.endsWith('get-status')) polls += 1;
     document.status = polls < 3 ? 'indexing' : 'indexed';
     return null;
   };
-  const quick = await quarry(['ingest', folder, '--no-wait', '--json'], { variables: client(server) });
+  const quick = await runQuarry(['ingest', folder, '--no-wait', '--json'], { variables: client(server) });
   t.match(JSON.parse(quick.out), { added: 1, indexed: null, failed: null });
   t.equal(polls, 0);
-  const patient = await quarry(['ingest', folder, '--json'], { variables: client(server) });
+  const patient = await runQuarry(['ingest', folder, '--json'], { variables: client(server) });
   t.match(JSON.parse(patient.out), { unchanged: 1, indexed: 1 });
   t.ok(polls >= 3);
 });
@@ -179,8 +179,8 @@ t.test('it waits until documents are indexed, and --no-wait does not', async (t)
 t.test('a wrong key ends the run at once with the sentence of the server', async (t) => {
   const server = await open(t);
   const folder = t.testdir({ 'a.txt': 'a' });
-  server.script = () => ({ status: 401, body: { detail: 'The API key is not known.' } });
-  const ended = await quarry(['ingest', folder], { variables: client(server) });
+  server.intercept = () => ({ status: 401, body: { detail: 'The API key is not known.' } });
+  const ended = await runQuarry(['ingest', folder], { variables: client(server) });
   t.equal(ended.code, 1);
   t.match(ended.err, /The API key is not known\. Name a key with --key or QUARRY_API_KEY\./);
 });
@@ -190,7 +190,7 @@ t.test('no server is exit code 3, with the address and what to do', async (t) =>
   const url = server.url;
   await server.close();
   const folder = t.testdir({ 'a.txt': 'a' });
-  const ended = await quarry(['ingest', folder, '--url', url]);
+  const ended = await runQuarry(['ingest', folder, '--url', url]);
   t.equal(ended.code, 3);
   t.ok(ended.err.includes(`No Quarry server answers at ${url} (ECONNREFUSED).`), ended.err);
 });
@@ -209,11 +209,11 @@ t.test('wrong usage is exit code 2 and sends nothing', async (t) => {
     [[folder, '--colection', 'x'], /unknown option '--colection'/],
   ];
   for (const [words, sentence] of cases) {
-    const ended = await quarry(['ingest', ...words], { variables: client(server) });
+    const ended = await runQuarry(['ingest', ...words], { variables: client(server) });
     t.equal(ended.code, 2, ended.err);
     t.match(ended.err, sentence);
   }
-  t.equal(server.seen.length, 0);
+  t.equal(server.requests.length, 0);
 });
 
 t.test('Ctrl-C stops cleanly with 130 and says how to go on', async (t) => {
@@ -222,16 +222,16 @@ t.test('Ctrl-C stops cleanly with 130 and says how to go on', async (t) => {
   for (let index = 0; index < 50; index++) files[`${index}.txt`] = String(index);
   const folder = t.testdir(files);
   let kill: (signal: NodeJS.Signals) => void = () => undefined;
-  server.script = (seen) => {
-    if (seen.url.includes('/49.txt')) return null;
+  server.intercept = (request) => {
+    if (request.url.includes('/49.txt')) return null;
     if (server.uploads().length === 5) kill('SIGINT');
-    return seen.method === 'PUT' && server.uploads().length > 5
+    return request.method === 'PUT' && server.uploads().length > 5
       ? { status: 429, headers: { 'retry-after-ms': '5000' }, body: { detail: 'full' } }
       : null;
   };
-  const ended = await quarry(['ingest', folder], {
+  const ended = await runQuarry(['ingest', folder], {
     variables: client(server),
-    started: (send) => {
+    onStarted: (send) => {
       kill = send;
     },
   });
@@ -250,7 +250,7 @@ t.test('more documents than fit one page of the list are all known', async (t) =
     writeFileSync(join(folder, 'many', path), path);
   }
   server.collections.set('default', documents);
-  const ended = await quarry(['ingest', join(folder, 'many'), '--json'], { variables: client(server) });
+  const ended = await runQuarry(['ingest', join(folder, 'many'), '--json'], { variables: client(server) });
   t.match(JSON.parse(ended.out), { added: 0, overwritten: 0, unchanged: 1500, indexed: 1500 });
   t.same(
     server.bodies('documents/get-document-info-list').map((body) => (body as { path_gt?: string }).path_gt),

@@ -12,14 +12,14 @@ import {
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { projectRoot } from '../../src/base/root.ts';
+import { projectRoot } from '../../src/core/root.ts';
 
 /**
  * The real launcher in a project of its own, whose npm, node-gyp, tsc, rolldown and vite are small scripts that write
  * down that they ran and leave behind what the real ones would.
  */
 
-interface Ended {
+interface LaunchResult {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
@@ -35,7 +35,7 @@ if (readFileSync('src/cli/main.ts', 'utf8').includes('broken')) { console.log('m
 mkdirSync('dist/src/cli', { recursive: true });
 writeFileSync('dist/src/cli/main.js', readFileSync('src/cli/main.ts', 'utf8'));
 `;
-const fakeJoiner = `
+const fakeLinker = `
 import { appendFileSync } from 'node:fs';
 appendFileSync('ran.log', 'rolldown\\n');
 `;
@@ -53,7 +53,7 @@ mkdirSync('node_modules/typescript/bin', { recursive: true });
 writeFileSync('node_modules/typescript/package.json', '{"type":"module"}');
 writeFileSync('node_modules/typescript/bin/tsc', ${JSON.stringify(fakeCompiler)});
 mkdirSync('node_modules/rolldown/bin', { recursive: true });
-writeFileSync('node_modules/rolldown/bin/cli.mjs', ${JSON.stringify(fakeJoiner)});
+writeFileSync('node_modules/rolldown/bin/cli.mjs', ${JSON.stringify(fakeLinker)});
 mkdirSync('node_modules/vite/bin', { recursive: true });
 writeFileSync('node_modules/vite/package.json', '{"type":"module"}');
 writeFileSync('node_modules/vite/bin/vite.js', ${JSON.stringify(fakeBundler)});
@@ -120,7 +120,7 @@ function start(
   );
 }
 
-async function ended(child: ChildProcess): Promise<Ended> {
+async function ended(child: ChildProcess): Promise<LaunchResult> {
   let out = '';
   let err = '';
   child.stdout?.on('data', (part) => {
@@ -134,7 +134,7 @@ async function ended(child: ChildProcess): Promise<Ended> {
 }
 
 /** What ran since the last call. */
-function ran(folder: string): string[] {
+function runSteps(folder: string): string[] {
   const log = join(folder, 'ran.log');
   const lines = existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : [];
   rmSync(log, { force: true });
@@ -148,11 +148,11 @@ t.test('a fresh clone installs, builds and hands over; the next start only hands
   const first = await ended(start(folder, ['search', 'a b']));
   t.equal(first.code, 0, first.err);
   t.equal(first.out, 'handed over: search a b\n', 'progress does not mix with what a command prints');
-  t.same(ran(folder), everything);
+  t.same(runSteps(folder), everything);
   t.match(first.err, /quarry: installing packages \(npm ci\): done in \d+ s/);
   const second = await ended(start(folder, ['status']));
   t.equal(second.err, '');
-  t.same(ran(folder), []);
+  t.same(runSteps(folder), []);
 });
 
 t.test('build does the work and hands over to nothing', async (t) => {
@@ -160,13 +160,13 @@ t.test('build does the work and hands over to nothing', async (t) => {
   const built = await ended(start(folder, ['build']));
   t.equal(built.code, 0, built.err);
   t.equal(built.out, '');
-  t.same(ran(folder), everything);
+  t.same(runSteps(folder), everything);
 });
 
 t.test('only what is stale is done again', async (t) => {
   const folder = freshClone(t);
   await ended(start(folder, ['build']));
-  ran(folder);
+  runSteps(folder);
   const newer = {
     packages: { ...lock.packages, 'node_modules/other': { version: '1.0.0', integrity: 'j' } },
   };
@@ -202,13 +202,13 @@ t.test('only what is stale is done again', async (t) => {
   for (const [what, change, expected] of cases) {
     change();
     t.equal((await ended(start(folder, ['build']))).code, 0);
-    t.same(ran(folder), expected, what);
+    t.same(runSteps(folder), expected, what);
   }
   writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(optional));
   const installed = JSON.stringify({ packages: { ...newer.packages } });
   writeFileSync(join(folder, 'node_modules', '.package-lock.json'), installed);
   await ended(start(folder, ['build']));
-  t.notOk(ran(folder).includes('npm ci'), 'an optional package of another platform is not missed');
+  t.notOk(runSteps(folder).includes('npm ci'), 'an optional package of another platform is not missed');
 });
 
 t.test('compiled files whose source is gone are removed, so that old tests do not run', async (t) => {
@@ -231,7 +231,7 @@ t.test('a machine without compiler, make or Python is told in one sentence what 
     failed.err,
     /quarry: Quarry compiles .* needs a C\+\+20 compiler and python3: install it \(Debian, Ubuntu: apt-get/,
   );
-  t.same(ran(folder), ['npm ci']);
+  t.same(runSteps(folder), ['npm ci']);
   t.equal(failed.out, '');
 });
 
@@ -269,10 +269,10 @@ t.test(
     const broken = await ended(start(folder, ['serve']));
     t.equal(broken.code, 1);
     t.match(broken.err, /main\.ts\(1,1\): error\nquarry: compiling TypeScript failed/);
-    ran(folder);
+    runSteps(folder);
     writeFileSync(source, '1;');
     t.equal((await ended(start(folder, ['serve']))).code, 0);
-    t.same(ran(folder), ['tsc', 'rolldown', 'vite']);
+    t.same(runSteps(folder), ['tsc', 'rolldown', 'vite']);
   },
 );
 
@@ -286,7 +286,7 @@ t.test('two launchers at once do the work once, and both hand over', async (t) =
       [0, 'handed over: status\n'],
     ],
   );
-  t.same(ran(folder), everything);
+  t.same(runSteps(folder), everything);
   t.match(both.map((one) => one.err).join(''), /quarry: process \d+ is building; waiting for it/);
   t.notOk(existsSync(join(folder, 'build', 'launcher.lock')));
 });

@@ -4,25 +4,28 @@ import { fileURLToPath } from 'node:url';
 
 const compiledRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-export interface Ended {
+export interface CliResult {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
 }
 
-export interface QuarryOptions {
+export interface CliOptions {
   readonly variables?: Record<string, string>;
   readonly folder?: string;
   /** Called with the process as soon as it runs, to send signals. */
-  readonly started?: (kill: (signal: NodeJS.Signals) => void) => void;
+  readonly onStarted?: (kill: (signal: NodeJS.Signals) => void) => void;
 }
 
 /** Runs the command line as a process of its own, without any QUARRY_* variable but the given ones. */
-export async function quarry(words: readonly string[], options: QuarryOptions = {}): Promise<Ended> {
+export async function runQuarry(
+  commandLineArguments: readonly string[],
+  options: CliOptions = {},
+): Promise<CliResult> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QUARRY_'));
   const program = [process.execPath, join(compiledRoot, 'src', 'cli', 'main.js')];
   // Without NODE_OPTIONS: the test runner would load itself into every command.
-  const child = spawn('env', ['-u', 'NODE_OPTIONS', ...program, ...words], {
+  const child = spawn('env', ['-u', 'NODE_OPTIONS', ...program, ...commandLineArguments], {
     cwd: options.folder,
     env: { ...Object.fromEntries(inherited), ...options.variables },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -35,7 +38,7 @@ export async function quarry(words: readonly string[], options: QuarryOptions = 
   child.stderr.setEncoding('utf8').on('data', (part: string) => {
     err += part;
   });
-  options.started?.((signal) => void child.kill(signal));
+  options.onStarted?.((signal) => void child.kill(signal));
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);

@@ -1,23 +1,23 @@
 import { join } from 'node:path';
 import t from 'tap';
-import { AppError } from '../../src/base/app-error.ts';
 import { describeSettings } from '../../src/config/describe.ts';
 import { machineDefaults } from '../../src/config/machine.ts';
-import { nearestName } from '../../src/config/nearest.ts';
-import { flagName, settingNames, settingOf, variableName } from '../../src/config/schema.ts';
+import { findNearestName } from '../../src/config/nearest-name.ts';
+import { findSetting, flagName, settingNames, variableName } from '../../src/config/schema.ts';
 import { loadSettings, type SettingSources } from '../../src/config/settings.ts';
-import { allowedValues, readValue } from '../../src/config/value.ts';
+import { describeAllowedValues, parseValue } from '../../src/config/value.ts';
+import { AppError } from '../../src/core/app-error.ts';
 
 const machine = { cores: 8, memoryBytes: 16e9 };
 
-function sources(given: Partial<SettingSources> = {}): SettingSources {
-  return { flags: {}, variables: {}, workingFolder: '/start', machine, ...given };
+function sources(values: Partial<SettingSources> = {}): SettingSources {
+  return { flags: {}, variables: {}, workingFolder: '/start', machine, ...values };
 }
 
 /** The sentences of a refusal. */
-function problems(given: Partial<SettingSources>): string[] {
+function problems(values: Partial<SettingSources>): string[] {
   try {
-    loadSettings(sources(given));
+    loadSettings(sources(values));
   } catch (error) {
     if (error instanceof AppError && error.code === 'invalid') return error.message.split('\n');
     throw error;
@@ -71,8 +71,8 @@ t.test('every default is a value that the setting allows, on machines of any siz
   for (const size of [{ cores: 1, memoryBytes: 1 }, machine, { cores: 4096, memoryBytes: 4e12 }]) {
     const defaults: Record<string, unknown> = machineDefaults(size);
     for (const name of settingNames) {
-      const value = name in defaults ? defaults[name] : settingOf(name).default;
-      t.ok(readValue(name, value).ok, `${name} = ${value}`);
+      const value = name in defaults ? defaults[name] : findSetting(name).default;
+      t.ok(parseValue(name, value).ok, `${name} = ${value}`);
     }
   }
 });
@@ -95,8 +95,8 @@ t.test('every setting says what it means and what is allowed, and secrets are ma
   t.equal(variableName('uploadBytesMax'), 'QUARRY_UPLOAD_BYTES_MAX');
   t.equal(flagName('uploadBytesMax'), '--upload-bytes-max');
   for (const name of settingNames.filter((each) => /(key|secret|hash)$/i.test(each)))
-    t.equal(settingOf(name).secret, true, name);
-  t.equal(settingOf('mailUrl').secret, true, 'it may hold a password');
+    t.equal(findSetting(name).secret, true, name);
+  t.equal(findSetting('mailUrl').secret, true, 'it may hold a password');
 });
 
 /** One wrong value per kind of setting, and the sentence that refuses it. */
@@ -237,7 +237,7 @@ t.test('bytes may carry a unit, switches may stand alone, addresses lose their l
 });
 
 t.test('the nearest name is offered only when it is near', async (t) => {
-  t.equal(nearestName('prot', ['port', 'host']), 'port');
-  t.equal(nearestName('something-else', ['port', 'host']), null);
-  t.equal(allowedValues('port'), 'a whole number from 0 to 65535');
+  t.equal(findNearestName('prot', ['port', 'host']), 'port');
+  t.equal(findNearestName('something-else', ['port', 'host']), null);
+  t.equal(describeAllowedValues('port'), 'a whole number from 0 to 65535');
 });

@@ -1,14 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Seeded } from '../store/seeded.ts';
-import { eventMsMax } from '../waiting.ts';
-import type { Metadata, Written } from './documents.ts';
-import type { Findings } from './findings.ts';
+import type { TestRandom } from '../storage/test-random.ts';
+import { testEventMsMax } from '../timeouts.ts';
+import type { CollectionModel, CrashModel } from './crash-model.ts';
+import type { DocumentState, ModelMetadata } from './documents.ts';
+import type { MismatchReporter } from './mismatch-reporter.ts';
 import type { ServerProcess } from './server.ts';
-import type { Folder, World } from './world.ts';
 
-interface Info {
+interface DocumentInfoReply {
   readonly path: string;
-  readonly metadata: Metadata;
+  readonly metadata: ModelMetadata;
   readonly index_status: string;
   readonly sha256: string;
   readonly size: number;
@@ -21,48 +21,50 @@ interface Info {
 const sampleMax = 6;
 
 /** Compares a server with everything it has acknowledged; what was in doubt is certain afterwards. */
-export class Check {
-  readonly #t: Findings;
+export class ModelCheck {
+  readonly #mismatches: MismatchReporter;
   readonly #server: ServerProcess;
-  readonly #world: World;
-  readonly #chance: Seeded;
+  readonly #model: CrashModel;
+  readonly #random: TestRandom;
   /** Addresses of files, by `folder path`, as of the check before. */
-  readonly #addresses: Map<string, string>;
+  readonly #fileUrls: Map<string, string>;
 
   constructor(parts: {
-    t: Findings;
+    mismatches: MismatchReporter;
     server: ServerProcess;
-    world: World;
-    chance: Seeded;
-    addresses: Map<string, string>;
+    model: CrashModel;
+    random: TestRandom;
+    fileUrls: Map<string, string>;
   }) {
-    this.#t = parts.t;
+    this.#mismatches = parts.mismatches;
     this.#server = parts.server;
-    this.#world = parts.world;
-    this.#chance = parts.chance;
-    this.#addresses = parts.addresses;
+    this.#model = parts.model;
+    this.#random = parts.random;
+    this.#fileUrls = parts.fileUrls;
   }
 
-  async all(): Promise<void> {
-    await this.#settle({});
+  async checkAll(): Promise<void> {
+    await this.#waitUntilIdle({});
     const { body } = await this.#server.call('collections/get-collection-list', {});
     const names = new Set(body.collection_names as string[]);
-    for (const folder of this.#world.folders.values()) {
-      const exists = names.delete(folder.name);
-      if (!folder.exists.includes(exists))
-        this.#t.fail(`${folder.name}: exists is ${exists}`, { kind: exists ? 'resurrected' : 'lost' });
-      if (exists) await this.#folder(folder);
-      else await this.#goneFolder(folder);
+    for (const collection of this.#model.collections.values()) {
+      const exists = names.delete(collection.name);
+      if (!collection.possibleExists.includes(exists))
+        this.#mismatches.fail(`${collection.name}: exists is ${exists}`, {
+          kind: exists ? 'resurrected' : 'lost',
+        });
+      if (exists) await this.#checkCollection(collection);
+      else await this.#checkDeletedCollection(collection);
     }
-    this.#t.same([...names], [], 'no collection that nobody made', { kind: 'resurrected' });
-    await this.#retired();
-    this.#world.touched.clear();
-    this.#world.parserKills = 0;
+    this.#mismatches.same([...names], [], 'no collection that nobody made', { kind: 'resurrected' });
+    await this.#checkRemovedTexts();
+    this.#model.changedPaths.clear();
+    this.#model.parserKills = 0;
   }
 
   /** Waits until nothing is on its way any more. */
-  async #settle(scope: { collection_name?: string }): Promise<void> {
-    const deadline = performance.now() + eventMsMax;
+  async #waitUntilIdle(scope: { collection_name?: string }): Promise<void> {
+    const deadline = performance.now() + testEventMsMax;
     for (;;) {
       const { body } = await this.#server.call('status/get-status', scope);
       const pending = body.num_parsing_documents + body.num_indexing_documents;
@@ -72,66 +74,69 @@ export class Check {
     }
   }
 
-  async #goneFolder(folder: Folder): Promise<void> {
-    if (folder.exists.length > 1) this.#world.forgetFolder(folder);
-    for (const key of [...this.#addresses.keys()].filter((known) => known.startsWith(`${folder.name} `))) {
-      await this.#goneAddress(key);
+  async #checkDeletedCollection(collection: CollectionModel): Promise<void> {
+    if (collection.possibleExists.length > 1) this.#model.removeCollection(collection);
+    for (const key of [...this.#fileUrls.keys()].filter((known) => known.startsWith(`${collection.name} `))) {
+      await this.#checkDeletedFileUrl(key);
     }
   }
 
-  async #folder(folder: Folder): Promise<void> {
-    folder.exists = [true];
-    await this.#model(folder);
-    const infos = await this.#retried(folder, await this.#list(folder));
-    for (const [path, states] of folder.paths) {
+  async #checkCollection(collection: CollectionModel): Promise<void> {
+    collection.possibleExists = [true];
+    await this.#checkEmbeddingModel(collection);
+    const infos = await this.#retryCrashed(collection, await this.#listDocuments(collection));
+    for (const [path, states] of collection.paths) {
       const info = infos.get(path);
-      const kept = states.find((state) => matches(state, info));
-      if (kept === undefined) {
+      const settledState = states.find((state) => matchesState(state, info));
+      if (settledState === undefined) {
         const expected = states.map((state) => state && { marker: state.marker, metadata: state.metadata });
-        this.#t.fail(`${folder.name} ${path} is in no state it may be in`, {
+        this.#mismatches.fail(`${collection.name} ${path} is in no state it may be in`, {
           kind: states.some((state) => state !== null) ? 'lost' : 'resurrected',
           expected,
           info,
         });
         // What follows is compared with a state that is known again.
-        await this.#server.call('documents/delete-document', { collection_name: folder.name, path });
-        folder.paths.delete(path);
+        await this.#server.call('documents/delete-document', { collection_name: collection.name, path });
+        collection.paths.delete(path);
         infos.delete(path);
         continue;
       }
-      this.#world.retire(folder, states, kept);
-      if (kept === null) {
-        folder.paths.delete(path);
-        await this.#goneAddress(`${folder.name} ${path}`);
-      } else folder.paths.set(path, [kept]);
+      this.#model.markRemoved(collection, states, settledState);
+      if (settledState === null) {
+        collection.paths.delete(path);
+        await this.#checkDeletedFileUrl(`${collection.name} ${path}`);
+      } else collection.paths.set(path, [settledState]);
     }
     for (const path of infos.keys())
-      if (!folder.paths.has(path))
-        this.#t.fail(`${folder.name} ${path} came out of nothing`, { kind: 'resurrected' });
-    await this.#contents(folder, infos);
-    await this.#listing(folder);
-    await this.#counts(folder, infos);
+      if (!collection.paths.has(path))
+        this.#mismatches.fail(`${collection.name} ${path} came out of nothing`, { kind: 'resurrected' });
+    await this.#checkContents(collection, infos);
+    await this.#checkListing(collection);
+    await this.#checkCounts(collection, infos);
   }
 
   /** An acknowledged change of the model ends with that model. */
-  async #model(folder: Folder): Promise<void> {
-    const scope = { collection_name: folder.name };
-    await this.#settle(scope);
+  async #checkEmbeddingModel(collection: CollectionModel): Promise<void> {
+    const scope = { collection_name: collection.name };
+    await this.#waitUntilIdle(scope);
     const { body } = await this.#server.call('status/get-status', scope);
-    const found = body.embedding_model as string;
-    if (!folder.models.includes(found))
-      this.#t.fail(`${folder.name} has the model ${found}`, { kind: 'lost', expected: folder.models });
-    folder.models = [found];
-    folder.isChanging = false;
+    const actual = body.embedding_model as string;
+    if (!collection.possibleModels.includes(actual))
+      this.#mismatches.fail(`${collection.name} has the model ${actual}`, {
+        kind: 'lost',
+        expected: collection.possibleModels,
+      });
+    collection.possibleModels = [actual];
+    collection.isModelChanging = false;
   }
 
-  async #list(folder: Folder): Promise<Map<string, Info>> {
-    const infos = new Map<string, Info>();
-    const limit = 3 + this.#chance.below(30);
+  async #listDocuments(collection: CollectionModel): Promise<Map<string, DocumentInfoReply>> {
+    const infos = new Map<string, DocumentInfoReply>();
+    const limit = 3 + this.#random.below(30);
     for (let after: string | undefined; ; ) {
-      const body = { collection_name: folder.name, limit, path_gt: after };
+      const body = { collection_name: collection.name, limit, path_gt: after };
       const reply = await this.#server.call('documents/get-document-info-list', body);
-      const page = reply.body.documents as Info[];
+      const page = reply.body.documents as DocumentInfoReply[];
       if (page.length === 0) return infos;
       for (const info of page) infos.set(info.path, info);
       after = page.at(-1)!.path;
@@ -139,101 +144,126 @@ export class Check {
   }
 
   /** A document whose parser process was killed twice has failed; it must be indexed when it is tried again. */
-  async #retried(folder: Folder, infos: Map<string, Info>): Promise<Map<string, Info>> {
-    if (this.#world.parserKills < 2) return infos;
+  async #retryCrashed(
+    collection: CollectionModel,
+    infos: Map<string, DocumentInfoReply>,
+  ): Promise<Map<string, DocumentInfoReply>> {
+    if (this.#model.parserKills < 2) return infos;
     const crashed = [...infos.values()].filter((info) => info.error_code === 'crash');
     for (const { path } of crashed) {
-      const body = { collection_name: folder.name, path, index_status: 'not_parsed' };
+      const body = { collection_name: collection.name, path, index_status: 'not_parsed' };
       await this.#server.call('documents/update-document', body);
     }
-    await this.#settle({ collection_name: folder.name });
-    return crashed.length === 0 ? infos : this.#list(folder);
+    await this.#waitUntilIdle({ collection_name: collection.name });
+    return crashed.length === 0 ? infos : this.#listDocuments(collection);
   }
 
   /** Status, text, file and search of every document that changed, and of some others. */
-  async #contents(folder: Folder, infos: ReadonlyMap<string, Info>): Promise<void> {
+  async #checkContents(
+    collection: CollectionModel,
+    infos: ReadonlyMap<string, DocumentInfoReply>,
+  ): Promise<void> {
     let sample = sampleMax;
-    for (const [path, [written]] of folder.paths) {
-      const changed = this.#world.touched.has(`${folder.name} ${path}`);
-      if (written === null || written === undefined || (!changed && sample-- <= 0)) continue;
+    for (const [path, [documentState]] of collection.paths) {
+      const changed = this.#model.changedPaths.has(`${collection.name} ${path}`);
+      if (documentState === null || documentState === undefined || (!changed && sample-- <= 0)) continue;
       const info = infos.get(path)!;
-      const status = written.broken ? 'parsing_failed' : 'indexed';
+      const status = documentState.isUnreadable ? 'parsing_failed' : 'indexed';
       if (info.index_status !== status)
-        this.#t.fail(`${folder.name} ${path} is ${info.index_status}: ${info.error}`, { kind: 'lost' });
-      if (written.broken && !info.error)
-        this.#t.fail(`${folder.name} ${path} failed without a reason`, { kind: 'lost' });
-      await this.#content(folder, path, written);
-      await this.#file(`${folder.name} ${path}`, info, written);
+        this.#mismatches.fail(`${collection.name} ${path} is ${info.index_status}: ${info.error}`, {
+          kind: 'lost',
+        });
+      if (documentState.isUnreadable && !info.error)
+        this.#mismatches.fail(`${collection.name} ${path} failed without a reason`, { kind: 'lost' });
+      await this.#checkContent(collection, path, documentState);
+      await this.#checkFile(`${collection.name} ${path}`, info, documentState);
     }
   }
 
-  async #content(folder: Folder, path: string, written: Written): Promise<void> {
-    if (written.broken) {
-      this.#world.retired.push({ folder: folder.name, marker: written.marker });
+  async #checkContent(
+    collection: CollectionModel,
+    path: string,
+    documentState: DocumentState,
+  ): Promise<void> {
+    if (documentState.isUnreadable) {
+      this.#model.removedTexts.push({ collection: collection.name, marker: documentState.marker });
       return;
     }
-    const body = { collection_name: folder.name, path, include_content: true };
+    const body = { collection_name: collection.name, path, include_content: true };
     const reply = await this.#server.call('documents/get-document-info', body);
     const content = reply.body.document.content as string;
-    const whole = written.text === null ? content.includes(written.marker) : content === written.text;
-    if (!whole) this.#t.fail(`${folder.name} ${path} has lost text`, { kind: 'lost' });
-    if (written.marker === '') return;
-    const found = await this.#world.find(this.#server, folder.name, written.marker);
-    if (found.length !== 1 || found[0] !== path)
-      this.#t.fail(`${folder.name} ${path} is found ${found.length} times by ${written.marker}`, {
-        kind: found.length > 1 ? 'duplicated' : 'search',
-        found,
-      });
-    const weights = this.#world.weightsFor(folder.name);
-    const documents = { collection_name: folder.name, query: written.marker, k: 5, ...weights };
+    const whole =
+      documentState.text === null ? content.includes(documentState.marker) : content === documentState.text;
+    if (!whole) this.#mismatches.fail(`${collection.name} ${path} has lost text`, { kind: 'lost' });
+    if (documentState.marker === '') return;
+    const actual = await this.#model.findMarker(this.#server, collection.name, documentState.marker);
+    if (actual.length !== 1 || actual[0] !== path)
+      this.#mismatches.fail(
+        `${collection.name} ${path} is found ${actual.length} times by ${documentState.marker}`,
+        {
+          kind: actual.length > 1 ? 'duplicated' : 'search',
+          found: actual,
+        },
+      );
+    const weights = this.#model.weightsFor(collection.name);
+    const documents = { collection_name: collection.name, query: documentState.marker, k: 5, ...weights };
     const top = await this.#server.call('queries/top-documents', documents);
-    const paths = (top.body.results as Info[]).map((result) => result.path);
+    const paths = (top.body.results as DocumentInfoReply[]).map((result) => result.path);
     if (paths[0] !== path || new Set(paths).size !== paths.length)
-      this.#t.fail(`${folder.name} ${path} is not the best document for its own word`, {
+      this.#mismatches.fail(`${collection.name} ${path} is not the best document for its own word`, {
         kind: 'search',
         paths,
       });
   }
 
-  async #file(key: string, info: Info, written: Written): Promise<void> {
-    const before = this.#addresses.get(key);
+  async #checkFile(key: string, info: DocumentInfoReply, documentState: DocumentState): Promise<void> {
+    const before = this.#fileUrls.get(key);
     const token = new URL(info.file_url).search;
-    if (before !== undefined && before !== token) await this.#goneAddress(key);
-    this.#addresses.set(key, token);
+    if (before !== undefined && before !== token) await this.#checkDeletedFileUrl(key);
+    this.#fileUrls.set(key, token);
     const reply = await this.#server.request(`/v1/documents/get-document${token}`, {});
-    if (reply.status !== 200 || Buffer.compare(reply.body, written.raw) !== 0)
-      this.#t.fail(`the file of ${key} is not what was uploaded (${reply.status})`, { kind: 'lost' });
+    if (reply.status !== 200 || Buffer.compare(reply.body, documentState.raw) !== 0)
+      this.#mismatches.fail(`the file of ${key} is not what was uploaded (${reply.status})`, {
+        kind: 'lost',
+      });
   }
 
   /** The address of a document that was deleted or replaced. */
-  async #goneAddress(key: string): Promise<void> {
-    const token = this.#addresses.get(key);
+  async #checkDeletedFileUrl(key: string): Promise<void> {
+    const token = this.#fileUrls.get(key);
     if (token === undefined) return;
-    this.#addresses.delete(key);
+    this.#fileUrls.delete(key);
     const reply = await this.#server.request(`/v1/documents/get-document${token}`, {});
     if (reply.status !== 404)
-      this.#t.fail(`the old address of ${key} is answered ${reply.status}`, { kind: 'resurrected' });
+      this.#mismatches.fail(`the old address of ${key} is answered ${reply.status}`, { kind: 'resurrected' });
   }
 
   /** Search knows exactly the indexed documents, each once, with their newest metadata. */
-  async #listing(folder: Folder): Promise<void> {
-    const body = { collection_name: folder.name, query: null, k: 2_048, include_metadata: true };
+  async #checkListing(collection: CollectionModel): Promise<void> {
+    const body = { collection_name: collection.name, query: null, k: 2_048, include_metadata: true };
     const reply = await this.#server.call('queries/top-documents', body);
-    const found = (reply.body.results as Info[]).map(({ path, metadata }) => entry(path, metadata));
-    const expected = [...folder.paths].flatMap(([path, [written]]) =>
-      written === null || written === undefined || written.broken ? [] : [entry(path, written.metadata)],
+    const actual = (reply.body.results as DocumentInfoReply[]).map(({ path, metadata }) =>
+      entry(path, metadata),
     );
-    const message = `${folder.name}: search knows exactly what is indexed`;
-    this.#t.same(found.sort(), expected.sort(), message, { kind: 'search' });
+    const expected = [...collection.paths].flatMap(([path, [documentState]]) =>
+      documentState === null || documentState === undefined || documentState.isUnreadable
+        ? []
+        : [entry(path, documentState.metadata)],
+    );
+    const message = `${collection.name}: search knows exactly what is indexed`;
+    this.#mismatches.same(actual.sort(), expected.sort(), message, { kind: 'search' });
   }
 
-  async #counts(folder: Folder, infos: ReadonlyMap<string, Info>): Promise<void> {
-    const { body } = await this.#server.call('status/get-status', { collection_name: folder.name });
+  async #checkCounts(
+    collection: CollectionModel,
+    infos: ReadonlyMap<string, DocumentInfoReply>,
+  ): Promise<void> {
+    const { body } = await this.#server.call('status/get-status', { collection_name: collection.name });
     const indexed = [...infos.values()].filter((info) => info.index_status === 'indexed');
     let bytes = 0;
     for (const { path, size } of indexed) {
-      const written = folder.paths.get(path)?.[0];
-      bytes += written?.text === null ? await this.#textBytes(folder, path) : size;
+      const documentState = collection.paths.get(path)?.[0];
+      bytes += documentState?.text === null ? await this.#textBytesOf(collection, path) : size;
     }
     const expected = {
       num_documents: infos.size,
@@ -242,32 +272,32 @@ export class Check {
       num_indexed_documents: indexed.length,
       num_failed_documents: infos.size - indexed.length,
       num_indexed_bytes: bytes,
-      embedding_model: folder.models[0],
+      embedding_model: collection.possibleModels[0],
     };
-    this.#t.same(body, expected, `${folder.name}: the counts are exact`, { kind: 'search' });
+    this.#mismatches.same(body, expected, `${collection.name}: the counts are exact`, { kind: 'search' });
   }
 
-  async #textBytes(folder: Folder, path: string): Promise<number> {
-    const body = { collection_name: folder.name, path, include_content: true };
+  async #textBytesOf(collection: CollectionModel, path: string): Promise<number> {
+    const body = { collection_name: collection.name, path, include_content: true };
     const reply = await this.#server.call('documents/get-document-info', body);
     return Buffer.byteLength(reply.body.document.content as string);
   }
 
-  async #retired(): Promise<void> {
-    for (const { folder, marker } of this.#world.retired.splice(0)) {
-      if (this.#world.folders.get(folder)?.exists[0] !== true) continue;
-      const found = await this.#world.find(this.#server, folder, marker);
-      if (found.length > 0)
-        this.#t.fail(`${folder} ${found[0]} came back: ${marker}`, { kind: 'resurrected' });
+  async #checkRemovedTexts(): Promise<void> {
+    for (const { collection, marker } of this.#model.removedTexts.splice(0)) {
+      if (this.#model.collections.get(collection)?.possibleExists[0] !== true) continue;
+      const actual = await this.#model.findMarker(this.#server, collection, marker);
+      if (actual.length > 0)
+        this.#mismatches.fail(`${collection} ${actual[0]} came back: ${marker}`, { kind: 'resurrected' });
     }
   }
 }
 
-function matches(state: Written | null, info: Info | undefined): boolean {
+function matchesState(state: DocumentState | null, info: DocumentInfoReply | undefined): boolean {
   if (state === null || info === undefined) return state === null && info === undefined;
   return state.sha256 === info.sha256 && JSON.stringify(state.metadata) === JSON.stringify(info.metadata);
 }
 
-function entry(path: string, metadata: Metadata): string {
+function entry(path: string, metadata: ModelMetadata): string {
   return `${path} ${JSON.stringify(metadata)}`;
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Ids of all processes below a process. Empty where the system does not tell. */
-export function processesBelow(pid: number): number[] {
+export function descendantsOf(pid: number): number[] {
   return descendants(pid, parentsOfAll());
 }
 

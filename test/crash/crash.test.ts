@@ -1,19 +1,24 @@
 import { join } from 'node:path';
 import t from 'tap';
-import { seeded } from '../store/seeded.ts';
-import { fileMsMax } from '../waiting.ts';
-import { CrashRounds, type Ending, endings } from './rounds.ts';
+import { createTestRandom } from '../storage/test-random.ts';
+import { testFileMsMax } from '../timeouts.ts';
+import { CrashRounds, type KillMoment, killMoments } from './rounds.ts';
 
-const chance = seeded();
+const random = createTestRandom();
 /** One of every ending, and some of the two that are cheap. */
-const rounds: readonly Ending[] = ['at some moment', 'after some answers', ...endings, 'at some moment'];
+const rounds: readonly KillMoment[] = [
+  'at some moment',
+  'after some answers',
+  ...killMoments,
+  'at some moment',
+];
 
 t.test(
-  `what was acknowledged survives ${rounds.length} times kill -9, wholly and once, and what was deleted stays gone (seed ${chance.seed})`,
-  { timeout: fileMsMax },
+  `what was acknowledged survives ${rounds.length} times kill -9, wholly and once, and what was deleted stays gone (seed ${random.seed})`,
+  { timeout: testFileMsMax },
   async (t) => {
-    const crashes = new CrashRounds({ t, chance, data: join(t.testdir(), 'data') });
+    const crashes = new CrashRounds({ reporter: t, random, data: join(t.testdir(), 'data') });
     await crashes.run(rounds);
-    t.ok(crashes.world.acknowledged > 0);
+    t.ok(crashes.model.acknowledged > 0);
   },
 );

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
-import { pdfWithPages } from '../parsing/fixtures.ts';
-import type { Seeded } from '../store/seeded.ts';
+import { buildPdf } from '../parsing/fixtures.ts';
+import type { TestRandom } from '../storage/test-random.ts';
 
-export type Metadata = Record<string, string | string[]>;
+export type ModelMetadata = Record<string, string | string[]>;
 
 /** One state of a document, as a user wrote it. */
-export interface Written {
+export interface DocumentState {
   /** A word that stands once in this text and nowhere else; empty for a document without words. */
   readonly marker: string;
-  readonly metadata: Metadata;
+  readonly metadata: ModelMetadata;
   /** `content` of add-document. */
   readonly content: object;
   readonly raw: Uint8Array;
@@ -16,7 +16,7 @@ export interface Written {
   /** The exact text where we know it: not for files. */
   readonly text: string | null;
   /** A file that cannot be read. */
-  readonly broken: boolean;
+  readonly isUnreadable: boolean;
 }
 
 const filler =
@@ -32,83 +32,88 @@ export function markerOf(number: number): string {
 }
 
 /** Makes documents of every kind, each with a word of its own. */
-export class DocumentMaker {
-  readonly #chance: Seeded;
+export class DocumentGenerator {
+  readonly #random: TestRandom;
   #count = 0;
 
-  constructor(chance: Seeded) {
-    this.#chance = chance;
+  constructor(random: TestRandom) {
+    this.#random = random;
   }
 
   /** Also for metadata, so that every update can be told from every other. */
-  metadata(): Metadata {
+  metadata(): ModelMetadata {
     this.#count += 1;
-    const tags = Array.from({ length: this.#chance.below(3) }, () => `tag${this.#chance.below(4)}`);
+    const tags = Array.from({ length: this.#random.below(3) }, () => `tag${this.#random.below(4)}`);
     return { edition: `e${this.#count}`, ...(tags.length === 0 ? {} : { 'list:tags': tags }) };
   }
 
-  make(): Written {
-    const roll = this.#chance.below(100);
+  next(): DocumentState {
+    const roll = this.#random.below(100);
     if (roll < 40) return this.text();
     if (roll < 70) return this.#pages();
-    if (roll < 88) return this.pdf(1 + this.#chance.below(3));
-    if (roll < 94) return this.#broken();
-    return this.#written({ marker: '', content: { type: 'text', text: '' }, raw: '', text: '' });
+    if (roll < 88) return this.pdf(1 + this.#random.below(3));
+    if (roll < 94) return this.#unreadableFile();
+    return this.#stateOf({ marker: '', content: { type: 'text', text: '' }, raw: '', text: '' });
   }
 
-  text(): Written {
-    const marker = this.#marker();
-    const text = this.#words(marker, 20 + this.#chance.below(800));
-    return this.#written({ marker, content: { type: 'text', text }, raw: text, text });
+  text(): DocumentState {
+    const marker = this.#nextMarker();
+    const text = this.#textAround(marker, 20 + this.#random.below(800));
+    return this.#stateOf({ marker, content: { type: 'text', text }, raw: text, text });
   }
 
-  pdf(pages: number): Written {
-    const marker = this.#marker();
+  pdf(pages: number): DocumentState {
+    const marker = this.#nextMarker();
     // Short lines: what runs off the paper is not read.
     const texts = Array.from({ length: pages }, (_, i) =>
-      this.#words(i === 0 ? marker : 'page', 40).replaceAll(/((?:\S+ ){7}\S+) /g, '$1\n'),
+      this.#textAround(i === 0 ? marker : 'page', 40).replaceAll(/((?:\S+ ){7}\S+) /g, '$1\n'),
     );
-    const raw = pdfWithPages(texts);
-    return this.#written({ marker, content: this.#file(raw), raw, text: null });
+    const raw = buildPdf(texts);
+    return this.#stateOf({ marker, content: this.#fileContent(raw), raw, text: null });
   }
 
-  #pages(): Written {
-    const marker = this.#marker();
-    const count = 1 + this.#chance.below(4);
-    const place = this.#chance.below(count);
+  #pages(): DocumentState {
+    const marker = this.#nextMarker();
+    const count = 1 + this.#random.below(4);
+    const position = this.#random.below(count);
     const pages = Array.from({ length: count }, (_, i) =>
-      this.#words(i === place ? marker : 'page', 10 + this.#chance.below(200)),
+      this.#textAround(i === position ? marker : 'page', 10 + this.#random.below(200)),
     );
-    const type = this.#chance.below(2) === 0 ? 'text-pages' : 'text-pages-unordered';
+    const type = this.#random.below(2) === 0 ? 'text-pages' : 'text-pages-unordered';
     const text = pages.join('\n\n');
-    return this.#written({ marker, content: { type, pages }, raw: text, text });
+    return this.#stateOf({ marker, content: { type, pages }, raw: text, text });
   }
 
-  #broken(): Written {
-    const marker = this.#marker();
+  #unreadableFile(): DocumentState {
+    const marker = this.#nextMarker();
     const raw = Buffer.concat([Buffer.from('%PDF-1.7\n'), Buffer.from(marker), Buffer.alloc(600, 0xfe)]);
-    return { ...this.#written({ marker, content: this.#file(raw), raw, text: null }), broken: true };
+    return {
+      ...this.#stateOf({ marker, content: this.#fileContent(raw), raw, text: null }),
+      isUnreadable: true,
+    };
   }
 
-  #written(parts: Pick<Written, 'marker' | 'content' | 'text'> & { raw: string | Uint8Array }): Written {
+  #stateOf(
+    parts: Pick<DocumentState, 'marker' | 'content' | 'text'> & { raw: string | Uint8Array },
+  ): DocumentState {
     const raw = typeof parts.raw === 'string' ? Buffer.from(parts.raw) : parts.raw;
     const sha256 = createHash('sha256').update(raw).digest('hex');
-    return { ...parts, raw, sha256, metadata: this.metadata(), broken: false };
+    return { ...parts, raw, sha256, metadata: this.metadata(), isUnreadable: false };
   }
 
-  #file(raw: Uint8Array): object {
+  #fileContent(raw: Uint8Array): object {
     return { type: 'auto', base64_data: Buffer.from(raw).toString('base64') };
   }
 
-  #marker(): string {
+  #nextMarker(): string {
     this.#count += 1;
     return markerOf(this.#count);
   }
 
   /** A text of `count` words with `word` somewhere in it. */
-  #words(word: string, count: number): string {
-    const words = Array.from({ length: count }, () => filler[this.#chance.below(filler.length)]!);
-    words.splice(this.#chance.below(count), 0, word);
+  #textAround(word: string, count: number): string {
+    const words = Array.from({ length: count }, () => filler[this.#random.below(filler.length)]!);
+    words.splice(this.#random.below(count), 0, word);
     return words.join(' ');
   }
 }

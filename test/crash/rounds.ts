@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Seeded } from '../store/seeded.ts';
-import { Check } from './check.ts';
-import { processesBelow } from './child-processes.ts';
-import type { Findings } from './findings.ts';
-import { Lost, ServerProcess } from './server.ts';
-import { builtInModel, type Folder, World } from './world.ts';
+import type { TestRandom } from '../storage/test-random.ts';
+import { ModelCheck } from './check.ts';
+import { descendantsOf } from './child-processes.ts';
+import { builtInModel, type CollectionModel, CrashModel } from './crash-model.ts';
+import type { MismatchReporter } from './mismatch-reporter.ts';
+import { ServerGoneError, ServerProcess } from './server.ts';
 
 /** How a round ends. */
-export const endings = [
+export const killMoments = [
   'after some answers',
   'at some moment',
   'parser processes first',
@@ -19,9 +19,9 @@ export const endings = [
   'stopped, and a snapshot damaged',
   'stopped, and a snapshot deleted',
 ] as const;
-export type Ending = (typeof endings)[number];
+export type KillMoment = (typeof killMoments)[number];
 
-interface RoundFindings extends Findings {
+interface RoundReporter extends MismatchReporter {
   pass(message: string): unknown;
   comment(text: string): unknown;
 }
@@ -33,193 +33,203 @@ const damagedEvent = 'shard snapshot damaged, rebuilding';
 
 /** Kills a server again and again on one data directory and checks after each start what it has promised. */
 export class CrashRounds {
-  readonly world: World;
-  readonly #t: RoundFindings;
-  readonly #chance: Seeded;
+  readonly model: CrashModel;
+  readonly #reporter: RoundReporter;
+  readonly #random: TestRandom;
   readonly #data: string;
   readonly #start: () => Promise<ServerProcess>;
-  readonly #addresses = new Map<string, string>();
-  #damaged = false;
+  readonly #fileUrls = new Map<string, string>();
+  #isSnapshotDamaged = false;
 
   constructor(parts: {
-    t: RoundFindings;
-    chance: Seeded;
+    reporter: RoundReporter;
+    random: TestRandom;
     data: string;
     models?: readonly string[];
     start?: () => Promise<ServerProcess>;
   }) {
-    this.#t = parts.t;
-    this.#chance = parts.chance;
+    this.#reporter = parts.reporter;
+    this.#random = parts.random;
     this.#data = parts.data;
     this.#start = parts.start ?? (() => ServerProcess.start(parts.data));
-    this.world = new World(parts.chance, parts.models);
+    this.model = new CrashModel(parts.random, parts.models);
   }
 
-  async run(rounds: Iterable<Ending>): Promise<void> {
+  async run(rounds: Iterable<KillMoment>): Promise<void> {
     let server = await this.#start();
     try {
       let round = 0;
-      for (const ending of rounds) {
+      for (const killMoment of rounds) {
         round += 1;
-        await this.#round(server, ending);
+        await this.#round(server, killMoment);
         server = await this.#start();
-        if (this.#damaged && !server.log.includes(damagedEvent))
-          this.#t.fail('damage is told in the log', { kind: 'lost' });
-        this.#damaged = false;
-        const { world } = this;
-        const check = { t: this.#t, server, world, chance: this.#chance, addresses: this.#addresses };
-        await new Check(check).all();
-        this.#t.pass(`round ${round}, ${ending}: ${world.acknowledged} answers kept`);
+        if (this.#isSnapshotDamaged && !server.log.includes(damagedEvent))
+          this.#reporter.fail('damage is told in the log', { kind: 'lost' });
+        this.#isSnapshotDamaged = false;
+        const { model } = this;
+        const check = {
+          mismatches: this.#reporter,
+          server,
+          model,
+          random: this.#random,
+          fileUrls: this.#fileUrls,
+        };
+        await new ModelCheck(check).checkAll();
+        this.#reporter.pass(`round ${round}, ${killMoment}: ${model.acknowledged} answers kept`);
       }
     } catch (error) {
-      this.#t.comment(server.log);
+      this.#reporter.comment(server.log);
       throw error;
     } finally {
       await server.kill();
     }
   }
 
-  async #round(server: ServerProcess, ending: Ending): Promise<void> {
+  async #round(server: ServerProcess, killMoment: KillMoment): Promise<void> {
     let stopped = false;
-    const acknowledged = this.world.acknowledged;
-    const goal = this.#chance.below(60);
-    const working = Array.from({ length: workers }, () => this.world.work(server, () => stopped));
+    const acknowledged = this.model.acknowledged;
+    const goal = this.#random.below(60);
+    const working = Array.from({ length: workers }, () => this.model.work(server, () => stopped));
     const failed = Promise.all(working);
     const kill = () => {
       stopped = true;
       return server.kill();
     };
     const end = async () => {
-      await this.#untilEnd(server, ending, {
+      await this.#waitForKillMoment(server, killMoment, {
         kill,
-        isEnough: () => this.world.acknowledged - acknowledged >= goal,
+        isEnough: () => this.model.acknowledged - acknowledged >= goal,
       });
       stopped = true;
-      if (ending.startsWith('stopped'))
-        this.#t.same(await server.stop(), 0, 'the server stops in order', { kind: 'lost' });
+      if (killMoment.startsWith('stopped'))
+        this.#reporter.same(await server.stop(), 0, 'the server stops in order', { kind: 'lost' });
       else await kill();
     };
     await Promise.all([failed, end()]);
-    if (ending === 'stopped, and a snapshot damaged') this.#damage();
-    if (ending === 'stopped, and a snapshot deleted') this.#deleteSnapshot();
+    if (killMoment === 'stopped, and a snapshot damaged') this.#damageSnapshot();
+    if (killMoment === 'stopped, and a snapshot deleted') this.#deleteSnapshot();
   }
 
-  async #untilEnd(
+  async #waitForKillMoment(
     server: ServerProcess,
-    ending: Ending,
+    killMoment: KillMoment,
     { kill, isEnough }: { readonly kill: () => Promise<void>; readonly isEnough: () => boolean },
   ): Promise<void> {
-    switch (ending) {
+    switch (killMoment) {
       case 'after some answers':
         while (!isEnough()) await new Promise((resolve) => setImmediate(resolve));
         return;
       case 'at some moment':
-        await wait(this.#chance.below(1_200));
+        await wait(this.#random.below(1_200));
         return;
       case 'parser processes first':
         return this.#killParsers(server);
       case 'during a snapshot':
-        await wait(snapshotMs + this.#chance.below(60));
+        await wait(snapshotMs + this.#random.below(60));
         return;
       case 'during the deletion of a large collection':
-        return this.#deleteLarge(server, kill);
+        return this.#killDuringDeletion(server, kill);
       case 'during the parsing of long files':
-        return this.#parseLong(server, kill);
+        return this.#killDuringParsing(server, kill);
       case 'stopped, and a snapshot damaged':
       case 'stopped, and a snapshot deleted':
-        await wait(300 + this.#chance.below(700));
+        await wait(300 + this.#random.below(700));
     }
   }
 
   /** Ends random processes below the server at random moments. */
   async #killParsers(server: ServerProcess): Promise<void> {
-    const kills = 1 + this.#chance.below(4);
+    const kills = 1 + this.#random.below(4);
     for (let i = 0; i < kills; i += 1) {
-      await wait(this.#chance.below(400));
-      const below = processesBelow(server.pid);
-      const pid = below[this.#chance.below(below.length)];
-      if (pid !== undefined && endProcess(pid)) this.world.parserKills += 1;
+      await wait(this.#random.below(400));
+      const descendants = descendantsOf(server.pid);
+      const pid = descendants[this.#random.below(descendants.length)];
+      if (pid !== undefined && killProcess(pid)) this.model.parserKills += 1;
     }
   }
 
-  async #deleteLarge(server: ServerProcess, kill: () => Promise<void>): Promise<void> {
-    const name = `large ${this.world.acknowledged}`;
-    const folder: Folder = {
-      ...{ name, exists: [true], models: [builtInModel], isChanging: false },
-      ...{ paths: new Map(), users: 0, exclusive: true },
+  async #killDuringDeletion(server: ServerProcess, kill: () => Promise<void>): Promise<void> {
+    const name = `large ${this.model.acknowledged}`;
+    const collection: CollectionModel = {
+      ...{ name, possibleExists: [true], possibleModels: [builtInModel], isModelChanging: false },
+      ...{ paths: new Map(), activeRequests: 0, isExclusive: true },
     };
     await server.call('collections/add-collection', {
       ...{ collection_name: name, num_shards: 8, embedding_model: builtInModel },
     });
-    this.world.folders.set(name, folder);
+    this.model.collections.set(name, collection);
     for (let from = 0; from < largeDocuments; from += 64) {
       const documents = Array.from({ length: 64 }, (_, i) => {
-        const written = this.world.maker.text();
-        folder.paths.set(`${from + i}.txt`, [written]);
-        return { path: `${from + i}.txt`, content: written.content, metadata: written.metadata };
+        const documentState = this.model.generator.text();
+        collection.paths.set(`${from + i}.txt`, [documentState]);
+        return { path: `${from + i}.txt`, content: documentState.content, metadata: documentState.metadata };
       });
       await server.call('documents/add-documents', { collection_name: name, documents });
     }
-    const deleting = this.world.deleteFolder(server, folder).catch((error: unknown) => {
-      if (!(error instanceof Lost)) throw error;
+    const deleting = this.model.deleteCollection(server, collection).catch((error: unknown) => {
+      if (!(error instanceof ServerGoneError)) throw error;
     });
-    await wait(this.#chance.below(30));
+    await wait(this.#random.below(30));
     // Once it is answered it must stay gone; otherwise all of it must be there or nothing.
     await kill();
     await deleting;
   }
 
-  async #parseLong(server: ServerProcess, kill: () => Promise<void>): Promise<void> {
-    const folder = [...this.world.folders.values()].find((known) => known.exists[0] && !known.exclusive);
-    if (folder === undefined) return;
-    folder.users += 1;
-    const adding = Array.from({ length: 4 }, (_, i) =>
-      this.world.add(server, folder, `long-${i}.pdf`, this.world.maker.pdf(200)).catch((error: unknown) => {
-        if (!(error instanceof Lost)) throw error;
-      }),
+  async #killDuringParsing(server: ServerProcess, kill: () => Promise<void>): Promise<void> {
+    const collection = [...this.model.collections.values()].find(
+      (known) => known.possibleExists[0] && !known.isExclusive,
     );
-    await wait(50 + this.#chance.below(600));
+    if (collection === undefined) return;
+    collection.activeRequests += 1;
+    const adding = Array.from({ length: 4 }, (_, i) =>
+      this.model
+        .add(server, collection, `long-${i}.pdf`, this.model.generator.pdf(200))
+        .catch((error: unknown) => {
+          if (!(error instanceof ServerGoneError)) throw error;
+        }),
+    );
+    await wait(50 + this.#random.below(600));
     await kill();
     await Promise.all(adding);
-    folder.users -= 1;
+    collection.activeRequests -= 1;
   }
 
   #snapshots(): string[] {
-    const folder = join(this.#data, 'index');
-    const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    const collection = join(this.#data, 'index');
+    const names = readdirSync(collection, { recursive: true, encoding: 'utf8' });
     return names
       .filter((name) => name.endsWith('.quarry'))
       .sort()
-      .map((name) => join(folder, name));
+      .map((name) => join(collection, name));
   }
 
-  #damage(): void {
+  #damageSnapshot(): void {
     const files = this.#snapshots();
-    const file = files[this.#chance.below(files.length)];
+    const file = files[this.#random.below(files.length)];
     if (file === undefined) return;
-    this.#damaged = true;
+    this.#isSnapshotDamaged = true;
     const { size } = statSync(file);
-    const at = this.#chance.below(size);
-    if (this.#chance.below(2) === 0) {
+    const at = this.#random.below(size);
+    if (this.#random.below(2) === 0) {
       truncateSync(file, at);
     } else {
       const bytes = readFileSync(file);
-      bytes[at]! ^= 1 << this.#chance.below(8);
+      bytes[at]! ^= 1 << this.#random.below(8);
       writeFileSync(file, bytes);
     }
   }
 
   #deleteSnapshot(): void {
     const files = this.#snapshots();
-    const file = files[this.#chance.below(files.length)];
+    const file = files[this.#random.below(files.length)];
     if (file === undefined) return;
-    const whole = this.#chance.below(2) === 0;
+    const whole = this.#random.below(2) === 0;
     rmSync(whole ? join(file, '..') : file, { recursive: true, force: true });
   }
 }
 
 /** Whether there was such a process to end. */
-function endProcess(pid: number): boolean {
+function killProcess(pid: number): boolean {
   try {
     return process.kill(pid, 'SIGKILL');
   } catch (error) {

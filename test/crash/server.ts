@@ -1,20 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { eventMsMax } from '../waiting.ts';
+import { testEventMsMax } from '../timeouts.ts';
 
-/** Nobody answered: the server was killed while the request was under way. */
-export class Lost extends Error {
-  override readonly name = 'Lost';
+/** No reply: the server was killed while the request was in flight. */
+export class ServerGoneError extends Error {
+  override readonly name = 'ServerGoneError';
 }
 
-interface RequestOptions {
+interface CrashRequestOptions {
   readonly method?: string;
   readonly headers?: Record<string, string>;
   readonly body?: string | Uint8Array;
 }
 
-export interface Reply {
+export interface CrashReply {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: bodies of many operations, read by name
   readonly body: any;
@@ -23,18 +23,18 @@ export interface Reply {
 const entry = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 export const apiKey = 'a-key-for-the-crash-test';
 
-/** Our variables without those of the tests, which a server does not know. */
-function inherited(): Record<string, string | undefined> {
+/** Environment of this process without the QUARRY_ variables of the tests, which a server would reject. */
+function inheritedEnvironment(): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('QUARRY_')));
 }
 
-export interface StartOptions {
-  /** Further variables, with their prefix. */
+export interface ServerProcessOptions {
+  /** Additional environment variables, with their prefix. */
   readonly variables?: Readonly<Record<string, string>>;
   readonly onSpawn?: (child: ChildProcess) => void;
 }
 
-/** A real server in a process of its own, made to be killed. */
+/** Real server in a separate process that tests can kill. */
 export class ServerProcess {
   readonly url: string;
   readonly #child: ChildProcess;
@@ -53,17 +53,17 @@ export class ServerProcess {
     this.#log = parts.log;
   }
 
-  /** Resolves when the server has loaded everything. */
-  static async start(data: string, options: StartOptions = {}): Promise<ServerProcess> {
+  /** Resolves when the server has loaded all data. */
+  static async start(data: string, options: ServerProcessOptions = {}): Promise<ServerProcess> {
     const threads = ['parse', 'chunk', 'embed', 'rerank'].flatMap((pool) => [`--${pool}-threads`, '1']);
     const own = ['--search-threads', '2', '--snapshot-seconds', '5', '--disk-reserve-bytes', '0'];
     const flags = ['--port', '0', '--data', data, '--log-level', 'info', ...own, ...threads];
-    // `env` becomes the server: the test runner puts its loaders into every process that a test starts, and there
-    // they would keep the restricted parser processes from starting.
+    // `env` replaces itself with the server without NODE_OPTIONS: the test runner injects its loaders into every
+    // child process of a test, and there they would keep the restricted parser processes from starting.
     const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, entry, 'serve', ...flags], {
       stdio: ['ignore', 'pipe', 'pipe'],
       cwd: join(data, '..'),
-      env: { ...inherited(), QUARRY_API_KEY: apiKey, ...options.variables },
+      env: { ...inheritedEnvironment(), QUARRY_API_KEY: apiKey, ...options.variables },
     });
     options.onSpawn?.(child);
     const log: string[] = [];
@@ -72,7 +72,7 @@ export class ServerProcess {
     const url = await new Promise<string>((resolve, reject) => {
       let printed = '';
       const refuse = () => reject(new Error(`the server did not start: ${printed}${log.join('')}`));
-      const timer = setTimeout(refuse, eventMsMax);
+      const timer = setTimeout(refuse, testEventMsMax);
       child.once('close', refuse);
       child.stdout.on('data', (chunk: Buffer) => {
         printed += chunk.toString();
@@ -89,52 +89,52 @@ export class ServerProcess {
     return this.#child.pid!;
   }
 
-  /** What the server has logged, one JSON line per event. */
+  /** Log of the server, one JSON line per event. */
   get log(): string {
     return this.#log.join('');
   }
 
-  /** `kill -9`: no time for anything. */
+  /** `kill -9`: the server cannot clean up. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#ended;
   }
 
-  /** SIGTERM; resolves to the exit code. */
+  /** Sends SIGTERM; resolves to the exit code. */
   async stop(): Promise<number | null> {
     this.#child.kill('SIGTERM');
     return this.#ended;
   }
 
-  /** Calls an operation of the API. Throws `Lost` when the server is gone or going. */
-  async call(operation: string, body: object): Promise<Reply> {
+  /** Calls an operation of the API. Throws `ServerGoneError` when the server is gone or stopping. */
+  async call(operation: string, body: object): Promise<CrashReply> {
     const reply = await this.request(`/v1/${operation}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    if (reply.status === 503) throw new Lost('the server is stopping');
+    if (reply.status === 503) throw new ServerGoneError('the server is stopping');
     return { status: reply.status, body: JSON.parse(Buffer.from(reply.body).toString()) };
   }
 
-  /** Node 20 can leave a `fetch` unsettled whose server is killed: no answer comes once the process has ended. */
-  async #gone(): Promise<never> {
+  /** Node 20 can leave a `fetch` unsettled after its server is killed: no reply arrives once the process has ended. */
+  async #rejectWhenGone(): Promise<never> {
     await this.#ended;
     throw new Error('the process has ended');
   }
 
-  async #fetch(address: URL, options: RequestOptions): Promise<{ status: number; body: Uint8Array }> {
+  async #fetch(address: URL, options: CrashRequestOptions): Promise<{ status: number; body: Uint8Array }> {
     const headers = { authorization: `Bearer ${apiKey}`, ...options.headers };
     const reply = await fetch(address, { ...options, headers });
     return { status: reply.status, body: new Uint8Array(await reply.arrayBuffer()) };
   }
 
-  async request(path: string, options: RequestOptions): Promise<{ status: number; body: Uint8Array }> {
+  async request(path: string, options: CrashRequestOptions): Promise<{ status: number; body: Uint8Array }> {
     const address = new URL(path, this.url);
     try {
-      return await Promise.race([this.#fetch(address, options), this.#gone()]);
+      return await Promise.race([this.#fetch(address, options), this.#rejectWhenGone()]);
     } catch (cause) {
-      throw new Lost(`no answer from ${address.pathname}`, { cause });
+      throw new ServerGoneError(`no answer from ${address.pathname}`, { cause });
     }
   }
 }

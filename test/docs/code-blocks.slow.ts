@@ -3,14 +3,14 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { projectRoot } from '../../src/base/root.ts';
+import { projectRoot } from '../../src/core/root.ts';
 import { operatorKey, TestServer } from '../e2e/server.ts';
-import { fileMsMax } from '../waiting.ts';
+import { testFileMsMax } from '../timeouts.ts';
 import { type CodeBlock, codeBlocks } from './code-blocks.ts';
 
 /** Executes what a reader of the README and the guides would paste, block after block, against a fresh server. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 
 const guides = join(projectRoot, 'docs', 'guides');
 const pages = ['README.md', ...readdirSync(guides).map((name) => join('docs', 'guides', name))];

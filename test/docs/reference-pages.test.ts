@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { projectRoot } from '../../src/base/root.ts';
+import { projectRoot } from '../../src/core/root.ts';
 import { cliPage, configurationPage } from './reference-pages.ts';
 
 const pages = { 'configuration.md': configurationPage, 'cli.md': cliPage } as const;

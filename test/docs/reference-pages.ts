@@ -1,8 +1,8 @@
 import type { CommandSpec, OptionSpec } from '../../src/cli/command.ts';
 import { exitCodeMeanings } from '../../src/cli/exit-codes.ts';
 import { commandGroups, commands } from '../../src/cli/program.ts';
-import { type SettingName, settingNames, settingOf, variableName } from '../../src/config/schema.ts';
-import { allowedValues } from '../../src/config/value.ts';
+import { findSetting, type SettingName, settingNames, variableName } from '../../src/config/schema.ts';
+import { describeAllowedValues } from '../../src/config/value.ts';
 
 /** Sections of the configuration page; each begins with the setting that is named here. */
 const sections: Readonly<Partial<Record<SettingName, string>>> = {
@@ -35,9 +35,9 @@ export function configurationPage(): string {
     const section = sections[name];
     if (section !== undefined)
       lines.push('', `## ${section}`, '', '| Variable | Default | Allowed | Meaning |', '|---|---|---|---|');
-    const { meaning, unit } = settingOf(name);
+    const { meaning, unit } = findSetting(name);
     const described = unit === undefined ? meaning : `${meaning} (${unit})`;
-    lines.push(row(`\`${variableName(name)}\``, defaultOf(name), allowedValues(name), described));
+    lines.push(row(`\`${variableName(name)}\``, defaultOf(name), describeAllowedValues(name), described));
   }
   return `${lines.join('\n')}\n`;
 }
@@ -85,7 +85,7 @@ function optionRow({ flags, meaning, default: preset, choices }: OptionSpec): st
 }
 
 function defaultOf(name: SettingName): string {
-  const { defaultMeaning, default: preset } = settingOf(name);
+  const { defaultMeaning, default: preset } = findSetting(name);
   return defaultMeaning ?? `\`${String(preset)}\``;
 }
 

@@ -1,27 +1,27 @@
 import t from 'tap';
-import { outbox, Person, send } from './people.ts';
+import { createMailFolder, sendRequest, TestUser } from './people.ts';
 import { TestServer } from './server.ts';
 
 /** What an attacker with an account, or with an address, tries against others. */
 
 t.setTimeout(600_000);
 
-const { url: mailUrl, mails } = outbox(t);
+const { url: mailUrl, mails } = createMailFolder(t);
 const server = await TestServer.start(t, { MAIL_URL: mailUrl });
 
 t.test('over http no reply tells browsers to insist on https', async (t) => {
-  const answer = await send(`${server.url}/healthz`, { method: 'GET' });
+  const answer = await sendRequest(`${server.url}/healthz`, { method: 'GET' });
   t.equal(answer.headers.get('strict-transport-security'), null);
 });
 
-async function signedIn(name: string): Promise<Person> {
-  const person = new Person(`${name}@example.com`, server, mails);
-  t.match(await person.signIn(), { status: 200 });
-  return person;
+async function signInAs(name: string): Promise<TestUser> {
+  const user = new TestUser(`${name}@example.com`, server, mails);
+  t.match(await user.signIn(), { status: 200 });
+  return user;
 }
 
 t.test('a repeated request gets a stored reply only with the role that the request takes', async (t) => {
-  const [ann, bob] = [await signedIn('ann'), await signedIn('bob')];
+  const [ann, bob] = [await signInAs('ann'), await signInAs('bob')];
   const { organization_id } = (await ann.call('organizations/add-organization', { name: 'Acme' })).body;
   const invitation = { organization_id, email: bob.email, permission: 'ADMIN' };
   t.match(await ann.call('organizations/users/invite-user', invitation), { status: 200 });
@@ -30,8 +30,8 @@ t.test('a repeated request gets a stored reply only with the role that the reque
   t.match(await bob.call('organizations/users/accept-invite', { invite_code }), { status: 200 });
 
   const once = { 'idempotency-key': 'one key' };
-  const wanted = { organization_id, name: 'Website', permission: 'read_only' };
-  const add = () => bob.call('organizations/api-keys/add-api-key', wanted, once);
+  const keyRequest = { organization_id, name: 'Website', permission: 'read_only' };
+  const add = () => bob.call('organizations/api-keys/add-api-key', keyRequest, once);
   const issued = await add();
   t.match(issued, { status: 201, body: { api_key: /^ze_/ } });
   const changed = { organization_id, api_key_id: issued.body.id, name: 'Site' };
@@ -43,15 +43,15 @@ t.test('a repeated request gets a stored reply only with the role that the reque
   t.match(repeated, { body: { detail: new RegExp(issued.body.id) } }, 'which key it is');
   t.notMatch(repeated.text, /ze_/);
 
-  const place = { organization_id, user_id: user.id };
-  const demotion = { ...place, permission: 'MEMBER' };
+  const memberRef = { organization_id, user_id: user.id };
+  const demotion = { ...memberRef, permission: 'MEMBER' };
   t.match(await ann.call('organizations/users/update-user', demotion), { status: 200 });
   for (const again of [add, change]) {
     const answer = await again();
     t.match(answer, { status: 403 }, 'demoted');
     t.notMatch(answer.text, /ze_|Success/);
   }
-  t.match(await ann.call('organizations/users/remove-user', place), { status: 200 });
+  t.match(await ann.call('organizations/users/remove-user', memberRef), { status: 200 });
   for (const again of [add, change]) t.match(await again(), { status: 404 }, 'removed');
   const { api_keys } = (await ann.call('organizations/get-info', { organization_id })).body;
   t.equal(api_keys.length, 1, 'nothing was done again');

@@ -3,20 +3,20 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { fileMsMax, until } from '../waiting.ts';
+import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { freePort } from './free-port.ts';
-import { type Answer, mailServer, outbox, Person, send } from './people.ts';
+import { createMailFolder, type HttpReply, sendRequest, startMailServer, TestUser } from './people.ts';
 import { adminKey, TestServer } from './server.ts';
 
 const cli = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
 const run = promisify(execFile);
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 
 t.test(
   'the whole story: sign in by mail, found an organisation, invite, roles, keys, limits, usage, leave, delete',
   async (t) => {
-    const { url: mailUrl, mails } = await mailServer(t);
+    const { url: mailUrl, mails } = await startMailServer(t);
     const server = await TestServer.start(t, {
       MAIL_URL: mailUrl,
       MAIL_FROM: 'quarry@example.com',
@@ -24,26 +24,26 @@ t.test(
       PORT: String(await freePort()),
     });
     const [ann, bob, eve] = ['ann', 'bob', 'eve'].map(
-      (name) => new Person(`${name}@example.com`, server, mails),
-    ) as [Person, Person, Person];
-    for (const person of [ann, bob, eve]) {
-      const { link } = person;
-      person.link = async () => (await link.call(person)).replace('https://quarry.example.com', server.url);
-      const answer = await person.signIn();
-      t.equal(answer.status, 200, `${person.email} signs in`);
-      t.match(answer.body, { token_type: 'bearer', access_token: /^zes_/, user: { email: person.email } });
+      (name) => new TestUser(`${name}@example.com`, server, mails),
+    ) as [TestUser, TestUser, TestUser];
+    for (const user of [ann, bob, eve]) {
+      const { link } = user;
+      user.link = async () => (await link.call(user)).replace('https://quarry.example.com', server.url);
+      const answer = await user.signIn();
+      t.equal(answer.status, 200, `${user.email} signs in`);
+      t.match(answer.body, { token_type: 'bearer', access_token: /^zes_/, user: { email: user.email } });
       t.equal(answer.headers.get('set-cookie'), null, 'a program gets no cookie');
     }
     const alone = await ann.call('users/get-user');
     t.same(alone.body.organizations, []);
     t.equal(alone.body.billing_enabled, false, 'where nobody set a key of Stripe');
 
-    const founded = await ann.call('organizations/add-organization', { name: 'Acme <b>' });
-    t.match(founded, {
+    const organization = await ann.call('organizations/add-organization', { name: 'Acme <b>' });
+    t.match(organization, {
       status: 200,
       body: { name: 'Acme <b>', permission: 'OWNER', subscription_tier: 'free' },
     });
-    const { organization_id } = founded.body;
+    const { organization_id } = organization.body;
     t.match(
       await bob.call('organizations/get-info', { organization_id }),
       { status: 404 },
@@ -52,8 +52,8 @@ t.test(
     const eves = Array.from({ length: 12 }, (_, i) =>
       eve.call('organizations/add-organization', { name: `Eve ${i}` }),
     );
-    const founding = (await Promise.all(eves)).map(({ status }) => status).sort();
-    t.same(founding, [...Array(10).fill(200), 429, 429], 'nobody owns more by asking at the same moment');
+    const createReply = (await Promise.all(eves)).map(({ status }) => status).sort();
+    t.same(createReply, [...Array(10).fill(200), 429, 429], 'nobody owns more by asking at the same moment');
 
     const invited = await ann.call('organizations/users/invite-user', {
       organization_id,
@@ -64,7 +64,7 @@ t.test(
       body: { status: 'invited', invitation: { email: 'bob@example.com', permission: 'MEMBER' } },
     });
     t.equal(invited.body.invite_code, undefined, 'the code is for whoever is invited');
-    const link = /https?:\S+\/app\/join#(eyJ\S+)/.exec(await bob.mailWith('invites you'));
+    const link = /https?:\S+\/app\/join#(eyJ\S+)/.exec(await bob.findMail('invites you'));
     const invite_code = link?.[1];
     t.match(
       await ann.call('organizations/users/invite-user', { organization_id, email: bob.email }),
@@ -72,10 +72,10 @@ t.test(
       'one a minute to one address',
     );
     const hers = (await eve.call('users/get-user')).body.organizations[0];
-    const strangers = Array.from({ length: 21 }, (_, i) =>
+    const outsiders = Array.from({ length: 21 }, (_, i) =>
       eve.call('organizations/users/invite-user', { ...hers, permission: null, email: `s${i}@example.com` }),
     );
-    const invitations = (await Promise.all(strangers)).map(({ status }) => status).sort();
+    const invitations = (await Promise.all(outsiders)).map(({ status }) => status).sort();
     t.same(invitations, [...Array(20).fill(200), 429], 'twenty an hour by one organisation');
     t.ok(link?.[0].startsWith('https://quarry.example.com/app/'), 'the mail leads to the dashboard');
     t.match((await bob.call('users/get-user')).body.invitations, [
@@ -136,28 +136,34 @@ t.test(
 
     const asKey = { authorization: `Bearer ${issued.body.api_key}` };
     const list = `${server.url}/v1/collections/get-collection-list`;
-    t.match(await send(list, { headers: asKey, body: {} }), { status: 200, body: { collection_names: [] } });
+    t.match(await sendRequest(list, { headers: asKey, body: {} }), {
+      status: 200,
+      body: { collection_names: [] },
+    });
     const add = `${server.url}/v1/collections/add-collection`;
-    t.match(await send(add, { headers: asKey, body: { collection_name: 'c' } }), { status: 403 });
+    t.match(await sendRequest(add, { headers: asKey, body: { collection_name: 'c' } }), { status: 403 });
     t.match(
-      await send(`${server.url}/api/users/get-user`, { headers: asKey, body: {} }),
+      await sendRequest(`${server.url}/api/users/get-user`, { headers: asKey, body: {} }),
       { status: 401 },
       'a key is no person',
     );
 
-    const inOrganisation = { authorization: `Bearer ${ann.token}`, 'x-quarry-organization': organization_id };
+    const inOrganization = { authorization: `Bearer ${ann.token}`, 'x-quarry-organization': organization_id };
     t.match(
-      await send(add, { headers: { authorization: `Bearer ${ann.token}` }, body: { collection_name: 'c' } }),
+      await sendRequest(add, {
+        headers: { authorization: `Bearer ${ann.token}` },
+        body: { collection_name: 'c' },
+      }),
       { status: 403, body: { detail: /x-quarry-organization/ } },
     );
     t.match(
-      await send(add, { headers: inOrganisation, body: { collection_name: 'c' } }),
+      await sendRequest(add, { headers: inOrganization, body: { collection_name: 'c' } }),
       { status: 201 },
       'a person works in an organisation',
     );
-    t.same((await send(list, { headers: asKey, body: {} })).body, { collection_names: ['c'] });
+    t.same((await sendRequest(list, { headers: asKey, body: {} })).body, { collection_names: ['c'] });
     const asEve = { authorization: `Bearer ${eve.token}`, 'x-quarry-organization': organization_id };
-    t.match(await send(list, { headers: asEve, body: {} }), { status: 404 });
+    t.match(await sendRequest(list, { headers: asEve, body: {} }), { status: 404 });
 
     const info = await bob.call('organizations/get-info', { organization_id });
     t.match(info.body.users, [
@@ -186,7 +192,7 @@ t.test(
       { status: 200 },
     );
     t.match(
-      await send(`${server.url}/v1/collections/delete-collection`, {
+      await sendRequest(`${server.url}/v1/collections/delete-collection`, {
         headers: asKey,
         body: { collection_name: 'nothing' },
       }),
@@ -194,11 +200,15 @@ t.test(
       'it may write at once',
     );
 
-    const use = (path: string, body: object) => send(`${server.url}/v1/${path}`, { headers: asKey, body });
+    const use = (path: string, body: object) =>
+      sendRequest(`${server.url}/v1/${path}`, { headers: asKey, body });
     const asAdministrator = { authorization: `Bearer ${adminKey}` };
     const limit = { organization_id, override_bpm_fast: 500 };
     t.match(
-      await send(`${server.url}/v1/admin/update-organization`, { headers: asAdministrator, body: limit }),
+      await sendRequest(`${server.url}/v1/admin/update-organization`, {
+        headers: asAdministrator,
+        body: limit,
+      }),
       { status: 200 },
       'the first administrator sets limits',
     );
@@ -230,7 +240,9 @@ t.test(
     );
     const { body: counters } = await use('usage/counters', {});
     t.match(counters.billing_cycle, { docs: { count: 1 }, indexed: { count: 1 }, queries: { count: 1 } });
-    t.match(await send(`${server.url}/v1/usage/counters`, { headers: asEve, body: {} }), { status: 404 });
+    t.match(await sendRequest(`${server.url}/v1/usage/counters`, { headers: asEve, body: {} }), {
+      status: 404,
+    });
 
     const annId = (await ann.call('users/get-user')).body.user.id;
     t.match(
@@ -284,12 +296,12 @@ t.test(
 
     await server.restart();
     t.match(
-      await send(list, { headers: asKey, body: {} }),
+      await sendRequest(list, { headers: asKey, body: {} }),
       { status: 401 },
       'what was revoked stays revoked',
     );
     t.match(
-      await send(`${server.url}/api/users/get-user`, {
+      await sendRequest(`${server.url}/api/users/get-user`, {
         headers: { authorization: `Bearer ${ann.token}` },
         body: {},
       }),
@@ -304,13 +316,15 @@ t.test(
       { status: 200 },
     );
     t.match(
-      await send(list, { headers: { authorization: `Bearer ${other}` }, body: {} }),
+      await sendRequest(list, { headers: { authorization: `Bearer ${other}` }, body: {} }),
       { status: 401 },
       'its keys end at once',
     );
     t.match(await ann.call('organizations/get-info', { organization_id }), { status: 404 });
     t.same((await ann.call('users/get-user')).body.organizations, []);
-    await until('the end of the organisation', () => server.log.includes('a deleted organisation is gone'));
+    await waitUntil('the end of the organisation', () =>
+      server.log.includes('a deleted organisation is gone'),
+    );
 
     t.match(await ann.call('auth/logout'), { status: 200 });
     t.match(await ann.call('users/get-user'), { status: 401 }, 'signed out at once');
@@ -322,10 +336,10 @@ t.test(
 t.test(
   'a link works once, in the browser that asked without a question, in another after a button',
   async (t) => {
-    const { url: mailUrl, mails } = outbox(t);
+    const { url: mailUrl, mails } = createMailFolder(t);
     const server = await TestServer.start(t, { MAIL_URL: mailUrl });
-    const ann = new Person('ann@example.com', server, mails);
-    const sent = await send(`${server.url}/api/auth/magic-link/send`, {
+    const ann = new TestUser('ann@example.com', server, mails);
+    const sent = await sendRequest(`${server.url}/api/auth/magic-link/send`, {
       body: { email: ann.email, redirect_url: '/docs?x=1#y' },
     });
     t.match(sent, { status: 200, body: { message: /on its way/ } });
@@ -333,7 +347,7 @@ t.test(
     t.match(browser, /^sign-in=[\w-]{43}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/);
     const link = await ann.link();
     t.match(
-      await send(`${server.url}/api/auth/magic-link/send`, { body: { email: ann.email } }),
+      await sendRequest(`${server.url}/api/auth/magic-link/send`, { body: { email: ann.email } }),
       { status: 200 },
       'asked again at once it answers the same',
     );
@@ -346,9 +360,9 @@ t.test(
       method: 'HEAD',
       headers: { cookie: browser.split(';')[0] ?? '', accept: 'application/json' },
     };
-    t.match(await send(link, look), { status: 405 }, 'a look uses nothing up');
+    t.match(await sendRequest(link, look), { status: 405 }, 'a look uses nothing up');
 
-    const page = await send(link, { method: 'GET' });
+    const page = await sendRequest(link, { method: 'GET' });
     t.equal(page.status, 200, 'and follows it');
     t.match(page.text, /<strong>a…n@example\.com<\/strong>/);
     t.match(
@@ -365,25 +379,27 @@ t.test(
     const type = { 'content-type': 'application/x-www-form-urlencoded' };
     const action = `${server.url}/api/auth/magic-link/verify`;
     t.match(
-      await send(action, { headers: type, body: form }),
+      await sendRequest(action, { headers: type, body: form }),
       { status: 400 },
       'the form alone, from elsewhere, does nothing',
     );
 
     const cookieOf = (header: string) => header.split(';')[0] ?? '';
-    const tries = await Promise.all(
-      Array.from({ length: 20 }, () => send(link, { method: 'GET', headers: { cookie: cookieOf(browser) } })),
+    const attempts = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        sendRequest(link, { method: 'GET', headers: { cookie: cookieOf(browser) } }),
+      ),
     );
-    const won = tries.filter(({ status }) => status === 302);
+    const won = attempts.filter(({ status }) => status === 302);
     t.equal(won.length, 1, 'of 20 at once, one signs in');
-    for (const { status, body } of tries)
+    for (const { status, body } of attempts)
       if (status !== 302) t.match([status, body], [400, { detail: /invalid or has expired/ }]);
     t.equal(won[0]!.headers.get('location'), '/docs?x=1#y');
     const session = won[0]!.headers.get('set-cookie') ?? '';
     t.match(session, /^session=zes_[\w-]{43}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Lax$/);
     const confirmation = cookieOf(page.headers.get('set-cookie') ?? '');
     t.match(
-      await send(action, { headers: { ...type, cookie: confirmation }, body: form }),
+      await sendRequest(action, { headers: { ...type, cookie: confirmation }, body: form }),
       { status: 400 },
       'it is used up',
     );
@@ -391,12 +407,14 @@ t.test(
     const cookie = cookieOf(session);
     const whoAmI = `${server.url}/api/users/get-user`;
     const own = { cookie, origin: server.url };
-    t.match(await send(whoAmI, { headers: own, body: {} }), {
+    t.match(await sendRequest(whoAmI, { headers: own, body: {} }), {
       status: 200,
       body: { user: { email: ann.email } },
     });
     for (const site of ['same-origin', 'none'])
-      t.match(await send(whoAmI, { headers: { cookie, 'sec-fetch-site': site }, body: {} }), { status: 200 });
+      t.match(await sendRequest(whoAmI, { headers: { cookie, 'sec-fetch-site': site }, body: {} }), {
+        status: 200,
+      });
     for (const foreign of [
       {},
       { origin: 'https://evil.example' },
@@ -406,17 +424,20 @@ t.test(
       { 'sec-fetch-site': 'none', origin: 'https://evil.example' },
     ])
       t.match(
-        await send(whoAmI, { headers: { cookie, ...foreign }, body: {} }),
+        await sendRequest(whoAmI, { headers: { cookie, ...foreign }, body: {} }),
         { status: 403 },
         JSON.stringify(foreign),
       );
     t.match(
-      await send(whoAmI, { headers: { ...own, 'content-type': 'text/plain' }, body: '{}' }),
+      await sendRequest(whoAmI, { headers: { ...own, 'content-type': 'text/plain' }, body: '{}' }),
       { status: 403 },
       'what a form can send',
     );
     t.match(
-      await send(whoAmI, { headers: { ...own, cookie: `x=${'y'.repeat(9_000)}; ${cookie}` }, body: {} }),
+      await sendRequest(whoAmI, {
+        headers: { ...own, cookie: `x=${'y'.repeat(9_000)}; ${cookie}` },
+        body: {},
+      }),
       { status: 401 },
     );
   },
@@ -426,7 +447,7 @@ t.test(
   'the lone operator signs in with the link that the server prints, or that login-link makes',
   async (t) => {
     const server = await TestServer.start(t);
-    const printed = /http:\S+verify\?token=\S+/.exec(server.printed)?.[0] ?? '';
+    const printed = /http:\S+verify\?token=\S+/.exec(server.printedText)?.[0] ?? '';
     const json = { accept: 'application/json' };
     const { stdout } = await run('env', [
       '-u',
@@ -440,26 +461,26 @@ t.test(
       server.url,
     ]);
     t.match(
-      await send(printed, { method: 'GET', headers: json }),
+      await sendRequest(printed, { method: 'GET', headers: json }),
       { status: 400 },
       'a newer link makes the older worthless',
     );
-    const page = await send(stdout.trim(), { method: 'GET' });
+    const page = await sendRequest(stdout.trim(), { method: 'GET' });
     t.match(page.text, /the operator of this server/);
-    const answer = await send(stdout.trim(), { method: 'GET', headers: json });
+    const answer = await sendRequest(stdout.trim(), { method: 'GET', headers: json });
     t.match(answer, { status: 200, body: { user: { email: 'operator@localhost' } } });
     const headers = { authorization: `Bearer ${answer.body.access_token}` };
-    const { body } = await send(`${server.url}/api/users/get-user`, { headers, body: {} });
+    const { body } = await sendRequest(`${server.url}/api/users/get-user`, { headers, body: {} });
     t.match(body.organizations, [{ name: 'default', permission: 'OWNER', subscription_tier: 'enterprise' }]);
     const { organization_id } = body.organizations[0];
     t.match(
-      await send(`${server.url}/api/organizations/delete-organization`, {
+      await sendRequest(`${server.url}/api/organizations/delete-organization`, {
         headers,
         body: { organization_id },
       }),
       { status: 409 },
     );
-    const invited = await send(`${server.url}/api/organizations/users/invite-user`, {
+    const invited = await sendRequest(`${server.url}/api/organizations/users/invite-user`, {
       headers,
       body: { organization_id, email: 'b@example.com' },
     });
@@ -468,16 +489,19 @@ t.test(
       { invite_code: /^eyJ/, message: /no mail/ },
       'without mail the inviter gets the code',
     );
-    t.match(await send(`${server.url}/api/auth/magic-link/send`, { body: { email: 'b@example.com' } }), {
-      status: 503,
-      body: { detail: /QUARRY_MAIL_URL/ },
-    });
     t.match(
-      await send(`${server.url}/api/auth/magic-link/send`, { body: { email: 'operator@localhost' } }),
+      await sendRequest(`${server.url}/api/auth/magic-link/send`, { body: { email: 'b@example.com' } }),
+      {
+        status: 503,
+        body: { detail: /QUARRY_MAIL_URL/ },
+      },
+    );
+    t.match(
+      await sendRequest(`${server.url}/api/auth/magic-link/send`, { body: { email: 'operator@localhost' } }),
       { status: 422 },
       'nobody mails themselves in as the operator',
     );
-    t.match(await send(`${server.url}/api/auth/login-link`, { body: { proof: 'x'.repeat(43) } }), {
+    t.match(await sendRequest(`${server.url}/api/auth/login-link`, { body: { proof: 'x'.repeat(43) } }), {
       status: 401,
     });
   },
@@ -486,11 +510,11 @@ t.test(
 t.test('the administrator signs in with a password that only the settings know', async (t) => {
   const off = await TestServer.start(t);
   const options = async ({ url }: TestServer) =>
-    (await send(`${url}/api/auth/options`, { method: 'GET' })).body;
+    (await sendRequest(`${url}/api/auth/options`, { method: 'GET' })).body;
   const none = { mail: false, google: false, github: false, administrator: false, resend_seconds: 60 };
   t.same(await options(off), none);
   t.match(
-    await send(`${off.url}/api/admin/login`, { body: { password: 'anything at all' } }),
+    await sendRequest(`${off.url}/api/admin/login`, { body: { password: 'anything at all' } }),
     { status: 503 },
     'there is no default',
   );
@@ -502,22 +526,25 @@ t.test('the administrator signs in with a password that only the settings know',
   const server = await TestServer.start(t, { ADMIN_PASSWORD_HASH: hash, MAIL_URL: 'console:' });
   t.same(await options(server), { ...none, mail: true, administrator: true });
   const login = (password: string, headers = {}) =>
-    send(`${server.url}/api/admin/login`, { headers, body: { password } });
+    sendRequest(`${server.url}/api/admin/login`, { headers, body: { password } });
   t.match(await login('wrong'), { status: 401 });
   const program = await login('correct horse battery staple');
   t.match(program.body, { is_admin: true, access_token: /^zes_/ });
   const headers = { authorization: `Bearer ${program.body.access_token}` };
   const organization_id = '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10';
-  t.match(await send(`${server.url}/v1/admin/create-organization`, { headers, body: { organization_id } }), {
-    status: 201,
-  });
   t.match(
-    await send(`${server.url}/api/users/get-user`, { headers, body: {} }),
+    await sendRequest(`${server.url}/v1/admin/create-organization`, { headers, body: { organization_id } }),
+    {
+      status: 201,
+    },
+  );
+  t.match(
+    await sendRequest(`${server.url}/api/users/get-user`, { headers, body: {} }),
     { status: 401 },
     'the administrator is no user',
   );
   t.match(
-    await send(`${server.url}/v1/admin/create-organization`, {
+    await sendRequest(`${server.url}/v1/admin/create-organization`, {
       headers: { authorization: `Bearer ${adminKey}` },
       body: { organization_id },
     }),
@@ -526,23 +553,25 @@ t.test('the administrator signs in with a password that only the settings know',
   );
   const browser = await login('correct horse battery staple', { origin: server.url });
   t.equal(browser.body.access_token, undefined, 'no script sees the session of a browser');
-  const cookieOf = (answer: Answer) => (answer.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+  const cookieOf = (answer: HttpReply) => (answer.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
   const first = { cookie: cookieOf(browser), origin: server.url };
   const listed = async (headers: Record<string, string>) =>
-    (await send(`${server.url}/v1/admin/list-api-keys`, { headers, body: { organization_id } })).status;
+    (await sendRequest(`${server.url}/v1/admin/list-api-keys`, { headers, body: { organization_id } }))
+      .status;
   t.equal(await listed(first), 200);
   const cookie = cookieOf(await login('correct horse battery staple', first));
   const own = { cookie, origin: server.url };
   t.same([await listed(own), await listed(first)], [200, 401], 'another sign-in ends the session before it');
-  const link = /https?:\S+verify\?token=\S+/.exec(server.printed)?.[0] ?? 'no link';
-  const person = await send(link, { method: 'GET', headers: { accept: 'application/json' } });
-  const asPerson = { authorization: `Bearer ${person.body.access_token}`, origin: server.url };
+  const link = /https?:\S+verify\?token=\S+/.exec(server.printedText)?.[0] ?? 'no link';
+  const user = await sendRequest(link, { method: 'GET', headers: { accept: 'application/json' } });
+  const asPerson = { authorization: `Bearer ${user.body.access_token}`, origin: server.url };
   const isSeen = async (headers: Record<string, string>) =>
-    (await send(`${server.url}/api/users/get-user`, { headers, body: {} })).body.administrator_signed_in;
+    (await sendRequest(`${server.url}/api/users/get-user`, { headers, body: {} })).body
+      .administrator_signed_in;
   t.equal(await isSeen({ ...asPerson, cookie }), true, 'a person learns that the administrator is in, too');
   t.equal(await isSeen({ ...asPerson, cookie: 'admin=zes_guessed' }), false);
   t.equal(await isSeen(asPerson), false);
-  const out = await send(`${server.url}/api/admin/logout`, { headers: own, body: {} });
+  const out = await sendRequest(`${server.url}/api/admin/logout`, { headers: own, body: {} });
   t.match([out.body, out.headers.get('set-cookie')], [{ is_admin: false }, /^admin=; Path=\/; Max-Age=0/]);
   t.equal(await isSeen({ ...asPerson, cookie }), false);
   t.equal(await listed(own), 401);
@@ -554,7 +583,7 @@ t.test('the administrator signs in with a password that only the settings know',
     'wrong tries have to wait, right ones too',
   );
   const warning = /"level":40.*sign-in links of other people are printed/;
-  t.notMatch(server.wholeLog, warning, 'on a machine of one’s own mail may be printed');
+  t.notMatch(server.fullLog, warning, 'on a machine of one’s own mail may be printed');
   await server.restart({ BASE_URL: 'https://quarry.example.com', PORT: String(await freePort()) });
-  t.match(server.wholeLog, warning, 'elsewhere the start warns of it');
+  t.match(server.fullLog, warning, 'elsewhere the start warns of it');
 });

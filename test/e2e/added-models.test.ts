@@ -2,45 +2,46 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { quarry } from '../cli/quarry.ts';
+import { runQuarry } from '../cli/quarry.ts';
 import {
-  component,
-  floats,
-  folderOf,
-  graphOf,
-  tokenVectors,
-  weighedTokens,
-  width,
-  words,
-} from '../models/hugging-face-folder.ts';
-import { fileMsMax, until } from '../waiting.ts';
-import { Api } from './api.ts';
+  buildGraph,
+  embeddingWidth,
+  floatTensor,
+  tokenVectorsGraph,
+  vectorComponent,
+  vocabulary,
+  weightedTokensGraph,
+  writeModelFolder,
+} from '../models/model-folder-fixtures.ts';
+import { testFileMsMax, waitUntil } from '../timeouts.ts';
+import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
 
 /** Models from files: added with the command line, used by a server. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 
-function place(t: Test): string {
+function writeRerankerFolder(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-added-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   return join(folder, 'data');
 }
 
-const weights = words.map((word) => (word === 'gull' ? 3 : -1));
+const weights = vocabulary.map((word) => (word === 'gull' ? 3 : -1));
 
 t.test('add, list, test and remove, for people and for programs', async (t) => {
-  const data = place(t);
+  const data = writeRerankerFolder(t);
   const variables = { QUARRY_DATA: data };
-  const run = (...given: string[]) => quarry(['models', ...given], { variables });
+  const run = (...commandLineArguments: string[]) =>
+    runQuarry(['models', ...commandLineArguments], { variables });
   t.match(await run('list'), { code: 0, err: /No model was added/ });
-  const folder = folderOf(t, {}, 'letters');
+  const folder = writeModelFolder(t, {}, 'letters');
   t.match(await run('add', folder), {
     code: 0,
     out: /Added the embedding model letters: 6 dimensions, pooling mean, 32 tokens/,
   });
   t.match(await run('add', folder), { code: 1, err: /a model letters already/ });
-  t.match(await run('add', folderOf(t, { 'model.onnx': 'no graph' })), {
+  t.match(await run('add', writeModelFolder(t, { 'model.onnx': 'no graph' })), {
     code: 2,
     err: /model\.onnx cannot be loaded/,
   });
@@ -49,14 +50,14 @@ t.test('add, list, test and remove, for people and for programs', async (t) => {
     code: 2,
     err: /--dimensions is "x"/,
   });
-  const judge = await run(
+  const rerankerFolder = await run(
     'add',
-    folderOf(t, { 'model.onnx': weighedTokens(weights) }),
+    writeModelFolder(t, { 'model.onnx': weightedTokensGraph(weights) }),
     '--name',
     'judge',
     '--json',
   );
-  t.match(JSON.parse(judge.out), { id: 'judge', kind: 'reranker', head: 'one-logit' });
+  t.match(JSON.parse(rerankerFolder.out), { id: 'judge', kind: 'reranker', head: 'one-logit' });
   t.match((await run('list')).out, /letters +embedding +6 +mean +32 [^\n]+/);
   t.match(JSON.parse((await run('list', '--json')).out), { models: [{ id: 'judge' }, { id: 'letters' }] });
   const tried = await run('test', 'letters', '--query', 'gull', 'gull', 'salt herring');
@@ -74,18 +75,25 @@ t.test('add, list, test and remove, for people and for programs', async (t) => {
 });
 
 t.test('a server embeds and reranks with added models, also under names that clients know', async (t) => {
-  const data = place(t);
+  const data = writeRerankerFolder(t);
   const variables = { QUARRY_DATA: data };
-  const letters = folderOf(t, { 'model.onnx': null, 'onnx/model.onnx': tokenVectors() }, 'letters');
-  await quarry(['models', 'add', letters], { variables });
-  await quarry(['models', 'add', folderOf(t, { 'model.onnx': weighedTokens(weights) }, 'judge')], {
-    variables,
-  });
+  const letters = writeModelFolder(
+    t,
+    { 'model.onnx': null, 'onnx/model.onnx': tokenVectorsGraph() },
+    'letters',
+  );
+  await runQuarry(['models', 'add', letters], { variables });
+  await runQuarry(
+    ['models', 'add', writeModelFolder(t, { 'model.onnx': weightedTokensGraph(weights) }, 'judge')],
+    {
+      variables,
+    },
+  );
   const server = await TestServer.start(t, {
     ...{ DATA: data, EMBEDDING_MODEL: 'letters', RERANKER: 'judge' },
     MODEL_ALIASES: 'zerank-2=judge,zembed-1=letters',
   });
-  const api = new Api(server);
+  const api = new CheckedApiClient(server);
   await api.call('collections/add-collection', { collection_name: 'notes' });
   const notes = { 'a.txt': 'salt herring barrel', 'b.txt': 'tide gull', 'c.txt': 'yes no' };
   for (const [path, text] of Object.entries(notes)) {
@@ -106,7 +114,7 @@ t.test('a server embeds and reranks with added models, also under names that cli
     t.ok(found.results.every(({ explain }) => typeof explain?.vector.similarity === 'number'));
   }
   for (const [model, length] of [
-    ['letters', width],
+    ['letters', embeddingWidth],
     ['zembed-1', 2_560],
   ] as const) {
     const { data: vectors } = await api.call('embeddings', { model, input: ['gull', 'x'.repeat(5_000)] });
@@ -128,7 +136,7 @@ t.test('a server embeds and reranks with added models, also under names that cli
   t.match(await (await fetch(`${server.url}/readyz`)).json(), {
     components: { models: { detail: 'new collections use letters; added: letters, judge' } },
   });
-  await quarry(['models', 'remove', 'letters', '--yes', '--force'], { variables });
+  await runQuarry(['models', 'remove', 'letters', '--yes', '--force'], { variables });
   await server.restart({ EMBEDDING_MODEL: '', MODEL_ALIASES: '' });
   const without = { collection_name: 'notes', query: 'salt', k: 1, reranker: null };
   const reply = (await api.call('queries/top-snippets', without)) as {
@@ -136,7 +144,7 @@ t.test('a server embeds and reranks with added models, also under names that cli
     warnings?: string[];
   };
   t.match(reply, { results: [{ path: 'a.txt' }], warnings: [/Only words.*letters.*not configured here/] });
-  await quarry(['models', 'add', letters], { variables });
+  await runQuarry(['models', 'add', letters], { variables });
   await server.restart({ EMBEDDING_MODEL: 'letters' });
   const again = (await api.call('queries/top-snippets', without)) as { warnings?: string[] };
   t.equal(again.warnings, undefined, 'the same files are the same version');
@@ -148,40 +156,42 @@ t.test('a server embeds and reranks with added models, also under names that cli
   t.match(judged.warnings, [/not reranked: the model "judge" does not answer: it failed/]);
   // The log takes its own way.
   const logged = /"model":"judge","error":\{"name":"Error","message":"[^"]*model\.onnx cannot be loaded/;
-  await until('the line of the log', () => logged.test(server.log));
+  await waitUntil('the line of the log', () => logged.test(server.log));
 });
 
 t.test('a running server takes models that are added, and lets those go that nothing uses', async (t) => {
   const server = await TestServer.start(t);
-  const api = new Api(server);
-  const run = (...given: string[]) =>
-    quarry(['models', ...given], { variables: { QUARRY_DATA: server.data } });
+  const api = new CheckedApiClient(server);
+  const run = (...commandLineArguments: string[]) =>
+    runQuarry(['models', ...commandLineArguments], { variables: { QUARRY_DATA: server.data } });
   const knows = (model: string) => async () =>
-    (await api.ask('embeddings', { model, input: 'gull' })).status === 200;
+    (await api.request('embeddings', { model, input: 'gull' })).status === 200;
   const create = (collection_name: string, embedding_model: string) =>
-    api.ask('collections/add-collection', { collection_name, embedding_model });
+    api.request('collections/add-collection', { collection_name, embedding_model });
   t.equal((await create('notes', 'letters')).status, 404);
-  const letters = folderOf(t, {}, 'letters');
+  const letters = writeModelFolder(t, {}, 'letters');
   t.match(await run('add', letters), { code: 0, out: /A server that runs knows it/ });
-  t.match(await run('add', folderOf(t, { 'model.onnx': weighedTokens(weights) }, 'judge')), { code: 0 });
-  await until('the model is known', knows('letters'));
+  t.match(await run('add', writeModelFolder(t, { 'model.onnx': weightedTokensGraph(weights) }, 'judge')), {
+    code: 0,
+  });
+  await waitUntil('the model is known', knows('letters'));
   t.equal((await create('notes', 'letters')).status, 201);
   await api.add('notes', 'a.txt', 'salt herring');
   await api.add('notes', 'b.txt', 'gull');
   const ask = { collection_name: 'notes', query: 'gull', k: 2, reranker: 'judge', explain: true };
-  await until(
+  await waitUntil(
     'the reranker is known',
-    async () => (await api.ask('queries/top-snippets', ask)).status === 200,
+    async () => (await api.request('queries/top-snippets', ask)).status === 200,
   );
   t.match(await api.call('queries/top-snippets', ask), {
     results: [{ path: 'b.txt', explain: { vector: { similarity: Number }, rerank: Number } }, {}],
   });
   t.match(await run('remove', 'judge', '--yes'), { code: 0 });
-  await until(
+  await waitUntil(
     'the reranker is gone',
-    async () => (await api.ask('queries/top-snippets', ask)).status === 404,
+    async () => (await api.request('queries/top-snippets', ask)).status === 404,
   );
-  await until('the use is noted', async () => (await run('remove', 'letters', '--yes')).code === 1);
+  await waitUntil('the use is noted', async () => (await run('remove', 'letters', '--yes')).code === 1);
   t.match(await run('remove', 'letters', '--yes'), {
     code: 1,
     err: /in use: the vectors of one collection are of it\. .*change-model.*--force/,
@@ -192,28 +202,30 @@ t.test('a running server takes models that are added, and lets those go that not
   const without = { collection_name: 'notes', query: 'gull', k: 2 };
   const warned = async () =>
     ((await api.call('queries/top-snippets', without)) as { warnings?: string[] }).warnings !== undefined;
-  await until('words alone answer', warned);
+  await waitUntil('words alone answer', warned);
   t.match(await run('add', letters, '--dimensions', '4'), { code: 0 });
-  await until('another version makes the vectors again', async () => !(await warned()));
+  await waitUntil('another version makes the vectors again', async () => !(await warned()));
   await api.call('collections/delete-collection', { collection_name: 'notes' });
-  await until('it can go', async () => (await run('remove', 'letters', '--yes')).code === 0);
+  await waitUntil('it can go', async () => (await run('remove', 'letters', '--yes')).code === 0);
 });
 
 t.test('a text that a model fails on says so, and nobody else suffers', async (t) => {
-  const table = words.flatMap((word, id) =>
-    Array.from({ length: width }, (_, i) => (word === 'barrel' ? Number.NaN : component(id, i))),
+  const table = vocabulary.flatMap((word, id) =>
+    Array.from({ length: embeddingWidth }, (_, i) =>
+      word === 'barrel' ? Number.NaN : vectorComponent(id, i),
+    ),
   );
-  const graph = graphOf({
-    constants: [floats('table', [words.length, width], table)],
+  const graph = buildGraph({
+    constants: [floatTensor('table', [vocabulary.length, embeddingWidth], table)],
     nodes: [{ operator: 'Gather', inputs: ['table', 'input_ids'], outputs: ['last_hidden_state'] }],
-    outputs: [{ name: 'last_hidden_state', type: 'float', shape: ['texts', 'tokens', width] }],
+    outputs: [{ name: 'last_hidden_state', type: 'float', shape: ['texts', 'tokens', embeddingWidth] }],
   });
-  const data = place(t);
-  await quarry(['models', 'add', folderOf(t, { 'model.onnx': graph }, 'brittle')], {
+  const data = writeRerankerFolder(t);
+  await runQuarry(['models', 'add', writeModelFolder(t, { 'model.onnx': graph }, 'brittle')], {
     variables: { QUARRY_DATA: data },
   });
   const server = await TestServer.start(t, { DATA: data, EMBEDDING_MODEL: 'brittle' });
-  const api = new Api(server);
+  const api = new CheckedApiClient(server);
   await api.call('collections/add-collection', { collection_name: 'notes' });
   for (const text of ['salt', 'gull', 'tide'])
     t.match(await api.add('notes', text, text), { index_status: 'indexed' });
@@ -221,15 +233,15 @@ t.test('a text that a model fails on says so, and nobody else suffers', async (t
     index_status: 'indexing_failed',
     error: /^The model "brittle" failed: the output "last_hidden_state" holds a vector without direction/,
   });
-  const failed = await api.ask('embeddings', { model: 'brittle', input: ['gull', 'barrel'] });
+  const failed = await api.request('embeddings', { model: 'brittle', input: ['gull', 'barrel'] });
   t.equal(failed.status, 503);
   t.match(failed.body, { detail: /^The model "brittle" failed: the output "last_hidden_state"/ });
-  const asked = Array.from({ length: 40 }, (_, i) => (i % 5 === 0 ? `barrel ${i}` : `gull ${i}`));
+  const queries = Array.from({ length: 40 }, (_, i) => (i % 5 === 0 ? `barrel ${i}` : `gull ${i}`));
   const replies = await Promise.all(
-    asked.map((query) => api.call('queries/top-snippets', { collection_name: 'notes', query, k: 3 })),
+    queries.map((query) => api.call('queries/top-snippets', { collection_name: 'notes', query, k: 3 })),
   );
   replies.forEach((reply, i) => {
     const { warnings } = reply as { warnings?: string[] };
-    t.equal(warnings !== undefined, asked[i]!.startsWith('barrel'), asked[i]!);
+    t.equal(warnings !== undefined, queries[i]!.startsWith('barrel'), queries[i]!);
   });
 });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { eventually } from './api.ts';
-import { outbox, Person, send } from './people.ts';
+import { waitFor } from './checked-api-client.ts';
+import { createMailFolder, sendRequest, TestUser } from './people.ts';
 import { adminKey, TestServer } from './server.ts';
 
 /** Who did or tried what, as the audit log of an organization and that of the installation tell it. */
@@ -14,33 +14,36 @@ interface AuditLogEntry {
 }
 
 t.setTimeout(600_000);
-const { url: MAIL_URL, mails } = outbox(t);
+const { url: MAIL_URL, mails } = createMailFolder(t);
 const server = await TestServer.start(t, { MAIL_URL });
 const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-  send(`${server.url}/${path}`, { body, headers });
+  sendRequest(`${server.url}/${path}`, { body, headers });
 
-async function log(whose: { readonly organization_id?: string } = {}): Promise<AuditLogEntry[]> {
+async function listEntries(whose: { readonly organization_id?: string } = {}): Promise<AuditLogEntry[]> {
   const headers = { authorization: `Bearer ${adminKey}` };
   const page = await post('v1/admin/get-audit-log', { ...whose, limit: 1_000 }, headers);
   return page.body.entries;
 }
 
-type Wanted = Partial<Omit<AuditLogEntry, 'details'>> & { readonly details?: Record<string, unknown> };
+type ExpectedEntry = Partial<Omit<AuditLogEntry, 'details'>> & { readonly details?: Record<string, unknown> };
 
 /** Refusals are written in the background. */
-function entry(whose: { readonly organization_id?: string }, wanted: Wanted): Promise<AuditLogEntry> {
-  const { details = {}, ...fields } = wanted;
+function findEntry(
+  whose: { readonly organization_id?: string },
+  expectedEntry: ExpectedEntry,
+): Promise<AuditLogEntry> {
+  const { details = {}, ...fields } = expectedEntry;
   const has = (found: object, expected: object) =>
     Object.entries(expected).every(([name, value]) => found[name as never] === value);
   const probe = async () =>
-    (await log(whose)).find((found) => has(found, fields) && has(found.details, details)) ?? null;
-  return eventually(JSON.stringify(wanted), probe, 60_000);
+    (await listEntries(whose)).find((found) => has(found, fields) && has(found.details, details)) ?? null;
+  return waitFor(JSON.stringify(expectedEntry), probe, 60_000);
 }
 
-const ann = new Person('ann@example.com', server, mails);
-const bob = new Person('bob@example.com', server, mails);
-for (const person of [ann, bob]) await person.signIn();
-const userIdOf = async (person: Person) => (await person.call('users/get-user')).body.user.id as string;
+const ann = new TestUser('ann@example.com', server, mails);
+const bob = new TestUser('bob@example.com', server, mails);
+for (const user of [ann, bob]) await user.signIn();
+const userIdOf = async (user: TestUser) => (await user.call('users/get-user')).body.user.id as string;
 const { organization_id } = (await ann.call('organizations/add-organization', { name: 'Acme' })).body;
 const acme = { organization_id };
 const issued = (
@@ -53,21 +56,21 @@ t.test('owners learn which strangers tried to act for their organization', async
   t.match(await bob.call('organizations/update-organization', { organization_id, name: 'Evil' }), {
     status: 404,
   });
-  await entry(acme, { action: 'access.denied', actor, target: 'api/organizations/update-organization' });
+  await findEntry(acme, { action: 'access.denied', actor, target: 'api/organizations/update-organization' });
   const asBob = { authorization: `Bearer ${bob.token}`, 'x-quarry-organization': organization_id };
   t.match(await post('v1/collections/get-collection-list', {}, asBob), { status: 404 });
-  await entry(acme, { action: 'access.denied', actor, target: 'collections/get-collection-list' });
+  await findEntry(acme, { action: 'access.denied', actor, target: 'collections/get-collection-list' });
   const nowhere = '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10';
   t.match(await bob.call('organizations/get-info', { organization_id: nowhere }), { status: 404 });
-  await entry({}, { action: 'access.denied', actor, target: 'api/organizations/get-info' });
+  await findEntry({}, { action: 'access.denied', actor, target: 'api/organizations/get-info' });
 });
 
 t.test('an API key that is used under /api is named', async () => {
   await post('api/organizations/get-info', { organization_id }, asKey);
   const actor = `key:${issued.id}`;
-  await entry(acme, { action: 'access.denied', actor, target: 'api/organizations/get-info' });
+  await findEntry(acme, { action: 'access.denied', actor, target: 'api/organizations/get-info' });
   await post('api/users/revoke-session', {}, asKey);
-  await entry(acme, { action: 'access.denied', actor, target: 'api/users/revoke-session' });
+  await findEntry(acme, { action: 'access.denied', actor, target: 'api/users/revoke-session' });
 });
 
 t.test('deletions of collections and documents name their actor', async (t) => {
@@ -85,30 +88,30 @@ t.test('deletions of collections and documents name their actor', async (t) => {
   t.match(await remove(['b', 'c', 'd'], asAnn), { status: 404 });
   t.match(await post('v1/collections/delete-collection', { collection_name }, asKey), { status: 200 });
   const key = `key:${issued.id}`;
-  const of = (wanted: Wanted) => entry(acme, { target: collection_name, ...wanted });
+  const of = (expectedEntry: ExpectedEntry) => findEntry(acme, { target: collection_name, ...expectedEntry });
   await of({ action: 'document.deleted', actor: key, details: { paths: 1, path: 'a' } });
   await of({ action: 'document.deleted', actor: await userIdOf(ann), details: { paths: 3 } });
   await of({ action: 'collection.deleted', actor: key });
-  const deletions = (await log(acme)).filter(({ action }) => action.endsWith('t.deleted'));
+  const deletions = (await listEntries(acme)).filter(({ action }) => action.endsWith('t.deleted'));
   t.equal(deletions.length, 2, 'one for each call that deleted something');
 });
 
 t.test('sign-ins stand in the log of the installation, also those that failed', async (t) => {
-  await entry({}, { action: 'user.login', actor: await userIdOf(ann), target: ann.email });
-  await entry({}, { action: 'magic_link.sent', target: ann.email });
+  await findEntry({}, { action: 'user.login', actor: await userIdOf(ann), target: ann.email });
+  await findEntry({}, { action: 'magic_link.sent', target: ann.email });
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
-  const carl = new Person('carl@example.com', server, mails);
+  const carl = new TestUser('carl@example.com', server, mails);
   await post('api/auth/magic-link/send', { email: carl.email });
   const token = new URL(await carl.link()).searchParams.get('token');
-  const before = (await log()).filter(({ action }) => action === 'sign_in.failed').length;
+  const before = (await listEntries()).filter(({ action }) => action === 'sign_in.failed').length;
   t.equal(before, 0);
   const wrong = await post('api/auth/magic-link/verify', `token=${token}&confirmation=x`, form);
   t.match(wrong, { status: 400 });
-  await entry({}, { action: 'sign_in.failed', target: 'sign-in link' });
+  await findEntry({}, { action: 'sign_in.failed', target: 'sign-in link' });
 });
 
 t.test('no hash, no masked key and no key is in any entry', async (t) => {
-  const text = JSON.stringify([await log(acme), await log()]);
+  const text = JSON.stringify([await listEntries(acme), await listEntries()]);
   const { body } = await ann.call('organizations/get-info', { organization_id });
   const masked: string = body.api_keys[0].api_key;
   t.match(masked, /…/);

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
-import { pdfWithPages, zipOf } from '../parsing/fixtures.ts';
-import { fileMsMax } from '../waiting.ts';
-import { Api } from './api.ts';
+import { buildPdf, buildZip } from '../parsing/fixtures.ts';
+import { testFileMsMax } from '../timeouts.ts';
+import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
 
 /**
@@ -10,22 +10,22 @@ import { TestServer } from './server.ts';
  * the detail.
  */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 const bodyBytesMax = 150_000;
 const uploadBytesMax = 60_000;
 const server = await TestServer.start(t, {
   BODY_BYTES_MAX: String(bodyBytesMax),
   UPLOAD_BYTES_MAX: String(uploadBytesMax),
 });
-const api = new Api(server);
+const api = new CheckedApiClient(server);
 const collection_name = 'kept';
 await api.call('collections/add-collection', { collection_name });
 await api.add(collection_name, 'doc', 'A document that stays as it is.', { metadata: { colour: 'red' } });
-const broken = Buffer.from(pdfWithPages(['x']).slice(0, 60)).toString('base64');
+const broken = Buffer.from(buildPdf(['x']).slice(0, 60)).toString('base64');
 await api.add(collection_name, 'failed', { type: 'auto', base64_data: broken });
 
 /** Everything that bad input could change. */
-async function everything(): Promise<unknown> {
+async function allOperations(): Promise<unknown> {
   const { documents } = await api.call('documents/get-document-info-list', { collection_name });
   return {
     documents,
@@ -58,30 +58,38 @@ const working: Record<string, object> = {
   'usage/documents': { start_time: 0, end_time: 10, aggregation_window: 'hourly' },
 };
 
-type Case = readonly [operation: string, body: object | string | Uint8Array, status: number, detail: RegExp];
+type BadRequestCase = readonly [
+  operation: string,
+  body: object | string | Uint8Array,
+  status: number,
+  detail: RegExp,
+];
 
-function words(body: unknown): string {
+function errorTexts(body: unknown): string {
   const { detail } = body as { detail: string | { loc: string[]; msg: string }[] };
   return typeof detail === 'string'
     ? detail
     : detail.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ');
 }
 
-async function refused(t: Test, cases: readonly Case[]): Promise<void> {
-  const before = await everything();
+async function checkRejected(t: Test, cases: readonly BadRequestCase[]): Promise<void> {
+  const before = await allOperations();
   for (const [operation, body, status, detail] of cases) {
     const isRaw = typeof body === 'string' || body instanceof Uint8Array;
     const sent = isRaw ? body : JSON.stringify({ ...working[operation], ...body });
     const headers = { 'content-type': 'application/json' };
-    const reply = await api.ask(operation, undefined, { body: sent, headers });
+    const reply = await api.request(operation, undefined, { body: sent, headers });
     const name = `${operation} ${isRaw ? String(sent).slice(0, 60) : JSON.stringify(body).slice(0, 80)}`;
     t.equal(reply.status, status, name);
-    t.match(words(reply.body), detail, `the detail of ${name}`);
+    t.match(errorTexts(reply.body), detail, `the detail of ${name}`);
   }
-  t.same(await everything(), before, 'nothing has changed');
+  t.same(await allOperations(), before, 'nothing has changed');
 }
 
-function each(operations: readonly string[], ...rest: [object | string, number, RegExp]): Case[] {
+function caseFor(
+  operations: readonly string[],
+  ...rest: [object | string, number, RegExp]
+): BadRequestCase[] {
   return operations.map((operation) => [operation, ...rest]);
 }
 
@@ -93,12 +101,12 @@ const questions = all.filter((operation) => operation.startsWith('queries/'));
 const nested = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth);
 
 await t.test('bodies that are no JSON, or no object', async (t) => {
-  await refused(t, [
-    ...each(all, '{"collection_name": ', 422, /not valid JSON/),
-    ...each(withRequired, '[]', 422, /body/),
-    ...each(withRequired, '"text"', 422, /body/),
-    ...each(withRequired, 'null', 422, /body/),
-    ...each(withRequired, '', 422, /body\.\w+/),
+  await checkRejected(t, [
+    ...caseFor(all, '{"collection_name": ', 422, /not valid JSON/),
+    ...caseFor(withRequired, '[]', 422, /body/),
+    ...caseFor(withRequired, '"text"', 422, /body/),
+    ...caseFor(withRequired, 'null', 422, /body/),
+    ...caseFor(withRequired, '', 422, /body\.\w+/),
     ['queries/top-documents', '{"query": "x",}', 422, /not valid JSON/],
     ['queries/top-documents', Buffer.from('{"query":"\xff"}', 'latin1'), 422, /UTF-8/],
     ['queries/top-documents', '{"collection_name":"kept","query":"x","k":NaN}', 422, /not valid JSON/],
@@ -107,7 +115,7 @@ await t.test('bodies that are no JSON, or no object', async (t) => {
 });
 
 await t.test('missing fields, wrong types and unknown words', async (t) => {
-  const cases: Case[] = [];
+  const cases: BadRequestCase[] = [];
   for (const [operation, body] of Object.entries(working)) {
     for (const field of Object.keys(body)) {
       const { [field]: _, ...rest } = body as Record<string, unknown>;
@@ -115,19 +123,19 @@ await t.test('missing fields, wrong types and unknown words', async (t) => {
       cases.push([operation, { [field]: { wrong: true } }, 422, new RegExp(`body\\.${field}`)]);
     }
   }
-  await refused(t, [
+  await checkRejected(t, [
     ...cases,
-    ...each(named, { collection_name: 5 }, 422, /body\.collection_name/),
-    ...each(named, { collection_name: null }, 422, /body\.collection_name/),
-    ...each(questions, { k: '3' }, 422, /body\.k/),
-    ...each(questions, { k: 1.5 }, 422, /body\.k/),
-    ...each(questions, { latency_mode: 'medium' }, 422, /body\.latency_mode/),
-    ...each(questions, { reranker: 7 }, 422, /body\.reranker/),
-    ...each(questions, { weights: 'words' }, 422, /body\.weights/),
-    ...each(questions, { weights: { lexical: 1 } }, 422, /body\.weights\.vector/),
-    ...each(questions, { weights: { lexical: 1, vector: '0' } }, 422, /body\.weights\.vector/),
-    ...each(questions, { min_score: '0.5' }, 422, /body\.min_score/),
-    ...each(questions, { syntax: 'lucene' }, 422, /body\.syntax/),
+    ...caseFor(named, { collection_name: 5 }, 422, /body\.collection_name/),
+    ...caseFor(named, { collection_name: null }, 422, /body\.collection_name/),
+    ...caseFor(questions, { k: '3' }, 422, /body\.k/),
+    ...caseFor(questions, { k: 1.5 }, 422, /body\.k/),
+    ...caseFor(questions, { latency_mode: 'medium' }, 422, /body\.latency_mode/),
+    ...caseFor(questions, { reranker: 7 }, 422, /body\.reranker/),
+    ...caseFor(questions, { weights: 'words' }, 422, /body\.weights/),
+    ...caseFor(questions, { weights: { lexical: 1 } }, 422, /body\.weights\.vector/),
+    ...caseFor(questions, { weights: { lexical: 1, vector: '0' } }, 422, /body\.weights\.vector/),
+    ...caseFor(questions, { min_score: '0.5' }, 422, /body\.min_score/),
+    ...caseFor(questions, { syntax: 'lucene' }, 422, /body\.syntax/),
     ['queries/top-pages', { max_per_document: 1.5 }, 422, /body\.max_per_document/],
     ['queries/top-snippets', { max_per_document: '1' }, 422, /body\.max_per_document/],
     ['queries/top-pages', { query: null }, 422, /body\.query/],
@@ -172,15 +180,15 @@ await t.test('missing fields, wrong types and unknown words', async (t) => {
 
 await t.test('names and paths that cannot be', async (t) => {
   const tooLong = { collection_name: `${'é'.repeat(512)}x` };
-  await refused(t, [
-    ...each(named, { collection_name: '' }, 400, /collection name is empty/),
-    ...each(named, tooLong, 400, /1,025 bytes.*1,024/),
-    ...each(named, { collection_name: 'a\0b' }, 400, /NUL/),
-    ...each(named, { collection_name: 'a\ud800' }, 400, /surrogate/),
-    ...each(withPath, { path: '' }, 400, /path is empty/),
-    ...each(withPath, { path: 'a\0' }, 400, /NUL/),
-    ...each(withPath, { path: '\udc00a' }, 400, /surrogate/),
-    ...each(withPath, { path: 'x'.repeat(4_097) }, 400, /4,097 bytes.*4,096/),
+  await checkRejected(t, [
+    ...caseFor(named, { collection_name: '' }, 400, /collection name is empty/),
+    ...caseFor(named, tooLong, 400, /1,025 bytes.*1,024/),
+    ...caseFor(named, { collection_name: 'a\0b' }, 400, /NUL/),
+    ...caseFor(named, { collection_name: 'a\ud800' }, 400, /surrogate/),
+    ...caseFor(withPath, { path: '' }, 400, /path is empty/),
+    ...caseFor(withPath, { path: 'a\0' }, 400, /NUL/),
+    ...caseFor(withPath, { path: '\udc00a' }, 400, /surrogate/),
+    ...caseFor(withPath, { path: 'x'.repeat(4_097) }, 400, /4,097 bytes.*4,096/),
     ['documents/delete-document', { path: ['doc', ''] }, 400, /path is empty/],
     ['documents/delete-document', { path: [] }, 400, /1 to 64/],
     ['documents/delete-document', { path: Array(65).fill('doc') }, 400, /65.*1 to 64/],
@@ -189,7 +197,7 @@ await t.test('names and paths that cannot be', async (t) => {
     ['status/get-status', { collection_name: '' }, 400, /collection name is empty/],
     ['collections/add-collection', { collection_name }, 409, /kept/],
     ['documents/add-document', { path: 'doc' }, 409, /doc.*overwrite/],
-    ...each(
+    ...caseFor(
       named.filter(
         (operation) => operation !== 'collections/add-collection' && operation !== 'documents/add-documents',
       ),
@@ -197,7 +205,7 @@ await t.test('names and paths that cannot be', async (t) => {
       404,
       /nowhere/,
     ),
-    ...each(
+    ...caseFor(
       withPath.filter((operation) => operation !== 'documents/add-document'),
       { path: 'not there' },
       404,
@@ -212,31 +220,41 @@ await t.test('numbers out of their range', async (t) => {
     'queries/top-pages': 1024,
     'queries/top-snippets': 128,
   };
-  await refused(t, [
-    ...each(questions, { k: 0 }, 400, /k is 0/),
-    ...each(questions, { k: -1 }, 400, /k is -1/),
+  await checkRejected(t, [
+    ...caseFor(questions, { k: 0 }, 400, /k is 0/),
+    ...caseFor(questions, { k: -1 }, 400, /k is -1/),
     ...questions.map(
-      (operation): Case => [operation, { k: kMax[operation]! + 1 }, 400, /k is \d+; it must be from 1 to/],
+      (operation): BadRequestCase => [
+        operation,
+        { k: kMax[operation]! + 1 },
+        400,
+        /k is \d+; it must be from 1 to/,
+      ],
     ),
-    ...each(questions, { query: 'x'.repeat(4_097) }, 400, /query.*4,096/),
-    ...each(questions, { query: '\u{1F30B}'.repeat(4_097) }, 400, /query.*4,096/),
-    ...each(questions, { weights: { lexical: -1, vector: 1 } }, 400, /weights\.lexical is -1/),
-    ...each(questions, { weights: { lexical: 1, vector: -0.1 } }, 400, /weights\.vector is -0\.1/),
-    ...each(questions, { weights: { lexical: 0, vector: 0 } }, 400, /both 0/),
-    ...each(questions, { min_score: 1.01 }, 400, /min_score is 1\.01/),
-    ...each(questions, { min_score: -1 }, 400, /min_score is -1/),
+    ...caseFor(questions, { query: 'x'.repeat(4_097) }, 400, /query.*4,096/),
+    ...caseFor(questions, { query: '\u{1F30B}'.repeat(4_097) }, 400, /query.*4,096/),
+    ...caseFor(questions, { weights: { lexical: -1, vector: 1 } }, 400, /weights\.lexical is -1/),
+    ...caseFor(questions, { weights: { lexical: 1, vector: -0.1 } }, 400, /weights\.vector is -0\.1/),
+    ...caseFor(questions, { weights: { lexical: 0, vector: 0 } }, 400, /both 0/),
+    ...caseFor(questions, { min_score: 1.01 }, 400, /min_score is 1\.01/),
+    ...caseFor(questions, { min_score: -1 }, 400, /min_score is -1/),
     ['queries/top-pages', { max_per_document: 0 }, 400, /max_per_document is 0/],
     ['queries/top-snippets', { max_per_document: -2 }, 400, /max_per_document is -2/],
-    ...each(questions, { syntax: 'operators', query: 'an "open phrase' }, 400, /without a partner/),
-    ...each(questions, { syntax: 'operators', query: 'herring "?"' }, 400, /no word/),
-    ...each(questions, { syntax: 'operators', query: '-herring -"in barrels"' }, 400, /only what shall not/),
-    ...each(questions, { syntax: 'operators', query: `a ${'-b '.repeat(65)}` }, 400, /more than 64/),
-    ...each(questions, { reranker: 'zerank-9' }, 404, /zerank-9.*zerank-2, zerank-1, zerank-1-small/),
+    ...caseFor(questions, { syntax: 'operators', query: 'an "open phrase' }, 400, /without a partner/),
+    ...caseFor(questions, { syntax: 'operators', query: 'herring "?"' }, 400, /no word/),
+    ...caseFor(
+      questions,
+      { syntax: 'operators', query: '-herring -"in barrels"' },
+      400,
+      /only what shall not/,
+    ),
+    ...caseFor(questions, { syntax: 'operators', query: `a ${'-b '.repeat(65)}` }, 400, /more than 64/),
+    ...caseFor(questions, { reranker: 'zerank-9' }, 404, /zerank-9.*zerank-2, zerank-1, zerank-1-small/),
     ['documents/get-document-info-list', { limit: 0 }, 400, /limit is 0/],
     ['documents/get-document-info-list', { limit: -5 }, 400, /limit is -5/],
     ['documents/get-document-info-list', { limit: 1_025 }, 400, /1,024/],
     ...[0, 2, 7, 128, -1].map(
-      (num_shards): Case => [
+      (num_shards): BadRequestCase => [
         'collections/add-collection',
         { num_shards },
         400,
@@ -268,8 +286,8 @@ await t.test('numbers out of their range', async (t) => {
 await t.test('metadata that break their rules', async (t) => {
   const overhead = JSON.stringify({ a: '' }).length;
   const both = (metadata: object, status: number, detail: RegExp) =>
-    each(['documents/add-document', 'documents/update-document'], { metadata }, status, detail);
-  await refused(t, [
+    caseFor(['documents/add-document', 'documents/update-document'], { metadata }, status, detail);
+  await checkRejected(t, [
     ...both({ colours: ['red'] }, 400, /colours.*list:/),
     ...both({ 'list:colours': 'red' }, 400, /list:colours.*array/),
     ...both({ 'two words': 'x' }, 400, /two words/),
@@ -326,13 +344,13 @@ await t.test('filters that are not understood, at any depth', async (t) => {
     [deep(9, { colour: 5 }), /colour/],
     [deep(300, { colour: 'red' }), /deep/],
   ];
-  const filters = bad.flatMap(([filter, detail]) => each(questions, { filter }, 400, detail));
+  const filters = bad.flatMap(([filter, detail]) => caseFor(questions, { filter }, 400, detail));
   const open = '{"collection_name":"kept","query":"x","k":3,"filter":';
   const veryDeep = `${open}${'{"$and":['.repeat(10_000)}{}${']}'.repeat(10_000)}}`;
-  await refused(t, [
+  await checkRejected(t, [
     ...filters,
     ['queries/top-documents', { query: null, filter: { colour: { $regex: 'r' } } }, 400, /\$regex/],
-    ...each(questions, veryDeep, 400, /deep/),
+    ...caseFor(questions, veryDeep, 400, /deep/),
   ]);
 });
 
@@ -354,9 +372,11 @@ await t.test('bytes that are no base64, no file, or too many', async (t) => {
   const large = 'x'.repeat(bodyBytesMax);
   const tooLargeFile = Buffer.alloc(uploadBytesMax + 1, 'a').toString('base64');
   const binary = Buffer.from([0, 1, 2, 3, 250, 251, 252]).toString('base64');
-  await refused(t, [
-    ...noBase64.map((text): Case => ['documents/add-document', content(text), 400, /base64/]),
-    ...noBase64.map((base64_data): Case => ['parsers/parse-document', { base64_data }, 400, /base64/]),
+  await checkRejected(t, [
+    ...noBase64.map((text): BadRequestCase => ['documents/add-document', content(text), 400, /base64/]),
+    ...noBase64.map(
+      (base64_data): BadRequestCase => ['parsers/parse-document', { base64_data }, 400, /base64/],
+    ),
     ['parsers/parse-document', { base64_data: binary }, 400, /\w+ \w+/],
     ['parsers/parse-document', { base64_data: broken }, 400, /\w+ \w+/],
     ['documents/add-document', { content: { type: 'text', text: large } }, 413, /150,?000/],
@@ -367,7 +387,7 @@ await t.test('bytes that are no base64, no file, or too many', async (t) => {
 });
 
 await t.test('uploads that are wrong', async (t) => {
-  const before = await everything();
+  const before = await allOperations();
   const header = (text: string) => ({ 'x-quarry-metadata': Buffer.from(text).toString('base64url') });
   const cases: readonly (readonly [string, Record<string, string>, string | Uint8Array, number, RegExp])[] = [
     ['kept/doc', {}, 'again', 409, /doc.*overwrite/],
@@ -387,9 +407,9 @@ await t.test('uploads that are wrong', async (t) => {
     ['kept/x', {}, Buffer.alloc(uploadBytesMax + 1), 413, /60,?000/],
   ];
   for (const [path, headers, body, status, detail] of cases) {
-    const reply = await api.ask(`documents/${path}`, undefined, { method: 'PUT', headers, body });
+    const reply = await api.request(`documents/${path}`, undefined, { method: 'PUT', headers, body });
     t.equal(reply.status, status, `PUT ${path.slice(0, 40)} ${JSON.stringify(headers)}`);
-    t.match(words(reply.body), detail);
+    t.match(errorTexts(reply.body), detail);
   }
   const form = (fields: Record<string, string>, file: string | null = 'bytes') => {
     const data = new FormData();
@@ -412,12 +432,12 @@ await t.test('uploads that are wrong', async (t) => {
     ['no form at all', 422, /multipart/],
   ];
   for (const [body, status, detail] of forms) {
-    const reply = await api.ask('documents/upload', undefined, { body });
+    const reply = await api.request('documents/upload', undefined, { body });
     const name = typeof body === 'string' ? body : JSON.stringify([...body.keys()]);
     t.equal(reply.status, status, `upload ${name}`);
-    t.match(words(reply.body), detail);
+    t.match(errorTexts(reply.body), detail);
   }
-  t.same(await everything(), before, 'nothing has changed');
+  t.same(await allOperations(), before, 'nothing has changed');
 });
 
 await t.test('tokens that stand for nothing', async (t) => {
@@ -436,9 +456,9 @@ await t.test('tokens that stand for nothing', async (t) => {
       [`?token=${'a'.repeat(10_000)}`, 404],
       ['?token=%F0%9F%8C%8B', 404],
     ] as const) {
-      const reply = await api.ask(`${operation}${query}`, undefined, { method: 'GET', key: null });
+      const reply = await api.request(`${operation}${query}`, undefined, { method: 'GET', key: null });
       t.equal(reply.status, status, `${operation}${query.slice(0, 40)}`);
-      if (status === 422) t.match(words(reply.body), /query\.token/);
+      if (status === 422) t.match(errorTexts(reply.body), /query\.token/);
     }
   }
   const asImage = file_url.replace('get-document', 'get-page-image');
@@ -450,9 +470,9 @@ await t.test('files that cannot be read end with a reason, and the queue goes on
   await api.call('collections/add-collection', { collection_name: name });
   const files: [path: string, code: string, bytes: Uint8Array][] = [
     ['random.bin', 'unsupported', Buffer.from(Array.from({ length: 600 }, (_, i) => (i * 7919) % 256))],
-    ['cut.pdf', 'corrupt', pdfWithPages(['whole']).slice(0, 60)],
-    ['locked.pdf', 'encrypted', pdfWithPages(['secret'], { userPassword: 'open sesame' })],
-    ['empty.zip', 'unsupported', zipOf({ 'nothing.bin': Buffer.from([0, 255]) })],
+    ['cut.pdf', 'corrupt', buildPdf(['whole']).slice(0, 60)],
+    ['locked.pdf', 'encrypted', buildPdf(['secret'], { userPassword: 'open sesame' })],
+    ['empty.zip', 'unsupported', buildZip({ 'nothing.bin': Buffer.from([0, 255]) })],
   ];
   for (const [path, code, bytes] of files) {
     const base64_data = Buffer.from(bytes).toString('base64');

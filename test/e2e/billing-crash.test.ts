@@ -1,32 +1,33 @@
 import t from 'tap';
-import type { FaultKind } from '../stripe/faults.ts';
-import { signature } from '../stripe/webhooks.ts';
-import { until } from '../waiting.ts';
-import { BillingWorld, limitsOf, type Owner } from './billing-world.ts';
-import type { Answer } from './people.ts';
+import type { FaultKind } from '../support/stripe-emulator/faults.ts';
+import { signatureHeader } from '../support/stripe-emulator/webhooks.ts';
+import { waitUntil } from '../timeouts.ts';
+import { BillingFixture, limitsByTier, type OrganizationOwner } from './billing-fixture.ts';
+import type { HttpReply } from './people.ts';
 
 /** The server is killed in the middle of what it does at Stripe for many at once, and put right by its next start. */
 
-const world = await BillingWorld.start(t, '2027-03-10T12:00:00Z');
-const { emulator, server } = world;
+const fixture = await BillingFixture.start(t, '2027-03-10T12:00:00Z');
+const { emulator, server } = fixture;
 
 /** What somebody was doing when the server was killed. */
-interface CutOff {
-  readonly owner: Owner;
-  readonly call: () => Promise<Answer>;
+interface InterruptedCall {
+  readonly owner: OrganizationOwner;
+  readonly call: () => Promise<HttpReply>;
   /** Where Stripe falls silent, and in which request. */
   readonly kind: FaultKind;
   readonly operation: RegExp;
   readonly text: string;
 }
 
-const isSilent = (one: CutOff) => emulator.faults.befell({ operation: one.operation, text: one.text });
+const isSilent = (one: InterruptedCall) =>
+  emulator.faults.hasOccurred({ operation: one.operation, text: one.text });
 
 /** Begins everything, and kills the server when Stripe is silent to each. */
-async function killedDuring(all: readonly CutOff[]): Promise<void> {
+async function killDuring(all: readonly InterruptedCall[]): Promise<void> {
   for (const { kind, operation, text } of all) emulator.faults.add({ kind, operation, text });
   const answered: string[] = [];
-  const ask = async (one: CutOff) => {
+  const ask = async (one: InterruptedCall) => {
     const answer = await one.call().catch(() => null);
     // A deletion goes on behind its answer.
     if (!isSilent(one) && answer?.status !== 200)
@@ -40,90 +41,94 @@ async function killedDuring(all: readonly CutOff[]): Promise<void> {
   await server.stop('SIGKILL');
   await Promise.all(calls);
   emulator.faults.clear();
-  await world.restart();
+  await fixture.restart();
 }
 
-async function paying(tier: 'starter' | 'teams'): Promise<Owner> {
-  const owner = await world.owner();
-  await owner.call('subscribe', { tier, payment_method_id: await owner.card() });
+async function subscribedOwner(tier: 'starter' | 'teams'): Promise<OrganizationOwner> {
+  const owner = await fixture.createOwner();
+  await owner.call('subscribe', { tier, payment_method_id: await owner.createCard() });
   return owner;
 }
 
-const paid = (owner: Owner) => owner.invoices().filter(({ amount_paid: cents }) => cents > 0).length;
+const paid = (owner: OrganizationOwner) =>
+  owner.invoices().filter(({ amount_paid: cents }) => cents > 0).length;
 
 /** What the owner's payments still pay of use: nothing was used. */
-const deductible = (owner: Owner) =>
-  emulator.world
-    .all('billing.credit_grant')
+const deductible = (owner: OrganizationOwner) =>
+  emulator.state
+    .listObjects('billing.credit_grant')
     .filter((grant) => grant.customer === owner.customer() && grant.expires_at > emulator.now)
     .reduce((sum, grant) => sum + grant.amount.monetary.value, 0);
 
-async function promotion(code: string): Promise<void> {
-  const coupon = await world.stripe.coupons.create({ duration: 'once', amount_off: 700, currency: 'usd' });
-  await world.stripe.promotionCodes.create({ code, promotion: { type: 'coupon', coupon: coupon.id } });
+async function createPromotionCode(code: string): Promise<void> {
+  const coupon = await fixture.stripe.coupons.create({ duration: 'once', amount_off: 700, currency: 'usd' });
+  await fixture.stripe.promotionCodes.create({ code, promotion: { type: 'coupon', coupon: coupon.id } });
 }
 
 t.test('a crash between any two calls is repaired by the next look', async (t) => {
-  const [lowering, raising] = [await paying('teams'), await paying('starter')];
-  const [starting, paysFirst] = [await world.owner(), await world.owner()];
-  const [redeems, redeemed] = [await paying('starter'), await paying('starter')];
-  const away = await world.owner();
-  const torn = await paying('starter');
+  const [lowering, raising] = [await subscribedOwner('teams'), await subscribedOwner('starter')];
+  const [starting, paysFirst] = [await fixture.createOwner(), await fixture.createOwner()];
+  const [redeems, redeemed] = [await subscribedOwner('starter'), await subscribedOwner('starter')];
+  const away = await fixture.createOwner();
+  const torn = await subscribedOwner('starter');
   await torn.call('downgrade', { tier: 'free' });
-  const first = async (owner: Owner) => ({ tier: 'starter', payment_method_id: await owner.card() });
+  const first = async (owner: OrganizationOwner) => ({
+    tier: 'starter',
+    payment_method_id: await owner.createCard(),
+  });
   const [start, pay] = [await first(starting), await first(paysFirst)];
   await starting.call('add-payment-method');
-  for (const code of ['BEFORE', 'AFTER']) await promotion(code);
-  const bank = await away.card('tok_authenticationRequired');
-  const asked = await away.call('subscribe', { tier: 'teams', payment_method_id: bank });
+  for (const code of ['BEFORE', 'AFTER']) await createPromotionCode(code);
+  const bank = await away.createCard('tok_authenticationRequired');
+  const subscribeReply = await away.call('subscribe', { tier: 'teams', payment_method_id: bank });
 
-  const subscriptionOf = (owner: Owner): string => owner.subscription()!.id;
-  await killedDuring([
+  const subscriptionOf = (owner: OrganizationOwner): string => owner.subscription()!.id;
+  await killDuring([
     {
       owner: lowering,
-      call: () => lowering.ask('downgrade', { tier: 'starter' }),
+      call: () => lowering.request('downgrade', { tier: 'starter' }),
       kind: 'silence-before',
       operation: /^SubscriptionSchedules\.update$/,
       text: '',
     },
     {
       owner: raising,
-      call: () => raising.ask('subscribe', { tier: 'teams' }),
+      call: () => raising.request('subscribe', { tier: 'teams' }),
       kind: 'silence-after',
       operation: /^Subscriptions\.update$/,
       text: subscriptionOf(raising),
     },
     {
       owner: torn,
-      call: () => torn.ask('subscribe', { tier: 'teams' }),
+      call: () => torn.request('subscribe', { tier: 'teams' }),
       kind: 'silence-before',
       operation: /^Subscriptions\.update$/,
       text: subscriptionOf(torn),
     },
     {
       owner: starting,
-      call: () => starting.ask('subscribe', start),
+      call: () => starting.request('subscribe', start),
       kind: 'silence-after',
       operation: /^Subscriptions\.create$/,
       text: starting.customer()!,
     },
     {
       owner: paysFirst,
-      call: () => paysFirst.ask('subscribe', pay),
+      call: () => paysFirst.request('subscribe', pay),
       kind: 'silence-after',
       operation: /^Invoices\.pay$/,
       text: pay.payment_method_id,
     },
     {
       owner: redeems,
-      call: () => redeems.ask('redeem-code', { code: 'BEFORE' }),
+      call: () => redeems.request('redeem-code', { code: 'BEFORE' }),
       kind: 'silence-before',
       operation: /createBalanceTransaction$/,
       text: redeems.customer()!,
     },
     {
       owner: redeemed,
-      call: () => redeemed.ask('redeem-code', { code: 'AFTER' }),
+      call: () => redeemed.request('redeem-code', { code: 'AFTER' }),
       kind: 'silence-after',
       operation: /createBalanceTransaction$/,
       text: redeemed.customer()!,
@@ -140,7 +145,7 @@ t.test('a crash between any two calls is repaired by the next look', async (t) =
 
   t.match(
     await raising.status(),
-    { subscription_tier: 'teams', rate_limits: limitsOf.teams },
+    { subscription_tier: 'teams', rate_limits: limitsByTier.teams },
     'a raise that was paid is there',
   );
   t.equal(paid(raising), 2);
@@ -153,7 +158,7 @@ t.test('a crash between any two calls is repaired by the next look', async (t) =
 
   t.match(await starting.status(), { subscription_tier: 'free' }, 'what was begun and not paid is no tier');
   t.match(await starting.call('subscribe', start), { status: 'active' });
-  t.match(await starting.status(), { subscription_tier: 'starter', rate_limits: limitsOf.starter });
+  t.match(await starting.status(), { subscription_tier: 'starter', rate_limits: limitsByTier.starter });
   t.equal(paid(starting), 1, 'asked again, it is paid once');
 
   t.match(
@@ -172,96 +177,132 @@ t.test('a crash between any two calls is repaired by the next look', async (t) =
       { credit_balance_cents: 700 },
       `the credit of the code that was sent ${code} the crash`,
     );
-    t.ok([200, 400].includes((await owner.ask('redeem-code', { code })).status));
+    t.ok([200, 400].includes((await owner.request('redeem-code', { code })).status));
     t.match(await owner.status(), { credit_balance_cents: 700 }, 'and once');
   }
 
   await server.stop('SIGKILL');
-  t.equal(await away.payOnPage(asked.hosted_invoice_url), 200);
-  await world.restart();
+  t.equal(await away.payOnInvoicePage(subscribeReply.hosted_invoice_url), 200);
+  await fixture.restart();
   t.match(
     await away.status(),
-    { subscription_tier: 'teams', rate_limits: limitsOf.teams },
+    { subscription_tier: 'teams', rate_limits: limitsByTier.teams },
     'what happened meanwhile is seen',
   );
-  world.checkUnderstood(t);
+  fixture.checkNoInvalidRequests(t);
 });
 
 /** What a change that was killed did at Stripe: the operation, and which request of it. */
-function cut(
-  owner: Owner,
+function interrupt(
+  owner: OrganizationOwner,
   kind: FaultKind,
   operation: RegExp,
   text: string,
-  call: () => Promise<Answer>,
-): CutOff {
+  call: () => Promise<HttpReply>,
+): InterruptedCall {
   return { owner, kind, operation, text, call };
 }
 
 t.test(
   'a crash while something is taken back, paused, resumed, removed or deleted is repaired too',
   async (t) => {
-    const [keeping, kept] = [await paying('teams'), await paying('teams')];
-    const [pausing, paused] = [await paying('starter'), await paying('starter')];
-    const [keepsCredit, losesCredit] = [await paying('starter'), await paying('starter')];
-    const [resuming, resumed] = [await paying('starter'), await paying('starter')];
-    const [leaving, left] = [await paying('starter'), await paying('starter')];
-    const [removing, removed] = [await paying('starter'), await paying('starter')];
-    for (const owner of [keeping, kept]) await owner.call('downgrade', { tier: 'starter' });
+    const [keepingOwner, keptOwner] = [await subscribedOwner('teams'), await subscribedOwner('teams')];
+    const [pausing, paused] = [await subscribedOwner('starter'), await subscribedOwner('starter')];
+    const [keepsCredit, losesCredit] = [await subscribedOwner('starter'), await subscribedOwner('starter')];
+    const [resuming, resumed] = [await subscribedOwner('starter'), await subscribedOwner('starter')];
+    const [leaving, left] = [await subscribedOwner('starter'), await subscribedOwner('starter')];
+    const [removing, removed] = [await subscribedOwner('starter'), await subscribedOwner('starter')];
+    for (const owner of [keepingOwner, keptOwner]) await owner.call('downgrade', { tier: 'starter' });
     for (const owner of [resuming, resumed]) await owner.call('pause');
-    const cards = new Map<Owner, string>();
+    const cards = new Map<OrganizationOwner, string>();
     for (const owner of [removing, removed]) {
       cards.set(owner, (await owner.status()).payment_method.id);
-      await owner.call('add-payment-method', { payment_method_id: await owner.card('tok_mastercard') });
+      await owner.call('add-payment-method', { payment_method_id: await owner.createCard('tok_mastercard') });
     }
-    await world.travel('2027-03-21T12:00:00Z');
+    await fixture.advanceTo('2027-03-21T12:00:00Z');
     for (const owner of [leaving, left, keepsCredit, losesCredit]) await owner.signIn();
     const pays = new Map(
       [pausing, paused, keepsCredit, losesCredit].map((owner) => [owner, deductible(owner)]),
     );
-    const creditOf = (owner: Owner): string =>
-      emulator.world.all('billing.credit_grant').find(({ customer }) => customer === owner.customer())!.id;
-    const subscriptionOf = (owner: Owner): string => owner.subscription()!.id;
-    const scheduleOf = (owner: Owner): string => owner.subscription()!.schedule;
+    const creditOf = (owner: OrganizationOwner): string =>
+      emulator.state
+        .listObjects('billing.credit_grant')
+        .find(({ customer }) => customer === owner.customer())!.id;
+    const subscriptionOf = (owner: OrganizationOwner): string => owner.subscription()!.id;
+    const scheduleOf = (owner: OrganizationOwner): string => owner.subscription()!.schedule;
     const ended = new Map([leaving, left].map((owner) => [owner, subscriptionOf(owner)]));
     const before = new Map([resuming, resumed].map((owner) => [owner, paid(owner)]));
-    const leave = (owner: Owner) => () =>
-      owner.person.call('organizations/delete-organization', { organization_id: owner.organizationId });
-    const cancel = (owner: Owner) => () => owner.ask('cancel-downgrade');
-    const pause = (owner: Owner) => () => owner.ask('pause');
-    const resume = (owner: Owner) => () => owner.ask('subscribe', { tier: 'starter' });
-    const remove = (owner: Owner) => () =>
-      owner.ask('remove-payment-method', { payment_method_id: cards.get(owner) });
-    await killedDuring([
-      cut(
-        keeping,
+    const leave = (owner: OrganizationOwner) => () =>
+      owner.user.call('organizations/delete-organization', { organization_id: owner.organizationId });
+    const cancel = (owner: OrganizationOwner) => () => owner.request('cancel-downgrade');
+    const pause = (owner: OrganizationOwner) => () => owner.request('pause');
+    const resume = (owner: OrganizationOwner) => () => owner.request('subscribe', { tier: 'starter' });
+    const remove = (owner: OrganizationOwner) => () =>
+      owner.request('remove-payment-method', { payment_method_id: cards.get(owner) });
+    await killDuring([
+      interrupt(
+        keepingOwner,
         'silence-before',
         /^SubscriptionSchedules\.release$/,
-        scheduleOf(keeping),
-        cancel(keeping),
+        scheduleOf(keepingOwner),
+        cancel(keepingOwner),
       ),
-      cut(kept, 'silence-after', /^SubscriptionSchedules\.release$/, scheduleOf(kept), cancel(kept)),
-      cut(pausing, 'silence-before', /^Subscriptions\.pause$/, subscriptionOf(pausing), pause(pausing)),
-      cut(paused, 'silence-after', /^Subscriptions\.pause$/, subscriptionOf(paused), pause(paused)),
-      cut(keepsCredit, 'silence-after', /CreditGrants\.create$/, keepsCredit.customer()!, pause(keepsCredit)),
-      cut(losesCredit, 'silence-after', /CreditGrants\.expire$/, creditOf(losesCredit), pause(losesCredit)),
-      cut(resuming, 'silence-before', /^Subscriptions\.resume$/, subscriptionOf(resuming), resume(resuming)),
-      cut(resumed, 'silence-after', /^Subscriptions\.resume$/, subscriptionOf(resumed), resume(resumed)),
-      cut(removing, 'silence-after', /^Customers\.update$/, removing.customer()!, remove(removing)),
-      cut(removed, 'silence-after', /^PaymentMethods\.detach$/, cards.get(removed)!, remove(removed)),
-      cut(leaving, 'silence-before', /^Subscriptions\.cancel$/, ended.get(leaving)!, leave(leaving)),
-      cut(left, 'silence-after', /^Subscriptions\.cancel$/, ended.get(left)!, leave(left)),
+      interrupt(
+        keptOwner,
+        'silence-after',
+        /^SubscriptionSchedules\.release$/,
+        scheduleOf(keptOwner),
+        cancel(keptOwner),
+      ),
+      interrupt(pausing, 'silence-before', /^Subscriptions\.pause$/, subscriptionOf(pausing), pause(pausing)),
+      interrupt(paused, 'silence-after', /^Subscriptions\.pause$/, subscriptionOf(paused), pause(paused)),
+      interrupt(
+        keepsCredit,
+        'silence-after',
+        /CreditGrants\.create$/,
+        keepsCredit.customer()!,
+        pause(keepsCredit),
+      ),
+      interrupt(
+        losesCredit,
+        'silence-after',
+        /CreditGrants\.expire$/,
+        creditOf(losesCredit),
+        pause(losesCredit),
+      ),
+      interrupt(
+        resuming,
+        'silence-before',
+        /^Subscriptions\.resume$/,
+        subscriptionOf(resuming),
+        resume(resuming),
+      ),
+      interrupt(
+        resumed,
+        'silence-after',
+        /^Subscriptions\.resume$/,
+        subscriptionOf(resumed),
+        resume(resumed),
+      ),
+      interrupt(removing, 'silence-after', /^Customers\.update$/, removing.customer()!, remove(removing)),
+      interrupt(removed, 'silence-after', /^PaymentMethods\.detach$/, cards.get(removed)!, remove(removed)),
+      interrupt(leaving, 'silence-before', /^Subscriptions\.cancel$/, ended.get(leaving)!, leave(leaving)),
+      interrupt(left, 'silence-after', /^Subscriptions\.cancel$/, ended.get(left)!, leave(left)),
     ]);
 
-    t.match(await keeping.status(), { pending_downgrade: { tier: 'starter' } }, 'nothing was taken back');
-    t.match(await keeping.call('cancel-downgrade'), { pending_downgrade: null });
-    t.match(await kept.status(), { subscription_tier: 'teams', pending_downgrade: null }, 'taken back');
     t.match(
-      await kept.call('cancel-downgrade'),
+      await keepingOwner.status(),
+      { pending_downgrade: { tier: 'starter' } },
+      'nothing was taken back',
+    );
+    t.match(await keepingOwner.call('cancel-downgrade'), { pending_downgrade: null });
+    t.match(await keptOwner.status(), { subscription_tier: 'teams', pending_downgrade: null }, 'taken back');
+    t.match(
+      await keptOwner.call('cancel-downgrade'),
       { pending_downgrade: null },
       'asked again, that is no fault',
     );
-    for (const owner of [keeping, kept]) {
+    for (const owner of [keepingOwner, keptOwner]) {
       t.equal(owner.subscription()!.schedule, null);
       t.equal(paid(owner), 1);
     }
@@ -270,7 +311,7 @@ t.test(
     t.match(await paused.status(), {
       status: 'paused',
       subscription_tier: 'free',
-      rate_limits: limitsOf.free,
+      rate_limits: limitsByTier.free,
     });
     const unused = Math.round((5_000 * 10.5) / 31);
     t.equal(deductible(paused), pays.get(paused)! - unused, 'what a pause gave back pays for no use');
@@ -289,7 +330,7 @@ t.test(
     t.match(await resumed.status(), {
       status: 'active',
       subscription_tier: 'starter',
-      rate_limits: limitsOf.starter,
+      rate_limits: limitsByTier.starter,
     });
     for (const owner of [resuming, resumed]) {
       t.match(await owner.call('subscribe', { tier: 'starter' }), {
@@ -299,10 +340,10 @@ t.test(
       t.match(await owner.status(), { status: 'active', subscription_tier: 'starter' });
       t.equal(paid(owner), before.get(owner)!, 'what was paid and not used pays the rest of the month');
     }
-    const owed = [resuming, resumed].map((owner) =>
+    const openInvoices = [resuming, resumed].map((owner) =>
       owner.invoices().map(({ total, status }) => [total, status]),
     );
-    t.same(owed[0], owed[1], 'cut off before or after, the invoices are the same');
+    t.same(openInvoices[0], openInvoices[1], 'cut off before or after, the invoices are the same');
 
     for (const owner of [removing, removed]) {
       const { payment_methods: methods, payment_method: usual } = await owner.status();
@@ -312,27 +353,29 @@ t.test(
       t.equal((await owner.status()).payment_methods.length, 1);
     }
 
-    const isGone = ({ organizationId }: Owner) =>
-      server.wholeLog
+    const isGone = ({ organizationId }: OrganizationOwner) =>
+      server.fullLog
         .split('\n')
         .some((line) => line.includes(organizationId) && line.includes('a deleted organisation is gone'));
-    await until('the end of both organisations', () => [leaving, left].every(isGone));
+    await waitUntil('the end of both organisations', () => [leaving, left].every(isGone));
     for (const owner of [leaving, left]) {
       t.ok(isGone(owner), 'the deletion goes on');
       const id = ended.get(owner)!;
       const isItsEnd = (one: { readonly operation: string; readonly ids: readonly string[] }) =>
         one.operation === 'Subscriptions.cancel' && one.ids.includes(id);
-      t.equal(emulator.asked.filter(isItsEnd).length, 1, 'and what it ended is not ended twice');
-      t.equal(emulator.world.all('subscription').find((one) => one.id === id)?.status, 'canceled');
+      t.equal(emulator.requests.filter(isItsEnd).length, 1, 'and what it ended is not ended twice');
+      t.equal(emulator.state.listObjects('subscription').find((one) => one.id === id)?.status, 'canceled');
       t.equal(owner.invoices().filter(({ status }) => status === 'open').length, 0);
       t.equal(paid(owner), 1);
     }
-    world.checkUnderstood(t);
+    fixture.checkNoInvalidRequests(t);
   },
 );
 
 /** Asks again until what was asked for first has ended, and counts the answers that came too late for a busy machine. */
-async function untilTold(ask: () => Promise<Answer>): Promise<{ answer: Answer; late: number }> {
+async function retryUntilAnswered(
+  ask: () => Promise<HttpReply>,
+): Promise<{ answer: HttpReply; late: number }> {
   let [answer, late] = [await ask(), 0];
   const isTold = async () => {
     if (![409, 503].includes(answer.status)) return true;
@@ -340,54 +383,61 @@ async function untilTold(ask: () => Promise<Answer>): Promise<{ answer: Answer; 
     answer = await ask();
     return false;
   };
-  await until('the answer', isTold, 100);
+  await waitUntil('the answer', isTold, 100);
   return { answer, late };
 }
 
 t.test('a Stripe that answers late keeps nobody waiting, and charges nobody twice', async (t) => {
-  await promotion('LATE');
-  const [buying, raising, keyed] = [await world.owner(), await paying('starter'), await world.owner()];
-  const [redeeming, pausing] = [await paying('starter'), await paying('starter')];
-  const leaving = await paying('starter');
-  const first = async (owner: Owner) => ({ tier: 'starter', payment_method_id: await owner.card() });
+  await createPromotionCode('LATE');
+  const [buying, raising, keyed] = [
+    await fixture.createOwner(),
+    await subscribedOwner('starter'),
+    await fixture.createOwner(),
+  ];
+  const [redeeming, pausing] = [await subscribedOwner('starter'), await subscribedOwner('starter')];
+  const leaving = await subscribedOwner('starter');
+  const first = async (owner: OrganizationOwner) => ({
+    tier: 'starter',
+    payment_method_id: await owner.createCard(),
+  });
   const [buy, keyedBuy] = [await first(buying), await first(keyed)];
-  await world.restart({ STRIPE_ANSWER_SECONDS_MAX: '1', STRIPE_SECONDS_MAX: '60' });
-  const asks: readonly [string, RegExp, string, () => Promise<Answer>][] = [
-    ['buying', /^Invoices\.pay$/, buy.payment_method_id, () => buying.ask('subscribe', buy)],
+  await fixture.restart({ STRIPE_ANSWER_SECONDS_MAX: '1', STRIPE_SECONDS_MAX: '60' });
+  const asks: readonly [string, RegExp, string, () => Promise<HttpReply>][] = [
+    ['buying', /^Invoices\.pay$/, buy.payment_method_id, () => buying.request('subscribe', buy)],
     [
       'raising',
       /^Subscriptions\.update$/,
       raising.subscription()!.id,
-      () => raising.ask('subscribe', { tier: 'teams' }),
+      () => raising.request('subscribe', { tier: 'teams' }),
     ],
     [
       'with a key',
       /^Invoices\.pay$/,
       keyedBuy.payment_method_id,
-      () => keyed.ask('subscribe', keyedBuy, { 'idempotency-key': 'late' }),
+      () => keyed.request('subscribe', keyedBuy, { 'idempotency-key': 'late' }),
     ],
     [
       'redeeming',
       /createBalanceTransaction$/,
       redeeming.customer()!,
-      () => redeeming.ask('redeem-code', { code: 'LATE' }),
+      () => redeeming.request('redeem-code', { code: 'LATE' }),
     ],
-    ['pausing', /^Subscriptions\.pause$/, pausing.subscription()!.id, () => pausing.ask('pause')],
+    ['pausing', /^Subscriptions\.pause$/, pausing.subscription()!.id, () => pausing.request('pause')],
   ];
-  const looks = { operation: /^Customers\.retrieve$/, text: leaving.customer()! };
+  const readCustomerFault = { operation: /^Customers\.retrieve$/, text: leaving.customer()! };
   const leave = () =>
-    leaving.person.call('organizations/delete-organization', { organization_id: leaving.organizationId });
+    leaving.user.call('organizations/delete-organization', { organization_id: leaving.organizationId });
   // Twice: the server may read by itself, because it looks for missed events when it starts.
-  emulator.faults.add({ kind: 'late-after', ...looks, times: 2 });
-  let shown: Answer['body'] = null;
+  emulator.faults.add({ kind: 'late-after', ...readCustomerFault, times: 2 });
+  let lastStatus: HttpReply['body'] = null;
   // A reading that began before the fault may end after the moment: then its copy is fresh, and nothing is late yet.
-  await until('a reading that is late', async () => {
-    await world.moment();
-    shown = await leaving.call('status');
-    return shown.stale;
+  await waitUntil('a reading that is late', async () => {
+    await fixture.advanceBriefly();
+    lastStatus = await leaving.call('status');
+    return lastStatus.stale;
   });
-  t.match(shown, { stale: true, subscription_tier: 'starter', rate_limits: limitsOf.starter });
-  t.match(shown.payment_method, { last4: '4242' }, 'who looks is shown what is known');
+  t.match(lastStatus, { stale: true, subscription_tier: 'starter', rate_limits: limitsByTier.starter });
+  t.match(lastStatus.payment_method, { last4: '4242' }, 'who looks is shown what is known');
   t.match(await leave(), { status: 503, body: { detail: /nothing was deleted/ } });
   t.match(await leave(), { status: 409 }, 'while the first one is not answered');
   for (const [, operation, text] of asks) emulator.faults.add({ kind: 'late-after', operation, text });
@@ -397,18 +447,18 @@ t.test('a Stripe that answers late keeps nobody waiting, and charges nobody twic
     t.ok(answer.headers.has('retry-after'));
   }
   for (const [, operation, text] of asks)
-    while (!emulator.faults.befell({ operation, text }))
+    while (!emulator.faults.hasOccurred({ operation, text }))
       await new Promise((resolve) => setTimeout(resolve, 5));
   for (const [what, , , ask] of asks) t.equal((await ask()).status, 409, `${what}: the first one goes on`);
   emulator.faults.clear();
-  emulator.faults.release();
+  emulator.faults.releaseReplies();
   let lateAgain = 0;
   for (const [what, , , ask] of asks) {
-    const { answer, late } = await untilTold(ask);
+    const { answer, late } = await retryUntilAnswered(ask);
     t.equal(answer.status, 200, `${what}: asked again, it is told what became of it: ${answer.text}`);
     if (what === 'buying') lateAgain = late;
   }
-  await world.restart({ STRIPE_ANSWER_SECONDS_MAX: '25' });
+  await fixture.restart({ STRIPE_ANSWER_SECONDS_MAX: '25' });
   t.match(await leaving.status(), { stale: false, subscription_tier: 'starter' }, 'it was not deleted');
   t.equal((await leave()).status, 200);
   t.match(await buying.status(), { subscription_tier: 'starter', status: 'active' });
@@ -418,32 +468,32 @@ t.test('a Stripe that answers late keeps nobody waiting, and charges nobody twic
   t.match(await pausing.status(), { status: 'paused' });
   t.same([buying, keyed, raising, redeeming, pausing].map(paid), [1, 1, 2, 1, 1]);
   const { entries } = (
-    await buying.person.call('organizations/get-audit-log', { organization_id: buying.organizationId })
+    await buying.user.call('organizations/get-audit-log', { organization_id: buying.organizationId })
   ).body;
   t.equal(
     entries.filter(({ action }: { action: string }) => action === 'billing.subscribed').length,
     2 + lateAgain,
     'who changed it stands in the audit log, although nobody waited',
   );
-  world.checkUnderstood(t);
+  fixture.checkNoInvalidRequests(t);
 });
 
 t.test(
   'without a secret of the webhook events are refused, and Stripe is read when somebody asks',
   async (t) => {
-    const owner = await paying('starter');
-    await world.restart({ STRIPE_WEBHOOK_SECRET: '' });
+    const owner = await subscribedOwner('starter');
+    await fixture.restart({ STRIPE_WEBHOOK_SECRET: '' });
     const body = JSON.stringify({ id: 'evt_1', object: 'event', type: 'customer.updated' });
     const headers = {
       'content-type': 'application/json',
-      'stripe-signature': signature(body, 'whsec_of_the_tests', emulator.now),
+      'stripe-signature': signatureHeader(body, 'whsec_of_the_tests', emulator.now),
     };
     const answer = await fetch(`${server.url}/api/billing/webhook`, { method: 'POST', headers, body });
     t.equal(answer.status, 503);
     t.match(await answer.json(), { detail: /QUARRY_STRIPE_WEBHOOK_SECRET is not set/ });
-    await world.stripe.subscriptions.cancel(owner.subscription()!.id);
-    await emulator.webhooks.arrived();
-    await world.moment();
+    await fixture.stripe.subscriptions.cancel(owner.subscription()!.id);
+    await emulator.webhooks.waitUntilDelivered();
+    await fixture.advanceBriefly();
     t.match(await owner.status(), { subscription_tier: 'free', status: 'none', stale: false });
   },
 );

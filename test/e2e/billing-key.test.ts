@@ -1,15 +1,15 @@
 import t from 'tap';
-import { StripeEmulator } from '../stripe/emulator.ts';
-import { fileMsMax } from '../waiting.ts';
-import { eventually } from './api.ts';
-import { TestServer, type Variables } from './server.ts';
+import { StripeEmulator } from '../support/stripe-emulator/emulator.ts';
+import { testFileMsMax } from '../timeouts.ts';
+import { waitFor } from './checked-api-client.ts';
+import { type ServerVariables, TestServer } from './server.ts';
 
 /** A secret key of Stripe that has the wrong form stops the start; one that Stripe refuses is reported. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 const emulator = await StripeEmulator.start();
 t.teardown(() => emulator.stop());
-const start = (key: string, more: Variables = {}) =>
+const start = (key: string, more: ServerVariables = {}) =>
   TestServer.start(t, { STRIPE_API_BASE: emulator.url, STRIPE_SECRET_KEY: key, ...more });
 
 /** What `/readyz` says of payments. */
@@ -31,7 +31,7 @@ t.test('a key of another form stops the start and says which forms are allowed',
 
 t.test('a key that Stripe refuses is in the log and in /readyz, and the server serves', async (t) => {
   const server = await start('sk_test_revoked_key');
-  const refused = await eventually(
+  const refused = await waitFor(
     'the key is refused',
     async () => {
       const now = await readiness(server);
@@ -40,11 +40,11 @@ t.test('a key that Stripe refuses is in the log and in /readyz, and the server s
     60_000,
   );
   t.match(refused, { status: 200, payments: { detail: /Stripe refuses QUARRY_STRIPE_SECRET_KEY \(401\)/ } });
-  const lines = server.wholeLog.match(/Stripe refuses QUARRY_STRIPE_SECRET_KEY \(401\)/g) ?? [];
+  const lines = server.fullLog.match(/Stripe refuses QUARRY_STRIPE_SECRET_KEY \(401\)/g) ?? [];
   t.equal(lines.length, 1, 'said once');
-  t.notMatch(server.wholeLog, /sk_test_revoked_key/);
+  t.notMatch(server.fullLog, /sk_test_revoked_key/);
   await server.restart({ STRIPE_SECRET_KEY: emulator.secretKey });
-  const accepted = await eventually(
+  const accepted = await waitFor(
     'the key is accepted',
     async () => {
       const now = await readiness(server);

@@ -3,16 +3,21 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
-import { fileMsMax } from '../waiting.ts';
-import { awsKey, awsLookAlike } from './aws-look-alike.ts';
-import { asAdministrator, BillingWorld, limitsOf, type Owner } from './billing-world.ts';
+import { testFileMsMax } from '../timeouts.ts';
+import { awsKey, startAwsEmulator } from './aws-emulator.ts';
+import {
+  administratorStatus,
+  BillingFixture,
+  limitsByTier,
+  type OrganizationOwner,
+} from './billing-fixture.ts';
 import { freePort } from './free-port.ts';
-import { type Answer, send } from './people.ts';
+import { type HttpReply, sendRequest } from './people.ts';
 import { adminKey } from './server.ts';
 
 /** Organizations that pay here and at a marketplace: the higher tier counts, and use is metered once. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 
 const secret = 'a-secret-that-vercel-knows';
 const vercel = createServer((request, response) => {
@@ -29,7 +34,7 @@ await once(vercel, 'listening');
 t.teardown(() => vercel.close());
 
 const license = (name: string) => `arn:aws:license-manager::123456789012:license:l-${name}`;
-const aws = await awsLookAlike(t, ({ body }) => ({
+const aws = await startAwsEmulator(t, ({ body }) => ({
   body: {
     ...{ CustomerAWSAccountId: '210987654321', ProductCode: 'quarry' },
     LicenseArn: license(body.RegistrationToken),
@@ -37,7 +42,7 @@ const aws = await awsLookAlike(t, ({ body }) => ({
 }));
 
 const port = await freePort();
-const world = await BillingWorld.start(t, '2027-03-10T12:00:00Z', {
+const fixture = await BillingFixture.start(t, '2027-03-10T12:00:00Z', {
   PORT: String(port),
   BASE_URL: `http://127.0.0.1:${port}`,
   VERCEL_CLIENT_ID: 'oac_1',
@@ -53,26 +58,29 @@ const world = await BillingWorld.start(t, '2027-03-10T12:00:00Z', {
 });
 
 /** Buys `teams` there; the code of the look-alike is the id of what is installed. */
-async function buy(owner: Owner, code: string): Promise<number> {
+async function buyAtVercel(owner: OrganizationOwner, code: string): Promise<number> {
   const next = 'https://vercel.com/acme';
   const query = new URLSearchParams({ code, next });
-  const came = await send(`${world.server.url}/api/marketplaces/vercel?${query}`, { method: 'GET' });
-  return (await bind(owner, came)).status;
+  const came = await sendRequest(`${fixture.server.url}/api/marketplaces/vercel?${query}`, { method: 'GET' });
+  return (await bindAgreement(owner, came)).status;
 }
 
 /** Buys at AWS, whose look-alike makes the license of the token. */
-async function buyAtAws(owner: Owner, token: string): Promise<Answer> {
+async function buyAtAws(owner: OrganizationOwner, token: string): Promise<HttpReply> {
   const body = new URLSearchParams({ 'x-amzn-marketplace-token': token }).toString();
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-  return bind(owner, await send(`${world.server.url}/api/marketplaces/aws`, { body, headers }));
+  return bindAgreement(
+    owner,
+    await sendRequest(`${fixture.server.url}/api/marketplaces/aws`, { body, headers }),
+  );
 }
 
-async function bind(owner: Owner, came: Answer): Promise<Answer> {
+async function bindAgreement(owner: OrganizationOwner, came: HttpReply): Promise<HttpReply> {
   const sign_up = /\?sign_up=([\w-]{43})$/.exec(came.headers.get('location') ?? '')?.[1] ?? '';
   const cookie = came.headers.get('set-cookie')?.split(';')[0] ?? '';
-  return send(`${world.server.url}/api/marketplaces/bind`, {
+  return sendRequest(`${fixture.server.url}/api/marketplaces/bind`, {
     body: { sign_up, organization_id: owner.organizationId },
-    headers: { authorization: `Bearer ${owner.person.token}`, cookie },
+    headers: { authorization: `Bearer ${owner.user.token}`, cookie },
   });
 }
 
@@ -83,20 +91,25 @@ async function end(id: string): Promise<number> {
   });
   const signature = createHmac('sha1', secret).update(body).digest('hex');
   const headers = { 'content-type': 'application/json', 'x-vercel-signature': signature };
-  return (await send(`${world.server.url}/api/marketplaces/vercel/events`, { body, headers })).status;
+  return (await sendRequest(`${fixture.server.url}/api/marketplaces/vercel/events`, { body, headers }))
+    .status;
 }
 
-async function tierAtAdministrator({ organizationId: organization_id }: Owner): Promise<unknown> {
+async function administratorTierOf({ organizationId: organization_id }: OrganizationOwner): Promise<unknown> {
   const headers = { authorization: `Bearer ${adminKey}` };
-  return (await send(`${world.server.url}/v1/admin/get-organization`, { body: { organization_id }, headers }))
-    .body;
+  return (
+    await sendRequest(`${fixture.server.url}/v1/admin/get-organization`, {
+      body: { organization_id },
+      headers,
+    })
+  ).body;
 }
 
 t.test('the higher of both tiers counts, while it lasts', async (t) => {
-  const owner = await world.owner();
-  await owner.call('subscribe', { tier: 'starter', payment_method_id: await owner.card() });
-  t.equal(await buy(owner, 'icfg_1'), 200);
-  await world.moment();
+  const owner = await fixture.createOwner();
+  await owner.call('subscribe', { tier: 'starter', payment_method_id: await owner.createCard() });
+  t.equal(await buyAtVercel(owner, 'icfg_1'), 200);
+  await fixture.advanceBriefly();
   t.match(
     await owner.status(),
     { subscription_tier: 'teams', status: 'active' },
@@ -107,59 +120,73 @@ t.test('the higher of both tiers counts, while it lasts', async (t) => {
 });
 
 t.test('a grant of the administrator never lowers what was bought or is paid for', async (t) => {
-  const grant = async (owner: Owner, subscription_tier: string) => {
+  const grant = async (owner: OrganizationOwner, subscription_tier: string) => {
     const body = { organization_id: owner.organizationId, subscription_tier };
-    t.equal(await asAdministrator(world.server, 'update-organization', body), 200);
+    t.equal(await administratorStatus(fixture.server, 'update-organization', body), 200);
   };
-  const [bought, paid] = [await world.owner(), await world.owner()];
-  t.equal(await buy(bought, 'icfg_3'), 200);
-  for (const [granted, applies] of [
+  const [bought, paid] = [await fixture.createOwner(), await fixture.createOwner()];
+  t.equal(await buyAtVercel(bought, 'icfg_3'), 200);
+  for (const [granted, checkTier] of [
     ['starter', 'teams'],
     ['enterprise', 'enterprise'],
     ['free', 'teams'],
     ['starter', 'teams'],
   ] as const) {
     await grant(bought, granted);
-    t.match(await bought.status(), { subscription_tier: applies, rate_limits: limitsOf[applies] }, granted);
+    t.match(
+      await bought.status(),
+      { subscription_tier: checkTier, rate_limits: limitsByTier[checkTier] },
+      granted,
+    );
   }
   t.equal(await end('icfg_3'), 200);
   t.match(await bought.status(), { subscription_tier: 'starter' }, 'what was granted is left');
 
-  await paid.call('subscribe', { tier: 'starter', payment_method_id: await paid.card() });
+  await paid.call('subscribe', { tier: 'starter', payment_method_id: await paid.createCard() });
   await grant(paid, 'free');
-  t.match(await tierAtAdministrator(paid), { subscription_tier: 'starter' }, 'without a look at Stripe');
+  t.match(await administratorTierOf(paid), { subscription_tier: 'starter' }, 'without a look at Stripe');
 });
 
 t.test('who pays at a marketplace is not charged here', async (t) => {
-  const owner = await world.owner();
-  t.equal(await buy(owner, 'icfg_2'), 200);
-  const wanted = { tier: 'starter', payment_method_id: await owner.card() };
-  t.match(await owner.ask('subscribe', wanted), { status: 409, body: { detail: /through a marketplace/ } });
+  const owner = await fixture.createOwner();
+  t.equal(await buyAtVercel(owner, 'icfg_2'), 200);
+  const subscribeRequest = { tier: 'starter', payment_method_id: await owner.createCard() };
+  t.match(await owner.request('subscribe', subscribeRequest), {
+    status: 409,
+    body: { detail: /through a marketplace/ },
+  });
   t.same(owner.invoices(), []);
   t.equal(await end('icfg_2'), 200);
   t.match(await owner.status(), { subscription_tier: 'free' });
-  t.match(await owner.call('subscribe', wanted), { status: 'active', subscription_tier: 'starter' });
+  t.match(await owner.call('subscribe', subscribeRequest), {
+    status: 'active',
+    subscription_tier: 'starter',
+  });
 });
 
 t.test('an organization whose use is metered for one AWS license takes no second one', async (t) => {
-  const owner = await world.owner();
+  const owner = await fixture.createOwner();
   t.match(await buyAtAws(owner, 'one'), { status: 200, body: { subscription_tier: 'starter' } });
   t.match(await buyAtAws(owner, 'one'), { status: 200 }, 'the same one, come again');
   t.match(await buyAtAws(owner, 'two'), {
     status: 409,
     body: { detail: /metered for the AWS license \S+l-one already.*charged twice/ },
   });
-  t.match(await buyAtAws(await world.owner(), 'two'), { status: 200 }, 'another organization may have it');
+  t.match(
+    await buyAtAws(await fixture.createOwner(), 'two'),
+    { status: 200 },
+    'another organization may have it',
+  );
 });
 
 t.test('an organization that pays for its use by card takes no AWS license until it pauses', async (t) => {
-  const owner = await world.owner();
-  const subscribed = { tier: 'starter', payment_method_id: await owner.card() };
+  const owner = await fixture.createOwner();
+  const subscribed = { tier: 'starter', payment_method_id: await owner.createCard() };
   await owner.call('subscribe', subscribed);
   const refused = { status: 409, body: { detail: /by its subscription here.*pause or end/ } };
   t.match(await buyAtAws(owner, 'three'), refused);
-  const waits = await world.owner();
-  const asks = { tier: 'starter', payment_method_id: await waits.card('tok_authenticationRequired') };
+  const waits = await fixture.createOwner();
+  const asks = { tier: 'starter', payment_method_id: await waits.createCard('tok_authenticationRequired') };
   t.equal((await waits.call('subscribe', asks)).status, 'requires_action');
   t.match(await buyAtAws(waits, 'four'), refused, 'not while the first payment waits');
   await waits.call('cancel-upgrade');
@@ -168,7 +195,7 @@ t.test('an organization that pays for its use by card takes no AWS license until
   t.match(await buyAtAws(owner, 'three'), { status: 200 });
   for (const operation of ['subscribe', 'preview'])
     t.match(
-      await owner.ask(operation, { tier: 'starter' }),
+      await owner.request(operation, { tier: 'starter' }),
       { status: 409, body: { detail: /metered through AWS Marketplace/ } },
       `${operation}, which would resume`,
     );
@@ -176,11 +203,11 @@ t.test('an organization that pays for its use by card takes no AWS license until
 
 t.test('who comes from AWS and subscribes at the same moment gets one of them', async (t) => {
   for (let turn = 0; turn < 5; turn += 1) {
-    const owner = await world.owner();
-    const wanted = { tier: 'teams', payment_method_id: await owner.card() };
+    const owner = await fixture.createOwner();
+    const subscribeRequest = { tier: 'teams', payment_method_id: await owner.createCard() };
     const [bound, subscribed] = await Promise.all([
       buyAtAws(owner, `race-${turn}`),
-      owner.ask('subscribe', wanted),
+      owner.request('subscribe', subscribeRequest),
     ]);
     const statuses = [bound.status, subscribed.status];
     t.ok(statuses.includes(409), `${statuses}`);

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { StripeEmulator } from '../stripe/emulator.ts';
-import { fileMsMax } from '../waiting.ts';
+import { StripeEmulator } from '../support/stripe-emulator/emulator.ts';
+import { testFileMsMax } from '../timeouts.ts';
 
 /** `quarry billing setup` and `quarry billing check`, against an empty account. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 
 const cli = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
 const emulator = await StripeEmulator.start();
@@ -19,13 +19,16 @@ t.teardown(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-interface Ran {
+interface CliOutput {
   readonly code: number;
   readonly out: string;
   readonly note: string;
 }
 
-function billing(word: 'setup' | 'check', variables: Readonly<Record<string, string>> = {}): Promise<Ran> {
+function runBilling(
+  word: 'setup' | 'check',
+  variables: Readonly<Record<string, string>> = {},
+): Promise<CliOutput> {
   const environment = {
     PATH: process.env.PATH,
     QUARRY_STRIPE_API_BASE: emulator.url,
@@ -42,15 +45,15 @@ function billing(word: 'setup' | 'check', variables: Readonly<Record<string, str
   });
 }
 
-const made = () => emulator.asked.filter(({ operation }) => operation.endsWith('.create')).length;
+const createCalls = () => emulator.requests.filter(({ operation }) => operation.endsWith('.create')).length;
 
 await t.test('check says what an empty account lacks, setup makes it, and again makes nothing', async (t) => {
-  const before = await billing('check');
+  const before = await runBilling('check');
   t.equal(before.code, 1, 'check fails where something differs');
   t.match(before.out, /^product quarry_starter: is missing\n/);
   t.match(before.out, /\nwebhook https:\/\/quarry\.example\.com\/api\/billing\/webhook: is missing\n/);
-  t.equal(made(), 0, 'and makes nothing');
-  const first = await billing('setup');
+  t.equal(createCalls(), 0, 'and makes nothing');
+  const first = await runBilling('setup');
   t.equal(first.code, 0, first.note);
   t.match(first.out, /^product quarry_starter: made\nprice quarry_starter_monthly: made\n/);
   t.match(
@@ -59,43 +62,45 @@ await t.test('check says what an empty account lacks, setup makes it, and again 
     'the secret of the webhook, this once',
   );
   // Others may have made more since than one page of a list has.
-  const [portal] = emulator.world.all('billing_portal.configuration');
+  const [portal] = emulator.state.listObjects('billing_portal.configuration');
   for (let others = 0; others < 100; others += 1)
-    emulator.world.add({ ...portal!, id: emulator.world.id('bpc'), metadata: {} });
-  const count = made();
-  const second = await billing('setup');
+    emulator.state.add({ ...portal!, id: emulator.state.nextId('bpc'), metadata: {} });
+  const count = createCalls();
+  const second = await runBilling('setup');
   t.equal(second.code, 0);
   t.notMatch(second.out, /made|changed|whsec_/);
-  t.equal(made(), count, 'nothing is made twice');
-  t.equal((await billing('check')).code, 0);
-  t.same(emulator.misunderstood, []);
+  t.equal(createCalls(), count, 'nothing is made twice');
+  t.equal((await runBilling('check')).code, 0);
+  t.same(emulator.invalidRequests, []);
 });
 
 await t.test(
   'what was deleted by hand is made again, although Stripe remembers that it was made',
   async (t) => {
-    const { world } = emulator;
-    const names = [...world.all('webhook_endpoint'), ...world.all('billing.meter')].map(({ id }) => id);
-    for (const id of [...names, 'quarry_starter']) world.remove(id);
-    const again = await billing('setup');
+    const { state } = emulator;
+    const names = [...state.listObjects('webhook_endpoint'), ...state.listObjects('billing.meter')].map(
+      ({ id }) => id,
+    );
+    for (const id of [...names, 'quarry_starter']) state.remove(id);
+    const again = await runBilling('setup');
     t.equal(again.code, 0, again.note);
     t.match(again.out, /^product quarry_starter: made\n/);
-    const [endpoint, ...others] = world.all('webhook_endpoint');
+    const [endpoint, ...others] = state.listObjects('webhook_endpoint');
     t.strictSame(others, []);
     t.match(again.out, `\n  QUARRY_STRIPE_WEBHOOK_SECRET=${endpoint!.secret}\n`, 'with its own secret');
-    t.equal((await billing('check')).code, 0);
+    t.equal((await runBilling('check')).code, 0);
   },
 );
 
 await t.test('what was changed by hand is put right, as often as it is changed', async (t) => {
-  const { world } = emulator;
+  const { state } = emulator;
   for (const name of ['Ours', 'Ours', 'Mine']) {
-    world.get('product', 'quarry_teams').name = name;
-    world.all('webhook_endpoint')[0]!.enabled_events = ['invoice.paid'];
-    const again = await billing('setup');
+    state.get('product', 'quarry_teams').name = name;
+    state.listObjects('webhook_endpoint')[0]!.enabled_events = ['invoice.paid'];
+    const again = await runBilling('setup');
     t.match(again.out, /^product quarry_teams: changed\n/m, again.note);
     t.match(again.out, /^webhook \S+: changed; its secret stays\n/m);
-    t.equal((await billing('check')).code, 0);
+    t.equal((await runBilling('check')).code, 0);
   }
 });
 
@@ -110,19 +115,19 @@ await t.test('a changed price is made anew, and the plans that are meant are nam
   };
   const path = join(folder, 'plans.json');
   writeFileSync(path, JSON.stringify(plans));
-  const differs = await billing('check', { QUARRY_PLANS_FILE: path });
+  const differs = await runBilling('check', { QUARRY_PLANS_FILE: path });
   t.equal(differs.code, 1);
   t.match(differs.out, /price quarry_starter_monthly: is 5000 usd, not 6000 usd\n/);
-  const changed = await billing('setup', { QUARRY_PLANS_FILE: path });
+  const changed = await runBilling('setup', { QUARRY_PLANS_FILE: path });
   t.match(
     changed.out,
     /price quarry_starter_monthly: made anew; who subscribed at the earlier price keeps it\n/,
   );
-  t.equal((await billing('check', { QUARRY_PLANS_FILE: path })).code, 0);
+  t.equal((await runBilling('check', { QUARRY_PLANS_FILE: path })).code, 0);
 });
 
 await t.test('a setup that was cut off does nothing twice', (t) => {
-  const changes = emulator.asked.filter(({ operation }) => !/\.(list|retrieve)$/.test(operation));
+  const changes = emulator.requests.filter(({ operation }) => !/\.(list|retrieve)$/.test(operation));
   const kinds = new Set(changes.map(({ operation }) => operation));
   for (const kind of ['Products.update', 'Prices.update', 'WebhookEndpoints.update'])
     t.ok(kinds.has(kind), `${[...kinds]}`);
@@ -136,21 +141,21 @@ await t.test('a setup that was cut off does nothing twice', (t) => {
 });
 
 await t.test('what is wrong is said in words', async (t) => {
-  t.match(await billing('setup', { QUARRY_STRIPE_SECRET_KEY: '' }), {
+  t.match(await runBilling('setup', { QUARRY_STRIPE_SECRET_KEY: '' }), {
     code: 2,
     note: /QUARRY_STRIPE_SECRET_KEY is not set/,
   });
-  t.match(await billing('check', { QUARRY_STRIPE_SECRET_KEY: 'sk_test_of_somebody' }), {
+  t.match(await runBilling('check', { QUARRY_STRIPE_SECRET_KEY: 'sk_test_of_somebody' }), {
     code: 1,
     note: /product quarry_starter: Stripe says: Invalid API Key/,
   });
   const path = join(folder, 'wrong.json');
   writeFileSync(path, '{"currency": "usd"}');
-  t.match(await billing('check', { QUARRY_PLANS_FILE: path }), {
+  t.match(await runBilling('check', { QUARRY_PLANS_FILE: path }), {
     code: 2,
     note: /tiers is missing; allowed is an object/,
   });
-  t.match(await billing('check', { QUARRY_STRIPE_API_BASE: 'http://127.0.0.1:1' }), {
+  t.match(await runBilling('check', { QUARRY_STRIPE_API_BASE: 'http://127.0.0.1:1' }), {
     code: 3,
     note: /Stripe says: /,
   });

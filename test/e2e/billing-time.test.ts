@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import {
-  asAdministrator,
-  BillingWorld,
-  limitsOf,
-  monthly,
-  type Owner,
+  administratorStatus,
+  BillingFixture,
+  limitsByTier,
+  monthlyPriceCents,
+  type OrganizationOwner,
   type PlanTier,
-} from './billing-world.ts';
-import { firstAfter } from './money-model.ts';
-import { send } from './people.ts';
+} from './billing-fixture.ts';
+import { startOfNextMonth } from './billing-model.ts';
+import { sendRequest } from './people.ts';
 
 /** Months that end, cards that stop paying, updates that nobody pays: one time for Stripe and the server, moved by hand. */
 
@@ -27,7 +27,7 @@ const embed = {
   perMillion: '1000000',
 };
 const priceOf = (tier: 'starter' | 'teams') => ({
-  price: { lookupKey: `quarry_${tier}_monthly`, amount: monthly[tier], product: `Quarry ${tier}` },
+  price: { lookupKey: `quarry_${tier}_monthly`, amount: monthlyPriceCents[tier], product: `Quarry ${tier}` },
 });
 writeFileSync(
   join(folder, 'plans.json'),
@@ -37,10 +37,12 @@ writeFileSync(
     metered: { embed },
   }),
 );
-const world = await BillingWorld.start(t, '2027-12-31T12:00:00Z', { PLANS_FILE: join(folder, 'plans.json') });
-const { emulator } = world;
+const fixture = await BillingFixture.start(t, '2027-12-31T12:00:00Z', {
+  PLANS_FILE: join(folder, 'plans.json'),
+});
+const { emulator } = fixture;
 await (async () => {
-  const { billing, products, prices } = world.stripe;
+  const { billing, products, prices } = fixture.stripe;
   const meter = await billing.meters.create({
     display_name: embed.product,
     event_name: embed.meter,
@@ -56,45 +58,49 @@ await (async () => {
 })();
 
 /** An owner on a tier until the end of the test: then nothing renews any more. */
-async function subscribed(t: Test, tier: Exclude<PlanTier, 'free'>, token = 'tok_visa'): Promise<Owner> {
-  const owner = await world.owner();
+async function subscribedOwner(
+  t: Test,
+  tier: Exclude<PlanTier, 'free'>,
+  token = 'tok_visa',
+): Promise<OrganizationOwner> {
+  const owner = await fixture.createOwner();
   t.teardown(async () => {
     const left = owner.subscription();
-    if (left !== null) await world.stripe.subscriptions.cancel(left.id);
+    if (left !== null) await fixture.stripe.subscriptions.cancel(left.id);
   });
-  await owner.call('subscribe', { tier, payment_method_id: await owner.card(token) });
+  await owner.call('subscribe', { tier, payment_method_id: await owner.createCard(token) });
   return owner;
 }
 
-async function has(t: Test, owner: Owner, tier: PlanTier, more: object = {}) {
+async function checkTier(t: Test, owner: OrganizationOwner, tier: PlanTier, more: object = {}) {
   const status = await owner.status();
-  t.match(status, { subscription_tier: tier, rate_limits: limitsOf[tier], ...more }, `it is on ${tier}`);
+  t.match(status, { subscription_tier: tier, rate_limits: limitsByTier[tier], ...more }, `it is on ${tier}`);
   return status;
 }
 
 /** What was collected for each invoice, oldest first. */
-const paid = (owner: Owner) => owner.invoices().map((invoice) => invoice.amount_paid);
+const paid = (owner: OrganizationOwner) => owner.invoices().map((invoice) => invoice.amount_paid);
 
 /** What is told to Stripe as used. */
-async function use(owner: Owner, cents: number): Promise<void> {
+async function reportUsage(owner: OrganizationOwner, cents: number): Promise<void> {
   const payload = { stripe_customer_id: owner.customer()!, value: String(cents) };
-  await world.stripe.billing.meterEvents.create({ event_name: embed.meter, payload });
-  await world.moment();
+  await fixture.stripe.billing.meterEvents.create({ event_name: embed.meter, payload });
+  await fixture.advanceBriefly();
 }
 
 /** The price of some days of a month. */
-const part = (tier: PlanTier, days: number, of: number) => Math.round((monthly[tier] * days) / of);
+const part = (tier: PlanTier, days: number, of: number) => Math.round((monthlyPriceCents[tier] * days) / of);
 
 t.test('months of every length, and the 29th of February, end on the first at 00:00 UTC', async (t) => {
-  const december = await subscribed(t, 'starter');
+  const december = await subscribedOwner(t, 'starter');
   t.strictSame(paid(december), [part('starter', 0.5, 31)]);
-  await world.travel('2028-01-31T00:00:00Z');
+  await fixture.advanceTo('2028-01-31T00:00:00Z');
   t.strictSame(paid(december), [part('starter', 0.5, 31), 5_000]);
-  const january = await subscribed(t, 'starter');
+  const january = await subscribedOwner(t, 'starter');
   t.strictSame(paid(january), [part('starter', 1, 31)]);
-  await has(t, january, 'starter', { current_period_end: '2028-02-01T00:00:00.000Z' });
-  await world.travel('2028-02-29T12:00:00Z');
-  const leap = await subscribed(t, 'teams');
+  await checkTier(t, january, 'starter', { current_period_end: '2028-02-01T00:00:00.000Z' });
+  await fixture.advanceTo('2028-02-29T12:00:00Z');
+  const leap = await subscribedOwner(t, 'teams');
   t.strictSame(paid(leap), [part('teams', 0.5, 29)]);
   await january.call('subscribe', { tier: 'teams' });
   t.strictSame(paid(january), [
@@ -103,115 +109,122 @@ t.test('months of every length, and the 29th of February, end on the first at 00
     part('teams', 0.5, 29) - part('starter', 0.5, 29),
   ]);
   await december.call('downgrade', { tier: 'free' });
-  await has(t, december, 'starter', {
+  await checkTier(t, december, 'starter', {
     pending_downgrade: { tier: 'free', effective_at: '2028-03-01T00:00:00.000Z' },
   });
-  await world.travel('2028-03-01T02:00:00Z');
+  await fixture.advanceTo('2028-03-01T02:00:00Z');
   t.equal(paid(january).at(-1), 20_000);
   t.equal(paid(leap).at(-1), 20_000);
-  await has(t, leap, 'teams', { current_period_end: '2028-04-01T00:00:00.000Z' });
-  await has(t, december, 'free', { status: 'none', pending_downgrade: null });
+  await checkTier(t, leap, 'teams', { current_period_end: '2028-04-01T00:00:00.000Z' });
+  await checkTier(t, december, 'free', { status: 'none', pending_downgrade: null });
   t.strictSame(paid(december), [part('starter', 0.5, 31), 5_000, 5_000]);
 });
 
 t.test('a lower tier begins on the first, with its price and its limits', async (t) => {
-  const owner = await subscribed(t, 'teams');
+  const owner = await subscribedOwner(t, 'teams');
   await owner.call('downgrade', { tier: 'starter' });
   // In Germany it is the 1st of April already, in UTC it is not.
-  const ends = await subscribed(t, 'starter');
+  const ends = await subscribedOwner(t, 'starter');
   await ends.call('downgrade', { tier: 'free' });
-  await world.travel('2028-03-31T23:30:00Z');
-  const late = { tier: 'teams', payment_method_id: await ends.card('tok_authenticationRequired') };
+  await fixture.advanceTo('2028-03-31T23:30:00Z');
+  const late = { tier: 'teams', payment_method_id: await ends.createCard('tok_authenticationRequired') };
   t.match(
-    await ends.ask('subscribe', late),
+    await ends.request('subscribe', late),
     { status: 409, body: { detail: /cancel the downgrade/ } },
     'no payment may wait until after a downgrade',
   );
-  await has(t, ends, 'starter', { pending_downgrade: { tier: 'free' }, pending_upgrade: null });
-  await has(t, owner, 'teams', {
+  await checkTier(t, ends, 'starter', { pending_downgrade: { tier: 'free' }, pending_upgrade: null });
+  await checkTier(t, owner, 'teams', {
     pending_downgrade: { tier: 'starter', effective_at: '2028-04-01T00:00:00.000Z' },
   });
-  await world.travel('2028-04-01T02:00:00Z');
-  await has(t, owner, 'starter', { pending_downgrade: null, status: 'active' });
-  await has(t, ends, 'free', { status: 'none' });
+  await fixture.advanceTo('2028-04-01T02:00:00Z');
+  await checkTier(t, owner, 'starter', { pending_downgrade: null, status: 'active' });
+  await checkTier(t, ends, 'free', { status: 'none' });
   t.equal(paid(owner).at(-1), 5_000);
 });
 
 t.test(
   'an upgrade that nobody pays for is given up after 23 hours, and a planned downgrade is back',
   async (t) => {
-    const owner = await subscribed(t, 'starter');
-    const changesMind = await subscribed(t, 'starter');
-    const card = await owner.card('tok_authenticationRequired');
-    const goesOn = await subscribed(t, 'starter');
+    const owner = await subscribedOwner(t, 'starter');
+    const changesMind = await subscribedOwner(t, 'starter');
+    const card = await owner.createCard('tok_authenticationRequired');
+    const goesOn = await subscribedOwner(t, 'starter');
     const { payment_method: usual } = await goesOn.status();
     for (const token of ['tok_authenticationRequired', 'tok_threeDSecure2Required'])
       t.match(
-        await goesOn.call('subscribe', { tier: 'teams', payment_method_id: await goesOn.card(token) }),
+        await goesOn.call('subscribe', { tier: 'teams', payment_method_id: await goesOn.createCard(token) }),
         {
           status: 'requires_action',
         },
       );
     await owner.call('downgrade', { tier: 'free' });
     await changesMind.call('downgrade', { tier: 'free' });
-    const same = { tier: 'teams', payment_method_id: await changesMind.card('tok_authenticationRequired') };
+    const same = {
+      tier: 'teams',
+      payment_method_id: await changesMind.createCard('tok_authenticationRequired'),
+    };
     await changesMind.call('subscribe', same);
     t.match(await changesMind.call('cancel-downgrade'), { pending_downgrade: null });
-    const asked = await owner.call('subscribe', { tier: 'teams', payment_method_id: card });
+    const subscribeReply = await owner.call('subscribe', { tier: 'teams', payment_method_id: card });
     t.match(
       (await owner.status()).pending_upgrade.expires_at,
       new Date((emulator.now + 23 * 3_600) * 1_000).toISOString(),
     );
-    await world.travel(emulator.now + 24 * 3_600);
-    await has(t, owner, 'starter', { pending_upgrade: null, pending_downgrade: { tier: 'free' } });
-    await has(t, changesMind, 'starter', { pending_upgrade: null, pending_downgrade: null });
-    t.equal(await owner.payOnPage(asked.hosted_invoice_url), 409, 'its page takes no money any more');
-    await has(t, goesOn, 'starter', { payment_method: { id: usual.id }, pending_upgrade: null });
-    await world.travel(firstAfter(emulator.now) + 7_200);
-    await has(t, goesOn, 'starter', { status: 'active' });
+    await fixture.advanceTo(emulator.now + 24 * 3_600);
+    await checkTier(t, owner, 'starter', { pending_upgrade: null, pending_downgrade: { tier: 'free' } });
+    await checkTier(t, changesMind, 'starter', { pending_upgrade: null, pending_downgrade: null });
+    t.equal(
+      await owner.payOnInvoicePage(subscribeReply.hosted_invoice_url),
+      409,
+      'its page takes no money any more',
+    );
+    await checkTier(t, goesOn, 'starter', { payment_method: { id: usual.id }, pending_upgrade: null });
+    await fixture.advanceTo(startOfNextMonth(emulator.now) + 7_200);
+    await checkTier(t, goesOn, 'starter', { status: 'active' });
     t.equal(paid(goesOn).at(-1), 5_000, 'the next month is charged to what it was charged to before');
   },
 );
 
 t.test('a first tier that nobody pays for is given up, and may be begun again', async (t) => {
-  const owner = await world.owner();
-  const card = await owner.card('tok_authenticationRequired');
+  const owner = await fixture.createOwner();
+  const card = await owner.createCard('tok_authenticationRequired');
   await owner.call('subscribe', { tier: 'starter', payment_method_id: card });
-  await world.travel(emulator.now + 24 * 3_600);
-  await has(t, owner, 'free', { status: 'none', pending_upgrade: null });
-  t.match(await owner.call('subscribe', { tier: 'teams', payment_method_id: await owner.card() }), {
+  await fixture.advanceTo(emulator.now + 24 * 3_600);
+  await checkTier(t, owner, 'free', { status: 'none', pending_upgrade: null });
+  t.match(await owner.call('subscribe', { tier: 'teams', payment_method_id: await owner.createCard() }), {
     status: 'active',
   });
-  await has(t, owner, 'teams');
+  await checkTier(t, owner, 'teams');
 });
 
 t.test(
   'a renewal that is declined keeps the tier while it is tried again, and ends it after that',
   async (t) => {
-    const [pays, never] = [await subscribed(t, 'starter'), await subscribed(t, 'starter')];
+    const [pays, never] = [await subscribedOwner(t, 'starter'), await subscribedOwner(t, 'starter')];
     for (const owner of [pays, never])
-      emulator.world.cards.set((await owner.status()).payment_method.id, 'declines');
-    await world.travel(firstAfter(emulator.now) + 7_200);
+      emulator.state.cards.set((await owner.status()).payment_method.id, 'declines');
+    await fixture.advanceTo(startOfNextMonth(emulator.now) + 7_200);
     for (const owner of [pays, never]) {
-      await has(t, owner, 'starter', { status: 'past_due' });
-      t.equal((await owner.ask('pause')).status, 409, 'with a debt there is no pause');
+      await checkTier(t, owner, 'starter', { status: 'past_due' });
+      t.equal((await owner.request('pause')).status, 409, 'with a debt there is no pause');
     }
     const paying = await pays.call('subscribe', {
       tier: 'starter',
-      payment_method_id: await pays.card('tok_mastercard'),
+      payment_method_id: await pays.createCard('tok_mastercard'),
     });
     t.match(paying, { status: 'active', subscription_tier: 'starter' });
-    await has(t, pays, 'starter', { status: 'active' });
-    await world.travel(emulator.now + 19 * 86_400);
-    await has(t, never, 'free');
-    await has(t, pays, 'starter', { status: 'active' });
+    await checkTier(t, pays, 'starter', { status: 'active' });
+    await fixture.advanceTo(emulator.now + 19 * 86_400);
+    await checkTier(t, never, 'free');
+    await checkTier(t, pays, 'starter', { status: 'active' });
   },
 );
 
 t.test('an override of the administrator wins over the tier, whatever is paid', async (t) => {
-  const owner = await subscribed(t, 'starter');
+  const owner = await subscribedOwner(t, 'starter');
   const body = { organization_id: owner.organizationId, override_bpm_fast: 1_234_567 };
-  t.equal(await asAdministrator(world.server, 'update-organization', body), 200);
+  t.equal(await administratorStatus(fixture.server, 'update-organization', body), 200);
   t.match((await owner.status()).rate_limits, {
     bpm_fast: 1_234_567,
     bpm_slow: 20_000_000,
@@ -228,32 +241,39 @@ t.test('an override of the administrator wins over the tier, whatever is paid', 
 t.test(
   'what a pause gives back is credit; paused nothing is invoiced, and resumed the rest of the month is',
   async (t) => {
-    const owner = await subscribed(t, 'starter');
+    const owner = await subscribedOwner(t, 'starter');
     const invoices = owner.invoices().length;
-    await world.travel('2028-06-24T00:00:00Z');
+    await fixture.advanceTo('2028-06-24T00:00:00Z');
     await owner.call('pause');
     const unused = part('starter', 7, 30);
-    await has(t, owner, 'free', { status: 'paused', credit_balance_cents: unused });
-    await world.travel('2028-07-11T00:00:00Z');
+    await checkTier(t, owner, 'free', { status: 'paused', credit_balance_cents: unused });
+    await fixture.advanceTo('2028-07-11T00:00:00Z');
     t.equal(owner.invoices().length, invoices + 1);
-    const { payment_method: card } = await has(t, owner, 'free', { credit_balance_cents: unused });
+    const { payment_method: card } = await checkTier(t, owner, 'free', { credit_balance_cents: unused });
     await owner.call('remove-payment-method', { payment_method_id: card.id });
-    t.equal((await owner.ask('subscribe', { tier: 'starter' })).status, 402, 'not more than the credit pays');
-    await has(t, owner, 'free', { status: 'paused', credit_balance_cents: unused });
+    t.equal(
+      (await owner.request('subscribe', { tier: 'starter' })).status,
+      402,
+      'not more than the credit pays',
+    );
+    await checkTier(t, owner, 'free', { status: 'paused', credit_balance_cents: unused });
     const rest = part('starter', 21, 31);
-    const resumed = { tier: 'starter', payment_method_id: await owner.card('tok_threeDSecure2Required') };
-    const asked = await owner.call('subscribe', resumed);
-    t.match(asked, { status: 'requires_action', invoice: { amount_due: rest - unused } });
-    await has(t, owner, 'free', { status: 'paused' });
-    t.equal(await owner.payOnPage(asked.hosted_invoice_url), 200);
-    await has(t, owner, 'starter', { current_period_end: '2028-08-01T00:00:00.000Z' });
-    await world.travel('2028-08-01T02:00:00Z');
+    const resumed = {
+      tier: 'starter',
+      payment_method_id: await owner.createCard('tok_threeDSecure2Required'),
+    };
+    const subscribeReply = await owner.call('subscribe', resumed);
+    t.match(subscribeReply, { status: 'requires_action', invoice: { amount_due: rest - unused } });
+    await checkTier(t, owner, 'free', { status: 'paused' });
+    t.equal(await owner.payOnInvoicePage(subscribeReply.hosted_invoice_url), 200);
+    await checkTier(t, owner, 'starter', { current_period_end: '2028-08-01T00:00:00.000Z' });
+    await fixture.advanceTo('2028-08-01T02:00:00Z');
     t.strictSame(paid(owner).slice(-2), [rest - unused, 5_000]);
   },
 );
 
 function secondsOfMonth(now: number): number {
-  const end = firstAfter(now);
+  const end = startOfNextMonth(now);
   const date = new Date(now * 1_000);
   return end - Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) / 1_000;
 }
@@ -261,67 +281,75 @@ function secondsOfMonth(now: number): number {
 const sumOf = (all: readonly number[]) => all.reduce((sum, one) => sum + one, 0);
 
 t.test('what a pause gives back pays for no use, until it pays for a tier again', async (t) => {
-  const owner = await subscribed(t, 'teams');
+  const owner = await subscribedOwner(t, 'teams');
   const first = sumOf(paid(owner));
-  await use(owner, first - 1_000);
+  await reportUsage(owner, first - 1_000);
   const pauseAndCount = async (used: number) => {
     await owner.call('pause');
-    await world.moment();
-    const { credit_balance_cents: credit } = await has(t, owner, 'free', { status: 'paused' });
+    await fixture.advanceBriefly();
+    const { credit_balance_cents: credit } = await checkTier(t, owner, 'free', { status: 'paused' });
     t.equal(credit, sumOf(paid(owner)) - used, 'what was paid is used or there');
   };
   await pauseAndCount(first - 1_000);
   await owner.call('subscribe', { tier: 'teams' });
-  await world.moment();
-  const { usage } = await has(t, owner, 'teams', { credit_balance_cents: 0 });
+  await fixture.advanceBriefly();
+  const { usage } = await checkTier(t, owner, 'teams', { credit_balance_cents: 0 });
   t.equal(usage.subscription_payments_cents, sumOf(paid(owner)) - (first - 1_000), 'the rest was used up');
-  await use(owner, 9_000);
+  await reportUsage(owner, 9_000);
   await pauseAndCount(first - 1_000 + 9_000);
 });
 
 t.test('what was paid and is kept pays for the use of its month, over a pause too', async (t) => {
-  const [kept, later] = [await subscribed(t, 'teams'), await subscribed(t, 'teams')];
-  await world.travel(firstAfter(emulator.now) + 15 * 86_400);
-  await use(kept, 2_000);
-  const { credit_balance_cents: none } = await has(t, kept, 'teams');
+  const [keptOwner, later] = [await subscribedOwner(t, 'teams'), await subscribedOwner(t, 'teams')];
+  await fixture.advanceTo(startOfNextMonth(emulator.now) + 15 * 86_400);
+  await reportUsage(keptOwner, 2_000);
+  const { credit_balance_cents: none } = await checkTier(t, keptOwner, 'teams');
   t.equal(none, 0);
-  await kept.call('pause');
+  await keptOwner.call('pause');
   const unused = Math.round(
-    (20_000 * (firstAfter(emulator.now) - emulator.now)) / secondsOfMonth(emulator.now),
+    (20_000 * (startOfNextMonth(emulator.now) - emulator.now)) / secondsOfMonth(emulator.now),
   );
-  await has(t, kept, 'free', { credit_balance_cents: unused });
-  await kept.call('subscribe', { tier: 'teams' });
-  await world.moment();
-  t.equal(kept.invoices().length, paid(kept).length);
-  await use(kept, 17_000);
-  const before = sumOf(paid(kept));
-  await world.travel(firstAfter(emulator.now) + 7_200);
-  t.equal(sumOf(paid(kept)) - before, 20_000, 'all that was used was paid by what was paid for the tier');
+  await checkTier(t, keptOwner, 'free', { credit_balance_cents: unused });
+  await keptOwner.call('subscribe', { tier: 'teams' });
+  await fixture.advanceBriefly();
+  t.equal(keptOwner.invoices().length, paid(keptOwner).length);
+  await reportUsage(keptOwner, 17_000);
+  const before = sumOf(paid(keptOwner));
+  await fixture.advanceTo(startOfNextMonth(emulator.now) + 7_200);
+  t.equal(
+    sumOf(paid(keptOwner)) - before,
+    20_000,
+    'all that was used was paid by what was paid for the tier',
+  );
   // Of February, which is invoiced, nothing is left for a pause in the first days of March.
-  await world.travel(emulator.now + 3_600);
-  await use(later, 5_000);
+  await fixture.advanceTo(emulator.now + 3_600);
+  await reportUsage(later, 5_000);
   await later.call('pause');
-  await world.moment();
+  await fixture.advanceBriefly();
   t.equal((await later.status()).credit_balance_cents, 20_000 - 5_000);
 });
 
 t.test('credit that was never paid pays for tiers, and does not pay for use by them', async (t) => {
-  const owner = await world.owner();
-  const coupon = await world.stripe.coupons.create({ duration: 'once', amount_off: 60_000, currency: 'usd' });
-  await world.stripe.promotionCodes.create({
+  const owner = await fixture.createOwner();
+  const coupon = await fixture.stripe.coupons.create({
+    duration: 'once',
+    amount_off: 60_000,
+    currency: 'usd',
+  });
+  await fixture.stripe.promotionCodes.create({
     code: 'GIFT',
     promotion: { type: 'coupon', coupon: coupon.id },
   });
   await owner.call('redeem-code', { code: 'GIFT' });
   let left = 60_000;
   for (let turn = 0; turn < 2; turn += 1) {
-    await owner.call('subscribe', { tier: 'teams', payment_method_id: await owner.card() });
-    await use(owner, 5_000);
-    const { usage } = await has(t, owner, 'teams');
+    await owner.call('subscribe', { tier: 'teams', payment_method_id: await owner.createCard() });
+    await reportUsage(owner, 5_000);
+    const { usage } = await checkTier(t, owner, 'teams');
     t.equal(usage.subscription_payments_cents, 0);
     await owner.call('pause');
-    await world.moment();
-    const { credit_balance_cents: credit } = await has(t, owner, 'free');
+    await fixture.advanceBriefly();
+    const { credit_balance_cents: credit } = await checkTier(t, owner, 'free');
     t.ok(credit <= left - 5_000 && credit > left - 5_200, `${credit} of ${left} are left`);
     left = credit;
   }
@@ -331,85 +359,85 @@ t.test('credit that was never paid pays for tiers, and does not pay for use by t
 t.test(
   'what is used in the first minute is invoiced, and what a pause invoiced is left to pay no more',
   async (t) => {
-    await world.travel(firstAfter(emulator.now) - 3 * 86_400 + 20);
-    const owner = await subscribed(t, 'starter');
-    const { organizationId: organization_id, person } = owner;
+    await fixture.advanceTo(startOfNextMonth(emulator.now) - 3 * 86_400 + 20);
+    const owner = await subscribedOwner(t, 'starter');
+    const { organizationId: organization_id, user } = owner;
     const key = { organization_id, name: 'k', permission: 'all' };
-    const { api_key } = (await person.call('organizations/api-keys/add-api-key', key)).body;
+    const { api_key } = (await user.call('organizations/api-keys/add-api-key', key)).body;
     const input = Array.from({ length: 50 }, (_, i) => `a sentence about invoices, number ${i}`);
     let used = 0;
     for (let turn = 0; turn < 2; turn += 1) {
-      const answer = await send(`${world.server.url}/v1/models/embed`, {
+      const answer = await sendRequest(`${fixture.server.url}/v1/models/embed`, {
         headers: { authorization: `Bearer ${api_key}` },
         body: { model: 'zembed-1', input_type: 'document', input },
       });
       const { total_tokens: tokens } = answer.body.usage;
       used += tokens;
-      await world.travel(emulator.now + 70);
+      await fixture.advanceTo(emulator.now + 70);
       await owner.call('pause');
       const lines = owner.invoices().at(-1)!.lines.data as { quantity: number | null; amount: number }[];
       t.ok(
         lines.some(({ quantity, amount }) => quantity === tokens && amount === tokens),
         `${tokens} tokens of the minute in which it began are on the invoice`,
       );
-      await world.moment();
-      const { usage } = await has(t, owner, 'free', { status: 'paused' });
+      await fixture.advanceBriefly();
+      const { usage } = await checkTier(t, owner, 'free', { status: 'paused' });
       t.match(usage, { charges_cents: used, billable_cents: 0 });
       const deducted = usage.subscription_payments_cents;
       t.equal(usage.invoiced_cents + deducted, used, 'all of it was deducted or invoiced');
       t.ok(deducted < 10, 'a minute of a tier was kept');
-      await world.travel(emulator.now + 130);
+      await fixture.advanceTo(emulator.now + 130);
       await owner.call('subscribe', { tier: 'starter' });
     }
   },
 );
 
 t.test('use that a pause could not charge is paid before it is resumed', async (t) => {
-  const owner = await subscribed(t, 'starter');
+  const owner = await subscribedOwner(t, 'starter');
   const { payment_method: bad } = await owner.status();
-  await use(owner, 45_000);
-  emulator.world.cards.set(bad.id, 'declines');
+  await reportUsage(owner, 45_000);
+  emulator.state.cards.set(bad.id, 'declines');
   t.match(await owner.call('pause'), { status: 'paused' });
-  const owed = () => owner.invoices().filter(({ status }) => status === 'open').length;
-  t.equal(owed(), 1);
-  const kept = await owner.ask('remove-payment-method', { payment_method_id: bad.id });
-  t.equal(kept.status, 400, 'there is a debt');
-  t.equal((await owner.ask('subscribe', { tier: 'starter' })).status, 402);
-  await has(t, owner, 'free', { status: 'paused' });
-  const body = { tier: 'starter', payment_method_id: await owner.card() };
+  const openInvoiceCount = () => owner.invoices().filter(({ status }) => status === 'open').length;
+  t.equal(openInvoiceCount(), 1);
+  const keptOwner = await owner.request('remove-payment-method', { payment_method_id: bad.id });
+  t.equal(keptOwner.status, 400, 'there is a debt');
+  t.equal((await owner.request('subscribe', { tier: 'starter' })).status, 402);
+  await checkTier(t, owner, 'free', { status: 'paused' });
+  const body = { tier: 'starter', payment_method_id: await owner.createCard() };
   t.match(await owner.call('subscribe', body), { status: 'resumed' });
-  await has(t, owner, 'starter', { status: 'active' });
-  t.equal(owed(), 0);
+  await checkTier(t, owner, 'starter', { status: 'active' });
+  t.equal(openInvoiceCount(), 0);
 });
 
 t.test('while the invoice of a new month is written there is no pause', async (t) => {
-  const owner = await subscribed(t, 'starter');
-  const first = firstAfter(emulator.now);
-  await world.travel(first + 1_200);
+  const owner = await subscribedOwner(t, 'starter');
+  const first = startOfNextMonth(emulator.now);
+  await fixture.advanceTo(first + 1_200);
   t.match(await owner.status(), { subscription_tier: 'starter' });
-  const refused = await owner.ask('pause');
+  const refused = await owner.request('pause');
   t.equal(refused.status, 409);
   t.match(refused.body.detail, /pause after that/);
-  await has(t, owner, 'starter', { status: 'active' });
-  await world.travel(first + 7_200);
+  await checkTier(t, owner, 'starter', { status: 'active' });
+  await fixture.advanceTo(first + 7_200);
   t.match(await owner.call('pause'), { status: 'paused' });
 });
 
 t.test('a first tier that is confirmed when its month is over goes on with the next', async (t) => {
-  await world.travel(firstAfter(emulator.now) - 4 * 3_600);
-  const [owner, first] = [await world.owner(), firstAfter(emulator.now)];
-  const card = await owner.card('tok_threeDSecure2Required');
-  const asked = await owner.call('subscribe', { tier: 'starter', payment_method_id: card });
-  const rest = asked.invoice.amount_due;
-  await world.travel(first + 10 * 3_600);
-  await has(t, owner, 'free');
-  t.equal(await owner.payOnPage(asked.hosted_invoice_url), 200);
-  await world.travel(first + 12 * 3_600);
-  await has(t, owner, 'starter', { status: 'active', credit_balance_cents: 0 });
+  await fixture.advanceTo(startOfNextMonth(emulator.now) - 4 * 3_600);
+  const [owner, first] = [await fixture.createOwner(), startOfNextMonth(emulator.now)];
+  const card = await owner.createCard('tok_threeDSecure2Required');
+  const subscribeReply = await owner.call('subscribe', { tier: 'starter', payment_method_id: card });
+  const rest = subscribeReply.invoice.amount_due;
+  await fixture.advanceTo(first + 10 * 3_600);
+  await checkTier(t, owner, 'free');
+  t.equal(await owner.payOnInvoicePage(subscribeReply.hosted_invoice_url), 200);
+  await fixture.advanceTo(first + 12 * 3_600);
+  await checkTier(t, owner, 'starter', { status: 'active', credit_balance_cents: 0 });
   t.strictSame(paid(owner), [rest, 5_000]);
   const { usage } = await owner.status();
   t.equal(usage.subscription_payments_cents, rest + 5_000, 'both were paid in this month');
-  await world.stripe.subscriptions.cancel(owner.subscription()!.id);
+  await fixture.stripe.subscriptions.cancel(owner.subscription()!.id);
 });
 
-t.test('Stripe understood every request', async (t) => world.checkUnderstood(t));
+t.test('Stripe understood every request', async (t) => fixture.checkNoInvalidRequests(t));

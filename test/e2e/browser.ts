@@ -13,11 +13,11 @@ import type { Test } from 'tap';
 
 /** A real browser for the stories of the dashboard: the Chromium of the system, which tests do not bring along. */
 
-const names = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
+const executableNames = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 
 function findChromium(): string | null {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/snap/bin'];
-  for (const name of names) {
+  for (const name of executableNames) {
     for (const folder of folders) {
       const path = join(folder, name);
       try {
@@ -34,7 +34,7 @@ function findChromium(): string | null {
 const executablePath = findChromium();
 
 /** Why stories in a browser are skipped, or false. */
-export const noBrowser: string | false =
+export const browserSkipReason: string | false =
   executablePath === null &&
   'there is no Chromium on this machine; on Debian: apt-get install --no-install-recommends chromium';
 
@@ -58,21 +58,22 @@ export async function openBrowser(t: Test): Promise<Browser> {
 }
 
 /** A page, and whatever in it should not have happened. */
-export interface Watched {
+export interface ObservedPage {
   readonly page: Page;
   readonly context: BrowserContext;
   /** Errors of scripts, refusals of the content security policy, lines of the console that tell of an error. */
-  readonly troubles: readonly string[];
+  readonly problems: readonly string[];
 }
 
 /** Chromium logs every reply of 400 and above as an error; a page is meant to meet some of them. */
-const expected = /^Failed to load resource: (the server responded with a status of (401|409)|net::ERR_)/;
+const expectedConsoleError =
+  /^Failed to load resource: (the server responded with a status of (401|409)|net::ERR_)/;
 
 export async function openPage(
   t: Test,
   browser: Browser,
   options: BrowserContextOptions = {},
-): Promise<Watched> {
+): Promise<ObservedPage> {
   // Without movement colours are measured as they stay, and screens do not differ from run to run.
   const context = await browser.newContext({
     viewport: { width: 1_280, height: 800 },
@@ -81,35 +82,39 @@ export async function openPage(
   });
   const page = await context.newPage();
   t.teardown(async () => {
-    if (!t.passing() && !page.isClosed()) await keepScreen(page, `failed-${t.name.replaceAll(/\W+/g, '-')}`);
+    if (!t.passing() && !page.isClosed())
+      await saveScreenshot(page, `failed-${t.name.replaceAll(/\W+/g, '-')}`);
     await context.close();
   });
   page.setDefaultTimeout(120_000);
-  const troubles: string[] = [];
-  page.on('pageerror', (error) => troubles.push(`thrown: ${error.message}`));
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(`thrown: ${error.message}`));
   page.on('console', (message) => {
-    if (message.type() === 'error' && !expected.test(message.text())) troubles.push(message.text());
+    if (message.type() === 'error' && !expectedConsoleError.test(message.text()))
+      problems.push(message.text());
   });
   page.on('dialog', (dialog) => {
-    troubles.push(`a dialog of a script: ${dialog.message()}`);
+    problems.push(`a dialog of a script: ${dialog.message()}`);
     void dialog.dismiss();
   });
-  return { page, context, troubles };
+  return { page, context, problems };
 }
 
 const require = createRequire(import.meta.url);
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
-interface Finding {
+interface AxeViolation {
   readonly impact: string | null;
   readonly id: string;
   readonly nodes: readonly { readonly target: readonly unknown[]; readonly failureSummary?: string }[];
 }
 
 /** What axe-core finds serious or critical on the page as it is, a line for each rule and place. */
-export async function graveFindings(page: Page): Promise<string[]> {
+export async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(axe);
-  const found = await page.evaluate<readonly Finding[]>(`axe.run().then(({ violations }) => violations)`);
+  const found = await page.evaluate<readonly AxeViolation[]>(
+    `axe.run().then(({ violations }) => violations)`,
+  );
   return found
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) =>
@@ -120,7 +125,7 @@ export async function graveFindings(page: Page): Promise<string[]> {
 const compiledRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
 /** Keeps what the page looks like, for people: `dist/screens/<name>.png`. */
-export async function keepScreen(page: Page, name: string): Promise<void> {
+export async function saveScreenshot(page: Page, name: string): Promise<void> {
   const folder = join(compiledRoot, 'screens');
   mkdirSync(folder, { recursive: true });
   await page.screenshot({ path: join(folder, `${name}.png`), animations: 'disabled' });

@@ -4,7 +4,7 @@ import type { Test } from 'tap';
 import type { TestServer } from './server.ts';
 
 /** A request as a client really sent it. */
-export interface SeenRequest {
+export interface ProxiedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
@@ -13,43 +13,43 @@ export interface SeenRequest {
 }
 
 /** Passes everything on and remembers it, so that a test sees how often a client asks and what it sends. */
-export class CountingProxy {
-  readonly seen: SeenRequest[] = [];
+export class RecordingProxy {
+  readonly requests: ProxiedRequest[] = [];
   readonly url: string;
 
   private constructor(port: number) {
     this.url = `http://127.0.0.1:${port}`;
   }
 
-  static async open(t: Test, server: TestServer): Promise<CountingProxy> {
-    const door = createServer((incoming, outgoing) => {
+  static async open(t: Test, server: TestServer): Promise<RecordingProxy> {
+    const httpServer = createServer((incoming, outgoing) => {
       const parts: Buffer[] = [];
       incoming.on('data', (part: Buffer) => parts.push(part));
       incoming.on('end', () => {
         const { method = '', url = '', headers } = incoming;
         const body = Buffer.concat(parts);
-        const onward = open(`${server.url}${url}`, { method, headers }, (reply) => {
+        const upstreamRequest = open(`${server.url}${url}`, { method, headers }, (reply) => {
           const status = reply.statusCode ?? 0;
-          proxy.seen.push({ method, url, headers, body: body.toString(), status });
+          proxy.requests.push({ method, url, headers, body: body.toString(), status });
           outgoing.writeHead(status, reply.headers);
           reply.pipe(outgoing);
         });
-        onward.on('error', () => outgoing.destroy());
-        onward.end(body);
+        upstreamRequest.on('error', () => outgoing.destroy());
+        upstreamRequest.end(body);
       });
     });
-    await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve));
-    const proxy = new CountingProxy((door.address() as AddressInfo).port);
+    await new Promise<void>((resolve) => httpServer.listen(0, '127.0.0.1', resolve));
+    const proxy = new RecordingProxy((httpServer.address() as AddressInfo).port);
     t.teardown(() => {
-      door.closeAllConnections();
-      door.close();
+      httpServer.closeAllConnections();
+      httpServer.close();
     });
     return proxy;
   }
 
   /** Statuses of the replies to one operation, in order. */
   statuses(operation: string): number[] {
-    return this.seen
+    return this.requests
       .filter(({ url }) => url.split('?')[0] === `/v1/${operation}`)
       .map(({ status }) => status);
   }

@@ -1,7 +1,7 @@
 import { readdirSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { Api, eventually } from './api.ts';
+import { CheckedApiClient, waitFor } from './checked-api-client.ts';
 import { operatorKey, TestServer } from './server.ts';
 
 /** The file of a shard is cut off while the server reads vectors from it: it is rebuilt, and the server survives. */
@@ -21,7 +21,7 @@ function shardFile(folder: string): string | null {
 
 t.test('a server whose snapshot is cut off rebuilds the shard from its store', async (t) => {
   const server = await TestServer.start(t);
-  const api = new Api(server);
+  const api = new CheckedApiClient(server);
   await api.call('collections/add-collection', { collection_name });
   for (let at = 0; at < documents; at += 200) {
     const batch = Array.from({ length: 200 }, (_, i) => ({
@@ -45,16 +45,16 @@ t.test('a server whose snapshot is cut off rebuilds the shard from its store', a
     return { status: reply.status, body: (await reply.json()) as { results?: { path: string }[] } };
   };
   const statuses = new Set<number>();
-  const found = await eventually('the repair', async () => {
+  const found = await waitFor('the repair', async () => {
     const reply = await ask('herring number 777');
     statuses.add(reply.status);
-    const isRebuilt = /shard snapshot damaged, rebuilding/.test(server.wholeLog);
+    const isRebuilt = /shard snapshot damaged, rebuilding/.test(server.fullLog);
     return isRebuilt && reply.status === 200 ? reply : null;
   });
   t.equal(found.body.results?.[0]?.path, '777.txt');
   t.same([...statuses].sort(), [200, 503]);
-  t.match(server.wholeLog, /the snapshot of a shard was cut off/);
-  t.ok(server.wholeLog.includes(`"directory":"${join(server.data, 'index')}`), 'the log names the folder');
+  t.match(server.fullLog, /the snapshot of a shard was cut off/);
+  t.ok(server.fullLog.includes(`"directory":"${join(server.data, 'index')}`), 'the log names the folder');
   t.equal(server.pid, pid, 'the process is the same');
   await api.call('documents/add-document', {
     collection_name,

@@ -1,30 +1,30 @@
 import type { Browser, Locator, Page } from 'playwright-core';
 import type { Test } from 'tap';
-import { BillingWorld } from './billing-world.ts';
+import { BillingFixture } from './billing-fixture.ts';
 import { openPage } from './browser.ts';
-import { inspectInAllLooks } from './dashboard-looks.ts';
-import { signInByMail } from './dashboard-people.ts';
+import { signInByMail } from './dashboard-actions.ts';
+import { inspectInAllThemes } from './dashboard-themes.ts';
 
 /** What somebody who pays sees and does, with Stripe's own pages in between. */
 export async function billingStory(t: Test, browser: Browser): Promise<void> {
-  const world = await BillingWorld.start(t, '2027-03-10T12:00:00Z', { STRIPE_SECONDS_MAX: '1' });
-  const { page, troubles } = await openPage(t, browser);
-  const { emulator, server } = world;
-  await signInByMail(page, `${server.url}/app/organizations`, world.newcomer('ada@example.com'));
+  const fixture = await BillingFixture.start(t, '2027-03-10T12:00:00Z', { STRIPE_SECONDS_MAX: '1' });
+  const { page, problems } = await openPage(t, browser);
+  const { emulator, server } = fixture;
+  await signInByMail(page, `${server.url}/app/organizations`, fixture.createPerson('ada@example.com'));
   await page.getByLabel('Name').fill('Lovelace & Co.');
   await page.getByRole('button', { name: 'Create' }).click();
   await page.getByRole('link', { name: 'Billing' }).click();
   await page.getByText('You are on Free').waitFor();
-  await inspectInAllLooks(t, page, 'billing-free');
+  await inspectInAllThemes(t, page, 'billing-free');
 
   await addCard(page, 'pm_card_authenticationRequired');
   await page.getByText('Visa •••• 3184').waitFor();
-  await confirmAtTheBank(t, page);
+  await confirmWithBank(t, page);
   await addCard(page, 'pm_card_chargeCustomerFail');
   await addCard(page, 'pm_card_mastercard');
-  await raise(t, world, page);
-  await changeMinds(t, page);
-  await redeem(t, world, page);
+  await upgrade(t, fixture, page);
+  await downgradeAndPause(t, page);
+  await redeem(t, fixture, page);
 
   const invoices = page.getByRole('table', { name: 'Invoices' });
   for (const link of await invoices.getByRole('link').all())
@@ -33,24 +33,24 @@ export async function billingStory(t: Test, browser: Browser): Promise<void> {
   await page.getByRole('button', { name: 'Remove Visa •••• 0341' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
   await page.getByText('Visa •••• 0341 was removed.').waitFor();
-  await inspectInAllLooks(t, page, 'billing-teams');
+  await inspectInAllThemes(t, page, 'billing-teams');
 
   emulator.faults.add({ kind: 'lost-before', times: 10_000 });
-  await world.moment();
+  await fixture.advanceBriefly();
   await page.reload();
   await page.getByText('The payment provider does not answer.').waitFor();
   await page.getByText('You are on Teams').waitFor();
   for (const name of ['Change to Starter', 'Pause the subscription', 'Add a payment method', 'Redeem'])
     t.ok(await page.getByRole('button', { name }).isDisabled(), `${name} waits`);
   await page.getByText('Waits for the payment provider.').first().waitFor();
-  await inspectInAllLooks(t, page, 'billing-stale');
+  await inspectInAllThemes(t, page, 'billing-stale');
   emulator.faults.clear();
   await page.getByText('The payment provider does not answer.').waitFor({ state: 'detached' });
   t.ok(await page.getByRole('button', { name: 'Change to Starter' }).isEnabled());
 
-  world.checkUnderstood(t);
+  fixture.checkNoInvalidRequests(t);
   t.same(
-    troubles.filter((line) => !/status of 40[02]/.test(line)),
+    problems.filter((line) => !/status of 40[02]/.test(line)),
     [],
   );
 }
@@ -66,10 +66,10 @@ async function addCard(page: Page, card: string): Promise<void> {
 }
 
 /** The first plan: the bank wants to ask, and the page notices when it has. */
-async function confirmAtTheBank(t: Test, page: Page): Promise<void> {
+async function confirmWithBank(t: Test, page: Page): Promise<void> {
   const dialog = page.getByRole('dialog');
   await page.getByRole('button', { name: 'Upgrade to Starter' }).click();
-  const due = await dueNow(dialog);
+  const due = await amountDueNow(dialog);
   await dialog.getByRole('button', { name: `Pay ${due}` }).click();
   await dialog.getByRole('button', { name: 'Later' }).click();
   await page.getByRole('button', { name: 'Cancel the upgrade' }).click();
@@ -77,7 +77,7 @@ async function confirmAtTheBank(t: Test, page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Upgrade to Starter' }).click();
   await dialog.getByRole('button', { name: `Pay ${due}` }).click();
   await dialog.getByRole('heading', { name: 'One more step' }).waitFor();
-  await inspectInAllLooks(t, page, 'billing-confirm');
+  await inspectInAllThemes(t, page, 'billing-confirm');
   await dialog.getByRole('button', { name: 'Later' }).click();
   await page.getByText('Starter begins when its invoice is paid.').waitFor();
   await page.getByText('Unpaid', { exact: true }).waitFor();
@@ -93,25 +93,25 @@ async function confirmAtTheBank(t: Test, page: Page): Promise<void> {
 }
 
 /** A higher plan: what it would cost is what it costs; a card that is declined changes nothing. */
-async function raise(t: Test, { emulator }: BillingWorld, page: Page): Promise<void> {
+async function upgrade(t: Test, { emulator }: BillingFixture, page: Page): Promise<void> {
   const dialog = page.getByRole('dialog');
   await page.getByRole('button', { name: 'Upgrade to Teams' }).click();
   await dialog.getByText('Unused time on Quarry starter').waitFor();
   await dialog.getByText('Remaining time on Quarry teams').waitFor();
-  await inspectInAllLooks(t, page, 'billing-upgrade');
-  const due = await dueNow(dialog);
+  await inspectInAllThemes(t, page, 'billing-upgrade');
+  const due = await amountDueNow(dialog);
   await dialog.getByLabel('Pay with').selectOption('Visa •••• 0341');
   await dialog.getByRole('button', { name: `Pay ${due}` }).click();
   await dialog.getByRole('alert').getByText('declined').waitFor();
   await dialog.getByLabel('Pay with').selectOption('Mastercard •••• 4444');
   await dialog.getByRole('button', { name: `Pay ${due}` }).click();
   await page.getByText('You have the plan Teams now.').waitFor();
-  const paid = emulator.world.all('invoice').filter(({ status }) => status === 'paid');
+  const paid = emulator.state.listObjects('invoice').filter(({ status }) => status === 'paid');
   t.equal(`$${(paid.at(-1)!.amount_paid / 100).toFixed(2)}`, due, 'that is what was charged');
 }
 
 /** A lower plan is planned, shown and taken back; a pause begins and ends. */
-async function changeMinds(t: Test, page: Page): Promise<void> {
+async function downgradeAndPause(t: Test, page: Page): Promise<void> {
   const dialog = page.getByRole('dialog');
   await page.getByRole('button', { name: 'Change to Starter' }).click();
   await dialog.getByText('You keep Teams until Apr 1, 2027.').waitFor();
@@ -120,7 +120,7 @@ async function changeMinds(t: Test, page: Page): Promise<void> {
   const pause = page.getByRole('button', { name: 'Pause the subscription' });
   t.ok(await pause.isDisabled(), 'no pause while a change is planned');
   await page.getByText('Not while a change is planned').waitFor();
-  await inspectInAllLooks(t, page, 'billing-planned');
+  await inspectInAllThemes(t, page, 'billing-planned');
   await page.getByRole('button', { name: 'Keep Teams' }).click();
   await page.getByText('Your plan stays Teams.').waitFor();
 
@@ -128,34 +128,36 @@ async function changeMinds(t: Test, page: Page): Promise<void> {
   await dialog.getByRole('button', { name: 'Pause' }).click();
   await page.getByText('The subscription is paused since Mar 10, 2027').waitFor();
   await page.getByText('You are on Free').waitFor();
-  await inspectInAllLooks(t, page, 'billing-paused');
+  await inspectInAllThemes(t, page, 'billing-paused');
   await page.getByRole('button', { name: 'Resume' }).click();
   await dialog.getByText('Your credit').waitFor();
-  t.equal(await dueNow(dialog), '$0.00', 'what was paid before the pause pays');
+  t.equal(await amountDueNow(dialog), '$0.00', 'what was paid before the pause pays');
   await dialog.getByRole('button', { name: 'Resume' }).click();
   await page.getByText('You are on Teams: $200.00').waitFor();
 }
 
-async function redeem(t: Test, { stripe }: BillingWorld, page: Page): Promise<void> {
+async function redeem(t: Test, { stripe }: BillingFixture, page: Page): Promise<void> {
   const coupon = await stripe.coupons.create({ duration: 'once', amount_off: 1_500, currency: 'usd' });
   await stripe.promotionCodes.create({ code: 'WELCOME', promotion: { type: 'coupon', coupon: coupon.id } });
   const use = async (code: string) => {
     await page.getByLabel('Promo code').fill(code);
     await page.getByRole('button', { name: 'Redeem' }).click();
   };
-  const refusal = page.getByRole('alert').getByText('This code does not exist, has expired, or was used up.');
+  const errorMessage = page
+    .getByRole('alert')
+    .getByText('This code does not exist, has expired, or was used up.');
   await use('NEVER');
-  await refusal.waitFor();
+  await errorMessage.waitFor();
   await use(' WELCOME ');
   await page.getByText('The code added $15.00 of credit.').waitFor();
   await page.getByRole('definition').getByText('$15.00', { exact: true }).waitFor();
-  t.equal(await refusal.count(), 0, 'what was wrong before is no longer said');
+  t.equal(await errorMessage.count(), 0, 'what was wrong before is no longer said');
   await use('WELCOME');
   await page.getByRole('alert').getByText('This organization has redeemed this code already').waitFor();
 }
 
 /** What the open dialog says is due, as it is written. */
-async function dueNow(dialog: Locator): Promise<string> {
+async function amountDueNow(dialog: Locator): Promise<string> {
   const row = dialog.getByRole('row', { name: 'Due now' });
   return (await row.getByRole('cell').textContent()) ?? '';
 }

@@ -1,12 +1,12 @@
 import type { Browser } from 'playwright-core';
 import type { Test } from 'tap';
-import { pdfWithPages } from '../parsing/fixtures.ts';
-import { eventually } from './api.ts';
-import { graveFindings, openPage } from './browser.ts';
-import { signInAsOperator, upload } from './dashboard-people.ts';
+import { buildPdf } from '../parsing/fixtures.ts';
+import { openPage, seriousFindings } from './browser.ts';
+import { waitFor } from './checked-api-client.ts';
+import { signInAsOperator, upload } from './dashboard-actions.ts';
 import { TestServer } from './server.ts';
 
-export const handbook = pdfWithPages([
+export const handbook = buildPdf([
   'This handbook is for everybody who works here.',
   'Refunds are paid within fourteen days after the goods came back.',
   'Holidays have to be planned a month ahead.',
@@ -15,10 +15,10 @@ export const handbook = pdfWithPages([
 /** From the link that the start of the server printed to a highlighted answer beside the picture of its page. */
 export async function firstRunStory(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t);
-  const { page, troubles } = await openPage(t, browser);
+  const { page, problems } = await openPage(t, browser);
   await signInAsOperator(page, server);
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  t.same(await graveFindings(page), [], 'axe finds nothing grave on the first page');
+  t.same(await seriousFindings(page), [], 'axe finds nothing grave on the first page');
 
   await page.getByRole('link', { name: 'Upload documents' }).click();
   await upload(page, 'handbook.pdf', handbook);
@@ -41,8 +41,8 @@ export async function firstRunStory(t: Test, browser: Browser): Promise<void> {
   await page.getByRole('button', { name: 'Ask', exact: true }).click();
   await first.getByText('page 2', { exact: true }).waitFor();
   await first.getByAltText('Page 2 of handbook.pdf').waitFor();
-  await eventually('the picture of the page is there', async () =>
+  await waitFor('the picture of the page is there', async () =>
     (await page.evaluate<number>(`document.querySelector('.result img').naturalWidth`)) > 0 ? true : null,
   );
-  t.same(troubles, []);
+  t.same(problems, []);
 }

@@ -1,32 +1,32 @@
 import type { Browser, Page } from 'playwright-core';
 import type { Test } from 'tap';
-import { Api, eventually } from './api.ts';
 import { openPage } from './browser.ts';
+import { CheckedApiClient, waitFor } from './checked-api-client.ts';
+import { focusByTab, signInAsOperator } from './dashboard-actions.ts';
 import { handbook } from './dashboard-first-run.ts';
-import { hashed } from './dashboard-pages.ts';
-import { signInAsOperator, tabTo } from './dashboard-people.ts';
+import { administratorPasswordHash } from './dashboard-pages.ts';
 import { TestServer } from './server.ts';
 
 /** From the printed link to an answer and a key, without ever touching a pointer. */
 export async function keyboardStory(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t);
-  const api = new Api(server);
+  const api = new CheckedApiClient(server);
   await api.call('collections/add-collection', { collection_name: 'notes' });
   await api.add('notes', 'refunds.txt', 'Refunds are paid within fourteen days.');
-  const { page, troubles } = await openPage(t, browser);
+  const { page, problems } = await openPage(t, browser);
   const { keyboard } = page;
   const press = async (role: 'button' | 'link', name: string | RegExp, key = 'Enter') => {
-    await tabTo(page, page.getByRole(role, { name, exact: true }));
+    await focusByTab(page, page.getByRole(role, { name, exact: true }));
     await keyboard.press(key);
   };
 
-  await page.goto(/https?:\S+verify\?token=\S+/.exec(server.printed)?.[0] ?? 'no link');
+  await page.goto(/https?:\S+verify\?token=\S+/.exec(server.printedText)?.[0] ?? 'no link');
   await press('button', 'Sign in', 'Space');
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
 
   await press('link', 'Playground');
   await page.getByRole('heading', { name: 'Playground' }).waitFor();
-  await tabTo(page, page.getByLabel('Question'));
+  await focusByTab(page, page.getByLabel('Question'));
   await keyboard.type('when are refunds paid');
   await keyboard.press('Enter');
   await page.getByRole('region', { name: 'Answers' }).getByText('within fourteen days').waitFor();
@@ -41,39 +41,39 @@ export async function keyboardStory(t: Test, browser: Browser): Promise<void> {
   await press('button', 'Create key');
   const dialog = page.getByRole('dialog');
   await dialog.waitFor();
-  t.equal(await focused(page), 'Name', 'a form begins at its first field');
+  t.equal(await focusedElementName(page), 'Name', 'a form begins at its first field');
   await keyboard.type('By hand');
   await keyboard.press('Enter');
   await dialog.getByRole('heading', { name: 'Save your key' }).waitFor();
   await keyboard.press('Escape');
   t.ok(await dialog.isVisible(), 'Escape does not lose the key');
   const secret = (await dialog.locator('.secret code').textContent()) ?? '';
-  await tabTo(page, dialog.getByLabel('I saved it'));
+  await focusByTab(page, dialog.getByLabel('I saved it'));
   await keyboard.press('Space');
   await press('button', 'Done');
   await dialog.waitFor({ state: 'detached' });
-  t.equal(await new Api(server, secret).status('collections/get-collection-list', {}), 200);
+  t.equal(await new CheckedApiClient(server, secret).status('collections/get-collection-list', {}), 200);
 
   await press('button', 'Change By hand');
   await dialog.waitFor();
   await keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  t.equal(await focused(page), 'Change By hand', 'the focus is back where it was');
+  t.equal(await focusedElementName(page), 'Change By hand', 'the focus is back where it was');
 
   await page.setViewportSize({ width: 768, height: 800 });
-  await tabTo(page, page.getByLabel('Menu', { exact: true }));
+  await focusByTab(page, page.getByLabel('Menu', { exact: true }));
   await keyboard.press('Enter');
-  await tabTo(page, page.getByRole('link', { name: 'Collections' }));
+  await focusByTab(page, page.getByRole('link', { name: 'Collections' }));
   await keyboard.press('Escape');
   t.notOk(
     await page.getByRole('link', { name: 'Collections' }).isVisible(),
     'the navigation is folded again',
   );
-  t.equal(await focused(page), 'Menu');
+  t.equal(await focusedElementName(page), 'Menu');
   await keyboard.press('Enter');
   await press('link', 'Collections');
   await page.getByRole('button', { name: 'Actions for notes' }).waitFor();
-  await tabTo(page, page.getByLabel('Menu', { exact: true }));
+  await focusByTab(page, page.getByLabel('Menu', { exact: true }));
   await keyboard.press('Enter');
   await press('link', 'Collections');
   t.notOk(
@@ -85,12 +85,12 @@ export async function keyboardStory(t: Test, browser: Browser): Promise<void> {
   await dialog.waitFor();
   await keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  t.equal(await focused(page), 'Actions for notes', 'the focus is back where the menu is');
-  t.same(troubles, []);
+  t.equal(await focusedElementName(page), 'Actions for notes', 'the focus is back where the menu is');
+  t.same(problems, []);
 }
 
 /** What the one that has the focus is called; `body` when nothing has it. */
-function focused(page: Page): Promise<string> {
+function focusedElementName(page: Page): Promise<string> {
   return page.evaluate(`(() => {
     const has = document.activeElement;
     if (has === null || has === document.body) return 'body';
@@ -100,20 +100,20 @@ function focused(page: Page): Promise<string> {
 
 /** Whatever goes, comes late or leads on by itself: the focus is where somebody would look for it. */
 export async function focusStory(t: Test, browser: Browser): Promise<void> {
-  const server = await TestServer.start(t, { ADMIN_PASSWORD_HASH: hashed() });
-  const api = new Api(server);
+  const server = await TestServer.start(t, { ADMIN_PASSWORD_HASH: administratorPasswordHash() });
+  const api = new CheckedApiClient(server);
   for (const collection_name of ['kept', 'notes', 'other'])
     await api.call('collections/add-collection', { collection_name });
   const pdf = { type: 'auto', base64_data: Buffer.from(handbook).toString('base64') } as const;
   await api.add('notes', 'handbook.pdf', pdf);
-  const { page, troubles } = await openPage(t, browser);
+  const { page, problems } = await openPage(t, browser);
   const { keyboard } = page;
   const press = async (role: 'button' | 'link', name: string) => {
-    await tabTo(page, page.getByRole(role, { name, exact: true }));
+    await focusByTab(page, page.getByRole(role, { name, exact: true }));
     await keyboard.press('Enter');
   };
   const isOn = (name: string, why: string) =>
-    eventually(why, async () => ((await focused(page)) === name ? true : null));
+    waitFor(why, async () => ((await focusedElementName(page)) === name ? true : null));
   await signInAsOperator(page, server);
 
   for (const [address, heading] of [
@@ -126,7 +126,11 @@ export async function focusStory(t: Test, browser: Browser): Promise<void> {
     await page.goto(`${server.url}/app/${address}`);
     await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
     await page.waitForLoadState('networkidle');
-    t.equal(await focused(page), 'body', `a visit that begins at /app/${address} begins at its start`);
+    t.equal(
+      await focusedElementName(page),
+      'body',
+      `a visit that begins at /app/${address} begins at its start`,
+    );
   }
 
   const dialog = page.getByRole('dialog');
@@ -135,16 +139,16 @@ export async function focusStory(t: Test, browser: Browser): Promise<void> {
     await dialog.waitFor();
     await keyboard.type(name);
     await keyboard.press('Enter');
-    await tabTo(page, dialog.getByLabel('I saved it'));
+    await focusByTab(page, dialog.getByLabel('I saved it'));
     await keyboard.press('Space');
     await press('button', 'Done');
     await dialog.waitFor({ state: 'detached' });
-    t.equal(await focused(page), 'Create key');
+    t.equal(await focusedElementName(page), 'Create key');
   }
   await press('button', 'Revoke One');
   for (const next of ['Two', 'QUARRY_API_KEY']) {
     await dialog.waitFor();
-    t.equal(await focused(page), 'Cancel', 'what cannot be undone is not what Enter does first');
+    t.equal(await focusedElementName(page), 'Cancel', 'what cannot be undone is not what Enter does first');
     await press('button', 'Revoke key');
     await isOn(`Revoke ${next}`, `the focus is at ${next}, which is where the revoked one was`);
     await keyboard.press('Enter');
@@ -173,7 +177,7 @@ export async function focusStory(t: Test, browser: Browser): Promise<void> {
   await press('link', 'notes');
   await press('link', 'handbook.pdf');
   await page.getByRole('heading', { name: /^Page 1 of / }).waitFor();
-  await tabTo(page, page.getByLabel('Next page'));
+  await focusByTab(page, page.getByLabel('Next page'));
   while (!(await page.getByLabel('Next page').isDisabled())) await keyboard.press('Enter');
   await isOn('Previous page', 'from the last page there is only a way back');
 
@@ -185,7 +189,7 @@ export async function focusStory(t: Test, browser: Browser): Promise<void> {
   await keyboard.press('Enter');
   await isOn('Actions for other', 'the focus is at what comes next');
   t.same(
-    troubles.filter((line) => !/status of 404/.test(line)),
+    problems.filter((line) => !/status of 404/.test(line)),
     [],
   );
 }

@@ -1,29 +1,29 @@
 import type { Browser } from 'playwright-core';
 import type { Test } from 'tap';
 import { openPage } from './browser.ts';
-import { signInByMail } from './dashboard-people.ts';
+import { signInByMail } from './dashboard-actions.ts';
 import { freePort } from './free-port.ts';
-import { outbox, Person } from './people.ts';
+import { createMailFolder, TestUser } from './people.ts';
 import { TestServer } from './server.ts';
-import { vercelLookAlike } from './vercel-look-alike.ts';
+import { startVercelEmulator } from './vercel-emulator.ts';
 
 /** Somebody installs the integration at Vercel: sees whose it is, takes it, and is led back. */
 export async function marketplaceStory(t: Test, browser: Browser): Promise<void> {
-  const { url: MAIL_URL, mails } = outbox(t);
-  const vercel = await vercelLookAlike(t);
+  const { url: MAIL_URL, mails } = createMailFolder(t);
+  const vercel = await startVercelEmulator(t);
   const port = await freePort();
   const server = await TestServer.start(t, {
     ...{ PORT: `${port}`, BASE_URL: `http://127.0.0.1:${port}`, TRUST_PROXY: 'true' },
     ...{ MAIL_URL, VERCEL_CLIENT_ID: 'oac_1', VERCEL_CLIENT_SECRET: 'a-secret', VERCEL_TIER: 'starter' },
     VERCEL_API_URL: vercel.url,
   });
-  const ann = new Person('ann@example.com', server, mails);
+  const ann = new TestUser('ann@example.com', server, mails);
   const { page } = await openPage(t, browser);
   await page.route('https://vercel.com/**', (route) => route.fulfill({ body: 'Back at Vercel' }));
   const install = `${server.url}/api/marketplaces/vercel?code=good&next=https%3A%2F%2Fvercel.com%2Fdone`;
 
   await signInByMail(page, `${server.url}/app/`, ann);
-  vercel.says = { status: 403, body: {} };
+  vercel.variablesReply = { status: 403, body: {} };
   await page.goto(install);
   const consent = page.getByText('Vercel names the account');
   await consent.waitFor();
@@ -38,7 +38,7 @@ export async function marketplaceStory(t: Test, browser: Browser): Promise<void>
   await page.getByRole('link', { name: 'Back to Vercel' }).click();
   await page.getByText('Back at Vercel').waitFor();
 
-  vercel.says = { status: 201, body: { created: [], failed: [] } };
+  vercel.variablesReply = { status: 201, body: { created: [], failed: [] } };
   await page.goto(install);
   await page.getByRole('button', { name: 'Take it' }).click();
   await page.getByText('Back at Vercel').waitFor();

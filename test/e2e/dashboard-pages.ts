@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import type { Test } from 'tap';
-import { Api } from './api.ts';
-import { graveFindings, keepScreen, openPage } from './browser.ts';
+import { openPage, saveScreenshot, seriousFindings } from './browser.ts';
+import { CheckedApiClient } from './checked-api-client.ts';
+import { signInAgain } from './dashboard-actions.ts';
 import { handbook } from './dashboard-first-run.ts';
-import { signInAgain } from './dashboard-people.ts';
-import { outbox, Person } from './people.ts';
+import { createMailFolder, TestUser } from './people.ts';
 import { TestServer } from './server.ts';
 
 /** Every page as people see it, with something on it: in light and dark, wide and narrow. */
@@ -16,8 +16,8 @@ import { TestServer } from './server.ts';
 const compiledRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 export const password = 'correct horse battery staple';
 
-type Looks = Pick<BrowserContextOptions, 'colorScheme' | 'viewport'>;
-export const looks: Readonly<Record<string, Looks>> = {
+type Theme = Pick<BrowserContextOptions, 'colorScheme' | 'viewport'>;
+export const themes: Readonly<Record<string, Theme>> = {
   light: { colorScheme: 'light', viewport: { width: 1_280, height: 800 } },
   dark: { colorScheme: 'dark', viewport: { width: 1_280, height: 800 } },
   'light-middle': { colorScheme: 'light', viewport: { width: 768, height: 800 } },
@@ -25,16 +25,16 @@ export const looks: Readonly<Record<string, Looks>> = {
   'dark-narrow': { colorScheme: 'dark', viewport: { width: 320, height: 720 } },
 };
 
-interface Place {
+interface DashboardPage {
   readonly name: string;
   /** Below /app/, or from the root when it begins with a slash. */
-  readonly address: string;
+  readonly path: string;
   /** Opens what the page does not show by itself. */
   readonly prepare?: (page: Page) => Promise<unknown>;
 }
 
 const button = (name: string) => (page: Page) => page.getByRole('button', { name }).first().click();
-const asked = async (page: Page) => {
+const askQuestion = async (page: Page) => {
   await page.getByLabel('Question').fill('How long do refunds take?');
   await page.keyboard.press('Enter');
   await page.locator('.result mark').first().waitFor();
@@ -42,67 +42,70 @@ const asked = async (page: Page) => {
   await page.waitForLoadState('networkidle');
 };
 
-const places: readonly Place[] = [
-  { name: 'overview', address: '' },
-  { name: 'collections', address: 'collections' },
-  { name: 'collection-new', address: 'collections', prepare: button('New collection') },
-  { name: 'documents', address: 'documents?collection=handbook' },
-  { name: 'document', address: 'document?collection=handbook&path=handbook.pdf&page=2' },
-  { name: 'document-failed', address: 'document?collection=handbook&path=scans%2Fbroken.pdf' },
-  { name: 'upload', address: 'upload?collection=handbook' },
-  { name: 'playground', address: 'playground?collection=handbook', prepare: asked },
-  { name: 'keys', address: 'keys' },
-  { name: 'key-new', address: 'keys', prepare: button('Create key') },
-  { name: 'members', address: 'members' },
-  { name: 'member-invite', address: 'members', prepare: button('Invite somebody') },
-  { name: 'usage', address: 'usage' },
-  { name: 'audit', address: 'audit' },
-  { name: 'organization', address: 'organization' },
-  { name: 'organization-delete', address: 'organization', prepare: button('Delete organisation') },
-  { name: 'organizations', address: 'organizations' },
-  { name: 'settings', address: 'settings' },
-  { name: 'admin', address: 'admin' },
-  { name: 'admin-organization', address: 'admin', prepare: button('Open') },
-  { name: 'billing', address: 'billing' },
-  { name: 'nowhere', address: 'nowhere' },
-  { name: 'docs', address: '/docs' },
+const dashboardPages: readonly DashboardPage[] = [
+  { name: 'overview', path: '' },
+  { name: 'collections', path: 'collections' },
+  { name: 'collection-new', path: 'collections', prepare: button('New collection') },
+  { name: 'documents', path: 'documents?collection=handbook' },
+  { name: 'document', path: 'document?collection=handbook&path=handbook.pdf&page=2' },
+  { name: 'document-failed', path: 'document?collection=handbook&path=scans%2Fbroken.pdf' },
+  { name: 'upload', path: 'upload?collection=handbook' },
+  { name: 'playground', path: 'playground?collection=handbook', prepare: askQuestion },
+  { name: 'keys', path: 'keys' },
+  { name: 'key-new', path: 'keys', prepare: button('Create key') },
+  { name: 'members', path: 'members' },
+  { name: 'member-invite', path: 'members', prepare: button('Invite somebody') },
+  { name: 'usage', path: 'usage' },
+  { name: 'audit', path: 'audit' },
+  { name: 'organization', path: 'organization' },
+  { name: 'organization-delete', path: 'organization', prepare: button('Delete organisation') },
+  { name: 'organizations', path: 'organizations' },
+  { name: 'settings', path: 'settings' },
+  { name: 'admin', path: 'admin' },
+  { name: 'admin-organization', path: 'admin', prepare: button('Open') },
+  { name: 'billing', path: 'billing' },
+  { name: 'nowhere', path: 'nowhere' },
+  { name: 'docs', path: '/docs' },
 ];
 
 /** The README shows these; `npm run pictures` takes them anew. */
-const inReadme = ['overview', 'playground'];
+const readmeScreenshots = ['overview', 'playground'];
 const pictures = join(dirname(compiledRoot), 'web', 'pictures');
 
 export async function pagesStory(t: Test, browser: Browser): Promise<void> {
-  const server = await TestServer.start(t, { ...mailOf(t), ADMIN_PASSWORD_HASH: hashed() });
+  const server = await TestServer.start(t, {
+    ...mailFolderOf(t),
+    ADMIN_PASSWORD_HASH: administratorPasswordHash(),
+  });
   await fill(server);
   const first = await openPage(t, browser);
   await signInAgain(first.page, server);
   await signInAsAdministrator(first.page, server);
   const storageState = await first.context.storageState();
-  for (const [look, options] of Object.entries(looks)) {
+  for (const [theme, options] of Object.entries(themes)) {
     const outside = await openPage(t, browser, options);
-    await outside.context.addInitScript(watchShifts);
-    if (options.colorScheme === 'light') await answerSlowly(outside.context);
+    await outside.context.addInitScript(layoutShiftScript);
+    if (options.colorScheme === 'light') await delayReplies(outside.context);
     await outside.page.goto(`${server.url}/app/`);
     await outside.page.getByRole('heading', { name: 'Sign in to Quarry' }).waitFor();
     await outside.page.waitForLoadState('networkidle');
-    await inspect(t, outside.page, `sign-in-${look}`);
+    await inspect(t, outside.page, `sign-in-${theme}`);
     const inside = await openPage(t, browser, { ...options, storageState });
-    await inside.context.addInitScript(watchShifts);
-    if (options.colorScheme === 'light') await answerSlowly(inside.context);
-    for (const place of places) {
-      await visit(inside.page, server, place);
-      await inspect(t, inside.page, `${place.name}-${look}`);
+    await inside.context.addInitScript(layoutShiftScript);
+    if (options.colorScheme === 'light') await delayReplies(inside.context);
+    for (const dashboardPage of dashboardPages) {
+      await openDashboardPage(inside.page, server, dashboardPage);
+      await inspect(t, inside.page, `${dashboardPage.name}-${theme}`);
     }
-    t.same([...outside.troubles, ...inside.troubles], [], look);
+    t.same([...outside.problems, ...inside.problems], [], theme);
     await inside.context.close();
     await outside.context.close();
   }
   if (process.env.README_PICTURES === 'write') {
-    const { page } = await openPage(t, browser, { ...looks.light, storageState });
-    for (const place of places.filter(({ name }) => inReadme.includes(name))) {
-      await visit(page, server, place);
-      await page.screenshot({ path: join(pictures, `${place.name}.png`), animations: 'disabled' });
+    const { page } = await openPage(t, browser, { ...themes.light, storageState });
+    for (const dashboardPage of dashboardPages.filter(({ name }) => readmeScreenshots.includes(name))) {
+      await openDashboardPage(page, server, dashboardPage);
+      await page.screenshot({ path: join(pictures, `${dashboardPage.name}.png`), animations: 'disabled' });
     }
   }
 }
@@ -115,7 +118,11 @@ export async function signInAsAdministrator(page: Page, server: TestServer): Pro
   await page.getByRole('table', { name: 'Organisations' }).waitFor();
 }
 
-async function visit(page: Page, server: TestServer, { address, prepare }: Place): Promise<void> {
+async function openDashboardPage(
+  page: Page,
+  server: TestServer,
+  { path: address, prepare }: DashboardPage,
+): Promise<void> {
   await page.goto(address.startsWith('/') ? server.url + address : `${server.url}/app/${address}`);
   await page.getByRole('heading', { level: 1 }).waitFor();
   await page.waitForLoadState('networkidle');
@@ -123,7 +130,7 @@ async function visit(page: Page, server: TestServer, { address, prepare }: Place
 }
 
 /** Answers come late and one after the other, so that whatever moves for one of them is seen to move. */
-async function answerSlowly(context: BrowserContext): Promise<void> {
+async function delayReplies(context: BrowserContext): Promise<void> {
   let calls = 0;
   await context.route(/\/(v1|api)\//, async (route) => {
     calls += 1;
@@ -136,7 +143,7 @@ async function answerSlowly(context: BrowserContext): Promise<void> {
 const shiftsMax = 0.0005;
 
 /** Sums up by how much things moved that nobody touched, and notes which. */
-const watchShifts = `
+const layoutShiftScript = `
   window.shifts = 0;
   window.moved = [];
   new PerformanceObserver((list) => {
@@ -149,19 +156,19 @@ const watchShifts = `
 `;
 
 export async function inspect(t: Test, page: Page, name: string): Promise<void> {
-  await keepScreen(page, name);
-  t.same(await graveFindings(page), [], `${name}: axe`);
-  const [room, width] = await page.evaluate<[number, number]>(
+  await saveScreenshot(page, name);
+  t.same(await seriousFindings(page), [], `${name}: axe`);
+  const [availableWidth, width] = await page.evaluate<[number, number]>(
     '[document.documentElement.scrollWidth, window.innerWidth]',
   );
-  t.ok(room <= width, `${name}: nothing reaches over the edge (${room} of ${width})`);
-  t.same(await page.evaluate(squeezed), [], `${name}: everything that says something has room`);
+  t.ok(availableWidth <= width, `${name}: nothing reaches over the edge (${availableWidth} of ${width})`);
+  t.same(await page.evaluate(squeezedTextScript), [], `${name}: everything that says something has room`);
   const [shifts, moved] = await page.evaluate<[number | undefined, unknown]>('[window.shifts, window.moved]');
   t.ok((shifts ?? 0) < shiftsMax, `${name}: nothing moves while it loads (${shifts})`, { moved });
 }
 
 /** What has words and less room than a few letters of them need. */
-const squeezed = `
+const squeezedTextScript = `
   [...document.querySelectorAll('main :is(a, button, td, .cut)')]
     .filter((each) => each.checkVisibility() && each.closest('.unseen') === null && each.textContent.trim().length > 3)
     .filter((each) => [each, each.closest('.cut') ?? each].some((one) => one.getBoundingClientRect().width < 24))
@@ -170,14 +177,14 @@ const squeezed = `
 
 let mails: () => string[];
 
-function mailOf(t: Test) {
-  const box = outbox(t);
+function mailFolderOf(t: Test) {
+  const box = createMailFolder(t);
   mails = box.mails;
   return { MAIL_URL: box.url };
 }
 
 /** Of the administrator's password. */
-export function hashed(): string {
+export function administratorPasswordHash(): string {
   const cli = join(compiledRoot, 'src', 'cli', 'main.js');
   return execFileSync('env', ['-u', 'NODE_OPTIONS', process.execPath, cli, 'hash-password'], {
     input: `${password}\n`,
@@ -200,7 +207,7 @@ const topics = [
 
 /** Some of everything that the pages show. */
 async function fill(server: TestServer): Promise<void> {
-  const api = new Api(server);
+  const api = new CheckedApiClient(server);
   for (const collection_name of ['handbook', 'contracts', 'support mails'])
     await api.call('collections/add-collection', { collection_name });
   const pdf = (bytes: Uint8Array) =>
@@ -223,26 +230,26 @@ async function fill(server: TestServer): Promise<void> {
     ),
   );
   for (const query of [...topics, 'How long do refunds take?']) await api.find('handbook', query);
-  const organization_id = /First organization: (\S+)/.exec(server.printed)?.[1] ?? '';
-  await withPeople(server, organization_id);
+  const organization_id = /First organization: (\S+)/.exec(server.printedText)?.[1] ?? '';
+  await createTeam(server, organization_id);
 }
 
-async function withPeople(server: TestServer, organization_id: string): Promise<void> {
-  const operator = await operatorOf(server);
+async function createTeam(server: TestServer, organization_id: string): Promise<void> {
+  const operator = await signInOperator(server);
   await operator('organizations/update-organization', { organization_id, name: 'Lovelace & Co.' });
   await operator('users/edit-user', { name: 'Ada Lovelace' });
-  const grace = new Person('grace@example.com', server, mails);
-  await grace.signIn();
-  await grace.call('users/edit-user', { name: 'Grace Hopper' });
+  const invitedUser = new TestUser('grace@example.com', server, mails);
+  await invitedUser.signIn();
+  await invitedUser.call('users/edit-user', { name: 'Grace Hopper' });
   for (const [email, permission] of [
-    [grace.email, 'ADMIN'],
+    [invitedUser.email, 'ADMIN'],
     ['katherine@example.com', 'MEMBER'],
     ['annie@example.com', 'MEMBER'],
   ])
     await operator('organizations/users/invite-user', { organization_id, email, permission });
-  const invite_code = /eyJ[\w-]+\.[\w-]+\.[\w-]+/.exec(await grace.mailWith('invites you'))?.[0];
-  await grace.call('organizations/users/accept-invite', { invite_code });
-  await grace.call('organizations/add-organization', { name: 'Compilers United' });
+  const invite_code = /eyJ[\w-]+\.[\w-]+\.[\w-]+/.exec(await invitedUser.findMail('invites you'))?.[0];
+  await invitedUser.call('organizations/users/accept-invite', { invite_code });
+  await invitedUser.call('organizations/add-organization', { name: 'Compilers United' });
   const expires_at = new Date(Date.now() + 30 * 86_400_000).toISOString();
   const restriction = { collection_names: ['handbook'], filter: { year: '2026' } };
   for (const more of [
@@ -254,7 +261,7 @@ async function withPeople(server: TestServer, organization_id: string): Promise<
 }
 
 /** Calls of the account side by whoever runs the server. */
-async function operatorOf(server: TestServer) {
+async function signInOperator(server: TestServer) {
   const cli = join(compiledRoot, 'src', 'cli', 'main.js');
   const link = execFileSync('env', ['-u', 'NODE_OPTIONS', process.execPath, cli, 'login-link'], {
     env: { ...process.env, QUARRY_URL: server.url, QUARRY_DATA: server.data },

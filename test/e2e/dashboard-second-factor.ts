@@ -1,23 +1,23 @@
 import type { Browser, Page } from 'playwright-core';
 import type { Test } from 'tap';
-import { until } from '../waiting.ts';
+import { waitUntil } from '../timeouts.ts';
 import { openPage } from './browser.ts';
 import { oneTimeCode } from './one-time-code.ts';
-import { outbox, Person } from './people.ts';
+import { createMailFolder, TestUser } from './people.ts';
 import { TestServer } from './server.ts';
 
 /** Somebody turns a second factor on, signs in with the app, then with a recovery code, and turns it off. */
 export async function secondFactorStory(t: Test, browser: Browser): Promise<void> {
-  const { url: MAIL_URL, mails } = outbox(t);
+  const { url: MAIL_URL, mails } = createMailFolder(t);
   let ahead = 0;
-  const server = await TestServer.start(t, { MAIL_URL, TRUST_PROXY: 'true' }, { aheadMs: () => ahead });
-  const ada = new Person('ada@example.com', server, mails);
-  const { page, troubles } = await openPage(t, browser);
+  const server = await TestServer.start(t, { MAIL_URL, TRUST_PROXY: 'true' }, { clockOffsetMs: () => ahead });
+  const ada = new TestUser('ada@example.com', server, mails);
+  const { page, problems } = await openPage(t, browser);
   const links = () => mails().filter((mail) => mail.includes('verify?token=')).length;
   /** Codes that were used, and addresses that just got a mail, are free again. */
   const later = async () => {
     ahead += 120_000;
-    await server.tellTime();
+    await server.syncClock();
   };
   const signIn = async () => {
     const before = links();
@@ -25,7 +25,7 @@ export async function secondFactorStory(t: Test, browser: Browser): Promise<void
     await page.getByLabel('E-mail').fill(ada.email);
     await page.getByRole('button', { name: 'Mail me a sign-in link' }).click();
     await page.getByText('Look into your mail').waitFor();
-    await until('another mail', () => links() > before);
+    await waitUntil('another mail', () => links() > before);
     await page.goto(await ada.link());
   };
   const signOut = async () => {
@@ -71,7 +71,7 @@ export async function secondFactorStory(t: Test, browser: Browser): Promise<void
   await page.waitForURL('**/app/settings');
   // The wrong code, and what is asked while nobody is signed in.
   t.same(
-    troubles.filter((line) => !/40[13]/.test(line)),
+    problems.filter((line) => !/40[13]/.test(line)),
     [],
   );
 }

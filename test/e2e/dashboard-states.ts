@@ -1,19 +1,19 @@
 import type { Browser, Page, Route } from 'playwright-core';
 import type { Test } from 'tap';
-import { BillingWorld } from './billing-world.ts';
-import { graveFindings, keepScreen, openPage } from './browser.ts';
-import { hashed, signInAsAdministrator } from './dashboard-pages.ts';
-import { signInAsOperator } from './dashboard-people.ts';
+import { BillingFixture } from './billing-fixture.ts';
+import { openPage, saveScreenshot, seriousFindings } from './browser.ts';
+import { signInAsOperator } from './dashboard-actions.ts';
+import { administratorPasswordHash, signInAsAdministrator } from './dashboard-pages.ts';
 
 /** Every page with nothing on it, while it loads, and when it cannot be loaded. */
 
-const looks = {
+const themes = {
   light: { colorScheme: 'light', viewport: { width: 1_280, height: 800 } },
   'dark-narrow': { colorScheme: 'dark', viewport: { width: 320, height: 720 } },
 } as const;
 
 /** What stands on it for who has nothing yet. */
-const empty = {
+const emptyStateTexts = {
   '': 'Here is how to begin.',
   collections: 'No collections yet',
   documents: 'No documents yet',
@@ -31,63 +31,65 @@ const empty = {
   settings: 'Where you are signed in',
 } as const;
 /** Shows what the session says already. */
-const needsNothing = 'organizations';
+const pageWithoutRequests = 'organizations';
 
 const detail = 'The store does not answer: try again in a moment.';
 const isSession = (route: Route) => route.request().url().endsWith('/get-user');
-const refused = (route: Route) =>
+const failRequest = (route: Route) =>
   isSession(route) ? route.continue() : route.fulfill({ status: 500, json: { detail } });
-const held = (route: Route) => (isSession(route) ? route.continue() : undefined);
-const calls = /\/(v1|api)\//;
+const holdRequest = (route: Route) => (isSession(route) ? route.continue() : undefined);
+const apiPaths = /\/(v1|api)\//;
 
 export async function statesStory(t: Test, browser: Browser): Promise<void> {
-  const { server } = await BillingWorld.start(t, '2027-03-10T12:00:00Z', { ADMIN_PASSWORD_HASH: hashed() });
+  const { server } = await BillingFixture.start(t, '2027-03-10T12:00:00Z', {
+    ADMIN_PASSWORD_HASH: administratorPasswordHash(),
+  });
   const first = await openPage(t, browser);
   await signInAsOperator(first.page, server);
   await signInAsAdministrator(first.page, server);
   const storageState = await first.context.storageState();
-  for (const [look, options] of Object.entries(looks)) {
-    const { page, context, troubles } = await openPage(t, browser, { ...options, storageState });
-    for (const [address, words] of Object.entries(empty)) {
-      const name = `${/^\w*/.exec(address)?.[0] || 'overview'}-%-${look}`;
+  for (const [theme, options] of Object.entries(themes)) {
+    const { page, context, problems } = await openPage(t, browser, { ...options, storageState });
+    for (const [address, text] of Object.entries(emptyStateTexts)) {
+      const name = `${/^\w*/.exec(address)?.[0] || 'overview'}-%-${theme}`;
       const open = async () => {
         await page.goto(`${server.url}/app/${address}`);
         await page.getByRole('heading', { level: 1 }).waitFor();
       };
       await open();
-      await page.locator('main').getByText(words).first().waitFor();
+      await page.locator('main').getByText(text).first().waitFor();
       await inspect(t, page, name.replace('%', 'empty'));
-      if (address === needsNothing) continue;
+      if (address === pageWithoutRequests) continue;
 
-      await page.route(calls, held);
+      await page.route(apiPaths, holdRequest);
       await open();
       await page.locator('.skeleton, .waiting, [disabled]').first().waitFor();
       await inspect(t, page, name.replace('%', 'loading'));
-      await page.unroute(calls);
+      await page.unroute(apiPaths);
 
-      await page.route(calls, refused);
+      await page.route(apiPaths, failRequest);
       await open();
       const alert = page.getByRole('alert').filter({ hasText: detail }).first();
       await alert.waitFor();
       await inspect(t, page, name.replace('%', 'error'));
-      await page.unroute(calls);
+      await page.unroute(apiPaths);
       await alert.getByRole('button', { name: 'Try again' }).click();
-      await page.locator('main').getByText(words).first().waitFor();
+      await page.locator('main').getByText(text).first().waitFor();
     }
     t.same(
-      troubles.filter((line) => !/status of (404|500)/.test(line)),
+      problems.filter((line) => !/status of (404|500)/.test(line)),
       [],
-      look,
+      theme,
     );
     await context.close();
   }
 }
 
 async function inspect(t: Test, page: Page, name: string): Promise<void> {
-  await keepScreen(page, name);
-  t.same(await graveFindings(page), [], `${name}: axe`);
-  const [room, width] = await page.evaluate<[number, number]>(
+  await saveScreenshot(page, name);
+  t.same(await seriousFindings(page), [], `${name}: axe`);
+  const [availableWidth, width] = await page.evaluate<[number, number]>(
     '[document.documentElement.scrollWidth, window.innerWidth]',
   );
-  t.ok(room <= width, `${name}: nothing reaches over the edge (${room} of ${width})`);
+  t.ok(availableWidth <= width, `${name}: nothing reaches over the edge (${availableWidth} of ${width})`);
 }

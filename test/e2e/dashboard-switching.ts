@@ -1,18 +1,18 @@
 import type { Browser, Page } from 'playwright-core';
 import type { Test } from 'tap';
-import { Api, eventually } from './api.ts';
 import { openPage } from './browser.ts';
-import { signInAsOperator } from './dashboard-people.ts';
+import { CheckedApiClient, waitFor } from './checked-api-client.ts';
+import { signInAsOperator } from './dashboard-actions.ts';
 import { TestServer } from './server.ts';
 
 /** Somebody goes from collection to collection and from organisation to organisation: each shows only its own. */
 export async function switchingStory(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t, { RERANKER: 'zerank-1' });
-  const api = new Api(server);
+  const api = new CheckedApiClient(server);
   for (const collection_name of ['alpha', 'beta'])
     await api.call('collections/add-collection', { collection_name });
   await api.add('beta', 'refunds.txt', 'Refunds are paid within fourteen days.');
-  const { page, troubles } = await openPage(t, browser);
+  const { page, problems } = await openPage(t, browser);
   await signInAsOperator(page, server);
   const answers = page.getByRole('region', { name: 'Answers' });
   const goTo = async (name: string) => {
@@ -21,18 +21,18 @@ export async function switchingStory(t: Test, browser: Browser): Promise<void> {
   };
 
   await goTo('Playground');
-  await eventually('one can type the question at once', async () =>
+  await waitFor('one can type the question at once', async () =>
     (await page.evaluate('document.activeElement.tagName')) === 'TEXTAREA' ? true : null,
   );
   await page.getByLabel('Collection').selectOption('beta');
-  const asked = page.waitForRequest('**/v1/queries/top-snippets');
+  const request = page.waitForRequest('**/v1/queries/top-snippets');
   const rerankers = page.getByLabel('Reranker');
   await rerankers.getByRole('option', { name: 'As set: zerank-1' }).waitFor({ state: 'attached' });
   t.ok((await rerankers.getByRole('option').allTextContents()).includes('zerank-2'));
   await rerankers.selectOption('None');
   await page.getByLabel('Question').fill('When are refunds paid?');
   await page.keyboard.press('Enter');
-  t.match((await asked).postDataJSON(), { collection_name: 'beta', reranker: null });
+  t.match((await request).postDataJSON(), { collection_name: 'beta', reranker: null });
   await answers.getByText('within fourteen days').waitFor();
   await page.getByLabel('Collection').selectOption('alpha');
   await answers.getByText('Ask something that your documents answer').waitFor();
@@ -76,7 +76,7 @@ export async function switchingStory(t: Test, browser: Browser): Promise<void> {
   await page.getByRole('heading', { name: 'No documents yet' }).waitFor();
   t.match(page.url(), /\/app\/documents$/, 'the address names nothing of the other one');
 
-  await lookedAtOnly(t, page);
+  await checkPollingWhileVisible(t, page);
   const other = await page.context().newPage();
   await other.goto(`${server.url}/app/`);
   await other.getByRole('button', { name: /^Organisation: Second/ }).waitFor();
@@ -89,35 +89,35 @@ export async function switchingStory(t: Test, browser: Browser): Promise<void> {
   await other.getByRole('button', { name: 'Sign out' }).click();
   await other.getByRole('heading', { name: 'Sign in to Quarry' }).waitFor();
   await page.getByRole('heading', { name: 'Sign in to Quarry' }).waitFor();
-  t.same(troubles, []);
+  t.same(problems, []);
 }
 
 /** While nothing happens a page asks ever less often, and not at all while nobody sees it. */
-async function lookedAtOnly(t: Test, page: Page): Promise<void> {
+async function checkPollingWhileVisible(t: Test, page: Page): Promise<void> {
   await page.clock.install();
   await page.getByRole('link', { name: 'Overview' }).click();
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.waitForLoadState('networkidle');
-  let asked = 0;
+  let requestCount = 0;
   page.on('request', (request) => {
-    if (request.url().endsWith('/status/get-status')) asked += 1;
+    if (request.url().endsWith('/status/get-status')) requestCount += 1;
   });
   for (let seconds = 0; seconds < 60; seconds += 1) {
     await page.clock.runFor(1_000);
     await page.waitForLoadState('networkidle');
   }
-  t.ok(asked > 3 && asked < 12, `${asked} looks in a minute`);
+  t.ok(requestCount > 3 && requestCount < 12, `${requestCount} looks in a minute`);
   await page.evaluate(`
     Object.defineProperty(document, 'hidden', { value: true, configurable: true });
     document.dispatchEvent(new Event('visibilitychange'));
   `);
-  asked = 0;
+  requestCount = 0;
   await page.clock.runFor(600_000);
-  t.equal(asked, 0, 'nobody looks');
+  t.equal(requestCount, 0, 'nobody looks');
   await page.evaluate(`
     delete document.hidden;
     document.dispatchEvent(new Event('visibilitychange'));
   `);
-  await eventually('it looks again at once', async () => (asked > 0 ? true : null));
+  await waitFor('it looks again at once', async () => (requestCount > 0 ? true : null));
   await page.clock.resume();
 }

@@ -1,16 +1,18 @@
 import type { Browser } from 'playwright-core';
 import type { Test } from 'tap';
-import { Api } from './api.ts';
 import { openPage } from './browser.ts';
-import { signInByMail } from './dashboard-people.ts';
-import { outbox, Person } from './people.ts';
+import { CheckedApiClient } from './checked-api-client.ts';
+import { signInByMail } from './dashboard-actions.ts';
+import { createMailFolder, TestUser } from './people.ts';
 import { TestServer } from './server.ts';
 
 /** Two people, one organisation, one key: from a mail to the end of the key. */
 export async function teamStory(t: Test, browser: Browser): Promise<void> {
-  const { url: MAIL_URL, mails } = outbox(t);
+  const { url: MAIL_URL, mails } = createMailFolder(t);
   const server = await TestServer.start(t, { MAIL_URL, TRUST_PROXY: 'true' });
-  const [ann, bob] = ['ann@example.com', 'bob@example.com'].map((email) => new Person(email, server, mails));
+  const [ann, bob] = ['ann@example.com', 'bob@example.com'].map(
+    (email) => new TestUser(email, server, mails),
+  );
   const hers = await openPage(t, browser, { permissions: ['clipboard-read', 'clipboard-write'] });
   const his = await openPage(t, browser, { locale: 'de-DE', timezoneId: 'Asia/Kolkata' });
   const { page } = hers;
@@ -30,7 +32,7 @@ export async function teamStory(t: Test, browser: Browser): Promise<void> {
   const invited = page.getByRole('table', { name: 'Invitations' });
   await invited.getByRole('cell', { name: bob!.email, exact: true }).waitFor();
 
-  const link = /https?:\S+\/app\/join#\S+/.exec(await bob!.mailWith('invites you'))?.[0] ?? 'no link';
+  const link = /https?:\S+\/app\/join#\S+/.exec(await bob!.findMail('invites you'))?.[0] ?? 'no link';
   await signInByMail(his.page, link, bob!);
   await his.page.waitForURL('**/app/');
   await his.page.getByText('You belong to Acme <b>Research</b> now.').waitFor();
@@ -47,11 +49,11 @@ export async function teamStory(t: Test, browser: Browser): Promise<void> {
   await page.getByRole('button', { name: 'Create key' }).first().click();
   await dialog.getByLabel('Name').fill('Website');
   let answer = () => {};
-  const held = new Promise<void>((resolve) => {
+  const gate = new Promise<void>((resolve) => {
     answer = resolve;
   });
   await page.route('**/api-keys/add-api-key', async (route) => {
-    await held;
+    await gate;
     await route.continue();
   });
   await dialog.getByRole('button', { name: 'Create key' }).click();
@@ -75,7 +77,7 @@ export async function teamStory(t: Test, browser: Browser): Promise<void> {
   t.equal(await page.evaluate('navigator.clipboard.readText()'), secret);
   await dialog.getByLabel('I saved it').check();
   await dialog.getByRole('button', { name: 'Done' }).click();
-  const website = new Api(server, secret);
+  const website = new CheckedApiClient(server, secret);
   t.equal(await website.status('collections/get-collection-list', {}), 200);
   t.notOk((await page.content()).includes(secret), 'nothing of it is left on the page');
 
@@ -97,5 +99,5 @@ export async function teamStory(t: Test, browser: Browser): Promise<void> {
     'organization.created',
   ])
     await log.getByText(action).first().waitFor();
-  t.same([...hers.troubles, ...his.troubles], []);
+  t.same([...hers.problems, ...his.problems], []);
 }

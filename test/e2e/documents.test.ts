@@ -1,14 +1,14 @@
 import t from 'tap';
-import { docx, pdfWithPages, pdfWithPlacedText } from '../parsing/fixtures.ts';
-import { fileMsMax } from '../waiting.ts';
-import { Api, codePoints, eventually } from './api.ts';
+import { buildDocx, buildPdf, buildPdfWithPlacedText } from '../parsing/fixtures.ts';
+import { testFileMsMax } from '../timeouts.ts';
+import { CheckedApiClient, sliceCodePoints, waitFor } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
 
 /** What happens to documents over time: add, overwrite, update, delete, and what searches see meanwhile. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t);
-const api = new Api(server);
+const api = new CheckedApiClient(server);
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
 const sentence = (word: string, i: number) =>
   `Sentence ${i} of the ${word} edition speaks about the granite quarry near the river. `;
@@ -48,12 +48,13 @@ await t.test('a document added by eight callers at once is created exactly once'
 
 await t.test('a searcher sees the old edition or the new one, whole, and never none', async (t) => {
   const collection_name = await newCollection('editions', 8);
-  const text = (word: string) => Array.from({ length: 120 }, (_, i) => sentence(word, i)).join(gap(word));
+  const text = (word: string) =>
+    Array.from({ length: 120 }, (_, i) => sentence(word, i)).join(missingDocument(word));
   const metadata = (word: string) => ({ edition: word });
   await api.add(collection_name, 'book', text('alpha'), { metadata: metadata('alpha') });
   let running = true;
-  const seen = new Set<string>();
-  const searcher = async (precise_responses: boolean) => {
+  const seenTexts = new Set<string>();
+  const pollSearch = async (precise_responses: boolean) => {
     while (running) {
       const found = await api.call('queries/top-snippets', {
         collection_name,
@@ -69,14 +70,14 @@ await t.test('a searcher sees the old edition or the new one, whole, and never n
       t.equal(others.length, 0, 'one document');
       const edition = String(document?.metadata?.edition);
       if (words.size !== 1 || !words.has(edition)) t.fail(`an answer mixes ${[...words]} under ${edition}`);
-      seen.add(edition);
+      seenTexts.add(edition);
     }
   };
-  const searchers = [searcher(false), searcher(true), searcher(false)];
+  const searchers = [pollSearch(false), pollSearch(true), pollSearch(false)];
   let previous = 'alpha';
   for (const word of ['beta', 'gamma', 'delta', 'alpha', 'beta']) {
     const old = await api.info(collection_name, 'book');
-    const added = await api.ask('documents/add-document', {
+    const added = await api.request('documents/add-document', {
       collection_name,
       path: 'book',
       content: { type: 'text', text: text(word) },
@@ -87,7 +88,7 @@ await t.test('a searcher sees the old edition or the new one, whole, and never n
     const info = await api.info(collection_name, 'book');
     t.not(info.id, old.id);
     t.same(info.metadata, { edition: word }, 'info shows the new edition at once');
-    await eventually(`edition ${word}`, async () =>
+    await waitFor(`edition ${word}`, async () =>
       (await api.info(collection_name, 'book')).index_status === 'indexed' ? true : null,
     );
     const [result] = (
@@ -99,7 +100,7 @@ await t.test('a searcher sees the old edition or the new one, whole, and never n
       })
     ).results;
     t.same(result?.metadata, { edition: word }, 'what is indexed is what is found');
-    t.ok(seen.has(previous), 'somebody searched meanwhile');
+    t.ok(seenTexts.has(previous), 'somebody searched meanwhile');
     previous = word;
   }
   running = false;
@@ -107,7 +108,7 @@ await t.test('a searcher sees the old edition or the new one, whole, and never n
 });
 
 /** Something between sentences that keeps the editions different in length. */
-function gap(word: string): string {
+function missingDocument(word: string): string {
   return ' '.repeat(word.length % 4);
 }
 
@@ -128,7 +129,7 @@ await t.test('new metadata keep the id and the text; the old ones answer until t
     const { index_status, metadata } = await api.info(collection_name, 'page');
     t.same(metadata, { colour }, 'the whole object is replaced at once');
     t.match(index_status, /^(not_indexed|indexing|indexed)$/);
-    await eventually('the update', async () =>
+    await waitFor('the update', async () =>
       (await api.info(collection_name, 'page')).index_status === 'indexed' ? true : null,
     );
     t.same(await api.find(collection_name, 'quarry', { filter: { colour } }), ['page']);
@@ -171,7 +172,7 @@ await t.test('updates have their preconditions', async (t) => {
   t.equal(await update('nowhere', {}), 404);
   t.same((await api.info(collection_name, 'good')).metadata, {});
   t.equal(await update('bad', { index_status: 'not_parsed' }), 200, 'a failed one may be tried again');
-  const again = await eventually('the second try', async () => {
+  const again = await waitFor('the second try', async () => {
     const info = await api.info(collection_name, 'bad');
     return info.index_status === 'parsing_failed' ? info : null;
   });
@@ -181,7 +182,7 @@ await t.test('updates have their preconditions', async (t) => {
 
 await t.test('what is deleted while it is indexed or parsed stays deleted', async (t) => {
   const collection_name = await newCollection('vanishing', 8);
-  const pdf = base64(pdfWithPages(Array.from({ length: 20 }, (_, i) => sentence('paper', i))));
+  const pdf = base64(buildPdf(Array.from({ length: 20 }, (_, i) => sentence('paper', i))));
   const long = Array.from({ length: 400 }, (_, i) => sentence('long', i)).join('');
   for (let round = 0; round < 4; round++) {
     await Promise.all([
@@ -198,7 +199,7 @@ await t.test('what is deleted while it is indexed or parsed stays deleted', asyn
     found.delete('stays.txt');
     t.same([...found], []);
   }
-  const settled = await eventually('the counters', async () => {
+  const settled = await waitFor('the counters', async () => {
     const status = await api.call('status/get-status', { collection_name });
     return status.num_indexed_documents === 1 ? status : null;
   });
@@ -230,7 +231,7 @@ await t.test(
     ]);
     await api.add(collection_name, 'quarry.pdf', {
       type: 'auto',
-      base64_data: base64(pdfWithPlacedText(pages)),
+      base64_data: base64(buildPdfWithPlacedText(pages)),
     });
     const info = await api.info(collection_name, 'quarry.pdf', true);
     t.match(info, { title: 'The granite quarry', language: 'en', num_pages: 5 });
@@ -244,7 +245,7 @@ await t.test(
 
 await t.test('the last of several overwrites wins, also while a file is still being parsed', async (t) => {
   const collection_name = await newCollection('racing');
-  const file = (word: string) => base64(pdfWithPages(Array.from({ length: 8 }, (_, i) => sentence(word, i))));
+  const file = (word: string) => base64(buildPdf(Array.from({ length: 8 }, (_, i) => sentence(word, i))));
   for (const word of ['first', 'second', 'third']) {
     await api.call('documents/add-document', {
       collection_name,
@@ -274,7 +275,7 @@ await t.test('an overwrite that fails takes the old edition out of search', asyn
   const collection_name = await newCollection('failing');
   await api.add(collection_name, 'doc', 'granite and marble');
   t.same(await api.find(collection_name, 'granite'), ['doc']);
-  const broken = { type: 'auto', base64_data: base64(pdfWithPages(['x']).slice(0, 40)) } as const;
+  const broken = { type: 'auto', base64_data: base64(buildPdf(['x']).slice(0, 40)) } as const;
   const reply = await api.add(collection_name, 'doc', broken, { overwrite: true });
   t.equal(reply.index_status, 'parsing_failed');
   t.match(reply.error, /\w+/);
@@ -330,7 +331,7 @@ await t.test('paths sort by their UTF-8 bytes; prefix and cursor cut exactly', a
     t.same(await api.paths(collection_name, { path_gt, path_prefix: 'a' }), inside);
   }
   t.same(await api.paths(collection_name, { path_gt: null, path_prefix: null }), sorted);
-  const reply = await api.ask(
+  const reply = await api.request(
     'documents/get-document-info-list?path_gt=z',
     { collection_name, path_gt: 'a' },
     { as: 'documents/get-document-info-list' },
@@ -398,7 +399,9 @@ await t.test('a snippet is exactly the slice of the text between its offsets', a
   await api.add(collection_name, 'ordered', { type: 'text-pages', pages });
   await api.add(collection_name, 'unordered', { type: 'text-pages-unordered', pages });
   await api.add(collection_name, 'plain', pages.join('\n\n'));
-  const word = docx(Array.from({ length: 60 }, (_, i) => `Paragraph ${i} about lava ${astral} and ash.`));
+  const word = buildDocx(
+    Array.from({ length: 60 }, (_, i) => `Paragraph ${i} about lava ${astral} and ash.`),
+  );
   await api.add(collection_name, 'word.docx', { type: 'auto', base64_data: base64(word) });
   const texts = new Map<string, string>();
   for (const path of await api.paths(collection_name)) {
@@ -414,7 +417,7 @@ await t.test('a snippet is exactly the slice of the text between its offsets', a
     });
     t.same(new Set(results.map(({ path }) => path)), new Set(texts.keys()));
     for (const { path, start_index, end_index, content, page_span } of results) {
-      if (codePoints(texts.get(path) ?? '', start_index, end_index) !== content)
+      if (sliceCodePoints(texts.get(path) ?? '', start_index, end_index) !== content)
         t.fail(`${path} ${start_index}..${end_index} is not the slice`);
       if (path !== 'ordered' && path !== 'unordered') continue;
       const first = starts.findLastIndex((start) => start <= start_index);
@@ -483,11 +486,13 @@ await t.test('a question to a collection that is being deleted finds it or does 
   for (let round = 0; round < 12; round++) {
     const collection_name = await newCollection('short-lived', 8);
     const ask = async () => {
-      const seen: number[] = [];
-      while (!seen.includes(404)) {
-        seen.push(await api.status('queries/top-documents', { collection_name, query: 'granite', k: 3 }));
+      const seenTexts: number[] = [];
+      while (!seenTexts.includes(404)) {
+        seenTexts.push(
+          await api.status('queries/top-documents', { collection_name, query: 'granite', k: 3 }),
+        );
       }
-      return seen;
+      return seenTexts;
     };
     const askers = [ask(), ask(), ask(), ask()];
     await api.call('collections/delete-collection', { collection_name });
@@ -499,7 +504,7 @@ await t.test('a question to a collection that is being deleted finds it or does 
 
 await t.test('a path given twice is deleted once; equal bytes of another document stay', async (t) => {
   const collection_name = await newCollection('twins');
-  const content = { type: 'auto', base64_data: base64(pdfWithPages(['The same granite.'])) } as const;
+  const content = { type: 'auto', base64_data: base64(buildPdf(['The same granite.'])) } as const;
   for (const path of ['a', 'b', 'c']) await api.add(collection_name, path, content);
   const path = ['b', 'a', 'b', 'nowhere'];
   const { deleted_paths } = await api.call('documents/delete-document', { collection_name, path });

@@ -1,14 +1,14 @@
 import t from 'tap';
-import { ModelService, serviceDimensions } from '../models/model-service.ts';
-import { fileMsMax } from '../waiting.ts';
-import { Api } from './api.ts';
+import { FakeModelService, serviceDimensions } from '../models/fake-model-service.ts';
+import { testFileMsMax } from '../timeouts.ts';
+import { CheckedApiClient } from './checked-api-client.ts';
 import { freePort } from './free-port.ts';
-import { mailServer, send } from './people.ts';
+import { sendRequest, startMailServer } from './people.ts';
 import { TestServer } from './server.ts';
 
 /** What the server may connect to, and what it says where it may not. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 
 async function egressOf({ url }: TestServer): Promise<string> {
   const { components } = (await (await fetch(`${url}/readyz`)).json()) as {
@@ -20,7 +20,7 @@ async function egressOf({ url }: TestServer): Promise<string> {
 t.test('by default no host is allowed, and those that settings name are listed', async (t) => {
   const server = await TestServer.start(t);
   t.equal(await egressOf(server), 'configured: no setting names a host');
-  const service = await ModelService.start(t);
+  const service = await FakeModelService.start(t);
   const at = await freePort();
   await server.restart({
     ...{ PORT: String(at), BASE_URL: `http://127.0.0.1:${at}` },
@@ -30,21 +30,24 @@ t.test('by default no host is allowed, and those that settings name are listed',
     EGRESS_HOSTS: 'further.example:8443',
   });
   const { port } = service;
-  const places = ['127.0.0.1', 'mail.example', 'further.example'];
+  const hosts = ['127.0.0.1', 'mail.example', 'further.example'];
   t.equal(
     await egressOf(server),
-    `configured: ${places[0]}:${port} (model), ${places[1]}:587 (mail), ${places[2]}:8443 (egressHosts)`,
+    `configured: ${hosts[0]}:${port} (model), ${hosts[1]}:587 (mail), ${hosts[2]}:8443 (egressHosts)`,
   );
-  const embedded = await new Api(server).ask('embeddings', { model: 'theirs', input: 'gull' });
+  const embedded = await new CheckedApiClient(server).request('embeddings', {
+    model: 'theirs',
+    input: 'gull',
+  });
   t.equal(embedded.status, 200, 'and reached');
 });
 
 t.test(
   'with QUARRY_EGRESS=none a feature that needs a connection says so, at start and when asked',
   async (t) => {
-    const service = await ModelService.start(t);
-    const { url: mailUrl, mails } = await mailServer(t);
-    const stripe = await ModelService.start(t);
+    const service = await FakeModelService.start(t);
+    const { url: mailUrl, mails } = await startMailServer(t);
+    const stripe = await FakeModelService.start(t);
     const port = await freePort();
     const server = await TestServer.start(t, {
       ...{ PORT: String(port), BASE_URL: `http://127.0.0.1:${port}` },
@@ -60,21 +63,26 @@ t.test(
     t.equal(await egressOf(server), 'none: every outgoing connection is refused');
     for (const purpose of ['model', 'mail', 'sign-in'])
       t.match(server.log, new RegExp(`"purpose":"${purpose}".*QUARRY_EGRESS=none refuses`));
-    const embedded = await new Api(server).ask('embeddings', { model: 'theirs', input: 'gull' });
+    const embedded = await new CheckedApiClient(server).request('embeddings', {
+      model: 'theirs',
+      input: 'gull',
+    });
     t.match(embedded, { status: 503, body: { detail: /QUARRY_EGRESS is "none"/ } });
-    const link = await send(`${server.url}/api/auth/magic-link/send`, { body: { email: 'ann@example.com' } });
+    const link = await sendRequest(`${server.url}/api/auth/magic-link/send`, {
+      body: { email: 'ann@example.com' },
+    });
     t.match(link, { status: 503, body: { detail: /QUARRY_EGRESS does not let it connect/ } });
-    const login = await send(`${server.url}/api/auth/google/login`, {
+    const login = await sendRequest(`${server.url}/api/auth/google/login`, {
       method: 'GET',
       headers: { accept: 'application/json' },
     });
     t.match(login, { status: 503, body: { detail: /identity provider: .*QUARRY_EGRESS is "none"/ } });
-    t.same([service.asked.length, stripe.asked.length, mails().length], [0, 0, 0]);
+    t.same([service.requests.length, stripe.requests.length, mails().length], [0, 0, 0]);
   },
 );
 
 t.test('with QUARRY_EGRESS=none payments and marketplaces name the setting and what to do', async (t) => {
-  const elsewhere = await ModelService.start(t);
+  const elsewhere = await FakeModelService.start(t);
   const port = await freePort();
   const server = await TestServer.start(t, {
     ...{ PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, EGRESS: 'none' },
@@ -85,18 +93,21 @@ t.test('with QUARRY_EGRESS=none payments and marketplaces name the setting and w
     VERCEL_API_URL: `http://127.0.0.1:${elsewhere.port}`,
   });
   const accept = { accept: 'application/json' };
-  const link = /http:\S+verify\?token=\S+/.exec(server.printed)?.[0] ?? '';
-  const { access_token } = (await send(link, { method: 'GET', headers: accept })).body;
+  const link = /http:\S+verify\?token=\S+/.exec(server.printedText)?.[0] ?? '';
+  const { access_token } = (await sendRequest(link, { method: 'GET', headers: accept })).body;
   const headers = { authorization: `Bearer ${access_token}` };
-  const call = (path: string, body: object) => send(`${server.url}/api/${path}`, { headers, body });
+  const call = (path: string, body: object) => sendRequest(`${server.url}/api/${path}`, { headers, body });
   const { organization_id } = (await call('organizations/add-organization', { name: 'Acme' })).body;
   const token = new URLSearchParams({ 'x-amzn-marketplace-token': 'token' }).toString();
   const form = { 'content-type': 'application/x-www-form-urlencoded', ...accept };
   const install = new URLSearchParams({ code: 'good', next: 'https://vercel.com/x' });
   const answers = {
     'the payment provider': await call('billing/add-payment-method', { organization_id }),
-    'AWS Marketplace': await send(`${server.url}/api/marketplaces/aws`, { body: token, headers: form }),
-    Vercel: await send(`${server.url}/api/marketplaces/vercel?${install}`, {
+    'AWS Marketplace': await sendRequest(`${server.url}/api/marketplaces/aws`, {
+      body: token,
+      headers: form,
+    }),
+    Vercel: await sendRequest(`${server.url}/api/marketplaces/vercel?${install}`, {
       method: 'GET',
       headers: accept,
     }),
@@ -107,5 +118,5 @@ t.test('with QUARRY_EGRESS=none payments and marketplaces name the setting and w
     t.match(answer.body.detail, /set it to "configured"/);
     t.equal(answer.headers.get('x-should-retry'), 'false');
   }
-  t.equal(elsewhere.asked.length, 0, 'nothing was sent');
+  t.equal(elsewhere.requests.length, 0, 'nothing was sent');
 });

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import t from 'tap';
-import { quarry } from '../cli/quarry.ts';
-import { fileMsMax } from '../waiting.ts';
+import { runQuarry } from '../cli/quarry.ts';
+import { testFileMsMax } from '../timeouts.ts';
 import { operatorKey, TestServer } from './server.ts';
 
-/** The measuring command as a person uses it, against a server. */
+/** `quarry eval` from the command line against a server. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t);
 const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
-const run = (...words: string[]) => quarry(words, { variables });
+const run = (...words: string[]) => runQuarry(words, { variables });
 
 const subjects = ['glaciers', 'violins', 'volcanoes', 'beehives', 'lighthouses', 'sundials'];
 const lines = (values: readonly object[]) => `${values.map((value) => JSON.stringify(value)).join('\n')}\n`;
@@ -24,12 +24,12 @@ const set = {
   'queries.jsonl': lines(subjects.map((subject, i) => ({ _id: `q${i}`, text: `what about ${subject}?` }))),
   qrels: {
     'test.tsv': `query-id\tcorpus-id\tscore\n${subjects.map((_, i) => `q${i}\tfolder/${i}\t1\n`).join('')}`,
-    // Every question is answered by what stands after its own document: the right answer comes second at best.
+    // The judged answer of each question is the document of the next question, so it ranks second at best.
     'wrong.tsv': subjects.map((_, i) => `q${i}\tfolder/${(i + 1) % subjects.length}\t1\n`).join(''),
   },
 };
 
-interface Output {
+interface EvalOutput {
   sets: {
     name: string;
     documents: number;
@@ -46,7 +46,7 @@ await t.test('right answers count as right, and the collection is gone afterward
   const folder = t.testdir({ subjects: set });
   const ended = await run('eval', join(folder, 'subjects'), '--json');
   t.equal(ended.code, 0, ended.err);
-  const [found] = (JSON.parse(ended.out) as Output).sets;
+  const [found] = (JSON.parse(ended.out) as EvalOutput).sets;
   t.match(found, { name: 'subjects', documents: 6, questions: 6 });
   t.match(found?.ways, [
     { name: 'no reranker', ndcg_at_10: { mean: 1, margin: 0 }, recall_at_100: { mean: 1 } },
@@ -62,18 +62,18 @@ await t.test(
     const ended = await run('eval', folder, '--split', 'wrong', '--compare', '--queries', '3');
     t.equal(ended.code, 0, ended.err);
     t.match(ended.out, /Set +Documents +Questions +Asked with +nDCG@10 +MRR@10 +Recall@100 +nDCG gained/);
-    for (const way of [
+    for (const variant of [
       ...['no reranker', 'zerank-2', 'lexical only', 'vector only'],
       ...['no reranker, latency high', 'zerank-2, latency high'],
     ]) {
       t.equal(
-        ended.out.split('\n').filter((line) => line.includes(` ${way} `)).length,
+        ended.out.split('\n').filter((line) => line.includes(` ${variant} `)).length,
         3,
-        `${way}: two sets, mean`,
+        `${variant}: two sets, mean`,
       );
     }
     const json = await run('eval', join(folder, 'one'), '--split', 'wrong', '--json');
-    const mean = (JSON.parse(json.out) as Output).sets[0]?.ways[0]?.ndcg_at_10.mean ?? 1;
+    const mean = (JSON.parse(json.out) as EvalOutput).sets[0]?.ways[0]?.ndcg_at_10.mean ?? 1;
     t.ok(mean < 0.7, `${mean}: the right answer never comes first`);
   },
 );

@@ -2,13 +2,13 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { fileMsMax } from '../waiting.ts';
-import { Api } from './api.ts';
+import { testFileMsMax } from '../timeouts.ts';
+import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
 
 /** The first start of an installation, as the person sees it who types the command. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 
 for (const HTTP of ['auto', 'node']) {
   t.test(`${HTTP}: a first start on a taken port says so, and the next one still shows a key`, async (t) => {
@@ -21,16 +21,16 @@ for (const HTTP of ['auto', 'node']) {
       message: new RegExp(`quarry: Cannot listen on port ${port} of 127.0.0.1 .*another program`),
     });
     const server = await TestServer.start(t, first);
-    const file = /First API key, written to: (\S+)/.exec(server.printed)?.[1] ?? '';
+    const file = /First API key, written to: (\S+)/.exec(server.printedText)?.[1] ?? '';
     t.equal(file, join(first.DATA, 'first-key.txt'));
     const key = readFileSync(file, 'utf8').trim();
     t.match(key, /^ze_[0-9A-Za-z]{36}$/);
     for (const name of ['first-key.txt', 'sign-in-link.txt'])
       t.equal(statSync(join(first.DATA, name)).mode & 0o777, 0o600, name);
     t.notMatch(server.standardOutput, /ze_[0-9A-Za-z]{36}|token=/, 'no log keeps a credential');
-    t.equal(await new Api(server, key).status('collections/get-collection-list', {}), 200);
+    t.equal(await new CheckedApiClient(server, key).status('collections/get-collection-list', {}), 200);
     await server.restart();
-    t.notMatch(server.printed, /First API key/);
-    t.equal(await new Api(server, key).status('collections/get-collection-list', {}), 200);
+    t.notMatch(server.printedText, /First API key/);
+    t.equal(await new CheckedApiClient(server, key).status('collections/get-collection-list', {}), 200);
   });
 }

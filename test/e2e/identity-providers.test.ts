@@ -1,27 +1,27 @@
 import type { RequestListener } from 'node:http';
 import t from 'tap';
 import { freePort } from './free-port.ts';
-import { listen, openIdIssuer } from './openid-issuer.ts';
-import { send } from './people.ts';
+import { listenOnLoopback, openIdIssuer } from './openid-issuer.ts';
+import { sendRequest } from './people.ts';
 import { TestServer } from './server.ts';
 
 /** A browser, as far as signing in needs one: it keeps cookies by host and follows no redirection by itself. */
-class Browser {
+class FakeBrowser {
   readonly #cookies = new Map<string, Map<string, string>>();
 
   async visit(address: string, form?: Record<string, string>, headers: Record<string, string> = {}) {
     const { host } = new URL(address);
-    const kept = this.#cookies.get(host) ?? new Map<string, string>();
-    this.#cookies.set(host, kept);
+    const cookies = this.#cookies.get(host) ?? new Map<string, string>();
+    this.#cookies.set(host, cookies);
     const response = await fetch(address, {
       redirect: 'manual',
-      headers: { cookie: [...kept].map((pair) => pair.join('=')).join('; '), ...headers },
+      headers: { cookie: [...cookies].map((pair) => pair.join('=')).join('; '), ...headers },
       ...(form === undefined ? {} : { method: 'POST', body: new URLSearchParams(form) }),
     });
     for (const cookie of response.headers.getSetCookie()) {
       const [name = '', value = ''] = (cookie.split(';')[0] ?? '').split('=', 2);
-      if (cookie.includes('; Max-Age=0;')) kept.delete(name);
-      else kept.set(name, value);
+      if (cookie.includes('; Max-Age=0;')) cookies.delete(name);
+      else cookies.set(name, value);
     }
     const location = response.headers.get('location');
     return {
@@ -36,7 +36,11 @@ class Browser {
   }
 
   /** Follows redirections and fills in the forms of the provider until `isThere`. */
-  async goOn(address: string, login: string, isThere: (address: string) => boolean): Promise<string> {
+  async followRedirects(
+    address: string,
+    login: string,
+    isThere: (address: string) => boolean,
+  ): Promise<string> {
     let at = address;
     for (let steps = 0; steps < 20 && !isThere(at); steps += 1) {
       let page = await this.visit(at);
@@ -70,15 +74,15 @@ t.test(
     const begin = `${base}/api/auth/google/login`;
     const json = { accept: 'application/json' };
     const isBack = (address: string) => address.startsWith(back);
-    const signIn = async (login: string, browser = new Browser()) => {
+    const signIn = async (login: string, browser = new FakeBrowser()) => {
       const away = (await browser.visit(`${begin}?redirect_url=/docs%3Fx`)).location!;
-      const returned = await browser.goOn(away, login, isBack);
+      const returned = await browser.followRedirects(away, login, isBack);
       return { browser, away, returned };
     };
 
     const ada = await signIn('ada@example.com');
     t.match(ada.away, new RegExp(`^${issuer}/auth\\?.*code_challenge_method=S256`));
-    const elsewhere = new Browser();
+    const elsewhere = new FakeBrowser();
     t.equal(
       (await elsewhere.visit(ada.returned)).status,
       400,
@@ -129,7 +133,7 @@ t.test(
       ['google/auth', 422],
       ['google/auth?state=x', 400],
     ] as const)
-      t.equal((await new Browser().visit(`${base}/api/auth/${path}`)).status, status, path);
+      t.equal((await new FakeBrowser().visit(`${base}/api/auth/${path}`)).status, status, path);
     for (const secret of [access_token, 'a-secret-between-the-two', 'code='])
       t.notOk(server.log.includes(secret));
   },
@@ -141,7 +145,7 @@ t.test('people sign in with GitHub, whose addresses its API tells', async (t) =>
   /** What the look-alike says next. */
   let says = { verified: true, broken: false, refuses: false };
   let number: unknown = 4711;
-  const gitHub: RequestListener = (request, response) => {
+  const gitHubServer: RequestListener = (request, response) => {
     const url = new URL(request.url ?? '', 'http://x');
     const reply = (body: unknown, status = 200) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -163,7 +167,7 @@ t.test('people sign in with GitHub, whose addresses its API tells', async (t) =>
       { email: 'Ada@Example.com', primary: true, verified: says.verified },
     ]);
   };
-  const gitHubUrl = await listen(t, (request, response) => void gitHub(request, response));
+  const gitHubUrl = await listenOnLoopback(t, (request, response) => void gitHubServer(request, response));
   const server = await TestServer.start(t, {
     PORT: String(port),
     BASE_URL: base,
@@ -177,7 +181,7 @@ t.test('people sign in with GitHub, whose addresses its API tells', async (t) =>
   t.match(options, { google: false, github: true, mail: false, administrator: false });
   const json = { accept: 'application/json' };
   const signIn = async (query = '') => {
-    const browser = new Browser();
+    const browser = new FakeBrowser();
     const begin = `${base}/api/auth/github/login${query}`;
     const away = JSON.parse((await browser.visit(begin, undefined, json)).text).url;
     const returned = (await browser.visit(away)).location!;
@@ -190,20 +194,21 @@ t.test('people sign in with GitHub, whose addresses its API tells', async (t) =>
   says = { verified: true, broken: false, refuses: true };
   t.equal((await signIn()).status, 400);
   says = { verified: true, broken: false, refuses: false };
-  for (const nobody of [undefined, null, 'x', {}, 1.5]) {
-    number = nobody;
-    t.equal((await signIn()).status, 502, `somebody without a number: ${nobody}`);
+  for (const invalidUser of [undefined, null, 'x', {}, 1.5]) {
+    number = invalidUser;
+    t.equal((await signIn()).status, 502, `somebody without a number: ${invalidUser}`);
   }
   number = 4711;
   t.match(await signIn(), { status: 403, text: /invited/ }, 'strangers stay outside here');
-  const printed = /http:\S+verify\?token=\S+/.exec(server.printed)?.[0] ?? '';
-  const operator = JSON.parse((await new Browser().visit(printed, undefined, json)).text).access_token;
+  const printed = /http:\S+verify\?token=\S+/.exec(server.printedText)?.[0] ?? '';
+  const operator = JSON.parse((await new FakeBrowser().visit(printed, undefined, json)).text).access_token;
   const call = (path: string, token: string, body: object) =>
-    send(`${base}/api/${path}`, { headers: { authorization: `Bearer ${token}` }, body });
+    sendRequest(`${base}/api/${path}`, { headers: { authorization: `Bearer ${token}` }, body });
   const [{ organization_id }] = (await call('users/get-user', operator, {})).body.organizations;
   const invite = async (email: string) => {
-    const wanted = { organization_id, email, permission: 'ADMIN' };
-    return (await call('organizations/users/invite-user', operator, wanted)).body.invite_code as string;
+    const invitationRequest = { organization_id, email, permission: 'ADMIN' };
+    return (await call('organizations/users/invite-user', operator, invitationRequest)).body
+      .invite_code as string;
   };
   const forBob = await invite('bob@example.com');
   t.match(
@@ -212,7 +217,7 @@ t.test('people sign in with GitHub, whose addresses its API tells', async (t) =>
     'somebody else’s invitation lets nobody in',
   );
   const garbage = `${base}/api/auth/github/login?invite_code=garbage`;
-  t.equal((await new Browser().visit(garbage, undefined, json)).status, 404);
+  t.equal((await new FakeBrowser().visit(garbage, undefined, json)).status, 404);
   const first = await signIn(`?invite_code=${await invite('ada@example.com')}`);
   t.match([first.status, JSON.parse(first.text)], [200, { user: { email: 'ada@example.com' } }]);
   const { access_token } = JSON.parse(first.text);

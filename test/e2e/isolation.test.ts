@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { linkingDocx, linkingOdt } from '../parsing/link-fixtures.ts';
-import { countConnections } from '../parsing/loopback.ts';
-import { Api } from './api.ts';
+import { countConnections } from '../parsing/connection-counter.ts';
+import { buildDocxWithLinks, buildOdtWithLinks } from '../parsing/link-fixtures.ts';
+import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
 
 /** Documents that link to the secrets of the server that reads them, and to a server beside it. */
@@ -12,7 +12,7 @@ t.setTimeout(900_000);
 
 await t.test('documents that link to secrets.json and to an address bring neither in', async (t) => {
   const server = await TestServer.start(t);
-  const api = new Api(server);
+  const api = new CheckedApiClient(server);
   const { port, connections } = await countConnections(t);
   const secretFile = join(server.data, 'secrets.json');
   t.ok(existsSync(secretFile), 'the target of the links exists');
@@ -23,8 +23,8 @@ await t.test('documents that link to secrets.json and to an address bring neithe
   const collection_name = 'links';
   await api.call('collections/add-collection', { collection_name });
   const files = [
-    ['links.odt', linkingOdt(targets)],
-    ['links.docx', linkingDocx(targets)],
+    ['links.odt', buildOdtWithLinks(targets)],
+    ['links.docx', buildDocxWithLinks(targets)],
   ] as const;
   for (const [path, bytes] of files) {
     const content = { type: 'auto', base64_data: Buffer.from(bytes).toString('base64') };
@@ -46,5 +46,5 @@ await t.test('/readyz, /metrics and the log tell the level of isolation, and why
   };
   t.same(components.isolation, { ready: true, detail: 'off (toolsIsolation)' });
   t.match(await (await fetch(`${server.url}/metrics`)).text(), /quarry_tools_isolation\{level="none"\} 1/);
-  t.match(server.wholeLog, /isolation of tools and parsers/);
+  t.match(server.fullLog, /isolation of tools and parsers/);
 });

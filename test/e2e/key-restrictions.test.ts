@@ -1,14 +1,14 @@
 import t from 'tap';
-import { fileMsMax } from '../waiting.ts';
-import { Api } from './api.ts';
-import type { Operation } from './published.ts';
+import { testFileMsMax } from '../timeouts.ts';
+import { CheckedApiClient } from './checked-api-client.ts';
+import type { PublishedOperationName } from './published-replies.ts';
 import { adminKey, TestServer } from './server.ts';
 
 /** Keys that see a part of their organisation: some collections, some documents of them, or both. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t);
-const administration = new Api(server, adminKey);
+const administration = new CheckedApiClient(server, adminKey);
 const organization_id = '55555555-5555-4555-8555-555555555555';
 await administration.call('admin/create-organization', { organization_id });
 
@@ -17,15 +17,15 @@ interface Restriction {
   readonly filter: object | null;
 }
 
-async function caller(restriction?: Restriction, permission = 'all'): Promise<Api> {
+async function clientWithKey(restriction?: Restriction, permission = 'all'): Promise<CheckedApiClient> {
   const body = { organization_id, name: JSON.stringify(restriction ?? 'whole'), permission, restriction };
-  return new Api(server, (await administration.call('admin/add-api-key', body)).api_key);
+  return new CheckedApiClient(server, (await administration.call('admin/add-api-key', body)).api_key);
 }
 
-const whole = await caller();
-const named = await caller({ collection_names: ['open', 'later'], filter: null });
-const filtered = await caller({ collection_names: null, filter: { tenant: 'a' } });
-const both = await caller({ collection_names: ['open'], filter: { tenant: { $in: ['a'] } } });
+const whole = await clientWithKey();
+const named = await clientWithKey({ collection_names: ['open', 'later'], filter: null });
+const filtered = await clientWithKey({ collection_names: null, filter: { tenant: 'a' } });
+const both = await clientWithKey({ collection_names: ['open'], filter: { tenant: { $in: ['a'] } } });
 const text = (words: string) => ({ type: 'text', text: words }) as const;
 
 for (const collection_name of ['open', 'closed']) {
@@ -44,7 +44,7 @@ for (const collection_name of ['open', 'closed']) {
 }
 
 /** Operations on a collection, each of which works where it is seen. */
-const onCollections: readonly (readonly [Operation, object])[] = [
+const onCollections: readonly (readonly [PublishedOperationName, object])[] = [
   ['documents/get-document-info', { path: 'a/1', include_content: true }],
   ['documents/get-document-info-list', {}],
   ['documents/get-page-info', { path: 'a/1', page_index: 0 }],
@@ -57,29 +57,34 @@ const onCollections: readonly (readonly [Operation, object])[] = [
   ['documents/add-documents', { documents: [{ path: 'new', content: text('x') }] }],
   ['documents/update-document', { path: 'a/1', metadata: { tenant: 'a' } }],
   ['documents/delete-document', { path: ['a/1'] }],
-  ['collections/update-collection' as Operation, { query_defaults: { max_per_document: 1 } }],
-  ['collections/change-model' as Operation, { embedding_model: 'zembed-1' }],
+  ['collections/update-collection' as PublishedOperationName, { query_defaults: { max_per_document: 1 } }],
+  ['collections/change-model' as PublishedOperationName, { embedding_model: 'zembed-1' }],
   ['collections/delete-collection', {}],
 ];
 
 /** The reply, with a name that differs left out. */
-async function without(api: Api, name: string, operation: Operation, body: object) {
-  const { status, body: said } = await api.ask(operation, body, { as: operation });
-  return { status, said: JSON.stringify(said).replaceAll(name, 'NAME') };
+async function replyWithoutPath(
+  api: CheckedApiClient,
+  name: string,
+  operation: PublishedOperationName,
+  body: object,
+) {
+  const { status, body: replyText } = await api.request(operation, body, { as: operation });
+  return { status, said: JSON.stringify(replyText).replaceAll(name, 'NAME') };
 }
 
 await t.test('a collection outside of its names is for a key as one that never was', async (t) => {
   for (const api of [named, both]) {
     for (const [operation, body] of onCollections) {
       const ask = (collection_name: string) =>
-        without(api, collection_name, operation, { ...body, collection_name });
+        replyWithoutPath(api, collection_name, operation, { ...body, collection_name });
       const theirs = await ask('closed');
       t.same(theirs, await ask('never'), `${operation}: the same words`);
       // Whoever sees only some documents may not even ask for what concerns all.
       t.equal(theirs.status, api === both && operation.startsWith('collections/') ? 403 : 404, operation);
     }
     const put = (collection: string) =>
-      api.ask(`documents/${collection}/new`, undefined, {
+      api.request(`documents/${collection}/new`, undefined, {
         method: 'PUT',
         body: 'x',
         as: 'documents/add-document',
@@ -87,11 +92,11 @@ await t.test('a collection outside of its names is for a key as one that never w
     t.equal((await put('closed')).status, 404);
     t.same((await api.call('collections/get-collection-list')).collection_names, ['open']);
     const create = { collection_name: 'closed' };
-    const refused = await without(api, 'closed', 'collections/add-collection', create);
+    const refused = await replyWithoutPath(api, 'closed', 'collections/add-collection', create);
     t.equal(refused.status, 403);
     t.same(
       refused,
-      await without(api, 'never', 'collections/add-collection', { collection_name: 'never' }),
+      await replyWithoutPath(api, 'never', 'collections/add-collection', { collection_name: 'never' }),
       'a name that is taken and one that is free',
     );
   }
@@ -105,7 +110,7 @@ await t.test('a collection outside of its names is for a key as one that never w
 await t.test('use of other collections is not shown to a key', async (t) => {
   await whole.find('closed', 'granite');
   const span = { start_time: 0, end_time: 4_000_000_000, aggregation_window: 'daily' };
-  const collections = async (api: Api, operation: 'usage/documents' | 'usage/queries') =>
+  const collections = async (api: CheckedApiClient, operation: 'usage/documents' | 'usage/queries') =>
     new Set((await api.call(operation, span)).map(({ collection_id }) => collection_id)).size;
   t.equal(await collections(whole, 'usage/documents'), 2);
   t.equal(await collections(named, 'usage/documents'), 1);
@@ -114,8 +119,8 @@ await t.test('use of other collections is not shown to a key', async (t) => {
   t.match(await named.call('usage/counters'), { all_time: { docs: { count: 5 }, queries: { count: 0 } } });
   t.match(await whole.call('usage/counters'), { all_time: { docs: { count: 10 }, queries: { count: 1 } } });
   t.ok((await whole.call('usage/models/embed', span)).some(({ explicit_call }) => !explicit_call));
-  const asked = { ...span, collection_names: ['closed'] };
-  t.equal(await named.status('usage/documents', asked), 404);
+  const request = { ...span, collection_names: ['closed'] };
+  t.equal(await named.status('usage/documents', request), 404);
   for (const operation of ['usage/documents', 'usage/queries', 'usage/counters'])
     t.equal(await filtered.status(operation, span), 403, `${operation} counts what a filter hides`);
 });
@@ -128,7 +133,7 @@ await t.test('a restricted key cannot read the model usage of the organization',
   const operations = ['usage/models/embed', 'usage/models/reranker', 'usage/models/counters'] as const;
   for (const api of [named, filtered, both]) {
     for (const operation of operations) {
-      const { status, body } = await api.ask(operation, span);
+      const { status, body } = await api.request(operation, span);
       t.equal(status, 403, operation);
       t.match(body, { detail: /use a key without a restriction/ });
     }
@@ -136,7 +141,7 @@ await t.test('a restricted key cannot read the model usage of the organization',
 });
 
 /** Operations on a document; each works on one that is seen. */
-const onDocuments: readonly (readonly [Operation, object])[] = [
+const onDocuments: readonly (readonly [PublishedOperationName, object])[] = [
   ['documents/get-document-info', { include_content: true }],
   ['documents/get-page-info', { page_index: 0 }],
   ['documents/update-document', { metadata: { tenant: 'a' } }],
@@ -150,8 +155,8 @@ await t.test('a document that does not match the filter is for a key as one that
   for (const api of [filtered, both]) {
     for (const [operation, body] of onDocuments) {
       for (const path of ['b/1', 'none']) {
-        const ask = (asked: string) =>
-          without(api, asked, operation, { ...body, collection_name: 'open', path: asked });
+        const ask = (request: string) =>
+          replyWithoutPath(api, request, operation, { ...body, collection_name: 'open', path: request });
         const hidden = await ask(path);
         t.equal(hidden.status, 404, `${operation} of ${path}`);
         t.same(hidden, await ask('never'), 'in the same words');
@@ -162,12 +167,12 @@ await t.test('a document that does not match the filter is for a key as one that
     t.same(await api.paths('open', { path_prefix: 'b' }), []);
     const several = { collection_name: 'open', path: ['b/1', 'never'] };
     t.equal(await api.status('documents/delete-document', several), 404);
-    const asked = {
+    const request = {
       collection_name: 'open',
       documents: [{ path: 'b/2', content: text('x'), overwrite: true }],
     };
-    t.match(await api.call('documents/add-documents', asked), { results: [{ status: 403 }] });
-    const mine = { ...asked, documents: [{ ...asked.documents[0], metadata: { tenant: 'a' } }] };
+    t.match(await api.call('documents/add-documents', request), { results: [{ status: 403 }] });
+    const mine = { ...request, documents: [{ ...request.documents[0], metadata: { tenant: 'a' } }] };
     t.match(
       await api.call('documents/add-documents', mine),
       { results: [{ status: 409 }] },
@@ -178,7 +183,7 @@ await t.test('a document that does not match the filter is for a key as one that
     for (const overwrite of [true, false])
       t.equal(await api.status('documents/add-document', { ...fileInPlace, overwrite }), 409);
     const put = (path: string, metadata: object) =>
-      api.ask(`documents/open/${encodeURIComponent(path)}?overwrite=true`, undefined, {
+      api.request(`documents/open/${encodeURIComponent(path)}?overwrite=true`, undefined, {
         method: 'PUT',
         body: 'x',
         headers: { 'x-quarry-metadata': Buffer.from(JSON.stringify(metadata)).toString('base64url') },
@@ -212,13 +217,13 @@ await t.test('every query keeps to the filter of its key, whatever it asks', asy
         const found = await api.find('open', query, { filter });
         t.same(found.sort(), paths, `${query} with ${JSON.stringify(filter)}`);
       }
-      const asked = { collection_name: 'open', query: 'granite xylophonist', k: 20, filter };
-      const said = [
-        await api.call('queries/top-pages', { ...asked, include_content: true }),
-        await api.call('queries/top-snippets', asked),
-        await api.call('queries/top-snippets', { ...asked, precise_responses: true, latency_mode: 'high' }),
+      const request = { collection_name: 'open', query: 'granite xylophonist', k: 20, filter };
+      const replyText = [
+        await api.call('queries/top-pages', { ...request, include_content: true }),
+        await api.call('queries/top-snippets', request),
+        await api.call('queries/top-snippets', { ...request, precise_responses: true, latency_mode: 'high' }),
       ];
-      t.notMatch(JSON.stringify(said), /tenant b|Xylophonist\./);
+      t.notMatch(JSON.stringify(replyText), /tenant b|Xylophonist\./);
     }
     t.match(await api.call('status/get-status', { collection_name: 'open' }), {
       num_documents: 2,
@@ -226,7 +231,8 @@ await t.test('every query keeps to the filter of its key, whatever it asks', asy
     });
   }
   const misspelled = { collection_name: 'open', query: 'xylophonistt', k: 5, explain: true };
-  const spelling = async (api: Api) => JSON.stringify(await api.call('queries/top-snippets', misspelled));
+  const spelling = async (api: CheckedApiClient) =>
+    JSON.stringify(await api.call('queries/top-snippets', misspelled));
   t.match(await spelling(whole), '"xylophonist"', 'others are told which word is meant');
   t.notMatch(await spelling(both), '"xylophonist"', 'a word that only hidden documents have stays hidden');
 });
@@ -256,7 +262,7 @@ await t.test('what a key sees is listed, changed and ended at once', async (t) =
   };
   const body = { organization_id, name: 'Changing', permission: 'read_only', restriction };
   const { api_key } = await administration.call('admin/add-api-key', body);
-  const api = new Api(server, api_key);
+  const api = new CheckedApiClient(server, api_key);
   const listed = async () => {
     const { api_keys } = await administration.call('admin/list-api-keys', { organization_id });
     return api_keys.find(({ name }) => name === 'Changing') as unknown as {
@@ -296,7 +302,7 @@ await t.test('what a key sees is listed, changed and ended at once', async (t) =
 });
 
 await t.test('owners restrict the keys of their organisation, and a session sees all', async (t) => {
-  const link = /https?:\S+verify\?token=\S+/.exec(server.printed)?.[0] ?? '';
+  const link = /https?:\S+verify\?token=\S+/.exec(server.printedText)?.[0] ?? '';
   const signedIn = await fetch(link, { headers: { accept: 'application/json' } });
   const { access_token } = (await signedIn.json()) as { access_token: string };
   const say = async (operation: string, body: object) => {
@@ -315,12 +321,12 @@ await t.test('owners restrict the keys of their organisation, and a session sees
   let own = '';
   own = (await say('api/users/get-user', {})).body.organizations[0].organization_id;
   const restriction = { collection_names: ['mine'], filter: { tenant: 'a' } };
-  const wanted = { organization_id: own, name: 'Site', permission: 'all', restriction };
-  const issued = await say('api/organizations/api-keys/add-api-key', wanted);
+  const keyRequest = { organization_id: own, name: 'Site', permission: 'all', restriction };
+  const issued = await say('api/organizations/api-keys/add-api-key', keyRequest);
   t.match(issued, { status: 201, body: { restriction } });
   for (const collection_name of ['mine', 'other'])
     t.equal((await say('v1/collections/add-collection', { collection_name })).status, 201);
-  const site = new Api(server, issued.body.api_key);
+  const site = new CheckedApiClient(server, issued.body.api_key);
   t.same((await site.call('collections/get-collection-list')).collection_names, ['mine']);
   const api_key_id = issued.body.id;
   const changed = {

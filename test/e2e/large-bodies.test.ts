@@ -9,25 +9,25 @@ const collection_name = 'large';
 /** More than `largeBodyBytesMin`. */
 const padding = 'x'.repeat(200_000);
 
-interface Reply {
+interface BodyReply {
   readonly status: number;
   readonly body: Record<string, unknown>;
 }
 
 let server: TestServer;
 
-async function post(path: string, body: unknown): Promise<Reply> {
+async function postJson(path: string, body: unknown): Promise<BodyReply> {
   const reply = await fetch(`${server.url}/v1/${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorKey}`, 'content-type': 'application/json' },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
-  return { status: reply.status, body: (await reply.json()) as Reply['body'] };
+  return { status: reply.status, body: (await reply.json()) as BodyReply['body'] };
 }
 
 async function infoOf(path: string, collection = collection_name): Promise<Record<string, unknown>> {
   const request = { collection_name: collection, path, include_content: true };
-  const { document } = (await post('documents/get-document-info', request)).body as {
+  const { document } = (await postJson('documents/get-document-info', request)).body as {
     document: Record<string, unknown>;
   };
   const { size, sha256, content, metadata, num_pages, index_status } = document;
@@ -37,17 +37,17 @@ async function infoOf(path: string, collection = collection_name): Promise<Recor
 for (const http of ['uws', 'node'])
   t.test(`large and short bodies mean the same (${http})`, async (t) => {
     server = await TestServer.start(t, { HTTP: http });
-    await post('collections/add-collection', { collection_name });
-    await post('collections/add-collection', {
+    await postJson('collections/add-collection', { collection_name });
+    await postJson('collections/add-collection', {
       collection_name: 'own',
       embedding_model: 'own',
       dimensions: 3,
     });
-    await documents(t);
-    await batches(t);
-    await refusals(t);
-    await unknownFields(t);
-    await longText(t);
+    await checkDocuments(t);
+    await checkBatches(t);
+    await checkRejections(t);
+    await checkUnknownFields(t);
+    await checkLongText(t);
   });
 
 const contents = {
@@ -56,25 +56,25 @@ const contents = {
   file: { type: 'auto', base64_data: Buffer.from('a plain file').toString('base64') },
 };
 
-async function documents(t: Test): Promise<void> {
+async function checkDocuments(t: Test): Promise<void> {
   for (const [name, content] of Object.entries(contents)) {
     const document = { collection_name, content, metadata: { a: 'b', 'list:c': ['d'] }, wait: true };
-    const short = await post('documents/add-document', { ...document, path: `${name}-short` });
-    const large = await post('documents/add-document', { ...document, path: `${name}-large`, padding });
+    const short = await postJson('documents/add-document', { ...document, path: `${name}-short` });
+    const large = await postJson('documents/add-document', { ...document, path: `${name}-large`, padding });
     t.equal(short.status, 201, name);
     t.same(large, short, name);
     t.same(await infoOf(`${name}-large`), await infoOf(`${name}-short`), name);
   }
   const vector = { collection_name: 'own', content: contents.text, vector: [0.5, -2, 1], wait: true };
-  t.equal((await post('documents/add-document', { ...vector, path: 'v', padding })).status, 201);
+  t.equal((await postJson('documents/add-document', { ...vector, path: 'v', padding })).status, 201);
   const query = { collection_name: 'own', query: '', query_vector: [0.5, -2, 1], k: 1, explain: true };
-  const found = await post('queries/top-documents', { ...query, padding });
+  const found = await postJson('queries/top-documents', { ...query, padding });
   t.same(found.status, 200);
   const [hit] = found.body.results as { explain: { vector: { similarity: number } } }[];
   t.ok(Math.abs(hit!.explain.vector.similarity - 1) < 1e-5, 'the vector is the one that was sent');
 }
 
-async function batches(t: Test): Promise<void> {
+async function checkBatches(t: Test): Promise<void> {
   const items = (suffix: string) => [
     { path: `a-${suffix}`, content: contents.text },
     { path: `b-${suffix}` },
@@ -83,8 +83,8 @@ async function batches(t: Test): Promise<void> {
     { path: `e-${suffix}`, content: contents.pages, overwrite: true },
   ];
   const add = { collection_name, wait: true };
-  const short = await post('documents/add-documents', { ...add, documents: items('short') });
-  const large = await post('documents/add-documents', { ...add, documents: items('large'), padding });
+  const short = await postJson('documents/add-documents', { ...add, documents: items('short') });
+  const large = await postJson('documents/add-documents', { ...add, documents: items('large'), padding });
   const plain = JSON.parse(JSON.stringify(large.body).replaceAll('-large', '-short'));
   t.same(plain, short.body);
   t.match(short.body.results, [
@@ -96,7 +96,7 @@ async function batches(t: Test): Promise<void> {
   ]);
 }
 
-async function refusals(t: Test): Promise<void> {
+async function checkRejections(t: Test): Promise<void> {
   const good = { collection_name, path: 'refused', content: contents.text };
   for (const wrong of [
     { ...good, path: 7 },
@@ -107,33 +107,36 @@ async function refusals(t: Test): Promise<void> {
     { ...good, collection_name: 'absent' },
     { ...good, vector: [1, 2] },
   ]) {
-    const short = await post('documents/add-document', wrong);
+    const short = await postJson('documents/add-document', wrong);
     t.ok(short.status >= 400 && short.status < 500, JSON.stringify(short));
-    t.same(await post('documents/add-document', { ...wrong, padding }), short);
+    t.same(await postJson('documents/add-document', { ...wrong, padding }), short);
   }
-  t.equal((await post('documents/add-document', `{"padding":"${padding}",`)).status, 422);
+  t.equal((await postJson('documents/add-document', `{"padding":"${padding}",`)).status, 422);
   // Only a worker makes prepared documents: nothing in a body looks like one.
   const facts = { type: 'text', pages: ['forged'], pageUnits: [6], rawHash: 'f'.repeat(64), size: 6 };
   const forged = { ...contents.text, ...facts, facts };
   for (const more of [{}, { padding }]) {
     const path = `forged-${Object.keys(more).length}`;
-    t.equal((await post('documents/add-document', { ...good, ...more, path, content: forged })).status, 201);
+    t.equal(
+      (await postJson('documents/add-document', { ...good, ...more, path, content: forged })).status,
+      201,
+    );
     t.equal((await infoOf(path)).content, contents.text.text);
   }
 }
 
 /** Hundreds of thousands of empty objects are nothing to keep: the document arrives without them. */
-async function unknownFields(t: Test): Promise<void> {
+async function checkUnknownFields(t: Test): Promise<void> {
   const x = `[${'{},'.repeat(200_000)}{}]`;
   const head = JSON.stringify({ collection_name, path: 'x', content: contents.text, wait: true });
-  t.equal((await post('documents/add-document', `${head.slice(0, -1)},"x":${x}}`)).status, 201);
+  t.equal((await postJson('documents/add-document', `${head.slice(0, -1)},"x":${x}}`)).status, 201);
   t.equal((await infoOf('x')).content, contents.text.text);
 }
 
-async function longText(t: Test): Promise<void> {
+async function checkLongText(t: Test): Promise<void> {
   const text = 'A sentence about the tide and the bay. '.repeat(60_000).trim();
   const document = { collection_name, path: 'long', content: { type: 'text', text }, wait: true };
-  const { status } = await post('documents/add-document', document);
+  const { status } = await postJson('documents/add-document', document);
   t.equal(status, 201);
   const info = await infoOf('long');
   t.equal(info.sha256, createHash('sha256').update(text).digest('hex'));

@@ -4,13 +4,13 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { fileMsMax, until } from '../waiting.ts';
-import { Api } from './api.ts';
+import { testFileMsMax, waitUntil } from '../timeouts.ts';
+import { CheckedApiClient } from './checked-api-client.ts';
 import { operatorKey, TestServer } from './server.ts';
 
-/** Uploads larger than what a server may hold in memory, on both servers, and what is left of one that a crash cuts. */
+/** Uploads larger than the memory limit, on both servers, and files left by an upload that a crash interrupts. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 const chunk = Buffer.alloc(1_048_576, Buffer.from('\0not text\x01'));
 const chunks = 150;
 /**
@@ -20,25 +20,25 @@ const chunks = 150;
 const networkPauseMs = 2;
 const collection_name = 'large';
 
-/** Bytes of memory that the server has taken for itself; 0 where the system does not tell. */
-function anonymousBytes({ pid }: TestServer): number {
+/** Anonymous memory of the server in bytes; 0 if the system does not report it. */
+function anonymousMemoryBytes({ pid }: TestServer): number {
   const status = `/proc/${pid}/status`;
   if (!existsSync(status)) return 0;
   return Number(/^RssAnon:\s+(\d+) kB/m.exec(readFileSync(status, 'utf8'))?.[1]) * 1_024;
 }
 
-interface Sending {
+interface UploadResult {
   readonly status: Promise<number>;
   readonly peakBytes: () => number;
 }
 
-/** Sends `count` chunks as fast as the server takes them, and the form around them when there is one. */
-function send(
+/** Sends `count` chunks as fast as the server reads them, wrapped in a multipart form if requested. */
+function upload(
   server: TestServer,
   path: string,
   form: { head: Buffer; tail: Buffer; boundary: string } | null,
   count = chunks,
-): Sending {
+): UploadResult {
   let peak = 0;
   const status = new Promise<number>((resolve) => {
     const outgoing = request(`${server.url}/v1/documents/${path}`, {
@@ -58,7 +58,7 @@ function send(
       for (let i = 0; i < count; i++) {
         if (!outgoing.write(chunk)) await new Promise((drained) => outgoing.once('drain', drained));
         await wait(networkPauseMs);
-        peak = Math.max(peak, anonymousBytes(server));
+        peak = Math.max(peak, anonymousMemoryBytes(server));
       }
       if (form !== null) outgoing.write(form.tail);
       if (count === chunks) outgoing.end();
@@ -77,20 +77,20 @@ function formOf(path: string): { head: Buffer; tail: Buffer; boundary: string } 
   return { head: Buffer.from(head), tail: Buffer.from(`\r\n--${boundary}--\r\n`), boundary };
 }
 
-const ways = [
+const uploadKinds = [
   { kind: 'uws', path: 'raw.bin', form: null },
   { kind: 'node', path: 'form.bin', form: formOf('form.bin') },
 ] as const;
 
-for (const { kind, path, form } of ways) {
+for (const { kind, path, form } of uploadKinds) {
   t.test(
     `150 MB stream to the disk of ${kind} as ${path}, and a crash leaves nothing of half a file`,
     async (t) => {
       const server = await TestServer.start(t, { HTTP: kind });
-      const api = new Api(server);
+      const api = new CheckedApiClient(server);
       await api.call('collections/add-collection', { collection_name });
-      const before = anonymousBytes(server);
-      const sending = send(server, form === null ? `${collection_name}/${path}` : 'upload', form);
+      const before = anonymousMemoryBytes(server);
+      const sending = upload(server, form === null ? `${collection_name}/${path}` : 'upload', form);
       t.equal(await sending.status, 201);
       const grownBytes = sending.peakBytes() - before;
       t.ok(grownBytes < (chunks * chunk.length) / 2, 'not half of it was in memory at any time');
@@ -100,8 +100,8 @@ for (const { kind, path, form } of ways) {
       const stored = readdirSync(join(server.data, 'blobs', hash.slice(0, 2), hash.slice(2, 4)));
       t.same(stored, [hash], 'the bytes that were sent are the bytes that are stored');
       const incoming = () => readdirSync(join(server.data, 'blobs', 'incoming'));
-      const half = send(server, `${collection_name}/half.bin`, null, 5);
-      await until('the begin of the upload', () => incoming().length > 0);
+      const half = upload(server, `${collection_name}/half.bin`, null, 5);
+      await waitUntil('the begin of the upload', () => incoming().length > 0);
       await server.stop('SIGKILL');
       t.equal(await half.status, -1);
       t.equal(incoming().length, 1, 'half a file is there');

@@ -1,29 +1,29 @@
 import t from 'tap';
-import { fileMsMax } from '../waiting.ts';
-import { Api, type Reply } from './api.ts';
+import { testFileMsMax } from '../timeouts.ts';
+import { type ApiReply, CheckedApiClient } from './checked-api-client.ts';
 import { adminKey, TestServer } from './server.ts';
 
 /** What an organisation may use, and that it takes nothing from the others. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t, {
   FREE_QUERIES_PER_MINUTE: '40',
   RERANKED_QUERIES_RUNNING_MAX: '1',
   PARSE_THREADS: '1',
 });
-const administration = new Api(server, adminKey);
-let organisations = 0;
+const administration = new CheckedApiClient(server, adminKey);
+let organizations = 0;
 
 /** An organisation on the tier `free` with a collection `c`, and what the administrator says of it. */
-async function organisation(overrides: object = {}) {
-  organisations += 1;
-  const organization_id = `66666666-0000-4000-8000-${String(organisations).padStart(12, '0')}`;
+async function organization(overrides: object = {}) {
+  organizations += 1;
+  const organization_id = `66666666-0000-4000-8000-${String(organizations).padStart(12, '0')}`;
   await administration.call('admin/create-organization', { organization_id });
   const change = (changes: object) =>
     administration.call('admin/update-organization', { organization_id, ...changes });
   await change(overrides);
   const body = { organization_id, name: 'key', permission: 'all' };
-  const api = new Api(server, (await administration.call('admin/add-api-key', body)).api_key);
+  const api = new CheckedApiClient(server, (await administration.call('admin/add-api-key', body)).api_key);
   await api.call('collections/add-collection', { collection_name: 'c' });
   const show = async () =>
     (await administration.call('admin/get-organization', { organization_id })) as unknown as {
@@ -36,34 +36,34 @@ async function organisation(overrides: object = {}) {
 const text = (words: string) => ({ type: 'text', text: words }) as const;
 const list = { collection_name: 'c', query: null, k: 1 };
 
-function put(api: Api, path: string, bytes: number): Promise<Reply> {
+function put(api: CheckedApiClient, path: string, bytes: number): Promise<ApiReply> {
   const as = 'documents/add-document';
-  return api.ask(`documents/c/${path}`, undefined, { method: 'PUT', body: 'x'.repeat(bytes), as });
+  return api.request(`documents/c/${path}`, undefined, { method: 'PUT', body: 'x'.repeat(bytes), as });
 }
 
 /** What a refusal says: the limit, and whether trying again helps. */
-function refusal({ status, headers, body }: Reply) {
+function readRejection({ status, headers, body }: ApiReply) {
   const retry = headers.get('x-should-retry');
   const { detail } = body as { detail: string };
   return { status, limit: headers.get('x-quarry-limit'), retry, detail };
 }
 
 /** Queries that are answered before one is refused, at most `most`. */
-async function queriesLeft(api: Api, most = 60): Promise<number> {
+async function queriesLeft(api: CheckedApiClient, most = 60): Promise<number> {
   for (let answered = 0; answered < most; answered += 1)
-    if ((await api.ask('queries/top-documents', list)).status === 429) return answered;
+    if ((await api.request('queries/top-documents', list)).status === 429) return answered;
   return most;
 }
 
 await t.test('a tier limits queries, whoever is refused learns by what, and no restart helps', async (t) => {
-  const { api, show } = await organisation();
-  const other = await organisation({ override_queries_per_minute: 1_000_000 });
+  const { api, show } = await organization();
+  const other = await organization({ override_queries_per_minute: 1_000_000 });
   t.match((await show()).rate_limits, { queries_per_minute: 40, overridden: false, refresh_seconds: 15 });
   // Without a setting: what a stranger who signs up may store.
   t.match((await show()).rate_limits, { max_documents: 10_000, max_storage_bytes: 1_000_000_000 });
   t.match((await other.show()).rate_limits, { queries_per_minute: 1_000_000, overridden: true });
   t.ok((await queriesLeft(api, 200)) >= 40);
-  const refused = refusal(await api.ask('queries/top-documents', list));
+  const refused = readRejection(await api.request('queries/top-documents', list));
   t.match(refused, { status: 429, limit: 'queries', retry: null, detail: /limit of 40 queries per minute/ });
   t.equal(await queriesLeft(other.api), 60, 'others go on');
   t.equal(await api.status('status/get-status'), 200, 'all else goes on');
@@ -78,15 +78,15 @@ await t.test('a tier limits queries, whoever is refused learns by what, and no r
 });
 
 await t.test('requests of any kind are limited together', async (t) => {
-  const { api } = await organisation({ override_requests_per_minute: 4 });
-  const replies: Reply[] = [];
+  const { api } = await organization({ override_requests_per_minute: 4 });
+  const replies: ApiReply[] = [];
   for (let i = 0; i < 12 && replies.at(-1)?.status !== 429; i += 1)
-    replies.push(await api.ask('status/get-status'));
-  t.match(refusal(replies.at(-1)!), { status: 429, limit: 'requests' });
+    replies.push(await api.request('status/get-status'));
+  t.match(readRejection(replies.at(-1)!), { status: 429, limit: 'requests' });
 });
 
 await t.test('an organisation stores so many documents and bytes, and no more', async (t) => {
-  const { api, change, show } = await organisation({ override_max_documents: 3 });
+  const { api, change, show } = await organization({ override_max_documents: 3 });
   const batch = {
     collection_name: 'c',
     documents: ['a', 'b', 'c', 'd', 'e'].map((path) => ({ path, content: text('12345') })),
@@ -98,7 +98,7 @@ await t.test('an organisation stores so many documents and bytes, and no more', 
   );
   t.match(results.at(-1)?.detail, /may store 3 documents; it has 3.*delete documents/);
   t.match((await show()).storage, { documents: 3, bytes: 15 });
-  t.match(refusal(await put(api, 'f', 5)), { status: 429, limit: 'documents', retry: 'false' });
+  t.match(readRejection(await put(api, 'f', 5)), { status: 429, limit: 'documents', retry: 'false' });
   const again = { collection_name: 'c', path: 'a' };
   for (const content of [text('1'), { type: 'auto', base64_data: 'MQ==' }])
     t.equal(await api.status('documents/add-document', { ...again, content }), 409, 'a path that is taken');
@@ -118,7 +118,7 @@ await t.test('an organisation stores so many documents and bytes, and no more', 
   t.match((await show()).storage, { documents: 3, bytes: 17 });
 
   await change({ override_max_documents: 0, override_max_storage_bytes: 30 });
-  t.match(refusal(await put(api, 'g', 14)), {
+  t.match(readRejection(await put(api, 'g', 14)), {
     status: 429,
     limit: 'storage-bytes',
     detail: /30 bytes.*it has 17/,
@@ -133,18 +133,19 @@ await t.test('an organisation stores so many documents and bytes, and no more', 
 });
 
 await t.test('writes and deletions of one path at once store no more than there is room for', async (t) => {
-  const { api, show } = await organisation({
+  const { api, show } = await organization({
     override_max_storage_bytes: 40,
     override_requests_per_minute: 100_000,
   });
   const replace = (path: string, size: number) =>
-    api.ask('documents/add-document', {
+    api.request('documents/add-document', {
       collection_name: 'c',
       path,
       content: text('x'.repeat(size)),
       overwrite: true,
     });
-  const remove = (...path: string[]) => api.ask('documents/delete-document', { collection_name: 'c', path });
+  const remove = (...path: string[]) =>
+    api.request('documents/delete-document', { collection_name: 'c', path });
   const others = Array.from({ length: 8 }, (_, i) => `other ${i}`);
   /** Frees the room of `a` for a moment. */
   const races: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -168,15 +169,22 @@ await t.test('writes and deletions of one path at once store no more than there 
 });
 
 await t.test('bytes of documents are limited by the minute, however they come', async (t) => {
-  const { api } = await organisation({ override_document_bytes_per_minute: 1_000 });
-  t.match(refusal(await put(api, 'huge', 1_001)), { status: 429, limit: 'document-bytes', retry: 'false' });
+  const { api } = await organization({ override_document_bytes_per_minute: 1_000 });
+  t.match(readRejection(await put(api, 'huge', 1_001)), {
+    status: 429,
+    limit: 'document-bytes',
+    retry: 'false',
+  });
   t.equal((await put(api, 'a', 990)).status, 201);
   const words = { collection_name: 'c', path: 'b', content: text('x'.repeat(900)) };
-  t.match(refusal(await api.ask('documents/add-document', words)), { status: 429, limit: 'document-bytes' });
+  t.match(readRejection(await api.request('documents/add-document', words)), {
+    status: 429,
+    limit: 'document-bytes',
+  });
 });
 
 await t.test('only so many documents of an organisation wait at one time', async (t) => {
-  const { api } = await organisation({ override_max_ingest_documents: 2 });
+  const { api } = await organization({ override_max_ingest_documents: 2 });
   const documents = Array.from({ length: 100 }, (_, i) => ({ path: `${i}`, content: text(`Text ${i}.`) }));
   const { results } = await api.call('documents/add-documents', { collection_name: 'c', documents });
   const added = results.filter(({ status }) => status === 201).length;
@@ -188,8 +196,8 @@ await t.test('only so many documents of an organisation wait at one time', async
 
 await t.test("another's flood of queries does not keep a query waiting", async (t) => {
   const many = { override_queries_per_minute: 1_000_000, subscription_tier: 'enterprise' };
-  const [crowd, guest] = [await organisation(many), await organisation(many)];
-  for (const { api } of [crowd, guest]) {
+  const [busyTenant, quietTenant] = [await organization(many), await organization(many)];
+  for (const { api } of [busyTenant, quietTenant]) {
     const documents = Array.from({ length: 10 }, (_, i) => ({
       path: `${i}`,
       content: text(`Granite of the ${i}th hill, and of the valley behind it.`),
@@ -197,13 +205,13 @@ await t.test("another's flood of queries does not keep a query waiting", async (
     await api.addAll('c', documents);
   }
   const order: string[] = [];
-  const ask = async (name: string, { api }: typeof crowd, i: number) => {
+  const ask = async (name: string, { api }: typeof busyTenant, i: number) => {
     const query = `granite of hill ${i}`;
     await api.call('queries/top-snippets', { collection_name: 'c', query, k: 5, reranker: 'zerank-2' });
     order.push(name);
   };
-  const floods = Array.from({ length: 120 }, (_, i) => ask('crowd', crowd, i));
-  await Promise.all([...floods, ask('guest', guest, 0)]);
+  const floods = Array.from({ length: 120 }, (_, i) => ask('crowd', busyTenant, i));
+  await Promise.all([...floods, ask('guest', quietTenant, 0)]);
   const behind = order.length - 1 - order.indexOf('guest');
   t.ok(behind >= 60, `it came last, and ${behind} of 120 were answered after it`);
 });
@@ -215,27 +223,27 @@ function page(i: number) {
 }
 
 await t.test("another's documents do not keep a document waiting", async (t) => {
-  const [crowd, guest] = [await organisation(), await organisation()];
+  const [busyTenant, quietTenant] = [await organization(), await organization()];
   const documents = Array.from({ length: 256 }, (_, i) => ({ path: `${i}`, content: page(i) }));
-  await crowd.api.call('documents/add-documents', { collection_name: 'c', documents });
+  await busyTenant.api.call('documents/add-documents', { collection_name: 'c', documents });
   const add = { collection_name: 'c', path: 'one', content: page(0), wait: true };
-  t.match(await guest.api.call('documents/add-document', add), { index_status: 'indexed' });
-  const { num_indexed_documents, num_documents } = await crowd.api.call('status/get-status');
+  t.match(await quietTenant.api.call('documents/add-document', add), { index_status: 'indexed' });
+  const { num_indexed_documents, num_documents } = await busyTenant.api.call('status/get-status');
   t.equal(num_documents, 256);
   t.ok(num_indexed_documents < 128, `${num_indexed_documents} of 256 that came before were done`);
-  await crowd.api.call('collections/delete-collection', { collection_name: 'c' });
+  await busyTenant.api.call('collections/delete-collection', { collection_name: 'c' });
 });
 
 await t.test('files that another has read do not keep a document waiting', async (t) => {
-  const [crowd, guest] = [await organisation(), await organisation()];
+  const [busyTenant, quietTenant] = [await organization(), await organization()];
   let read = 0;
   const floods = Array.from({ length: 80 }, async (_, i) => {
     const { base64_data } = page(i);
-    await crowd.api.call('parsers/parse-document', { base64_data });
+    await busyTenant.api.call('parsers/parse-document', { base64_data });
     read += 1;
   });
   const add = { collection_name: 'c', path: 'one', content: page(0), wait: true };
-  t.match(await guest.api.call('documents/add-document', add), { index_status: 'indexed' });
+  t.match(await quietTenant.api.call('documents/add-document', add), { index_status: 'indexed' });
   t.ok(read < 60, `${read} of 80 that came before were done`);
   await Promise.all(floods);
 });

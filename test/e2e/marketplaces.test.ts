@@ -1,16 +1,16 @@
 import { createHmac } from 'node:crypto';
 import t from 'tap';
-import { fileMsMax } from '../waiting.ts';
-import { type AwsAnswer, awsKey, awsLookAlike } from './aws-look-alike.ts';
+import { testFileMsMax } from '../timeouts.ts';
+import { type AwsReply, awsKey, startAwsEmulator } from './aws-emulator.ts';
 import { freePort } from './free-port.ts';
-import { type Answer, send } from './people.ts';
+import { type HttpReply, sendRequest } from './people.ts';
 import { TestServer } from './server.ts';
-import { snsLookAlike, snsMessage } from './sns-look-alike.ts';
-import { vercelLookAlike } from './vercel-look-alike.ts';
+import { snsMessage, startSnsEmulator } from './sns-emulator.ts';
+import { startVercelEmulator } from './vercel-emulator.ts';
 
 /** People who come from AWS Marketplace and from Vercel, whose look-alikes say what the real ones would. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 const license = (name: string) => `arn:aws:license-manager::123456789012:license:l-${name}`;
 const topic = 'arn:aws:sns:us-east-1:123456789012:quarry';
 const secret = 'a-secret-that-vercel-knows';
@@ -19,7 +19,7 @@ const secret = 'a-secret-that-vercel-knows';
 const bought: Record<string, string> = { [license('one')]: 'large', [license('two')]: 'small' };
 let throttled = 0;
 
-const refusals: Readonly<Record<string, AwsAnswer>> = {
+const refusals: Readonly<Record<string, AwsReply>> = {
   expired: { error: 'ExpiredTokenException' },
   invalid: { error: 'InvalidTokenException' },
   internal: { error: 'InternalServiceErrorException', status: 500 },
@@ -27,7 +27,7 @@ const refusals: Readonly<Record<string, AwsAnswer>> = {
   unlicensed: { body: { CustomerAWSAccountId: '1', ProductCode: 'quarry', CustomerIdentifier: 'x' } },
   'another product': { body: { CustomerAWSAccountId: '1', ProductCode: 'other', LicenseArn: license('x') } },
 };
-const aws = await awsLookAlike(t, ({ operation, body }): AwsAnswer => {
+const aws = await startAwsEmulator(t, ({ operation, body }): AwsReply => {
   if (operation === 'GetEntitlements') {
     const entitlements = Object.entries(bought).map(([LicenseArn, Dimension]) => ({
       ...{ LicenseArn, Dimension, ProductCode: body.ProductCode, CustomerAWSAccountId: '210987654321' },
@@ -49,9 +49,9 @@ const aws = await awsLookAlike(t, ({ operation, body }): AwsAnswer => {
     }
   );
 });
-const sns = await snsLookAlike(t);
+const sns = await startSnsEmulator(t);
 
-const vercel = await vercelLookAlike(t);
+const vercel = await startVercelEmulator(t);
 const { exchanges, projects } = vercel;
 
 const port = await freePort();
@@ -73,44 +73,50 @@ const server = await TestServer.start(t, {
   TRUST_PROXY: 'true',
 });
 const json = { accept: 'application/json' };
-const printed = /http:\S+verify\?token=\S+/.exec(server.printed)?.[0] ?? '';
-const session = (await send(printed, { method: 'GET', headers: json })).body.access_token;
+const printed = /http:\S+verify\?token=\S+/.exec(server.printedText)?.[0] ?? '';
+const session = (await sendRequest(printed, { method: 'GET', headers: json })).body.access_token;
 const call = (path: string, body: object, headers: Record<string, string> = {}) =>
-  send(`${server.url}/api/${path}`, { headers: { authorization: `Bearer ${session}`, ...headers }, body });
+  sendRequest(`${server.url}/api/${path}`, {
+    headers: { authorization: `Bearer ${session}`, ...headers },
+    body,
+  });
 const found = async (name: string): Promise<string> =>
   (await call('organizations/add-organization', { name })).body.organization_id;
 const [acme, other] = [await found('Acme'), await found('Other')];
 const tierOf = async (organization_id: string) =>
   (await call('organizations/get-info', { organization_id })).body.organization.subscription_tier;
 
-function come(token: string | null, headers: Record<string, string> = {}): Promise<Answer> {
+function startSignUp(token: string | null, headers: Record<string, string> = {}): Promise<HttpReply> {
   const form = token === null ? '' : new URLSearchParams({ 'x-amzn-marketplace-token': token }).toString();
   const type = { 'content-type': 'application/x-www-form-urlencoded' };
   // As the browser of a buyer sends it: from a page of AWS.
   const from = { origin: 'https://aws.amazon.com', 'sec-fetch-site': 'cross-site' };
-  return send(`${server.url}/api/marketplaces/aws`, {
+  return sendRequest(`${server.url}/api/marketplaces/aws`, {
     body: form,
     headers: { ...type, ...from, ...headers },
   });
 }
 const install = (query: Record<string, string>, headers: Record<string, string> = {}) =>
-  send(`${server.url}/api/marketplaces/vercel?${new URLSearchParams(query)}`, { method: 'GET', headers });
+  sendRequest(`${server.url}/api/marketplaces/vercel?${new URLSearchParams(query)}`, {
+    method: 'GET',
+    headers,
+  });
 
 /** What a browser brings along that came with this answer. */
-function brought(answer: Answer): { readonly sign_up: string; readonly cookie: string } {
+function signUpParametersOf(answer: HttpReply): { readonly sign_up: string; readonly cookie: string } {
   const address = answer.headers.get('location') ?? answer.body.url;
   return {
     sign_up: /\?sign_up=([\w-]{43})$/.exec(address)?.[1] ?? '',
     cookie: answer.headers.get('set-cookie')?.split(';')[0] ?? '',
   };
 }
-function bind(answer: Answer, organization_id: string): Promise<Answer> {
-  const { sign_up, cookie } = brought(answer);
+function bindSignUp(answer: HttpReply, organization_id: string): Promise<HttpReply> {
+  const { sign_up, cookie } = signUpParametersOf(answer);
   return call('marketplaces/bind', { sign_up, organization_id }, { cookie });
 }
 
 t.test('a buyer of AWS comes, signs in and gets what was bought, for one organisation', async (t) => {
-  const came = await come('one');
+  const came = await startSignUp('one');
   t.equal(came.status, 303);
   t.match(came.headers.get('location'), /^\/app\/marketplace\?sign_up=[\w-]{43}$/);
   t.match(
@@ -118,10 +124,10 @@ t.test('a buyer of AWS comes, signs in and gets what was bought, for one organis
     /^marketplace=[\w-]{43}; Path=\/; Max-Age=3600; HttpOnly; SameSite=Lax$/,
   );
   t.equal(came.headers.get('referrer-policy'), 'no-referrer');
-  const program = await come('one', json);
+  const program = await startSignUp('one', json);
   t.match(program, { status: 200, body: { url: /^\/app\/marketplace\?sign_up=/ } });
   t.equal(program.body.redirect_url, program.body.url, 'under both names');
-  const { sign_up, cookie } = brought(came);
+  const { sign_up, cookie } = signUpParametersOf(came);
   t.match(await call('marketplaces/get-sign-up', { sign_up }, { cookie }), {
     status: 200,
     body: { marketplace: 'aws', account: '210987654321', expires_at: /^20/ },
@@ -145,20 +151,20 @@ t.test('a buyer of AWS comes, signs in and gets what was bought, for one organis
     ...{ organization_id: acme, marketplace: 'aws', bought_tier: 'teams', subscription_tier: 'teams' },
     ...{ variables: null, next: null },
   };
-  t.match(await bind(came, acme), { status: 200, body });
+  t.match(await bindSignUp(came, acme), { status: 200, body });
   t.equal(await tierOf(acme), 'teams');
-  t.match(await bind(came, acme), { status: 200, body }, 'a double click');
-  t.match(await bind(program, acme), { status: 200, body }, 'the same purchase, come again');
-  t.match(await bind(program, other), { status: 409, body: { detail: /another organisation/ } });
+  t.match(await bindSignUp(came, acme), { status: 200, body }, 'a double click');
+  t.match(await bindSignUp(program, acme), { status: 200, body }, 'the same purchase, come again');
+  t.match(await bindSignUp(program, other), { status: 409, body: { detail: /another organisation/ } });
   t.equal(await tierOf(other), 'free');
   await server.restart();
-  t.match(await bind(came, acme), { status: 200, body }, 'a sign-up outlives a restart');
+  t.match(await bindSignUp(came, acme), { status: 200, body }, 'a sign-up outlives a restart');
   const log = await call('organizations/get-audit-log', { organization_id: acme });
   const entries: { action: string; target: string }[] = log.body.entries;
   t.equal(entries.filter(({ action }) => action === 'marketplace.bound').length, 1);
-  t.same(aws.forged, [], 'every request to AWS is signed');
-  const asked = aws.calls.find(({ operation }) => operation === 'GetEntitlements');
-  t.match(asked?.body, { ProductCode: 'quarry', Filter: { LICENSE_ARN: [license('one')] } });
+  t.same(aws.invalidSignatures, [], 'every request to AWS is signed');
+  const entitlementRequest = aws.requests.find(({ operation }) => operation === 'GetEntitlements');
+  t.match(entitlementRequest?.body, { ProductCode: 'quarry', Filter: { LICENSE_ARN: [license('one')] } });
 });
 
 t.test('what AWS says of a token is passed on', async (t) => {
@@ -173,17 +179,17 @@ t.test('what AWS says of a token is passed on', async (t) => {
     ['disabled', 502],
     ['unlicensed', 502],
   ] as const) {
-    const answer = await come(token, json);
+    const answer = await startSignUp(token, json);
     t.equal(answer.status, status, `${token?.slice(0, 20)}: ${answer.text}`);
     t.notMatch(answer.text, /as the test wants|Exception/);
   }
-  t.equal((await come('busy', json)).status, 200, 'who is told to wait tries again');
+  t.equal((await startSignUp('busy', json)).status, 200, 'who is told to wait tries again');
   t.equal(throttled, 3);
 });
 
 t.test('messages of SNS are believed when SNS signed them for our topic', async (t) => {
   const tell = (text: string) =>
-    send(`${server.url}/api/marketplaces/aws/events`, {
+    sendRequest(`${server.url}/api/marketplaces/aws/events`, {
       body: text,
       headers: { 'content-type': 'text/plain' },
     });
@@ -251,7 +257,7 @@ t.test('messages of SNS are believed when SNS signed them for our topic', async 
   t.equal((await tell(snsMessage(note(updated)))).status, 200);
   t.equal(await tierOf(acme), 'teams');
 
-  t.match(await bind(await come('two'), acme), {
+  t.match(await bindSignUp(await startSignUp('two'), acme), {
     status: 200,
     body: { bought_tier: 'starter', subscription_tier: 'teams' },
   });
@@ -287,12 +293,16 @@ t.test('messages of SNS are believed when SNS signed them for our topic', async 
   );
   t.equal((await tell(snsMessage(event(deprovisioned, ofTwo!)))).status, 200);
   t.equal(await tierOf(acme), 'free');
-  t.match(await bind(await come('one'), acme), { status: 200, body: { subscription_tier: 'teams' } });
+  t.match(await bindSignUp(await startSignUp('one'), acme), {
+    status: 200,
+    body: { subscription_tier: 'teams' },
+  });
   t.equal(await tierOf(acme), 'teams', 'who ended may begin again');
 
   const third = await found('Third');
   for (const name of ['old-1', 'old-2']) bought[license(name)] = 'small';
-  for (const name of ['old-1', 'old-2']) t.equal((await bind(await come(name), third)).status, 200);
+  for (const name of ['old-1', 'old-2'])
+    t.equal((await bindSignUp(await startSignUp(name), third)).status, 200);
   const left = { action: 'unsubscribe-success', 'customer-identifier': 'X01EXAMPLE' };
   const leaves = async (product: string) =>
     t.equal((await tell(snsMessage(note({ ...left, 'product-code': product })))).status, 200);
@@ -352,7 +362,7 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
       redirect_uri: `${server.url}/api/marketplaces/vercel`,
     },
   });
-  const { sign_up, cookie } = brought(came);
+  const { sign_up, cookie } = signUpParametersOf(came);
   t.match(
     await call('marketplaces/get-sign-up', { sign_up }, { cookie }),
     {
@@ -368,27 +378,30 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
     body: { ...bound, variables: null },
   });
   t.equal(await tierOf(other), 'starter');
-  t.equal(vercel.opened('/v10/projects'), 0, 'who does not want variables gets none');
-  t.match(await bind(await install({ code: 'good', next }), acme), { status: 409 });
+  t.equal(vercel.requestCount('/v10/projects'), 0, 'who does not want variables gets none');
+  t.match(await bindSignUp(await install({ code: 'good', next }), acme), { status: 409 });
   t.same(projects.prj_1, {});
 
   const heldKeys = async () => {
     const { api_keys } = (await call('organizations/get-info', { organization_id })).body;
     return api_keys.filter(({ created_by }: { created_by: string }) => created_by === 'vercel:icfg_1');
   };
-  vercel.says = { status: 503, body: {} };
-  t.match(await bind(came, other), { status: 200, body: { ...bound, variables: 'waiting' } });
-  vercel.says = { status: 403, body: {} };
-  t.match(await bind(came, other), { status: 200, body: { ...bound, variables: 'refused' } });
-  vercel.says = { status: 201, body: { created: [], failed: [{ error: { code: 'ENV_CONFLICT' } }] } };
-  t.match(await bind(came, other), { status: 200, body: { variables: 'refused' } });
+  vercel.variablesReply = { status: 503, body: {} };
+  t.match(await bindSignUp(came, other), { status: 200, body: { ...bound, variables: 'waiting' } });
+  vercel.variablesReply = { status: 403, body: {} };
+  t.match(await bindSignUp(came, other), { status: 200, body: { ...bound, variables: 'refused' } });
+  vercel.variablesReply = {
+    status: 201,
+    body: { created: [], failed: [{ error: { code: 'ENV_CONFLICT' } }] },
+  };
+  t.match(await bindSignUp(came, other), { status: 200, body: { variables: 'refused' } });
   t.match(await heldKeys(), [{ permission: 'all', name: 'Vercel' }], 'one key, however often it is tried');
-  vercel.says = { status: 201, body: { created: [], failed: [] } };
-  t.match(await bind(came, other), { status: 200, body: { ...bound, variables: 'set' } });
+  vercel.variablesReply = { status: 201, body: { created: [], failed: [] } };
+  t.match(await bindSignUp(came, other), { status: 200, body: { ...bound, variables: 'set' } });
   const { ZEROENTROPY_API_KEY: key, ZEROENTROPY_BASE_URL: base } = projects.prj_3!;
   t.equal(base, `${server.url}/v1`);
   const collections = () =>
-    send(`${base}/collections/get-collection-list`, {
+    sendRequest(`${base}/collections/get-collection-list`, {
       headers: { authorization: `Bearer ${key}` },
       body: {},
     });
@@ -396,7 +409,7 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
   for (const id of ['prj_1', 'prj_2']) t.same(projects[id], projects.prj_3);
 
   const hook = (body: string, signature?: string) =>
-    send(`${server.url}/api/marketplaces/vercel/events`, {
+    sendRequest(`${server.url}/api/marketplaces/vercel/events`, {
       body,
       headers: {
         'content-type': 'application/json',
@@ -427,24 +440,28 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
   t.equal((await hook(widened, signed(widened))).status, 200);
   t.same(projects.prj_4, projects.prj_3, 'a project that is chosen later gets the same');
   vercel.token = 'the-token-of-the-next-hour';
-  const asked = exchanges.length;
+  const entitlementRequest = exchanges.length;
   for (const project of ['prj_5', 'prj_6']) {
     projects[project] = {};
     t.equal((await hook(widened, signed(widened))).status, 200);
     t.same(projects[project], projects.prj_3, 'also when the token has expired');
   }
-  t.equal(exchanges.length, asked + 1, 'for another token Vercel is asked once');
+  t.equal(exchanges.length, entitlementRequest + 1, 'for another token Vercel is asked once');
   t.equal((await heldKeys()).length, 1);
   const [{ id: api_key_id }] = await heldKeys();
   t.equal((await call('organizations/api-keys/delete-api-key', { organization_id, api_key_id })).status, 200);
-  t.match(await bind(await install({ code: 'good', next }), other), { status: 200 }, 'installed once more');
+  t.match(
+    await bindSignUp(await install({ code: 'good', next }), other),
+    { status: 200 },
+    'installed once more',
+  );
   t.not(projects.prj_1!.ZEROENTROPY_API_KEY, key, 'a key that an owner ended is not set again');
   t.equal((await heldKeys()).length, 1);
   t.equal((await hook(removed, signed(removed))).status, 200);
   t.same(await heldKeys(), [], 'the key ends with the installation');
-  const before = vercel.opened('');
+  const before = vercel.requestCount('');
   t.equal((await hook(widened, signed(widened))).status, 200);
-  t.equal(vercel.opened(''), before, 'and what opened Vercel is forgotten');
+  t.equal(vercel.requestCount(''), before, 'and what opened Vercel is forgotten');
   t.equal((await hook(removed, signed(removed))).status, 200, 'told twice');
   t.equal(await tierOf(other), 'free');
   const actions = (await call('organizations/get-audit-log', { organization_id: other })).body.entries;
@@ -458,7 +475,7 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
 
 t.test('whoever floods the server with messages is stopped, and nobody else', async (t) => {
   const flood = (path: string, from: string) =>
-    send(`${server.url}/api/marketplaces/${path}/events`, {
+    sendRequest(`${server.url}/api/marketplaces/${path}/events`, {
       body: '{}',
       headers: { 'x-forwarded-for': from },
     });
@@ -477,7 +494,7 @@ t.test('whoever floods the server with messages is stopped, and nobody else', as
 
 t.test('no log holds what opens a door', async (t) => {
   await server.stop();
-  const log = server.wholeLog;
+  const log = server.fullLog;
   t.match(log, /sends no messages here any more/, 'but that a topic was left stands there');
   const keys = Object.values(projects).map((each) => each.ZEROENTROPY_API_KEY!);
   for (const hidden of [secret, awsKey.secret, 'the-token-of-vercel', session, ...keys])

@@ -1,42 +1,42 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { quarry } from '../cli/quarry.ts';
-import { ModelService } from '../models/model-service.ts';
-import { fileMsMax } from '../waiting.ts';
-import { Api } from './api.ts';
+import { runQuarry } from '../cli/quarry.ts';
+import { FakeModelService } from '../models/fake-model-service.ts';
+import { testFileMsMax } from '../timeouts.ts';
+import { CheckedApiClient } from './checked-api-client.ts';
 import {
-  ask,
-  checkLetters,
+  checkServiceVectors,
   documentsCount,
-  eventually,
-  type Found,
   pathOf,
-  settingsFor,
-  start,
+  querySnippets,
+  type SnippetsReply,
+  serverSettingsFor,
+  startModelChange,
   statusOf,
   textOf,
-} from './changing-model.ts';
+  waitForStatus,
+} from './model-change-fixture.ts';
 import { operatorKey, TestServer } from './server.ts';
 
 /** A collection gets the vectors of another model while it serves. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 
 t.test('while vectors of another model are made the old ones serve, and a kill loses nothing', async (t) => {
-  const { service, server, api } = await start(t);
+  const { service, server, api } = await startModelChange(t);
   const change = (model: string) =>
-    api.ask('collections/change-model', { collection_name: 'notes', embedding_model: model });
+    api.request('collections/change-model', { collection_name: 'notes', embedding_model: model });
   t.match(await change('nothing'), { status: 404, body: { detail: /letters, zembed-1/ } });
   t.match(await change('zembed-1'), { status: 409, body: { detail: /those of "zembed-1" already/ } });
   const unknown = { collection_name: 'nowhere', embedding_model: 'letters' };
   t.equal(await api.status('collections/change-model', unknown), 404);
-  service.behave('error');
+  service.setBehavior('error');
   t.equal((await change('letters')).status, 200);
   t.match(await change('letters'), { status: 409, body: { detail: /being changed to "letters" already/ } });
-  await eventually('it says what it waits for', api, ({ model_changes: [first] = [] }) =>
+  await waitForStatus('it says what it waits for', api, ({ model_changes: [first] = [] }) =>
     /letters.*answered 500/.test(first?.waiting_for ?? ''),
   );
-  const shown = await quarry(['status'], {
+  const shown = await runQuarry(['status'], {
     variables: { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey },
   });
   t.match(shown.out, /notes gets the vectors of letters: 0 of 60 documents done\. It waits\. .*letters/);
@@ -50,22 +50,22 @@ t.test('while vectors of another model are made the old ones serve, and a kill l
   await put(pathOf(3), 'Now it tells of the windlass.');
   await api.call('documents/delete-document', { collection_name: 'notes', path: pathOf(5) });
   texts.delete(pathOf(5));
-  const before = await ask(api, 'the windlass');
+  const before = await querySnippets(api, 'the windlass');
   t.match(before, { results: [{ path: pathOf(3) }] });
   t.equal(before.warnings, undefined);
   t.ok(before.results.every(({ explain }) => typeof explain?.vector.similarity === 'number'));
   t.notOk(
-    service.asked.some(({ texts: asked }) => asked.includes('the windlass')),
+    service.requests.some(({ texts: embeddedTexts }) => embeddedTexts.includes('the windlass')),
     'the old model serves',
   );
 
-  service.behave('slow');
-  await eventually(
+  service.setBehavior('slow');
+  await waitForStatus(
     'some are made',
     api,
     ({ model_changes: [first] = [] }) => (first?.num_documents_done ?? 0) > 0,
   );
-  service.behave('error');
+  service.setBehavior('error');
   await put('later.txt', 'A later note tells of the fender.');
   await server.stop('SIGKILL');
   await server.restart();
@@ -76,83 +76,85 @@ t.test('while vectors of another model are made the old ones serve, and a kill l
   await put('latest.txt', 'The latest note tells of the hatch.');
   await api.call('documents/delete-document', { collection_name: 'notes', path: pathOf(6) });
   texts.delete(pathOf(6));
-  service.behave('well');
-  const ended = await eventually('it ends', api, ({ model_changes: changes }) => changes === undefined);
+  service.setBehavior('well');
+  const ended = await waitForStatus('it ends', api, ({ model_changes: changes }) => changes === undefined);
   t.equal(ended.embedding_model, 'letters');
-  await checkLetters(t, api, texts, service);
+  await checkServiceVectors(t, api, texts, service);
   await put(pathOf(7), 'And this one of the jib.');
   await server.stop('SIGKILL');
   await server.restart();
-  await checkLetters(t, api, texts, service);
-  t.ok(service.asked.some(({ texts: asked }) => asked.includes('what does the capstan do')));
+  await checkServiceVectors(t, api, texts, service);
+  t.ok(
+    service.requests.some(({ texts: embeddedTexts }) => embeddedTexts.includes('what does the capstan do')),
+  );
 
   const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
-  const back = await quarry(['collections', 'change-model', 'notes', 'zembed-1'], { variables });
+  const back = await runQuarry(['collections', 'change-model', 'notes', 'zembed-1'], { variables });
   t.match(back, { code: 0, err: /The vectors of notes are those of zembed-1\./ });
-  const after = await ask(api, 'the windlass');
+  const after = await querySnippets(api, 'the windlass');
   t.same(after.results.map(({ path }) => path).sort(), [...texts.keys()].sort());
   t.match(after, { results: [{ path: pathOf(3) }] });
   t.equal(after.warnings, undefined);
-  const similarityOf = ({ results }: Found) =>
+  const similarityOf = ({ results }: SnippetsReply) =>
     results.find(({ path }) => path === pathOf(3))?.explain?.vector.similarity;
   t.equal(similarityOf(after), similarityOf(before), 'the same model makes the same vectors');
 });
 
 t.test('documents that come all the time are all there after the switch', async (t) => {
-  const { service, api } = await start(t);
+  const { service, api } = await startModelChange(t);
   const texts = new Map(Array.from({ length: documentsCount }, (_, i) => [pathOf(i), textOf(i)]));
   await api.call('collections/change-model', { collection_name: 'notes', embedding_model: 'letters' });
   const failures: unknown[] = [];
   let isOver = false;
-  const coming = (async () => {
+  const newDocuments = (async () => {
     for (let i = 0; !isOver; i += 1) {
       const path = `coming ${i % 40}.txt`;
       const text = `Number ${i} tells of the halyard.`;
       const added = await api.add('notes', path, text, { overwrite: true });
       if (added.index_status !== 'indexed') failures.push(added);
       texts.set(path, text);
-      const { results, warnings } = await ask(api, `halyard ${i}`, { k: 3 });
+      const { results, warnings } = await querySnippets(api, `halyard ${i}`, { k: 3 });
       if (warnings !== undefined || results.some(({ explain }) => explain?.vector.similarity == null))
         failures.push({ warnings, results });
     }
   })();
-  await eventually('it ends', api, ({ model_changes: changes }) => changes === undefined);
+  await waitForStatus('it ends', api, ({ model_changes: changes }) => changes === undefined);
   await sleep(300);
   isOver = true;
-  await coming;
+  await newDocuments;
   t.same(failures, [], 'nothing failed and no query did without vectors');
-  await checkLetters(t, api, texts, service);
+  await checkServiceVectors(t, api, texts, service);
 });
 
 t.test('a change is cancelled by naming the model of the collection again', async (t) => {
-  const { service, server, api } = await start(t);
-  service.behave('error');
+  const { service, server, api } = await startModelChange(t);
+  service.setBehavior('error');
   const change = (model: string) =>
     api.call('collections/change-model', { collection_name: 'notes', embedding_model: model });
   await change('letters');
   await change('zembed-1');
   t.match(await statusOf(api), { embedding_model: 'zembed-1', model_changes: undefined });
-  t.equal((await ask(api, 'the capstan')).warnings, undefined);
-  service.behave('well');
+  t.equal((await querySnippets(api, 'the capstan')).warnings, undefined);
+  service.setBehavior('well');
   await change('letters');
-  await eventually('it ends', api, ({ model_changes: changes }) => changes === undefined);
+  await waitForStatus('it ends', api, ({ model_changes: changes }) => changes === undefined);
   t.equal((await statusOf(api)).embedding_model, 'letters');
   await server.restart();
-  t.equal((await ask(api, 'the capstan')).results.length, documentsCount);
+  t.equal((await querySnippets(api, 'the capstan')).results.length, documentsCount);
 });
 
 t.test('an empty collection changes its model at once', async (t) => {
-  const service = await ModelService.start(t);
-  const server = await TestServer.start(t, settingsFor(service));
-  const api = new Api(server);
+  const service = await FakeModelService.start(t);
+  const server = await TestServer.start(t, serverSettingsFor(service));
+  const api = new CheckedApiClient(server);
   await api.call('collections/add-collection', { collection_name: 'notes' });
   await api.call('collections/change-model', { collection_name: 'notes', embedding_model: 'zembed-1' });
-  const ended = await eventually('it ends', api, ({ model_changes: changes }) => changes === undefined);
+  const ended = await waitForStatus('it ends', api, ({ model_changes: changes }) => changes === undefined);
   t.equal(ended.embedding_model, 'zembed-1');
   await api.add('notes', 'a.txt', 'The capstan.');
   await server.stop('SIGKILL');
   await server.restart();
-  const { results, warnings } = await ask(api, 'capstan');
+  const { results, warnings } = await querySnippets(api, 'capstan');
   t.match(results, [{ path: 'a.txt', explain: { vector: { similarity: Number } } }]);
   t.equal(warnings, undefined);
 });

@@ -3,19 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { type Ended, quarry } from '../cli/quarry.ts';
-import { ModelService, serviceDimensions } from '../models/model-service.ts';
-import { eventMsMax, fileMsMax } from '../waiting.ts';
-import { Api } from './api.ts';
+import { type CliResult, runQuarry } from '../cli/quarry.ts';
+import { FakeModelService, serviceDimensions } from '../models/fake-model-service.ts';
+import { testEventMsMax, testFileMsMax } from '../timeouts.ts';
+import { CheckedApiClient } from './checked-api-client.ts';
 import { adminKey, operatorKey, TestServer } from './server.ts';
 
 /** Models that a service serves over HTTP, as the person sees them who configured one line. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 const key = 'sk-secret-of-the-service';
 const quick = { PROVIDER_SECONDS_MAX: '10', PROVIDER_QUERY_MS_MAX: '5000' };
 
-function variablesFor(service: ModelService) {
+function variablesFor(service: FakeModelService) {
   return {
     ...{ EMBEDDING_URL: service.url, EMBEDDING_MODEL: 'letters', EMBEDDING_KEY: key },
     ...{ RERANK_URL: service.url, RERANK_MODEL: 'words', RERANK_KEY: key },
@@ -24,19 +24,23 @@ function variablesFor(service: ModelService) {
   };
 }
 
-interface Explained {
+interface ExplainedReply {
   readonly results: { readonly explain?: { vector: { similarity: number | null }; rerank: number | null } }[];
   readonly warnings?: string[];
   readonly explain?: { missing: { part: string; model: string; reason: string }[] };
 }
 
-async function ask(api: Api, body: object): Promise<Explained> {
+async function querySnippets(api: CheckedApiClient, body: object): Promise<ExplainedReply> {
   const request = { collection_name: 'notes', query: 'salted herring', k: 3, explain: true, ...body };
-  return (await api.call('queries/top-snippets', request)) as unknown as Explained;
+  return (await api.call('queries/top-snippets', request)) as unknown as ExplainedReply;
 }
 
-async function eventually<T>(what: string, read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
-  const deadline = performance.now() + eventMsMax;
+async function waitForIndexed<T>(
+  what: string,
+  read: () => Promise<T>,
+  holds: (value: T) => boolean,
+): Promise<T> {
+  const deadline = performance.now() + testEventMsMax;
   for (;;) {
     const value = await read();
     if (holds(value)) return value;
@@ -46,7 +50,7 @@ async function eventually<T>(what: string, read: () => Promise<T>, holds: (value
 }
 
 /** `quarry eval` with one question to the collection `notes`. */
-async function evaluate(t: Test, { url }: TestServer): Promise<Ended> {
+async function evaluate(t: Test, { url }: TestServer): Promise<CliResult> {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-judged-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(join(folder, 'qrels'));
@@ -54,7 +58,7 @@ async function evaluate(t: Test, { url }: TestServer): Promise<Ended> {
   writeFileSync(join(folder, 'queries.jsonl'), '{"_id": "1", "text": "where is the gull"}\n');
   writeFileSync(join(folder, 'qrels', 'test.tsv'), 'query-id\tcorpus-id\tscore\n1\tgull.txt\t1\n');
   const variables = { QUARRY_URL: url, QUARRY_API_KEY: operatorKey };
-  return quarry(['eval', folder, '--collection', 'notes'], { variables });
+  return runQuarry(['eval', folder, '--collection', 'notes'], { variables });
 }
 
 const notes = {
@@ -63,7 +67,7 @@ const notes = {
   'tide.txt': 'The tide turns twice a day.',
 };
 
-async function add(api: Api): Promise<void> {
+async function add(api: CheckedApiClient): Promise<void> {
   await api.call('collections/add-collection', { collection_name: 'notes' });
   for (const [path, text] of Object.entries(notes)) await api.add('notes', path, text);
 }
@@ -71,24 +75,24 @@ async function add(api: Api): Promise<void> {
 await t.test(
   'a service embeds and reranks documents and queries, under its own names and others',
   async (t) => {
-    const service = await ModelService.start(t);
+    const service = await FakeModelService.start(t);
     const server = await TestServer.start(t, variablesFor(service));
-    const api = new Api(server);
+    const api = new CheckedApiClient(server);
     await add(api);
-    const { results, warnings, explain } = await ask(api, { reranker: 'words' });
+    const { results, warnings, explain } = await querySnippets(api, { reranker: 'words' });
     t.equal(results.length, 3);
     t.ok(results.every((result) => typeof result.explain?.vector.similarity === 'number'));
     t.ok(results.every((result) => typeof result.explain?.rerank === 'number'));
     t.same([warnings, explain?.missing], [undefined, []]);
     t.ok(
-      service.asked.some(({ texts }) => texts.includes('salted herring')),
+      service.requests.some(({ texts }) => texts.includes('salted herring')),
       'the query was embedded there',
     );
     t.ok(
-      service.asked.some(({ texts }) => texts.some((text) => text.includes('harbour'))),
+      service.requests.some(({ texts }) => texts.some((text) => text.includes('harbour'))),
       'and the documents',
     );
-    t.ok(service.asked.some(({ path }) => path === '/v1/rerank'));
+    t.ok(service.requests.some(({ path }) => path === '/v1/rerank'));
     for (const [model, dimensions] of [
       ['letters', serviceDimensions],
       ['zembed-1', 2_560],
@@ -103,7 +107,7 @@ await t.test(
     });
     t.match(ranked.results[0], { index: 1, relevance_score: 0.5 });
     t.equal(await api.status('models/rerank', { model: 'words', query: 'q', documents: ['d'] }), 200);
-    const refused = await api.ask('models/embed', { model: 'nothing', input_type: 'query', input: 'x' });
+    const refused = await api.request('models/embed', { model: 'nothing', input_type: 'query', input: 'x' });
     t.match(refused, { status: 404, body: { detail: /zembed-1/ } });
     const ready = await (await fetch(`${server.url}/readyz`)).json();
     t.match(ready, {
@@ -121,17 +125,17 @@ await t.test(
 );
 
 await t.test('while it is away documents wait visibly and queries say what they do without', async (t) => {
-  const service = await ModelService.start(t);
+  const service = await FakeModelService.start(t);
   const server = await TestServer.start(t, variablesFor(service));
-  const api = new Api(server);
+  const api = new CheckedApiClient(server);
   await add(api);
-  service.behave('error');
+  service.setBehavior('error');
   await api.call('documents/add-document', {
     ...{ collection_name: 'notes', path: 'late.txt' },
     content: { type: 'text', text: 'A barrel of herring came late.' },
   });
   const status = () => api.call('status/get-status', { collection_name: 'notes' }) as Promise<object>;
-  await eventually('the status says why', status, (reply) =>
+  await waitForIndexed('the status says why', status, (reply) =>
     /letters.*answered 500/.test(JSON.stringify(reply)),
   );
   const info = (await api.info('notes', 'late.txt')) as object;
@@ -141,7 +145,7 @@ await t.test('while it is away documents wait visibly and queries say what they 
     waiting_for: /"letters" does not answer/,
   });
   t.notMatch(await api.info('notes', 'gull.txt'), { waiting_for: /./ });
-  const found = await ask(api, { query: 'the harbour wall' });
+  const found = await querySnippets(api, { query: 'the harbour wall' });
   t.match(found.warnings, [/Only words were compared.*letters/]);
   t.match(found.explain, { missing: [{ part: 'vector', model: 'letters' }] });
   const measured = await evaluate(t, server);
@@ -153,75 +157,75 @@ await t.test('while it is away documents wait visibly and queries say what they 
     t.match(reply.results, [{ path: 'gull.txt' }], `${kind} finds by words`);
     t.match(reply.warnings, [/Only words/, /not reranked.*words/], kind);
   }
-  const precise = await ask(api, { precise_responses: true, query: 'harbour' });
+  const precise = await querySnippets(api, { precise_responses: true, query: 'harbour' });
   t.match(precise.warnings, [/Only words/]);
   t.equal(await api.status('embeddings', { model: 'letters', input: 'x' }), 503);
   t.match(await (await fetch(`${server.url}/readyz`)).json(), {
     status: 'ready',
     components: { 'embedding service letters': { ready: false, detail: /circuit breaker/ } },
   });
-  service.behave('well');
-  const indexed = await eventually(
+  service.setBehavior('well');
+  const indexed = await waitForIndexed(
     'the document goes on by itself',
     () => api.info('notes', 'late.txt'),
     ({ index_status }) => index_status === 'indexed',
   );
   t.notMatch(indexed, { waiting_for: /./ });
-  const again = await ask(api, { query: 'barrel of herring' });
+  const again = await querySnippets(api, { query: 'barrel of herring' });
   t.same([again.warnings, again.explain?.missing], [undefined, []]);
 });
 
 await t.test('a server may be told to refuse queries instead', async (t) => {
-  const service = await ModelService.start(t);
+  const service = await FakeModelService.start(t);
   const server = await TestServer.start(t, { ...variablesFor(service), WITHOUT_MODEL: 'refuse' });
-  const api = new Api(server);
+  const api = new CheckedApiClient(server);
   await add(api);
-  service.behave('closed');
+  service.setBehavior('closed');
   const query = { collection_name: 'notes', query: 'herring and more', k: 1 };
-  const reply = await api.ask('queries/top-snippets', query);
+  const reply = await api.request('queries/top-snippets', query);
   t.match(reply, { status: 503, body: { detail: /"letters" does not answer/ } });
   t.ok(reply.headers.has('retry-after'));
 });
 
 await t.test('a text that the service refuses fails its document with the reason', async (t) => {
-  const service = await ModelService.start(t);
+  const service = await FakeModelService.start(t);
   const server = await TestServer.start(t, variablesFor(service));
-  const api = new Api(server);
+  const api = new CheckedApiClient(server);
   await add(api);
-  service.behave('refuse-long');
+  service.setBehavior('refuse-long');
   const added = await api.add('notes', 'long.txt', 'All work and no play. '.repeat(80));
   t.match(added, { index_status: 'indexing_failed', error: /does not take a text: it answered 413/ });
 });
 
 await t.test('a collection keeps to the model of its vectors, whatever is configured later', async (t) => {
-  const service = await ModelService.start(t);
+  const service = await FakeModelService.start(t);
   const server = await TestServer.start(t);
-  const api = new Api(server);
+  const api = new CheckedApiClient(server);
   await api.call('collections/add-collection', { collection_name: 'old' });
   await api.add('old', 'a.txt', notes['herring.txt']);
   await server.restart(variablesFor(service));
   await add(api);
-  const asked = service.asked.length;
-  const old = await ask(api, { collection_name: 'old' });
+  const requestCount = service.requests.length;
+  const old = await querySnippets(api, { collection_name: 'old' });
   t.same(old.warnings, undefined, 'the built-in model still serves the old collection');
   await api.add('old', 'b.txt', notes['gull.txt']);
-  t.equal(service.asked.length, asked, 'and its new documents');
+  t.equal(service.requests.length, requestCount, 'and its new documents');
   await server.restart({ EMBEDDING_QUERY_PREFIX: 'query: ' });
-  t.match((await ask(api, {})).warnings, [/letters.*another version/]);
+  t.match((await querySnippets(api, {})).warnings, [/letters.*another version/]);
   await server.restart({
     EMBEDDING_URL: '',
     EMBEDDING_MODEL: '',
     MODEL_ALIASES: '',
     EMBEDDING_QUERY_PREFIX: '',
   });
-  const without = await ask(api, {});
+  const without = await querySnippets(api, {});
   t.match(without.warnings, [/letters.*not configured here/]);
   t.equal(without.results.length, 1, 'words still find');
   await api.call('documents/add-document', {
     ...{ collection_name: 'notes', path: 'late.txt' },
     content: { type: 'text', text: 'late' },
   });
-  await eventually(
+  await waitForIndexed(
     'the document waits',
     () => api.info('notes', 'late.txt') as Promise<object>,
     (info) => JSON.stringify(info).includes('not configured here'),
@@ -230,20 +234,23 @@ await t.test('a collection keeps to the model of its vectors, whatever is config
   const variables = variablesFor(service);
   await service.stop();
   await server.restart(variables);
-  t.match((await ask(api, {})).warnings, [/no connection/]);
-  t.same((await ask(api, { collection_name: 'old' })).warnings, undefined);
+  t.match((await querySnippets(api, {})).warnings, [/no connection/]);
+  t.same((await querySnippets(api, { collection_name: 'old' })).warnings, undefined);
 });
 
 await t.test('settings that make no sense stop the start and say why', async (t) => {
-  const nobody = 'http://127.0.0.1:9/v1';
+  const unreachableUrl = 'http://127.0.0.1:9/v1';
   const wrong: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
-    [{ EMBEDDING_URL: nobody }, /QUARRY_EMBEDDING_URL is set without QUARRY_EMBEDDING_MODEL/],
+    [{ EMBEDDING_URL: unreachableUrl }, /QUARRY_EMBEDDING_URL is set without QUARRY_EMBEDDING_MODEL/],
     [{ RERANK_URL: 'ftp://x', RERANK_MODEL: 'x' }, /QUARRY_RERANK_URL is "ftp:\/\/x"; allowed is an http/],
-    [{ EMBEDDING_URL: nobody, EMBEDDING_MODEL: 'x' }, /Nobody knows yet how many dimensions.*no connection/],
+    [
+      { EMBEDDING_URL: unreachableUrl, EMBEDDING_MODEL: 'x' },
+      /Nobody knows yet how many dimensions.*no connection/,
+    ],
     [{ EMBEDDING_MODEL: 'x' }, /embeddingModel is "x", which is no model here; there are: zembed-1/],
     [{ RERANKER: 'zerank-9' }, /reranker is "zerank-9", which is no model here/],
     [{ MODEL_ALIASES: 'a=b' }, /modelAliases says that a stands for "b", which is no model here/],
-    [{ EMBEDDING_URL: nobody, EMBEDDING_MODEL: 'zembed-1' }, /the name of a built-in model/],
+    [{ EMBEDDING_URL: unreachableUrl, EMBEDDING_MODEL: 'zembed-1' }, /the name of a built-in model/],
     [
       { MODEL_EXECUTION_PROVIDERS: 'cpu,abacus' },
       /modelExecutionProviders names abacus, which onnxruntime cannot use here/,
@@ -255,9 +262,9 @@ await t.test('settings that make no sense stop the start and say why', async (t)
 await t.test(
   'a service that quotes texts in its errors cannot bring those that must not be kept into the log',
   async (t) => {
-    const service = await ModelService.start(t);
+    const service = await FakeModelService.start(t);
     const server = await TestServer.start(t, variablesFor(service));
-    const administration = new Api(server, adminKey);
+    const administration = new CheckedApiClient(server, adminKey);
     const organization_id = '44444444-4444-4444-8444-444444444444';
     await administration.call('admin/create-organization', { organization_id });
     await administration.call('admin/update-organization', { organization_id, zdr: true });
@@ -266,14 +273,14 @@ await t.test(
       name: 'silent',
       permission: 'all',
     });
-    const silent = new Api(server, api_key);
-    service.quotes = true;
-    service.behave('refuse-long');
+    const silent = new CheckedApiClient(server, api_key);
+    service.quotesRequestInErrors = true;
+    service.setBehavior('refuse-long');
     await silent.call('collections/add-collection', { collection_name: 'notes' });
     const text = 'The xylophonist plays. '.repeat(30);
     t.match(await silent.add('notes', 'long.txt', text), { index_status: 'indexing_failed' });
-    await silent.ask('models/embed', { model: 'letters', input_type: 'query', input: text });
-    await silent.ask('models/rerank', { model: 'words', query: text, documents: [text] });
+    await silent.request('models/embed', { model: 'letters', input_type: 'query', input: text });
+    await silent.request('models/rerank', { model: 'words', query: text, documents: [text] });
     t.match(server.log, /refused a text/);
     t.match(server.log, /withheld: \d+ characters/);
     t.notMatch(server.log, /xylophonist/);

@@ -1,17 +1,17 @@
 import t from 'tap';
-import { fileMsMax } from '../waiting.ts';
-import { Api } from './api.ts';
+import { testFileMsMax } from '../timeouts.ts';
+import { CheckedApiClient } from './checked-api-client.ts';
 import { adminKey, TestServer } from './server.ts';
 
 /** Embedding and reranking through the door, in three dialects, and the limits that hold them. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t, { FREE_RERANK_REQUESTS_PER_MINUTE: '40' });
-const api = new Api(server);
-const administration = new Api(server, adminKey);
+const api = new CheckedApiClient(server);
+const administration = new CheckedApiClient(server, adminKey);
 const minuteMs = 60_000;
 
-const embed = (body: object, through: Api = api) =>
+const embed = (body: object, through: CheckedApiClient = api) =>
   through.call('models/embed', { model: 'zembed-1', input_type: 'document', ...body });
 
 function numbers(embedding: number[] | string): Float32Array {
@@ -134,7 +134,7 @@ await t.test('OpenAI and Cohere clients get the same answers in their own words'
 await t.test('more than 5,000,000 charged bytes are refused, whatever the limits', async (t) => {
   const half = 'x'.repeat(2_499_851);
   const body = { model: 'zembed-1', input_type: 'document', input: [half, half] };
-  const reply = await api.ask('models/embed', body);
+  const reply = await api.request('models/embed', body);
   t.equal(reply.status, 413);
   t.match(reply.body, { detail: /5,?000,?002.*5,?000,?000/ });
   const documents = Array(2_000).fill('y'.repeat(1_000));
@@ -143,7 +143,7 @@ await t.test('more than 5,000,000 charged bytes are refused, whatever the limits
 });
 
 /** An organisation with its own overrides and a key of it. */
-async function organisation(id: string, overrides: object): Promise<Api> {
+async function organization(id: string, overrides: object): Promise<CheckedApiClient> {
   const organization_id = `00000000-0000-4000-8000-${id.padStart(12, '0')}`;
   await administration.call('admin/create-organization', { organization_id });
   await administration.call('admin/update-organization', { organization_id, ...overrides });
@@ -152,7 +152,7 @@ async function organisation(id: string, overrides: object): Promise<Api> {
     name: 'limited',
     permission: 'all',
   });
-  return new Api(server, api_key);
+  return new CheckedApiClient(server, api_key);
 }
 
 const costing = (bytes: number) => 'x'.repeat(bytes - 150);
@@ -160,9 +160,9 @@ const costing = (bytes: number) => 'x'.repeat(bytes - 150);
 await t.test(
   'what does not fit the fast allowance runs slow, or is refused with the time to wait',
   async (t) => {
-    const limited = await organisation('1', { override_bpm_fast: 1_000, override_bpm_slow: 4_000 });
+    const limited = await organization('1', { override_bpm_fast: 1_000, override_bpm_slow: 4_000 });
     const ask = (bytes: number, latency?: string) =>
-      limited.ask('models/rerank', {
+      limited.request('models/rerank', {
         model: 'zerank-2',
         query: '',
         documents: [costing(bytes)],
@@ -188,7 +188,7 @@ await t.test(
     t.equal(other.usage.total_bytes, 900, 'embedding has an allowance of its own');
     t.equal(
       (
-        await api.ask('models/embed', {
+        await api.request('models/embed', {
           model: 'zembed-1',
           input_type: 'query',
           input: costing(900_000),
@@ -204,9 +204,9 @@ await t.test(
 await t.test(
   'a refused call names the limit and costs nothing; raising it takes effect at once',
   async (t) => {
-    const limited = await organisation('2', { override_bpm_fast: 1_000, override_bpm_slow: 1_000 });
+    const limited = await organization('2', { override_bpm_fast: 1_000, override_bpm_slow: 1_000 });
     const ask = () =>
-      limited.ask('models/embed', {
+      limited.request('models/embed', {
         model: 'zembed-1',
         input_type: 'query',
         input: costing(900),
@@ -218,7 +218,7 @@ await t.test(
       t.equal(refused.status, 429);
       t.match(refused.body, { detail: /1,000|bytes/ });
     }
-    const queries = await limited.ask('collections/add-collection', { collection_name: 'c' });
+    const queries = await limited.request('collections/add-collection', { collection_name: 'c' });
     t.equal(queries.status, 201);
     await limited.add('c', 'd', costing(5_000));
     t.same(await limited.find('c', 'x'), ['d'], 'documents and queries do not count against it');
@@ -232,9 +232,9 @@ await t.test(
 );
 
 await t.test('rerank requests are counted, embed requests are not', async (t) => {
-  const limited = await organisation('3', { subscription_tier: 'free' });
+  const limited = await organization('3', { subscription_tier: 'free' });
   const ask = (latency?: string) =>
-    limited.ask('models/rerank', { model: 'zerank-2', query: '', documents: ['x'], latency });
+    limited.request('models/rerank', { model: 'zerank-2', query: '', documents: ['x'], latency });
   // A quarter minute that begins meanwhile gives room for ten more.
   const replies = await Promise.all(Array.from({ length: 55 }, () => ask('fast')));
   const served = replies.filter(({ status }) => status === 200).length;

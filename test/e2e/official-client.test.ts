@@ -1,10 +1,10 @@
 import t from 'tap';
 import ZeroEntropy from 'zeroentropy';
-import { docx, pdfWithPages } from '../parsing/fixtures.ts';
-import { fileMsMax } from '../waiting.ts';
-import { eventually } from './api.ts';
-import { CountingProxy } from './counting-proxy.ts';
-import { checkReply } from './published.ts';
+import { buildDocx, buildPdf } from '../parsing/fixtures.ts';
+import { testFileMsMax } from '../timeouts.ts';
+import { waitFor } from './checked-api-client.ts';
+import { RecordingProxy } from './counting-proxy.ts';
+import { checkReply } from './published-replies.ts';
 import { operatorKey, TestServer } from './server.ts';
 
 /**
@@ -12,21 +12,24 @@ import { operatorKey, TestServer } from './server.ts';
  * client hands out is held against the published shapes.
  */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t);
-const proxy = await CountingProxy.open(t, server);
+const proxy = await RecordingProxy.open(t, server);
 const client = new ZeroEntropy({ apiKey: operatorKey, baseURL: `${proxy.url}/v1` });
 const collection_name = 'handbook';
 const contract = 'The contract ends three months after written notice by either side.';
 
 /** The whole answer, with its shape checked. */
-async function checked<T>(operation: string, answer: PromiseLike<T> & { asResponse(): Promise<unknown> }) {
+async function assertReply<T>(
+  operation: string,
+  answer: PromiseLike<T> & { asResponse(): Promise<unknown> },
+) {
   const body = await answer;
   checkReply(operation, 200, JSON.parse(JSON.stringify(body)));
   return body;
 }
 
-async function refusal(answer: PromiseLike<unknown>): Promise<unknown> {
+async function apiErrorOf(answer: PromiseLike<unknown>): Promise<unknown> {
   try {
     await answer;
   } catch (error) {
@@ -36,7 +39,7 @@ async function refusal(answer: PromiseLike<unknown>): Promise<unknown> {
 }
 
 async function whenIndexed(path: string): Promise<void> {
-  await eventually(`indexing ${path}`, async () => {
+  await waitFor(`indexing ${path}`, async () => {
     const { document } = await client.documents.getInfo({ collection_name, path });
     return document.index_status === 'indexed' ? true : null;
   });
@@ -45,19 +48,22 @@ async function whenIndexed(path: string): Promise<void> {
 await t.test('collections: add, list with an empty body, delete', async (t) => {
   t.same(await client.collections.add({ collection_name }), { message: 'Success!' });
   await client.collections.add({ collection_name: 'wide', num_shards: 8 });
-  const listed = await checked('collections/get-collection-list', client.collections.getList());
+  const listed = await assertReply('collections/get-collection-list', client.collections.getList());
   t.same(listed.collection_names, ['handbook', 'wide']);
-  const sent = proxy.seen.at(-1);
+  const sent = proxy.requests.at(-1);
   t.equal(sent?.body, '', 'the client sends no body at all');
   t.match(sent?.headers['content-type'], /json/, 'and calls it JSON');
   t.same((await client.collections.getList({})).collection_names, ['handbook', 'wide']);
-  await checked('collections/delete-collection', client.collections.delete({ collection_name: 'wide' }));
+  await assertReply('collections/delete-collection', client.collections.delete({ collection_name: 'wide' }));
   t.same((await client.collections.getList()).collection_names, ['handbook']);
 });
 
 await t.test('documents: every kind of content is added and found', async (t) => {
-  const pdf = pdfWithPages([contract, 'Travel costs are refunded within fourteen days.']);
-  const word = docx([{ heading: 1, text: 'Holidays' }, 'Every employee has thirty days of paid holiday.']);
+  const pdf = buildPdf([contract, 'Travel costs are refunded within fourteen days.']);
+  const word = buildDocx([
+    { heading: 1, text: 'Holidays' },
+    'Every employee has thirty days of paid holiday.',
+  ]);
   const contents: Record<string, ZeroEntropy.DocumentAddParams['content']> = {
     'plain.txt': { type: 'text', text: 'The office is closed on public holidays.' },
     'paged.txt': { type: 'text-pages', pages: ['Page one is about parking.', 'Page two is about lifts.'] },
@@ -74,7 +80,7 @@ await t.test('documents: every kind of content is added and found', async (t) =>
   }
   const pages: Record<string, number> = {};
   for (const path of Object.keys(contents)) {
-    const { document } = await checked(
+    const { document } = await assertReply(
       'documents/get-document-info',
       client.documents.getInfo({ collection_name, path, include_content: true }),
     );
@@ -95,7 +101,7 @@ await t.test('documents: overwrite answers 200, a page is described with its tex
   const after = await client.documents.getInfo({ collection_name, path: 'plain.txt', include_content: true });
   t.equal(after.document.content, content.text);
   t.not(after.document.id, before.document.id, 'a new version of the content has a new id');
-  const { page } = await checked(
+  const { page } = await assertReply(
     'documents/get-page-info',
     client.documents.getPageInfo({
       collection_name,
@@ -114,7 +120,7 @@ await t.test('documents: overwrite answers 200, a page is described with its tex
 await t.test('documents: update replaces the metadata and keeps the document', async (t) => {
   const { document: before } = await client.documents.getInfo({ collection_name, path: 'paged.txt' });
   const metadata = { owner: 'facilities', 'list:topics': ['parking', 'lifts'] };
-  await checked(
+  await assertReply(
     'documents/update-document',
     client.documents.update({ collection_name, path: 'paged.txt', metadata }),
   );
@@ -127,7 +133,7 @@ await t.test('documents: update replaces the metadata and keeps the document', a
 await t.test('queries: three granularities with filter, reranker and everything included', async (t) => {
   const query = 'how long before the end must notice be given';
   const filter = { kind: { $eq: 'auto' } };
-  const documents = await checked(
+  const documents = await assertReply(
     'queries/top-documents',
     client.queries.topDocuments({
       collection_name,
@@ -142,13 +148,13 @@ await t.test('queries: three granularities with filter, reranker and everything 
   t.equal(documents.results[0]?.path, 'contract.pdf');
   t.same(documents.results[0]?.metadata, { kind: 'auto' });
   t.equal(documents.results.length, 2, 'the filter leaves the two files');
-  const pages = await checked(
+  const pages = await assertReply(
     'queries/top-pages',
     client.queries.topPages({ collection_name, query, k: 3, include_content: true, include_metadata: true }),
   );
   t.match(pages.results[0], { path: 'contract.pdf', page_index: 0, content: /three months/ });
   t.match(pages.document_results[0], { path: 'contract.pdf', metadata: { kind: 'auto' } });
-  const snippets = await checked(
+  const snippets = await assertReply(
     'queries/top-snippets',
     client.queries.topSnippets({
       collection_name,
@@ -173,7 +179,7 @@ await t.test('queries: three granularities with filter, reranker and everything 
 });
 
 await t.test('models: embed and rerank', async (t) => {
-  const embedded = await checked(
+  const embedded = await assertReply(
     'models/embed',
     client.models.embed({ model: 'zembed-1', input_type: 'query', input: ['one', 'two'], dimensions: 40 }),
   );
@@ -190,7 +196,7 @@ await t.test('models: embed and rerank', async (t) => {
   });
   t.equal(Buffer.from(packed.results[0]?.embedding as string, 'base64').length, 4 * 2560);
   const documents = ['Bananas are yellow.', contract, 'The lift is broken.'];
-  const ranked = await checked(
+  const ranked = await assertReply(
     'models/rerank',
     client.models.rerank({ model: 'zerank-2', query: 'end of the contract', documents, top_n: 2 }),
   );
@@ -200,7 +206,7 @@ await t.test('models: embed and rerank', async (t) => {
 });
 
 await t.test('status: counts of one collection and of all', async (t) => {
-  const one = await checked('status/get-status', client.status.getStatus({ collection_name }));
+  const one = await assertReply('status/get-status', client.status.getStatus({ collection_name }));
   t.match(one, { num_documents: 5, num_indexed_documents: 5, num_failed_documents: 0 });
   const { embedding_model: _, ...all } = one as typeof one & { embedding_model?: string };
   t.same(await client.status.getStatus(), all);
@@ -218,7 +224,7 @@ await t.test('paging ends when the caller hands over {query: {}}, and by hand wi
   const byHand: string[] = [];
   let path_gt: string | undefined;
   for (;;) {
-    const page = await checked(
+    const page = await assertReply(
       'documents/get-document-info-list',
       client.documents.getInfoList({
         collection_name,
@@ -234,13 +240,13 @@ await t.test('paging ends when the caller hands over {query: {}}, and by hand wi
 });
 
 await t.test('a conflict or an unknown name is asked for once: the client does not retry', async (t) => {
-  proxy.seen.length = 0;
+  proxy.requests.length = 0;
   const content = { type: 'text', text: 'x' } as const;
   const refusals = [
-    await refusal(client.collections.add({ collection_name })),
-    await refusal(client.documents.add({ collection_name, path: 'plain.txt', content })),
-    await refusal(client.documents.getInfo({ collection_name, path: 'nowhere' })),
-    await refusal(client.queries.topDocuments({ collection_name, query: 'x', k: 0 })),
+    await apiErrorOf(client.collections.add({ collection_name })),
+    await apiErrorOf(client.documents.add({ collection_name, path: 'plain.txt', content })),
+    await apiErrorOf(client.documents.getInfo({ collection_name, path: 'nowhere' })),
+    await apiErrorOf(client.queries.topDocuments({ collection_name, query: 'x', k: 0 })),
   ];
   t.ok(refusals[0] instanceof ZeroEntropy.ConflictError);
   t.ok(refusals[1] instanceof ZeroEntropy.ConflictError);
@@ -253,7 +259,7 @@ await t.test('a conflict or an unknown name is asked for once: the client does n
 });
 
 await t.test('documents: delete one, then many, and say which of them existed', async (t) => {
-  const one = await checked(
+  const one = await assertReply(
     'documents/delete-document',
     client.documents.delete({ collection_name, path: 'plain.txt' }),
   );
@@ -261,7 +267,7 @@ await t.test('documents: delete one, then many, and say which of them existed', 
   const path = ['rows.csv', 'nowhere', 'paged.txt'];
   const many = await client.documents.delete({ collection_name, path });
   t.same(many.deleted_paths, ['rows.csv', 'paged.txt']);
-  const missing = await refusal(client.documents.delete({ collection_name, path: ['nowhere'] }));
+  const missing = await apiErrorOf(client.documents.delete({ collection_name, path: ['nowhere'] }));
   t.ok(missing instanceof ZeroEntropy.NotFoundError);
   const left = await client.queries.topDocuments({ collection_name, query: 'parking', k: 10 });
   t.same(left.results.map((result) => result.path).sort(), ['contract.pdf', 'holidays.docx']);

@@ -6,7 +6,7 @@ import type { Test } from 'tap';
 
 /** Other people's servers that say who somebody is, on this machine. */
 
-export async function listen(t: Test, listener: RequestListener): Promise<string> {
+export async function listenOnLoopback(t: Test, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => server.close());
@@ -16,7 +16,7 @@ export async function listen(t: Test, listener: RequestListener): Promise<string
 /** Logins are addresses; those that begin with "new" are not verified. */
 export async function openIdIssuer(t: Test, redirectUri: string): Promise<string> {
   let callback: RequestListener = () => undefined;
-  const issuer = await listen(t, (request, response) => {
+  const issuer = await listenOnLoopback(t, (request, response) => {
     if (request.url === '/favicon.ico') response.writeHead(204).end();
     else callback(request, response);
   });

@@ -1,14 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { quarry } from '../cli/quarry.ts';
-import { fileMsMax, until } from '../waiting.ts';
-import { Api } from './api.ts';
+import { runQuarry } from '../cli/quarry.ts';
+import { testFileMsMax, waitUntil } from '../timeouts.ts';
+import { CheckedApiClient } from './checked-api-client.ts';
 import { operatorKey, TestServer } from './server.ts';
 
 /** Collections whose vectors come from their callers. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 
 const dimensions = 5;
 
@@ -26,7 +26,7 @@ function cosine(one: readonly number[], other: readonly number[]): number {
   return dot / (Math.hypot(...one) * Math.hypot(...other));
 }
 
-interface Hit {
+interface VectorHit {
   readonly path: string;
   readonly page_index?: number;
   readonly explain?: {
@@ -34,14 +34,14 @@ interface Hit {
     readonly rerank: number | null;
   };
 }
-interface Found {
-  readonly results: readonly Hit[];
+interface VectorSearchReply {
+  readonly results: readonly VectorHit[];
   readonly warnings?: readonly string[];
 }
 
 async function start(t: Test) {
   const server = await TestServer.start(t);
-  const api = new Api(server);
+  const api = new CheckedApiClient(server);
   await api.call('collections/add-collection', {
     ...{ collection_name: 'notes', num_shards: 8 },
     ...{ embedding_model: 'own', dimensions },
@@ -49,13 +49,16 @@ async function start(t: Test) {
   return { server, api };
 }
 
-function add(api: Api, path: string, body: object) {
+function add(api: CheckedApiClient, path: string, body: object) {
   return api.call('documents/add-document', { collection_name: 'notes', path, wait: true, ...body });
 }
 
-function ask(api: Api, kind: string, body: object): Promise<Found> {
+function ask(api: CheckedApiClient, kind: string, body: object): Promise<VectorSearchReply> {
   const request = { collection_name: 'notes', query: '', k: 50, explain: true, ...body };
-  return api.call(`queries/top-${kind}` as 'queries/top-pages', request) as unknown as Promise<Found>;
+  return api.call(
+    `queries/top-${kind}` as 'queries/top-pages',
+    request,
+  ) as unknown as Promise<VectorSearchReply>;
 }
 
 const byMeaning = { weights: { lexical: 0, vector: 1 } };
@@ -63,8 +66,8 @@ const byMeaning = { weights: { lexical: 0, vector: 1 } };
 /** Every result has the similarity that the vectors of document and query give it. */
 function checkSimilarities(
   t: Test,
-  found: Found,
-  vectors: (hit: Hit) => readonly number[],
+  found: VectorSearchReply,
+  vectors: (hit: VectorHit) => readonly number[],
   query: readonly number[],
 ) {
   t.equal(found.warnings, undefined);
@@ -79,7 +82,7 @@ function checkSimilarities(
 t.test('what is wrong with a vector, or with a collection for vectors, is said with a 4xx', async (t) => {
   const { server, api } = await start(t);
   const create = (body: object) =>
-    api.ask('collections/add-collection', { collection_name: 'other', ...body });
+    api.request('collections/add-collection', { collection_name: 'other', ...body });
   for (const [body, status, detail] of [
     [{ embedding_model: 'own' }, 400, /needs dimensions.*1 to 8192; it is missing/],
     [{ embedding_model: 'own', dimensions: 0 }, 400, /it is 0/],
@@ -120,7 +123,7 @@ t.test('what is wrong with a vector, or with a collection for vectors, is said w
     ['notes', { content: { type: 'auto', base64_data: 'aGk=' }, vector }, 400, /send the text of the file/],
     ['made', { content: text, vector }, 400, /made by "zembed-1": it takes no `vector`/],
   ] as const) {
-    const reply = await api.ask('documents/add-document', {
+    const reply = await api.request('documents/add-document', {
       collection_name: collection,
       path: 'a.txt',
       ...body,
@@ -132,7 +135,7 @@ t.test('what is wrong with a vector, or with a collection for vectors, is said w
     embedding_model: 'own',
     dimensions: 8_192,
   });
-  const long = await api.ask('documents/add-document', {
+  const long = await api.request('documents/add-document', {
     ...{
       collection_name: 'wide',
       path: 'long.txt',
@@ -154,10 +157,10 @@ t.test('what is wrong with a vector, or with a collection for vectors, is said w
     ['made', { query: 'herring', query_vector: vector }, /it takes no `query_vector`/],
   ] as const) {
     const request = { collection_name: collection, k: 3, ...body };
-    t.match(await api.ask('queries/top-documents', request), { status: 400, body: { detail } });
+    t.match(await api.request('queries/top-documents', request), { status: 400, body: { detail } });
   }
   const change = (collection_name: string, embedding_model: string) =>
-    api.ask('collections/change-model', { collection_name, embedding_model });
+    api.request('collections/change-model', { collection_name, embedding_model });
   t.match(await change('notes', 'zembed-1'), { status: 400, body: { detail: /come from its callers/ } });
   t.match(await change('made', 'own'), { status: 400, body: { detail: /"own" is no model/ } });
   t.match(await api.call('status/get-status', { collection_name: 'notes' }), {
@@ -197,7 +200,7 @@ t.test('documents are found by their vectors, by their words and by both', async
   ]);
   seeds.set('6.txt', 6);
 
-  const ofPath = ({ path }: Hit) => vectorOf(seeds.get(path)!);
+  const ofPath = ({ path }: VectorHit) => vectorOf(seeds.get(path)!);
   const query = vectorOf(2.1);
   for (const body of [byMeaning, { query: 'ballast' }]) {
     for (const [kind, precise] of [
@@ -267,7 +270,7 @@ t.test('each page has its own vector, and no passage crosses from one to the nex
       for (const precise of [false, true]) {
         const body = { query_vector: query, ...byMeaning, precise_responses: precise };
         const snippets = (await ask(api, 'snippets', body)) as unknown as {
-          results: readonly (Hit & { page_span: [number, number] })[];
+          results: readonly (VectorHit & { page_span: [number, number] })[];
         };
         t.ok(snippets.results.every(({ page_span: [first, end] }) => end === first + 1));
         const similarities = snippets.results.map(({ page_span: [page], explain }) =>
@@ -287,7 +290,7 @@ t.test('each page has its own vector, and no passage crosses from one to the nex
 t.test('the command line makes such a collection, fills it and asks it', async (t) => {
   const { server, api } = await start(t);
   const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
-  const run = (...words: string[]) => quarry(words, { variables });
+  const run = (...words: string[]) => runQuarry(words, { variables });
   t.match(await run('collections', 'add', 'lines', '--model', 'own', '--dimensions', String(dimensions)), {
     code: 0,
   });
@@ -312,8 +315,15 @@ t.test('the command line makes such a collection, fills it and asks it', async (
     err: /3 doc/,
   });
   t.match(await run('documents', 'add', `${file}x`), { code: 2, err: /cannot be read/ });
-  const asked = ['search', '-c', 'lines', '--documents', '--vector', JSON.stringify(vectorOf(3.01))];
-  t.match(await run(...asked, '--weights', '0:1', 'x'), { code: 0, out: /^1\. +b\.txt/ });
+  const searchArguments = [
+    'search',
+    '-c',
+    'lines',
+    '--documents',
+    '--vector',
+    JSON.stringify(vectorOf(3.01)),
+  ];
+  t.match(await run(...searchArguments, '--weights', '0:1', 'x'), { code: 0, out: /^1\. +b\.txt/ });
   t.match(await run('search', '-c', 'lines', '--vector', '[1, "a"]', 'x'), {
     code: 2,
     err: /--vector must be/,
@@ -337,7 +347,7 @@ t.test('what was acknowledged before a kill is found by its own vector afterward
   await api.call('documents/add-documents', { collection_name: 'notes', documents });
   await server.stop('SIGKILL');
   await server.restart();
-  await until('the end of the work', async () => {
+  await waitUntil('the end of the work', async () => {
     const status = await api.call('status/get-status', { collection_name: 'notes' });
     if (status.num_failed_documents > 0) t.fail('a document failed');
     return status.num_indexed_documents === count;

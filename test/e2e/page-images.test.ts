@@ -1,16 +1,16 @@
 import sharp from 'sharp';
 import t from 'tap';
-import { processesBelow } from '../crash/child-processes.ts';
-import { docx, pdfWithPages, utf8 } from '../parsing/fixtures.ts';
-import { fileMsMax, until } from '../waiting.ts';
-import { Api } from './api.ts';
+import { descendantsOf } from '../crash/child-processes.ts';
+import { buildDocx, buildPdf, utf8 } from '../parsing/fixtures.ts';
+import { testFileMsMax, waitUntil } from '../timeouts.ts';
+import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
 
 /** What pages look like: addresses of images, their sizes, and kinds without any. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t);
-const api = new Api(server);
+const api = new CheckedApiClient(server);
 const collection_name = 'pages';
 await api.call('collections/add-collection', { collection_name });
 const { components } = (await (await fetch(`${server.url}/readyz`)).json()) as {
@@ -40,7 +40,7 @@ async function sizeOf(url: string | null): Promise<{ format?: string; width?: nu
 }
 
 await t.test('a page of a PDF and a picture are images in the sizes that are asked for', async (t) => {
-  const [page, second] = await imagesOf('two.pdf', pdfWithPages(['first', 'second']));
+  const [page, second] = await imagesOf('two.pdf', buildPdf(['first', 'second']));
   t.same(await sizeOf(page!), { format: 'jpeg', width: 935, height: 1_210 });
   t.same(await sizeOf(`${page}&width=200`), { format: 'jpeg', width: 256, height: 331 });
   t.same(await sizeOf(`${second}&width=2000`), { format: 'jpeg', width: 1_545, height: 2_000 });
@@ -60,7 +60,7 @@ await t.test('texts have no page images, Office files only where LibreOffice is 
   );
   const pages = await imagesOf('letter.rtf', rtf);
   t.equal(pages.length, 2);
-  t.same(await imagesOf('strange.docx', docx(['LibreOffice does not open this one'])), [null]);
+  t.same(await imagesOf('strange.docx', buildDocx(['LibreOffice does not open this one'])), [null]);
   if (!office) {
     t.same(pages, [null, null]);
     return;
@@ -70,7 +70,7 @@ await t.test('texts have no page images, Office files only where LibreOffice is 
 });
 
 await t.test('an image goes with its document', async (t) => {
-  const [page] = await imagesOf('gone.pdf', pdfWithPages(['soon gone']));
+  const [page] = await imagesOf('gone.pdf', buildPdf(['soon gone']));
   t.equal((await fetch(page!)).status, 200);
   await api.call('documents/delete-document', { collection_name, path: 'gone.pdf' });
   t.equal((await fetch(page!)).status, 404);
@@ -80,7 +80,7 @@ await t.test(
   'a client that leaves ends the drawing of its page, and others find the place free',
   async (t) => {
     const one = await TestServer.start(t, { PARSE_THREADS: '1' });
-    const calls = new Api(one);
+    const calls = new CheckedApiClient(one);
     await calls.call('collections/add-collection', { collection_name });
     const imageOf = async (path: string, bytes: Uint8Array) => {
       const content = { type: 'auto', base64_data: Buffer.from(bytes).toString('base64') } as const;
@@ -91,18 +91,18 @@ await t.test(
     // Lines across the whole page, each of which is blended with all before: minutes of work.
     const lines = Buffer.from(`/G gs ${'0 0 m 600 790 l 600 0 l 0 790 l f '.repeat(200_000)}`, 'latin1');
     const resources = '/ExtGState<</G<</ca .5/BM/ColorDodge>>>>';
-    const slow = await imageOf('slow.pdf', pdfWithPages([''], { content: lines, resources }));
-    const quick = await imageOf('quick.pdf', pdfWithPages(['quick']));
-    const before = new Set(processesBelow(one.pid));
-    const drawing = () => processesBelow(one.pid).filter((pid) => !before.has(pid));
+    const slow = await imageOf('slow.pdf', buildPdf([''], { content: lines, resources }));
+    const quick = await imageOf('quick.pdf', buildPdf(['quick']));
+    const before = new Set(descendantsOf(one.pid));
+    const drawing = () => descendantsOf(one.pid).filter((pid) => !before.has(pid));
     const leaving = new AbortController();
     const left = t.rejects(fetch(slow, { signal: leaving.signal }), { name: 'AbortError' });
-    await until('a process that draws', () => drawing().length > 0);
+    await waitUntil('a process that draws', () => drawing().length > 0);
     const pids = drawing();
     leaving.abort();
     await left;
     // A process stays for the next page unless it is stopped.
-    await until('the end of the drawing', () => !drawing().some((pid) => pids.includes(pid)));
+    await waitUntil('the end of the drawing', () => !drawing().some((pid) => pids.includes(pid)));
     t.equal((await fetch(quick)).status, 200);
   },
 );

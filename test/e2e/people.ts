@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SMTPServer } from 'smtp-server';
 import type { Test } from 'tap';
-import { until } from '../waiting.ts';
+import { waitUntil } from '../timeouts.ts';
 import type { TestServer } from './server.ts';
 
 /** The administrator of tests: a password and its hash, with less work in it than a real one has. */
@@ -14,7 +14,7 @@ export const administrator = {
 } as const;
 
 /** One reply, its body parsed where it is JSON. */
-export interface Answer {
+export interface HttpReply {
   readonly status: number;
   readonly headers: Headers;
   // biome-ignore lint/suspicious/noExplicitAny: whatever a server says
@@ -23,14 +23,14 @@ export interface Answer {
 }
 
 /** One request as any program would send it. */
-export async function send(
+export async function sendRequest(
   address: string,
   {
     headers = {},
     body,
     method = 'POST',
   }: { headers?: Record<string, string>; body?: unknown; method?: string } = {},
-): Promise<Answer> {
+): Promise<HttpReply> {
   const isText = typeof body === 'string';
   const response = await fetch(address, {
     method,
@@ -49,10 +49,10 @@ export async function send(
 }
 
 /** Somebody with a mailbox. */
-export class Person {
+export class TestUser {
   readonly email: string;
   readonly #server: Pick<TestServer, 'url'>;
-  readonly #mails: () => string[];
+  readonly #readMails: () => string[];
   /** Sent with everything; behind a trusted proxy `x-forwarded-for` makes a host of their own. */
   headers: Record<string, string> = {};
   token = '';
@@ -60,37 +60,37 @@ export class Person {
   constructor(email: string, server: Pick<TestServer, 'url'>, mails: () => string[]) {
     this.email = email;
     this.#server = server;
-    this.#mails = mails;
+    this.#readMails = mails;
   }
 
   /** Asks for a link, reads the mail, follows the link as a program. */
-  async signIn(): Promise<Answer> {
+  async signIn(): Promise<HttpReply> {
     const { headers } = this;
-    const wanted = { headers, body: { email: this.email } };
-    const sent = await send(`${this.#server.url}/api/auth/magic-link/send`, wanted);
+    const linkRequest = { headers, body: { email: this.email } };
+    const sent = await sendRequest(`${this.#server.url}/api/auth/magic-link/send`, linkRequest);
     if (sent.status !== 200) return sent;
-    const asProgram = { method: 'GET', headers: { ...headers, accept: 'application/json' } };
-    const answer = await send(await this.link(), asProgram);
+    const acceptJson = { method: 'GET', headers: { ...headers, accept: 'application/json' } };
+    const answer = await sendRequest(await this.link(), acceptJson);
     this.token = answer.body.access_token;
     return answer;
   }
 
   async link(): Promise<string> {
-    const mail = await this.mailWith('/api/auth/magic-link/verify');
+    const mail = await this.findMail('/api/auth/magic-link/verify');
     return /https?:\S+verify\?token=\S+/.exec(mail)?.[0] ?? 'no link';
   }
 
   /** The newest mail to this person that has these words. */
-  async mailWith(words: string): Promise<string> {
-    const mine = () =>
-      this.#mails().filter((mail) => mail.includes(`To: ${this.email}`) && mail.includes(words));
-    await until(`a mail to ${this.email} with ${words}`, () => mine().length > 0);
-    return mine().at(-1)!;
+  async findMail(words: string): Promise<string> {
+    const ownMails = () =>
+      this.#readMails().filter((mail) => mail.includes(`To: ${this.email}`) && mail.includes(words));
+    await waitUntil(`a mail to ${this.email} with ${words}`, () => ownMails().length > 0);
+    return ownMails().at(-1)!;
   }
 
-  call(operation: string, body: unknown = {}, headers: Record<string, string> = {}): Promise<Answer> {
+  call(operation: string, body: unknown = {}, headers: Record<string, string> = {}): Promise<HttpReply> {
     const authorization = `Bearer ${this.token}`;
-    return send(`${this.#server.url}/api/${operation}`, {
+    return sendRequest(`${this.#server.url}/api/${operation}`, {
       body,
       headers: { authorization, ...this.headers, ...headers },
     });
@@ -101,9 +101,9 @@ export class Person {
  * Letters that a real mail server on this machine received, their lines joined as mail programs join them; it refuses
  * receivers that it does not know.
  */
-export async function mailServer(
+export async function startMailServer(
   t: Test,
-  knows: (address: string) => boolean = () => true,
+  acceptsRecipient: (address: string) => boolean = () => true,
   { delays = () => undefined }: { delays?: (address: string) => Promise<void> | undefined } = {},
 ): Promise<{ url: string; mails: () => string[] }> {
   const mails: string[] = [];
@@ -112,7 +112,11 @@ export async function mailServer(
     disabledCommands: ['STARTTLS'],
     onRcptTo: ({ address }, _session, done) => {
       const answer = () =>
-        done(knows(address) ? null : Object.assign(new Error('no such mailbox'), { responseCode: 550 }));
+        done(
+          acceptsRecipient(address)
+            ? null
+            : Object.assign(new Error('no such mailbox'), { responseCode: 550 }),
+        );
       void Promise.resolve(delays(address)).then(answer);
     },
     closeTimeout: 1_000,
@@ -120,7 +124,7 @@ export async function mailServer(
       const parts: Buffer[] = [];
       stream.on('data', (part: Buffer) => parts.push(part));
       stream.on('end', () => {
-        mails.push(decoded(Buffer.concat(parts).toString()));
+        mails.push(decodeQuotedPrintable(Buffer.concat(parts).toString()));
         done();
       });
     },
@@ -132,7 +136,7 @@ export async function mailServer(
 }
 
 /** A folder that the server puts its letters into, and what lies in it. */
-export function outbox(t: Pick<Test, 'teardown'>): { url: string; mails: () => string[] } {
+export function createMailFolder(t: Pick<Test, 'teardown'>): { url: string; mails: () => string[] } {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-outbox-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   return {
@@ -140,12 +144,12 @@ export function outbox(t: Pick<Test, 'teardown'>): { url: string; mails: () => s
     mails: () =>
       readdirSync(folder)
         .sort()
-        .map((name) => decoded(readFileSync(join(folder, name), 'utf8'))),
+        .map((name) => decodeQuotedPrintable(readFileSync(join(folder, name), 'utf8'))),
   };
 }
 
 /** Quoted-printable, of which mail programs make lines that fit. */
-function decoded(mail: string): string {
+function decodeQuotedPrintable(mail: string): string {
   return mail
     .replace(/=\r\n/g, '')
     .replace(/=([0-9A-F]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { outbox, Person } from './people.ts';
+import { createMailFolder, TestUser } from './people.ts';
 import { TestServer } from './server.ts';
 
 t.setTimeout(600_000);
@@ -8,9 +8,9 @@ t.setTimeout(600_000);
 const changesMax = 240;
 
 t.test('access can be taken away after any number of other changes', async (t) => {
-  const box = outbox(t);
+  const box = createMailFolder(t);
   const server = await TestServer.start(t, { MAIL_URL: box.url });
-  const ada = new Person('ada@example.com', server, box.mails);
+  const ada = new TestUser('ada@example.com', server, box.mails);
   await ada.signIn();
   const created = await ada.call('organizations/add-organization', { name: 'Ada' });
   const { organization_id } = created.body;

@@ -4,24 +4,24 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { fileMsMax, until } from '../waiting.ts';
-import { Api } from './api.ts';
+import { testFileMsMax, waitUntil } from '../timeouts.ts';
+import { CheckedApiClient } from './checked-api-client.ts';
 import { freePort } from './free-port.ts';
 import { oneTimeCode } from './one-time-code.ts';
-import { type Answer, outbox, Person, send } from './people.ts';
+import { createMailFolder, type HttpReply, sendRequest, TestUser } from './people.ts';
 import { TestServer } from './server.ts';
-import { vercelLookAlike } from './vercel-look-alike.ts';
+import { startVercelEmulator } from './vercel-emulator.ts';
 
 /** `quarry rotate-secret` as its operator runs it: what it leaves alone, what it ends, and what is made again. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 
 const cli = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
 const run = promisify(execFile);
 const vercelSecret = 'a-secret-that-vercel-knows';
 
-const vercel = await vercelLookAlike(t);
-const { url: MAIL_URL, mails } = outbox(t);
+const vercel = await startVercelEmulator(t);
+const { url: MAIL_URL, mails } = createMailFolder(t);
 const port = await freePort();
 let ahead = 0;
 const server = await TestServer.start(
@@ -30,18 +30,18 @@ const server = await TestServer.start(
     ...{ PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, TRUST_PROXY: 'true', MAIL_URL },
     ...{ VERCEL_CLIENT_ID: 'oac_1', VERCEL_CLIENT_SECRET: vercelSecret, VERCEL_API_URL: vercel.url },
   },
-  { aheadMs: () => ahead },
+  { clockOffsetMs: () => ahead },
 );
-let hosts = 0;
+let hostCount = 0;
 
-function person(name: string): Person {
-  const made = new Person(`${name}@example.com`, server, mails);
-  hosts += 1;
-  made.headers = { 'x-forwarded-for': `10.3.0.${hosts}` };
+function createUser(name: string): TestUser {
+  const made = new TestUser(`${name}@example.com`, server, mails);
+  hostCount += 1;
+  made.headers = { 'x-forwarded-for': `10.3.0.${hostCount}` };
   return made;
 }
 
-async function command(...words: string[]): Promise<string> {
+async function runCommand(...words: string[]): Promise<string> {
   const env = { PATH: process.env.PATH ?? '' };
   const { stdout, stderr } = await run(
     'env',
@@ -54,78 +54,78 @@ async function command(...words: string[]): Promise<string> {
 /** Stops the server, runs the command, starts it again. */
 async function rotate(...options: string[]): Promise<string> {
   await server.stop();
-  const said = await command('rotate-secret', ...options);
+  const output = await runCommand('rotate-secret', ...options);
   await server.restart();
-  return said;
+  return output;
 }
 
-const owner = person('owner');
+const owner = createUser('owner');
 await owner.signIn();
 const organization_id = (await owner.call('organizations/add-organization', { name: 'Acme' })).body
   .organization_id as string;
 const issued = await owner.call('organizations/api-keys/add-api-key', {
   ...{ organization_id, name: 'survives', permission: 'all' },
 });
-const api = new Api(server, issued.body.api_key);
+const api = new CheckedApiClient(server, issued.body.api_key);
 await api.call('collections/add-collection', { collection_name: 'papers' });
 await api.add('papers', 'a.txt', 'a text');
 
 /** Somebody with a second factor, and how to sign in with it. */
-const ada = person('ada');
+const ada = createUser('ada');
 await ada.signIn();
 const { secret } = (await ada.call('users/begin-second-factor')).body;
 const enabled = await ada.call('users/confirm-second-factor', { code: oneTimeCode(secret, Date.now()) });
 const recoveryCodes: string[] = enabled.body.recovery_codes;
 
-const linksOf = ({ email }: Person) =>
+const linksOf = ({ email }: TestUser) =>
   mails().filter((mail) => mail.includes(`To: ${email}`) && mail.includes('verify?token='));
 
-async function secondStep(code: () => string): Promise<Answer> {
+async function secondStep(code: () => string): Promise<HttpReply> {
   // A one-time password works once.
   ahead += 120_000;
-  await server.tellTime();
+  await server.syncClock();
   const before = linksOf(ada).length;
-  await send(`${server.url}/api/auth/magic-link/send`, {
+  await sendRequest(`${server.url}/api/auth/magic-link/send`, {
     headers: ada.headers,
     body: { email: ada.email },
   });
-  await until('another link', () => linksOf(ada).length > before);
+  await waitUntil('another link', () => linksOf(ada).length > before);
   const asProgram = { method: 'GET', headers: { ...ada.headers, accept: 'application/json' } };
-  const first = await send(await ada.link(), asProgram);
+  const first = await sendRequest(await ada.link(), asProgram);
   const body = { second_factor_token: first.body.second_factor_token, code: code() };
-  return send(`${server.url}/api/auth/second-factor`, { body, headers: ada.headers });
+  return sendRequest(`${server.url}/api/auth/second-factor`, { body, headers: ada.headers });
 }
-const byApp = () => oneTimeCode(secret, Date.now() + ahead);
+const appCode = () => oneTimeCode(secret, Date.now() + ahead);
 
 async function invite(email: string): Promise<void> {
-  const invited = await owner.call('organizations/users/invite-user', { organization_id, email });
-  if (invited.status !== 200) throw new Error(invited.text);
+  const invitee = await owner.call('organizations/users/invite-user', { organization_id, email });
+  if (invitee.status !== 200) throw new Error(invitee.text);
 }
 
-async function accept(invited: Person): Promise<number> {
-  await invited.signIn();
-  const mail = await invited.mailWith('invites you');
+async function accept(invitee: TestUser): Promise<number> {
+  await invitee.signIn();
+  const mail = await invitee.findMail('invites you');
   const invite_code = /\/app\/join#(eyJ\S+)/.exec(mail)?.[1] ?? '';
-  return (await invited.call('organizations/users/accept-invite', { invite_code })).status;
+  return (await invitee.call('organizations/users/accept-invite', { invite_code })).status;
 }
 
-const found = (name: string, key: string) =>
+const createOrganization = (name: string, key: string) =>
   owner.call('organizations/add-organization', { name }, { 'idempotency-key': key });
 const organizations = async (): Promise<string[]> =>
   (await owner.call('users/get-user')).body.organizations.map(({ name }: { name: string }) => name);
 
-const signUp = await send(
+const signUp = await sendRequest(
   `${server.url}/api/marketplaces/vercel?${new URLSearchParams({ code: 'good', next: 'https://vercel.com/x' })}`,
   { method: 'GET', headers: { accept: 'application/json' } },
 );
-const bound = await owner.call(
+const bindReply = await owner.call(
   'marketplaces/bind',
   { sign_up: /sign_up=([\w-]{43})/.exec(signUp.body.url)?.[1], organization_id },
   { cookie: signUp.headers.get('set-cookie')?.split(';')[0] ?? '' },
 );
 
 /** Vercel tells that more projects were chosen; gives how often it was asked for a token because of that. */
-async function widen(project: string): Promise<number> {
+async function addVercelProject(project: string): Promise<number> {
   const before = vercel.exchanges.length;
   vercel.projects[project] = {};
   const body = JSON.stringify({
@@ -134,19 +134,19 @@ async function widen(project: string): Promise<number> {
   });
   const signature = createHmac('sha1', vercelSecret).update(body).digest('hex');
   const headers = { 'content-type': 'application/json', 'x-vercel-signature': signature };
-  const told = await send(`${server.url}/api/marketplaces/vercel/events`, { body, headers });
-  if (told.status !== 200) throw new Error(told.text);
+  const reply = await sendRequest(`${server.url}/api/marketplaces/vercel/events`, { body, headers });
+  if (reply.status !== 200) throw new Error(reply.text);
   return vercel.exchanges.length - before;
 }
 
 t.test('what must outlive a rotation does, and sign-in links end', async (t) => {
-  t.match(bound, { status: 200, body: { variables: 'set' } });
-  const [bob, link] = [person('bob'), person('link')];
+  t.match(bindReply, { status: 200, body: { variables: 'set' } });
+  const [bob, link] = [createUser('bob'), createUser('link')];
   await invite(bob.email);
-  const once = await found('Once', 'k1');
+  const once = await createOrganization('Once', 'k1');
   const { file_url } = await api.info('papers', 'a.txt');
-  const wanted = { headers: link.headers, body: { email: link.email } };
-  await send(`${server.url}/api/auth/magic-link/send`, wanted);
+  const linkRequest = { headers: link.headers, body: { email: link.email } };
+  await sendRequest(`${server.url}/api/auth/magic-link/send`, linkRequest);
   const mailed = await link.link();
 
   t.match(await rotate(), /is replaced\. Start the server again\.\s+Earlier ones still open what they made/);
@@ -154,21 +154,25 @@ t.test('what must outlive a rotation does, and sign-in links end', async (t) => 
   t.match(await owner.call('users/get-user'), { status: 200 }, 'a session');
   t.equal((await api.info('papers', 'a.txt')).path, 'a.txt', 'an API key');
   t.equal((await fetch(file_url)).status, 200, 'the address of a file');
-  t.match(await found('Once', 'k1'), { status: once.status, body: once.body }, 'a repeatable reply');
+  t.match(
+    await createOrganization('Once', 'k1'),
+    { status: once.status, body: once.body },
+    'a repeatable reply',
+  );
   t.equal((await organizations()).filter((name) => name === 'Once').length, 1, 'and it was done once');
   t.equal(await accept(bob), 200, 'an invitation');
-  t.match(await secondStep(byApp), { status: 200 }, 'an authenticator app');
-  t.equal(await widen('prj_4'), 0, 'what Vercel gave');
+  t.match(await secondStep(appCode), { status: 200 }, 'an authenticator app');
+  t.equal(await addVercelProject('prj_4'), 0, 'what Vercel gave');
   t.same(vercel.projects.prj_4, vercel.projects.prj_1);
   const asProgram = { method: 'GET', headers: { ...link.headers, accept: 'application/json' } };
-  t.match(await send(mailed, asProgram), { status: 400 }, 'a link that an earlier secret could forge');
-  t.match(await command('login-link', '--url', server.url), /verify\?token=/);
+  t.match(await sendRequest(mailed, asProgram), { status: 400 }, 'a link that an earlier secret could forge');
+  t.match(await runCommand('login-link', '--url', server.url), /verify\?token=/);
 });
 
 t.test('with --forget-earlier the documented things end too, and Vercel is asked once', async (t) => {
-  const bea = person('bea');
+  const bea = createUser('bea');
   await invite(bea.email);
-  await found('Twice', 'k2');
+  await createOrganization('Twice', 'k2');
   const { file_url } = await api.info('papers', 'a.txt');
   const key = vercel.projects.prj_1!.ZEROENTROPY_API_KEY;
 
@@ -180,16 +184,16 @@ t.test('with --forget-earlier the documented things end too, and Vercel is asked
   t.match(await owner.call('users/get-user'), { status: 200 }, 'a session stays');
   t.equal((await api.info('papers', 'a.txt')).path, 'a.txt', 'an API key stays');
   t.notSame((await fetch(file_url)).status, 200, 'the address of a file ends');
-  const repeated = await found('Twice', 'k2');
+  const repeated = await createOrganization('Twice', 'k2');
   t.match(repeated, { status: 409, body: { detail: /made its change, but the reply is lost/ } });
   t.equal(repeated.headers.get('x-should-retry'), 'false');
   t.equal((await organizations()).filter((name) => name === 'Twice').length, 1, 'nothing was done twice');
   t.equal(await accept(bea), 404, 'an invitation ends');
-  t.match(await secondStep(byApp), { status: 409, body: { detail: /use a recovery code/ } });
+  t.match(await secondStep(appCode), { status: 409, body: { detail: /use a recovery code/ } });
   t.match(await secondStep(() => recoveryCodes[0]!), { status: 200 }, 'recovery codes stay');
 
-  t.equal(await widen('prj_5'), 1, 'Vercel is asked for another token');
-  t.equal(await widen('prj_6'), 0, 'once');
+  t.equal(await addVercelProject('prj_5'), 1, 'Vercel is asked for another token');
+  t.equal(await addVercelProject('prj_6'), 0, 'once');
   t.same(vercel.projects.prj_6, vercel.projects.prj_5);
   t.not(
     vercel.projects.prj_6!.ZEROENTROPY_API_KEY,
@@ -203,15 +207,16 @@ t.test('a Vercel that refuses after a rotation is not asked again and again', as
   vercel.exchanges[0] = { path: '', form: {} };
   await rotate('--forget-earlier');
   const before = vercel.exchanges.length;
-  t.equal(await widen('prj_7'), 1);
+  t.equal(await addVercelProject('prj_7'), 1);
   t.same(vercel.projects.prj_7, {}, 'refused');
-  const told = () => server.wholeLog.split('\n').filter((line) => line.includes('could not be set')).length;
-  t.equal(told(), 1, 'and told in the log');
+  const failureCount = () =>
+    server.fullLog.split('\n').filter((line) => line.includes('could not be set')).length;
+  t.equal(failureCount(), 1, 'and told in the log');
   // Housekeeping tries what waits with each start and every few minutes.
   await server.restart();
   ahead += 3_600_000;
-  await server.tellTime();
+  await server.syncClock();
   await server.restart();
   t.equal(vercel.exchanges.length, before + 1);
-  t.equal(told(), 1);
+  t.equal(failureCount(), 1);
 });

@@ -2,27 +2,30 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import sharp from 'sharp';
 import t from 'tap';
-import { bmp, type GreyPicture, scannedPdf } from '../parsing/fixtures.ts';
-import { pictureOf } from '../parsing/pictures.ts';
-import { fileMsMax } from '../waiting.ts';
-import { Api } from './api.ts';
+import { buildBmp, buildScannedPdf, type GrayscaleImage } from '../parsing/fixtures.ts';
+import { renderText } from '../parsing/render-text.ts';
+import { testFileMsMax } from '../timeouts.ts';
+import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
 
 /** Paper that went through a scanner or a camera, on a server where nothing is installed. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 const receipt = [
   'A receipt for seven sacks of lime',
   'and one barrel of tar, paid for at',
   'the harbour by the master of works',
 ].join('\n');
-const scans = scannedPdf([
-  await pictureOf('The granite quarry near the river\nwas opened in eighteen hundred and four.'),
-  await pictureOf('Its stones went into the harbour walls\nof three towns on the northern coast.'),
+const scans = buildScannedPdf([
+  await renderText('The granite quarry near the river\nwas opened in eighteen hundred and four.'),
+  await renderText('Its stones went into the harbour walls\nof three towns on the northern coast.'),
 ]);
 
 /** As it comes out of a scanner that drew it in askew. */
-async function askew({ width, height, pixels }: GreyPicture, degrees: number): Promise<GreyPicture> {
+async function rotatedScan(
+  { width, height, pixels }: GrayscaleImage,
+  degrees: number,
+): Promise<GrayscaleImage> {
   const { data, info } = await sharp(pixels, { raw: { width, height, channels: 1 } })
     .rotate(degrees, { background: '#ffffff' })
     .toColourspace('b-w')
@@ -41,12 +44,12 @@ await t.test(
     const folder = t.testdir({ 'tst.traineddata.gz': readFileSync(english) });
     const languages = { OCR_LANGUAGES: 'eng+tst', OCR_DATA_FOLDER: folder };
     const server = await TestServer.start(t, { OCR_ENGINE: 'embedded', ...languages });
-    const api = new Api(server);
+    const api = new CheckedApiClient(server);
     const collection_name = 'scans';
     await api.call('collections/add-collection', { collection_name });
     for (const [path, bytes] of [
       ['scan.pdf', scans],
-      ['photo.bmp', bmp(await askew(await pictureOf(receipt), 6))],
+      ['photo.bmp', buildBmp(await rotatedScan(await renderText(receipt), 6))],
     ] as const) {
       const base64_data = Buffer.from(bytes).toString('base64');
       const added = await api.call('documents/add-document', {
@@ -69,33 +72,33 @@ await t.test(
 );
 
 /** What Quarry adds to the published replies. */
-interface Progress {
+interface ProgressReply {
   readonly stage: string;
   readonly num_pages_done: number;
   readonly num_pages: number | null;
 }
-type Document = { readonly index_status: string; readonly progress?: Progress };
-type Counts = { readonly num_documents: number; readonly parsing_documents?: readonly Progress[] };
+type ScannedDocument = { readonly index_status: string; readonly progress?: ProgressReply };
+type StatusCounts = { readonly num_documents: number; readonly parsing_documents?: readonly ProgressReply[] };
 
 await t.test('while a scan is read, its document says how far it is', async (t) => {
   const server = await TestServer.start(t, { OCR_ENGINE: 'embedded' });
-  const api = new Api(server);
+  const api = new CheckedApiClient(server);
   const collection_name = 'slow';
   await api.call('collections/add-collection', { collection_name });
   const base64_data = Buffer.from(scans).toString('base64');
   const content = { type: 'auto', base64_data };
   await api.call('documents/add-document', { collection_name, path: 'scan.pdf', content });
-  const seen = new Set<string>();
+  const seenStages = new Set<string>();
   let status = '';
   while (status !== 'indexed') {
-    const document: Document = await api.info(collection_name, 'scan.pdf');
-    const counts: Counts = await api.call('status/get-status', { collection_name });
+    const document: ScannedDocument = await api.info(collection_name, 'scan.pdf');
+    const counts: StatusCounts = await api.call('status/get-status', { collection_name });
     for (const one of [document.progress, ...(counts.parsing_documents ?? [])])
-      if (one?.stage === 'recognising') seen.add(`${one.num_pages_done} of ${one.num_pages}`);
+      if (one?.stage === 'recognising') seenStages.add(`${one.num_pages_done} of ${one.num_pages}`);
     status = document.index_status;
     t.notMatch(status, /failed/);
   }
-  t.ok(seen.has('0 of 2') || seen.has('1 of 2'), [...seen].join());
+  t.ok(seenStages.has('0 of 2') || seenStages.has('1 of 2'), [...seenStages].join());
   t.notOk('progress' in (await api.info(collection_name, 'scan.pdf')), 'and nothing when it is done');
 });
 
@@ -103,7 +106,7 @@ await t.test(
   'with OCR switched off a scan is indexed without text, and a wrong language stops the start',
   async (t) => {
     const server = await TestServer.start(t, { OCR_ENGINE: 'off' });
-    const api = new Api(server);
+    const api = new CheckedApiClient(server);
     const collection_name = 'scans';
     await api.call('collections/add-collection', { collection_name });
     const base64_data = Buffer.from(scans).toString('base64');

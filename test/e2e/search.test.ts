@@ -1,20 +1,20 @@
 import t from 'tap';
-import { pdfWithPages } from '../parsing/fixtures.ts';
-import { fileMsMax } from '../waiting.ts';
-import { Api, type Metadata } from './api.ts';
-import type { ReplyOf } from './published.ts';
+import { buildPdf } from '../parsing/fixtures.ts';
+import { testFileMsMax } from '../timeouts.ts';
+import { CheckedApiClient, type DocumentMetadata } from './checked-api-client.ts';
+import type { ReplyOf } from './published-replies.ts';
 import { TestServer } from './server.ts';
 
 /** Questions and their answers over a small library of our own. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t);
-const api = new Api(server);
+const api = new CheckedApiClient(server);
 
 interface Book {
   readonly path: string;
   readonly text: string;
-  readonly metadata: Metadata;
+  readonly metadata: DocumentMetadata;
 }
 
 /** Attributes cycle with different periods, so that every combination occurs and every filter cuts differently. */
@@ -49,13 +49,13 @@ const subjects: readonly (readonly [string, string])[] = [
   ['jardin', 'Les tomates demandent beaucoup de soleil et un arrosage régulier au pied de la plante.'],
   ['москва', 'Московский метрополитен открыли в мае тысяча девятьсот тридцать пятого года.'],
 ];
-const colours = ['red', 'green', 'blue'];
+const colors = ['red', 'green', 'blue'];
 const years = ['1999', '2010', '2024', '2025'];
 const books: readonly Book[] = Array.from({ length: 70 }, (_, i) => {
   const [name, text] = subjects[i % subjects.length]!;
   const volume = Math.floor(i / subjects.length);
   const metadata: Record<string, string | string[]> = {};
-  if (i % 4 !== 3) metadata.colour = colours[i % 3]!;
+  if (i % 4 !== 3) metadata.colour = colors[i % 3]!;
   if (i % 5 !== 0) metadata.year = years[i % 4]!;
   if (i % 3 !== 1) metadata['list:tags'] = [`t${i % 2}`, `u${i % 7}`].slice(0, i % 4 === 2 ? 0 : 2);
   const notes = volume === 0 ? '' : ` Note ${volume}: shelf ${i}, kept for the archive.`;
@@ -127,11 +127,11 @@ await t.test('one shard and eight give the same results with the same scores', a
 });
 
 /** What a filter means, written a second time and as plainly as can be. */
-function matches(filter: unknown, metadata: Metadata): boolean {
+function matchesFilter(filter: unknown, metadata: DocumentMetadata): boolean {
   if (filter === null) return true;
   return Object.entries(filter as object).every(([key, condition]) => {
-    if (key === '$and') return (condition as unknown[]).every((each) => matches(each, metadata));
-    if (key === '$or') return (condition as unknown[]).some((each) => matches(each, metadata));
+    if (key === '$and') return (condition as unknown[]).every((each) => matchesFilter(each, metadata));
+    if (key === '$or') return (condition as unknown[]).some((each) => matchesFilter(each, metadata));
     const operators = typeof condition === 'string' ? { $eq: condition } : (condition as object);
     return Object.entries(operators).every(([name, operand]) => holds(metadata[key], name, operand));
   });
@@ -194,7 +194,7 @@ const filters: readonly unknown[] = [
 await t.test('a filter lets through exactly what its meaning says, listed or searched', async (t) => {
   for (const filter of filters) {
     const expected = books
-      .filter(({ metadata }) => matches(filter, metadata))
+      .filter(({ metadata }) => matchesFilter(filter, metadata))
       .map(({ path }) => path)
       .sort();
     for (const collection_name of Object.values(collections)) {
@@ -279,15 +279,15 @@ await t.test('the page that holds the answer is the page that is found', async (
     type: 'text-pages',
     pages: Array.from({ length: 24 }, (_, i) => facts[i] ?? `Slide ${i}.`),
   });
-  const pdf = Buffer.from(pdfWithPages(pages.map((text) => text.slice(-300).replace(/(.{80}) /g, '$1\n'))));
+  const pdf = Buffer.from(buildPdf(pages.map((text) => text.slice(-300).replace(/(.{80}) /g, '$1\n'))));
   await api.add(collection_name, 'report.pdf', { type: 'auto', base64_data: pdf.toString('base64') });
-  const asked = {
+  const queryRequest = {
     2: 'Winifred',
     7: 'how much does the crane lift',
     13: 'ferries to the island',
     21: 'herring',
   };
-  for (const [index, query] of Object.entries(asked)) {
+  for (const [index, query] of Object.entries(queryRequest)) {
     const body = { collection_name, query, k: 100, include_content: true };
     const { results } = await api.call('queries/top-pages', body);
     for (const path of ['report', 'rows', 'short', 'report.pdf']) {
@@ -310,17 +310,20 @@ await t.test('explain says how each result was found, and changes nothing else',
       for (const extra of [{}, { reranker: 'zerank-2' }, { precise_responses: true }]) {
         const body = { collection_name, query: 'flat tyre ERR_INVALID_CHECKSUM', k: 12, ...extra };
         const plain = await api.call(operation, body);
-        const told: ReplyOf<typeof operation> = await api.call(operation, { ...body, explain: true });
+        const explainedReply: ReplyOf<typeof operation> = await api.call(operation, {
+          ...body,
+          explain: true,
+        });
         const same = (reply: ReplyOf<typeof operation>) =>
           reply.results.map(({ path, score }) => `${path} ${score}`);
-        t.same(same(told), same(plain));
+        t.same(same(explainedReply), same(plain));
         t.equal(plain.explain, undefined);
-        t.equal(told.explain?.shards.length, shards);
-        for (const result of told.results) {
+        t.equal(explainedReply.explain?.shards.length, shards);
+        for (const result of explainedReply.results) {
           t.ok(result.explain, 'every result is explained');
           t.equal(result.explain?.rerank === null, !('reranker' in extra));
         }
-        const parser = told.results.find(({ path }) => path.startsWith('parser.ts'));
+        const parser = explainedReply.results.find(({ path }) => path.startsWith('parser.ts'));
         t.ok((parser?.explain?.lexical.score ?? 0) > 0);
         t.match(parser?.explain?.lexical.terms.join(' '), /ERR_INVALID_CHECKSUM/i);
         t.equal(typeof parser?.explain?.vector.similarity, 'number');
@@ -332,10 +335,10 @@ await t.test('explain says how each result was found, and changes nothing else',
 const operations = ['queries/top-documents', 'queries/top-pages', 'queries/top-snippets'] as const;
 const precise = ['queries/top-snippets', { precise_responses: true }] as const;
 /** Paths that each kind of query finds, in order of their names. */
-async function foundBy(body: Readonly<Record<string, unknown>>): Promise<[string, string[]][]> {
-  const asked = [...operations.map((operation) => [operation, {}] as const), precise];
+async function explainSearch(body: Readonly<Record<string, unknown>>): Promise<[string, string[]][]> {
+  const queryRequest = [...operations.map((operation) => [operation, {}] as const), precise];
   return Promise.all(
-    asked.map(async ([operation, extra]) => {
+    queryRequest.map(async ([operation, extra]) => {
       const { results } = await api.call(operation, { k: 40, ...body, ...extra });
       const name = `${operation} ${JSON.stringify(extra)}`;
       return [name, [...new Set(results.map(({ path }) => path))].sort()];
@@ -371,10 +374,10 @@ await t.test(
       ['salted - herring -> trail', 'abcdef'],
     ];
     for (const [query, paths] of cases) {
-      for (const [name, found] of await foundBy({ collection_name, query, syntax: 'operators' }))
+      for (const [name, found] of await explainSearch({ collection_name, query, syntax: 'operators' }))
         t.equal(found.join(''), paths, `${query} with ${name}`);
     }
-    for (const [name, found] of await foundBy({ collection_name, query: '"salted herring" -smoked' }))
+    for (const [name, found] of await explainSearch({ collection_name, query: '"salted herring" -smoked' }))
       t.equal(found.length, 6, `natural language has no operators: ${name}`);
   },
 );
@@ -410,7 +413,8 @@ await t.test('weights decide who is asked, and who counts', async (t) => {
       );
     }
     const nothing = { collection_name, query: '🌋', weights: wordsOnly };
-    for (const [name, found] of await foundBy(nothing)) t.same(found, [], `no words, no results: ${name}`);
+    for (const [name, found] of await explainSearch(nothing))
+      t.same(found, [], `no words, no results: ${name}`);
   }
 });
 
@@ -518,13 +522,13 @@ await t.test('no character of a question is an operator, and odd questions get a
 });
 
 await t.test('latency_mode high, and many questions at once, give the same kind of answers', async (t) => {
-  const asked = questions.flatMap(([query, name]) =>
+  const queryRequest = questions.flatMap(([query, name]) =>
     ['low', 'high'].map(async (latency_mode) => {
       const [best = ''] = await api.find(collections.eight, query, { latency_mode });
       t.equal(best.split('/').slice(0, -1).join('/'), name, `${query} with ${latency_mode}`);
     }),
   );
-  await Promise.all(asked);
+  await Promise.all(queryRequest);
 });
 
 await t.test(

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { oneTimeCode } from './one-time-code.ts';
-import { administrator, outbox, Person, send } from './people.ts';
+import { administrator, createMailFolder, sendRequest, TestUser } from './people.ts';
 import { adminKey, TestServer } from './server.ts';
 
 /** Second factors: set up, asked for at every sign-in, used once, lost and reset. */
@@ -9,66 +9,69 @@ import { adminKey, TestServer } from './server.ts';
 t.setTimeout(600_000);
 
 let ahead = 0;
-const { url: MAIL_URL, mails } = outbox(t);
+const { url: MAIL_URL, mails } = createMailFolder(t);
 const server = await TestServer.start(
   t,
   { MAIL_URL, TRUST_PROXY: 'true', ADMIN_PASSWORD_HASH: administrator.hash },
-  { aheadMs: () => ahead },
+  { clockOffsetMs: () => ahead },
 );
-let hosts = 0;
-const fromAnywhere = () => {
-  hosts += 1;
-  return { 'x-forwarded-for': `10.0.0.${hosts}` };
+let hostCount = 0;
+const fromNewHost = () => {
+  hostCount += 1;
+  return { 'x-forwarded-for': `10.0.0.${hostCount}` };
 };
 const code = (secret: string) => oneTimeCode(secret, Date.now() + ahead);
 
 /** Codes of the present time are used up: two minutes later there are others. */
 async function wait(): Promise<void> {
   ahead += 120_000;
-  await server.tellTime();
+  await server.syncClock();
 }
 
-function signInMails({ email }: Person): string[] {
+function signInMails({ email }: TestUser): string[] {
   return mails().filter((mail) => mail.includes(`To: ${email}`) && mail.includes('verify?token='));
 }
 
-async function linkFor(person: Person): Promise<{ link: string; cookie: string }> {
-  const before = signInMails(person).length;
-  const wanted = { headers: fromAnywhere(), body: { email: person.email } };
-  const sent = await send(`${server.url}/api/auth/magic-link/send`, wanted);
+async function linkFor(user: TestUser): Promise<{ link: string; cookie: string }> {
+  const before = signInMails(user).length;
+  const linkRequest = { headers: fromNewHost(), body: { email: user.email } };
+  const sent = await sendRequest(`${server.url}/api/auth/magic-link/send`, linkRequest);
   t.match(sent, { status: 200 });
-  for (let tries = 0; signInMails(person).length === before; tries += 1) {
-    if (tries === 4_000) throw new Error(`${person.email} got no mail`);
+  for (let tries = 0; signInMails(user).length === before; tries += 1) {
+    if (tries === 4_000) throw new Error(`${user.email} got no mail`);
     await sleep(25);
   }
-  return { link: await person.link(), cookie: sent.headers.get('set-cookie')?.split(';')[0] ?? '' };
+  return { link: await user.link(), cookie: sent.headers.get('set-cookie')?.split(';')[0] ?? '' };
 }
 
 /** Follows a new link as a program. */
-async function firstStep(person: Person) {
-  const { link } = await linkFor(person);
-  const headers = { accept: 'application/json', ...fromAnywhere() };
-  return send(link, { method: 'GET', headers });
+async function signInFirstStep(user: TestUser) {
+  const { link } = await linkFor(user);
+  const headers = { accept: 'application/json', ...fromNewHost() };
+  return sendRequest(link, { method: 'GET', headers });
 }
 
-const secondStep = (body: unknown, headers = fromAnywhere()) =>
-  send(`${server.url}/api/auth/second-factor`, { body, headers });
+const secondStep = (body: unknown, headers = fromNewHost()) =>
+  sendRequest(`${server.url}/api/auth/second-factor`, { body, headers });
 const administer = (operation: string, body: unknown = {}) =>
-  send(`${server.url}/v1/admin/${operation}`, { body, headers: { authorization: `Bearer ${adminKey}` } });
+  sendRequest(`${server.url}/v1/admin/${operation}`, {
+    body,
+    headers: { authorization: `Bearer ${adminKey}` },
+  });
 
 /** Somebody with a second factor. */
-async function enrolled(name: string) {
-  const person = new Person(`${name}@example.com`, server, mails);
-  person.headers = fromAnywhere();
-  t.match(await person.signIn(), { status: 200 });
-  const { secret } = (await person.call('users/begin-second-factor')).body;
-  const confirmed = await person.call('users/confirm-second-factor', { code: code(secret) });
+async function enrolledUser(name: string) {
+  const user = new TestUser(`${name}@example.com`, server, mails);
+  user.headers = fromNewHost();
+  t.match(await user.signIn(), { status: 200 });
+  const { secret } = (await user.call('users/begin-second-factor')).body;
+  const confirmed = await user.call('users/confirm-second-factor', { code: code(secret) });
   t.match(confirmed, { status: 200 });
-  return { person, secret, recovery: confirmed.body.recovery_codes as string[] };
+  return { user, secret, recovery: confirmed.body.recovery_codes as string[] };
 }
 
 t.test('a second factor is on when a first code has confirmed it', async (t) => {
-  const ann = new Person('ann@example.com', server, mails);
+  const ann = new TestUser('ann@example.com', server, mails);
   await ann.signIn();
   const off = { is_enabled: false, enabled_at: null, recovery_codes_left: 0 };
   t.same((await ann.call('users/get-second-factor')).body, off);
@@ -79,7 +82,7 @@ t.test('a second factor is on when a first code has confirmed it', async (t) => 
   t.match(again, { status: 409, body: { detail: /shown once/ } });
   t.match(await ann.call('users/confirm-second-factor', { code: 'x' }), { status: 400 });
   t.same((await ann.call('users/get-second-factor')).body, off, 'not yet');
-  t.match((await firstStep(ann)).body, { access_token: /^zes_/ }, 'not asked for yet');
+  t.match((await signInFirstStep(ann)).body, { access_token: /^zes_/ }, 'not asked for yet');
   const right = { code: code(begun.body.secret) };
   const confirmed = await ann.call('users/confirm-second-factor', right);
   t.equal(new Set(confirmed.body.recovery_codes).size, 10);
@@ -89,97 +92,97 @@ t.test('a second factor is on when a first code has confirmed it', async (t) => 
   await wait();
   const { secret } = begun.body;
   t.match(await ann.call('users/disable-second-factor', { code: code(secret) }), { status: 200 });
-  t.match((await firstStep(ann)).body, { access_token: /^zes_/ });
+  t.match((await signInFirstStep(ann)).body, { access_token: /^zes_/ });
 });
 
 t.test('a mailed link signs in with a code that works once', async (t) => {
-  const { person, secret, recovery } = await enrolled('bea');
+  const { user, secret, recovery } = await enrolledUser('bea');
   const used = code(secret);
-  const first = await firstStep(person);
+  const first = await signInFirstStep(user);
   t.match(first, { status: 200, body: { second_factor_required: true } });
   t.equal(first.body.access_token, undefined);
   const { second_factor_token } = first.body;
-  t.match(await send(await person.link(), { method: 'GET' }), { status: 400 }, 'the link is used up');
+  t.match(await sendRequest(await user.link(), { method: 'GET' }), { status: 400 }, 'the link is used up');
   t.match(await secondStep({ second_factor_token, code: used }), { status: 401 }, 'used to confirm');
   t.match(await secondStep({ second_factor_token: `x${second_factor_token}`, code: used }), { status: 400 });
   t.match(await secondStep({ code: used }), { status: 400 }, 'without the first step');
   await wait();
   const right = { second_factor_token, code: code(secret) };
   const signedIn = await secondStep(right);
-  t.match(signedIn, { status: 200, body: { access_token: /^zes_/, user: { email: person.email } } });
+  t.match(signedIn, { status: 200, body: { access_token: /^zes_/, user: { email: user.email } } });
   t.match(await secondStep(right), { status: 401 }, 'never twice');
-  person.token = signedIn.body.access_token;
-  t.match(await person.call('users/get-user'), { status: 200 });
+  user.token = signedIn.body.access_token;
+  t.match(await user.call('users/get-user'), { status: 200 });
 
-  const lost = (await firstStep(person)).body.second_factor_token;
+  const lost = (await signInFirstStep(user)).body.second_factor_token;
   const spare = recovery[0]!.toUpperCase().replaceAll('-', ' ');
   t.match(await secondStep({ second_factor_token: lost, code: spare }), { status: 200 });
   t.match(await secondStep({ second_factor_token: lost, code: spare }), { status: 401 });
-  t.match((await person.call('users/get-second-factor')).body, { recovery_codes_left: 9 });
+  t.match((await user.call('users/get-second-factor')).body, { recovery_codes_left: 9 });
 
   await wait();
-  const late = (await firstStep(person)).body.second_factor_token;
+  const late = (await signInFirstStep(user)).body.second_factor_token;
   ahead += 11 * 60_000;
-  await server.tellTime();
+  await server.syncClock();
   t.match(await secondStep({ second_factor_token: late, code: code(secret) }), { status: 400 }, 'too late');
 });
 
 t.test('a browser is led to the page that asks for the code, and gets its session there', async (t) => {
-  const { person, secret } = await enrolled('cid');
+  const { user, secret } = await enrolledUser('cid');
   await wait();
-  const { link, cookie } = await linkFor(person);
-  const led = await send(link, { method: 'GET', headers: { cookie, ...fromAnywhere() } });
+  const { link, cookie } = await linkFor(user);
+  const led = await sendRequest(link, { method: 'GET', headers: { cookie, ...fromNewHost() } });
   t.match(led, { status: 302 });
   t.equal(led.headers.get('location'), '/app/second-factor');
   const pending = led.headers.get('set-cookie') ?? '';
   t.match(pending, /^second-factor=[\w-]+; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/);
-  const own = { origin: server.url, cookie: pending.split(';')[0]!, ...fromAnywhere() };
+  const own = { origin: server.url, cookie: pending.split(';')[0]!, ...fromNewHost() };
   t.match(await secondStep({ code: '000000' }, own), { status: 401 });
   const done = await secondStep({ code: code(secret) }, own);
-  t.match(done, { status: 200, body: { redirect_url: /^\//, user: { email: person.email } } });
+  t.match(done, { status: 200, body: { redirect_url: /^\//, user: { email: user.email } } });
   t.equal(done.body.access_token, undefined, 'no script sees the session');
   const cookies = done.headers.getSetCookie();
   t.same(cookies[0], 'second-factor=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax', 'the first step is over');
   const session = cookies[1]?.split(';')[0] ?? '';
-  const asked = { headers: { ...own, cookie: session }, body: {} };
-  t.match(await send(`${server.url}/api/users/get-user`, asked), { status: 200 });
+  const challengeRequest = { headers: { ...own, cookie: session }, body: {} };
+  t.match(await sendRequest(`${server.url}/api/users/get-user`, challengeRequest), { status: 200 });
 });
 
 t.test('wrong codes slow down the address that sends them, and keep the owner in', async (t) => {
-  const { person, secret } = await enrolled('dan');
+  const { user, secret } = await enrolledUser('dan');
   await wait();
-  const from = fromAnywhere();
+  const from = fromNewHost();
   const statuses: number[] = [];
-  const guessed = (await firstStep(person)).body.second_factor_token;
+  const guessed = (await signInFirstStep(user)).body.second_factor_token;
   for (let i = 0; i < 4; i += 1) {
     const wrong = { second_factor_token: guessed, code: '000000' };
     statuses.push((await secondStep(wrong, from)).status);
   }
   t.same(statuses, [401, 401, 401, 429]);
-  const { second_factor_token } = (await firstStep(person)).body;
+  const { second_factor_token } = (await signInFirstStep(user)).body;
   const answers: number[] = [];
   for (let i = 0; i < 6; i += 1) {
     const wrong = await secondStep({ second_factor_token, code: 'aaaa-bbbb' });
     answers.push(wrong.status);
   }
   t.same(answers, [401, 401, 401, 401, 401, 429], 'one sign-in has five tries, from wherever');
-  const fresh = (await firstStep(person)).body.second_factor_token;
+  const fresh = (await signInFirstStep(user)).body.second_factor_token;
   t.match(await secondStep({ second_factor_token: fresh, code: code(secret) }), { status: 200 });
 });
 
 t.test('the administrator resets a second factor that is lost', async (t) => {
-  const { person } = await enrolled('eva');
-  const found = (await administer('list-users', { email: person.email })).body.users[0];
+  const { user } = await enrolledUser('eva');
+  const found = (await administer('list-users', { email: user.email })).body.users[0];
   t.match(found, { second_factor: true });
-  const pending = (await firstStep(person)).body.second_factor_token;
+  const pending = (await signInFirstStep(user)).body.second_factor_token;
   t.match(await administer('reset-second-factor', { user_id: found.user_id }), { status: 200 });
   t.match(await secondStep({ second_factor_token: pending, code: '123456' }), { status: 400 });
-  t.match((await firstStep(person)).body, { access_token: /^zes_/ });
+  t.match((await signInFirstStep(user)).body, { access_token: /^zes_/ });
 });
 
 t.test('the administrator signs in with password and code', async (t) => {
   const login = (body: object) =>
-    send(`${server.url}/api/admin/login`, { body: { password: administrator.password, ...body } });
+    sendRequest(`${server.url}/api/admin/login`, { body: { password: administrator.password, ...body } });
   t.match(await login({}), { status: 200 });
   const { secret } = (await administer('begin-administrator-second-factor')).body;
   t.match(await login({}), { status: 200 }, 'not confirmed yet');

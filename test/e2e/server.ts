@@ -5,49 +5,49 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
-import { eventMsMax } from '../waiting.ts';
+import { testEventMsMax } from '../timeouts.ts';
 
 const compiledRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const logBytesMax = 20_000;
-const wholeLogBytesMax = 20_000_000;
+const fullLogBytesMax = 20_000_000;
 
 export const operatorKey = 'an-old-key-of-a-stranded-user';
 export const adminKey = 'the-administrator-of-the-tests';
 
 /** QUARRY_* variables of one server, without the prefix: `{ HTTP: 'node' }`. */
-export type Variables = Readonly<Record<string, string>>;
+export type ServerVariables = Readonly<Record<string, string>>;
 
-/** Where a server belongs to: a test, or a part of the campaign. */
+/** Owner of a server: a test, or a part of the campaign. */
 export type ServerHost = Pick<Test, 'teardown' | 'passing' | 'comment'>;
 
-export interface StartOptions {
-  /** By how much the server's clock is ahead of the machine's; absent: it is not, and cannot be moved. */
-  readonly aheadMs?: () => number;
+export interface TestServerOptions {
+  /** Milliseconds by which the server's clock is ahead of the machine's; if absent, the clock cannot be moved. */
+  readonly clockOffsetMs?: () => number;
   readonly onSpawn?: (child: ChildProcess) => void;
 }
 
-/** The real server as a process of its own on a data directory of its own; tests see it only through HTTP. */
+/** The real server as a separate process on its own data directory; tests access it only through HTTP. */
 export class TestServer {
   readonly data: string;
-  #variables: Variables;
-  readonly #options: StartOptions;
+  #variables: ServerVariables;
+  readonly #options: TestServerOptions;
   #child: ChildProcess | null = null;
   #ended: Promise<number | null> = Promise.resolve(null);
   #url = '';
   #out = '';
   #log = '';
 
-  private constructor(data: string, variables: Variables, options: StartOptions) {
+  private constructor(data: string, variables: ServerVariables, options: TestServerOptions) {
     this.data = data;
     this.#variables = variables;
     this.#options = options;
   }
 
-  /** Starts a server that ends with the test; its log is shown when the test fails. */
+  /** Starts a server that stops at the end of the test; prints its log if the test fails. */
   static async start(
     t: ServerHost,
-    variables: Variables = {},
-    options: StartOptions = {},
+    variables: ServerVariables = {},
+    options: TestServerOptions = {},
   ): Promise<TestServer> {
     const folder = mkdtempSync(join(tmpdir(), 'quarry-e2e-'));
     const server = new TestServer(join(folder, 'data'), variables, options);
@@ -72,28 +72,28 @@ export class TestServer {
     return pid;
   }
 
-  /** The end of what it has logged, over all starts. */
+  /** End of the log, over all starts. */
   get log(): string {
     return this.#log.slice(-logBytesMax);
   }
 
-  /** All of that. */
-  get wholeLog(): string {
+  /** Whole log, over all starts. */
+  get fullLog(): string {
     return this.#log;
   }
 
-  /** What went to its standard output since its last start. */
+  /** Standard output since the last start. */
   get standardOutput(): string {
     return this.#out;
   }
 
-  /** What it has printed for people since its last start, with the link that it wrote to a file instead. */
-  get printed(): string {
+  /** Standard output since the last start, with the sign-in link that the server wrote to a file. */
+  get printedText(): string {
     const link = join(this.#variables.DATA ?? this.data, 'sign-in-link.txt');
     return existsSync(link) ? `${this.#out}${readFileSync(link, 'utf8')}` : this.#out;
   }
 
-  /** Ends it politely, or at once with SIGKILL; gives the exit status, null after a signal. Harmless twice. */
+  /** Stops the server; SIGKILL kills it. Returns the exit status, null after a signal. Idempotent. */
   async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<number | null> {
     this.#child?.kill(signal);
     const code = await this.#ended;
@@ -101,18 +101,18 @@ export class TestServer {
     return code;
   }
 
-  /** Moves its clock to what `aheadMs` says now, where that was given. */
-  async tellTime(): Promise<void> {
+  /** Sets the server's clock to the current `clockOffsetMs`, if that was given. */
+  async syncClock(): Promise<void> {
     const child = this.#child;
-    const { aheadMs } = this.#options;
+    const { clockOffsetMs: aheadMs } = this.#options;
     if (child === null || aheadMs === undefined) return;
-    const moved = new Promise((resolve) => child.once('message', resolve));
+    const acknowledged = new Promise((resolve) => child.once('message', resolve));
     child.send({ aheadMs: aheadMs() });
-    await moved;
+    await acknowledged;
   }
 
-  /** Starts it again on the same data, with further variables. */
-  async restart(variables: Variables = {}): Promise<void> {
+  /** Restarts the server on the same data with additional variables. */
+  async restart(variables: ServerVariables = {}): Promise<void> {
     await this.stop();
     this.#variables = { ...this.#variables, ...variables };
     await this.#run();
@@ -120,13 +120,15 @@ export class TestServer {
 
   async #run(): Promise<void> {
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QUARRY_'));
-    const given = Object.entries(this.#variables).map(([name, value]) => [`QUARRY_${name}`, value]);
-    const { aheadMs } = this.#options;
+    const ownVariables = Object.entries(this.#variables).map(([name, value]) => [`QUARRY_${name}`, value]);
+    const { clockOffsetMs: aheadMs } = this.#options;
     const clock =
-      aheadMs === undefined ? [] : ['--import', join(compiledRoot, 'test', 'stripe', 'moved-clock.js')];
+      aheadMs === undefined
+        ? []
+        : ['--import', join(compiledRoot, 'test', 'support', 'stripe-emulator', 'shifted-clock.js')];
     const command = [process.execPath, ...clock, join(compiledRoot, 'src', 'cli', 'main.js'), 'serve'];
-    // `env` takes away, and becomes the server: the test runner puts its loaders into every process that a test
-    // starts, and there they would keep the restricted parser processes from starting.
+    // `env` replaces itself with the server without NODE_OPTIONS: the test runner injects its loaders into every
+    // child process of a test, and there they would keep the restricted parser processes from starting.
     const child = spawn('env', ['-u', 'NODE_OPTIONS', ...command], {
       env: {
         ...Object.fromEntries(inherited),
@@ -136,7 +138,7 @@ export class TestServer {
         QUARRY_ADMIN_KEY: adminKey,
         QUARRY_LOG_LEVEL: 'info',
         QUARRY_DISK_RESERVE_BYTES: '0',
-        ...Object.fromEntries(given),
+        ...Object.fromEntries(ownVariables),
         ...(aheadMs === undefined ? {} : { MOVED_CLOCK_MS: String(aheadMs()) }),
       },
       stdio: ['ignore', 'pipe', 'pipe', ...(aheadMs === undefined ? [] : ['ipc' as const])],
@@ -146,16 +148,16 @@ export class TestServer {
       this.#out += part;
     });
     child.stderr!.setEncoding('utf8').on('data', (part: string) => {
-      this.#log = (this.#log + part).slice(-wholeLogBytesMax);
+      this.#log = (this.#log + part).slice(-fullLogBytesMax);
     });
     this.#options.onSpawn?.(child);
     this.#child = child;
     this.#ended = new Promise((resolve) => child.once('close', (code) => resolve(code)));
-    await this.#becomesReady(child);
+    await this.#waitUntilReady(child);
   }
 
-  async #becomesReady(child: ChildProcess): Promise<void> {
-    const deadline = performance.now() + eventMsMax;
+  async #waitUntilReady(child: ChildProcess): Promise<void> {
+    const deadline = performance.now() + testEventMsMax;
     while (performance.now() < deadline && child.exitCode === null && child.signalCode === null) {
       const printed = /Quarry is ready at (\S+)/.exec(this.#out)?.[1];
       if (printed !== undefined) {

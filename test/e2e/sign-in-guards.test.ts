@@ -1,15 +1,15 @@
 import t from 'tap';
-import { eventMsMax, fileMsMax, until } from '../waiting.ts';
-import { eventually } from './api.ts';
+import { testEventMsMax, testFileMsMax, waitUntil } from '../timeouts.ts';
+import { waitFor } from './checked-api-client.ts';
 import { freePort } from './free-port.ts';
-import { type Answer, administrator, outbox, Person, send } from './people.ts';
+import { administrator, createMailFolder, type HttpReply, sendRequest, TestUser } from './people.ts';
 import { adminKey, TestServer } from './server.ts';
 
 /** What the door of the account side lets nobody do, as an attacker would try it. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 const base = 'https://quarry.example.com';
-const { url: MAIL_URL, mails } = outbox(t);
+const { url: MAIL_URL, mails } = createMailFolder(t);
 const server = await TestServer.start(t, {
   MAIL_URL,
   BASE_URL: base,
@@ -19,14 +19,14 @@ const server = await TestServer.start(t, {
 });
 const at = (path: string) => `${server.url}${path}`;
 /** Somebody whose mail program knows where the server really is. */
-function person(email: string): Person {
-  const made = new Person(email, server, mails);
-  const { link } = made;
-  made.link = async () => (await link.call(made)).replace(base, server.url);
-  return made;
+function createUser(email: string): TestUser {
+  const created = new TestUser(email, server, mails);
+  const { link } = created;
+  created.link = async () => (await link.call(created)).replace(base, server.url);
+  return created;
 }
 const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-  send(at(path), { body, headers });
+  sendRequest(at(path), { body, headers });
 
 t.test('a fresh installation has no credential that anybody could guess', async (t) => {
   const fresh = await TestServer.start(t, { API_KEY: '', ADMIN_KEY: '' });
@@ -43,9 +43,11 @@ t.test('a fresh installation has no credential that anybody could guess', async 
   ];
   for (const guess of [...guesses, ...guesses.map((word) => word.padEnd(16, word))]) {
     const headers = { authorization: `Bearer ${guess}` };
-    const asKey = await send(`${fresh.url}/v1/collections/get-collection-list`, { headers, body: {} });
-    const asAdministrator = await send(`${fresh.url}/v1/admin/list-api-keys`, { headers, body: {} });
-    const login = await send(`${fresh.url}/api/admin/login`, { body: { username: guess, password: guess } });
+    const asKey = await sendRequest(`${fresh.url}/v1/collections/get-collection-list`, { headers, body: {} });
+    const asAdministrator = await sendRequest(`${fresh.url}/v1/admin/list-api-keys`, { headers, body: {} });
+    const login = await sendRequest(`${fresh.url}/api/admin/login`, {
+      body: { username: guess, password: guess },
+    });
     t.same([asKey.status, asAdministrator.status, login.status], [401, 503, 503], guess);
   }
 });
@@ -89,30 +91,34 @@ t.test('nobody is led to another site after signing in', async (t) => {
   for (const redirect_url of evil) {
     const mailed = await post('/api/auth/magic-link/send', { email: 'ann@example.com', redirect_url });
     const query = `redirect_url=${encodeURIComponent(redirect_url)}`;
-    const provider = await send(at(`/api/auth/github/login?${query}`), { method: 'GET' });
+    const provider = await sendRequest(at(`/api/auth/github/login?${query}`), { method: 'GET' });
     t.same([mailed.status, provider.status], [400, 400], encodeURIComponent(redirect_url).slice(0, 60));
     t.notMatch(mailed.text + provider.text, /evil/, 'and it is not repeated');
   }
 });
 
 t.test('over https cookies are bound to this host, closed to scripts and to other sites', async (t) => {
-  const ann = person('cookie@example.com');
+  const ann = createUser('cookie@example.com');
   const sent = await post('/api/auth/magic-link/send', { email: ann.email });
   const flags = 'Path=\\/; Max-Age=\\d+; HttpOnly; SameSite=Lax; Secure$';
-  const asked = sent.headers.get('set-cookie') ?? '';
-  t.match(asked, new RegExp(`^__Host-sign-in=[\\w-]{43}; ${flags}`));
-  t.notMatch(asked, /domain/i);
-  for (const answer of [sent, await send(at('/app/'), { method: 'GET' }), await send(at('/nothing'))])
+  const linkReply = sent.headers.get('set-cookie') ?? '';
+  t.match(linkReply, new RegExp(`^__Host-sign-in=[\\w-]{43}; ${flags}`));
+  t.notMatch(linkReply, /domain/i);
+  for (const answer of [
+    sent,
+    await sendRequest(at('/app/'), { method: 'GET' }),
+    await sendRequest(at('/nothing')),
+  ])
     t.equal(answer.headers.get('strict-transport-security'), 'max-age=31536000');
   const link = await ann.link();
-  const page = await send(link, { method: 'GET' });
+  const page = await sendRequest(link, { method: 'GET' });
   t.match(page.headers.get('set-cookie'), new RegExp(`^__Host-confirmation=[\\w-]{43}; ${flags}`));
-  const cookie = asked.split(';')[0]!;
-  const signedIn = await send(link, { method: 'GET', headers: { cookie } });
+  const cookie = linkReply.split(';')[0]!;
+  const signedIn = await sendRequest(link, { method: 'GET', headers: { cookie } });
   t.match(signedIn, { status: 302 });
   const session = signedIn.headers.get('set-cookie') ?? '';
   t.match(session, new RegExp(`^__Host-session=zes_[\\w-]{43}; ${flags}`));
-  const begun = await send(at('/api/auth/github/login'), { method: 'GET' });
+  const begun = await sendRequest(at('/api/auth/github/login'), { method: 'GET' });
   t.match(begun.headers.get('set-cookie'), new RegExp(`^__Host-flow=[\\w-]{200,4000}; ${flags}`));
   const own = { origin: base, cookie: session.split(';')[0]! };
   t.match(await post('/api/users/get-user', {}, own), { status: 200 });
@@ -123,10 +129,10 @@ t.test('over https cookies are bound to this host, closed to scripts and to othe
   for (const cookie of [`session=${value}`, `a=b,${own.cookie}`, `a=b, ${own.cookie}`, `a="${own.cookie}"`])
     t.match(await post('/api/users/get-user', {}, { ...own, cookie }), { status: 401 }, cookie.slice(0, 12));
 
-  const bob = person('cookie-too@example.com');
+  const bob = createUser('cookie-too@example.com');
   const again = await post('/api/auth/magic-link/send', { email: bob.email });
   const asked2 = again.headers.get('set-cookie')?.split(';')[0];
-  const next = await send(await bob.link(), {
+  const next = await sendRequest(await bob.link(), {
     method: 'GET',
     headers: { cookie: `${asked2}; ${own.cookie}`, 'sec-fetch-site': 'cross-site' },
   });
@@ -144,16 +150,16 @@ t.test('over https cookies are bound to this host, closed to scripts and to othe
 });
 
 t.test('another site cannot make a browser ask for a link, and sign it in as somebody else', async (t) => {
-  const eve = person('eve-elsewhere@example.com');
+  const eve = createUser('eve-elsewhere@example.com');
   for (const foreign of [
     { origin: 'https://evil.example', 'content-type': 'text/plain' },
     { origin: 'null' },
     { 'sec-fetch-site': 'cross-site' },
     { 'sec-fetch-site': 'same-site', origin: 'https://neighbour.example.com' },
   ] as Record<string, string>[]) {
-    const asked = await post('/api/auth/magic-link/send', { email: eve.email }, foreign);
-    t.match(asked, { status: 403 }, JSON.stringify(foreign));
-    t.equal(asked.headers.get('set-cookie'), null);
+    const linkReply = await post('/api/auth/magic-link/send', { email: eve.email }, foreign);
+    t.match(linkReply, { status: 403 }, JSON.stringify(foreign));
+    t.equal(linkReply.headers.get('set-cookie'), null);
   }
   const own = { origin: base, 'sec-fetch-site': 'same-origin' };
   t.match(await post('/api/auth/magic-link/send', { email: eve.email }, own), { status: 200 });
@@ -165,13 +171,14 @@ t.test('strangers cannot make the server hold and read large bodies', async (t) 
     t.match(await post(`/api/${path}`, large, { 'content-type': 'application/json' }), { status: 413 }, path);
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
   t.match(await post('/api/auth/magic-link/verify', `token=${'x'.repeat(70_000)}`, form), { status: 413 });
-  const ann = person('large@example.com');
+  const ann = createUser('large@example.com');
   await ann.signIn();
   t.match(await ann.call('users/edit-user', { name: 'x'.repeat(65_536) }), { status: 413 });
 });
 
 t.test('what an address lacks is said of its query, and what never began is over', async (t) => {
-  const look = (path: string) => send(at(path), { method: 'GET', headers: { accept: 'application/json' } });
+  const look = (path: string) =>
+    sendRequest(at(path), { method: 'GET', headers: { accept: 'application/json' } });
   for (const [path, name] of [
     ['/api/auth/magic-link/verify', 'token'],
     ['/api/auth/github/auth?code=x', 'state'],
@@ -203,7 +210,7 @@ t.test('cookies of any size and shape are harmless', async (t) => {
   ]) {
     const answer = await post('/api/users/get-user', {}, { ...own, cookie });
     t.ok([401, 431].includes(answer.status), `${cookie.slice(0, 30)}: ${answer.status}`);
-    const verify = await send(at('/api/auth/magic-link/verify?token=x'), {
+    const verify = await sendRequest(at('/api/auth/magic-link/verify?token=x'), {
       method: 'GET',
       headers: { cookie },
     });
@@ -212,11 +219,11 @@ t.test('cookies of any size and shape are harmless', async (t) => {
 });
 
 t.test('every page for people is closed to scripts, frames and curious neighbours', async (t) => {
-  const ann = person('page@example.com');
+  const ann = createUser('page@example.com');
   await post('/api/auth/magic-link/send', { email: ann.email });
-  const pages: Record<string, Answer> = {
-    docs: await send(at('/docs'), { method: 'GET' }),
-    confirmation: await send(await ann.link(), { method: 'GET' }),
+  const pages: Record<string, HttpReply> = {
+    docs: await sendRequest(at('/docs'), { method: 'GET' }),
+    confirmation: await sendRequest(await ann.link(), { method: 'GET' }),
   };
   for (const [name, { status, headers, text }] of Object.entries(pages)) {
     t.equal(status, 200, name);
@@ -233,7 +240,7 @@ t.test('every page for people is closed to scripts, frames and curious neighbour
 t.test(
   'names that deceive, break lines or have no end are refused; those of all languages are fine',
   async (t) => {
-    const ann = person('names@example.com');
+    const ann = createUser('names@example.com');
     t.equal((await ann.signIn()).status, 200);
     const rename = (name: string) => ann.call('users/edit-user', { name });
     for (const name of [
@@ -259,9 +266,13 @@ t.test(
     ])
       t.match(await rename(name), { status: 200, body: { user: { name } } });
     const founded = await ann.call('organizations/add-organization', { name: 'Acme' });
-    const lookAlike = await ann.call('organizations/add-organization', { name: 'Асme' });
-    t.match([founded.status, lookAlike.status], [200, 200]);
-    t.not(founded.body.organization_id, lookAlike.body.organization_id, 'names are for people, ids decide');
+    const lookalikeName = await ann.call('organizations/add-organization', { name: 'Асme' });
+    t.match([founded.status, lookalikeName.status], [200, 200]);
+    t.not(
+      founded.body.organization_id,
+      lookalikeName.body.organization_id,
+      'names are for people, ids decide',
+    );
     const { organization_id } = founded.body;
     for (const email of [
       'bob@example.com\r\nBcc: eve@example.com',
@@ -276,11 +287,11 @@ t.test(
 );
 
 /** Many callers at once, until they are refused with `refusal`; what began after the end was acknowledged must be. */
-async function whileAsked(call: () => Promise<Answer>, refusal: number, end: () => Promise<Answer>) {
+async function whileCalling(call: () => Promise<HttpReply>, refusal: number, end: () => Promise<HttpReply>) {
   let endedAt = Number.POSITIVE_INFINITY;
   const counts = { before: 0, late: 0, ended: 0 };
   const caller = async () => {
-    for (const deadline = performance.now() + eventMsMax; performance.now() < deadline; ) {
+    for (const deadline = performance.now() + testEventMsMax; performance.now() < deadline; ) {
       const began = performance.now();
       const { status } = await call();
       if (status === 200) counts[began > endedAt ? 'late' : 'before'] += 1;
@@ -290,7 +301,7 @@ async function whileAsked(call: () => Promise<Answer>, refusal: number, end: () 
     }
   };
   const callers = Array.from({ length: 8 }, caller);
-  await until('a call that is answered', () => counts.before > 0);
+  await waitUntil('a call that is answered', () => counts.before > 0);
   const { status } = await end();
   endedAt = performance.now();
   await Promise.all(callers);
@@ -299,35 +310,35 @@ async function whileAsked(call: () => Promise<Answer>, refusal: number, end: () 
 const refusedSince = { late: 0, ended: 8, end: 200 };
 
 /** An organisation of somebody new. */
-async function founded(email: string) {
-  const owner = person(email);
+async function createOrganization(email: string) {
+  const owner = createUser(email);
   await owner.signIn();
   const { organization_id } = (await owner.call('organizations/add-organization', { name: 'Acme' })).body;
   return { owner, organization_id };
 }
 
 t.test('a session that ends is refused in every connection, in the middle of everything', async (t) => {
-  const { owner: ann, organization_id } = await founded('ended@example.com');
+  const { owner: ann, organization_id } = await createOrganization('ended@example.com');
   const asAnn = { authorization: `Bearer ${ann.token}`, 'x-quarry-organization': organization_id };
   const list = () => post('/v1/collections/get-collection-list', {}, asAnn);
-  const counts = await whileAsked(list, 401, () => ann.call('auth/logout'));
+  const counts = await whileCalling(list, 401, () => ann.call('auth/logout'));
   t.match(counts, refusedSince);
   t.ok(counts.before > 0, 'it worked until then');
 });
 
 t.test('a lower role, a removal and a deleted key are felt in the middle of everything', async (t) => {
-  const { owner: ann, organization_id } = await founded('demotes@example.com');
-  const wanted = { organization_id, name: 'k', permission: 'all' };
-  const issued = (await ann.call('organizations/api-keys/add-api-key', wanted)).body;
-  const bob = person('demoted@example.com');
+  const { owner: ann, organization_id } = await createOrganization('demotes@example.com');
+  const keyRequest = { organization_id, name: 'k', permission: 'all' };
+  const issued = (await ann.call('organizations/api-keys/add-api-key', keyRequest)).body;
+  const bob = createUser('demoted@example.com');
   await bob.signIn();
   const invitation = { organization_id, email: bob.email, permission: 'OWNER' };
   t.match(await ann.call('organizations/users/invite-user', invitation), { status: 200 });
-  const invite_code = /eyJ[\w-]+\.[\w-]+\.[\w-]+/.exec(await bob.mailWith('invites you'))?.[0];
+  const invite_code = /eyJ[\w-]+\.[\w-]+\.[\w-]+/.exec(await bob.findMail('invites you'))?.[0];
   t.match(await bob.call('organizations/users/accept-invite', { invite_code }), { status: 200 });
   const user_id = (await bob.call('users/get-user')).body.user.id;
   const asKey = { authorization: `Bearer ${issued.api_key}` };
-  const ends: Readonly<Record<string, Parameters<typeof whileAsked>>> = {
+  const ends: Readonly<Record<string, Parameters<typeof whileCalling>>> = {
     'a lower role': [
       () => bob.call('organizations/get-audit-log', { organization_id, limit: 1 }),
       403,
@@ -345,21 +356,21 @@ t.test('a lower role, a removal and a deleted key are felt in the middle of ever
     ],
   };
   for (const [what, how] of Object.entries(ends)) {
-    const counts = await whileAsked(...how);
+    const counts = await whileCalling(...how);
     t.match(counts, refusedSince, what);
     t.ok(counts.before > 0, `${what}: until then it was not`);
   }
 });
 
 t.test('no key ends at a time that there is not', async (t) => {
-  const { owner: ann, organization_id } = await founded('endless@example.com');
-  const wanted = { organization_id, name: 'k', permission: 'all', expires_at: '2030-12-31T23:59:60Z' };
-  const endless = await ann.call('organizations/api-keys/add-api-key', wanted);
+  const { owner: ann, organization_id } = await createOrganization('endless@example.com');
+  const keyRequest = { organization_id, name: 'k', permission: 'all', expires_at: '2030-12-31T23:59:60Z' };
+  const endless = await ann.call('organizations/api-keys/add-api-key', keyRequest);
   t.match(endless, { status: 400, body: { detail: /expires_at/ } });
 });
 
 t.test('with somebody’s cookie another site changes nothing: as a form, as text, or as a GET', async (t) => {
-  const { owner: ann, organization_id } = await founded('lured@example.com');
+  const { owner: ann, organization_id } = await createOrganization('lured@example.com');
   const cookie = `__Host-session=${ann.token}`;
   const json = 'application/json';
   const form = 'application/x-www-form-urlencoded';
@@ -389,7 +400,7 @@ t.test('with somebody’s cookie another site changes nothing: as a form, as tex
         [form, asForm],
       ] as const)
         t.match(await post(at, sent, as(type)), { status: 403 }, `${who}: ${path} as ${type}`);
-      const got = await send(`${server.url}${at}?${asForm}`, {
+      const got = await sendRequest(`${server.url}${at}?${asForm}`, {
         method: 'GET',
         headers: { cookie, ...headers },
       });
@@ -417,8 +428,8 @@ t.test('what goes wrong inside tells no stranger how the server is made', async 
       { before: '2016-12-31T23:59:60Z' },
       { authorization: `Bearer ${adminKey}` },
     ),
-    send(at(`/api/auth/magic-link/verify?token=${'%F0%9F%98%80'.repeat(500)}`), { method: 'GET' }),
-    send(at('/api/auth/github/auth?state=x&code=%00'), { method: 'GET' }),
+    sendRequest(at(`/api/auth/magic-link/verify?token=${'%F0%9F%98%80'.repeat(500)}`), { method: 'GET' }),
+    sendRequest(at('/api/auth/github/auth?state=x&code=%00'), { method: 'GET' }),
   ];
   for (const { status, text } of await Promise.all(odd)) {
     t.ok(status >= 400 && status < 500, `${status}: ${text}`);
@@ -427,39 +438,39 @@ t.test('what goes wrong inside tells no stranger how the server is made', async 
 });
 
 t.test('on a full disk people still get in and end what must end, and nothing else', async (t) => {
-  const ann = person('full@example.com');
+  const ann = createUser('full@example.com');
   await ann.signIn();
   const { organization_id } = (await ann.call('organizations/add-organization', { name: 'Full' })).body;
-  const wanted = { organization_id, name: 'leaked', permission: 'all' };
-  const leaked = (await ann.call('organizations/api-keys/add-api-key', wanted)).body;
+  const keyRequest = { organization_id, name: 'leaked', permission: 'all' };
+  const leaked = (await ann.call('organizations/api-keys/add-api-key', keyRequest)).body;
   const asKey = { authorization: `Bearer ${leaked.api_key}` };
   const { password, hash: ADMIN_PASSWORD_HASH } = administrator;
   await server.restart({ DISK_RESERVE_BYTES: '99999999999999', ADMIN_PASSWORD_HASH });
   t.match(await post('/v1/collections/get-collection-list', {}, asKey), { status: 200 }, 'reading goes on');
   t.match(await post('/v1/collections/add-collection', { collection_name: 'c' }, asKey), { status: 429 });
-  t.match(await ann.call('organizations/api-keys/add-api-key', wanted), { status: 429 });
+  t.match(await ann.call('organizations/api-keys/add-api-key', keyRequest), { status: 429 });
   t.match(await ann.call('users/edit-user', { name: 'Ann' }), { status: 429 });
-  const frank = person('ann@example.org');
+  const frank = createUser('ann@example.org');
   t.match(
-    await send(at('/api/auth/github/login'), { method: 'GET' }),
+    await sendRequest(at('/api/auth/github/login'), { method: 'GET' }),
     { status: 302 },
     'begins store nothing',
   );
-  const late = person('full@example.com');
+  const late = createUser('full@example.com');
   const used = await late.link();
-  const asked = await post('/api/auth/magic-link/send', { email: late.email });
-  t.match(asked, { status: 200 });
-  const cookie = asked.headers.get('set-cookie')?.split(';')[0] ?? '';
-  const mailed = await eventually('a second mail', async () => {
+  const linkReply = await post('/api/auth/magic-link/send', { email: late.email });
+  t.match(linkReply, { status: 200 });
+  const cookie = linkReply.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const mailed = await waitFor('a second mail', async () => {
     const newest = await late.link();
     return newest === used ? null : newest;
   });
-  const followed = await send(mailed, { method: 'GET', headers: { cookie } });
+  const followed = await sendRequest(mailed, { method: 'GET', headers: { cookie } });
   t.match(followed, { status: 302 }, 'a link that is mailed works in the browser that asked for it');
   t.match(await frank.signIn(), { status: 429 }, 'a stranger does not become a user on the reserve');
-  const operator = /https:\S+verify\?token=\S+/.exec(server.printed)?.[0].replace(base, server.url) ?? '';
+  const operator = /https:\S+verify\?token=\S+/.exec(server.printedText)?.[0].replace(base, server.url) ?? '';
   const asProgram = { method: 'GET', headers: { accept: 'application/json' } };
-  t.match(await send(operator, asProgram), { status: 200 }, 'the operator gets in');
+  t.match(await sendRequest(operator, asProgram), { status: 200 }, 'the operator gets in');
   t.match(await post('/api/admin/login', { password: 'wrong' }), { status: 401 });
   t.match(await post('/api/admin/login', { password }), { status: 200 }, 'the administrator gets in');
   const gone = { organization_id, api_key_id: leaked.id };

@@ -1,18 +1,18 @@
 import { request } from 'node:http';
 import t, { type Test } from 'tap';
-import { docx, pdfWithPages, pptx, xlsx } from '../parsing/fixtures.ts';
-import { fileMsMax } from '../waiting.ts';
-import { Api } from './api.ts';
+import { buildDocx, buildPdf, buildPptx, buildXlsx } from '../parsing/fixtures.ts';
+import { testFileMsMax } from '../timeouts.ts';
+import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
 
 /** Files on their way in and out: wait, batches, raw and multipart uploads, parsing only, token addresses, images. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t);
-const api = new Api(server);
+const api = new CheckedApiClient(server);
 const collection_name = 'files';
 await api.call('collections/add-collection', { collection_name });
-const pdf = pdfWithPages(['The first page is about granite.', 'The second page is about marble.'], {
+const pdf = buildPdf(['The first page is about granite.', 'The second page is about marble.'], {
   title: 'Stones',
 });
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
@@ -24,8 +24,8 @@ async function bytesOf(response: Response): Promise<Buffer> {
   return Buffer.from(await response.arrayBuffer());
 }
 
-async function put(path: string, body: string | Uint8Array, headers: Record<string, string> = {}) {
-  const reply = await api.ask(`documents/${path}`, undefined, {
+async function putFile(path: string, body: string | Uint8Array, headers: Record<string, string> = {}) {
+  const reply = await api.request(`documents/${path}`, undefined, {
     method: 'PUT',
     body,
     headers,
@@ -35,7 +35,7 @@ async function put(path: string, body: string | Uint8Array, headers: Record<stri
 }
 
 await t.test('with wait, add-document answers with the end of the way', async (t) => {
-  const added = await api.ask('documents/add-document', {
+  const added = await api.request('documents/add-document', {
     collection_name,
     path: 'waited.pdf',
     content: { type: 'auto', base64_data: base64(pdf) },
@@ -44,7 +44,7 @@ await t.test('with wait, add-document answers with the end of the way', async (t
   t.equal(added.status, 201);
   t.match(added.body, { message: 'Success!', index_status: 'indexed' });
   t.match((await api.find(collection_name, 'marble'))[0], 'waited.pdf');
-  const failed = await api.ask('documents/add-document', {
+  const failed = await api.request('documents/add-document', {
     collection_name,
     path: 'waited.bin',
     content: { type: 'auto', base64_data: base64(Buffer.from([0, 1, 2, 3])) },
@@ -129,24 +129,24 @@ await t.test('raw uploads keep every byte, path and metadata', async (t) => {
   const path = 'reports/2026/résumé #1 ?.pdf';
   const encoded = `files/${encodeURIComponent(path)}`;
   t.match(encoded, /%2F/);
-  const created = await put(`${encoded}?wait=true`, pdf, metadataHeader(metadata));
+  const created = await putFile(`${encoded}?wait=true`, pdf, metadataHeader(metadata));
   t.equal(created.status, 201);
   t.equal(created.body.index_status, 'indexed');
   const info = await api.info(collection_name, path, true);
   t.match(info, { size: pdf.length, num_pages: 2, metadata });
   t.match(info.content, /granite[\s\S]*marble/);
   t.same(await bytesOf(await fetch(info.file_url)), Buffer.from(pdf));
-  t.equal((await put(encoded, 'x')).status, 409);
-  t.equal((await put(`${encoded}?overwrite=true&wait=true`, 'plain words now')).status, 200);
+  t.equal((await putFile(encoded, 'x')).status, 409);
+  t.equal((await putFile(`${encoded}?overwrite=true&wait=true`, 'plain words now')).status, 200);
   const after = await api.info(collection_name, path, true);
   t.match(after, { content: 'plain words now', metadata: {}, num_pages: 1 });
-  t.equal((await put('files/a/b/c?wait=true', 'slashes as they are')).status, 201);
+  t.equal((await putFile('files/a/b/c?wait=true', 'slashes as they are')).status, 201);
   t.equal((await api.info(collection_name, 'a/b/c')).index_status, 'indexed');
-  t.equal((await put(`files/${encodeURIComponent('a%2Fb')}?wait=true`, 'percent')).status, 201);
+  t.equal((await putFile(`files/${encodeURIComponent('a%2Fb')}?wait=true`, 'percent')).status, 201);
   t.ok((await api.paths(collection_name)).includes('a%2Fb'), 'an encoded percent sign stays one');
   const name = 'a collection/with 100 %';
   await api.call('collections/add-collection', { collection_name: name });
-  t.equal((await put(`${encodeURIComponent(name)}/x?wait=true`, 'hello')).status, 201);
+  t.equal((await putFile(`${encodeURIComponent(name)}/x?wait=true`, 'hello')).status, 201);
   t.same(await api.paths(name), ['x']);
 });
 
@@ -193,7 +193,7 @@ await t.test('a form uploads a file with its fields', async (t) => {
     return data;
   };
   const upload = (path: string, overwrite = 'false') =>
-    api.ask('documents/upload', undefined, { body: form(path, overwrite), as: 'documents/add-document' });
+    api.request('documents/upload', undefined, { body: form(path, overwrite), as: 'documents/add-document' });
   const reply = await upload('form/ä.pdf');
   t.equal(reply.status, 201);
   t.match(reply.body, { index_status: 'indexed' });
@@ -209,13 +209,13 @@ await t.test('parse-document gives the pages of any known file and keeps nothing
     ['a PDF', pdf, [/granite/, /marble/]],
     [
       'Word',
-      docx(['About granite.', { table: [['weight', '9 t']] }]),
+      buildDocx(['About granite.', { table: [['weight', '9 t']] }]),
       [/About granite[\s\S]*weight[\s\S]*9 t/],
     ],
-    ['PowerPoint', pptx([{ title: 'One' }, { title: 'Two' }]), [/One/, /Two/]],
+    ['PowerPoint', buildPptx([{ title: 'One' }, { title: 'Two' }]), [/One/, /Two/]],
     [
       'Excel',
-      xlsx([
+      buildXlsx([
         {
           name: 'Prices',
           rows: [
@@ -270,7 +270,12 @@ await t.test('files of parse-document are counted in the usage of the organizati
   });
 });
 
-async function harmless(t: Test, response: Response, contentType: RegExp, name: string): Promise<void> {
+async function checkSafeHeaders(
+  t: Test,
+  response: Response,
+  contentType: RegExp,
+  name: string,
+): Promise<void> {
   t.equal(response.status, 200, name);
   t.match(response.headers.get('content-type'), contentType, name);
   t.equal(response.headers.get('x-content-type-options'), 'nosniff', name);
@@ -297,7 +302,7 @@ await t.test('a token address gives the raw bytes, without a key and without dan
     const { file_url } = await api.info(collection_name, path);
     t.match(file_url, `${server.url}/v1/documents/get-document?token=`);
     const response = await fetch(file_url);
-    await harmless(t, response, contentType, path);
+    await checkSafeHeaders(t, response, contentType, path);
     t.same(await bytesOf(response), Buffer.from(bytes), path);
     const policy = response.headers.get('content-security-policy') ?? '';
     t.match(policy, path.endsWith('.pdf') ? /script-src 'none'/ : /default-src 'none'; sandbox/, path);
@@ -329,7 +334,7 @@ await t.test('the raw bytes of text variants are the joined text', async (t) => 
   ] as const) {
     const info = await api.info(collection_name, path);
     const response = await fetch(info.file_url);
-    await harmless(t, response, /^text\/plain; charset=utf-8$/, path);
+    await checkSafeHeaders(t, response, /^text\/plain; charset=utf-8$/, path);
     t.equal(await response.text(), text);
     t.equal(info.size, Buffer.byteLength(text));
   }
@@ -376,7 +381,7 @@ await t.test('the pages of a PDF have images, made at the first request and agai
     const replies = await Promise.all([fetch(url), fetch(url), fetch(url)]);
     const images = await Promise.all(replies.map((reply) => bytesOf(reply)));
     for (const [i, reply] of replies.entries()) {
-      await harmless(t, reply, /^image\/jpeg$/, `page ${page_index}`);
+      await checkSafeHeaders(t, reply, /^image\/jpeg$/, `page ${page_index}`);
       t.same(images[i]?.subarray(0, 3), Buffer.from([0xff, 0xd8, 0xff]), 'it is a JPEG');
       t.same(images[i], images[0]);
     }

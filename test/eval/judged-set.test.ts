@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { evenlySpaced, judgedFolders, readJudgedSet } from '../../src/eval/judged-set.ts';
+import { findJudgedFolders, readJudgedSet, sampleEvenly } from '../../src/eval/judged-set.ts';
 
 const corpus = ['{"_id":"d1","title":"Wings","text":"lift"}', '{"_id":"d2","text":"drag"}'];
 const queries = ['{"_id":"q1","text":"what lifts?"}', '{"_id":"q2","text":"nobody judged it"}'];
@@ -19,7 +19,7 @@ function folderOf(t: Test, files: Record<string, readonly string[] | null> = {})
 
 t.test('a set is read as it is judged', async (t) => {
   const folder = folderOf(t);
-  t.same(await judgedFolders(folder), [folder]);
+  t.same(await findJudgedFolders(folder), [folder]);
   const set = await readJudgedSet(folder);
   t.same(set.documents, [
     { id: 'd1', text: 'Wings\nlift' },
@@ -32,7 +32,7 @@ t.test('a set is read as it is judged', async (t) => {
 
 t.test('a folder of sets is all of them', async (t) => {
   const folder = t.testdir({ b: { 'corpus.jsonl': '' }, a: { 'corpus.jsonl': '' }, c: {} });
-  t.same(await judgedFolders(folder), [join(folder, 'a'), join(folder, 'b')]);
+  t.same(await findJudgedFolders(folder), [join(folder, 'a'), join(folder, 'b')]);
 });
 
 t.test('what is wrong is named with its file and line', async (t) => {
@@ -53,13 +53,13 @@ t.test('what is wrong is named with its file and line', async (t) => {
     await t.rejects(readJudgedSet(folderOf(t, files)), { code: 'bad_request', message });
   }
   await t.rejects(readJudgedSet(folderOf(t), 'dev'), /qrels.dev\.tsv cannot be read/);
-  await t.rejects(judgedFolders(t.testdir({ empty: {} })), /BEIR layout/);
-  await t.rejects(judgedFolders(join(t.testdir(), 'gone')), /cannot be read: ENOENT/);
+  await t.rejects(findJudgedFolders(t.testdir({ empty: {} })), /BEIR layout/);
+  await t.rejects(findJudgedFolders(join(t.testdir(), 'gone')), /cannot be read: ENOENT/);
 });
 
 t.test('fewer questions are spread over all of them', async (t) => {
   const all = Array.from({ length: 100 }, (_, i) => i);
-  t.same(evenlySpaced(all, 4), [0, 25, 50, 75]);
-  t.same(evenlySpaced(all, 1_000), all);
-  t.equal(evenlySpaced(all, 7).length, 7);
+  t.same(sampleEvenly(all, 4), [0, 25, 50, 75]);
+  t.same(sampleEvenly(all, 1_000), all);
+  t.equal(sampleEvenly(all, 7).length, 7);
 });

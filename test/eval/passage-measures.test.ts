@@ -1,24 +1,24 @@
 import t from 'tap';
-import { passageQuality, type Span } from '../../src/eval/passage-measures.ts';
+import { type DocumentSpan, measurePassageQuality } from '../../src/eval/passage-measures.ts';
 
-const span = (start: number, end: number, document = 'a'): Span => ({ document, start, end });
+const span = (start: number, end: number, document = 'a'): DocumentSpan => ({ document, start, end });
 
 t.test('what was found and wanted is counted character by character', async (t) => {
-  t.same(passageQuality([span(0, 100)], [span(50, 150)]), {
+  t.same(measurePassageQuality([span(0, 100)], [span(50, 150)]), {
     recall: 0.5,
     precision: 0.5,
     overlap: 50 / 150,
   });
-  t.same(passageQuality([span(0, 10)], [span(0, 10)]), { recall: 1, precision: 1, overlap: 1 });
+  t.same(measurePassageQuality([span(0, 10)], [span(0, 10)]), { recall: 1, precision: 1, overlap: 1 });
   t.same(
-    passageQuality([span(0, 40), span(60, 100)], [span(30, 70), span(90, 95)]),
+    measurePassageQuality([span(0, 40), span(60, 100)], [span(30, 70), span(90, 95)]),
     { recall: 25 / 45, precision: 25 / 80, overlap: 25 / 100 },
     'passages and snippets meet in any order',
   );
 });
 
 t.test('the same place in another document is another place', async (t) => {
-  t.same(passageQuality([span(0, 10, 'b'), span(0, 10)], [span(0, 20)]), {
+  t.same(measurePassageQuality([span(0, 10, 'b'), span(0, 10)], [span(0, 20)]), {
     recall: 0.5,
     precision: 0.5,
     overlap: 10 / 30,
@@ -26,7 +26,7 @@ t.test('the same place in another document is another place', async (t) => {
 });
 
 t.test('what is found twice answers once and costs twice', async (t) => {
-  t.same(passageQuality([span(0, 10), span(0, 10)], [span(0, 10)]), {
+  t.same(measurePassageQuality([span(0, 10), span(0, 10)], [span(0, 10)]), {
     recall: 1,
     precision: 0.5,
     overlap: 0.5,
@@ -34,7 +34,7 @@ t.test('what is found twice answers once and costs twice', async (t) => {
 });
 
 t.test('nothing found is nothing, not an error', async (t) => {
-  t.same(passageQuality([], [span(0, 10)]), { recall: 0, precision: 0, overlap: 0 });
+  t.same(measurePassageQuality([], [span(0, 10)]), { recall: 0, precision: 0, overlap: 0 });
 });
 
 t.test('spans of random texts agree with counting one character after the other', async (t) => {
@@ -49,20 +49,20 @@ t.test('spans of random texts agree with counting one character after the other'
       return span(start, start + 1 + below(15), below(2) === 0 ? 'a' : 'b');
     });
   for (let round = 0; round < 200; round += 1) {
-    const [found, wanted] = [some(below(6)), some(1 + below(4))];
-    const places = (spans: readonly Span[]) =>
+    const [found, relevant] = [some(below(6)), some(1 + below(4))];
+    const places = (spans: readonly DocumentSpan[]) =>
       spans.flatMap(({ document, start, end }) =>
         Array.from({ length: end - start }, (_, i) => `${document} ${start + i}`),
       );
-    const wantedPlaces = new Set(places(wanted));
-    const common = new Set(places(found).filter((place) => wantedPlaces.has(place))).size;
+    const relevantPlaces = new Set(places(relevant));
+    const common = new Set(places(found).filter((place) => relevantPlaces.has(place))).size;
     const count = places(found).length;
     t.same(
-      passageQuality(found, wanted),
+      measurePassageQuality(found, relevant),
       {
-        recall: common / wantedPlaces.size,
+        recall: common / relevantPlaces.size,
         precision: count === 0 ? 0 : common / count,
-        overlap: common / (count + wantedPlaces.size - common),
+        overlap: common / (count + relevantPlaces.size - common),
       },
       `round ${round}`,
     );

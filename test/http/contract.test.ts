@@ -1,72 +1,81 @@
-import { AppError } from '../../src/base/app-error.ts';
-import { eventMsMax } from '../waiting.ts';
-import { addPath, contract, gate, listPath } from './both-servers.ts';
-import { post } from './fakes.ts';
-import { sleep, until } from './raw-client.ts';
+import { AppError } from '../../src/core/app-error.ts';
+import { testEventMsMax } from '../timeouts.ts';
+import { post } from './fake-services.ts';
+import { sleep, waitUntil } from './raw-client.ts';
+import { addPath, createGate, listPath, serverContract } from './server-contract.ts';
 
-/** One contract for both servers: requests, connections, refusals and the end. */
+/** Contract of both HTTP servers: requests, connections, refusals and shutdown. */
 
-contract('a body that says it is too long is refused before it is sent', async ({ t, open, connect }) => {
-  const client = await connect(await open());
-  client.head('POST', addPath, { 'content-length': '900000000' });
-  const reply = await client.reply();
-  t.equal(reply.status, 413);
-  t.match(reply.body.toString(), /"detail":"The request body is larger than the limit of 3,000,000 bytes."/);
-  await client.ended();
-});
-
-contract(
-  'a chunked body is refused as soon as it is too long, while it is still arriving',
+serverContract(
+  'a body that says it is too long is refused before it is sent',
   async ({ t, open, connect }) => {
     const client = await connect(await open());
-    client.head('POST', addPath, { 'transfer-encoding': 'chunked' });
-    const chunk = `10000\r\n${' '.repeat(65_536)}\r\n`;
-    for (let i = 0; i < 50; i++) client.send(chunk);
-    const reply = await client.reply();
+    client.sendHead('POST', addPath, { 'content-length': '900000000' });
+    const reply = await client.readReply();
     t.equal(reply.status, 413);
-    await client.ended();
+    t.match(
+      reply.body.toString(),
+      /"detail":"The request body is larger than the limit of 3,000,000 bytes."/,
+    );
+    await client.waitForEnd();
   },
 );
 
-contract('a chunked body that ends a little beyond the limit is refused every time', async ({ t, open }) => {
-  const limit = 100_000;
-  const door = await open({ settings: { jsonBytesMax: limit }, bounds: { lingerMsMax: eventMsMax } });
-  const send = (bytes: number) =>
-    fetch(`${door.url}${addPath}`, {
-      method: 'POST',
-      headers: { authorization: 'Bearer all', 'content-type': 'application/json' },
-      body: new Blob([' '.repeat(bytes)]).stream(),
-      duplex: 'half',
-    });
-  for (let i = 0; i < 20; i += 1) {
-    const reply = await send(limit + 100);
+serverContract(
+  'a chunked body is refused as soon as it is too long, while it is still arriving',
+  async ({ t, open, connect }) => {
+    const client = await connect(await open());
+    client.sendHead('POST', addPath, { 'transfer-encoding': 'chunked' });
+    const chunk = `10000\r\n${' '.repeat(65_536)}\r\n`;
+    for (let i = 0; i < 50; i++) client.send(chunk);
+    const reply = await client.readReply();
     t.equal(reply.status, 413);
-    t.match(await reply.json(), { detail: /limit of 100,000 bytes/ });
-  }
-  t.equal((await send(limit)).status, 422, 'and what just fits is read');
-});
+    await client.waitForEnd();
+  },
+);
 
-contract('a client that sends its whole over-long body reads the refusal', async ({ t, open }) => {
-  const door = await open({ bounds: { lingerMsMax: eventMsMax } });
-  const reply = await post(door, addPath, ' '.repeat(6_000_000));
+serverContract(
+  'a chunked body that ends a little beyond the limit is refused every time',
+  async ({ t, open }) => {
+    const limit = 100_000;
+    const server = await open({ settings: { jsonBytesMax: limit }, bounds: { lingerMsMax: testEventMsMax } });
+    const send = (bytes: number) =>
+      fetch(`${server.url}${addPath}`, {
+        method: 'POST',
+        headers: { authorization: 'Bearer all', 'content-type': 'application/json' },
+        body: new Blob([' '.repeat(bytes)]).stream(),
+        duplex: 'half',
+      });
+    for (let i = 0; i < 20; i += 1) {
+      const reply = await send(limit + 100);
+      t.equal(reply.status, 413);
+      t.match(await reply.json(), { detail: /limit of 100,000 bytes/ });
+    }
+    t.equal((await send(limit)).status, 422, 'and what just fits is read');
+  },
+);
+
+serverContract('a client that sends its whole over-long body reads the refusal', async ({ t, open }) => {
+  const server = await open({ bounds: { lingerMsMax: testEventMsMax } });
+  const reply = await post(server, addPath, ' '.repeat(6_000_000));
   t.equal(reply.status, 413);
   t.match(await reply.json(), { detail: String });
 });
 
-contract('a chunked body is read like any other', async ({ t, open, connect }) => {
+serverContract('a chunked body is read like any other', async ({ t, open, connect }) => {
   const client = await connect(await open());
-  client.head('POST', '/collections/delete-collection', { 'transfer-encoding': 'chunked' });
+  client.sendHead('POST', '/collections/delete-collection', { 'transfer-encoding': 'chunked' });
   client.send('13\r\n{"collection_name":\r\n');
   await sleep(20);
   client.send('4\r\n"c"}\r\n0\r\n\r\n');
-  t.equal((await client.reply()).status, 200);
+  t.equal((await client.readReply()).status, 200);
 });
 
-contract(
+serverContract(
   'an upload that may not be made is refused without waiting for its body',
   async ({ t, kind, open, connect }) => {
     let served = false;
-    const door = await open({
+    const server = await open({
       services: {
         uploadDocument: async () => {
           served = true;
@@ -78,125 +87,128 @@ contract(
       ['Bearer read', 403],
       ['Bearer wrong', 401],
     ] as const) {
-      const client = await connect(door);
-      client.head('PUT', '/v1/documents/c/p', {
+      const client = await connect(server);
+      client.sendHead('PUT', '/v1/documents/c/p', {
         authorization: key,
         'content-length': '5000000',
         expect: '100-continue',
       });
-      let reply = await client.reply();
-      // uWebSockets.js has no way to hold its interim reply back; it says nothing about the final one.
-      if (kind === 'uws' && reply.status === 100) reply = await client.reply();
+      let reply = await client.readReply();
+      // uWebSockets.js always sends its interim reply; the final reply is independent of it.
+      if (kind === 'uws' && reply.status === 100) reply = await client.readReply();
       t.equal(reply.status, status);
-      await client.ended();
+      await client.waitForEnd();
     }
     t.equal(served, false);
   },
 );
 
-contract('an expectation nobody knows is refused', async ({ t, open, connect }) => {
+serverContract('an expectation nobody knows is refused', async ({ t, open, connect }) => {
   const client = await connect(await open());
-  client.head('POST', listPath, { expect: 'miracles', 'content-length': '0' });
-  t.equal((await client.reply()).status, 417);
+  client.sendHead('POST', listPath, { expect: 'miracles', 'content-length': '0' });
+  t.equal((await client.readReply()).status, 417);
 });
 
-contract('a call learns that its client went away', async ({ t, open, connect }) => {
+serverContract('a call learns that its client went away', async ({ t, open, connect }) => {
   let signal: AbortSignal | undefined;
-  const { opened, open: release } = gate();
-  const door = await open({
+  const { opened, open: release } = createGate();
+  const server = await open({
     services: {
       getCollectionList: async (call) => {
-        signal = call.caller.signal;
+        signal = call.cancellation.signal;
         await opened;
         return { collection_names: [] };
       },
     },
   });
-  const client = await connect(door);
-  client.head('POST', listPath, { 'content-length': '2' });
+  const client = await connect(server);
+  client.sendHead('POST', listPath, { 'content-length': '2' });
   client.send('{}');
-  await until(() => signal !== undefined);
+  await waitUntil(() => signal !== undefined);
   client.close();
-  await until(() => signal?.aborted === true);
+  await waitUntil(() => signal?.aborted === true);
   release();
-  t.match(signal?.reason, { name: 'ClientGone' });
-  t.equal((await post(door, '/collections/delete-collection', { collection_name: 'c' })).status, 200);
+  t.match(signal?.reason, { name: 'ClientDisconnectedError' });
+  t.equal((await post(server, '/collections/delete-collection', { collection_name: 'c' })).status, 200);
   t.match(
-    await door.metrics.text(),
+    await server.metrics.text(),
     /quarry_http_requests_total\{operation="get-collection-list",status="499"\} 1/,
   );
 });
 
-contract('a client that stops in the middle of its body gets 408', async ({ t, open, connect }) => {
+serverContract('a client that stops in the middle of its body gets 408', async ({ t, open, connect }) => {
   const client = await connect(await open({ settings: { bodyIdleMsMax: 100 } }));
-  client.head('POST', addPath, { 'content-length': '1000' });
+  client.sendHead('POST', addPath, { 'content-length': '1000' });
   client.send('{');
-  const reply = await client.reply();
+  const reply = await client.readReply();
   t.equal(reply.status, 408);
-  await client.ended();
+  await client.waitForEnd();
 });
 
-contract('a client that never finishes its headers is cut off', async ({ t, open, connect }) => {
+serverContract('a client that never finishes its headers is cut off', async ({ t, open, connect }) => {
   const client = await connect(await open({ bounds: { headerMsMax: 500 } }));
   client.send('POST /v1/collections/get-collection-list HTTP/1.1\r\nhost: te');
-  await client.ended();
+  await client.waitForEnd();
   t.pass('the connection ended');
 });
 
-contract(
+serverContract(
   'one connection carries many requests, refused ones with unread bodies among them',
   async ({ t, open, connect }) => {
     const client = await connect(await open());
     for (let round = 0; round < 3; round++) {
-      client.head('POST', listPath, { 'content-length': '0' });
-      t.equal((await client.reply()).status, 200);
-      client.head('POST', addPath, { authorization: 'Bearer wrong', 'content-length': '300000' });
-      const refused = client.reply();
+      client.sendHead('POST', listPath, { 'content-length': '0' });
+      t.equal((await client.readReply()).status, 200);
+      client.sendHead('POST', addPath, { authorization: 'Bearer wrong', 'content-length': '300000' });
+      const refused = client.readReply();
       client.send('x'.repeat(300_000));
       t.equal((await refused).status, 401);
-      client.head('HEAD', '/healthz');
-      t.equal((await client.reply({ hasBody: false })).status, 200);
+      client.sendHead('HEAD', '/healthz');
+      t.equal((await client.readReply({ hasBody: false })).status, 200);
     }
   },
 );
 
-contract('pipelined requests are answered in order, or the connection ends', async ({ t, open, connect }) => {
-  const door = await open({
-    services: {
-      deleteCollection: async () => {
-        await sleep(30);
-        return {};
+serverContract(
+  'pipelined requests are answered in order, or the connection ends',
+  async ({ t, open, connect }) => {
+    const server = await open({
+      services: {
+        deleteCollection: async () => {
+          await sleep(30);
+          return {};
+        },
       },
-    },
-  });
-  const client = await connect(door);
-  const slow = '{"collection_name":"c"}';
-  client.head('POST', '/v1/collections/delete-collection', { 'content-length': String(slow.length) });
-  client.send(slow);
-  client.head('GET', '/v1/nowhere');
-  const statuses: number[] = [];
-  try {
-    for (let i = 0; i < 2; i++) statuses.push((await client.reply()).status);
-  } catch {
-    // the connection ended; what came before it is checked below
-  }
-  t.ok(['', '200', '200,404'].includes(statuses.join()), `got ${statuses.join()}`);
-  t.equal((await post(door, listPath)).status, 200);
-});
+    });
+    const client = await connect(server);
+    const slow = '{"collection_name":"c"}';
+    client.sendHead('POST', '/v1/collections/delete-collection', { 'content-length': String(slow.length) });
+    client.send(slow);
+    client.sendHead('GET', '/v1/nowhere');
+    const statuses: number[] = [];
+    try {
+      for (let i = 0; i < 2; i++) statuses.push((await client.readReply()).status);
+    } catch {
+      // The connection ended; the replies received before that are checked below.
+    }
+    t.ok(['', '200', '200,404'].includes(statuses.join()), `got ${statuses.join()}`);
+    t.equal((await post(server, listPath)).status, 200);
+  },
+);
 
-contract('a flood of pipelined requests does no harm', async ({ t, open, connect }) => {
-  const door = await open();
-  const client = await connect(door);
+serverContract('a flood of pipelined requests does no harm', async ({ t, open, connect }) => {
+  const server = await open();
+  const client = await connect(server);
   client.send(
     `POST ${listPath} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer all\r\ncontent-length: 0\r\n\r\n`.repeat(
       2_000,
     ),
   );
-  await Promise.race([client.ended(), sleep(200)]);
-  t.equal((await post(door, listPath)).status, 200);
+  await Promise.race([client.waitForEnd(), sleep(200)]);
+  t.equal((await post(server, listPath)).status, 200);
 });
 
-contract(
+serverContract(
   'HEAD answers the headers of GET, with the length and without the body',
   async ({ t, open, connect }) => {
     const client = await connect(await open());
@@ -207,10 +219,10 @@ contract(
       '/documents/get-page-image?token=t',
       '/nowhere',
     ]) {
-      client.head('GET', path);
-      const get = await client.reply();
-      client.head('HEAD', path);
-      const head = await client.reply({ hasBody: false });
+      client.sendHead('GET', path);
+      const get = await client.readReply();
+      client.sendHead('HEAD', path);
+      const head = await client.readReply({ hasBody: false });
       t.equal(head.status, get.status, path);
       t.equal(head.headers.get('content-length'), String(get.body.length), path);
       t.equal(head.headers.get('content-type'), get.headers.get('content-type'), path);
@@ -218,8 +230,8 @@ contract(
   },
 );
 
-contract('the wrong method answers 405 with those that work', async ({ t, open }) => {
-  const door = await open();
+serverContract('the wrong method answers 405 with those that work', async ({ t, open }) => {
+  const server = await open();
   const cases = [
     ['GET', addPath, 'POST'],
     ['POST', '/healthz', 'GET, HEAD'],
@@ -228,29 +240,29 @@ contract('the wrong method answers 405 with those that work', async ({ t, open }
     ['OPTIONS', '/embeddings', 'POST'],
   ] as const;
   for (const [method, path, allow] of cases) {
-    const reply = await fetch(`${door.url}${path}`, { method });
+    const reply = await fetch(`${server.url}${path}`, { method });
     t.equal(reply.status, 405, path);
     t.equal(reply.headers.get('allow'), allow, path);
     t.match(await reply.json(), { detail: String });
   }
 });
 
-contract('every reply carries its request id and is not cached', async ({ t, open }) => {
-  const door = await open();
+serverContract('every reply carries its request id and is not cached', async ({ t, open }) => {
+  const server = await open();
   for (const path of ['/healthz', '/nowhere', addPath, '/v1/documents/get-document', '/metrics', '/%ff']) {
-    const reply = await fetch(`${door.url}${path}`);
+    const reply = await fetch(`${server.url}${path}`);
     t.match(reply.headers.get('x-request-id'), /^[0-9a-f-]{36}$/, path);
     t.equal(reply.headers.get('cache-control'), 'no-store', path);
     t.equal(reply.headers.get('x-content-type-options'), 'nosniff', path);
   }
 });
 
-contract(
+serverContract(
   'stopping lets running calls finish, answers new ones 503, then stops listening',
   async ({ t, open, connect }) => {
-    const { opened, open: release } = gate();
+    const { opened, open: release } = createGate();
     let running = false;
-    const door = await open({
+    const server = await open({
       services: {
         getCollectionList: async () => {
           running = true;
@@ -259,11 +271,11 @@ contract(
         },
       },
     });
-    const idle = await connect(door);
-    const slow = post(door, listPath);
-    await until(() => running);
-    const closed = door.close(eventMsMax);
-    const refused = await post(door, '/v1/collections/delete-collection', { collection_name: 'c' });
+    const idle = await connect(server);
+    const slow = post(server, listPath);
+    await waitUntil(() => running);
+    const closed = server.close(testEventMsMax);
+    const refused = await post(server, '/v1/collections/delete-collection', { collection_name: 'c' });
     t.equal(refused.status, 503);
     t.equal(refused.headers.get('retry-after'), '1');
     t.equal(refused.headers.get('retry-after-ms'), '1000');
@@ -271,16 +283,16 @@ contract(
     release();
     t.same(await (await slow).json(), { collection_names: ['kept'] });
     await closed;
-    await idle.ended();
-    await t.rejects(fetch(`${door.url}/healthz`), 'nobody listens any more');
-    await t.resolves(door.close(0), 'closing twice does no harm');
+    await idle.waitForEnd();
+    await t.rejects(fetch(`${server.url}/healthz`), 'nobody listens any more');
+    await t.resolves(server.close(0), 'closing twice does no harm');
   },
 );
 
-contract('a call that fails because the server stops answers 503', async ({ t, open }) => {
-  const { opened, open: release } = gate();
+serverContract('a call that fails because the server stops answers 503', async ({ t, open }) => {
+  const { opened, open: release } = createGate();
   let running = false;
-  const door = await open({
+  const server = await open({
     services: {
       getCollectionList: async () => {
         running = true;
@@ -289,9 +301,9 @@ contract('a call that fails because the server stops answers 503', async ({ t, o
       },
     },
   });
-  const failing = post(door, listPath);
-  await until(() => running);
-  const closed = door.close(eventMsMax);
+  const failing = post(server, listPath);
+  await waitUntil(() => running);
+  const closed = server.close(testEventMsMax);
   release();
   const reply = await failing;
   t.equal(reply.status, 503);
@@ -299,66 +311,69 @@ contract('a call that fails because the server stops answers 503', async ({ t, o
   await closed;
 });
 
-contract('stopping does not wait for ever', async ({ t, open }) => {
+serverContract('stopping does not wait for ever', async ({ t, open }) => {
   let running = false;
-  const door = await open({
+  const server = await open({
     services: {
       getCollectionList: (call) => {
         running = true;
         return new Promise((_, reject) => {
-          call.caller.signal.addEventListener('abort', () => reject(call.caller.signal.reason));
+          call.cancellation.signal.addEventListener('abort', () => reject(call.cancellation.signal.reason));
         });
       },
     },
   });
-  const slow = post(door, listPath);
-  await until(() => running);
-  await door.close(50);
+  const slow = post(server, listPath);
+  await waitUntil(() => running);
+  await server.close(50);
   const reply = await slow;
   t.equal(reply.status, 503);
   t.match(await reply.json(), { detail: /stopping/ });
 });
 
-contract('a call that takes too long answers 503 and is told to stop', async ({ t, open }) => {
+serverContract('a call that takes too long answers 503 and is told to stop', async ({ t, open }) => {
   let signal: AbortSignal | undefined;
-  const door = await open({
+  const server = await open({
     settings: { requestMsMax: 50 },
     services: {
       getCollectionList: (call) => {
-        signal = call.caller.signal;
+        signal = call.cancellation.signal;
         return new Promise(() => {});
       },
     },
   });
-  const reply = await post(door, listPath);
+  const reply = await post(server, listPath);
   t.equal(reply.status, 503);
   t.ok(reply.headers.get('retry-after'));
   t.equal(signal?.aborted, true);
 });
 
-contract('bytes that are not HTTP end their connection and nothing else', async ({ t, open, connect }) => {
-  const door = await open();
-  for (const garbage of [
-    '\x16\x03\x01\x02\x00\x01\x00',
-    'NONSENSE\r\n\r\n',
-    'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: -4\r\n\r\n',
-  ]) {
-    const client = await connect(door);
-    client.send(garbage);
-    await Promise.race([client.ended(), sleep(1_500)]);
-    client.close();
-    t.equal((await post(door, listPath)).status, 200);
-  }
-});
+serverContract(
+  'bytes that are not HTTP end their connection and nothing else',
+  async ({ t, open, connect }) => {
+    const server = await open();
+    for (const garbage of [
+      '\x16\x03\x01\x02\x00\x01\x00',
+      'NONSENSE\r\n\r\n',
+      'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: -4\r\n\r\n',
+    ]) {
+      const client = await connect(server);
+      client.send(garbage);
+      await Promise.race([client.waitForEnd(), sleep(1_500)]);
+      client.close();
+      t.equal((await post(server, listPath)).status, 200);
+    }
+  },
+);
 
-contract(
+serverContract(
   'an unexpected failure answers 500 with the number under which the log has it',
   async ({ t, open }) => {
     const lines: Record<string, unknown>[] = [];
     const record = (fields: Readonly<Record<string, unknown>>) => void lines.push({ ...fields });
     const quiet = () => {};
     const logger = { debug: quiet, info: quiet, warn: record, error: record, child: () => logger };
-    const door = await open({
+    const server = await open({
       logger,
       services: {
         getCollectionList: async () => {
@@ -366,14 +381,14 @@ contract(
         },
       },
     });
-    const reply = await post(door, listPath);
+    const reply = await post(server, listPath);
     const { detail } = (await reply.json()) as { detail: string };
     t.equal(reply.status, 500);
     t.ok(detail.includes(reply.headers.get('x-request-id') ?? 'none'));
     t.notMatch(detail, /secret/);
     t.match(JSON.stringify(lines), /secret words/);
     lines.length = 0;
-    t.equal((await post(door, listPath, {}, { authorization: 'Bearer zdr' })).status, 500);
+    t.equal((await post(server, listPath, {}, { authorization: 'Bearer zdr' })).status, 500);
     t.equal(lines.length, 1);
     t.notMatch(
       JSON.stringify(lines),
@@ -383,36 +398,39 @@ contract(
   },
 );
 
-contract('uploads beyond those that may run at once are told to come again', async ({ t, open, connect }) => {
-  let running = 0;
-  const door = await open({
-    settings: { uploadsRunningMax: 2 },
-    services: {
-      uploadDocument: async (_call, _parameters, body) => {
-        running += 1;
-        for await (const _ of body);
-        return { status: 201, body: {} };
+serverContract(
+  'uploads beyond those that may run at once are told to come again',
+  async ({ t, open, connect }) => {
+    let running = 0;
+    const server = await open({
+      settings: { uploadsRunningMax: 2 },
+      services: {
+        uploadDocument: async (_call, _parameters, body) => {
+          running += 1;
+          for await (const _ of body);
+          return { status: 201, body: {} };
+        },
       },
-    },
-  });
-  const path = '/v1/documents/c/p';
-  const slow = await Promise.all([connect(door), connect(door)]);
-  for (const client of slow) {
-    client.head('PUT', path, { 'content-length': '2' });
-    client.send('x');
-  }
-  await until(() => running === 2);
-  const refused = await connect(door);
-  refused.head('PUT', path, { 'content-length': '2' });
-  const reply = await refused.reply();
-  t.equal(reply.status, 503);
-  t.match(reply.body.toString(), /as many uploads as it can/);
-  for (const client of slow) {
-    client.send('y');
-    t.equal((await client.reply()).status, 201);
-  }
-  const later = await connect(door);
-  later.head('PUT', path, { 'content-length': '1' });
-  later.send('x');
-  t.equal((await later.reply()).status, 201, 'there is room again');
-});
+    });
+    const path = '/v1/documents/c/p';
+    const slow = await Promise.all([connect(server), connect(server)]);
+    for (const client of slow) {
+      client.sendHead('PUT', path, { 'content-length': '2' });
+      client.send('x');
+    }
+    await waitUntil(() => running === 2);
+    const refused = await connect(server);
+    refused.sendHead('PUT', path, { 'content-length': '2' });
+    const reply = await refused.readReply();
+    t.equal(reply.status, 503);
+    t.match(reply.body.toString(), /as many uploads as it can/);
+    for (const client of slow) {
+      client.send('y');
+      t.equal((await client.readReply()).status, 201);
+    }
+    const later = await connect(server);
+    later.sendHead('PUT', path, { 'content-length': '1' });
+    later.send('x');
+    t.equal((await later.readReply()).status, 201, 'there is room again');
+  },
+);

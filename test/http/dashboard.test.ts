@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { builtFiles, Dashboard } from '../../src/http/dashboard.ts';
-import { contract } from './both-servers.ts';
+import { Dashboard, readBuiltFiles } from '../../src/http/dashboard.ts';
+import { serverContract } from './server-contract.ts';
 
 /** The files of the dashboard, as a browser meets them. */
 
@@ -18,12 +18,12 @@ const built: ReadonlyMap<string, Uint8Array> = new Map([
 ]);
 const script1 = '/assets/index-AAAA.js';
 
-contract(
+serverContract(
   'every address below /app/ is the page, which is asked for anew each time',
   async ({ t, open, connect }) => {
-    const door = await open({ dashboard: new Dashboard(built), settings: { home: '/app/' } });
+    const server = await open({ dashboard: new Dashboard(built), settings: { home: '/app/' } });
     for (const path of ['/app/', '/app/collections/a%2Fb/documents', '/app/sign-in?problem=link', '/app//']) {
-      const reply = await fetch(`${door.url}${path}`);
+      const reply = await fetch(`${server.url}${path}`);
       t.equal(reply.status, 200, path);
       t.equal(await reply.text(), page);
       const { headers } = reply;
@@ -40,34 +40,34 @@ contract(
       ])
         t.ok(policy.split('; ').includes(rule), rule);
       t.notMatch(policy, /unsafe|script-src|\*/);
-      const again = await fetch(`${door.url}${path}`, {
+      const again = await fetch(`${server.url}${path}`, {
         headers: { 'if-none-match': headers.get('etag') ?? '' },
       });
       t.equal(again.status, 304);
       t.equal(await again.text(), '');
     }
     for (const path of ['/', '/app']) {
-      const entry = await fetch(`${door.url}${path}`, { redirect: 'manual' });
+      const entry = await fetch(`${server.url}${path}`, { redirect: 'manual' });
       t.match([entry.status, entry.headers.get('location')], [302, '/app/']);
     }
-    const client = await connect(door);
-    client.head('GET', '/app/');
-    const get = await client.reply();
-    client.head('HEAD', '/app/');
-    const head = await client.reply({ hasBody: false });
+    const client = await connect(server);
+    client.sendHead('GET', '/app/');
+    const get = await client.readReply();
+    client.sendHead('HEAD', '/app/');
+    const head = await client.readReply({ hasBody: false });
     t.same([head.status, head.headers.get('content-length')], [200, String(get.body.length)]);
-    t.equal((await fetch(`${door.url}/app/`, { method: 'POST' })).status, 405);
+    t.equal((await fetch(`${server.url}/app/`, { method: 'POST' })).status, 405);
   },
 );
 
-contract(
+serverContract(
   'files with hashed names are kept for ever, and come as small as the browser takes them',
   async ({ t, open, connect }) => {
-    const door = await open({ dashboard: new Dashboard(built) });
-    const client = await connect(door);
+    const server = await open({ dashboard: new Dashboard(built) });
+    const client = await connect(server);
     const get = async (path: string, headers: Record<string, string> = {}) => {
-      client.head('GET', path, headers);
-      return client.reply();
+      client.sendHead('GET', path, headers);
+      return client.readReply();
     };
     const plain = await get(script1);
     t.equal(plain.body.toString(), script);
@@ -107,9 +107,9 @@ contract(
   },
 );
 
-contract('nothing but what was built can be had under /assets/', async ({ t, open, connect }) => {
-  const door = await open({ dashboard: new Dashboard(built) });
-  const client = await connect(door);
+serverContract('nothing but what was built can be had under /assets/', async ({ t, open, connect }) => {
+  const server = await open({ dashboard: new Dashboard(built) });
+  const client = await connect(server);
   for (const name of [
     '',
     'nothing.js',
@@ -125,49 +125,55 @@ contract('nothing but what was built can be had under /assets/', async ({ t, ope
     '__proto__',
     'constructor',
   ]) {
-    client.head('GET', `/assets/${name}`);
-    const reply = await client.reply();
+    client.sendHead('GET', `/assets/${name}`);
+    const reply = await client.readReply();
     t.equal(reply.status, 404, name);
     t.notMatch(reply.body.toString(), /doctype|root:/);
   }
 });
 
-contract('without a build the address says how to make one, and the rest works', async ({ t, open }) => {
-  const door = await open();
-  const reply = await fetch(`${door.url}/app/`);
-  t.equal(reply.status, 503);
-  t.match(await reply.text(), /not built.*npm run build/s);
-  t.match(reply.headers.get('content-security-policy'), /frame-ancestors 'none'/);
-  t.equal((await fetch(`${door.url}${script1}`)).status, 404);
-  t.equal((await fetch(`${door.url}/healthz`)).status, 200);
-});
+serverContract(
+  'without a build the address says how to make one, and the rest works',
+  async ({ t, open }) => {
+    const server = await open();
+    const reply = await fetch(`${server.url}/app/`);
+    t.equal(reply.status, 503);
+    t.match(await reply.text(), /not built.*npm run build/s);
+    t.match(reply.headers.get('content-security-policy'), /frame-ancestors 'none'/);
+    t.equal((await fetch(`${server.url}${script1}`)).status, 404);
+    t.equal((await fetch(`${server.url}/healthz`)).status, 200);
+  },
+);
 
-contract('somebody who opens an address in a browser reads a refusal as a page', async ({ t, open }) => {
-  const door = await open();
-  const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
-  const address = `${door.url}/nowhere/<img src=x onerror=alert(1)>`;
-  const shown = await fetch(address, { headers: { accept } });
-  t.equal(shown.status, 404);
-  t.equal(shown.headers.get('content-type'), 'text/html; charset=utf-8');
-  t.match(shown.headers.get('content-security-policy'), /default-src 'none'.*frame-ancestors 'none'/);
-  const html = await shown.text();
-  t.match(html, /<h1>There is nothing here<\/h1>.*href="\/app\/"/s);
-  t.notMatch(html, /<script|onerror/);
-  t.same(await (await fetch(address)).json(), {
-    detail: 'This address does not exist. See /docs for those that do.',
-  });
-});
+serverContract(
+  'somebody who opens an address in a browser reads a refusal as a page',
+  async ({ t, open }) => {
+    const server = await open();
+    const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+    const address = `${server.url}/nowhere/<img src=x onerror=alert(1)>`;
+    const errorPage = await fetch(address, { headers: { accept } });
+    t.equal(errorPage.status, 404);
+    t.equal(errorPage.headers.get('content-type'), 'text/html; charset=utf-8');
+    t.match(errorPage.headers.get('content-security-policy'), /default-src 'none'.*frame-ancestors 'none'/);
+    const html = await errorPage.text();
+    t.match(html, /<h1>There is nothing here<\/h1>.*href="\/app\/"/s);
+    t.notMatch(html, /<script|onerror/);
+    t.same(await (await fetch(address)).json(), {
+      detail: 'This address does not exist. See /docs for those that do.',
+    });
+  },
+);
 
-contract('a build is read from its folder, whatever lies in it', async ({ t, open }) => {
+serverContract('a build is read from its folder, whatever lies in it', async ({ t, open }) => {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-built-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(join(folder, 'assets', 'deep'), { recursive: true });
   writeFileSync(join(folder, 'index.html'), page);
   writeFileSync(join(folder, 'assets', 'a-1.css'), 'a{color:red}');
   writeFileSync(join(folder, 'assets', 'deep', 'b-1.css'), 'b{color:red}');
-  const door = await open({ dashboard: new Dashboard(builtFiles(folder)) });
-  const css = await fetch(`${door.url}/assets/a-1.css`);
+  const server = await open({ dashboard: new Dashboard(readBuiltFiles(folder)) });
+  const css = await fetch(`${server.url}/assets/a-1.css`);
   t.same([css.headers.get('content-type'), await css.text()], ['text/css; charset=utf-8', 'a{color:red}']);
-  t.equal(await (await fetch(`${door.url}/app/`)).text(), page);
-  t.equal(builtFiles(join(folder, 'nothing')).size, 0);
+  t.equal(await (await fetch(`${server.url}/app/`)).text(), page);
+  t.equal(readBuiltFiles(join(folder, 'nothing')).size, 0);
 });

@@ -8,7 +8,7 @@ t.test('a call whose time is up rejects with 503 and aborts its work with the sa
   const deadline = new Deadline();
   deadline.start(10);
   const { signal } = deadline;
-  await t.rejects(deadline.within(forever), { name: 'AppError', code: 'unavailable' });
+  await t.rejects(deadline.race(forever), { name: 'AppError', code: 'unavailable' });
   t.match(signal.reason, { code: 'unavailable' });
   t.equal(signal.reason, deadline.reason);
 });
@@ -17,32 +17,32 @@ t.test('a later start replaces an earlier one', async (t) => {
   const deadline = new Deadline();
   deadline.start(60_000);
   deadline.start(10);
-  await t.rejects(deadline.within(forever), { message: /longer than 0.01 seconds/ });
+  await t.rejects(deadline.race(forever), { message: /longer than 0.01 seconds/ });
 });
 
 t.test('an answered call is never aborted by the clock, even when its body ends later', async (t) => {
   const deadline = new Deadline();
   deadline.start(10);
-  deadline.met();
+  deadline.complete();
   deadline.start(10);
   await sleep(50);
   t.equal(deadline.signal.aborted, false);
-  deadline.leave();
+  deadline.disconnect();
   t.equal(deadline.signal.aborted, true, 'but by its client');
-  await t.rejects(deadline.within(forever), { name: 'ClientGone' });
+  await t.rejects(deadline.race(forever), { name: 'ClientDisconnectedError' });
 });
 
 t.test('who asks for the signal of a call that is over gets it aborted', async (t) => {
   const deadline = new Deadline();
   t.equal(deadline.reason, null);
-  deadline.leave();
-  t.match(deadline.reason, { name: 'ClientGone' });
+  deadline.disconnect();
+  t.match(deadline.reason, { name: 'ClientDisconnectedError' });
   t.equal(deadline.signal.aborted, true);
   t.equal(deadline.signal.reason, deadline.reason);
 });
 
 t.test('work that ends in time is what a call comes to', async (t) => {
   const deadline = new Deadline();
-  t.equal(await deadline.within(Promise.resolve(7)), 7);
-  await t.rejects(new Deadline().within(Promise.reject(new Error('no'))), { message: 'no' });
+  t.equal(await deadline.race(Promise.resolve(7)), 7);
+  await t.rejects(new Deadline().race(Promise.reject(new Error('no'))), { message: 'no' });
 });

@@ -1,32 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
-import { systemChance } from '../../src/base/ids.ts';
-import { silentLogger } from '../../src/base/logger.ts';
+import { systemRandom } from '../../src/core/ids.ts';
+import { silentLogger } from '../../src/core/logger.ts';
 import { type Route, routes } from '../../src/http/routes.ts';
 import type { AuditLogEntry } from '../../src/schemas/audit.ts';
-import { openDataDirectory } from '../../src/store/data-directory.ts';
-import { type Answer, send } from '../e2e/people.ts';
-import { fileMsMax } from '../waiting.ts';
+import { openDataDirectory } from '../../src/storage/data-directory.ts';
+import { type HttpReply, sendRequest } from '../e2e/people.ts';
+import { testFileMsMax } from '../timeouts.ts';
 import {
-  buildWorld,
+  buildTenantFixture,
   type CallerName,
   callerNames,
-  fromAnywhere,
-  insiders,
-  type Names,
+  fromNewHost,
+  organizationInsiders,
   outsiders,
-  randomNames,
-  type World,
-} from './callers.ts';
+  type ResourceIds,
+  randomResourceIds,
+  type TenantFixture,
+} from './tenant-fixture.ts';
 
 /**
  * Every operation of the route table, asked by everybody who could ask it. A new operation without a line below fails
  * here: whoever adds one says who may call it, and what everybody else is told.
  */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 
-interface Ask {
+interface CallInput {
   readonly body?: unknown;
   readonly query?: string;
   readonly type?: string;
@@ -36,145 +36,174 @@ interface Ask {
 
 type Expected = Readonly<Record<CallerName, number>>;
 
-interface Line {
+interface OperationExpectation {
   readonly expected: Expected;
-  readonly ask: (names: Names, fresh: string, world: World) => Ask;
+  readonly buildInput: (names: ResourceIds, fresh: string, fixture: TenantFixture) => CallInput;
   /** Makes what a caller who may is about to use up. */
-  readonly prepare?: (world: World, fresh: string) => Promise<Partial<Names>>;
+  readonly prepare?: (fixture: TenantFixture, fresh: string) => Promise<Partial<ResourceIds>>;
 }
 
-const unknown = { nobody: 401, garbage: 401, expired: 401, deleted: 401, 'ended session': 401 } as const;
-const administrators = (status: number) => ({ administrator: status, 'administrator session': status });
-const keys = (status: number) => ({ read_only: status, all: status, neighbour: status, restricted: status });
+const unauthenticatedStatuses = {
+  nobody: 401,
+  garbage: 401,
+  expired: 401,
+  deleted: 401,
+  'ended session': 401,
+} as const;
+const administratorStatuses = (status: number) => ({
+  administrator: status,
+  'administrator session': status,
+});
+const keyStatuses = (status: number) => ({
+  read_only: status,
+  all: status,
+  neighbour: status,
+  restricted: status,
+});
 
 /** For an organisation's keys and members. `neighbour`: to another organisation's key. */
-function reads(status: number, neighbour = 404): Expected {
+function readAccess(status: number, neighbor = 404): Expected {
   return {
-    ...unknown,
-    ...administrators(403),
-    ...{ read_only: status, all: status, neighbour, restricted: neighbour },
+    ...unauthenticatedStatuses,
+    ...administratorStatuses(403),
+    ...{ read_only: status, all: status, neighbour: neighbor, restricted: neighbor },
     ...{ MEMBER: status, ADMIN: status, OWNER: status, unnamed: 403, stranger: 404, 'from elsewhere': 403 },
   };
 }
 
-function writes(status: number, neighbour = 404): Expected {
-  return { ...reads(status, neighbour), read_only: 403 };
+function writeAccess(status: number, neighbor = 404): Expected {
+  return { ...readAccess(status, neighbor), read_only: 403 };
 }
 
-function administers(status: number): Expected {
+function administratorAccess(status: number): Expected {
   const people = { MEMBER: 403, ADMIN: 403, OWNER: 403, unnamed: 403, stranger: 403, 'from elsewhere': 403 };
-  return { ...unknown, ...keys(403), ...people, ...administrators(status) };
+  return { ...unauthenticatedStatuses, ...keyStatuses(403), ...people, ...administratorStatuses(status) };
 }
 
 /** For people, by what they are in the organisation. */
-function people(owner: number, admin: number, member: number, stranger: number): Expected {
+function userAccess(owner: number, admin: number, member: number, stranger: number): Expected {
   const inside = { OWNER: owner, unnamed: owner, ADMIN: admin, MEMBER: member };
-  return { ...unknown, ...keys(401), ...administrators(401), ...inside, stranger, 'from elsewhere': 403 };
+  return {
+    ...unauthenticatedStatuses,
+    ...keyStatuses(401),
+    ...administratorStatuses(401),
+    ...inside,
+    stranger,
+    'from elsewhere': 403,
+  };
 }
 
 /** For everybody, whatever they send along. */
-function open(status: number): Expected {
+function publicAccess(status: number): Expected {
   return Object.fromEntries(callerNames.map((name) => [name, status])) as Expected;
 }
 
 /** For everybody but what another site makes a browser send. */
-function fromOwnPages(status: number): Expected {
-  return { ...open(status), 'from elsewhere': 403 };
+function sameOriginAccess(status: number): Expected {
+  return { ...publicAccess(status), 'from elsewhere': 403 };
 }
 
 const inCollection =
   (more: object = {}) =>
-  ({ collection_name }: Names): Ask => ({ body: { collection_name, ...more } });
+  ({ collection_name }: ResourceIds): CallInput => ({ body: { collection_name, ...more } });
 const ofDocument =
   (more: object = {}) =>
-  ({ collection_name, path }: Names): Ask => ({ body: { collection_name, path, ...more } });
-const inOrganisation =
+  ({ collection_name, path }: ResourceIds): CallInput => ({ body: { collection_name, path, ...more } });
+const inOrganization =
   (more: object = {}) =>
-  ({ organization_id }: Names): Ask => ({ body: { organization_id, ...more } });
+  ({ organization_id }: ResourceIds): CallInput => ({ body: { organization_id, ...more } });
 const ofKey =
   (more: object = {}) =>
-  ({ organization_id, api_key_id }: Names): Ask => ({ body: { organization_id, api_key_id, ...more } });
+  ({ organization_id, api_key_id }: ResourceIds): CallInput => ({
+    body: { organization_id, api_key_id, ...more },
+  });
 const says =
   (body: object = {}) =>
-  (): Ask => ({ body });
+  (): CallInput => ({ body });
 
 const text = { type: 'text', text: 'New.' };
 const always = { start_time: 0, end_time: 2_000_000_000, aggregation_window: 'daily' };
-const used = ({ collection_name }: Names): Ask => ({
+const used = ({ collection_name }: ResourceIds): CallInput => ({
   body: { ...always, collection_names: [collection_name] },
 });
 
-async function freshCollection(world: World, fresh: string): Promise<Partial<Names>> {
-  await world.ask('collections/add-collection', { collection_name: fresh });
+async function freshCollection(fixture: TenantFixture, fresh: string): Promise<Partial<ResourceIds>> {
+  await fixture.askAsTenant('collections/add-collection', { collection_name: fresh });
   return { collection_name: fresh };
 }
 
-async function freshDocument(world: World, fresh: string): Promise<Partial<Names>> {
-  const { collection_name } = world.north;
-  await world.ask('documents/add-document', { collection_name, path: fresh, content: text });
+async function freshDocument(fixture: TenantFixture, fresh: string): Promise<Partial<ResourceIds>> {
+  const { collection_name } = fixture.tenant;
+  await fixture.askAsTenant('documents/add-document', { collection_name, path: fresh, content: text });
   return { path: fresh };
 }
 
-async function freshKey({ owner, north }: World, fresh: string): Promise<Partial<Names>> {
+async function freshKey(
+  { owner, tenant: north }: TenantFixture,
+  fresh: string,
+): Promise<Partial<ResourceIds>> {
   const { organization_id } = north;
-  const wanted = { organization_id, name: fresh, permission: 'all' };
-  return { api_key_id: (await owner.call('organizations/api-keys/add-api-key', wanted)).body.id };
+  const expected = { organization_id, name: fresh, permission: 'all' };
+  return { api_key_id: (await owner.call('organizations/api-keys/add-api-key', expected)).body.id };
 }
 
-async function freshOrganisation({ server, headers }: World): Promise<Partial<Names>> {
+async function freshOrganization({ server, headers }: TenantFixture): Promise<Partial<ResourceIds>> {
   const organization_id = randomUUID();
   const body = { organization_id };
-  await send(`${server.url}/v1/admin/create-organization`, { headers: headers.administrator, body });
+  await sendRequest(`${server.url}/v1/admin/create-organization`, { headers: headers.administrator, body });
   return { organization_id };
 }
 
-async function freshInvitation({ owner, north }: World, fresh: string): Promise<Partial<Names>> {
+async function freshInvitation(
+  { owner, tenant: north }: TenantFixture,
+  fresh: string,
+): Promise<Partial<ResourceIds>> {
   const email = `${fresh}@example.com`;
   await owner.call('organizations/users/invite-user', { organization_id: north.organization_id, email });
   return { email };
 }
 
 /** Somebody who belongs to no organization. */
-async function freshUser({ newUser }: World, fresh: string): Promise<Partial<Names>> {
+async function freshUser({ newUser }: TenantFixture, fresh: string): Promise<Partial<ResourceIds>> {
   return { member_id: await newUser(fresh) };
 }
 
-const ofUser = ({ member_id: user_id }: Names): Ask => ({ body: { user_id } });
+const ofUser = ({ member_id: user_id }: ResourceIds): CallInput => ({ body: { user_id } });
 
 const form = 'application/x-www-form-urlencoded';
 const part = (name: string, value: string, file = '') =>
   `--b\r\ncontent-disposition: form-data; name="${name}"${file}\r\n\r\n${value}\r\n`;
 
-const expectations: Readonly<Record<string, Line>> = {
+const expectations: Readonly<Record<string, OperationExpectation>> = {
   'add-collection': {
-    expected: { ...writes(201, 201), restricted: 403 },
-    ask: (_names, fresh) => ({ body: { collection_name: fresh } }),
+    expected: { ...writeAccess(201, 201), restricted: 403 },
+    buildInput: (_names, fresh) => ({ body: { collection_name: fresh } }),
   },
-  'delete-collection': { expected: writes(200), ask: inCollection(), prepare: freshCollection },
-  'update-collection': { expected: writes(200), ask: inCollection() },
-  'change-model': { expected: writes(409), ask: inCollection({ embedding_model: 'zembed-1' }) },
-  'get-collection-list': { expected: reads(200, 200), ask: says() },
+  'delete-collection': { expected: writeAccess(200), buildInput: inCollection(), prepare: freshCollection },
+  'update-collection': { expected: writeAccess(200), buildInput: inCollection() },
+  'change-model': { expected: writeAccess(409), buildInput: inCollection({ embedding_model: 'zembed-1' }) },
+  'get-collection-list': { expected: readAccess(200, 200), buildInput: says() },
   'add-document': {
-    expected: writes(201),
-    ask: ({ collection_name }, fresh) => ({ body: { collection_name, path: fresh, content: text } }),
+    expected: writeAccess(201),
+    buildInput: ({ collection_name }, fresh) => ({ body: { collection_name, path: fresh, content: text } }),
   },
   'add-documents': {
-    expected: writes(200),
-    ask: ({ collection_name }, fresh) => ({
+    expected: writeAccess(200),
+    buildInput: ({ collection_name }, fresh) => ({
       body: { collection_name, documents: [{ path: fresh, content: text }] },
     }),
   },
   'put-document': {
-    expected: writes(201),
-    ask: ({ collection_name }, fresh) => ({
+    expected: writeAccess(201),
+    buildInput: ({ collection_name }, fresh) => ({
       parts: { collection: collection_name, '*': fresh },
       type: 'text/plain',
       body: 'New.',
     }),
   },
   'upload-document': {
-    expected: writes(201),
-    ask: ({ collection_name }, fresh) => ({
+    expected: writeAccess(201),
+    buildInput: ({ collection_name }, fresh) => ({
       type: 'multipart/form-data; boundary=b',
       body: [
         part('collection_name', collection_name),
@@ -184,275 +213,330 @@ const expectations: Readonly<Record<string, Line>> = {
       ].join(''),
     }),
   },
-  'update-document': { expected: writes(200), ask: ofDocument() },
-  'delete-document': { expected: writes(200), ask: ofDocument(), prepare: freshDocument },
-  'get-document-info': { expected: reads(200), ask: ofDocument({ include_content: true }) },
-  'get-document-info-list': { expected: reads(200), ask: inCollection() },
-  'get-page-info': { expected: reads(200), ask: ofDocument({ page_index: 0, include_content: true }) },
+  'update-document': { expected: writeAccess(200), buildInput: ofDocument() },
+  'delete-document': { expected: writeAccess(200), buildInput: ofDocument(), prepare: freshDocument },
+  'get-document-info': { expected: readAccess(200), buildInput: ofDocument({ include_content: true }) },
+  'get-document-info-list': { expected: readAccess(200), buildInput: inCollection() },
+  'get-page-info': {
+    expected: readAccess(200),
+    buildInput: ofDocument({ page_index: 0, include_content: true }),
+  },
   'get-document': {
-    expected: open(200),
-    ask: (_names, _fresh, { fileToken }) => ({ query: `token=${fileToken}` }),
+    expected: publicAccess(200),
+    buildInput: (_names, _fresh, { fileToken }) => ({ query: `token=${fileToken}` }),
   },
   'get-page-image': {
-    expected: open(404),
-    ask: (_names, _fresh, { fileToken }) => ({ query: `token=${fileToken}` }),
+    expected: publicAccess(404),
+    buildInput: (_names, _fresh, { fileToken }) => ({ query: `token=${fileToken}` }),
   },
-  'get-status': { expected: reads(200), ask: inCollection() },
-  'top-documents': { expected: reads(200), ask: inCollection({ query: 'granite', k: 3 }) },
-  'top-pages': { expected: reads(200), ask: inCollection({ query: 'granite', k: 3 }) },
-  'top-snippets': { expected: reads(200), ask: inCollection({ query: 'granite', k: 3, explain: true }) },
-  'get-model-list': { expected: reads(200, 200), ask: says() },
+  'get-status': { expected: readAccess(200), buildInput: inCollection() },
+  'top-documents': { expected: readAccess(200), buildInput: inCollection({ query: 'granite', k: 3 }) },
+  'top-pages': { expected: readAccess(200), buildInput: inCollection({ query: 'granite', k: 3 }) },
+  'top-snippets': {
+    expected: readAccess(200),
+    buildInput: inCollection({ query: 'granite', k: 3, explain: true }),
+  },
+  'get-model-list': { expected: readAccess(200, 200), buildInput: says() },
   embed: {
-    expected: reads(200, 200),
-    ask: says({ model: 'zembed-1', input_type: 'query', input: 'granite' }),
+    expected: readAccess(200, 200),
+    buildInput: says({ model: 'zembed-1', input_type: 'query', input: 'granite' }),
   },
-  rerank: { expected: reads(200, 200), ask: says({ model: 'zerank-1', query: 'a', documents: ['b'] }) },
-  embeddings: { expected: reads(200, 200), ask: says({ model: 'zembed-1', input: 'granite' }) },
+  rerank: {
+    expected: readAccess(200, 200),
+    buildInput: says({ model: 'zerank-1', query: 'a', documents: ['b'] }),
+  },
+  embeddings: { expected: readAccess(200, 200), buildInput: says({ model: 'zembed-1', input: 'granite' }) },
   'cohere-rerank': {
-    expected: reads(200, 200),
-    ask: says({ model: 'zerank-1', query: 'a', documents: ['b'] }),
+    expected: readAccess(200, 200),
+    buildInput: says({ model: 'zerank-1', query: 'a', documents: ['b'] }),
   },
-  'parse-document': { expected: reads(200, 200), ask: says({ base64_data: 'eA==' }) },
-  'usage-documents': { expected: reads(200), ask: used },
-  'usage-queries': { expected: reads(200), ask: used },
-  'usage-reranker': { expected: { ...reads(200, 200), restricted: 403 }, ask: says(always) },
-  'usage-embed': { expected: { ...reads(200, 200), restricted: 403 }, ask: says(always) },
-  'usage-models-counters': { expected: { ...reads(200, 200), restricted: 403 }, ask: says() },
-  'usage-counters': { expected: reads(200, 200), ask: says() },
+  'parse-document': { expected: readAccess(200, 200), buildInput: says({ base64_data: 'eA==' }) },
+  'usage-documents': { expected: readAccess(200), buildInput: used },
+  'usage-queries': { expected: readAccess(200), buildInput: used },
+  'usage-reranker': { expected: { ...readAccess(200, 200), restricted: 403 }, buildInput: says(always) },
+  'usage-embed': { expected: { ...readAccess(200, 200), restricted: 403 }, buildInput: says(always) },
+  'usage-models-counters': { expected: { ...readAccess(200, 200), restricted: 403 }, buildInput: says() },
+  'usage-counters': { expected: readAccess(200, 200), buildInput: says() },
 
   'create-organization': {
-    expected: administers(201),
-    ask: () => ({ body: { organization_id: randomUUID() } }),
+    expected: administratorAccess(201),
+    buildInput: () => ({ body: { organization_id: randomUUID() } }),
   },
-  'list-organizations': { expected: administers(200), ask: says() },
-  'get-organization': { expected: administers(200), ask: inOrganisation() },
-  'update-organization': { expected: administers(200), ask: inOrganisation({ zdr: false }) },
-  'add-api-key': { expected: administers(201), ask: inOrganisation({ name: 'New', permission: 'all' }) },
-  'list-api-keys': { expected: administers(200), ask: inOrganisation() },
-  'update-api-key': { expected: administers(200), ask: ofKey({ name: 'Renamed' }) },
-  'delete-api-key': { expected: administers(200), ask: ofKey(), prepare: freshKey },
+  'list-organizations': { expected: administratorAccess(200), buildInput: says() },
+  'get-organization': { expected: administratorAccess(200), buildInput: inOrganization() },
+  'update-organization': { expected: administratorAccess(200), buildInput: inOrganization({ zdr: false }) },
+  'add-api-key': {
+    expected: administratorAccess(201),
+    buildInput: inOrganization({ name: 'New', permission: 'all' }),
+  },
+  'list-api-keys': { expected: administratorAccess(200), buildInput: inOrganization() },
+  'update-api-key': { expected: administratorAccess(200), buildInput: ofKey({ name: 'Renamed' }) },
+  'delete-api-key': { expected: administratorAccess(200), buildInput: ofKey(), prepare: freshKey },
   'delete-any-organization': {
-    expected: administers(200),
-    ask: inOrganisation(),
-    prepare: freshOrganisation,
+    expected: administratorAccess(200),
+    buildInput: inOrganization(),
+    prepare: freshOrganization,
   },
-  'inspect-organization': { expected: administers(200), ask: inOrganisation() },
-  'list-users': { expected: administers(200), ask: says() },
-  'end-user-sessions': { expected: administers(200), ask: ofUser, prepare: freshUser },
-  'disable-user': { expected: administers(200), ask: ofUser, prepare: freshUser },
-  'enable-user': { expected: administers(200), ask: ofUser, prepare: freshUser },
-  'delete-user': { expected: administers(200), ask: ofUser, prepare: freshUser },
-  'reset-second-factor': { expected: administers(200), ask: ofUser, prepare: freshUser },
-  'get-administrator-second-factor': { expected: administers(200), ask: says() },
-  'begin-administrator-second-factor': { expected: administers(200), ask: says() },
-  'confirm-administrator-second-factor': { expected: administers(400), ask: says({ code: 'x' }) },
-  'disable-administrator-second-factor': { expected: administers(400), ask: says({ code: 'x' }) },
-  'get-any-audit-log': { expected: administers(200), ask: inOrganisation() },
+  'inspect-organization': { expected: administratorAccess(200), buildInput: inOrganization() },
+  'list-users': { expected: administratorAccess(200), buildInput: says() },
+  'end-user-sessions': { expected: administratorAccess(200), buildInput: ofUser, prepare: freshUser },
+  'disable-user': { expected: administratorAccess(200), buildInput: ofUser, prepare: freshUser },
+  'enable-user': { expected: administratorAccess(200), buildInput: ofUser, prepare: freshUser },
+  'delete-user': { expected: administratorAccess(200), buildInput: ofUser, prepare: freshUser },
+  'reset-second-factor': { expected: administratorAccess(200), buildInput: ofUser, prepare: freshUser },
+  'get-administrator-second-factor': { expected: administratorAccess(200), buildInput: says() },
+  'begin-administrator-second-factor': { expected: administratorAccess(200), buildInput: says() },
+  'confirm-administrator-second-factor': {
+    expected: administratorAccess(400),
+    buildInput: says({ code: 'x' }),
+  },
+  'disable-administrator-second-factor': {
+    expected: administratorAccess(400),
+    buildInput: says({ code: 'x' }),
+  },
+  'get-any-audit-log': { expected: administratorAccess(200), buildInput: inOrganization() },
 
-  'get-sign-in-options': { expected: open(200), ask: () => ({}) },
+  'get-sign-in-options': { expected: publicAccess(200), buildInput: () => ({}) },
   'admin-login': {
-    expected: fromOwnPages(200),
-    ask: (_names, _fresh, { password }) => ({ body: { password } }),
+    expected: sameOriginAccess(200),
+    buildInput: (_names, _fresh, { password }) => ({ body: { password } }),
   },
   'send-magic-link': {
-    expected: fromOwnPages(200),
-    ask: (_names, fresh) => ({ body: { email: `${fresh}@example.com` } }),
+    expected: sameOriginAccess(200),
+    buildInput: (_names, fresh) => ({ body: { email: `${fresh}@example.com` } }),
   },
-  'verify-magic-link': { expected: open(400), ask: () => ({ query: `token=${'x'.repeat(43)}` }) },
+  'verify-magic-link': {
+    expected: publicAccess(400),
+    buildInput: () => ({ query: `token=${'x'.repeat(43)}` }),
+  },
   'confirm-magic-link': {
-    expected: open(400),
-    ask: () => ({ type: form, body: `token=${'x'.repeat(43)}&confirmation=x` }),
+    expected: publicAccess(400),
+    buildInput: () => ({ type: form, body: `token=${'x'.repeat(43)}&confirmation=x` }),
   },
-  'begin-provider-login': { expected: open(503), ask: () => ({ parts: { provider: 'google' } }) },
+  'begin-provider-login': {
+    expected: publicAccess(503),
+    buildInput: () => ({ parts: { provider: 'google' } }),
+  },
   'finish-provider-login': {
-    expected: open(503),
-    ask: () => ({ parts: { provider: 'google' }, query: 'state=x&code=x' }),
+    expected: publicAccess(503),
+    buildInput: () => ({ parts: { provider: 'google' }, query: 'state=x&code=x' }),
   },
-  'finish-second-factor': { expected: fromOwnPages(400), ask: says({ code: '123456' }) },
-  'login-link': { expected: fromOwnPages(401), ask: says({ proof: 'x'.repeat(43) }) },
+  'finish-second-factor': { expected: sameOriginAccess(400), buildInput: says({ code: '123456' }) },
+  'login-link': { expected: sameOriginAccess(401), buildInput: says({ proof: 'x'.repeat(43) }) },
 
-  'get-user': { expected: people(200, 200, 200, 200), ask: says() },
-  'edit-user': { expected: people(200, 200, 200, 200), ask: says({ company: 'Any' }) },
+  'get-user': { expected: userAccess(200, 200, 200, 200), buildInput: says() },
+  'edit-user': { expected: userAccess(200, 200, 200, 200), buildInput: says({ company: 'Any' }) },
   'delete-own-user': {
-    expected: people(400, 400, 400, 400),
-    ask: says({ confirm_email: 'somebody.else@example.com' }),
+    expected: userAccess(400, 400, 400, 400),
+    buildInput: says({ confirm_email: 'somebody.else@example.com' }),
   },
-  'get-second-factor': { expected: people(200, 200, 200, 200), ask: says() },
-  'begin-second-factor': { expected: people(200, 200, 200, 200), ask: says() },
-  'confirm-second-factor': { expected: people(400, 400, 400, 400), ask: says({ code: 'x' }) },
-  'disable-second-factor': { expected: people(400, 400, 400, 400), ask: says({ code: 'x' }) },
-  'list-sessions': { expected: people(200, 200, 200, 200), ask: says() },
+  'get-second-factor': { expected: userAccess(200, 200, 200, 200), buildInput: says() },
+  'begin-second-factor': { expected: userAccess(200, 200, 200, 200), buildInput: says() },
+  'confirm-second-factor': { expected: userAccess(400, 400, 400, 400), buildInput: says({ code: 'x' }) },
+  'disable-second-factor': { expected: userAccess(400, 400, 400, 400), buildInput: says({ code: 'x' }) },
+  'list-sessions': { expected: userAccess(200, 200, 200, 200), buildInput: says() },
   'revoke-session': {
-    expected: people(404, 404, 404, 404),
-    ask: ({ owner_id: session_id }) => ({ body: { session_id } }),
+    expected: userAccess(404, 404, 404, 404),
+    buildInput: ({ owner_id: session_id }) => ({ body: { session_id } }),
   },
-  'add-organization': { expected: people(200, 200, 200, 200), ask: says({ name: 'Another' }) },
-  'get-organization-info': { expected: people(200, 200, 200, 404), ask: inOrganisation() },
+  'add-organization': { expected: userAccess(200, 200, 200, 200), buildInput: says({ name: 'Another' }) },
+  'get-organization-info': { expected: userAccess(200, 200, 200, 404), buildInput: inOrganization() },
   'rename-organization': {
-    expected: people(200, 403, 403, 404),
-    ask: inOrganisation({ name: 'North Secret Ltd' }),
+    expected: userAccess(200, 403, 403, 404),
+    buildInput: inOrganization({ name: 'North Secret Ltd' }),
   },
   'delete-organization': {
-    expected: people(400, 403, 403, 404),
-    ask: inOrganisation({ confirm_name: 'not its name' }),
+    expected: userAccess(400, 403, 403, 404),
+    buildInput: inOrganization({ confirm_name: 'not its name' }),
   },
-  'get-audit-log': { expected: people(200, 403, 403, 404), ask: inOrganisation() },
+  'get-audit-log': { expected: userAccess(200, 403, 403, 404), buildInput: inOrganization() },
   'invite-user': {
-    expected: people(200, 200, 200, 404),
-    ask: ({ organization_id }, fresh) => ({ body: { organization_id, email: `${fresh}@example.com` } }),
+    expected: userAccess(200, 200, 200, 404),
+    buildInput: ({ organization_id }, fresh) => ({
+      body: { organization_id, email: `${fresh}@example.com` },
+    }),
   },
-  'accept-invite': { expected: people(404, 404, 404, 404), ask: says({ invite_code: 'a.b.c' }) },
+  'accept-invite': { expected: userAccess(404, 404, 404, 404), buildInput: says({ invite_code: 'a.b.c' }) },
   'update-user': {
-    expected: people(200, 403, 403, 404),
-    ask: ({ organization_id, member_id: user_id }) => ({
+    expected: userAccess(200, 403, 403, 404),
+    buildInput: ({ organization_id, member_id: user_id }) => ({
       body: { organization_id, user_id, permission: 'MEMBER' },
     }),
   },
   'remove-user': {
-    expected: people(400, 403, 403, 404),
-    ask: ({ organization_id, owner_id: user_id }) => ({ body: { organization_id, user_id } }),
+    expected: userAccess(400, 403, 403, 404),
+    buildInput: ({ organization_id, owner_id: user_id }) => ({ body: { organization_id, user_id } }),
   },
   'delete-invite-user': {
-    expected: people(200, 403, 403, 404),
-    ask: ({ organization_id, email }) => ({ body: { organization_id, email } }),
+    expected: userAccess(200, 403, 403, 404),
+    buildInput: ({ organization_id, email }) => ({ body: { organization_id, email } }),
     prepare: freshInvitation,
   },
   'add-organization-api-key': {
-    expected: people(201, 201, 403, 404),
-    ask: inOrganisation({ name: 'New', permission: 'read_only' }),
+    expected: userAccess(201, 201, 403, 404),
+    buildInput: inOrganization({ name: 'New', permission: 'read_only' }),
   },
-  'update-organization-api-key': { expected: people(200, 200, 403, 404), ask: ofKey({ name: 'Renamed' }) },
-  'delete-organization-api-key': { expected: people(200, 200, 403, 404), ask: ofKey(), prepare: freshKey },
+  'update-organization-api-key': {
+    expected: userAccess(200, 200, 403, 404),
+    buildInput: ofKey({ name: 'Renamed' }),
+  },
+  'delete-organization-api-key': {
+    expected: userAccess(200, 200, 403, 404),
+    buildInput: ofKey(),
+    prepare: freshKey,
+  },
 
   // Nobody pays here: whoever may ask is told so.
-  'billing-status': { expected: people(200, 200, 403, 404), ask: inOrganisation() },
-  'preview-subscription': { expected: people(503, 403, 403, 404), ask: inOrganisation({ tier: 'starter' }) },
-  subscribe: { expected: people(503, 403, 403, 404), ask: inOrganisation({ tier: 'starter' }) },
-  downgrade: { expected: people(503, 403, 403, 404), ask: inOrganisation({ tier: 'free' }) },
-  'cancel-upgrade': { expected: people(503, 403, 403, 404), ask: inOrganisation() },
-  'cancel-downgrade': { expected: people(503, 403, 403, 404), ask: inOrganisation() },
-  'add-payment-method': { expected: people(503, 403, 403, 404), ask: inOrganisation() },
-  'remove-payment-method': {
-    expected: people(503, 403, 403, 404),
-    ask: inOrganisation({ payment_method_id: 'pm_1' }),
+  'billing-status': { expected: userAccess(200, 200, 403, 404), buildInput: inOrganization() },
+  'preview-subscription': {
+    expected: userAccess(503, 403, 403, 404),
+    buildInput: inOrganization({ tier: 'starter' }),
   },
-  'manage-billing-details': { expected: people(503, 403, 403, 404), ask: inOrganisation() },
-  pause: { expected: people(503, 403, 403, 404), ask: inOrganisation() },
-  'redeem-code': { expected: people(503, 403, 403, 404), ask: inOrganisation({ code: 'WELCOME' }) },
-  'billing-webhook': { expected: open(503), ask: says() },
+  subscribe: { expected: userAccess(503, 403, 403, 404), buildInput: inOrganization({ tier: 'starter' }) },
+  downgrade: { expected: userAccess(503, 403, 403, 404), buildInput: inOrganization({ tier: 'free' }) },
+  'cancel-upgrade': { expected: userAccess(503, 403, 403, 404), buildInput: inOrganization() },
+  'cancel-downgrade': { expected: userAccess(503, 403, 403, 404), buildInput: inOrganization() },
+  'add-payment-method': { expected: userAccess(503, 403, 403, 404), buildInput: inOrganization() },
+  'remove-payment-method': {
+    expected: userAccess(503, 403, 403, 404),
+    buildInput: inOrganization({ payment_method_id: 'pm_1' }),
+  },
+  'manage-billing-details': { expected: userAccess(503, 403, 403, 404), buildInput: inOrganization() },
+  pause: { expected: userAccess(503, 403, 403, 404), buildInput: inOrganization() },
+  'redeem-code': {
+    expected: userAccess(503, 403, 403, 404),
+    buildInput: inOrganization({ code: 'WELCOME' }),
+  },
+  'billing-webhook': { expected: publicAccess(503), buildInput: says() },
   'begin-aws-marketplace': {
-    expected: open(503),
-    ask: () => ({ type: form, body: 'x-amzn-marketplace-token=x' }),
+    expected: publicAccess(503),
+    buildInput: () => ({ type: form, body: 'x-amzn-marketplace-token=x' }),
   },
   'begin-vercel-marketplace': {
-    expected: open(503),
-    ask: () => ({ query: 'code=x&next=https%3A%2F%2Fvercel.com%2F' }),
+    expected: publicAccess(503),
+    buildInput: () => ({ query: 'code=x&next=https%3A%2F%2Fvercel.com%2F' }),
   },
-  'aws-marketplace-event': { expected: open(503), ask: says() },
-  'vercel-marketplace-event': { expected: open(503), ask: says() },
+  'aws-marketplace-event': { expected: publicAccess(503), buildInput: says() },
+  'vercel-marketplace-event': { expected: publicAccess(503), buildInput: says() },
   'get-marketplace-sign-up': {
-    expected: people(404, 404, 404, 404),
-    ask: says({ sign_up: 'x'.repeat(43) }),
+    expected: userAccess(404, 404, 404, 404),
+    buildInput: says({ sign_up: 'x'.repeat(43) }),
   },
   'bind-marketplace': {
-    expected: people(404, 403, 403, 404),
-    ask: inOrganisation({ sign_up: 'x'.repeat(43) }),
+    expected: userAccess(404, 403, 403, 404),
+    buildInput: inOrganization({ sign_up: 'x'.repeat(43) }),
   },
 
-  healthz: { expected: open(200), ask: () => ({}) },
-  readyz: { expected: open(200), ask: () => ({}) },
+  healthz: { expected: publicAccess(200), buildInput: () => ({}) },
+  readyz: { expected: publicAccess(200), buildInput: () => ({}) },
   // The requests of this test pass a proxy, so none of them is the machine itself.
-  metrics: { expected: administers(200), ask: () => ({}) },
-  openapi: { expected: open(200), ask: () => ({}) },
-  'account-openapi': { expected: open(200), ask: () => ({}) },
-  docs: { expected: open(200), ask: () => ({}) },
-  dashboard: { expected: open(200), ask: () => ({}) },
-  asset: { expected: open(404), ask: () => ({ parts: { file_path: 'nothing.js' } }) },
+  metrics: { expected: administratorAccess(200), buildInput: () => ({}) },
+  openapi: { expected: publicAccess(200), buildInput: () => ({}) },
+  'account-openapi': { expected: publicAccess(200), buildInput: () => ({}) },
+  docs: { expected: publicAccess(200), buildInput: () => ({}) },
+  dashboard: { expected: publicAccess(200), buildInput: () => ({}) },
+  asset: { expected: publicAccess(404), buildInput: () => ({ parts: { file_path: 'nothing.js' } }) },
 };
 
 /** These end the session of whoever asks, so they come last; somebody else's page may not ask them to. */
-const endings: Readonly<Record<string, Line>> = {
-  'admin-logout': { expected: fromOwnPages(200), ask: says() },
-  logout: { expected: fromOwnPages(200), ask: says() },
+const sessionEndingOperations: Readonly<Record<string, OperationExpectation>> = {
+  'admin-logout': { expected: sameOriginAccess(200), buildInput: says() },
+  logout: { expected: sameOriginAccess(200), buildInput: says() },
 };
 
-const world = await buildWorld(t);
-let made = 0;
+const fixture = await buildTenantFixture(t);
+let callCount = 0;
 
-function address(route: Route, prefix: string, { parts = {}, query }: Ask): string {
+function address(route: Route, prefix: string, { parts = {}, query }: CallInput): string {
   const path = route.path.replace(/:(\w+)|\*/g, (name, word) =>
     encodeURIComponent(parts[word ?? name] ?? ''),
   );
-  return `${world.server.url}${prefix}${path}${query === undefined ? '' : `?${query}`}`;
+  return `${fixture.server.url}${prefix}${path}${query === undefined ? '' : `?${query}`}`;
 }
 
 function request(
   route: Route,
   prefix: string,
   caller: CallerName,
-  asked: Ask,
-  names: Names,
-): Promise<Answer> {
-  const type = asked.type ?? (asked.body === undefined ? undefined : 'application/json');
-  const own = world.headers[caller];
+  input: CallInput,
+  names: ResourceIds,
+): Promise<HttpReply> {
+  const type = input.type ?? (input.body === undefined ? undefined : 'application/json');
+  const own = fixture.headers[caller];
   const inside =
     own['x-quarry-organization'] === undefined ? {} : { 'x-quarry-organization': names.organization_id };
-  return send(address(route, prefix, asked), {
+  return sendRequest(address(route, prefix, input), {
     method: route.method,
     headers: {
       ...(type === undefined ? {} : { 'content-type': type }),
-      ...fromAnywhere(),
+      ...fromNewHost(),
       ...own,
       ...inside,
     },
-    body: asked.body,
+    body: input.body,
   });
 }
 
 /** What an answer says, without what it only repeats of the request. */
-function said({ status, headers, text: body }: Answer, names: Names): object {
+function comparableReply({ status, headers, text: body }: HttpReply, names: ResourceIds): object {
   let plain = body;
   for (const [name, value] of Object.entries(names)) plain = plain.replaceAll(value, `<${name}>`);
   const shown = [...headers].filter(([name]) => !/^(x-request-id|date|content-length)$/.test(name));
   return { status, body: plain, headers: shown.sort() };
 }
 
-async function askAs(t: Test, route: Route, caller: CallerName, line: Line): Promise<void> {
-  const expected = route.kind === 'page' && /^\/(app)?$/.test(route.path) ? 302 : line.expected[caller];
+async function callAs(
+  t: Test,
+  route: Route,
+  caller: CallerName,
+  expectation: OperationExpectation,
+): Promise<void> {
+  const expected =
+    route.kind === 'page' && /^\/(app)?$/.test(route.path) ? 302 : expectation.expected[caller];
   const title = `${route.method} ${route.path} as ${caller}`;
-  for (const prefix of prefixesFor(route, caller)) {
-    made += 1;
-    const fresh = `fresh-${made}`;
-    const prepared = expected < 300 ? await line.prepare?.(world, fresh) : undefined;
-    const names = { ...world.north, ...prepared };
-    const asked = line.ask(names, fresh, world);
-    const answer = await request(route, prefix, caller, asked, names);
+  for (const prefix of urlPrefixesFor(route, caller)) {
+    callCount += 1;
+    const fresh = `fresh-${callCount}`;
+    const prepared = expected < 300 ? await expectation.prepare?.(fixture, fresh) : undefined;
+    const names = { ...fixture.tenant, ...prepared };
+    const input = expectation.buildInput(names, fresh, fixture);
+    const answer = await request(route, prefix, caller, input, names);
     if (answer.status !== expected)
       t.fail(`${title}: ${answer.status} instead of ${expected}: ${answer.text}`);
-    const isInside = insiders.has(caller);
-    if ((!outsiders.has(caller) && !isInside) || isOpen(line)) continue;
-    const sent = JSON.stringify([asked, world.headers[caller]]);
-    const marks = isInside ? world.collectionMarks : world.marks;
-    const leaked = marks.filter((mark) => answer.text.includes(mark) && !sent.includes(mark));
+    const isInside = organizationInsiders.has(caller);
+    if ((!outsiders.has(caller) && !isInside) || isOpen(expectation)) continue;
+    const sent = JSON.stringify([input, fixture.headers[caller]]);
+    const markers = isInside ? fixture.collectionMarkers : fixture.tenantMarkers;
+    const leaked = markers.filter((marker) => answer.text.includes(marker) && !sent.includes(marker));
     if (leaked.length > 0) t.fail(`${title} tells ${leaked.join(', ')}`);
-    if (expected < 300 || !knownElsewhere.has(caller)) continue;
-    const random = randomNames();
-    const twin = await request(route, prefix, caller, line.ask(random, fresh, world), random);
-    twins.push({ title, exists: said(answer, names), doesNot: said(twin, random) });
+    if (expected < 300 || !comparedCallers.has(caller)) continue;
+    const random = randomResourceIds();
+    const otherReply = await request(
+      route,
+      prefix,
+      caller,
+      expectation.buildInput(random, fresh, fixture),
+      random,
+    );
+    comparisons.push({
+      title,
+      exists: comparableReply(answer, names),
+      doesNot: comparableReply(otherReply, random),
+    });
   }
 }
 
 /** What was answered of what exists elsewhere, and of what does not exist. */
-const twins: { readonly title: string; readonly exists: object; readonly doesNot: object }[] = [];
+const comparisons: { readonly title: string; readonly exists: object; readonly doesNot: object }[] = [];
 
 /** Under both, where it can matter who asks. */
-function prefixesFor(route: Route, caller: CallerName): readonly string[] {
-  if (!route.versioned) return [''];
+function urlPrefixesFor(route: Route, caller: CallerName): readonly string[] {
+  if (!route.isVersioned) return [''];
   return caller === 'nobody' || caller === 'read_only' ? ['/v1', ''] : ['/v1'];
 }
 
 /** Who is let in, but not here: for them what exists must look like what does not. */
-const knownElsewhere: ReadonlySet<CallerName> = new Set([
+const comparedCallers: ReadonlySet<CallerName> = new Set([
   'neighbour',
   'restricted',
   'stranger',
@@ -460,21 +544,21 @@ const knownElsewhere: ReadonlySet<CallerName> = new Set([
   'deleted',
 ]);
 
-function isOpen({ expected }: Line): boolean {
+function isOpen({ expected }: OperationExpectation): boolean {
   return new Set(Object.values(expected)).size === 1;
 }
 
 t.test('every operation has a line here, and every line an operation', async (t) => {
-  const lines = [...Object.keys(expectations), ...Object.keys(endings)].sort();
-  t.same(lines, [...new Set(routes.map(({ operation }) => operation as string))].sort());
+  const operationNames = [...Object.keys(expectations), ...Object.keys(sessionEndingOperations)].sort();
+  t.same(operationNames, [...new Set(routes.map(({ operation }) => operation as string))].sort());
 });
 
 t.test('who may not manage keys sees less of them', async (t) => {
-  const { server, north, headers } = world;
+  const { server, tenant: north, headers } = fixture;
   const { organization_id } = north;
   const shown = async (caller: CallerName): Promise<string[]> => {
     const address = `${server.url}/api/organizations/get-info`;
-    const { body } = await send(address, { headers: headers[caller], body: { organization_id } });
+    const { body } = await sendRequest(address, { headers: headers[caller], body: { organization_id } });
     return body.api_keys.map(({ api_key }: { api_key: string }) => api_key);
   };
   const [owner, member] = [await shown('OWNER'), await shown('MEMBER')];
@@ -490,35 +574,38 @@ t.test('where nobody pays, all of billing but status says so in a sentence', asy
   const billing = routes.filter(({ path }) => path.startsWith('/api/billing/'));
   t.ok(billing.length > 10);
   for (const route of billing) {
-    const asked = expectations[route.operation]!.ask(world.north, 'fresh', world);
-    const { status, body } = await request(route, '', 'OWNER', asked, world.north);
+    const input = expectations[route.operation]!.buildInput(fixture.tenant, 'fresh', fixture);
+    const { status, body } = await request(route, '', 'OWNER', input, fixture.tenant);
     if (route.operation === 'billing-status')
       t.match(body, { billing_enabled: false, rate_limits: { bpm_fast: Number, bpm_slow: Number } });
     else t.match({ status, body }, { status: 503, body: { detail: /takes no payments \(QUARRY_STRIPE/ } });
   }
 });
 
-for (const [operation, line] of [...Object.entries(expectations), ...Object.entries(endings)]) {
+for (const [operation, expectation] of [
+  ...Object.entries(expectations),
+  ...Object.entries(sessionEndingOperations),
+]) {
   const ways = routes.filter((route) => route.operation === operation);
   t.test(`${operation}: everybody gets what they may, and nobody learns of another`, async (t) => {
-    for (const route of ways) for (const caller of callerNames) await askAs(t, route, caller, line);
+    for (const route of ways) for (const caller of callerNames) await callAs(t, route, caller, expectation);
     t.pass(`${callerNames.length} callers`);
   });
 }
 
 t.test('what another organisation has answers as what does not exist, word for word', async (t) => {
-  t.ok(twins.length > 200, `${twins.length} answers`);
-  for (const { title, exists, doesNot } of twins)
+  t.ok(comparisons.length > 200, `${comparisons.length} answers`);
+  for (const { title, exists, doesNot } of comparisons)
     if (JSON.stringify(exists) !== JSON.stringify(doesNot)) t.same(exists, doesNot, title);
 });
 
 t.test('who signed in, who failed to and who was refused stands in the audit log', async (t) => {
-  const { server, north, headers } = world;
+  const { server, tenant: north, headers } = fixture;
   const log = async (whose: object): Promise<AuditLogEntry[]> => {
     const all: AuditLogEntry[] = [];
     for (let cursor: string | null = null, pages = 0; pages === 0 || cursor !== null; pages += 1) {
       const body = { ...whose, cursor, limit: 50 };
-      const page = await send(`${server.url}/v1/admin/get-audit-log`, {
+      const page = await sendRequest(`${server.url}/v1/admin/get-audit-log`, {
         body,
         headers: headers.administrator,
       });
@@ -532,8 +619,8 @@ t.test('who signed in, who failed to and who was refused stands in the audit log
   };
   const installation = await log({});
   const ours = await log({ organization_id: north.organization_id });
-  const has = (entries: AuditLogEntry[], wanted: Partial<AuditLogEntry>) =>
-    entries.some((entry) => Object.entries(wanted).every(([name, value]) => entry[name as 'at'] === value));
+  const has = (entries: AuditLogEntry[], expected: Partial<AuditLogEntry>) =>
+    entries.some((entry) => Object.entries(expected).every(([name, value]) => entry[name as 'at'] === value));
   for (const action of ['user.login', 'magic_link.sent', 'sign_in.failed', 'session.ended'])
     t.ok(has(installation, { action }), action);
   for (const action of ['admin.login', 'admin.logout'])
@@ -557,24 +644,24 @@ t.test('who signed in, who failed to and who was refused stands in the audit log
     }),
   );
   t.ok(has(ours, { action: 'organization.updated', actor: 'administrator' }));
-  const byPeople = [...installation, ...ours].filter(({ actor }) => actor !== 'system');
-  const nowhere = byPeople.filter(({ address }) => !/^(10\.|127\.|::)/.test(address ?? ''));
+  const userOperations = [...installation, ...ours].filter(({ actor }) => actor !== 'system');
+  const nowhere = userOperations.filter(({ address }) => !/^(10\.|127\.|::)/.test(address ?? ''));
   t.same(nowhere, [], 'everybody came from somewhere');
   const text = JSON.stringify([installation, ours]);
-  for (const secret of world.secrets) t.notOk(text.includes(secret), 'and no secret');
+  for (const secret of fixture.secrets) t.notOk(text.includes(secret), 'and no secret');
 });
 
 t.test('after all of that no line of the log and no row of the store holds a secret', async (t) => {
-  const { server, secrets, password } = world;
+  const { server, secrets, password } = fixture;
   t.ok(secrets.every((secret) => typeof secret === 'string' && secret.length > 10));
   await server.stop();
-  t.match(server.wholeLog, /"msg":"mail sent"/);
-  for (const secret of secrets) t.notOk(server.wholeLog.includes(secret), 'the log');
+  t.match(server.fullLog, /"msg":"mail sent"/);
+  for (const secret of secrets) t.notOk(server.fullLog.includes(secret), 'the log');
   const data = await openDataDirectory({
     path: server.data,
     reserveBytes: 0,
     logger: silentLogger,
-    chance: systemChance,
+    random: systemRandom,
   });
   t.teardown(() => data.close());
   let rows = 0;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { limits } from '../../src/base/limits.ts';
+import { limits } from '../../src/core/limits.ts';
 import { parseJson } from '../../src/http/json-body.ts';
 import { JsonScanner } from '../../src/http/json-scanner.ts';
 

@@ -1,14 +1,14 @@
 import t from 'tap';
-import { operationNeeds } from '../../src/access/authorise.ts';
-import { docsPage, docsPolicy } from '../../src/http/docs.ts';
-import { accountWords, openApi, openApiPath } from '../../src/http/openapi.ts';
+import { requiredAccessOf } from '../../src/auth/authorize.ts';
+import { docsPolicy, renderDocsPage } from '../../src/http/docs.ts';
+import { accountApiInfo, createOpenApiDocument, openApiPath } from '../../src/http/openapi.ts';
 import { type Route, routes } from '../../src/http/routes.ts';
-import { checkOf } from '../../src/schemas/typebox.ts';
-import { openTestDoor } from './fakes.ts';
+import { createCheck } from '../../src/schemas/typebox.ts';
+import { startTestHttpServer } from './fake-services.ts';
 import { publishedOperations, publishedShapes } from './published-shapes.ts';
 
 type Json = Record<string, unknown>;
-interface Printed {
+interface OpenApiDocument {
   readonly openapi: string;
   readonly info: { readonly version: string };
   readonly paths: Record<string, Record<string, Json>>;
@@ -17,11 +17,13 @@ interface Printed {
 
 const isAccount = (route: Route) => route.kind === 'account';
 const retrieval = routes.filter((route) => !isAccount(route));
-const printed = JSON.parse(JSON.stringify(openApi(retrieval, '0.1.0'))) as Printed;
+const openApiDocument = JSON.parse(
+  JSON.stringify(createOpenApiDocument(retrieval, '0.1.0')),
+) as OpenApiDocument;
 const accounts = JSON.parse(
-  JSON.stringify(openApi(routes.filter(isAccount), '0.1.0', accountWords)),
-) as Printed;
-const { schemas } = printed.components;
+  JSON.stringify(createOpenApiDocument(routes.filter(isAccount), '0.1.0', accountApiInfo)),
+) as OpenApiDocument;
+const { schemas } = openApiDocument.components;
 
 /** Every value under `key`, at any depth. */
 function* valuesOf(key: string, value: unknown): Generator<unknown> {
@@ -77,7 +79,7 @@ t.test('every published shape is here, with the same required fields, nulls and 
 });
 
 /** Nothing that a request of these names can be missing. */
-const collectionless = new Set([
+const withoutCollection = new Set([
   '/usage/models/reranker',
   '/usage/models/embed',
   '/usage/models/counters',
@@ -87,13 +89,13 @@ const collectionless = new Set([
 t.test('all 30 published operations are here, with their requests, replies and statuses', (t) => {
   t.equal(publishedOperations.length, 30);
   for (const [method, path, request, reply, statuses] of publishedOperations) {
-    const operation = printed.paths[path]?.[method.toLowerCase()];
+    const operation = openApiDocument.paths[path]?.[method.toLowerCase()];
     t.ok(operation, `${method} ${path}`);
     if (!operation) continue;
     const responses = operation.responses as Record<string, Json>;
     const success = statuses.find((status) => status < 300);
     for (const status of statuses) {
-      if (status === 404 && collectionless.has(path)) continue;
+      if (status === 404 && withoutCollection.has(path)) continue;
       t.ok(responses[status], `${path} answers ${status}`);
     }
     if (request)
@@ -161,7 +163,7 @@ t.test('every operation of the account side takes and answers the models that cl
 
 t.test('each description is whole: references resolve, ids are unique, every schema compiles', (t) => {
   const descriptions = [
-    [printed, retrieval],
+    [openApiDocument, retrieval],
     [accounts, routes.filter(isAccount)],
   ] as const;
   for (const [description, described] of descriptions) {
@@ -185,7 +187,7 @@ t.test('each description is whole: references resolve, ids are unique, every sch
       t.ok(operation.responses);
     }
     for (const [name, schema] of Object.entries(description.components.schemas))
-      t.doesNotThrow(() => checkOf(schema)({}), `${name} compiles`);
+      t.doesNotThrow(() => createCheck(schema)({}), `${name} compiles`);
     for (const [path, item] of Object.entries(description.paths)) {
       const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
       for (const name of names)
@@ -200,9 +202,9 @@ t.test('each description is whole: references resolve, ids are unique, every sch
 
 t.test('every documented example is a request that passes', (t) => {
   for (const route of routes) {
-    if (route.kind === 'account') t.ok(checkOf(route.request)(route.example), route.operation);
+    if (route.kind === 'account') t.ok(createCheck(route.request)(route.example), route.operation);
     if (route.kind !== 'json') continue;
-    t.ok(checkOf(route.request)(route.example), route.operation);
+    t.ok(createCheck(route.request)(route.example), route.operation);
     t.doesNotThrow(() => route.check(route.example, { metadataBytesMax: () => 65_535 }), route.operation);
   }
   t.end();
@@ -210,27 +212,27 @@ t.test('every documented example is a request that passes', (t) => {
 
 t.test('every operation of the permission table has its route', (t) => {
   const served = new Set(routes.map((route) => route.operation));
-  for (const operation of Object.keys(operationNeeds)) t.ok(served.has(operation as never), operation);
+  for (const operation of Object.keys(requiredAccessOf)) t.ok(served.has(operation as never), operation);
   t.end();
 });
 
 t.test('the page for people shows every operation, needs no script and loads nothing', async (t) => {
-  const html = docsPage(routes);
+  const html = renderDocsPage(routes);
   for (const route of routes) {
     if (route.kind === 'page' && route.page === 'home') continue;
-    t.ok(html.includes(`${route.versioned ? '/v1' : ''}${openApiPath(route.path)}</code>`), route.path);
+    t.ok(html.includes(`${route.isVersioned ? '/v1' : ''}${openApiPath(route.path)}</code>`), route.path);
   }
   t.notMatch(html, /<script|\bsrc=|<link|url\(|@import|\son\w+=/i);
   const ids = [...html.matchAll(/ id="([^"]+)"/g)].map((match) => match[1]);
   t.equal(new Set(ids).size, ids.length, 'anchors are unique');
   for (const [, target] of html.matchAll(/href="#([^"]+)"/g))
     t.ok(ids.includes(target), `#${target} leads somewhere`);
-  const door = await openTestDoor('auto');
-  t.teardown(() => door.close(0));
-  const reply = await fetch(`${door.url}/docs`);
+  const server = await startTestHttpServer('auto');
+  t.teardown(() => server.close(0));
+  const reply = await fetch(`${server.url}/docs`);
   t.equal(reply.headers.get('content-security-policy'), docsPolicy);
   t.match(docsPolicy, /^default-src 'none'; style-src 'sha256-/);
   t.equal(await reply.text(), html);
-  t.same(await (await fetch(`${door.url}/openapi.json`)).json(), printed);
-  t.same(await (await fetch(`${door.url}/api/openapi.json`)).json(), accounts);
+  t.same(await (await fetch(`${server.url}/openapi.json`)).json(), openApiDocument);
+  t.same(await (await fetch(`${server.url}/api/openapi.json`)).json(), accounts);
 });

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Exchange } from '../../src/http/exchange.ts';
-import { isLocal, isLoopback } from '../../src/http/origin.ts';
+import { isLocalRequest, isLoopback } from '../../src/http/origin.ts';
 
 t.test('only addresses of the machine itself count as local', (t) => {
   const local = [
@@ -33,7 +33,7 @@ t.test('a request through a proxy on this machine is not local, also where it ad
     ({ clientAddress, header: (name: string) => ({ host, ...headers })[name] }) as unknown as Exchange;
   const plain = { baseUrl: null, trustProxy: false };
   for (const host of ['localhost', 'localhost:8000', '127.0.0.1:8000', '[::1]:8000', '127.1.2.3'])
-    t.equal(isLocal(from(host), plain), true, host);
+    t.equal(isLocalRequest(from(host), plain), true, host);
   for (const host of [
     '',
     'quarry.example.com',
@@ -44,11 +44,18 @@ t.test('a request through a proxy on this machine is not local, also where it ad
     '::1',
     'a b',
   ])
-    t.equal(isLocal(from(host), plain), false, `host ${host}`);
-  t.equal(isLocal(from('localhost', {}, '10.0.0.2'), plain), false, 'another machine');
-  t.equal(isLocal(from('localhost', { via: '1.1 proxy' }), plain), false, 'a header of a proxy');
-  t.equal(isLocal(from('localhost'), { baseUrl: null, trustProxy: true }), false, 'behind a trusted proxy');
-  t.equal(isLocal(from('localhost'), { baseUrl: 'https://quarry.example.com', trustProxy: false }), false);
-  t.equal(isLocal(from('localhost'), { baseUrl: 'http://127.0.0.1:9000', trustProxy: false }), true);
+    t.equal(isLocalRequest(from(host), plain), false, `host ${host}`);
+  t.equal(isLocalRequest(from('localhost', {}, '10.0.0.2'), plain), false, 'another machine');
+  t.equal(isLocalRequest(from('localhost', { via: '1.1 proxy' }), plain), false, 'a header of a proxy');
+  t.equal(
+    isLocalRequest(from('localhost'), { baseUrl: null, trustProxy: true }),
+    false,
+    'behind a trusted proxy',
+  );
+  t.equal(
+    isLocalRequest(from('localhost'), { baseUrl: 'https://quarry.example.com', trustProxy: false }),
+    false,
+  );
+  t.equal(isLocalRequest(from('localhost'), { baseUrl: 'http://127.0.0.1:9000', trustProxy: false }), true);
   t.end();
 });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { until as untilHappened } from '../waiting.ts';
+import { waitUntil as untilHappened } from '../timeouts.ts';
 
 export interface RawReply {
   readonly status: number;
@@ -12,18 +12,18 @@ export interface RawReply {
 export class RawClient {
   readonly socket: Socket;
   #received = Buffer.alloc(0);
-  #arrived: Buffer[] = [];
-  #arrivedBytes = 0;
+  #chunks: Buffer[] = [];
+  #chunkBytes = 0;
   /** Bytes that must be there before it is worth looking again. */
-  #wanted = 0;
+  #neededBytes = 0;
   #ended = false;
   #wake: (() => void) | null = null;
 
   private constructor(socket: Socket) {
     this.socket = socket;
     socket.on('data', (chunk: Buffer) => {
-      this.#arrived.push(chunk);
-      this.#arrivedBytes += chunk.length;
+      this.#chunks.push(chunk);
+      this.#chunkBytes += chunk.length;
       this.#wake?.();
     });
     for (const event of ['end', 'error', 'close']) {
@@ -45,48 +45,48 @@ export class RawClient {
   }
 
   /** Request line and headers, with Host and a key that may do everything. */
-  head(method: string, path: string, headers: Record<string, string> = {}): boolean {
+  sendHead(method: string, path: string, headers: Record<string, string> = {}): boolean {
     const all = { host: 'test', authorization: 'Bearer all', ...headers };
     const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
     return this.send(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
   }
 
   /** The next reply, interim ones (100) included. Rejects when the connection ends before it is complete. */
-  async reply({ hasBody = true } = {}): Promise<RawReply> {
+  async readReply({ hasBody = true } = {}): Promise<RawReply> {
     for (;;) {
       const parsed = this.#parse(hasBody);
       if (parsed) return parsed;
       if (this.#ended)
-        throw new Error(`the connection ended after ${this.#received.length + this.#arrivedBytes} bytes`);
-      await this.#more();
+        throw new Error(`the connection ended after ${this.#received.length + this.#chunkBytes} bytes`);
+      await this.#waitForData();
     }
   }
 
   /** Resolves when the server has ended the connection. */
-  async ended(): Promise<void> {
-    while (!this.#ended) await this.#more();
+  async waitForEnd(): Promise<void> {
+    while (!this.#ended) await this.#waitForData();
   }
 
   /** Resolves when at least `count` bytes have come in all. */
-  async bytes(count: number): Promise<void> {
-    while (this.#received.length + this.#arrivedBytes < count && !this.#ended) await this.#more();
+  async waitForBytes(count: number): Promise<void> {
+    while (this.#received.length + this.#chunkBytes < count && !this.#ended) await this.#waitForData();
   }
 
   close(): void {
     this.socket.destroy();
   }
 
-  #more(): Promise<void> {
+  #waitForData(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
     });
   }
 
   #parse(hasBody: boolean): RawReply | null {
-    if (this.#received.length + this.#arrivedBytes < this.#wanted) return null;
-    this.#received = Buffer.concat([this.#received, ...this.#arrived]);
-    this.#arrived = [];
-    this.#arrivedBytes = 0;
+    if (this.#received.length + this.#chunkBytes < this.#neededBytes) return null;
+    this.#received = Buffer.concat([this.#received, ...this.#chunks]);
+    this.#chunks = [];
+    this.#chunkBytes = 0;
     const end = this.#received.indexOf('\r\n\r\n');
     if (end < 0) return null;
     const [first = '', ...lines] = this.#received.subarray(0, end).toString().split('\r\n');
@@ -100,8 +100,8 @@ export class RawClient {
     const length =
       hasBody && status !== 100 && status !== 304 ? Number(headers.get('content-length') ?? 0) : 0;
     const start = end + 4;
-    this.#wanted = this.#received.length < start + length ? start + length : 0;
-    if (this.#wanted > 0) return null;
+    this.#neededBytes = this.#received.length < start + length ? start + length : 0;
+    if (this.#neededBytes > 0) return null;
     const body = this.#received.subarray(start, start + length);
     this.#received = this.#received.subarray(start + length);
     return { status, headers, body };
@@ -113,6 +113,6 @@ export function sleep(ms: number): Promise<void> {
 }
 
 /** Waits until `condition` holds. */
-export function until(condition: () => boolean): Promise<void> {
+export function waitUntil(condition: () => boolean): Promise<void> {
   return untilHappened('what the test waits for', condition, 5);
 }

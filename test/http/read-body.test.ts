@@ -1,51 +1,56 @@
 import t from 'tap';
 import { BodyQueue } from '../../src/http/body-queue.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
-import { type BodyPace, BoundedBody } from '../../src/http/read-body.ts';
+import { BoundedBody, type MinimumThroughput } from '../../src/http/read-body.ts';
 
-const pace = { bytesPerSecondMin: 1_024, windowMs: 15_000, bytesMin: 0 };
+const minimumThroughput = { bytesPerSecondMin: 1_024, windowMs: 15_000, bytesMin: 0 };
 
 /** A body whose bytes arrive when `arrives` says so, after so many milliseconds of waiting for them. */
-function build(bounds: Partial<BodyPace> = {}) {
+function build(bounds: Partial<MinimumThroughput> = {}) {
   let now = 0;
   const clock = { now: () => now, monotonic: () => now };
-  const body = new BodyQueue(null, { pause() {}, resume() {}, wanted() {} });
+  const body = new BodyQueue(null, { pause() {}, resume() {}, onFirstRead() {} });
   const exchange = { body, header: () => undefined } as Pick<Exchange, 'body' | 'header'> as Exchange;
   const bounded = new BoundedBody(
     exchange,
-    { bytesMax: 1_000_000, idleMsMax: 60_000, msMax: 3_600_000, pace: { ...pace, ...bounds } },
+    {
+      bytesMax: 1_000_000,
+      idleMsMax: 60_000,
+      msMax: 3_600_000,
+      minimumThroughput: { ...minimumThroughput, ...bounds },
+    },
     clock,
   );
-  const arrives = async (bytes: number, afterMs: number): Promise<number | undefined> => {
-    const taken = bounded.take();
+  const pushBytes = async (bytes: number, afterMs: number): Promise<number | undefined> => {
+    const read = bounded.read();
     now += afterMs;
     body.push(Buffer.alloc(bytes));
-    return (await taken)?.byteLength;
+    return (await read)?.byteLength;
   };
-  return { arrives, passes: (ms: number) => (now += ms) };
+  return { pushBytes, passes: (ms: number) => (now += ms) };
 }
 
 const tooSlow = { code: 'request_timeout', message: /less than 1024 bytes per second/ };
 
 t.test('a body that trickles is ended, however much arrived before', async (t) => {
-  const { arrives } = build();
-  t.equal(await arrives(500_000, 10_000), 500_000);
-  t.equal(await arrives(10, 6_000), 10, 'the speed is taken over the whole window');
-  t.equal(await arrives(10, 6_000), 10);
-  t.equal(await arrives(10, 6_000), 10);
-  await t.rejects(arrives(10, 6_000), tooSlow);
+  const { pushBytes } = build();
+  t.equal(await pushBytes(500_000, 10_000), 500_000);
+  t.equal(await pushBytes(10, 6_000), 10, 'the speed is taken over the whole window');
+  t.equal(await pushBytes(10, 6_000), 10);
+  t.equal(await pushBytes(10, 6_000), 10);
+  await t.rejects(pushBytes(10, 6_000), tooSlow);
 });
 
 t.test('time in which nobody waits for the client does not count', async (t) => {
-  const { arrives, passes } = build();
+  const { pushBytes, passes: advance } = build();
   for (let i = 0; i < 10; i += 1) {
-    passes(60_000);
-    t.equal(await arrives(10, 1_000), 10);
+    advance(60_000);
+    t.equal(await pushBytes(10, 1_000), 10);
   }
 });
 
 t.test('a body that holds little may be slow', async (t) => {
-  const { arrives } = build({ bytesMin: 1_000 });
-  for (let i = 0; i < 10; i += 1) t.equal(await arrives(99, 16_000), 99);
-  await t.rejects(arrives(99, 16_000), tooSlow);
+  const { pushBytes } = build({ bytesMin: 1_000 });
+  for (let i = 0; i < 10; i += 1) t.equal(await pushBytes(99, 16_000), 99);
+  await t.rejects(pushBytes(99, 16_000), tooSlow);
 });

@@ -1,27 +1,30 @@
 import { once } from 'node:events';
-import { AppError } from '../../src/base/app-error.ts';
+import { AppError } from '../../src/core/app-error.ts';
 import type { UploadParameters } from '../../src/schemas/documents.ts';
-import { Rendered } from '../../src/services/rendered.ts';
-import { contract, gate, listPath, megabyte } from './both-servers.ts';
-import { fakeFile, pageBytes, post } from './fakes.ts';
-import { sleep, until } from './raw-client.ts';
+import { RenderedJson } from '../../src/services/rendered-json.ts';
+import { fakeFileReply, pageBytes, post } from './fake-services.ts';
+import { sleep, waitUntil } from './raw-client.ts';
+import { createGate, listPath, megabyte, serverContract } from './server-contract.ts';
 
-/** One contract for both servers: bodies that stream in and replies that stream out. */
+/** Contract of both HTTP servers: streamed request and reply bodies. */
 
-contract('an upload that expects 100 Continue gets it and is answered', async ({ t, open, connect }) => {
-  const client = await connect(await open());
-  client.head('PUT', '/v1/documents/c/p', { 'content-length': '5', expect: '100-continue' });
-  t.equal((await client.reply()).status, 100);
-  client.send('hello');
-  t.equal((await client.reply()).status, 201);
-});
+serverContract(
+  'an upload that expects 100 Continue gets it and is answered',
+  async ({ t, open, connect }) => {
+    const client = await connect(await open());
+    client.sendHead('PUT', '/v1/documents/c/p', { 'content-length': '5', expect: '100-continue' });
+    t.equal((await client.readReply()).status, 100);
+    client.send('hello');
+    t.equal((await client.readReply()).status, 201);
+  },
+);
 
-contract(
+serverContract(
   'an upload whose client goes away ends with an error and not with a part of the file',
   async ({ t, open, connect }) => {
     let outcome = 'none';
     let hasBegun = false;
-    const door = await open({
+    const server = await open({
       services: {
         uploadDocument: async (_call, _parameters, body) => {
           try {
@@ -35,23 +38,23 @@ contract(
         },
       },
     });
-    const client = await connect(door);
-    client.head('PUT', '/v1/documents/c/p', { 'content-length': '1000000' });
+    const client = await connect(server);
+    client.sendHead('PUT', '/v1/documents/c/p', { 'content-length': '1000000' });
     client.send('x'.repeat(100_000));
-    await until(() => hasBegun);
+    await waitUntil(() => hasBegun);
     client.close();
-    await until(() => outcome !== 'none');
-    t.equal(outcome, 'ClientGone');
+    await waitUntil(() => outcome !== 'none');
+    t.equal(outcome, 'ClientDisconnectedError');
   },
 );
 
-contract('a client that does not read its reply is cut off', async ({ t, open, connect }) => {
+serverContract('a client that does not read its reply is cut off', async ({ t, open, connect }) => {
   let returned = false;
-  const door = await open({
+  const server = await open({
     bounds: { replyIdleMsMax: 200 },
     services: {
       getDocumentFile: async () => ({
-        ...fakeFile(''),
+        ...fakeFileReply(''),
         size: 256 * megabyte,
         open: async function* () {
           try {
@@ -63,19 +66,19 @@ contract('a client that does not read its reply is cut off', async ({ t, open, c
       }),
     },
   });
-  const client = await connect(door);
+  const client = await connect(server);
   client.socket.pause();
-  client.head('GET', '/v1/documents/get-document?token=t');
-  await until(() => returned);
+  client.sendHead('GET', '/v1/documents/get-document?token=t');
+  await waitUntil(() => returned);
   client.socket.resume();
-  await client.ended();
-  await t.rejects(client.reply(), /the connection ended/);
+  await client.waitForEnd();
+  await t.rejects(client.readReply(), /the connection ended/);
 });
 
-contract('a fast upload waits for a slow disk, not in memory', async ({ t, open, connect }) => {
-  const { opened, open: release } = gate();
+serverContract('a fast upload waits for a slow disk, not in memory', async ({ t, open, connect }) => {
+  const { opened, open: release } = createGate();
   let bytes = 0;
-  const door = await open({
+  const server = await open({
     services: {
       uploadDocument: async (_call, _parameters, body) => {
         for await (const chunk of body) {
@@ -87,8 +90,8 @@ contract('a fast upload waits for a slow disk, not in memory', async ({ t, open,
     },
   });
   const size = 100 * megabyte;
-  const client = await connect(door);
-  client.head('PUT', '/v1/documents/c/p', { 'content-length': String(size) });
+  const client = await connect(server);
+  client.sendHead('PUT', '/v1/documents/c/p', { 'content-length': String(size) });
   const chunk = Buffer.alloc(megabyte);
   let sent = 0;
   const sending = (async () => {
@@ -98,19 +101,19 @@ contract('a fast upload waits for a slow disk, not in memory', async ({ t, open,
   t.ok(sent < size / 2, `only ${sent} bytes left the client while the disk stood still`);
   release();
   await sending;
-  t.equal((await client.reply()).status, 201);
+  t.equal((await client.readReply()).status, 201);
   t.equal(bytes, size);
 });
 
-contract(
+serverContract(
   'a long file is read no faster than its client takes it, and arrives whole',
   async ({ t, open, connect }) => {
     const size = 64 * megabyte;
     let produced = 0;
-    const door = await open({
+    const server = await open({
       services: {
         getDocumentFile: async () => ({
-          ...fakeFile(''),
+          ...fakeFileReply(''),
           size,
           open: async function* ({ start, end }) {
             for (let at = start; at < end; at += megabyte) {
@@ -121,26 +124,26 @@ contract(
         }),
       },
     });
-    const client = await connect(door);
+    const client = await connect(server);
     client.socket.pause();
-    client.head('GET', '/v1/documents/get-document?token=t');
+    client.sendHead('GET', '/v1/documents/get-document?token=t');
     await sleep(300);
     t.ok(produced < size / 2, `only ${produced} bytes were read while the client stood still`);
     client.socket.resume();
-    const reply = await client.reply();
+    const reply = await client.readReply();
     t.equal(reply.body.length, size);
     for (const i of [0, 1, 17, 63]) t.equal(reply.body[i * megabyte + 5], i, `megabyte ${i} is in its place`);
-    client.head('GET', '/healthz');
-    t.equal((await client.reply()).status, 200, 'the connection lives on');
+    client.sendHead('GET', '/healthz');
+    t.equal((await client.readReply()).status, 200, 'the connection lives on');
   },
 );
 
-contract('a file whose client goes away is closed', async ({ t, open, connect }) => {
+serverContract('a file whose client goes away is closed', async ({ t, open, connect }) => {
   let returned = false;
-  const door = await open({
+  const server = await open({
     services: {
       getDocumentFile: async () => ({
-        ...fakeFile(''),
+        ...fakeFileReply(''),
         size: 64 * megabyte,
         open: async function* () {
           try {
@@ -152,21 +155,21 @@ contract('a file whose client goes away is closed', async ({ t, open, connect })
       }),
     },
   });
-  const client = await connect(door);
-  client.head('GET', '/v1/documents/get-document?token=t');
-  await client.bytes(megabyte);
+  const client = await connect(server);
+  client.sendHead('GET', '/v1/documents/get-document?token=t');
+  await client.waitForBytes(megabyte);
   client.close();
-  await until(() => returned);
+  await waitUntil(() => returned);
   t.pass('the file was closed');
 });
 
-contract(
+serverContract(
   'a file that cannot be read to its end breaks the connection instead of looking whole',
   async ({ t, open, connect }) => {
-    const door = await open({
+    const server = await open({
       services: {
         getDocumentFile: async () => ({
-          ...fakeFile(''),
+          ...fakeFileReply(''),
           size: 1_000_000,
           open: async function* () {
             yield Buffer.alloc(1_000);
@@ -175,17 +178,17 @@ contract(
         }),
       },
     });
-    const client = await connect(door);
-    client.head('GET', '/v1/documents/get-document?token=t');
-    await t.rejects(client.reply(), /the connection ended/);
-    t.equal((await post(door, listPath)).status, 200);
+    const client = await connect(server);
+    client.sendHead('GET', '/v1/documents/get-document?token=t');
+    await t.rejects(client.readReply(), /the connection ended/);
+    t.equal((await post(server, listPath)).status, 200);
   },
 );
 
-contract('ranges, validators and empty files work', async ({ t, open }) => {
-  const door = await open();
+serverContract('ranges, validators and empty files work', async ({ t, open }) => {
+  const server = await open();
   const get = (headers: Record<string, string>) =>
-    fetch(`${door.url}/v1/documents/get-document?token=t`, { headers });
+    fetch(`${server.url}/v1/documents/get-document?token=t`, { headers });
   const cases = [
     ['bytes=1-3', 206, 'ell', 'bytes 1-3/5'],
     ['bytes=3-', 206, 'lo', 'bytes 3-4/5'],
@@ -207,47 +210,50 @@ contract('ranges, validators and empty files work', async ({ t, open }) => {
   t.equal(same.status, 304);
   t.equal(await same.text(), '');
   t.equal((await get({ 'if-none-match': '"e2"' })).status, 200);
-  const empty = await open({ services: { getDocumentFile: async () => fakeFile('') } });
+  const empty = await open({ services: { getDocumentFile: async () => fakeFileReply('') } });
   const reply = await fetch(`${empty.url}/documents/get-document?token=t`);
   t.equal(reply.status, 200);
   t.equal(await reply.text(), '');
 });
 
-contract('token addresses need no key, cache for ever, and their errors do not', async ({ t, open }) => {
-  const door = await open({
-    services: {
-      getDocumentFile: async (_call, token) => {
-        if (token !== 't') throw new AppError('not_found', 'The document is gone.');
-        return fakeFile('<script>', 'text/html', 'a "b"/ü.html');
+serverContract(
+  'token addresses need no key, cache for ever, and their errors do not',
+  async ({ t, open }) => {
+    const server = await open({
+      services: {
+        getDocumentFile: async (_call, token) => {
+          if (token !== 't') throw new AppError('not_found', 'The document is gone.');
+          return fakeFileReply('<script>', 'text/html', 'a "b"/ü.html');
+        },
       },
-    },
-  });
-  const reply = await fetch(`${door.url}/v1/documents/get-document?token=t`);
-  t.equal(reply.headers.get('cache-control'), 'private, max-age=31536000, immutable');
-  t.equal(reply.headers.get('content-type'), 'text/html');
-  t.equal(reply.headers.get('content-security-policy'), "default-src 'none'; sandbox");
-  t.equal(
-    reply.headers.get('content-disposition'),
-    `attachment; filename="a _b_/_.html"; filename*=UTF-8''a%20%22b%22%2F%C3%BC.html`,
-  );
-  const gone = await fetch(`${door.url}/v1/documents/get-document?token=x`);
-  t.equal(gone.status, 404);
-  t.equal(gone.headers.get('cache-control'), 'no-store');
-  const image = await fetch(`${door.url}/documents/get-page-image?token=t`);
-  t.same(new Uint8Array(await image.arrayBuffer()), pageBytes);
-  t.equal(image.headers.get('content-type'), 'image/jpeg');
-  for (const path of ['get-document', 'get-page-image', 'get-document?token=']) {
-    const missing = await fetch(`${door.url}/v1/documents/${path}`);
-    t.equal(missing.status, 422, path);
-    t.match(await missing.json(), { detail: [{ loc: ['query', 'token'], type: 'missing' }] });
-  }
-});
+    });
+    const reply = await fetch(`${server.url}/v1/documents/get-document?token=t`);
+    t.equal(reply.headers.get('cache-control'), 'private, max-age=31536000, immutable');
+    t.equal(reply.headers.get('content-type'), 'text/html');
+    t.equal(reply.headers.get('content-security-policy'), "default-src 'none'; sandbox");
+    t.equal(
+      reply.headers.get('content-disposition'),
+      `attachment; filename="a _b_/_.html"; filename*=UTF-8''a%20%22b%22%2F%C3%BC.html`,
+    );
+    const unknownToken = await fetch(`${server.url}/v1/documents/get-document?token=x`);
+    t.equal(unknownToken.status, 404);
+    t.equal(unknownToken.headers.get('cache-control'), 'no-store');
+    const image = await fetch(`${server.url}/documents/get-page-image?token=t`);
+    t.same(new Uint8Array(await image.arrayBuffer()), pageBytes);
+    t.equal(image.headers.get('content-type'), 'image/jpeg');
+    for (const path of ['get-document', 'get-page-image', 'get-document?token=']) {
+      const missing = await fetch(`${server.url}/v1/documents/${path}`);
+      t.equal(missing.status, 422, path);
+      t.match(await missing.json(), { detail: [{ loc: ['query', 'token'], type: 'missing' }] });
+    }
+  },
+);
 
-contract(
+serverContract(
   'a reply that is waited for longer than a connection may idle arrives, whatever came before it',
   async ({ t, open }) => {
     const idleMs = 14_000;
-    const door = await open({
+    const server = await open({
       services: {
         uploadDocument: async (_call, _parameters, body) => {
           for await (const chunk of body) if (chunk.byteLength > 0) await sleep(1);
@@ -258,7 +264,7 @@ contract(
     });
     const statuses = await Promise.all(
       [1_000, 1.2 * megabyte, 1.5 * megabyte, 2 * megabyte, 5 * megabyte].map(async (bytes) => {
-        const reply = await fetch(`${door.url}/v1/documents/c/p?wait=true`, {
+        const reply = await fetch(`${server.url}/v1/documents/c/p?wait=true`, {
           method: 'PUT',
           headers: { authorization: 'Bearer all' },
           body: Buffer.alloc(Math.floor(bytes)),
@@ -270,27 +276,30 @@ contract(
   },
 );
 
-contract('a raw upload says its path, metadata and wishes beside its body', async ({ t, open }) => {
-  const seen: { parameters: UploadParameters; bytes: number }[] = [];
-  const door = await open({
+serverContract('a raw upload says its path, metadata and wishes beside its body', async ({ t, open }) => {
+  const uploads: { parameters: UploadParameters; bytes: number }[] = [];
+  const server = await open({
     services: {
       uploadDocument: async (_call, parameters, body) => {
         let bytes = 0;
         for await (const chunk of body) bytes += chunk.byteLength;
-        seen.push({ parameters, bytes });
+        uploads.push({ parameters, bytes });
         return { status: 201, body: { message: 'Success!', index_status: 'indexed' } };
       },
     },
   });
   const metadata = Buffer.from(JSON.stringify({ author: 'Ädä' })).toString('base64url');
-  const reply = await fetch(`${door.url}/v1/documents/my%20c/a%2Fb/c%20%C3%BC.pdf?overwrite=true&wait=true`, {
-    method: 'PUT',
-    headers: { authorization: 'Bearer all', 'x-quarry-metadata': metadata },
-    body: Buffer.alloc(5 * megabyte),
-  });
+  const reply = await fetch(
+    `${server.url}/v1/documents/my%20c/a%2Fb/c%20%C3%BC.pdf?overwrite=true&wait=true`,
+    {
+      method: 'PUT',
+      headers: { authorization: 'Bearer all', 'x-quarry-metadata': metadata },
+      body: Buffer.alloc(5 * megabyte),
+    },
+  );
   t.equal(reply.status, 201);
   t.same(await reply.json(), { message: 'Success!', index_status: 'indexed' });
-  t.same(seen, [
+  t.same(uploads, [
     {
       parameters: {
         collection_name: 'my c',
@@ -304,14 +313,14 @@ contract('a raw upload says its path, metadata and wishes beside its body', asyn
   ]);
 });
 
-contract('a form streams its file, after its fields', async ({ t, open }) => {
-  const seen: { parameters: UploadParameters; bytes: number }[] = [];
-  const door = await open({
+serverContract('a form streams its file, after its fields', async ({ t, open }) => {
+  const uploads: { parameters: UploadParameters; bytes: number }[] = [];
+  const server = await open({
     services: {
       uploadDocument: async (_call, parameters, body) => {
         let bytes = 0;
         for await (const chunk of body) bytes += chunk.byteLength;
-        seen.push({ parameters, bytes });
+        uploads.push({ parameters, bytes });
         return { status: 201, body: {} };
       },
     },
@@ -323,7 +332,7 @@ contract('a form streams its file, after its fields', async ({ t, open }) => {
   form.set('overwrite', 'true');
   form.set('file', new Blob([Buffer.alloc(3 * megabyte)]), 'x.bin');
   const send = (body: FormData) =>
-    fetch(`${door.url}/v1/documents/upload`, {
+    fetch(`${server.url}/v1/documents/upload`, {
       method: 'POST',
       headers: { authorization: 'Bearer all' },
       body,
@@ -336,17 +345,17 @@ contract('a form streams its file, after its fields', async ({ t, open }) => {
     overwrite: true,
     wait: false,
   };
-  t.same(seen, [{ parameters, bytes: 3 * megabyte }]);
+  t.same(uploads, [{ parameters, bytes: 3 * megabyte }]);
   form.append('late', 'x');
   const late = await send(form);
   t.equal(late.status, 422);
   t.match(await late.json(), { detail: [{ msg: /"late" comes after the file/ }] });
-  t.equal(seen.length, 1, 'the service was not told that the file is complete');
+  t.equal(uploads.length, 1, 'the service was not told that the file is complete');
 });
 
-contract('a form that ends inside its file is refused', async ({ t, open, connect }) => {
+serverContract('a form that ends inside its file is refused', async ({ t, open, connect }) => {
   let complete = false;
-  const door = await open({
+  const server = await open({
     services: {
       uploadDocument: async (_call, _parameters, body) => {
         for await (const _ of body);
@@ -359,71 +368,71 @@ contract('a form that ends inside its file is refused', async ({ t, open, connec
     `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
   const file = '--b\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\nhalf of it';
   const body = part('collection_name', 'c') + part('path', 'p') + file;
-  const client = await connect(door);
-  client.head('POST', '/documents/upload', {
+  const client = await connect(server);
+  client.sendHead('POST', '/documents/upload', {
     'content-type': 'multipart/form-data; boundary=b',
     'content-length': String(body.length),
   });
   client.send(body);
-  t.equal((await client.reply()).status, 422);
+  t.equal((await client.readReply()).status, 422);
   t.equal(complete, false);
 });
 
-contract('a long JSON reply arrives whole', async ({ t, open }) => {
+serverContract('a long JSON reply arrives whole', async ({ t, open }) => {
   const names = Array.from({ length: 200_000 }, (_, i) => `collection number ${i}`);
-  const door = await open({ services: { getCollectionList: async () => ({ collection_names: names }) } });
-  t.same(await (await post(door, listPath)).json(), { collection_names: names });
+  const server = await open({ services: { getCollectionList: async () => ({ collection_names: names }) } });
+  t.same(await (await post(server, listPath)).json(), { collection_names: names });
 });
 
-contract(
+serverContract(
   'headers as long as the largest metadata are taken, longer ones are refused',
   async ({ t, open, connect }) => {
-    const door = await open();
-    const client = await connect(door);
+    const server = await open();
+    const client = await connect(server);
     const metadata = Buffer.from(JSON.stringify({ a: 'x'.repeat(65_500) })).toString('base64url');
-    client.head('PUT', '/v1/documents/c/p', { 'content-length': '0', 'x-quarry-metadata': metadata });
-    t.equal((await client.reply()).status, 201);
-    const other = await connect(door);
-    other.head('PUT', '/v1/documents/c/p', {
+    client.sendHead('PUT', '/v1/documents/c/p', { 'content-length': '0', 'x-quarry-metadata': metadata });
+    t.equal((await client.readReply()).status, 201);
+    const other = await connect(server);
+    other.sendHead('PUT', '/v1/documents/c/p', {
       'content-length': '0',
       'x-quarry-metadata': 'x'.repeat(200_000),
     });
-    t.equal((await other.reply()).status, 431);
-    await other.ended();
+    t.equal((await other.readReply()).status, 431);
+    await other.waitForEnd();
   },
 );
 
-contract(
+serverContract(
   'replies that wait for slow readers stay their own, whatever is sent to others meanwhile',
   async ({ t, open, connect }) => {
     const texts = Array.from({ length: 24 }, (_, i) => `${i} ${String.fromCharCode(97 + i).repeat(60_000)}`);
-    const door = await open({
+    const server = await open({
       services: {
         topSnippets: async (_call, { query }) => {
-          const kept = Buffer.from(JSON.stringify(texts[Number(query)]));
+          const storedText = Buffer.from(JSON.stringify(texts[Number(query)]));
           const document = '"score":1,"metadata":null,"file_url":"u"';
-          const reply = ['{"results":[],"document_results":[{"path":', kept, `,${document}}]}`];
-          return new Rendered(reply);
+          const reply = ['{"results":[],"document_results":[{"path":', storedText, `,${document}}]}`];
+          return new RenderedJson(reply);
         },
       },
     });
-    const clients = await Promise.all(texts.map(() => connect(door)));
+    const clients = await Promise.all(texts.map(() => connect(server)));
     const rounds = 40;
     for (const client of clients) client.socket.pause();
     const request = (i: number) => JSON.stringify({ collection_name: 'c', query: String(i), k: 1 });
     clients.forEach((client, i) => {
-      client.head('POST', '/v1/queries/top-snippets', { 'content-length': String(request(i).length) });
+      client.sendHead('POST', '/v1/queries/top-snippets', { 'content-length': String(request(i).length) });
       client.send(request(i));
     });
     await sleep(100);
     for (let round = 0; round < rounds; round += 1) {
-      const reply = await post(door, '/v1/queries/top-snippets', request(round % texts.length));
+      const reply = await post(server, '/v1/queries/top-snippets', request(round % texts.length));
       t.equal(reply.status, 200);
       await reply.arrayBuffer();
     }
     for (const [i, client] of clients.entries()) {
       client.socket.resume();
-      const { body } = await client.reply();
+      const { body } = await client.readReply();
       const { document_results } = JSON.parse(body.toString()) as { document_results: { path: string }[] };
       t.ok(document_results[0]?.path === texts[i], `reader ${i}`);
     }

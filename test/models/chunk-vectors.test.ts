@@ -1,8 +1,8 @@
 import t from 'tap';
 import { embedChunks } from '../../src/models/chunk-vectors.ts';
-import type { EmbeddedChunk } from '../../src/models/model.ts';
+import type { ChunkEmbeddingInput } from '../../src/models/model.ts';
 import { defaultEmbeddingModel, openEmbedder } from '../../src/models/registry.ts';
-import { type Seeded, seeded } from '../store/seeded.ts';
+import { createTestRandom, type TestRandom } from '../storage/test-random.ts';
 
 const words = [
   ...'the harbour master counted barrels of salted herring every Thursday at 12.30 for 1,299 crowns'.split(
@@ -25,19 +25,19 @@ const words = [
 ];
 
 /** A text of words, some joined without a space, and parts of it that may cut words anywhere. */
-function chunkOf(chance: Seeded, wordCount: number): EmbeddedChunk {
-  const pick = () => words[chance.below(words.length)]!;
-  const text = Array.from({ length: wordCount }, () => pick() + ' '.repeat(chance.below(2))).join('');
-  const cuts = Array.from({ length: chance.below(9) }, () => chance.below(text.length + 1));
+function chunkOf(random: TestRandom, wordCount: number): ChunkEmbeddingInput {
+  const pick = () => words[random.below(words.length)]!;
+  const text = Array.from({ length: wordCount }, () => pick() + ' '.repeat(random.below(2))).join('');
+  const cuts = Array.from({ length: random.below(9) }, () => random.below(text.length + 1));
   const sorted = [...cuts, 0, text.length].sort((a, b) => a - b);
   const children = sorted.slice(1).map((end, i) => ({ start: sorted[i]!, end }));
-  return { text, prefix: chance.below(4) === 0 ? '' : `${pick()} > ${pick()}`, children };
+  return { text, prefix: random.below(4) === 0 ? '' : `${pick()} > ${pick()}`, children };
 }
 
-const chance = seeded();
+const random = createTestRandom();
 
 t.test(
-  `a chunk read once with its parts has the bytes of each read alone (seed ${chance.seed})`,
+  `a chunk read once with its parts has the bytes of each read alone (seed ${random.seed})`,
   async (t) => {
     const embedder = await openEmbedder(defaultEmbeddingModel);
     t.teardown(() => embedder.close());
@@ -45,10 +45,10 @@ t.test(
     const apart = { ...embedder, id: embedder.id, dimensions: embedder.dimensions, close: async () => {} };
     const one = {
       ...apart,
-      embed: (...given: Parameters<typeof embedder.embed>) => embedder.embed(...given),
+      embed: (...input: Parameters<typeof embedder.embed>) => embedder.embed(...input),
     };
     for (let round = 0; round < 30; round += 1) {
-      const chunks = Array.from({ length: chance.below(5) }, () => chunkOf(chance, chance.below(120)));
+      const chunks = Array.from({ length: random.below(5) }, () => chunkOf(random, random.below(120)));
       const together = await embedChunks(embedder, chunks, () => {});
       const separate = await embedChunks(one, chunks, () => {});
       t.same(together, separate);

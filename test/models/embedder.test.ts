@@ -1,9 +1,9 @@
 import t from 'tap';
 import { encodeEmbedding } from '../../models/train/embedding-files.ts';
 import type { Embedder, InputType } from '../../src/models/model.ts';
-import { embeddingModel, openEmbedder } from '../../src/models/registry.ts';
+import { getEmbeddingModel, openEmbedder } from '../../src/models/registry.ts';
 import { StaticEmbedder } from '../../src/models/static-embedder.ts';
-import { passages } from '../text/passages.ts';
+import { languageSamples } from '../text/language-samples.ts';
 import { tokenizerJson } from '../text/tokenizer-differences.ts';
 import { GraphEmbedder } from './graph-embedder.ts';
 
@@ -36,7 +36,7 @@ const oddTexts = [
 ];
 
 t.test('the registry knows the real width of the model', async (t) => {
-  t.equal(embeddingModel('zembed-1').dimensions, width);
+  t.equal(getEmbeddingModel('zembed-1').dimensions, width);
 });
 
 t.test('every text, however odd, gets a finite vector of length 1 on both sides', async (t) => {
@@ -61,9 +61,9 @@ t.test('a text has the same vector, byte for byte, alone and in any batch', asyn
 });
 
 t.test('vectors are those of the ONNX graph, byte for byte', async (t) => {
-  const graph = await GraphEmbedder.open(embeddingModel('zembed-1').folder);
+  const graph = await GraphEmbedder.open(getEmbeddingModel('zembed-1').folder);
   t.teardown(() => graph.close());
-  const texts = [...oddTexts, ...Object.values(passages), Object.values(passages).join('\n')];
+  const texts = [...oddTexts, ...Object.values(languageSamples), Object.values(languageSamples).join('\n')];
   for (const type of ['query', 'document'] as const) {
     for (const text of texts)
       t.same(await embedOne(text, type), await graph.embed(text, type), text.slice(0, 20));

@@ -7,24 +7,24 @@ import type { WordPiece } from '../../src/text/wordpiece.ts';
 /** A static embedding by its ONNX graph: what native/text must equal byte for byte. */
 export class GraphEmbedder {
   readonly #session: OnnxSession;
-  readonly #pieces: WordPiece;
+  readonly #tokenizer: WordPiece;
   readonly #exponent: number;
 
-  private constructor(session: OnnxSession, pieces: WordPiece, exponent: number) {
+  private constructor(session: OnnxSession, tokenizer: WordPiece, exponent: number) {
     this.#session = session;
-    this.#pieces = pieces;
+    this.#tokenizer = tokenizer;
     this.#exponent = exponent;
   }
 
   static async open(folder: string): Promise<GraphEmbedder> {
-    const { config, pieces } = await readStaticEmbedding(folder);
+    const { config, pieces: tokenizer } = await readStaticEmbedding(folder);
     const session = await OnnxSession.open(join(folder, 'model.onnx'));
-    return new GraphEmbedder(session, pieces, config.repetitionExponent);
+    return new GraphEmbedder(session, tokenizer, config.repetitionExponent);
   }
 
   embed(text: string, type: InputType): Promise<Float32Array> {
     const counts = new Map<number, number>();
-    for (const id of this.#pieces.encode(text)) counts.set(id, (counts.get(id) ?? 0) + 1);
+    for (const id of this.#tokenizer.encode(text)) counts.set(id, (counts.get(id) ?? 0) + 1);
     const weights = Array.from(counts.values(), (count) => count ** this.#exponent);
     const total = weights.reduce((sum, weight) => sum + weight, 0);
     const shape = [counts.size];

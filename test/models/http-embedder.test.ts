@@ -1,45 +1,62 @@
 import { createServer } from 'node:net';
 import t, { type Test } from 'tap';
-import { AppError } from '../../src/base/app-error.ts';
-import { systemClock } from '../../src/base/clock.ts';
-import { silentLogger } from '../../src/base/logger.ts';
-import { ModelUnavailable } from '../../src/base/model-unavailable.ts';
+import { AppError } from '../../src/core/app-error.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { silentLogger } from '../../src/core/logger.ts';
+import { ModelUnavailableError } from '../../src/core/model-unavailable-error.ts';
 import { HttpEmbedder, type HttpEmbedderOptions } from '../../src/models/http-embedder.ts';
 import { HttpReranker, type HttpRerankerOptions } from '../../src/models/http-reranker.ts';
-import { Provider, type ProviderOptions, type RequestOutcome } from '../../src/models/provider.ts';
-import { localEgress } from '../any-egress.ts';
-import { eventMsMax, until } from '../waiting.ts';
-import { longText, type Manner, ModelService, serviceDimensions, vectorOf } from './model-service.ts';
+import {
+  ModelProvider,
+  type ModelProviderOptions,
+  type RequestOutcome,
+} from '../../src/models/model-provider.ts';
+import { localEgress } from '../local-egress.ts';
+import { testEventMsMax, waitUntil } from '../timeouts.ts';
+import {
+  FakeModelService,
+  letterVectorOf,
+  longTextUnits,
+  type ServiceBehavior,
+  serviceDimensions,
+} from './fake-model-service.ts';
 
-interface Place {
-  readonly service: ModelService;
-  readonly provider: Provider;
+interface ServiceFixture {
+  readonly service: FakeModelService;
+  readonly provider: ModelProvider;
   readonly embedder: HttpEmbedder;
   readonly reranker: HttpReranker;
   readonly outcomes: RequestOutcome[];
   readonly logged: string[];
 }
 
-interface Fields {
-  readonly provider?: Partial<ProviderOptions>;
+interface FixtureOptions {
+  readonly provider?: Partial<ModelProviderOptions>;
   readonly embedder?: Partial<HttpEmbedderOptions>;
   readonly reranker?: Partial<HttpRerankerOptions>;
 }
 
 const key = 'sk-secret-of-the-service';
 
-async function place(t: Test, fields: Fields = {}): Promise<Place> {
-  const service = await ModelService.start(t);
+async function createFixture(t: Test, fields: FixtureOptions = {}): Promise<ServiceFixture> {
+  const service = await FakeModelService.start(t);
   const outcomes: RequestOutcome[] = [];
   const logged: string[] = [];
   const note = (entry: object) => void logged.push(JSON.stringify(entry));
   const of = (url: string) =>
-    new Provider({
-      ...{ model: 'theirs', url, key, patientMsMax: eventMsMax, urgentMsMax: eventMsMax, requestsMax: 3 },
+    new ModelProvider({
+      ...{
+        model: 'theirs',
+        url,
+        key,
+        documentMsMax: testEventMsMax,
+        queryMsMax: testEventMsMax,
+        requestsMax: 3,
+      },
       fetch: localEgress.fetch,
       clock: systemClock,
       random: () => 0.1,
-      mayQuote: () => true,
+      mayLogReply: () => true,
       onRecovered: () => {},
       logger: { ...silentLogger, debug: note, info: note, warn: note, error: note },
       observe: (outcome) => void outcomes.push(outcome),
@@ -60,17 +77,17 @@ async function place(t: Test, fields: Fields = {}): Promise<Place> {
   return { service, provider, embedder, reranker, outcomes, logged };
 }
 
-/** What a ModelUnavailable looks like. */
-const away = { model: 'theirs', code: 'unavailable' };
+/** Properties of a ModelUnavailable error. */
+const modelUnavailable = { model: 'theirs', code: 'unavailable' };
 const patient = { urgent: false };
 const urgent = { urgent: true };
 
-function unit(vector: readonly number[]): number[] {
+function toUnitVector(vector: readonly number[]): number[] {
   const length = Math.hypot(...vector);
   return vector.map((component) => component / length);
 }
 
-function near(t: Test, actual: Float32Array, expected: readonly number[], what: string): void {
+function checkNear(t: Test, actual: Float32Array, expected: readonly number[], what: string): void {
   const most = Math.max(...expected.map((component, i) => Math.abs(component - actual[i]!)));
   t.ok(actual.length === expected.length && most < 1e-5, `${what}: off by ${most}`);
 }
@@ -81,43 +98,44 @@ const texts = Array.from({ length: 60 }, (_, i) => `${words[i % 10]} ${words[(i 
 t.test(
   'vectors come back in the order of the texts, of length one, in bounded requests side by side',
   async (t) => {
-    const { service, embedder } = await place(t);
-    service.behave('slow');
+    const { service, embedder } = await createFixture(t);
+    service.setBehavior('slow');
     const { vectors, tokens } = await embedder.embed(texts, 'document', patient);
-    near(
+    checkNear(
       t,
       vectors,
-      texts.flatMap((text) => unit(vectorOf(text))),
+      texts.flatMap((text) => toUnitVector(letterVectorOf(text))),
       'all of them',
     );
     t.equal(tokens, 3 * texts.length, 'the tokens are those that the service counted');
-    t.ok(service.asked.every(({ texts: sent }) => sent.length <= 8));
-    t.ok(service.asked.length >= 8 && service.asked.length <= 9, `${service.asked.length} requests`);
-    t.equal(service.runningMost, 2, 'one of three places is kept for queries');
-    t.ok(service.asked.every(({ authorization }) => authorization === `Bearer ${key}`));
-    t.match(service.asked[0]?.body, { model: 'theirs', encoding_format: 'float' });
+    t.ok(service.requests.every(({ texts: sent }) => sent.length <= 8));
+    t.ok(service.requests.length >= 8 && service.requests.length <= 9, `${service.requests.length} requests`);
+    t.equal(service.runningRequestsMax, 2, 'one of three places is kept for queries');
+    t.ok(service.requests.every(({ authorization }) => authorization === `Bearer ${key}`));
+    t.match(service.requests[0]?.body, { model: 'theirs', encoding_format: 'float' });
   },
 );
 
 t.test('texts of several callers share requests', async (t) => {
-  const { service, embedder } = await place(t);
-  service.behave('slow');
+  const { service, embedder } = await createFixture(t);
+  service.setBehavior('slow');
   const answers = await Promise.all(texts.map((text) => embedder.embed([text], 'document', patient)));
-  for (const [i, { vectors }] of answers.entries()) near(t, vectors, unit(vectorOf(texts[i]!)), texts[i]!);
-  t.ok(service.asked.length < 15, `${service.asked.length} requests for ${texts.length} callers`);
+  for (const [i, { vectors }] of answers.entries())
+    checkNear(t, vectors, toUnitVector(letterVectorOf(texts[i]!)), texts[i]!);
+  t.ok(service.requests.length < 15, `${service.requests.length} requests for ${texts.length} callers`);
 });
 
 t.test('a query overtakes the documents that wait', async (t) => {
-  const { service, embedder } = await place(t);
-  service.behave('slow');
+  const { service, embedder } = await createFixture(t);
+  service.setBehavior('slow');
   const documents = embedder.embed(texts, 'document', patient);
   await embedder.embed(['gull'], 'query', urgent);
-  t.ok(service.asked.length <= 5, `${service.asked.length} requests went before its answer`);
+  t.ok(service.requests.length <= 5, `${service.requests.length} requests went before its answer`);
   await documents;
 });
 
 t.test('prefixes, kinds of input, base64, fewer dimensions', async (t) => {
-  const { service, embedder } = await place(t, {
+  const { service, embedder } = await createFixture(t, {
     embedder: {
       prefixes: { query: 'query: ', document: 'passage: ' },
       inputTypeField: 'jina',
@@ -128,31 +146,36 @@ t.test('prefixes, kinds of input, base64, fewer dimensions', async (t) => {
   service.encoding = 'base64';
   t.equal(await embedder.dimensions(), 5);
   const { vectors } = await embedder.embed(['herring'], 'query', patient);
-  near(t, vectors, unit(vectorOf('query: herring').slice(0, 5)), 'the beginning of the vector');
+  checkNear(
+    t,
+    vectors,
+    toUnitVector(letterVectorOf('query: herring').slice(0, 5)),
+    'the beginning of the vector',
+  );
   await embedder.embed(['salt'], 'document', patient);
-  t.match(service.asked[0]?.body, {
+  t.match(service.requests[0]?.body, {
     input: ['query: herring'],
     task: 'retrieval.query',
     encoding_format: 'base64',
   });
-  t.match(service.asked[1]?.body, { input: ['passage: salt'], task: 'retrieval.passage' });
+  t.match(service.requests[1]?.body, { input: ['passage: salt'], task: 'retrieval.passage' });
   for (const [field, sent] of [
     ['voyage', { input_type: 'query' }],
     ['cohere', { input_type: 'search_query' }],
   ] as const) {
-    const other = await place(t, { embedder: { inputTypeField: field } });
+    const other = await createFixture(t, { embedder: { inputTypeField: field } });
     await other.embedder.embed(['x'], 'query', patient);
-    t.match(other.service.asked[0]?.body, sent, field);
+    t.match(other.service.requests[0]?.body, sent, field);
   }
 });
 
 t.test('texts that a service would choke on: blank, cut, half a character, control characters', async (t) => {
-  const { service, embedder } = await place(t);
+  const { service, embedder } = await createFixture(t);
   const odd = ['', ' \n\t', '\ud800 lone', 'a\u0000b\u0007', `${'long '.repeat(1_000_000)}`, 'ok'];
   const { vectors } = await embedder.embed(odd, 'document', patient);
   t.equal(vectors.length, odd.length * serviceDimensions);
   t.ok(vectors.every(Number.isFinite));
-  const sent = service.asked.flatMap(({ texts: all }) => all);
+  const sent = service.requests.flatMap(({ texts: all }) => all);
   t.same(
     sent.filter((text) => text.trim() === ''),
     [],
@@ -164,65 +187,65 @@ t.test('texts that a service would choke on: blank, cut, half a character, contr
   t.equal((await embedder.embed(many, 'document', patient)).vectors.length, many.length * serviceDimensions);
 });
 
-const passing: readonly Manner[] = [
+const passing: readonly ServiceBehavior[] = [
   ...(['hang', 'error', 'too-few', 'same-index', 'short-vectors', 'nan', 'zero'] as const),
   ...(['truncated', 'not-json', 'closed', 'huge', 'no-list'] as const),
 ];
 
-for (const manner of passing) {
-  t.test(`what fails once is tried again: ${manner}`, async (t) => {
-    const bounds = manner === 'hang' ? { provider: { patientMsMax: 3_000 } } : {};
-    const { service, embedder, outcomes, provider } = await place(t, bounds);
+for (const behavior of passing) {
+  t.test(`what fails once is tried again: ${behavior}`, async (t) => {
+    const bounds = behavior === 'hang' ? { provider: { documentMsMax: 3_000 } } : {};
+    const { service, embedder, outcomes, provider } = await createFixture(t, bounds);
     await embedder.embed(['first'], 'document', patient);
-    service.behave(manner, 1);
+    service.setBehavior(behavior, 1);
     const { vectors } = await embedder.embed(['herring', 'salt'], 'document', patient);
-    near(
+    checkNear(
       t,
       vectors,
-      ['herring', 'salt'].flatMap((text) => unit(vectorOf(text))),
-      manner,
+      ['herring', 'salt'].flatMap((text) => toUnitVector(letterVectorOf(text))),
+      behavior,
     );
     t.same(outcomes, ['answered', 'failed', 'answered']);
-    t.equal(provider.health.trouble, null, 'and nothing is wrong any more');
+    t.equal(provider.health.lastError, null, 'and nothing is wrong any more');
   });
 
-  t.test(`what keeps failing is said, and never believed: ${manner}`, async (t) => {
-    const bounds = manner === 'hang' ? { provider: { patientMsMax: 600, urgentMsMax: 600 } } : {};
-    const { service, embedder } = await place(t, bounds);
+  t.test(`what keeps failing is said, and never believed: ${behavior}`, async (t) => {
+    const bounds = behavior === 'hang' ? { provider: { documentMsMax: 600, queryMsMax: 600 } } : {};
+    const { service, embedder } = await createFixture(t, bounds);
     await embedder.embed(['first'], 'document', { urgent: false });
-    service.behave(manner);
+    service.setBehavior(behavior);
     for (const how of [patient, urgent]) {
       const error = await embedder
         .embed(['herring', 'salt'], 'document', how)
         .catch((reason: unknown) => reason);
-      t.ok(error instanceof ModelUnavailable, String(error));
-      t.ok((error as ModelUnavailable).options.retryAfterMs! >= 1_000);
+      t.ok(error instanceof ModelUnavailableError, String(error));
+      t.ok((error as ModelUnavailableError).options.retryAfterMs! >= 1_000);
     }
   });
 }
 
 t.test('replies in another order are put in order', async (t) => {
-  const { service, embedder } = await place(t);
-  service.behave('reversed');
+  const { service, embedder } = await createFixture(t);
+  service.setBehavior('reversed');
   const { vectors } = await embedder.embed(words, 'document', patient);
-  near(
+  checkNear(
     t,
     vectors,
-    words.flatMap((text) => unit(vectorOf(text))),
+    words.flatMap((text) => toUnitVector(letterVectorOf(text))),
     'in order',
   );
 });
 
 t.test('a service that is busy is left alone as long as it asks for', async (t) => {
-  const bounds = { provider: { urgentMsMax: 500 } };
-  const { service, embedder, outcomes, provider } = await place(t, bounds);
+  const bounds = { provider: { queryMsMax: 500 } };
+  const { service, embedder, outcomes, provider } = await createFixture(t, bounds);
   service.retryAfter = '3';
-  service.behave('busy', 1);
+  service.setBehavior('busy', 1);
   const waiting = embedder.embed(['herring'], 'document', patient);
-  await until('the first answer', () => outcomes.length > 0);
+  await waitUntil('the first answer', () => outcomes.length > 0);
   const error = await embedder.embed(['gull'], 'query', urgent).catch((reason: unknown) => reason);
-  t.ok(error instanceof ModelUnavailable, 'a query that has not so much time is told at once');
-  t.equal(service.asked.length, 1, 'nothing is sent meanwhile');
+  t.ok(error instanceof ModelUnavailableError, 'a query that has not so much time is told at once');
+  t.equal(service.requests.length, 1, 'nothing is sent meanwhile');
   await waiting;
   t.same(outcomes, ['busy', 'answered']);
   t.equal(provider.health.state, 'closed', 'being busy is no failure');
@@ -233,36 +256,38 @@ t.test(
   async (t) => {
     let now = 0;
     const clock = { now: () => 0, monotonic: () => now };
-    const { service, embedder, provider } = await place(t, { provider: { clock, urgentMsMax: 100_000 } });
-    service.behave('closed');
-    await t.rejects(embedder.embed(['a'], 'document', patient), away);
-    await t.rejects(embedder.embed(['a'], 'document', patient), away);
-    t.match(provider.health, { state: 'open', trouble: 'no connection' });
-    const asked = service.asked.length;
-    for (let i = 0; i < 20; i += 1) await t.rejects(embedder.embed(['a'], 'query', urgent), away);
-    t.throws(() => provider.check(), away);
-    t.equal(service.asked.length, asked, 'nothing is sent while it is open');
+    const { service, embedder, provider } = await createFixture(t, {
+      provider: { clock, queryMsMax: 100_000 },
+    });
+    service.setBehavior('closed');
+    await t.rejects(embedder.embed(['a'], 'document', patient), modelUnavailable);
+    await t.rejects(embedder.embed(['a'], 'document', patient), modelUnavailable);
+    t.match(provider.health, { state: 'open', lastError: 'no connection' });
+    const requestCount = service.requests.length;
+    for (let i = 0; i < 20; i += 1) await t.rejects(embedder.embed(['a'], 'query', urgent), modelUnavailable);
+    t.throws(() => provider.checkAvailable(), modelUnavailable);
+    t.equal(service.requests.length, requestCount, 'nothing is sent while it is open');
     now += 60_000;
     t.equal(provider.health.state, 'half-open');
-    provider.check();
-    service.behave('slow');
+    provider.checkAvailable();
+    service.setBehavior('slow');
     const probes = await Promise.allSettled([
       embedder.embed(['a'], 'document', patient),
       embedder.embed(['b'], 'query', urgent),
     ]);
     t.same(probes.map(({ status }) => status).sort(), ['fulfilled', 'rejected'], 'one of two is the probe');
-    t.equal(service.asked.length, asked + 1);
-    t.match(provider.health, { state: 'closed', trouble: null });
+    t.equal(service.requests.length, requestCount + 1);
+    t.match(provider.health, { state: 'closed', lastError: null });
     await embedder.embed(['a'], 'document', patient);
   },
 );
 
 t.test('a wrong key is said at once, and never shown', async (t) => {
-  const { service, embedder, outcomes, logged } = await place(t);
-  for (const manner of ['unauthorised', 'redirect'] as const) {
-    service.behave(manner);
+  const { service, embedder, outcomes, logged } = await createFixture(t);
+  for (const behavior of ['unauthorized', 'redirect'] as const) {
+    service.setBehavior(behavior);
     const error = await embedder.embed(['a'], 'document', patient).catch((reason: unknown) => reason);
-    t.match(error, { message: manner === 'redirect' ? /./ : /answered 401/ });
+    t.match(error, { message: behavior === 'redirect' ? /./ : /answered 401/ });
     t.notMatch(JSON.stringify(error) + String(error), /sk-secret/);
   }
   t.equal(outcomes.length, 1, 'trying again has no use');
@@ -271,9 +296,9 @@ t.test('a wrong key is said at once, and never shown', async (t) => {
 });
 
 t.test('a text that is refused spoils its own call only', async (t) => {
-  const { service, embedder } = await place(t);
-  service.behave('refuse-long');
-  const calls = [...words, 'x'.repeat(longText + 1)].map((text) =>
+  const { service, embedder } = await createFixture(t);
+  service.setBehavior('refuse-long');
+  const calls = [...words, 'x'.repeat(longTextUnits + 1)].map((text) =>
     embedder.embed([text], 'document', patient),
   );
   const answers = await Promise.allSettled(calls);
@@ -282,7 +307,7 @@ t.test('a text that is refused spoils its own call only', async (t) => {
     [...words.map(() => 'fulfilled'), 'rejected'],
   );
   const { reason } = answers.at(-1) as PromiseRejectedResult;
-  t.ok(reason instanceof AppError && !(reason instanceof ModelUnavailable));
+  t.ok(reason instanceof AppError && !(reason instanceof ModelUnavailableError));
   t.match(reason, { code: 'bad_request', message: /does not take a text: it answered 413/ });
 });
 
@@ -291,73 +316,75 @@ t.test('nobody listens', async (t) => {
   await new Promise((resolve) => server.once('listening', resolve));
   const { port } = server.address() as { port: number };
   await new Promise((resolve) => server.close(resolve));
-  const { embedder } = await place(t, { provider: { url: `http://127.0.0.1:${port}/v1/embeddings` } });
+  const { embedder } = await createFixture(t, {
+    provider: { url: `http://127.0.0.1:${port}/v1/embeddings` },
+  });
   await t.rejects(embedder.embed(['a'], 'query', urgent), { message: /no connection/, status: 503 });
 });
 
 t.test('scores belong to their texts, in both dialects', async (t) => {
   for (const dialect of ['cohere', 'tei'] as const) {
-    const { service } = await place(t);
+    const { service } = await createFixture(t);
     const documents = [...texts.slice(0, 20), ''];
     const url = dialect === 'tei' ? `${service.url}/tei/rerank` : `${service.url}/rerank`;
-    const made = await place(t, { reranker: { dialect }, provider: { url } });
-    const { scores } = await made.reranker.score('herring salt', documents, patient);
+    const fixture = await createFixture(t, { reranker: { dialect }, provider: { url } });
+    const { scores } = await fixture.reranker.score('herring salt', documents, patient);
     t.equal(scores.length, documents.length);
     for (const [i, document] of documents.entries()) {
       const count = ['herring', 'salt'].filter((word) => document.split(' ').includes(word)).length;
       t.equal(scores[i], Math.fround(count / 3), `${dialect}: ${document}`);
     }
-    t.ok(service.asked.every((request) => request.texts.length <= 8));
-    t.equal((await made.reranker.score('herring', [], urgent)).scores.length, 0);
+    t.ok(service.requests.every((request) => request.texts.length <= 8));
+    t.equal((await fixture.reranker.score('herring', [], urgent)).scores.length, 0);
   }
 });
 
 t.test('scores that cannot be right are trouble', async (t) => {
-  for (const manner of ['too-few', 'same-index', 'nan', 'zero', 'no-list', 'truncated'] as const) {
-    const { service, reranker } = await place(t);
-    service.behave(manner);
-    await t.rejects(reranker.score('herring', words, urgent), away, manner);
+  for (const behavior of ['too-few', 'same-index', 'nan', 'zero', 'no-list', 'truncated'] as const) {
+    const { service, reranker } = await createFixture(t);
+    service.setBehavior(behavior);
+    await t.rejects(reranker.score('herring', words, urgent), modelUnavailable, behavior);
   }
-  const { service, reranker } = await place(t, { reranker: { scores: 'logit' } });
-  service.behave('zero');
+  const { service, reranker } = await createFixture(t, { reranker: { scores: 'logit' } });
+  service.setBehavior('zero');
   const { scores } = await reranker.score('herring', ['a'], patient);
   t.equal(scores[0], Math.fround(1 / (1 + Math.exp(-7.5))), 'log-odds are told by configuration');
 });
 
 t.test('what a service says about a text is in the log, shortened, unless texts must not be', async (t) => {
   for (const mayQuote of [true, false]) {
-    const { service, embedder, reranker, logged } = await place(t, {
-      provider: { mayQuote: () => mayQuote },
+    const { service, embedder, reranker, logged } = await createFixture(t, {
+      provider: { mayLogReply: () => mayQuote },
     });
-    service.quotes = true;
-    const text = `xylophonist ${'z'.repeat(2 * longText)}`;
+    service.quotesRequestInErrors = true;
+    const text = `xylophonist ${'z'.repeat(2 * longTextUnits)}`;
     const works = [
       () => embedder.embed([text], 'document', urgent),
       () => reranker.score(text, [text], urgent),
     ];
-    for (const manner of ['refuse-long', 'unauthorised'] as const) {
-      service.behave(manner);
+    for (const behavior of ['refuse-long', 'unauthorized'] as const) {
+      service.setBehavior(behavior);
       for (const work of works) {
         const error = await work().catch((refusal: AppError) => refusal);
-        const told = JSON.stringify([error, (error as AppError).options.privateDetails, logged]);
-        t.equal(told.includes('xylophonist'), mayQuote, `${manner}: ${told.slice(0, 300)}`);
-        t.notMatch(told, /z{600}/);
-        t.notMatch(told, key);
+        const output = JSON.stringify([error, (error as AppError).options.privateDetails, logged]);
+        t.equal(output.includes('xylophonist'), mayQuote, `${behavior}: ${output.slice(0, 300)}`);
+        t.notMatch(output, /z{600}/);
+        t.notMatch(output, key);
       }
     }
   }
 });
 
 t.test('who waits for a service is told once when it is back', async (t) => {
-  const told: string[] = [];
-  const onRecovered = () => void told.push('back');
-  const { service, embedder } = await place(t, { provider: { onRecovered } });
+  const recoveries: string[] = [];
+  const onRecovered = () => void recoveries.push('back');
+  const { service, embedder } = await createFixture(t, { provider: { onRecovered } });
   await embedder.embed(['a'], 'query', urgent);
-  service.behave('error');
-  await t.rejects(embedder.embed(['b'], 'query', urgent), away);
-  t.same(told, []);
-  service.behave('well');
+  service.setBehavior('error');
+  await t.rejects(embedder.embed(['b'], 'query', urgent), modelUnavailable);
+  t.same(recoveries, []);
+  service.setBehavior('well');
   await embedder.embed(['c'], 'query', urgent);
   await embedder.embed(['d'], 'query', urgent);
-  t.same(told, ['back']);
+  t.same(recoveries, ['back']);
 });

@@ -2,31 +2,31 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { addModel, listModels, removeModel, tryModel } from '../../src/models/added-models.ts';
-import type { LocalEmbedding, LocalReranker, LocalRun } from '../../src/models/local-model.ts';
-import type { ModelWishes } from '../../src/models/model-folder.ts';
+import { addModel, listAddedModels, removeModel, testModel } from '../../src/models/added-models.ts';
+import type { ModelOverrides } from '../../src/models/inspect-model-folder.ts';
+import type { InferenceOptions, LocalEmbedding, LocalReranker } from '../../src/models/local-model.ts';
 import { modelsFolder } from '../../src/models/models-folder.ts';
 import { OnnxEmbedder } from '../../src/models/onnx-embedder.ts';
 import { OnnxReranker } from '../../src/models/onnx-reranker.ts';
 import {
   bertTokenizer,
+  buildGraph,
   clsId,
-  component,
-  floats,
-  folderOf,
-  graphOf,
-  idsOf,
-  nextTokens,
-  quantisedVectors,
+  embeddingWidth,
+  floatTensor,
+  nextTokenGraph,
+  quantizedTokenVectorsGraph,
   sepId,
-  tokenVectors,
+  tokenIdsOf,
+  tokenVectorsGraph,
   unigramTokenizer,
-  weighedTokens,
-  width,
-  words,
-} from './hugging-face-folder.ts';
+  vectorComponent,
+  vocabulary,
+  weightedTokensGraph,
+  writeModelFolder,
+} from './model-folder-fixtures.ts';
 
-const run: LocalRun = { threads: 1, batchTokens: 64, executionProviders: ['cpu'] };
+const run: InferenceOptions = { threads: 1, batchTokens: 64, executionProviders: ['cpu'] };
 
 function dataFolder(t: Test): string {
   const data = mkdtempSync(join(tmpdir(), 'quarry-models-'));
@@ -34,48 +34,75 @@ function dataFolder(t: Test): string {
   return data;
 }
 
-const noWishes: ModelWishes = {
+const defaultOptions: ModelOverrides = {
   ...{ id: 'small', kind: undefined, graph: undefined, pooling: undefined, dimensions: undefined },
   ...{ tokensMax: undefined, queryPrompt: undefined, documentPrompt: undefined, template: undefined },
 };
 
-type Files = Parameters<typeof folderOf>[1];
+type Files = Parameters<typeof writeModelFolder>[1];
 
-async function embedder(t: Test, files: Files = {}, wishes: Partial<ModelWishes> = {}, how = run) {
+async function embedder(t: Test, files: Files = {}, options: Partial<ModelOverrides> = {}, how = run) {
   const data = dataFolder(t);
-  const model = (await addModel(data, folderOf(t, files), { ...noWishes, ...wishes })) as LocalEmbedding;
+  const model = (await addModel(data, writeModelFolder(t, files), {
+    ...defaultOptions,
+    ...options,
+  })) as LocalEmbedding;
   t.equal(model.kind, 'embedding');
-  const opened = await OnnxEmbedder.open({ model, folder: join(modelsFolder(data), model.id), run: how });
+  const opened = await OnnxEmbedder.open({
+    model,
+    folder: join(modelsFolder(data), model.id),
+    inferenceOptions: how,
+  });
   t.teardown(() => opened.close());
   return { model, opened };
 }
 
-async function reranker(t: Test, files: Files, wishes: Partial<ModelWishes> = {}) {
+async function reranker(t: Test, files: Files, options: Partial<ModelOverrides> = {}) {
   const data = dataFolder(t);
-  const model = (await addModel(data, folderOf(t, files), { ...noWishes, ...wishes })) as LocalReranker;
+  const model = (await addModel(data, writeModelFolder(t, files), {
+    ...defaultOptions,
+    ...options,
+  })) as LocalReranker;
   t.equal(model.kind, 'reranker');
-  const opened = await OnnxReranker.open({ model, folder: join(modelsFolder(data), model.id), run });
+  const opened = await OnnxReranker.open({
+    model,
+    folder: join(modelsFolder(data), model.id),
+    inferenceOptions: run,
+  });
   t.teardown(() => opened.close());
   return { model, opened };
 }
 
 type Reference = (ids: readonly number[], i: number) => number;
 const references: Readonly<Record<'mean' | 'cls' | 'last', Reference>> = {
-  mean: (ids, i) => ids.reduce((sum, id) => sum + component(id, i), 0) / ids.length,
-  cls: (ids, i) => component(ids[0]!, i),
-  last: (ids, i) => component(ids.at(-1)!, i),
+  mean: (ids, i) => ids.reduce((sum, id) => sum + vectorComponent(id, i), 0) / ids.length,
+  cls: (ids, i) => vectorComponent(ids[0]!, i),
+  last: (ids, i) => vectorComponent(ids.at(-1)!, i),
 };
 
 /** The vector of these tokens, computed plainly. */
-function expected(ids: readonly number[], pooling: keyof typeof references, dimensions = width): number[] {
+function expected(
+  ids: readonly number[],
+  pooling: keyof typeof references,
+  dimensions = embeddingWidth,
+): number[] {
   const vector = Array.from({ length: dimensions }, (_, i) => references[pooling](ids, i));
   const length = Math.hypot(...vector);
   return vector.map((value) => value / length);
 }
 
-function near(t: Test, actual: Float32Array, wanted: readonly number[], what: string, most = 1e-5): void {
-  const off = Math.max(...wanted.map((value, i) => Math.abs(value - actual[i]!)));
-  t.ok(actual.length === wanted.length && off < most, `${what}: ${actual.length} numbers, off by ${off}`);
+function checkNear(
+  t: Test,
+  actual: Float32Array,
+  expectedVector: readonly number[],
+  what: string,
+  most = 1e-5,
+): void {
+  const off = Math.max(...expectedVector.map((value, i) => Math.abs(value - actual[i]!)));
+  t.ok(
+    actual.length === expectedVector.length && off < most,
+    `${what}: ${actual.length} numbers, off by ${off}`,
+  );
 }
 
 const texts = [
@@ -88,13 +115,13 @@ const texts = [
 ];
 
 const noted = (fields: object) => ({
-  '1_Pooling/config.json': { word_embedding_dimension: width, ...fields },
+  '1_Pooling/config.json': { word_embedding_dimension: embeddingWidth, ...fields },
 });
 const tokenizers = { bert: bertTokenizer, unigram: unigramTokenizer };
 
 /** A tokenizer that puts nothing around its texts: what stands first or last then tells texts apart. */
 const bare = { ...bertTokenizer, post_processor: null };
-const bareIds = (text: string) => idsOf(text).slice(1, -1);
+const bareIds = (text: string) => tokenIdsOf(text).slice(1, -1);
 
 for (const [kind, tokenizer] of Object.entries(tokenizers)) {
   t.test(
@@ -102,21 +129,26 @@ for (const [kind, tokenizer] of Object.entries(tokenizers)) {
     async (t) => {
       for (const files of [{}, noted({ pooling_mode_mean_tokens: true })]) {
         const { opened, model } = await embedder(t, { ...files, 'tokenizer.json': tokenizer });
-        t.match(model, { pooling: 'mean', dimensions: width, tokensMax: 32, output: 'last_hidden_state' });
+        t.match(model, {
+          pooling: 'mean',
+          dimensions: embeddingWidth,
+          tokensMax: 32,
+          output: 'last_hidden_state',
+        });
         const { vectors, tokens } = await opened.embed(texts, 'document');
-        near(
+        checkNear(
           t,
           vectors,
-          texts.flatMap((text) => expected(idsOf(text), 'mean')),
+          texts.flatMap((text) => expected(tokenIdsOf(text), 'mean')),
           'all of them',
         );
         t.equal(
           tokens,
-          texts.reduce((sum, text) => sum + idsOf(text).length, 0),
+          texts.reduce((sum, text) => sum + tokenIdsOf(text).length, 0),
         );
         for (const text of texts) {
           const alone = await opened.embed([text], 'document');
-          near(t, alone.vectors, expected(idsOf(text), 'mean'), `alone: ${text}`);
+          checkNear(t, alone.vectors, expected(tokenIdsOf(text), 'mean'), `alone: ${text}`);
         }
       }
     },
@@ -128,18 +160,18 @@ for (const [pooling, files] of [
   ['last', noted({ pooling_mode_lasttoken: true, pooling_mode_mean_tokens: false })],
 ] as const) {
   t.test(`the vector of one token: ${pooling}`, async (t) => {
-    for (const [made, wishes] of [
+    for (const [result, options] of [
       [files, {}],
       [{}, { pooling }],
     ] as const) {
-      const { opened, model } = await embedder(t, { ...made, 'tokenizer.json': bare }, wishes);
+      const { opened, model } = await embedder(t, { ...result, 'tokenizer.json': bare }, options);
       t.equal(model.pooling, pooling);
-      const said = texts.filter((text) => text !== '');
-      const { vectors } = await opened.embed(said, 'query');
-      near(
+      const nonEmptyTexts = texts.filter((text) => text !== '');
+      const { vectors } = await opened.embed(nonEmptyTexts, 'query');
+      checkNear(
         t,
         vectors,
-        said.flatMap((text) => expected(bareIds(text), pooling)),
+        nonEmptyTexts.flatMap((text) => expected(bareIds(text), pooling)),
         pooling,
       );
       const { vectors: nothing } = await opened.embed([''], 'query');
@@ -152,17 +184,17 @@ t.test('prompts, fewer dimensions, 32-bit inputs', async (t) => {
   const prompts = { 'config_sentence_transformers.json': { prompts: { query: 'yes ', passage: 'no ' } } };
   const { opened } = await embedder(
     t,
-    { ...prompts, 'model.onnx': tokenVectors('last_hidden_state', 'int32') },
+    { ...prompts, 'model.onnx': tokenVectorsGraph('last_hidden_state', 'int32') },
     { dimensions: 4 },
   );
   const [query, document] = [await opened.embed(['salt'], 'query'), await opened.embed(['salt'], 'document')];
-  near(t, query.vectors, expected(idsOf('yes salt'), 'mean', 4), 'a query');
-  near(t, document.vectors, expected(idsOf('no salt'), 'mean', 4), 'a document');
+  checkNear(t, query.vectors, expected(tokenIdsOf('yes salt'), 'mean', 4), 'a query');
+  checkNear(t, document.vectors, expected(tokenIdsOf('no salt'), 'mean', 4), 'a document');
   const own = await embedder(t, prompts, { queryPrompt: 'gull ', documentPrompt: '' });
-  near(
+  checkNear(
     t,
     (await own.opened.embed(['salt'], 'query')).vectors,
-    expected(idsOf('gull salt'), 'mean'),
+    expected(tokenIdsOf('gull salt'), 'mean'),
     'a prompt of ours',
   );
 });
@@ -170,26 +202,29 @@ t.test('prompts, fewer dimensions, 32-bit inputs', async (t) => {
 t.test('a quantised variant is chosen by name; one graph in onnx/ needs no name', async (t) => {
   const files = {
     'model.onnx': null,
-    'onnx/model.onnx': tokenVectors(),
-    'onnx/model_int8.onnx': quantisedVectors(),
+    'onnx/model.onnx': tokenVectorsGraph(),
+    'onnx/model_int8.onnx': quantizedTokenVectorsGraph(),
   };
   const exact = await embedder(t, files);
   const coarse = await embedder(t, files, { graph: 'onnx/model_int8.onnx' });
   t.match([exact.model.graph, coarse.model.graph], ['onnx/model.onnx', 'onnx/model_int8.onnx']);
   t.not(exact.model.version, coarse.model.version, 'they are two versions');
   const { vectors } = await coarse.opened.embed(['salt herring'], 'query');
-  near(t, vectors, expected(idsOf('salt herring'), 'mean'), 'about the same', 0.02);
-  const only = await embedder(t, { 'model.onnx': null, 'onnx/model_quantized.onnx': quantisedVectors() });
+  checkNear(t, vectors, expected(tokenIdsOf('salt herring'), 'mean'), 'about the same', 0.02);
+  const only = await embedder(t, {
+    'model.onnx': null,
+    'onnx/model_quantized.onnx': quantizedTokenVectorsGraph(),
+  });
   t.equal(only.model.graph, 'onnx/model_quantized.onnx');
 });
 
 t.test('a graph that pools by itself is believed', async (t) => {
-  const graph = graphOf({
+  const graph = buildGraph({
     constants: [
-      floats(
+      floatTensor(
         'table',
-        [words.length, 2],
-        words.flatMap((_, id) => [id, 1]),
+        [vocabulary.length, 2],
+        vocabulary.flatMap((_, id) => [id, 1]),
       ),
     ],
     nodes: [
@@ -205,9 +240,9 @@ t.test('a graph that pools by itself is believed', async (t) => {
   });
   const { opened, model } = await embedder(t, { 'model.onnx': graph });
   t.match(model, { pooling: 'none', dimensions: 2 });
-  const most = words.indexOf('tide');
+  const most = vocabulary.indexOf('tide');
   const length = Math.hypot(most, 1);
-  near(
+  checkNear(
     t,
     (await opened.embed(['gull tide'], 'query')).vectors,
     [most / length, 1 / length],
@@ -220,46 +255,51 @@ t.test('long texts are cut, and their special tokens stay', async (t) => {
   t.equal(model.tokensMax, 8);
   const text = 'salt '.repeat(1_000_000);
   const { vectors, tokens } = await opened.embed([text, 'tide'], 'document');
-  const salt = words.indexOf('salt');
-  near(
+  const salt = vocabulary.indexOf('salt');
+  checkNear(
     t,
-    vectors.slice(0, width),
+    vectors.slice(0, embeddingWidth),
     expected([clsId, salt, salt, salt, salt, salt, salt, sepId], 'mean'),
     'the beginning',
   );
   t.equal(tokens, 8 + 3);
-  const odd = ['\ud800', 'a\u0000\u0007b', ' \n\t', '漢字', '😀'.repeat(5_000)];
-  const { vectors: all } = await opened.embed(odd, 'query');
-  t.ok(all.length === odd.length * width && all.every(Number.isFinite));
+  const rowTexts = ['\ud800', 'a\u0000\u0007b', ' \n\t', '漢字', '😀'.repeat(5_000)];
+  const { vectors: all } = await opened.embed(rowTexts, 'query');
+  t.ok(all.length === rowTexts.length * embeddingWidth && all.every(Number.isFinite));
   const many = Array.from({ length: 3_000 }, (_, i) => (i % 2 === 0 ? 'x' : 'gull'));
-  t.equal((await opened.embed(many, 'query')).vectors.length, many.length * width);
+  t.equal((await opened.embed(many, 'query')).vectors.length, many.length * embeddingWidth);
 });
 
-const weights = words.map((_, id) => (id < 4 ? 0.01 * id : Math.cos(id)));
+const weights = vocabulary.map((_, id) => (id < 4 ? 0.01 * id : Math.cos(id)));
 const sigmoid = (odds: number) => 1 / (1 + Math.exp(-odds));
 const answers = ['herring', 'salt salt', '', 'tide gull tide gull yes no'];
 
 for (const classes of [1, 2] as const) {
   t.test(`a cross-encoder with ${classes === 1 ? 'one logit' : 'two classes'}`, async (t) => {
-    const { opened, model } = await reranker(t, { 'model.onnx': weighedTokens(weights, classes) });
+    const { opened, model } = await reranker(t, { 'model.onnx': weightedTokensGraph(weights, classes) });
     t.equal(model.head, classes === 1 ? 'one-logit' : 'two-classes');
     const { scores } = await opened.score('barrel gull', answers);
     // Token type 1 are the document and the separator behind it.
-    const wanted = answers.map((text) => {
-      const ids = idsOf(text).slice(1);
+    const expectedScores = answers.map((text) => {
+      const ids = tokenIdsOf(text).slice(1);
       return sigmoid(ids.reduce((sum, id) => sum + weights[id]!, 0));
     });
-    near(t, scores, wanted, 'scores');
+    checkNear(t, scores, expectedScores, 'scores');
     const long = await opened.score('gull '.repeat(5_000), ['herring '.repeat(100_000)]);
     // 32 tokens: three special ones, 14 of the query, 15 of the document.
-    near(t, long.scores, [sigmoid(15 * weights[words.indexOf('herring')]! + weights[sepId]!)], 'cut to fit');
+    checkNear(
+      t,
+      long.scores,
+      [sigmoid(15 * weights[vocabulary.indexOf('herring')]! + weights[sepId]!)],
+      'cut to fit',
+    );
     t.equal(long.tokens, 32);
   });
 }
 
 t.test('a language model that answers yes or no', async (t) => {
-  const [yes, no] = [words.indexOf('yes'), words.indexOf('no')];
-  const graph = nextTokens((id, next) => (next === yes ? id / 5 : next === no ? 0.3 : 50));
+  const [yes, no] = [vocabulary.indexOf('yes'), vocabulary.indexOf('no')];
+  const graph = nextTokenGraph((id, next) => (next === yes ? id / 5 : next === no ? 0.3 : 50));
   const tokenizer = { ...bertTokenizer, post_processor: null };
   const template = '{query} tide {document}';
   const { opened, model } = await reranker(
@@ -269,19 +309,19 @@ t.test('a language model that answers yes or no', async (t) => {
   );
   t.match(model, { head: 'yes-no', question: { yes, no, template } });
   const { scores } = await opened.score('$& salt', ['herring', 'tide gull', 'barrel barrel barrel']);
-  const last = ['herring', 'gull', 'barrel'].map((word) => sigmoid(words.indexOf(word) / 5 - 0.3));
-  near(t, scores, last, 'the odds behind the last token');
+  const last = ['herring', 'gull', 'barrel'].map((word) => sigmoid(vocabulary.indexOf(word) / 5 - 0.3));
+  checkNear(t, scores, last, 'the odds behind the last token');
 });
 
-const nan = words.flatMap(() => Array.from({ length: width }, () => Number.NaN));
+const nan = vocabulary.flatMap(() => Array.from({ length: embeddingWidth }, () => Number.NaN));
 const shapeless = (
   name: string,
   shape: readonly (number | string)[],
-  nodes: Parameters<typeof graphOf>[0]['nodes'],
+  nodes: Parameters<typeof buildGraph>[0]['nodes'],
   values = nan,
 ) =>
-  graphOf({
-    constants: [floats('table', [words.length, width], values)],
+  buildGraph({
+    constants: [floatTensor('table', [vocabulary.length, embeddingWidth], values)],
     nodes,
     outputs: [{ name, type: 'float', shape }],
   });
@@ -290,7 +330,7 @@ const gather = (output: string) => ({
   inputs: ['table', 'input_ids'],
   outputs: [output],
 });
-const broken: readonly (readonly [string, Files, RegExp, Partial<ModelWishes>?])[] = [
+const broken: readonly (readonly [string, Files, RegExp, Partial<ModelOverrides>?])[] = [
   ['no config.json', { 'config.json': null }, /config\.json is missing/],
   ['a broken config.json', { 'config.json': '{"a":' }, /config\.json is not JSON/],
   ['a config.json that is a list', { 'config.json': '[]' }, /config\.json is no JSON object/],
@@ -304,7 +344,7 @@ const broken: readonly (readonly [string, Files, RegExp, Partial<ModelWishes>?])
     { 'model.onnx': 'version https://git-lfs.github.com/spec/v1' },
     /model\.onnx cannot be loaded: it only points to the file; `git lfs pull`/,
   ],
-  ['half a graph', { 'model.onnx': tokenVectors().subarray(0, 200) }, /model\.onnx cannot be loaded/],
+  ['half a graph', { 'model.onnx': tokenVectorsGraph().subarray(0, 200) }, /model\.onnx cannot be loaded/],
   [
     'a graph that is not there',
     {},
@@ -313,13 +353,17 @@ const broken: readonly (readonly [string, Files, RegExp, Partial<ModelWishes>?])
   ],
   [
     'several graphs',
-    { 'model.onnx': null, 'a.onnx': tokenVectors(), 'b.onnx': tokenVectors() },
+    { 'model.onnx': null, 'a.onnx': tokenVectorsGraph(), 'b.onnx': tokenVectorsGraph() },
     /several graphs; --graph names one of: a\.onnx, b\.onnx/,
   ],
   [
     'a graph that gives NaN',
     {
-      'model.onnx': shapeless('last_hidden_state', ['texts', 'tokens', width], [gather('last_hidden_state')]),
+      'model.onnx': shapeless(
+        'last_hidden_state',
+        ['texts', 'tokens', embeddingWidth],
+        [gather('last_hidden_state')],
+      ),
     },
     /zero, NaN or infinite/,
   ],
@@ -328,7 +372,7 @@ const broken: readonly (readonly [string, Files, RegExp, Partial<ModelWishes>?])
     {
       'model.onnx': shapeless(
         'last_hidden_state',
-        ['texts', 'tokens', width],
+        ['texts', 'tokens', embeddingWidth],
         [gather('last_hidden_state')],
         nan.map(() => 0),
       ),
@@ -340,7 +384,7 @@ const broken: readonly (readonly [string, Files, RegExp, Partial<ModelWishes>?])
     {
       'model.onnx': shapeless(
         'last_hidden_state',
-        ['texts', 'tokens', width],
+        ['texts', 'tokens', embeddingWidth],
         [gather('last_hidden_state')],
         nan.map(() => 1),
       ),
@@ -352,7 +396,7 @@ const broken: readonly (readonly [string, Files, RegExp, Partial<ModelWishes>?])
     {
       'model.onnx': shapeless(
         'last_hidden_state',
-        ['texts', width],
+        ['texts', embeddingWidth],
         [
           gather('rows'),
           {
@@ -372,7 +416,7 @@ const broken: readonly (readonly [string, Files, RegExp, Partial<ModelWishes>?])
     {
       'model.onnx': shapeless(
         'logits',
-        ['texts', width],
+        ['texts', embeddingWidth],
         [
           gather('rows'),
           {
@@ -387,15 +431,15 @@ const broken: readonly (readonly [string, Files, RegExp, Partial<ModelWishes>?])
     },
     /"logits" has the shape \[1, 6\]: no scores, no two classes, no tokens/,
   ],
-  ['a score that is NaN', { 'model.onnx': weighedTokens(words.map(() => Number.NaN)) }, /NaN/],
+  ['a score that is NaN', { 'model.onnx': weightedTokensGraph(vocabulary.map(() => Number.NaN)) }, /NaN/],
   [
     'an input that nobody has',
     {
-      'model.onnx': graphOf({
+      'model.onnx': buildGraph({
         inputs: ['input_ids', 'pixel_values'],
-        constants: [floats('table', [words.length, width], nan)],
+        constants: [floatTensor('table', [vocabulary.length, embeddingWidth], nan)],
         nodes: [gather('x')],
-        outputs: [{ name: 'x', type: 'float', shape: ['a', 'b', width] }],
+        outputs: [{ name: 'x', type: 'float', shape: ['a', 'b', embeddingWidth] }],
       }),
     },
     /the input "pixel_values" \(int64\); known are input_ids/,
@@ -408,7 +452,7 @@ const broken: readonly (readonly [string, Files, RegExp, Partial<ModelWishes>?])
   ],
   [
     'a template without document',
-    { 'model.onnx': nextTokens(() => 1) },
+    { 'model.onnx': nextTokenGraph(() => 1) },
     /template has to hold/,
     { template: '{query}' },
   ],
@@ -418,25 +462,26 @@ const broken: readonly (readonly [string, Files, RegExp, Partial<ModelWishes>?])
 
 /** A graph whose weights lie in another file. */
 const outside = (file: string) =>
-  graphOf({
+  buildGraph({
     constants: [
       {
         name: 'table',
         type: 'float',
-        shape: [words.length, width],
-        data: { file, bytes: 4 * words.length * width },
+        shape: [vocabulary.length, embeddingWidth],
+        data: { file, bytes: 4 * vocabulary.length * embeddingWidth },
       },
     ],
     nodes: [gather('last_hidden_state')],
-    outputs: [{ name: 'last_hidden_state', type: 'float', shape: ['texts', 'tokens', width] }],
+    outputs: [{ name: 'last_hidden_state', type: 'float', shape: ['texts', 'tokens', embeddingWidth] }],
   });
 const weightsFile = new Uint8Array(
-  Float32Array.from(words.flatMap((_, id) => Array.from({ length: width }, (__, i) => component(id, i))))
-    .buffer,
+  Float32Array.from(
+    vocabulary.flatMap((_, id) => Array.from({ length: embeddingWidth }, (__, i) => vectorComponent(id, i))),
+  ).buffer,
 );
 
 /** The layer that takes `inputs` numbers to two, in a file of safetensors. */
-function dense(inputs: number, cut = 0): Uint8Array {
+function denseLayer(inputs: number, cut = 0): Uint8Array {
   const floatsOf = (values: readonly number[]) => Buffer.from(Float32Array.from(values).buffer);
   const weight = floatsOf(Array.from({ length: 2 * inputs }, (_, i) => Math.cos(i)));
   const bias = floatsOf([0.25, -0.5]);
@@ -462,7 +507,7 @@ const sentence = {
   ...modules(['Pooling', '1_Pooling'], ['Dense', '2_Dense'], ['Normalize', '3_Normalize']),
   ...noted({ pooling_mode_mean_tokens: true }),
   '2_Dense/config.json': {
-    ...{ in_features: width, out_features: 2, bias: true },
+    ...{ in_features: embeddingWidth, out_features: 2, bias: true },
     activation_function: 'torch.nn.modules.activation.Tanh',
   },
 };
@@ -477,44 +522,45 @@ for (const [mode, pooling] of [
     const { opened, model } = await embedder(t, files);
     t.equal(model.pooling, pooling);
     const plainly = (ids: readonly number[], i: number): number => {
-      if (pooling === 'max') return Math.max(...ids.map((id) => component(id, i)));
+      if (pooling === 'max') return Math.max(...ids.map((id) => vectorComponent(id, i)));
       const weight = (at: number) => (pooling === 'weighted-mean' ? at + 1 : 1);
-      return ids.reduce((sum, id, at) => sum + weight(at) * component(id, i), 0);
+      return ids.reduce((sum, id, at) => sum + weight(at) * vectorComponent(id, i), 0);
     };
     const { vectors } = await opened.embed(texts, 'document');
-    const wanted = texts.flatMap((text) => {
-      const vector = Array.from({ length: width }, (_, i) => plainly(idsOf(text), i));
+    const expectedVectors = texts.flatMap((text) => {
+      const vector = Array.from({ length: embeddingWidth }, (_, i) => plainly(tokenIdsOf(text), i));
       return vector.map((value) => value / Math.hypot(...vector));
     });
-    near(t, vectors, wanted, pooling);
+    checkNear(t, vectors, expectedVectors, pooling);
   });
 }
 
 t.test('a dense layer behind the pooling, and prompts that do not count in it', async (t) => {
-  const files = { ...sentence, '2_Dense/model.safetensors': dense(width) };
+  const files = { ...sentence, '2_Dense/model.safetensors': denseLayer(embeddingWidth) };
   const withPrompt = {
     ...files,
     ...noted({ pooling_mode_mean_sqrt_len_tokens: true, include_prompt: false }),
     'config_sentence_transformers.json': { prompts: { ask: 'yes no ' }, default_prompt_name: 'ask' },
   };
-  for (const [made, skip, root] of [
+  for (const [result, skip, root] of [
     [files, 0, false],
     [withPrompt, 3, true],
   ] as const) {
-    const { opened, model } = await embedder(t, made);
+    const { opened, model } = await embedder(t, result);
     t.match(model, { dimensions: 2, layers: [{ file: '2_Dense/model.safetensors', activation: 'tanh' }] });
     for (const text of ['salt herring', 'tide']) {
-      const ids = idsOf(skip === 0 ? text : `yes no ${text}`).slice(skip);
+      const ids = tokenIdsOf(skip === 0 ? text : `yes no ${text}`).slice(skip);
       const mean = Array.from(
-        { length: width },
+        { length: embeddingWidth },
         (_, i) =>
-          ids.reduce((sum, id) => sum + component(id, i), 0) / (root ? Math.sqrt(ids.length) : ids.length),
+          ids.reduce((sum, id) => sum + vectorComponent(id, i), 0) /
+          (root ? Math.sqrt(ids.length) : ids.length),
       );
       const layer = [0.25, -0.5].map((bias, row) =>
-        Math.tanh(mean.reduce((sum, value, i) => sum + Math.cos(row * width + i) * value, bias)),
+        Math.tanh(mean.reduce((sum, value, i) => sum + Math.cos(row * embeddingWidth + i) * value, bias)),
       );
       const { vectors } = await opened.embed([text], 'document');
-      near(
+      checkNear(
         t,
         vectors,
         layer.map((value) => value / Math.hypot(...layer)),
@@ -527,7 +573,7 @@ t.test('a dense layer behind the pooling, and prompts that do not count in it', 
 t.test('weights beside the graph come along, whatever their file is called', async (t) => {
   for (const file of ['model.onnx_data', 'weights of mine.bin', `${'long'.repeat(40)}.bin`]) {
     const { opened } = await embedder(t, { 'model.onnx': outside(file), [file]: weightsFile });
-    near(t, (await opened.embed(['salt'], 'query')).vectors, expected(idsOf('salt'), 'mean'), file);
+    checkNear(t, (await opened.embed(['salt'], 'query')).vectors, expected(tokenIdsOf('salt'), 'mean'), file);
   }
 });
 
@@ -561,7 +607,7 @@ const further: typeof broken = [
   ],
   [
     'a dense layer that is cut off',
-    { ...sentence, '2_Dense/model.safetensors': dense(width, 4) },
+    { ...sentence, '2_Dense/model.safetensors': denseLayer(embeddingWidth, 4) },
     /model\.safetensors cannot be used: its tensor "linear\.bias" is cut off/,
   ],
   [
@@ -571,7 +617,7 @@ const further: typeof broken = [
   ],
   [
     'a dense layer of another width',
-    { ...sentence, '2_Dense/model.safetensors': dense(3) },
+    { ...sentence, '2_Dense/model.safetensors': denseLayer(3) },
     /takes vectors of 3 dimensions, not of 6/,
   ],
   [
@@ -581,14 +627,14 @@ const further: typeof broken = [
   ],
 ];
 
-for (const [what, files, message, wishes] of [...broken, ...further]) {
+for (const [what, files, message, options] of [...broken, ...further]) {
   t.test(`refused with the reason: ${what}`, async (t) => {
     const data = dataFolder(t);
-    await t.rejects(addModel(data, folderOf(t, files), { ...noWishes, ...wishes }), {
+    await t.rejects(addModel(data, writeModelFolder(t, files), { ...defaultOptions, ...options }), {
       name: 'AppError',
       message,
     });
-    t.same(await listModels(data), [], 'nothing was added');
+    t.same(await listAddedModels(data), [], 'nothing was added');
   });
 }
 
@@ -596,27 +642,33 @@ t.test(
   'models are listed, tried and removed; the folder they came from is not needed any more',
   async (t) => {
     const data = dataFolder(t);
-    t.same(await listModels(data), []);
-    const folder = folderOf(t, { 'model.onnx_data': 'weights' });
-    const model = await addModel(data, folder, noWishes);
-    await t.rejects(addModel(data, folder, noWishes), { code: 'conflict', message: /a model small already/ });
+    t.same(await listAddedModels(data), []);
+    const folder = writeModelFolder(t, { 'model.onnx_data': 'weights' });
+    const model = await addModel(data, folder, defaultOptions);
+    await t.rejects(addModel(data, folder, defaultOptions), {
+      code: 'conflict',
+      message: /a model small already/,
+    });
     t.ok(
       existsSync(join(modelsFolder(data), 'small', 'model.onnx_data')),
       'weights in files of their own come along',
     );
     rmSync(folder, { recursive: true });
-    t.same(await listModels(data), [model]);
-    const tried = await tryModel(data, 'small', { query: 'herring', documents: ['herring', 'tide'], run });
+    t.same(await listAddedModels(data), [model]);
+    const tried = await testModel(data, 'small', { query: 'herring', documents: ['herring', 'tide'], run });
     t.ok(Math.abs(tried.scores[0]! - 1) < 1e-5 && tried.scores[1]! < 0.999);
-    await t.rejects(tryModel(data, 'other', { query: '', documents: [], run }), {
+    await t.rejects(testModel(data, 'other', { query: '', documents: [], run }), {
       message: /there are: small/,
     });
-    await addModel(data, folderOf(t, { 'model.onnx': weighedTokens(weights) }), { ...noWishes, id: 'judge' });
-    t.equal((await tryModel(data, 'judge', { query: 'a', documents: ['salt'], run })).scores.length, 1);
+    await addModel(data, writeModelFolder(t, { 'model.onnx': weightedTokensGraph(weights) }), {
+      ...defaultOptions,
+      id: 'judge',
+    });
+    t.equal((await testModel(data, 'judge', { query: 'a', documents: ['salt'], run })).scores.length, 1);
     await removeModel(data, 'small');
-    t.match(await listModels(data), [{ id: 'judge' }]);
+    t.match(await listAddedModels(data), [{ id: 'judge' }]);
     writeFileSync(join(modelsFolder(data), 'judge', 'quarry.json'), '{');
-    await t.rejects(listModels(data), { message: /judge\/quarry\.json cannot be read/ });
+    await t.rejects(listAddedModels(data), { message: /judge\/quarry\.json cannot be read/ });
   },
 );
 
@@ -624,12 +676,12 @@ t.test('links lead to files of the folder or of the cache of Hugging Face, and n
   const data = dataFolder(t);
   const secret = join(data, 'secret.json');
   writeFileSync(secret, JSON.stringify(bertTokenizer));
-  const folder = folderOf(t, { 'tokenizer.json': null });
+  const folder = writeModelFolder(t, { 'tokenizer.json': null });
   symlinkSync(secret, join(folder, 'tokenizer.json'));
-  await t.rejects(addModel(data, folder, noWishes), {
+  await t.rejects(addModel(data, folder, defaultOptions), {
     message: /tokenizer\.json is a link to .*secret\.json, outside of the folder; put the file itself there/,
   });
-  const cached = folderOf(t, {}, 'models--x--y');
+  const cached = writeModelFolder(t, {}, 'models--x--y');
   const snapshot = join(cached, 'snapshots', 'abc');
   mkdirSync(snapshot, { recursive: true });
   mkdirSync(join(cached, 'blobs'));
@@ -637,5 +689,5 @@ t.test('links lead to files of the folder or of the cache of Hugging Face, and n
     renameSync(join(cached, file), join(cached, 'blobs', `hash of ${file}`));
     symlinkSync(join('..', '..', 'blobs', `hash of ${file}`), join(snapshot, file));
   }
-  t.match(await addModel(data, snapshot, noWishes), { id: 'small', dimensions: width });
+  t.match(await addModel(data, snapshot, defaultOptions), { id: 'small', dimensions: embeddingWidth });
 });

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { featureCount, featureDirections, RerankFeatures } from '../../src/models/rerank-features.ts';
-import { TokenTable } from '../../src/models/token-table.ts';
-import { encodeRarities, WordRarity } from '../../src/models/word-rarity.ts';
+import { encodeIdfTable, IdfTable } from '../../src/models/idf-table.ts';
+import { featureCount, featureDirections, RerankFeatureBuilder } from '../../src/models/rerank-features.ts';
+import { TokenVectorTable } from '../../src/models/token-vector-table.ts';
 import { WordPiece } from '../../src/text/wordpiece.ts';
 
 // Three tokens: "car" and "auto" point the same way, "tree" another.
@@ -18,9 +18,9 @@ const rarities = new Map([
   ['auto', 4],
   ['tree', 4],
 ]);
-const features = new RerankFeatures(
-  new WordRarity(encodeRarities(rarities, 10)),
-  new TokenTable(new Uint8Array(table.buffer), width, pieces),
+const features = new RerankFeatureBuilder(
+  new IdfTable(encodeIdfTable(rarities, 10)),
+  new TokenVectorTable(new Uint8Array(table.buffer), width, pieces),
   pieces,
 );
 
@@ -28,7 +28,7 @@ type Feature = keyof typeof featureDirections;
 
 function describe(query: string, document: string, cosine = 0): Record<Feature, number> {
   const values = new Float32Array(featureCount);
-  features.write(features.prepare(query), document, cosine, values, 0);
+  features.writeFeatures(features.prepareQuery(query), document, cosine, values, 0);
   return Object.fromEntries(Object.keys(featureDirections).map((name, i) => [name, values[i]])) as Record<
     Feature,
     number

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import t from 'tap';
-import { AppError } from '../../src/base/app-error.ts';
+import { AppError } from '../../src/core/app-error.ts';
 import { OnnxSession } from '../../src/models/onnx-session.ts';
-import { openReranker, rerankModel, rerankModels } from '../../src/models/registry.ts';
+import { getRerankModel, openReranker, rerankModels } from '../../src/models/registry.ts';
 import { featureCount, featureDirections } from '../../src/models/rerank-features.ts';
 
 const reranker = await openReranker('zerank-2');
@@ -21,18 +21,26 @@ const documents = [
 ];
 
 t.test('an unknown reranker is a 404 that lists the known ones', async (t) => {
-  t.throws(() => rerankModel('zerank-3'), AppError);
-  t.throws(() => rerankModel('zerank-3'), { status: 404, message: /zerank-2, zerank-1, zerank-1-small/ });
+  t.throws(() => getRerankModel('zerank-3'), AppError);
+  t.throws(() => getRerankModel('zerank-3'), { status: 404, message: /zerank-2, zerank-1, zerank-1-small/ });
   await t.rejects(openReranker('zembed-1'), AppError);
 });
 
 t.test('every document, however odd, gets one score in 0..1', async (t) => {
-  for (const asked of [query, '', '?', 'what is the', '特許', 'w'.repeat(4096), 'many words '.repeat(370)]) {
-    const { scores } = await reranker.score(asked, documents);
+  for (const queryText of [
+    query,
+    '',
+    '?',
+    'what is the',
+    '特許',
+    'w'.repeat(4096),
+    'many words '.repeat(370),
+  ]) {
+    const { scores } = await reranker.score(queryText, documents);
     t.equal(scores.length, documents.length);
     t.ok(
       scores.every((score) => score >= 0 && score <= 1),
-      JSON.stringify(asked.slice(0, 30)),
+      JSON.stringify(queryText.slice(0, 30)),
     );
   }
 });
@@ -90,16 +98,16 @@ t.test('a passage that answers is preferred to one that shares words or subject 
 });
 
 t.test('no feature works against its direction: a passage never gains by matching less', async (t) => {
-  const session = await OnnxSession.open(join(rerankModel('zerank-2').folder, 'model.onnx'));
+  const session = await OnnxSession.open(join(getRerankModel('zerank-2').folder, 'model.onnx'));
   let state = 1;
-  const chance = (): number => {
+  const random = (): number => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
     return state / 2 ** 32;
   };
   const score = async (features: Float32Array): Promise<number> =>
     (await session.run({ features: { data: features, shape: [1, featureCount] } }, 'scores'))[0]!;
   for (let round = 0; round < 40; round += 1) {
-    const features = Float32Array.from({ length: featureCount }, () => chance());
+    const features = Float32Array.from({ length: featureCount }, () => random());
     const before = await score(features);
     for (const [index, [name, direction]] of Object.entries(featureDirections).entries()) {
       if (direction === 0) continue;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the kernels and the codes with their tests for 64-bit ARM, and runs them in QEMU as one of the first processors
-# of that architecture, which has NEON and nothing newer. Where a tool for it is missing, says which and ends with 77.
+# Builds the kernels and the codes with their tests for 64-bit ARM, and runs them in QEMU on one of the first processors
+# of that architecture, which has NEON and nothing newer. If a tool is missing, prints its name and exits with 77.
 # Usage: test/native/arm.sh
 set -eu
 cd "$(dirname "$0")/../.."

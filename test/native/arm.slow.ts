@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import t from 'tap';
-import { projectRoot } from '../../src/base/root.ts';
+import { projectRoot } from '../../src/core/root.ts';
 
 /** How the script ends where a tool is missing. */
 const missing = 77;

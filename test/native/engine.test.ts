@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import t from 'tap';
-import { projectRoot } from '../../src/base/root.ts';
+import { projectRoot } from '../../src/core/root.ts';
 
 t.test('every native test of the engine passes', (t) => {
   const { status, stdout, error } = spawnSync(join(projectRoot, 'build/Release/engine_test'), {

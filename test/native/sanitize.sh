@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the engine, the text library and their tests under AddressSanitizer with UndefinedBehaviorSanitizer, then under
-# ThreadSanitizer, and runs them, the mixed load longer than usual. Any report ends it with an error.
-# Usage: test/native/sanitize.sh [seconds of mixed load for each, default 20]
+# ThreadSanitizer, and runs them with a longer mixed load than usual. Any sanitizer report makes the script fail.
+# Usage: test/native/sanitize.sh [seconds of mixed load under each sanitizer, default 20]
 set -eu
 cd "$(dirname "$0")/../.."
 seconds="${1:-20}"

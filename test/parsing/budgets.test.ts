@@ -3,9 +3,9 @@ import { defaultParseLimits, type ParseLimits } from '../../src/parsing/limits.t
 import type { ParseFailureCode } from '../../src/parsing/parse-failure.ts';
 import { ZipArchive } from '../../src/parsing/zip.ts';
 import { compoundFile } from './compound-fixtures.ts';
-import { docx, docxPart, pptx, relationsPart, utf8, xlsx, zipOf } from './fixtures.ts';
-import { epub, odfParagraph, openDocument } from './open-document-fixtures.ts';
-import { failure, parsed } from './parsed.ts';
+import { buildDocx, buildPptx, buildXlsx, buildZip, docxPart, relationsPart, utf8 } from './fixtures.ts';
+import { buildEpub, buildOpenDocument, odfParagraph } from './open-document-fixtures.ts';
+import { parseFailureOf, parseInProcess } from './parse-in-process.ts';
 
 const spaces = new Uint8Array(20_000_000).fill(32);
 const run = (text: string) => `<w:r><w:t>${text}</w:t></w:r>`;
@@ -78,52 +78,54 @@ interface Hostile {
 const hostile: readonly Hostile[] = [
   {
     name: 'an entry that unpacks to hundreds of times its size',
-    bytes: () => docx([], { parts: { 'word/document.xml': spaces } }),
+    bytes: () => buildDocx([], { parts: { 'word/document.xml': spaces } }),
     outcome: 'too_large',
   },
   {
     name: 'an entry larger than one may be',
-    bytes: () => docx([], { parts: { 'word/document.xml': spaces } }),
+    bytes: () => buildDocx([], { parts: { 'word/document.xml': spaces } }),
     limits: { zipRatioMax: 10_000, zipEntryBytesMax: 1_000_000 },
     outcome: 'too_large',
   },
   {
     name: 'entries larger than all may be',
-    bytes: () => docx(['x'.repeat(3_000)]),
+    bytes: () => buildDocx(['x'.repeat(3_000)]),
     limits: { zipTotalBytesMax: 3_000 },
     outcome: 'too_large',
   },
   {
     name: 'more entries than are looked at',
     bytes: () =>
-      docx([], { parts: Object.fromEntries(Array.from({ length: 11_000 }, (_, i) => [`p${i}`, ''])) }),
+      buildDocx([], { parts: Object.fromEntries(Array.from({ length: 11_000 }, (_, i) => [`p${i}`, ''])) }),
     outcome: 'too_large',
   },
   {
     name: 'a chapter of a book that is a bomb',
-    bytes: () => epub([{ name: 'a.xhtml', html: '' }], { parts: { 'OEBPS/a.xhtml': spaces } }),
+    bytes: () => buildEpub([{ name: 'a.xhtml', html: '' }], { parts: { 'OEBPS/a.xhtml': spaces } }),
     outcome: 'too_large',
   },
   {
     name: 'a zip inside a zip',
-    bytes: () => zipOf({ 'a.zip': zipOf({ 'b.zip': zipOf({ c: 'x' }) }) }),
+    bytes: () => buildZip({ 'a.zip': buildZip({ 'b.zip': buildZip({ c: 'x' }) }) }),
     outcome: 'unsupported',
   },
   {
     name: 'a zip inside a document is no part of it',
-    bytes: () => docx(['body'], { parts: { 'word/embeddings/a.zip': zipOf({ b: spaces }) } }),
+    bytes: () => buildDocx(['body'], { parts: { 'word/embeddings/a.zip': buildZip({ b: spaces }) } }),
     outcome: /^body$/,
   },
   {
     name: 'names that climb out of the package',
     bytes: () =>
-      docx(['inside'], { parts: { '../../word/document.xml': docxPart(`<w:p>${run('outside')}</w:p>`) } }),
+      buildDocx(['inside'], {
+        parts: { '../../word/document.xml': docxPart(`<w:p>${run('outside')}</w:p>`) },
+      }),
     outcome: /^inside$/,
   },
   {
     name: 'relationships that point out of the package',
     bytes: () =>
-      docx(['inside'], {
+      buildDocx(['inside'], {
         parts: {
           'word/_rels/document.xml.rels': relationsPart([['rId1', 'styles', '../../../../etc/passwd']]),
         },
@@ -134,17 +136,21 @@ const hostile: readonly Hostile[] = [
     name: 'a name that occurs twice: the first counts',
     bytes: () =>
       renamed(
-        docx(['first'], { parts: { 'word/documenT.xml': docxPart(`<w:p>${run('second')}</w:p>`) } }),
+        buildDocx(['first'], { parts: { 'word/documenT.xml': docxPart(`<w:p>${run('second')}</w:p>`) } }),
         'word/documenT.xml',
         'word/document.xml',
       ),
     outcome: /^first$/,
   },
-  { name: 'a directory and sizes of 64 bits', bytes: () => inZip64(docx(['large'])), outcome: /^large$/ },
+  {
+    name: 'a directory and sizes of 64 bits',
+    bytes: () => inZip64(buildDocx(['large'])),
+    outcome: /^large$/,
+  },
   {
     name: 'a directory of 64 bits that lies elsewhere',
     bytes: () => {
-      const file = Buffer.from(inZip64(docx(['large'])));
+      const file = Buffer.from(inZip64(buildDocx(['large'])));
       file.writeBigUInt64LE(2n ** 60n, file.lastIndexOf('PK\x06\x07') + 8);
       return file;
     },
@@ -153,7 +159,7 @@ const hostile: readonly Hostile[] = [
   {
     name: 'parts that are referred to with backslashes',
     bytes: () =>
-      docx(['x'], {
+      buildDocx(['x'], {
         parts: { '_rels/.rels': relationsPart([['rId1', 'officeDocument', '\\word\\document.xml']]) },
       }),
     outcome: /^x$/,
@@ -162,12 +168,16 @@ const hostile: readonly Hostile[] = [
     name: 'parts that are referred to in other capitals, with names from the root on',
     bytes: () => {
       const parts = { '/Word/Document.XML': docxPart(`<w:p>${run('capitals')}</w:p>`) };
-      return renamed(docx([], { parts }), 'word/document.xml', 'word/other___.xml');
+      return renamed(buildDocx([], { parts }), 'word/document.xml', 'word/other___.xml');
     },
     outcome: /^capitals$/,
   },
-  { name: 'sizes that lie', bytes: () => lying(docx(['honest text. '.repeat(50)])), outcome: /honest text/ },
-  { name: 'entries with a password', bytes: () => flagged(docx(['secret'])), outcome: 'encrypted' },
+  {
+    name: 'sizes that lie',
+    bytes: () => lying(buildDocx(['honest text. '.repeat(50)])),
+    outcome: /honest text/,
+  },
+  { name: 'entries with a password', bytes: () => flagged(buildDocx(['secret'])), outcome: 'encrypted' },
   {
     name: 'an Office file with a password',
     bytes: () => compoundFile(['EncryptionInfo', 'EncryptedPackage']),
@@ -176,23 +186,23 @@ const hostile: readonly Hostile[] = [
   {
     name: 'an OpenDocument file with a password',
     bytes: () =>
-      openDocument('text', '', { parts: { 'META-INF/manifest.xml': '<m><encryption-data/></m>' } }),
+      buildOpenDocument('text', '', { parts: { 'META-INF/manifest.xml': '<m><encryption-data/></m>' } }),
     outcome: 'encrypted',
   },
   {
     name: 'a package without its main part',
     bytes: () =>
-      zipOf({
+      buildZip({
         '[Content_Types].xml': '<T/>',
         '_rels/.rels': relationsPart([['rId1', 'officeDocument', 'word/document.xml']]),
       }),
     outcome: 'corrupt',
   },
-  { name: 'a zip without a directory', bytes: () => docx(['x']).subarray(0, 300), outcome: 'corrupt' },
+  { name: 'a zip without a directory', bytes: () => buildDocx(['x']).subarray(0, 300), outcome: 'corrupt' },
   {
     name: 'entities that multiply in a Word document',
     bytes: () =>
-      docx([], {
+      buildDocx([], {
         parts: {
           'word/document.xml': `${bombHead}<w:document xmlns:w="u"><w:body>&b;</w:body></w:document>`,
         },
@@ -201,31 +211,31 @@ const hostile: readonly Hostile[] = [
   },
   {
     name: 'entities that multiply in an OpenDocument text',
-    bytes: () => openDocument('text', '', { parts: { 'content.xml': `${bombHead}<x>&b;</x>` } }),
+    bytes: () => buildOpenDocument('text', '', { parts: { 'content.xml': `${bombHead}<x>&b;</x>` } }),
     outcome: 'corrupt',
   },
   {
     name: 'entities that multiply in the list of a book',
-    bytes: () => epub([], { parts: { 'OEBPS/book.opf': `${bombHead}<package>&b;</package>` } }),
+    bytes: () => buildEpub([], { parts: { 'OEBPS/book.opf': `${bombHead}<package>&b;</package>` } }),
     outcome: 'corrupt',
   },
   {
     name: 'a document type that is only named, and never fetched',
     bytes: () =>
-      openDocument('text', '', {
+      buildOpenDocument('text', '', {
         parts: { 'content.xml': `<!DOCTYPE x SYSTEM "file:///etc/passwd"><d><p>&xxe;kept</p></d>` },
       }),
     outcome: /^&xxe;kept$/,
   },
   {
     name: 'elements a hundred thousand deep',
-    bytes: () => docx([{ xml: '<w:sdt>'.repeat(100_000) + '</w:sdt>'.repeat(100_000) }]),
+    bytes: () => buildDocx([{ xml: '<w:sdt>'.repeat(100_000) + '</w:sdt>'.repeat(100_000) }]),
     outcome: 'too_large',
   },
   {
     name: 'an element with a hundred thousand attributes',
     bytes: () =>
-      docx([
+      buildDocx([
         {
           xml: `<w:p ${Array.from({ length: 100_000 }, (_, i) => `a${i}="v"`).join(' ')}>${run('kept')}</w:p>`,
         },
@@ -235,7 +245,7 @@ const hostile: readonly Hostile[] = [
   {
     name: 'one shared string in a million cells',
     bytes: () =>
-      xlsx([{ name: 'S', rows: [['y'.repeat(100_000)]] }], {
+      buildXlsx([{ name: 'S', rows: [['y'.repeat(100_000)]] }], {
         parts: {
           'xl/worksheets/sheet1.xml': `<worksheet>${`<row>${'<c t="s"><v>0</v></c>'.repeat(10)}</row>`.repeat(10_000)}</worksheet>`,
         },
@@ -245,7 +255,7 @@ const hostile: readonly Hostile[] = [
   {
     name: 'a row that is repeated a million times',
     bytes: () =>
-      openDocument(
+      buildOpenDocument(
         'spreadsheet',
         `<table:table><table:table-row table:number-rows-repeated="1000000"><table:table-cell>${odfParagraph('y'.repeat(1_000))}</table:table-cell></table:table-row></table:table>`,
       ),
@@ -253,13 +263,13 @@ const hostile: readonly Hostile[] = [
   },
   {
     name: 'spaces that are repeated a billion times',
-    bytes: () => openDocument('text', '<text:p>a<text:s text:c="1000000000"/>b</text:p>'),
+    bytes: () => buildOpenDocument('text', '<text:p>a<text:s text:c="1000000000"/>b</text:p>'),
     outcome: /^a {100}b$/,
   },
   {
     name: 'deleted text, moved text and second versions',
     bytes: () =>
-      docx([
+      buildDocx([
         {
           xml: `<w:p>${run('kept')}<w:del>${run('deleted')}</w:del><mc:AlternateContent><mc:Fallback>${run('twice')}</mc:Fallback></mc:AlternateContent></w:p>`,
         },
@@ -269,7 +279,7 @@ const hostile: readonly Hostile[] = [
   {
     name: 'merged cells of a Word table',
     bytes: () =>
-      docx([
+      buildDocx([
         {
           xml: `<w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/></w:tcPr><w:p>${run('wide')}</w:p></w:tc></w:tr><w:tr><w:tc><w:tcPr><w:vMerge/></w:tcPr><w:p/></w:tc><w:tc><w:p>${run('b')}</w:p></w:tc></w:tr></w:tbl>`,
         },
@@ -279,7 +289,7 @@ const hostile: readonly Hostile[] = [
   {
     name: 'merged cells of a workbook',
     bytes: () =>
-      xlsx([{ name: 'Sheet1', rows: [] }], {
+      buildXlsx([{ name: 'Sheet1', rows: [] }], {
         parts: {
           'xl/worksheets/sheet1.xml':
             '<worksheet><sheetData><row><c t="inlineStr"><is><t>wide</t></is></c><c/></row></sheetData><mergeCells><mergeCell ref="A1:XFD1048576"/></mergeCells></worksheet>',
@@ -289,19 +299,23 @@ const hostile: readonly Hostile[] = [
   },
   {
     name: 'hidden slides are read',
-    bytes: () => pptx([{ title: 'seen' }, { title: 'hidden', hidden: true }]),
+    bytes: () => buildPptx([{ title: 'seen' }, { title: 'hidden', hidden: true }]),
     outcome: /^# seen\n# hidden$/,
   },
   {
     name: 'an empty sheet among others',
     bytes: () =>
-      xlsx([
+      buildXlsx([
         { name: 'Empty', rows: [] },
         { name: 'Full', rows: [['x']] },
       ]),
     outcome: /^Full\nx$/,
   },
-  { name: 'a workbook of empty sheets', bytes: () => xlsx([{ name: 'Empty', rows: [] }]), outcome: /^$/ },
+  {
+    name: 'a workbook of empty sheets',
+    bytes: () => buildXlsx([{ name: 'Empty', rows: [] }]),
+    outcome: /^$/,
+  },
   {
     name: 'HTML elements two hundred thousand deep',
     bytes: () => utf8(`<html>${'<div>'.repeat(200_000)}core`),
@@ -331,13 +345,14 @@ const hostile: readonly Hostile[] = [
 
 t.test('no container and no markup becomes more than its file may', async (t) => {
   for (const { name, bytes, limits = {}, outcome } of hostile) {
-    if (typeof outcome === 'string') t.equal((await failure(bytes(), null, limits)).code, outcome, name);
-    else t.match((await parsed(bytes(), null, limits)).pages.join('\n'), outcome, name);
+    if (typeof outcome === 'string')
+      t.equal((await parseFailureOf(bytes(), null, limits)).code, outcome, name);
+    else t.match((await parseInProcess(bytes(), null, limits)).pages.join('\n'), outcome, name);
   }
 });
 
 t.test('an archive counts all it unpacks, however often it is asked', (t) => {
-  const archive = new ZipArchive(zipOf({ a: 'x'.repeat(600) }), {
+  const archive = new ZipArchive(buildZip({ a: 'x'.repeat(600) }), {
     ...defaultParseLimits,
     zipTotalBytesMax: 1_000,
   });

@@ -1,16 +1,16 @@
 /** Builders of OLE compound files. Source of the layout: [MS-CFB]. */
 
 const endOfChain = 0xfffffffe;
-const free = 0xffffffff;
+const freeSector = 0xffffffff;
 const sectorBytes = 512;
-const miniBytes = 64;
+const miniSectorBytes = 64;
 
-interface Entry {
+interface DirectoryEntry {
   readonly name: string;
   readonly type: 1 | 2 | 5;
   readonly content: Uint8Array;
   /** Indexes of the entries inside, which become one long branch of the tree. */
-  readonly inside: number[];
+  readonly childIndexes: number[];
   next: number;
   start: number;
 }
@@ -37,13 +37,13 @@ export function compoundFileOf(streams: Readonly<Record<string, Uint8Array>>): U
   }
   const miniStream = Buffer.concat(mini);
   entries[0]!.start = addChain(miniStream);
-  const miniTableStart = addChain(numbers(miniTable));
+  const miniTableStart = addChain(uint32Bytes(miniTable));
   const directoryStart = addChain(directoryOf(entries, miniStream.length));
   const tableStart = sectors.length;
   const tableSectors = Math.ceil((tableStart + 8) / 127);
   for (let i = 0; i < tableSectors; i++) table.push(0xfffffffd);
-  const tableBytes = padded(numbers(table), tableSectors * sectorBytes, 0xff);
-  const head = headOf({ tableStart, tableSectors, directoryStart, miniTableStart });
+  const tableBytes = padded(uint32Bytes(table), tableSectors * sectorBytes, 0xff);
+  const head = headerOf({ tableStart, tableSectors, directoryStart, miniTableStart });
   return Buffer.concat([head, ...sectors, tableBytes]);
 }
 
@@ -52,13 +52,13 @@ export function compoundFile(names: readonly string[]): Uint8Array {
   return compoundFileOf(Object.fromEntries(names.map((name) => [name, new Uint8Array()])));
 }
 
-function entriesOf(streams: Readonly<Record<string, Uint8Array>>): Entry[] {
-  const make = (name: string, type: 1 | 2 | 5, content: Uint8Array): Entry => ({
+function entriesOf(streams: Readonly<Record<string, Uint8Array>>): DirectoryEntry[] {
+  const make = (name: string, type: 1 | 2 | 5, content: Uint8Array): DirectoryEntry => ({
     name,
     type,
     content,
-    inside: [],
-    next: free,
+    childIndexes: [],
+    next: freeSector,
     start: endOfChain,
   });
   const entries = [make('Root Entry', 5, new Uint8Array())];
@@ -67,14 +67,14 @@ function entriesOf(streams: Readonly<Record<string, Uint8Array>>): Entry[] {
     const slash = path.lastIndexOf('/');
     const folder = path.slice(0, Math.max(0, slash));
     if (!folders.has(folder)) add(folder, 1, new Uint8Array());
-    entries[folders.get(folder)!]!.inside.push(entries.length);
+    entries[folders.get(folder)!]!.childIndexes.push(entries.length);
     if (type === 1) folders.set(path, entries.length);
     entries.push(make(path.slice(slash + 1), type, content));
   };
   for (const [path, content] of Object.entries(streams)) add(path, 2, content);
-  for (const { inside } of entries) {
-    inside.forEach((index, i) => {
-      entries[index]!.next = inside[i + 1] ?? free;
+  for (const { childIndexes } of entries) {
+    childIndexes.forEach((index, i) => {
+      entries[index]!.next = childIndexes[i + 1] ?? freeSector;
     });
   }
   return entries;
@@ -82,30 +82,30 @@ function entriesOf(streams: Readonly<Record<string, Uint8Array>>): Entry[] {
 
 function addMini(content: Uint8Array, mini: Uint8Array[], table: number[]): number {
   const first = table.length;
-  for (let at = 0; at < content.length; at += miniBytes) {
-    mini.push(padded(content.subarray(at, at + miniBytes), miniBytes));
-    table.push(at + miniBytes < content.length ? table.length + 1 : endOfChain);
+  for (let at = 0; at < content.length; at += miniSectorBytes) {
+    mini.push(padded(content.subarray(at, at + miniSectorBytes), miniSectorBytes));
+    table.push(at + miniSectorBytes < content.length ? table.length + 1 : endOfChain);
   }
   return content.length === 0 ? endOfChain : first;
 }
 
-function directoryOf(entries: readonly Entry[], miniStreamBytes: number): Uint8Array {
+function directoryOf(entries: readonly DirectoryEntry[], miniStreamBytes: number): Uint8Array {
   const bytes = Buffer.alloc(Math.ceil(entries.length / 4) * sectorBytes);
   entries.forEach((entry, i) => {
     const at = i * 128;
     bytes.write(entry.name, at, 'utf16le');
     bytes.writeUInt16LE((entry.name.length + 1) * 2, at + 64);
     bytes.writeUInt8(entry.type, at + 66);
-    bytes.writeUInt32LE(free, at + 68);
+    bytes.writeUInt32LE(freeSector, at + 68);
     bytes.writeUInt32LE(entry.next, at + 72);
-    bytes.writeUInt32LE(entry.inside[0] ?? free, at + 76);
+    bytes.writeUInt32LE(entry.childIndexes[0] ?? freeSector, at + 76);
     bytes.writeUInt32LE(entry.start, at + 116);
     bytes.writeUInt32LE(entry.type === 5 ? miniStreamBytes : entry.content.length, at + 120);
   });
   return bytes;
 }
 
-function headOf(starts: {
+function headerOf(starts: {
   readonly tableStart: number;
   readonly tableSectors: number;
   readonly directoryStart: number;
@@ -123,12 +123,12 @@ function headOf(starts: {
   head.writeUInt32LE(starts.miniTableStart, 60);
   head.writeUInt32LE(endOfChain, 68);
   for (let i = 0; i < 109; i++) {
-    head.writeUInt32LE(i < starts.tableSectors ? starts.tableStart + i : free, 76 + i * 4);
+    head.writeUInt32LE(i < starts.tableSectors ? starts.tableStart + i : freeSector, 76 + i * 4);
   }
   return head;
 }
 
-function numbers(values: readonly number[]): Uint8Array {
+function uint32Bytes(values: readonly number[]): Uint8Array {
   const bytes = Buffer.alloc(values.length * 4);
   values.forEach((value, i) => {
     bytes.writeUInt32LE(value, i * 4);

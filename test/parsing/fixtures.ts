@@ -16,14 +16,14 @@ export function seededRandom(seed: number): () => number {
 }
 
 /** A copy with `flips` random bits turned. */
-export function bitFlipped(bytes: Uint8Array, seed: number, flips: number): Uint8Array {
+export function flipRandomBits(bytes: Uint8Array, seed: number, flips: number): Uint8Array {
   const random = seededRandom(seed);
   const copy = Uint8Array.from(bytes);
   for (let i = 0; i < flips; i++) copy[Math.floor(random() * copy.length)]! ^= 1 << Math.floor(random() * 8);
   return copy;
 }
 
-export function truncated(bytes: Uint8Array, share: number): Uint8Array {
+export function truncateBytes(bytes: Uint8Array, share: number): Uint8Array {
   return bytes.subarray(0, Math.floor(bytes.length * share));
 }
 
@@ -31,13 +31,15 @@ export function utf8(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-export function utf16(text: string, endian: 'le' | 'be', mark: boolean): Uint8Array {
-  const bytes = Buffer.from(mark ? `\ufeff${text}` : text, 'utf16le');
+export function utf16(text: string, endian: 'le' | 'be', withByteOrderMark: boolean): Uint8Array {
+  const bytes = Buffer.from(withByteOrderMark ? `\ufeff${text}` : text, 'utf16le');
   return endian === 'le' ? bytes : bytes.swap16();
 }
 
-export function utf32(text: string, endian: 'le' | 'be', mark: boolean): Uint8Array {
-  const points = [...(mark ? `\ufeff${text}` : text)].map((character) => character.codePointAt(0)!);
+export function utf32(text: string, endian: 'le' | 'be', withByteOrderMark: boolean): Uint8Array {
+  const points = [...(withByteOrderMark ? `\ufeff${text}` : text)].map(
+    (character) => character.codePointAt(0)!,
+  );
   const view = new DataView(new ArrayBuffer(points.length * 4));
   points.forEach((point, i) => {
     view.setUint32(i * 4, point, endian === 'le');
@@ -46,7 +48,7 @@ export function utf32(text: string, endian: 'le' | 'be', mark: boolean): Uint8Ar
 }
 
 /** A zip container of texts and bytes. */
-export function zipOf(entries: Readonly<Record<string, string | Uint8Array>>): Uint8Array {
+export function buildZip(entries: Readonly<Record<string, string | Uint8Array>>): Uint8Array {
   const files = Object.entries(entries).map(([name, content]) => [
     name,
     typeof content === 'string' ? utf8(content) : content,
@@ -54,7 +56,7 @@ export function zipOf(entries: Readonly<Record<string, string | Uint8Array>>): U
   return zipSync(Object.fromEntries(files), { level: 6 });
 }
 
-export function xmlEscaped(text: string): string {
+export function escapeXml(text: string): string {
   return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
@@ -76,7 +78,7 @@ export function relationsPart(entries: readonly (readonly [string, string, strin
 }
 
 function corePart(title: string, language: string): string {
-  return `${xmlHead}<cp:coreProperties xmlns:cp="urn:cp" xmlns:dc="urn:dc"><dc:title>${xmlEscaped(title)}</dc:title><dc:language>${language}</dc:language></cp:coreProperties>`;
+  return `${xmlHead}<cp:coreProperties xmlns:cp="urn:cp" xmlns:dc="urn:dc"><dc:title>${escapeXml(title)}</dc:title><dc:language>${language}</dc:language></cp:coreProperties>`;
 }
 
 const contentTypes = `${xmlHead}<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="xml" ContentType="application/xml"/></Types>`;
@@ -93,7 +95,7 @@ function officePackage(
   parts: Readonly<Record<string, string | Uint8Array>>,
   options: OfficeOptions,
 ): Uint8Array {
-  return zipOf({
+  return buildZip({
     '[Content_Types].xml': contentTypes,
     '_rels/.rels': relationsPart([
       ['rId1', 'officeDocument', main],
@@ -115,12 +117,12 @@ export type DocxBlock =
   | { readonly xml: string };
 
 /** A Word document. */
-export function docx(blocks: readonly DocxBlock[], options: OfficeOptions = {}): Uint8Array {
+export function buildDocx(blocks: readonly DocxBlock[], options: OfficeOptions = {}): Uint8Array {
   const footnotes: string[] = [];
   const body = blocks.map((block) => docxBlock(block, footnotes)).join('');
   const notes = footnotes.map(
     (text, i) =>
-      `<w:footnote w:id="${i + 1}"><w:p><w:r><w:t>${xmlEscaped(text)}</w:t></w:r></w:p></w:footnote>`,
+      `<w:footnote w:id="${i + 1}"><w:p><w:r><w:t>${escapeXml(text)}</w:t></w:r></w:p></w:footnote>`,
   );
   const styles = [1, 2, 3].map(
     (n) => `<w:style w:type="paragraph" w:styleId="H${n}"><w:name w:val="heading ${n}"/></w:style>`,
@@ -167,7 +169,7 @@ function docxBlock(block: DocxBlock, footnotes: string[]): string {
 }
 
 function docxRun(text: string): string {
-  return `<w:r><w:t xml:space="preserve">${xmlEscaped(text)}</w:t></w:r>`;
+  return `<w:r><w:t xml:space="preserve">${escapeXml(text)}</w:t></w:r>`;
 }
 
 export interface PptxSlide {
@@ -179,7 +181,7 @@ export interface PptxSlide {
 }
 
 /** A presentation. The parts are numbered backwards, so that only the relationships give the order. */
-export function pptx(slides: readonly PptxSlide[], options: OfficeOptions = {}): Uint8Array {
+export function buildPptx(slides: readonly PptxSlide[], options: OfficeOptions = {}): Uint8Array {
   const parts: Record<string, string> = {};
   const relations: [string, string, string][] = [];
   const ids: string[] = [];
@@ -217,13 +219,13 @@ function notesPart(notes: string): string {
 }
 
 function shape(type: string, paragraphs: readonly string[]): string {
-  const text = paragraphs.map((one) => `<a:p><a:r><a:t>${xmlEscaped(one)}</a:t></a:r></a:p>`).join('');
+  const text = paragraphs.map((one) => `<a:p><a:r><a:t>${escapeXml(one)}</a:t></a:r></a:p>`).join('');
   return `<p:sp><p:nvSpPr><p:nvPr><p:ph type="${type}"/></p:nvPr></p:nvSpPr><p:txBody>${text}</p:txBody></p:sp>`;
 }
 
 function slideTable(rows: readonly (readonly string[])[]): string {
   const cell = (text: string) =>
-    `<a:tc><a:txBody><a:p><a:r><a:t>${xmlEscaped(text)}</a:t></a:r></a:p></a:txBody></a:tc>`;
+    `<a:tc><a:txBody><a:p><a:r><a:t>${escapeXml(text)}</a:t></a:r></a:p></a:txBody></a:tc>`;
   return `<p:graphicFrame><a:tbl>${rows.map((row) => `<a:tr>${row.map(cell).join('')}</a:tr>`).join('')}</a:tbl></p:graphicFrame>`;
 }
 
@@ -241,14 +243,14 @@ export interface XlsxSheet {
 }
 
 /** A workbook with shared strings; style 1 is a date. */
-export function xlsx(sheets: readonly XlsxSheet[], options: OfficeOptions = {}): Uint8Array {
+export function buildXlsx(sheets: readonly XlsxSheet[], options: OfficeOptions = {}): Uint8Array {
   const strings: string[] = [];
   const parts: Record<string, string> = {};
   sheets.forEach((sheet, i) => {
     parts[`xl/worksheets/sheet${i + 1}.xml`] = sheetPart(sheet, strings);
   });
   const list = sheets.map(
-    ({ name }, i) => `<sheet name="${xmlEscaped(name)}" sheetId="${i + 1}" r:id="rId${i + 1}"/>`,
+    ({ name }, i) => `<sheet name="${escapeXml(name)}" sheetId="${i + 1}" r:id="rId${i + 1}"/>`,
   );
   parts['xl/workbook.xml'] =
     `${xmlHead}<workbook xmlns="urn:x" xmlns:r="urn:r"><sheets>${list.join('')}</sheets></workbook>`;
@@ -258,7 +260,7 @@ export function xlsx(sheets: readonly XlsxSheet[], options: OfficeOptions = {}):
     ['rIdT', 'styles', 'styles.xml'],
   ]);
   parts['xl/sharedStrings.xml'] =
-    `${xmlHead}<sst xmlns="urn:x">${strings.map((text) => `<si><t>${xmlEscaped(text)}</t></si>`).join('')}</sst>`;
+    `${xmlHead}<sst xmlns="urn:x">${strings.map((text) => `<si><t>${escapeXml(text)}</t></si>`).join('')}</sst>`;
   parts['xl/styles.xml'] =
     `${xmlHead}<styleSheet xmlns="urn:x"><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>`;
   return officePackage('xl/workbook.xml', parts, options);
@@ -275,7 +277,7 @@ function cellXml(cell: XlsxCell, strings: string[]): string {
   if (typeof cell === 'boolean') return `<c t="b"><v>${cell ? 1 : 0}</v></c>`;
   if (typeof cell === 'string') return `<c t="s"><v>${strings.push(cell) - 1}</v></c>`;
   if ('date' in cell) return `<c s="1"><v>${cell.date}</v></c>`;
-  return `<c t="inlineStr"><is><t>${xmlEscaped(cell.inline)}</t></is></c>`;
+  return `<c t="inlineStr"><is><t>${escapeXml(cell.inline)}</t></is></c>`;
 }
 
 export interface PdfOptions {
@@ -284,9 +286,9 @@ export interface PdfOptions {
   readonly mediaBox?: readonly [number, number, number, number];
   readonly cropBox?: readonly [number, number, number, number];
   /** What `/Count` claims instead of the truth. */
-  readonly countClaim?: number;
+  readonly claimedPageCount?: number;
   /** Text drawn at this place of every page, for example outside the crop box. */
-  readonly stray?: { readonly text: string; readonly x: number; readonly y: number };
+  readonly strayText?: { readonly text: string; readonly x: number; readonly y: number };
   /** Encrypts with RC4, 40 bits; an empty user password opens for everybody. */
   readonly userPassword?: string;
   /** Content stream of every page instead of its text. */
@@ -303,7 +305,7 @@ export interface PdfOptions {
 }
 
 /** A PDF with one page per text, in Helvetica, 12 points; lines are split at `\n`. Only Latin-1 text. */
-export function pdfWithPages(texts: readonly string[], options: PdfOptions = {}): Uint8Array {
+export function buildPdf(texts: readonly string[], options: PdfOptions = {}): Uint8Array {
   const [media, crop] = [options.mediaBox ?? [0, 0, 612, 792], options.cropBox];
   const id = 'quarry-fixture-1';
   const cipher = options.userPassword === undefined ? null : pdfCipher(options.userPassword, id);
@@ -315,10 +317,10 @@ export function pdfWithPages(texts: readonly string[], options: PdfOptions = {})
     const head = Buffer.from(`<</Length ${data.length}/Filter/FlateDecode>>\nstream\n`, 'latin1');
     objects.set(number, Buffer.concat([head, data, Buffer.from('\nendstream', 'latin1')]));
   };
-  const kids = texts.map((_, i) => `${10 + 2 * i} 0 R`).join(' ');
+  const pageRefs = texts.map((_, i) => `${10 + 2 * i} 0 R`).join(' ');
   put(1, `<</Type/Catalog/Pages 2 0 R${options.outline === undefined ? '' : '/Outlines 7 0 R'}>>`);
   putOutline(put, options.outline ?? []);
-  put(2, `<</Type/Pages/Count ${options.countClaim ?? texts.length}/Kids[${kids}]>>`);
+  put(2, `<</Type/Pages/Count ${options.claimedPageCount ?? texts.length}/Kids[${pageRefs}]>>`);
   put(3, '<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>');
   put(6, '<</Type/Font/Subtype/Type1/BaseFont/Helvetica-Bold/Encoding/WinAnsiEncoding>>');
   put(4, `<</Title${pdfString(options.title ?? '', 4, cipher)}>>`);
@@ -364,35 +366,37 @@ export interface PlacedText {
   readonly size?: number;
   readonly bold?: boolean;
   /** Counter-clockwise, in quarters. */
-  readonly turned?: 0 | 1 | 2 | 3;
+  readonly quarterTurns?: 0 | 1 | 2 | 3;
   /** Space between characters in points. */
   readonly spacing?: number;
 }
 
 /** A PDF whose pages hold text at these places, drawn in this order. */
-export function pdfWithPlacedText(
+export function buildPdfWithPlacedText(
   pages: readonly (readonly PlacedText[])[],
   options: PdfOptions = {},
 ): Uint8Array {
   const turns = ['1 0 0 1', '0 1 -1 0', '-1 0 0 -1', '0 -1 1 0'];
   const contents = pages.map((texts) =>
     texts
-      .map(({ text, x, y, size, bold, turned, spacing }) => {
+      .map(({ text, x, y, size, bold, quarterTurns, spacing }) => {
         const font = `/F${bold === true ? 2 : 1} ${size ?? 11} Tf ${spacing ?? 0} Tc`;
-        return `BT ${font} ${turns[turned ?? 0]} ${x} ${y} Tm (${text.replace(/[\\()]/g, '\\$&')}) Tj ET`;
+        return `BT ${font} ${turns[quarterTurns ?? 0]} ${x} ${y} Tm (${text.replace(/[\\()]/g, '\\$&')}) Tj ET`;
       })
       .join('\n'),
   );
-  return pdfWithPages(
+  return buildPdf(
     pages.map(() => ''),
     { ...options, contents },
   );
 }
 
-function pageContent(text: string, { stray }: PdfOptions): string {
+function pageContent(text: string, { strayText }: PdfOptions): string {
   const lines = text.split('\n').map((line) => `(${line.replace(/[\\()]/g, '\\$&')}) Tj T*`);
   const body = `BT /F1 12 Tf 14 TL 72 720 Td ${lines.join(' ')} ET`;
-  return stray === undefined ? body : `${body} BT /F1 12 Tf ${stray.x} ${stray.y} Td (${stray.text}) Tj ET`;
+  return strayText === undefined
+    ? body
+    : `${body} BT /F1 12 Tf ${strayText.x} ${strayText.y} Td (${strayText.text}) Tj ET`;
 }
 
 function pdfFile(objects: ReadonlyMap<number, Buffer>, trailer: string): Uint8Array {
@@ -466,21 +470,21 @@ function rc4(key: Uint8Array, data: Uint8Array): Buffer {
 }
 
 /** A grey picture, one byte a pixel. */
-export interface GreyPicture {
+export interface GrayscaleImage {
   readonly width: number;
   readonly height: number;
   readonly pixels: Uint8Array;
 }
 
 /** A PDF as scanners write it: each page one picture that covers it, and no text. */
-export function scannedPdf(pictures: readonly GreyPicture[]): Uint8Array {
+export function buildScannedPdf(pictures: readonly GrayscaleImage[]): Uint8Array {
   const objects = pictures.map(({ width, height, pixels }) => {
     const data = Buffer.from(deflateSync(pixels)).toString('latin1');
     const size = `/Width ${width}/Height ${height}/ColorSpace/DeviceGray/BitsPerComponent 8`;
     return `<</Type/XObject/Subtype/Image${size}/Filter/FlateDecode/Length ${data.length}>>\nstream\n${data}\nendstream`;
   });
   const names = pictures.map((_, i) => `/P${i} ${1_000 + i} 0 R`).join(' ');
-  return pdfWithPages(
+  return buildPdf(
     pictures.map(() => ''),
     {
       resources: `/XObject<<${names}>>`,
@@ -491,7 +495,7 @@ export function scannedPdf(pictures: readonly GreyPicture[]): Uint8Array {
 }
 
 /** A Windows bitmap of 24 bits a pixel, bottom row first. */
-export function bmp({ width, height, pixels }: GreyPicture): Uint8Array {
+export function buildBmp({ width, height, pixels }: GrayscaleImage): Uint8Array {
   const stride = Math.ceil((width * 3) / 4) * 4;
   const bytes = Buffer.alloc(54 + stride * height);
   bytes.write('BM', 'latin1');

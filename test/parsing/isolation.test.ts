@@ -13,76 +13,89 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import { systemChance } from '../../src/base/ids.ts';
-import { openTools } from '../../src/parsing/open-tools.ts';
-import { type OptionalTools, optionalTools } from '../../src/parsing/optional-tools.ts';
-import { noSandbox, type Sandbox } from '../../src/parsing/sandbox.ts';
-import { openIsolation, probeSandbox, sandboxCandidates } from '../../src/parsing/sandbox-probe.ts';
-import { ToolDesk } from '../../src/parsing/tool-desk.ts';
-import { ToolRunner } from '../../src/parsing/tool-runner.ts';
-import { linkingDocx, linkingOdt } from './link-fixtures.ts';
-import { countConnections } from './loopback.ts';
+import { systemRandom } from '../../src/core/ids.ts';
+import { openToolEnvironment } from '../../src/parsing/tools/open-tools.ts';
+import { findOptionalTools, type OptionalTools } from '../../src/parsing/tools/optional-tools.ts';
+import { noSandbox, type Sandbox } from '../../src/parsing/tools/sandbox.ts';
+import {
+  detectIsolation,
+  listSandboxCandidates,
+  probeSandbox,
+} from '../../src/parsing/tools/sandbox-probe.ts';
+import { ToolRunner } from '../../src/parsing/tools/tool-runner.ts';
+import { ToolServer } from '../../src/parsing/tools/tool-server.ts';
+import { countConnections } from './connection-counter.ts';
+import { buildDocxWithLinks, buildOdtWithLinks } from './link-fixtures.ts';
 import { sandboxUsersUnavailable } from './sandbox-users-unavailable.ts';
 
-/** What programs can reach of the data of the server and of the network, at each level that this host offers. */
+/** Access of external programs to the server's data and the network, at each isolation level available on this host. */
 
 t.setTimeout(900_000);
-const found = optionalTools();
+const found = findOptionalTools();
 const secret = 'the-secret-of-the-server';
-const picture = { create: { width: 40, height: 40, channels: 3, background: '#c00' } } as const;
-const freshName = () => systemChance.uuid();
+const receiptImage = { create: { width: 40, height: 40, channels: 3, background: '#c00' } } as const;
+const createUniqueName = () => systemRandom.uuid();
 
-interface Place {
+interface IsolationFixture {
   readonly data: string;
   readonly secretFile: string;
-  /** Folder of temporary files, outside of the data for levels with a user of their own. */
+  /** Folder of temporary files, outside of the data directory for levels with a separate user. */
   readonly folder: string;
-  readonly made: string;
+  readonly derivedFolder: string;
 }
 
-function placeOf(t: Test): Place {
+function createFixture(t: Test): IsolationFixture {
   const base = mkdtempSync(join(tmpdir(), 'quarry-isolation-'));
   t.teardown(() => rmSync(base, { recursive: true, force: true }));
   chmodSync(base, 0o711);
   const [data, folder] = [join(base, 'data'), join(base, 'tools')];
-  const made = join(data, 'made');
-  mkdirSync(made, { recursive: true });
+  const derivedFolder = join(data, 'made');
+  mkdirSync(derivedFolder, { recursive: true });
   mkdirSync(folder, { mode: 0o711 });
   chmodSync(data, 0o700);
   const secretFile = join(data, 'secrets.json');
   writeFileSync(secretFile, secret, { mode: 0o600 });
-  return { data, secretFile, folder, made };
+  return { data, secretFile, folder, derivedFolder };
 }
 
-function probeOptions({ data, folder }: Place, tools: OptionalTools) {
+function probeOptions({ data, folder }: IsolationFixture, tools: OptionalTools) {
   const codeFile = join(import.meta.dirname, 'isolation.test.js');
-  return { tools, dataFolder: data, folderOf: () => folder, codeFile, freshName };
+  return { tools, dataFolder: data, folderOf: () => folder, codeFile, createUniqueName };
 }
 
-function deskOf(t: Test, { folder, made }: Place, sandbox: Sandbox, tools = found): ToolDesk {
+function createToolServer(
+  t: Test,
+  { folder, derivedFolder }: IsolationFixture,
+  sandbox: Sandbox,
+  tools = found,
+): ToolServer {
   const freeBytes = async () => Number.MAX_SAFE_INTEGER;
-  const runner = new ToolRunner({ tools, sandbox, folder, freshName, freeBytes });
-  const recogniser = {
+  const runner = new ToolRunner({ tools, sandbox, folder, createUniqueName, getFreeBytes: freeBytes });
+  const ocrEngine = {
     name: 'off',
-    recognise: async () => ({ kind: 'missing', message: '' }) as const,
+    recognize: async () => ({ kind: 'missing', message: '' }) as const,
     close: async () => {},
   };
-  const converted = { folder: made, find: async () => null, keep: async (_: string, file: string) => file };
-  const desk = new ToolDesk({
-    ...{ runner, recogniser, converted, office: true, refusal: null, runningMax: 1, freshName },
+  const converted = {
+    folder: derivedFolder,
+    find: async () => null,
+    add: async (_: string, file: string) => file,
+  };
+  const toolServer = new ToolServer({
+    ...{ runner, ocrEngine, converted, office: true, disabledReason: null, runningMax: 1, createUniqueName },
   });
-  t.teardown(() => desk.close());
-  return desk;
+  t.teardown(() => toolServer.close());
+  return toolServer;
 }
 
 const hidesData: readonly string[] = ['bubblewrap', 'namespaces', 'user+network', 'user'];
 const hidesNetwork: readonly string[] = ['bubblewrap', 'namespaces', 'user+network', 'network'];
 
-for (const sandbox of [...sandboxCandidates(found), noSandbox]) {
+for (const sandbox of [...listSandboxCandidates(found), noSandbox]) {
   const { level } = sandbox;
   t.test(`level ${level}: programs reach neither data nor network as far as it promises`, async (t) => {
-    const place = placeOf(t);
-    const result = sandbox === noSandbox ? null : await probeSandbox(sandbox, probeOptions(place, found));
+    const fixture = createFixture(t);
+    const result = sandbox === noSandbox ? null : await probeSandbox(sandbox, probeOptions(fixture, found));
     if (typeof result === 'string') {
       t.comment(`this host does not offer the level ${level}: ${result}`);
       return;
@@ -90,14 +103,14 @@ for (const sandbox of [...sandboxCandidates(found), noSandbox]) {
     const { port, connections } = await countConnections(t);
     const shell = { ...found, pdftoppm: '/bin/bash' };
     const runner = new ToolRunner({
-      ...{ tools: shell, sandbox, folder: place.folder, freshName, freeBytes: async () => 0 },
+      ...{ tools: shell, sandbox, folder: fixture.folder, createUniqueName, getFreeBytes: async () => 0 },
     });
     const script = [
-      `cat ${place.secretFile}; ls ${place.data}; ls /proc/${process.pid}/root${place.data}`,
+      `cat ${fixture.secretFile}; ls ${fixture.data}; ls /proc/${process.pid}/root${fixture.data}`,
       `(exec 5<>/dev/tcp/127.0.0.1/${port}); echo own > own; cat own`,
       'echo broken > /usr/share/quarry-broken && rm /usr/share/quarry-broken && echo writable',
     ].join('; ');
-    const end = await runner.withFolder((folder) =>
+    const end = await runner.withTemporaryFolder((folder) =>
       runner.run({
         ...{ tool: 'pdftoppm', flags: ['-c', `${script}; exit 0`], folder, msMax: 120_000 },
         ...{ memoryBytesMax: 500_000_000, fileBytesMax: 1_000_000, outputBytesMax: 100_000 },
@@ -118,23 +131,23 @@ for (const sandbox of [...sandboxCandidates(found), noSandbox]) {
     `level ${level}: LibreOffice follows no link of a document to a file or an address`,
     { skip: found.soffice === null && 'needs LibreOffice' },
     async (t) => {
-      const place = placeOf(t);
+      const fixture = createFixture(t);
       if (sandbox !== noSandbox) {
-        const result = await probeSandbox(sandbox, probeOptions(place, found));
+        const result = await probeSandbox(sandbox, probeOptions(fixture, found));
         if (typeof result === 'string') {
           t.comment(`this host does not offer the level ${level}: ${result}`);
           return;
         }
       }
       const { port, connections } = await countConnections(t);
-      writeFileSync(`${place.secretFile}.png`, await sharp(picture).png().toBuffer());
-      const desk = deskOf(t, place, sandbox);
-      const targets = { secretFile: place.secretFile, address: `http://127.0.0.1:${port}` };
-      const documents = { odt: linkingOdt(targets), docx: linkingDocx(targets) } as const;
+      writeFileSync(`${fixture.secretFile}.png`, await sharp(receiptImage).png().toBuffer());
+      const toolServer = createToolServer(t, fixture, sandbox);
+      const targets = { secretFile: fixture.secretFile, address: `http://127.0.0.1:${port}` };
+      const documents = { odt: buildOdtWithLinks(targets), docx: buildDocxWithLinks(targets) } as const;
       for (const [from, bytes] of Object.entries(documents) as ['odt' | 'docx', Uint8Array][]) {
-        const file = join(place.data, `document-${from}`);
+        const file = join(fixture.data, `document-${from}`);
         writeFileSync(file, bytes);
-        const { reply } = await desk.ask(
+        const { reply } = await toolServer.execute(
           { kind: 'convert', file, from, to: 'pdf', msMax: 300_000 },
           new AbortController().signal,
         );
@@ -172,41 +185,47 @@ t.test(
 );
 
 t.test('a program that leaves a link in the place of its result gets nothing read for it', async (t) => {
-  const place = placeOf(t);
+  const fixture = createFixture(t);
   const program = (name: string, script: string) => {
-    const file = join(place.data, name);
+    const file = join(fixture.data, name);
     writeFileSync(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     return file;
   };
   const tools = {
-    ...optionalTools([]),
-    pdftoppm: program('draw', `ln -s ${place.secretFile} page.png`),
-    'heif-convert': program('open', `ln ${place.secretFile} image.jpg`),
-    soffice: program('office', `ln -s ${place.data} result`),
+    ...findOptionalTools([]),
+    pdftoppm: program('draw', `ln -s ${fixture.secretFile} page.png`),
+    'heif-convert': program('open', `ln ${fixture.secretFile} image.jpg`),
+    soffice: program('office', `ln -s ${fixture.data} result`),
   };
-  const desk = deskOf(t, place, noSandbox, tools);
-  const file = join(place.data, 'document');
+  const toolServer = createToolServer(t, fixture, noSandbox, tools);
+  const file = join(fixture.data, 'document');
   writeFileSync(file, 'a document');
   const { signal } = new AbortController();
-  const drawn = await desk.ask({ kind: 'draw', file, page: 0, dotsPerInch: 72, msMax: 60_000 }, signal);
+  const drawn = await toolServer.execute(
+    { kind: 'draw', file, page: 0, dotsPerInch: 72, msMax: 60_000 },
+    signal,
+  );
   t.match(drawn.reply, { kind: 'failed', code: 'corrupt' });
-  const opened = await desk.ask({ kind: 'open-heif', file, msMax: 60_000 }, signal);
+  const opened = await toolServer.execute({ kind: 'open-heif', file, msMax: 60_000 }, signal);
   t.match(opened.reply, { kind: 'failed', code: 'corrupt' });
-  const converted = await desk.ask({ kind: 'convert', file, from: 'odt', to: 'pdf', msMax: 60_000 }, signal);
+  const converted = await toolServer.execute(
+    { kind: 'convert', file, from: 'odt', to: 'pdf', msMax: 60_000 },
+    signal,
+  );
   t.match(converted.reply, { kind: 'failed', code: 'corrupt' });
-  t.equal(readFileSync(place.secretFile, 'utf8'), secret);
+  t.equal(readFileSync(fixture.secretFile, 'utf8'), secret);
 });
 
 t.test('a data directory that a sandbox would show is noticed, and the sandbox is not used', async (t) => {
-  const [strongest] = sandboxCandidates(found);
+  const [strongest] = listSandboxCandidates(found);
   if (strongest === undefined) return t.comment('this host offers no level');
-  const place = placeOf(t);
-  const options = { ...probeOptions(place, found), codeFile: place.data };
-  t.not((await openIsolation('preferred', options)).sandbox.level, strongest.level);
+  const fixture = createFixture(t);
+  const options = { ...probeOptions(fixture, found), codeFile: fixture.data };
+  t.not((await detectIsolation('preferred', options)).sandbox.level, strongest.level);
 });
 
 t.test('isolation that is required and not to be had leaves the programs aside and says why', async (t) => {
-  const place = placeOf(t);
+  const fixture = createFixture(t);
   const tools = {
     ...found,
     bwrap: null,
@@ -216,45 +235,62 @@ t.test('isolation that is required and not to be had leaves the programs aside a
     tesseract: '/bin/true',
   };
   const options = {
-    ...{ found: tools, dataFolder: place.data, folder: place.folder, office: true, runningMax: 1, freshName },
+    ...{
+      installedTools: tools,
+      dataFolder: fixture.data,
+      folder: fixture.folder,
+      office: true,
+      runningMax: 1,
+      createUniqueName,
+    },
     ...{ ocrLanguages: 'eng', ocrDataFolder: null },
-    converted: { folder: place.made, find: async () => null, keep: async (_: string, file: string) => file },
+    converted: {
+      folder: fixture.derivedFolder,
+      find: async () => null,
+      add: async (_: string, file: string) => file,
+    },
   };
   const required = { ...options, isolation: 'required', ocrEngine: 'off' } as const;
-  const { desk, isolation, states } = await openTools(required);
-  t.teardown(() => desk.close());
+  const { toolServer, isolation, listStates: states } = await openToolEnvironment(required);
+  t.teardown(() => toolServer.close());
   t.match(isolation, { sandbox: { level: 'none' }, isFull: false, detail: /^none: programs can read/ });
-  t.equal(desk.hasOffice, false);
-  const file = place.secretFile;
+  t.equal(toolServer.hasOffice, false);
+  const file = fixture.secretFile;
   const { signal } = new AbortController();
-  const { reply } = await desk.ask({ kind: 'convert', file, from: 'odt', to: 'pdf', msMax: 60_000 }, signal);
+  const { reply } = await toolServer.execute(
+    { kind: 'convert', file, from: 'odt', to: 'pdf', msMax: 60_000 },
+    signal,
+  );
   t.match(reply, { kind: 'missing', message: /QUARRY_TOOLS_ISOLATION is required, but/ });
   const soffice = states().find(({ name }) => name === 'tool soffice');
   t.match(soffice, { found: false, detail: /QUARRY_TOOLS_ISOLATION is required/ });
-  await t.rejects(openTools({ ...required, ocrEngine: 'tesseract' }), /QUARRY_TOOLS_ISOLATION is required/);
-  const off = await openTools({ ...options, isolation: 'off', ocrEngine: 'off' });
-  t.teardown(() => off.desk.close());
+  await t.rejects(
+    openToolEnvironment({ ...required, ocrEngine: 'tesseract' }),
+    /QUARRY_TOOLS_ISOLATION is required/,
+  );
+  const off = await openToolEnvironment({ ...options, isolation: 'off', ocrEngine: 'off' });
+  t.teardown(() => off.toolServer.close());
   t.match(off.isolation, { sandbox: { level: 'none' }, detail: /^off/ });
-  t.equal(off.desk.hasOffice, true);
+  t.equal(off.toolServer.hasOffice, true);
 });
 
 t.test(
   'without namespaces the tools run as users that cannot enter the data directory, in a folder outside of it',
   { skip: sandboxUsersUnavailable(found.setpriv) },
   async (t) => {
-    const place = placeOf(t);
-    const inside = join(place.data, 'cache', 'tools');
-    const { desk, isolation } = await openTools({
-      ...{ found: { ...found, bwrap: null, unshare: null }, isolation: 'preferred' },
-      ...{ dataFolder: place.data, folder: inside, office: true, runningMax: 1 },
-      ...{ ocrEngine: 'off', ocrLanguages: 'eng', ocrDataFolder: null, freshName },
+    const fixture = createFixture(t);
+    const inside = join(fixture.data, 'cache', 'tools');
+    const { toolServer, isolation } = await openToolEnvironment({
+      ...{ installedTools: { ...found, bwrap: null, unshare: null }, isolation: 'preferred' },
+      ...{ dataFolder: fixture.data, folder: inside, office: true, runningMax: 1 },
+      ...{ ocrEngine: 'off', ocrLanguages: 'eng', ocrDataFolder: null, createUniqueName },
       converted: {
-        folder: place.made,
+        folder: fixture.derivedFolder,
         find: async () => null,
-        keep: async (_: string, file: string) => file,
+        add: async (_: string, file: string) => file,
       },
     });
-    t.teardown(() => desk.close());
+    t.teardown(() => toolServer.close());
     t.equal(isolation.sandbox.level, 'user', isolation.detail);
     t.notOk(existsSync(inside), 'no folder in the data directory');
   },

@@ -68,7 +68,7 @@ interface DocLists {
 const wordEnds = { paragraph: '\r', cell: '\x07', row: '\x07', page: '\f' };
 
 /** A Word document; `pieces` stores every second paragraph in 8 bits, as quick saving did. */
-export function doc(
+export function buildDoc(
   paragraphs: readonly DocParagraph[],
   {
     title = '',
@@ -89,9 +89,9 @@ export function doc(
   const pieces: { units: number; raw: number }[] = [];
   const runs: { end: number; paragraph: DocParagraph | null }[] = [];
   let offset = textStart;
-  const add = (text: string, narrow: boolean, paragraph: DocParagraph | null) => {
-    const bytes = narrow ? Buffer.from(text, 'latin1') : utf16(text);
-    pieces.push({ units: text.length, raw: narrow ? (offset * 2) | 0x40000000 : offset });
+  const add = (text: string, isSingleByte: boolean, paragraph: DocParagraph | null) => {
+    const bytes = isSingleByte ? Buffer.from(text, 'latin1') : utf16(text);
+    pieces.push({ units: text.length, raw: isSingleByte ? (offset * 2) | 0x40000000 : offset });
     stored.push(bytes);
     offset += bytes.length;
     runs.push({ end: offset, paragraph });
@@ -237,7 +237,7 @@ function characterFormat(paragraph: DocParagraph | null): Buffer {
 }
 
 /** A Word 6 document: text of 8 bits in one run. */
-export function word6(text: string): Uint8Array {
+export function buildWord6(text: string): Uint8Array {
   const head = Buffer.alloc(1_024);
   uint16(0xa5dc).copy(head, 0);
   uint32(1_024).copy(head, 24);
@@ -259,8 +259,8 @@ export interface XlsSheet {
   /** Texts of a chart on the sheet. */
   readonly chart?: readonly string[];
   /** Texts of boxes; those of remarks on cells. */
-  readonly boxes?: readonly string[];
-  readonly remarks?: readonly string[];
+  readonly textBoxes?: readonly string[];
+  readonly comments?: readonly string[];
   /** The sheet is a chart as a whole. */
   readonly isChart?: boolean;
 }
@@ -271,7 +271,7 @@ function biff(type: number, ...parts: Uint8Array[]): Buffer {
 }
 
 /** An Excel 97 workbook; format 1 is a date, and long lists of strings go on in further records. */
-export function xls(sheets: readonly XlsSheet[], { title = '', encrypted = false } = {}): Uint8Array {
+export function buildXls(sheets: readonly XlsSheet[], { title = '', encrypted = false } = {}): Uint8Array {
   const strings: string[] = [];
   const bodies = sheets.map((sheet) => sheetBody(sheet, strings));
   const begin = biff(0x809, uint16(0x600, 5, 0, 0), uint32(0, 0));
@@ -304,7 +304,7 @@ function sharedStrings(strings: readonly string[]): Buffer[] {
 }
 
 function sheetBody(sheet: XlsSheet, strings: string[]): Buffer {
-  const { rows, chart = [], boxes = [], remarks = [], isChart = false } = sheet;
+  const { rows, chart = [], textBoxes: boxes = [], comments: remarks = [], isChart = false } = sheet;
   const records = rows.flatMap((row, r) =>
     row.flatMap((cell, c) => cellRecords(cell, uint16(r, c), strings)),
   );
@@ -346,9 +346,9 @@ function cellRecords(cell: XlsCell, place: Buffer, strings: string[]): Buffer[] 
   if ('date' in cell) return [biff(0x27e, place, uint16(1), uint32((cell.date << 2) | 2))];
   const { formula } = cell;
   if (typeof formula === 'number') return [biff(0x06, place, plain, float64(formula), Buffer.alloc(8))];
-  const awaited = Buffer.from([0, 0, 0, 0, 0, 0, 0xff, 0xff]);
+  const pendingRecord = Buffer.from([0, 0, 0, 0, 0, 0, 0xff, 0xff]);
   return [
-    biff(0x06, place, plain, awaited, Buffer.alloc(8)),
+    biff(0x06, place, plain, pendingRecord, Buffer.alloc(8)),
     biff(0x207, uint16(formula.length), Buffer.from([1]), utf16(formula)),
   ];
 }
@@ -358,7 +358,7 @@ export interface PptSlide {
   readonly body?: readonly string[];
   readonly notes?: string;
   /** Texts on the page of notes outside the place for notes. */
-  readonly besideNotes?: readonly string[];
+  readonly notesPageTexts?: readonly string[];
   /** Rows of a table, drawn from the last cell to the first. */
   readonly table?: readonly (readonly string[])[];
   /** Compound file of a chart or a workbook on the slide. */
@@ -366,7 +366,7 @@ export interface PptSlide {
 }
 
 /** A chart as Microsoft Graph keeps it: no sheets, the labels of its table, the texts of the chart. */
-export function graph(labels: readonly string[], texts: readonly string[]): Uint8Array {
+export function buildGraphChart(labels: readonly string[], texts: readonly string[]): Uint8Array {
   const begin = biff(0x809, uint16(0x600, 0x8000, 0, 0), uint32(0, 0));
   const wide = (text: string) => Buffer.concat([Buffer.from([1]), utf16(text)]);
   const cells = labels.map((text, i) => biff(0x204, uint16(0, i, 0, text.length), wide(text)));
@@ -383,7 +383,7 @@ function record(type: number, instance: number, content: Uint8Array, container =
 }
 
 /** A PowerPoint 97 presentation: titles are kept in the outline, everything else in the slides. */
-export function ppt(slides: readonly PptSlide[], { encrypted = false } = {}): Uint8Array {
+export function buildPpt(slides: readonly PptSlide[], { encrypted = false } = {}): Uint8Array {
   const objects: Buffer[] = [];
   const keep = (object: Buffer) => objects.push(object);
   const outline: Buffer[] = [];
@@ -406,8 +406,8 @@ export function ppt(slides: readonly PptSlide[], { encrypted = false } = {}): Ui
   });
   slides.forEach((slide, i) => {
     if (slide.notes === undefined) return;
-    const beside = (slide.besideNotes ?? []).map((text) => textbox(4, text));
-    const page = [record(1_009, 0, uint32(256 + i, 0)), textbox(2, slide.notes), ...beside];
+    const notesPageTexts = (slide.notesPageTexts ?? []).map((text) => textbox(4, text));
+    const page = [record(1_009, 0, uint32(256 + i, 0)), textbox(2, slide.notes), ...notesPageTexts];
     keep(record(1_008, 0, Buffer.concat(page), true));
     notes.push(record(1_011, 0, uint32(objects.length + 1, 0, 0, 0, 0)));
   });
@@ -438,7 +438,7 @@ function objectReference({ object }: PptSlide, id: number): Buffer[] {
 /** A group of shapes: what says that it is a table, a line between cells, the cells. */
 function tableShapes({ table }: PptSlide): Buffer {
   if (table === undefined) return Buffer.alloc(0);
-  const says = record(0xf122, 1, Buffer.concat([uint16(0x039f), uint32(1)]));
+  const propertyRecord = record(0xf122, 1, Buffer.concat([uint16(0x039f), uint32(1)]));
   const shape = (place: readonly number[], text: string) => {
     const content = Buffer.concat([record(3_999, 0, uint32(4)), record(4_000, 0, utf16(text))]);
     const box = text === '' ? [] : [record(0xf00d, 0, content, true)];
@@ -447,7 +447,7 @@ function tableShapes({ table }: PptSlide): Buffer {
   const cells = table.flatMap((row, y) =>
     row.map((text, x) => shape([x * 100, y * 50, x * 100 + 100, y * 50 + 50], text)),
   );
-  const shapes = [record(0xf004, 0, says, true), shape([0, 50, 200, 50], ''), ...cells.reverse()];
+  const shapes = [record(0xf004, 0, propertyRecord, true), shape([0, 50, 200, 50], ''), ...cells.reverse()];
   return record(0xf003, 0, Buffer.concat(shapes), true);
 }
 

@@ -1,12 +1,12 @@
 import t from 'tap';
-import { CompoundFile } from '../../src/parsing/compound-file.ts';
+import { CompoundFile } from '../../src/parsing/formats/legacy/compound-file.ts';
 import { ParseFailure } from '../../src/parsing/parse-failure.ts';
 import { compoundFileOf } from './compound-fixtures.ts';
-import { bitFlipped, truncated, zipOf } from './fixtures.ts';
-import { doc, graph, ppt, word6, xls } from './legacy-fixtures.ts';
-import { failure, parsed } from './parsed.ts';
+import { buildZip, flipRandomBits, truncateBytes } from './fixtures.ts';
+import { buildDoc, buildGraphChart, buildPpt, buildWord6, buildXls } from './legacy-fixtures.ts';
+import { parseFailureOf, parseInProcess } from './parse-in-process.ts';
 
-const sampleDoc = doc(
+const sampleDoc = buildDoc(
   [
     { text: 'A report', style: 62 },
     { text: 'First part', style: 1 },
@@ -22,14 +22,14 @@ const sampleDoc = doc(
 );
 
 t.test('a DOC keeps its order, headings, tables and notes without any other program', async (t) => {
-  const document = await parsed(sampleDoc, 'a.bin');
+  const document = await parseInProcess(sampleDoc, 'a.bin');
   t.match(document, { kind: 'doc', title: 'The title', headings: true, contentType: 'application/msword' });
   t.same(document.pages, [
     '# A report\n\n# First part\n\nGrüße und 東京 7\na | \ntwo\nlines',
     'Second page',
     'The note',
   ]);
-  t.same((await parsed(word6('Old\rtext \xfc\r'))).pages, ['Old\ntext ü']);
+  t.same((await parseInProcess(buildWord6('Old\rtext \xfc\r'))).pages, ['Old\ntext ü']);
 });
 
 t.test('clauses and lists of a DOC carry the numbers that Word shows', async (t) => {
@@ -38,7 +38,7 @@ t.test('clauses and lists of a DOC carry the numbers that Word shows', async (t)
     [4, '\0.(\x01)', 1],
     [1, '\x02:', 1],
   ] as const;
-  const bytes = doc(
+  const bytes = buildDoc(
     [
       { text: 'Scope', style: 1 },
       { text: 'Terms', list: [1, 0] },
@@ -60,7 +60,7 @@ t.test('clauses and lists of a DOC carry the numbers that Word shows', async (t)
       headingList: 4,
     },
   );
-  t.same((await parsed(bytes)).pages, [
+  t.same((await parseInProcess(bytes)).pages, [
     '# (i) Scope\n\n4. Terms\n4.(a) first\n4.(b) second\nI: deep\nPlain\n5. Price\n5.(a) again\n- bullet\n' +
       '9. restarted\nunknown\n\n# (ii) Price',
   ]);
@@ -68,7 +68,7 @@ t.test('clauses and lists of a DOC carry the numbers that Word shows', async (t)
 
 t.test('an XLS becomes unordered pages of rows that never span sheets', async (t) => {
   const rows = Array.from({ length: 400 }, (_, i) => [`item number ${i}`, i, i % 2 === 0]);
-  const bytes = xls(
+  const bytes = buildXls(
     [
       {
         name: 'Sheet1',
@@ -81,7 +81,7 @@ t.test('an XLS becomes unordered pages of rows that never span sheets', async (t
     ],
     { title: 'Stock' },
   );
-  const document = await parsed(bytes);
+  const document = await parseInProcess(bytes);
   t.match(document, {
     kind: 'xls',
     unordered: true,
@@ -97,25 +97,25 @@ t.test('an XLS becomes unordered pages of rows that never span sheets', async (t
 t.test(
   'what text boxes and charts of an XLS say comes after the rows of their sheet, remarks do not',
   async (t) => {
-    const bytes = xls([
+    const bytes = buildXls([
       {
         name: 'Sheet1',
         rows: [['x', 1]],
         chart: ['Growth \u2013 东', 'Year', 'Growth \u2013 东'],
-        boxes: ['A box of\rtext', ''],
-        remarks: ['a remark'],
+        textBoxes: ['A box of\rtext', ''],
+        comments: ['a remark'],
       },
       { name: 'Turnover', rows: [], chart: ['All years'], isChart: true },
     ]);
-    t.same((await parsed(bytes)).pages, ['x\t1', 'Growth – 东\nYear\nA box of text', 'All years']);
+    t.same((await parseInProcess(bytes)).pages, ['x\t1', 'Growth – 东\nYear\nA box of text', 'All years']);
   },
 );
 
 t.test('a PPT has one page per slide in show order, with its title and notes', async (t) => {
-  const document = await parsed(
-    ppt([
+  const document = await parseInProcess(
+    buildPpt([
       { title: 'Opening \u2013 東', body: ['First\rSecond', '*'], notes: 'Speak slowly' },
-      { body: ['No title'], notes: '*', besideNotes: ['Said outside', '*'] },
+      { body: ['No title'], notes: '*', notesPageTexts: ['Said outside', '*'] },
     ]),
   );
   t.match(document, {
@@ -130,7 +130,7 @@ t.test('a PPT has one page per slide in show order, with its title and notes', a
 });
 
 /** A chart as LibreOffice keeps it. */
-const openDocumentChart = zipOf({
+const openDocumentChart = buildZip({
   'content.xml':
     '<c:chart><c:title><t:p>Tons a year</t:p></c:title><a:table><a:table-row><a:table-cell><t:p>North</t:p></a:table-cell>' +
     '<a:table-cell><t:p>5</t:p></a:table-cell></a:table-row></a:table></c:chart>',
@@ -143,15 +143,15 @@ t.test('tables on the slides of a PPT are rows from top to bottom, whatever is d
     ['', '3'],
     ['', ''],
   ];
-  const document = await parsed(ppt([{ title: 'Stones', table }]));
+  const document = await parseInProcess(buildPpt([{ title: 'Stones', table }]));
   t.same(document.pages, ['# Stones\n\nStone | Hardness\nGranite grey |\n | 3']);
 });
 
 t.test(
   'charts in a DOC say what they show where they stand, damaged ones cost only themselves',
   async (t) => {
-    const document = await parsed(
-      doc(
+    const document = await parseInProcess(
+      buildDoc(
         [
           { text: 'before' },
           { text: '\x13 EMBED Chart \x14\x01\x15', object: 2_147_483_647 },
@@ -162,7 +162,7 @@ t.test(
         {
           objects: {
             '_2147483647/package_stream': openDocumentChart,
-            '_7/Workbook': new CompoundFile(graph(['South'], ['Price'])).read('Workbook')!,
+            '_7/Workbook': new CompoundFile(buildGraphChart(['South'], ['Price'])).read('Workbook')!,
             '_8/package_stream': Buffer.from('no package'),
           },
         },
@@ -176,16 +176,16 @@ t.test(
 t.test(
   'charts and tables of Excel in a PPT say what they show, damaged ones cost only themselves',
   async (t) => {
-    const chart = graph(['North', 'South'], ['Tons a year']);
+    const chart = buildGraphChart(['North', 'South'], ['Tons a year']);
     const slides = [
       { title: 'Chart', object: chart, notes: 'spoken' },
-      { title: 'Table', object: xls([{ name: 'S', rows: [['x', 1]] }]) },
-      { title: 'Locked', object: xls([{ name: 'S', rows: [['x', 1]] }], { encrypted: true }) },
+      { title: 'Table', object: buildXls([{ name: 'S', rows: [['x', 1]] }]) },
+      { title: 'Locked', object: buildXls([{ name: 'S', rows: [['x', 1]] }], { encrypted: true }) },
       { title: 'Picture', object: compoundFileOf({ Contents: new Uint8Array(9) }) },
       { title: 'Of LibreOffice', object: compoundFileOf({ package_stream: openDocumentChart }) },
       { title: 'Broken', object: Buffer.from('no compound file') },
     ];
-    const document = await parsed(ppt(slides));
+    const document = await parseInProcess(buildPpt(slides));
     t.same(document.pages, [
       '# Chart\n\nNorth\nSouth\nTons a year\n\nspoken',
       '# Table\n\nx\t1',
@@ -200,9 +200,9 @@ t.test(
 
 t.test('encrypted and damaged Office files of 97-2003 say what is wrong with them', async (t) => {
   const cases: [string, Uint8Array, string, RegExp][] = [
-    ['a DOC with a password', doc([{ text: 'x' }], { encrypted: true }), 'encrypted', /password/],
-    ['an XLS with a password', xls([], { encrypted: true }), 'encrypted', /password/],
-    ['a PPT with a password', ppt([{ title: 'x' }], { encrypted: true }), 'encrypted', /password/],
+    ['a DOC with a password', buildDoc([{ text: 'x' }], { encrypted: true }), 'encrypted', /password/],
+    ['an XLS with a password', buildXls([], { encrypted: true }), 'encrypted', /password/],
+    ['a PPT with a password', buildPpt([{ title: 'x' }], { encrypted: true }), 'encrypted', /password/],
     [
       'a DOC without tables',
       compoundFileOf({ WordDocument: Buffer.from(`\xec\xa5${'\0'.repeat(900)}`, 'latin1') }),
@@ -229,7 +229,7 @@ t.test('encrypted and damaged Office files of 97-2003 say what is wrong with the
     ],
   ];
   for (const [name, bytes, code, sentence] of cases)
-    t.match(await failure(bytes), { code, message: sentence }, name);
+    t.match(await parseFailureOf(bytes), { code, message: sentence }, name);
 });
 
 t.test(
@@ -237,15 +237,15 @@ t.test(
   async (t) => {
     const originals: [string, Uint8Array][] = [
       ['doc', sampleDoc],
-      ['xls', xls([{ name: 'S', rows: Array.from({ length: 50 }, (_, i) => [`row ${i}`, i, i / 7]) }])],
-      ['ppt', ppt([{ title: 'T', body: ['one', 'two'], notes: 'n' }])],
+      ['xls', buildXls([{ name: 'S', rows: Array.from({ length: 50 }, (_, i) => [`row ${i}`, i, i / 7]) }])],
+      ['ppt', buildPpt([{ title: 'T', body: ['one', 'two'], notes: 'n' }])],
     ];
     for (const [name, bytes] of originals) {
-      const variants = [0.3, 0.6, 0.9].map((share) => truncated(bytes, share));
-      for (let i = 0; i < 60; i++) variants.push(bitFlipped(bytes, 20_261_121 + i, 1 + (i % 12)));
+      const variants = [0.3, 0.6, 0.9].map((share) => truncateBytes(bytes, share));
+      for (let i = 0; i < 60; i++) variants.push(flipRandomBits(bytes, 20_261_121 + i, 1 + (i % 12)));
       for (const variant of variants) {
         try {
-          await parsed(variant, `a.${name}`);
+          await parseInProcess(variant, `a.${name}`);
         } catch (error) {
           if (!(error instanceof ParseFailure)) throw error;
           if (!/^[A-Z].*\.$/s.test(error.message)) t.fail(`${name}: ${error.code} ${error.message}`);

@@ -1,4 +1,4 @@
-import { zipOf } from './fixtures.ts';
+import { buildZip } from './fixtures.ts';
 
 /** Documents that link to what is not theirs. */
 
@@ -20,7 +20,7 @@ const spaces = [
   .join(' ');
 
 /** Text with linked sections and linked images. */
-export function linkingOdt({ secretFile, address }: LinkTargets): Uint8Array {
+export function buildOdtWithLinks({ secretFile, address }: LinkTargets): Uint8Array {
   const section = (name: string, target: string) =>
     `<text:section text:name="${name}"><text:section-source xlink:type="simple" xlink:show="embed" xlink:href="${target}" text:filter-name="Text"/><text:p>of ${name}</text:p></text:section>`;
   const image = (target: string) =>
@@ -35,7 +35,7 @@ export function linkingOdt({ secretFile, address }: LinkTargets): Uint8Array {
     '<text:p>The last words.</text:p>',
   ].join('');
   const mediaType = 'application/vnd.oasis.opendocument.text';
-  return zipOf({
+  return buildZip({
     mimetype: mediaType,
     'META-INF/manifest.xml': `<?xml version="1.0" encoding="UTF-8"?><manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0" manifest:version="1.2"><manifest:file-entry manifest:full-path="/" manifest:media-type="${mediaType}"/><manifest:file-entry manifest:full-path="content.xml" manifest:media-type="text/xml"/></manifest:manifest>`,
     'content.xml': `<?xml version="1.0" encoding="UTF-8"?><office:document-content ${spaces} office:version="1.2"><office:body><office:text>${body}</office:text></office:body></office:document-content>`,
@@ -53,7 +53,7 @@ const drawingSpaces = [
   .join(' ');
 
 /** A Word file with fields that include text and pictures, and with linked images. */
-export function linkingDocx({ secretFile, address }: LinkTargets): Uint8Array {
+export function buildDocxWithLinks({ secretFile, address }: LinkTargets): Uint8Array {
   const field = (instruction: string) =>
     `<w:p><w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText xml:space="preserve"> ${instruction} </w:instrText></w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r><w:r><w:t>field</w:t></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r></w:p>`;
   const image = (id: number) =>
@@ -72,7 +72,7 @@ export function linkingDocx({ secretFile, address }: LinkTargets): Uint8Array {
     (target, i) =>
       `<Relationship Id="link${i}" Type="${relations}/image" Target="${target}" TargetMode="External"/>`,
   );
-  return zipOf({
+  return buildZip({
     '[Content_Types].xml': `<?xml version="1.0"?><Types xmlns="${packages}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>`,
     '_rels/.rels': `<?xml version="1.0"?><Relationships xmlns="${packages}/relationships"><Relationship Id="rId1" Type="${relations}/officeDocument" Target="word/document.xml"/></Relationships>`,
     'word/document.xml': `<?xml version="1.0"?><w:document ${drawingSpaces}><w:body>${body}</w:body></w:document>`,

@@ -1,4 +1,4 @@
-import { xmlEscaped, zipOf } from './fixtures.ts';
+import { buildZip, escapeXml } from './fixtures.ts';
 
 /** Builders of OpenDocument files and EPUB books. */
 
@@ -14,16 +14,16 @@ export interface OpenDocumentOptions {
   readonly parts?: Readonly<Record<string, string | Uint8Array>>;
 }
 
-export function openDocument(
+export function buildOpenDocument(
   type: 'text' | 'presentation' | 'spreadsheet',
   body: string,
   { title = '', language = '', styles = '', parts = {} }: OpenDocumentOptions = {},
 ): Uint8Array {
   const mediaType = `application/vnd.oasis.opendocument.${type}`;
-  return zipOf({
+  return buildZip({
     mimetype: mediaType,
     'META-INF/manifest.xml': `<!DOCTYPE manifest:manifest PUBLIC "-//OpenOffice.org//DTD" "Manifest.dtd"><manifest:manifest xmlns:manifest="urn:mf"><manifest:file-entry manifest:full-path="/" manifest:media-type="${mediaType}"/></manifest:manifest>`,
-    'meta.xml': `<office:document-meta ${spaces}><office:meta><dc:title>${xmlEscaped(title)}</dc:title><dc:language>${language}</dc:language></office:meta></office:document-meta>`,
+    'meta.xml': `<office:document-meta ${spaces}><office:meta><dc:title>${escapeXml(title)}</dc:title><dc:language>${language}</dc:language></office:meta></office:document-meta>`,
     'content.xml': `<?xml version="1.0" encoding="UTF-8"?><office:document-content ${spaces}><office:automatic-styles>${styles}</office:automatic-styles><office:body><office:${type}>${body}</office:${type}></office:body></office:document-content>`,
     ...parts,
   });
@@ -31,7 +31,7 @@ export function openDocument(
 
 /** A paragraph of OpenDocument. */
 export function odfParagraph(text: string, style = 'Standard'): string {
-  return `<text:p text:style-name="${style}">${xmlEscaped(text)}</text:p>`;
+  return `<text:p text:style-name="${style}">${escapeXml(text)}</text:p>`;
 }
 
 export interface EpubChapter {
@@ -46,7 +46,7 @@ export interface EpubOptions {
 }
 
 /** A book; its parts are stored backwards, so that only the spine gives the order. */
-export function epub(
+export function buildEpub(
   chapters: readonly EpubChapter[],
   { title = '', language = 'en', parts = {} }: EpubOptions = {},
 ): Uint8Array {
@@ -55,11 +55,11 @@ export function epub(
   );
   const spine = chapters.map((_, i) => `<itemref idref="c${i}"/>`).join('');
   const files = chapters.map(({ name, html }) => [`OEBPS/${name}`, html] as const).reverse();
-  return zipOf({
+  return buildZip({
     mimetype: 'application/epub+zip',
     'META-INF/container.xml':
       '<container><rootfiles><rootfile full-path="OEBPS/book.opf" media-type="application/oebps-package+xml"/></rootfiles></container>',
-    'OEBPS/book.opf': `<package xmlns:dc="urn:dc"><metadata><dc:title>${xmlEscaped(title)}</dc:title><dc:language>${language}</dc:language></metadata><manifest>${items.reverse().join('')}</manifest><spine>${spine}</spine></package>`,
+    'OEBPS/book.opf': `<package xmlns:dc="urn:dc"><metadata><dc:title>${escapeXml(title)}</dc:title><dc:language>${language}</dc:language></metadata><manifest>${items.reverse().join('')}</manifest><spine>${spine}</spine></package>`,
     ...Object.fromEntries(files),
     ...parts,
   });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { pagesByAnchors } from '../../src/parsing/page-anchors.ts';
+import { splitByPageAnchors } from '../../src/parsing/page-anchors.ts';
 
 const sentences = (from: number, to: number) =>
   Array.from(
@@ -23,7 +23,7 @@ t.test(
       ['Running header 2', 'Two', ...sentences(20, 40)].join('\n'),
       ['Running header 3', 'Three', ...sentences(40, 50), 'A footnote'].join(' '),
     ];
-    const pages = pagesByAnchors(text.join('\n'), drawn);
+    const pages = splitByPageAnchors(text.join('\n'), drawn);
     t.same(
       pages.map((page) => page.split('\n')[0]),
       ['# One', '## Two', '- Three'],
@@ -35,7 +35,7 @@ t.test(
 t.test('a page whose words are not found gets as much of the text as it has words', async (t) => {
   const text = sentences(0, 30).join('\n');
   const drawn = [sentences(0, 10).join(' '), 'αβγ δεζ ηθι '.repeat(23), sentences(20, 30).join(' ')];
-  const pages = pagesByAnchors(text, drawn);
+  const pages = splitByPageAnchors(text, drawn);
   t.equal(pages[2], sentences(20, 30).join('\n'));
   t.match(pages[1], /^Sentence 10 /);
 });
@@ -45,13 +45,13 @@ t.test(
   async (t) => {
     const line = 'the same words on every line of it';
     const drawn = [1, 2, 3].map(() => Array(20).fill(line).join('\n'));
-    const pages = pagesByAnchors(Array(60).fill(line).join('\n'), drawn);
+    const pages = splitByPageAnchors(Array(60).fill(line).join('\n'), drawn);
     t.same(
       pages.map((page) => page.split('\n').length),
       [20, 20, 20],
     );
-    t.same(pagesByAnchors('', ['', '']), ['', '']);
-    t.same(pagesByAnchors('more text than pages', ['']), ['more text than pages']);
-    t.same(pagesByAnchors('a', ['a', 'b', 'c']), ['a', '', '']);
+    t.same(splitByPageAnchors('', ['', '']), ['', '']);
+    t.same(splitByPageAnchors('more text than pages', ['']), ['more text than pages']);
+    t.same(splitByPageAnchors('a', ['a', 'b', 'c']), ['a', '', '']);
   },
 );

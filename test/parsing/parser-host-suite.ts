@@ -9,77 +9,91 @@ import { fileURLToPath } from 'node:url';
 import { MessageChannel } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import t from 'tap';
-import { systemChance } from '../../src/base/ids.ts';
-import { type PackedTexts, unpackTexts } from '../../src/base/packed-texts.ts';
+import { systemRandom } from '../../src/core/ids.ts';
+import { type PackedTexts, unpackTexts } from '../../src/core/packed-texts.ts';
 import { processLimits } from '../../src/parsing/limits.ts';
-import { optionalTools } from '../../src/parsing/optional-tools.ts';
 import {
   hasPageImages,
-  isFailure,
+  isFailedOutcome,
   type ParsedDocument,
   type ParseOutcome,
-} from '../../src/parsing/parse-task.ts';
-import { ParserHost } from '../../src/parsing/parser-host.ts';
-import { ParserProcesses } from '../../src/parsing/parser-processes.ts';
-import { noSandbox, type Sandbox } from '../../src/parsing/sandbox.ts';
-import { openIsolation, probeSandbox, sandboxCandidates } from '../../src/parsing/sandbox-probe.ts';
+} from '../../src/parsing/process/parse-task.ts';
+import { ParserHost } from '../../src/parsing/process/parser-host.ts';
+import { ParserProcessRegistry } from '../../src/parsing/process/parser-process-registry.ts';
 import { sandboxUserIds } from '../../src/parsing/sandbox-users.ts';
-import { fileMsMax, until } from '../waiting.ts';
-import { docx, pdfWithPages, truncated, utf8 } from './fixtures.ts';
+import { findOptionalTools } from '../../src/parsing/tools/optional-tools.ts';
+import { noSandbox, type Sandbox } from '../../src/parsing/tools/sandbox.ts';
+import {
+  detectIsolation,
+  listSandboxCandidates,
+  probeSandbox,
+} from '../../src/parsing/tools/sandbox-probe.ts';
+import { testFileMsMax, waitUntil } from '../timeouts.ts';
+import { buildDocx, buildPdf, truncateBytes, utf8 } from './fixtures.ts';
 import { sandboxUsersUnavailable } from './sandbox-users-unavailable.ts';
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 
 const moduleAt = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const entries = {
+const entryFiles = {
   parser: moduleAt('../../workers/parser-process.js'),
-  hostile: moduleAt('./processes/hostile-process.js'),
-  intruder: moduleAt('./processes/intruder-process.js'),
+  hostile: moduleAt('./processes/faulty-parser-process.js'),
+  intruder: moduleAt('./processes/malicious-parser-process.js'),
 };
-const { prlimit } = optionalTools();
+const { prlimit } = findOptionalTools();
 
 const folder = t.testdir({});
 let files = 0;
-function stored(bytes: Uint8Array): string {
+function writeFile(bytes: Uint8Array): string {
   files += 1;
   const file = join(folder, `blob-${files}`);
   writeFileSync(file, bytes);
   return file;
 }
 
-/** Processes of all hosts of this file that have started and not ended. */
-const alive = new Set<number>();
-const started: number[] = [];
+/** Running processes of all hosts of this file. */
+const alivePids = new Set<number>();
+const startedPids: number[] = [];
 
-/** The sandbox in which a server on this host would run its parser processes. */
-const { sandbox: strongest } = await openIsolation('preferred', {
-  ...{ tools: optionalTools(), dataFolder: folder, folderOf: () => tmpdir(), codeFile: entries.parser },
-  freshName: () => systemChance.uuid(),
+/** Sandbox that a server on this host would use for its parser processes. */
+const { sandbox: strongestSandbox } = await detectIsolation('preferred', {
+  ...{
+    tools: findOptionalTools(),
+    dataFolder: folder,
+    folderOf: () => tmpdir(),
+    codeFile: entryFiles.parser,
+  },
+  createUniqueName: () => systemRandom.uuid(),
 });
 
-function hostOf(t: Tap, entry: string, tool: string | null = prlimit, sandbox = strongest): ParserHost {
+function createHost(
+  t: TestTeardown,
+  entry: string,
+  tool: string | null = prlimit,
+  sandbox = strongestSandbox,
+): ParserHost {
   const host = new ParserHost({
     entry,
     prlimit: tool,
     sandbox,
     onProcess: (event, pid) => {
       if (event === 'started') {
-        alive.add(pid);
-        started.push(pid);
-      } else alive.delete(pid);
+        alivePids.add(pid);
+        startedPids.push(pid);
+      } else alivePids.delete(pid);
     },
   });
   t.teardown(() => host.close());
   return host;
 }
-type Tap = { teardown(action: () => unknown): void };
+type TestTeardown = { teardown(action: () => unknown): void };
 
 function pagesOf(outcome: ParseOutcome): ParsedDocument['pages'] {
-  if (isFailure(outcome)) throw new Error(`${outcome.failure.code}: ${outcome.failure.message}`);
+  if (isFailedOutcome(outcome)) throw new Error(`${outcome.failure.code}: ${outcome.failure.message}`);
   return outcome.pages;
 }
 
-/** True once the process is gone or a zombie; waits for it, because the kernel decides when. */
+/** Waits until the process is gone or a zombie, which the kernel decides. */
 async function isGone(pid: number): Promise<boolean> {
   const isDead = () => {
     const state = existsSync(`/proc/${pid}/stat`)
@@ -87,23 +101,25 @@ async function isGone(pid: number): Promise<boolean> {
       : 'X';
     return state === 'X' || state === 'Z';
   };
-  await until(`the end of process ${pid}`, isDead, 50);
+  await waitUntil(`the end of process ${pid}`, isDead, 50);
   return true;
 }
 
 t.test('documents are read in one process that stays', async (t) => {
-  const host = hostOf(t, entries.parser);
-  const before = started.length;
-  const file = stored(pdfWithPages(['first', 'second'], { title: 'The title' }));
+  const host = createHost(t, entryFiles.parser);
+  const before = startedPids.length;
+  const file = writeFile(buildPdf(['first', 'second'], { title: 'The title' }));
   const outcome = await host.parse({ kind: 'parse', file, path: 'a.pdf' });
   t.match(outcome, { kind: 'pdf', pages: ['first', 'second'], title: 'The title' });
-  t.same(pagesOf(await host.parse({ kind: 'parse', file: stored(utf8('words')), path: 'b.txt' })), ['words']);
-  t.equal(started.length, before + 1);
+  t.same(pagesOf(await host.parse({ kind: 'parse', file: writeFile(utf8('words')), path: 'b.txt' })), [
+    'words',
+  ]);
+  t.equal(startedPids.length, before + 1);
 });
 
 t.test('a parser process that cannot start says all that Node said about it', async (t) => {
-  const host = hostOf(t, moduleAt('./processes/nowhere-to-be-found.js'));
-  const error = await host.parse({ kind: 'parse', file: stored(utf8('words')) }).catch((reason) => reason);
+  const host = createHost(t, moduleAt('./processes/nowhere-to-be-found.js'));
+  const error = await host.parse({ kind: 'parse', file: writeFile(utf8('words')) }).catch((reason) => reason);
   const [first = '', ...rest] = String(error.message).split('\n');
   t.match(first, /^the parser process did not become ready: exit code 1: .*nowhere-to-be-found/);
   t.ok(
@@ -113,10 +129,10 @@ t.test('a parser process that cannot start says all that Node said about it', as
 });
 
 t.test('documents that arrive together come back each with its own text', async (t) => {
-  const hosts = [hostOf(t, entries.parser), hostOf(t, entries.parser)];
+  const hosts = [createHost(t, entryFiles.parser), createHost(t, entryFiles.parser)];
   const texts = Array.from({ length: 12 }, (_, i) => `document number ${i}`);
   const outcomes = await Promise.all(
-    texts.map((text, i) => hosts[i % 2]!.parse({ kind: 'parse', file: stored(docx([text])) })),
+    texts.map((text, i) => hosts[i % 2]!.parse({ kind: 'parse', file: writeFile(buildDocx([text])) })),
   );
   t.same(
     outcomes.map(pagesOf),
@@ -125,21 +141,21 @@ t.test('documents that arrive together come back each with its own text', async 
 });
 
 t.test('a failure of the document is data with a code and a sentence, and costs no process', async (t) => {
-  const host = hostOf(t, entries.parser);
-  const before = started.length;
-  const outcome = await host.parse({ kind: 'parse', file: stored(new Uint8Array()) });
+  const host = createHost(t, entryFiles.parser);
+  const before = startedPids.length;
+  const outcome = await host.parse({ kind: 'parse', file: writeFile(new Uint8Array()) });
   t.match(outcome, { failure: { code: 'unsupported', message: /empty/ } });
   t.match(
-    await host.parse({ kind: 'parse', file: stored(utf8('x'.repeat(99))), limits: { fileBytesMax: 50 } }),
+    await host.parse({ kind: 'parse', file: writeFile(utf8('x'.repeat(99))), limits: { fileBytesMax: 50 } }),
     {
       failure: { code: 'too_large' },
     },
   );
-  t.same(pagesOf(await host.parse({ kind: 'parse', file: stored(utf8('next')) })), ['next']);
-  t.equal(started.length, before + 1);
+  t.same(pagesOf(await host.parse({ kind: 'parse', file: writeFile(utf8('next')) })), ['next']);
+  t.equal(startedPids.length, before + 1);
 });
 
-const deaths: readonly {
+const crashCases: readonly {
   path: string;
   code: string;
   limits?: { idleMsMax?: number; totalMsMax?: number };
@@ -152,13 +168,13 @@ const deaths: readonly {
   { path: 'heap', code: 'memory' },
   { path: 'buffers', code: 'memory' },
 ];
-for (const { path, code, limits } of deaths) {
+for (const { path, code, limits } of crashCases) {
   t.test(
     `a document that makes the parser ${path} fails alone, after one more attempt in a fresh process`,
     async (t) => {
-      const host = hostOf(t, entries.hostile);
-      const before = started.length;
-      const file = stored(utf8('bait'));
+      const host = createHost(t, entryFiles.hostile);
+      const before = startedPids.length;
+      const file = writeFile(utf8('bait'));
       const outcome = await host.parse({
         kind: 'parse',
         file,
@@ -166,7 +182,7 @@ for (const { path, code, limits } of deaths) {
         ...(limits === undefined ? {} : { limits }),
       });
       t.match(outcome, { failure: { code, message: /^[A-Z].*\.$/ } });
-      t.equal(started.length - before, processLimits.attemptsMax);
+      t.equal(startedPids.length - before, processLimits.attemptsMax);
       t.same(pagesOf(await host.parse({ kind: 'parse', file, path: 'a.txt' })), ['bait']);
     },
   );
@@ -179,91 +195,94 @@ t.test(
     const scarce = join(folder, 'prlimit');
     const script = `#!/bin/sh\nshift\nexec ${prlimit} --data=200000000 "$@"\n`;
     writeFileSync(scarce, script, { mode: 0o755 });
-    const host = hostOf(t, entries.parser, scarce, noSandbox);
-    const file = stored(pdfWithPages([''], { content: Buffer.alloc(60_000_000, ' ') }));
+    const host = createHost(t, entryFiles.parser, scarce, noSandbox);
+    const file = writeFile(buildPdf([''], { content: Buffer.alloc(60_000_000, ' ') }));
     t.match(await host.parse({ kind: 'parse', file }), {
       failure: { code: 'memory', message: /needs more memory than one document may use/ },
     });
-    t.same(pagesOf(await host.parse({ kind: 'parse', file: stored(utf8('after')) })), ['after']);
+    t.same(pagesOf(await host.parse({ kind: 'parse', file: writeFile(utf8('after')) })), ['after']);
   },
 );
 
 t.test('without prlimit a memory bomb still costs only its own document', async (t) => {
-  const host = hostOf(t, entries.hostile, null, noSandbox);
-  const file = stored(utf8('bait'));
+  const host = createHost(t, entryFiles.hostile, null, noSandbox);
+  const file = writeFile(utf8('bait'));
   t.match(await host.parse({ kind: 'parse', file, path: 'buffers' }), { failure: { code: 'memory' } });
   t.same(pagesOf(await host.parse({ kind: 'parse', file, path: 'a.txt' })), ['bait']);
 });
 
 t.test('a line of a hundred million characters is refused for its length, in any encoding', async (t) => {
-  const host = hostOf(t, entries.parser);
+  const host = createHost(t, entryFiles.parser);
   for (const bytes of [
     Buffer.alloc(100_000_000, 'words '),
     Buffer.alloc(100_000_000, 'wörter ', 'utf16le'),
   ]) {
-    const outcome = await host.parse({ kind: 'parse', file: stored(bytes), path: 'a.txt' });
-    if (bytes[1] === 0 && !isFailure(outcome)) t.equal(outcome.pages[0]?.length, 50_000_000, 'just fits');
+    const outcome = await host.parse({ kind: 'parse', file: writeFile(bytes), path: 'a.txt' });
+    if (bytes[1] === 0 && !isFailedOutcome(outcome))
+      t.equal(outcome.pages[0]?.length, 50_000_000, 'just fits');
     else t.match(outcome, { failure: { code: 'too_large' } });
   }
 });
 
 t.test('a process that floods its host with text is stopped at the budget', async (t) => {
-  const host = hostOf(t, entries.hostile);
+  const host = createHost(t, entryFiles.hostile);
   const limits = { textUnitsMax: 5_000_000 };
-  const outcome = await host.parse({ kind: 'parse', file: stored(utf8('bait')), path: 'flood', limits });
+  const outcome = await host.parse({ kind: 'parse', file: writeFile(utf8('bait')), path: 'flood', limits });
   t.match(outcome, { failure: { code: /too_large|memory/ } });
 });
 
 t.test('a document that gives signs of life for ever ends at the total time', async (t) => {
-  const host = hostOf(t, entries.parser);
-  const file = stored(pdfWithPages(Array.from({ length: 3_000 }, (_, i) => `page ${i}`)));
+  const host = createHost(t, entryFiles.parser);
+  const file = writeFile(buildPdf(Array.from({ length: 3_000 }, (_, i) => `page ${i}`)));
   const outcome = await host.parse({ kind: 'parse', file, limits: { totalMsMax: 1 } });
   t.match(outcome, { failure: { code: 'timeout', message: /in total/ } });
 });
 
 t.test('a process that died of an earlier document is replaced, and the next one is read', async (t) => {
-  const host = hostOf(t, entries.hostile);
-  const file = stored(utf8('bait'));
+  const host = createHost(t, entryFiles.hostile);
+  const file = writeFile(utf8('bait'));
   t.same(pagesOf(await host.parse({ kind: 'parse', file, path: 'kill unless fresh' })), ['bait']);
   t.same(pagesOf(await host.parse({ kind: 'parse', file, path: 'kill unless fresh' })), ['bait']);
 });
 
 t.test('a process killed from outside between two documents costs nothing', async (t) => {
-  const host = hostOf(t, entries.parser);
-  const file = stored(utf8('still read'));
+  const host = createHost(t, entryFiles.parser);
+  const file = writeFile(utf8('still read'));
   await host.parse({ kind: 'parse', file });
-  const pid = started.at(-1)!;
+  const pid = startedPids.at(-1)!;
   process.kill(pid, 'SIGKILL');
   await isGone(pid);
   t.same(pagesOf(await host.parse({ kind: 'parse', file })), ['still read']);
 });
 
 t.test('real bombs inside a PDF end inside the limits', async (t) => {
-  const host = hostOf(t, entries.parser);
+  const host = createHost(t, entryFiles.parser);
   const text = Buffer.from('(bomb bomb bomb bomb) Tj T* '.repeat(3_000_000), 'latin1');
   const content = Buffer.concat([Buffer.from('BT /F1 1 Tf 1 TL 0 700 Td '), text, Buffer.from(' ET')]);
-  const flate = stored(pdfWithPages([''], { content }));
+  const flate = writeFile(buildPdf([''], { content }));
   const outcome = await host.parse({ kind: 'parse', file: flate, limits: { idleMsMax: 1_500 } });
-  t.ok(isFailure(outcome) ? /timeout|memory|crash/.test(outcome.failure.code) : outcome.pages.length === 1);
+  t.ok(
+    isFailedOutcome(outcome) ? /timeout|memory|crash/.test(outcome.failure.code) : outcome.pages.length === 1,
+  );
   const form =
     '<</Type/XObject/Subtype/Form/BBox[0 0 612 792]/Resources<</XObject<</X0 1000 0 R>>>>/Length 13>>\n' +
     'stream\n/X0 Do /X0 Do\nendstream';
-  const cycle = pdfWithPages([''], {
+  const cycle = buildPdf([''], {
     content: Buffer.from('/X0 Do'),
     resources: '/XObject<</X0 1000 0 R>>',
     objects: [form],
   });
   const drawn = await host.render({
     kind: 'render',
-    file: stored(cycle),
+    file: writeFile(cycle),
     page: 0,
     limits: { idleMsMax: 1_500 },
   });
   t.ok(drawn instanceof Uint8Array || (drawn !== null && /timeout|memory|crash/.test(drawn.failure.code)));
-  t.same(pagesOf(await host.parse({ kind: 'parse', file: stored(utf8('after')) })), ['after']);
+  t.same(pagesOf(await host.parse({ kind: 'parse', file: writeFile(utf8('after')) })), ['after']);
 });
 
-const sandboxes: readonly Sandbox[] = [noSandbox, ...sandboxCandidates(optionalTools())];
+const sandboxes: readonly Sandbox[] = [noSandbox, ...listSandboxCandidates(findOptionalTools())];
 for (const sandbox of sandboxes) {
   t.test(
     `level ${sandbox.level}: a process that is taken over reaches neither files nor programs`,
@@ -274,8 +293,13 @@ for (const sandbox of sandboxes) {
       writeFileSync(secretFile, 'secret', { mode: 0o600 });
       writeFileSync(otherBlob, 'the document of another organization', { mode: 0o600 });
       const probe = await probeSandbox(sandbox, {
-        ...{ tools: optionalTools(), dataFolder: data, folderOf: () => tmpdir(), codeFile: entries.parser },
-        freshName: () => systemChance.uuid(),
+        ...{
+          tools: findOptionalTools(),
+          dataFolder: data,
+          folderOf: () => tmpdir(),
+          codeFile: entryFiles.parser,
+        },
+        createUniqueName: () => systemRandom.uuid(),
       });
       if (sandbox !== noSandbox && typeof probe === 'string') {
         t.comment(`this host does not offer the level ${sandbox.level}: ${probe}`);
@@ -285,10 +309,10 @@ for (const sandbox of sandboxes) {
       t.teardown(() => listener.close());
       await once(listener, 'listening');
       const { port } = listener.address() as AddressInfo;
-      const host = hostOf(t, entries.intruder, prlimit, sandbox);
+      const host = createHost(t, entryFiles.intruder, prlimit, sandbox);
       const path = JSON.stringify({ secretFile, otherBlob, data, port, serverPid: process.pid });
-      const outcome = await host.parse({ kind: 'parse', file: stored(utf8('its own words')), path });
-      const warnings = isFailure(outcome) ? [outcome.failure.message] : outcome.warnings;
+      const outcome = await host.parse({ kind: 'parse', file: writeFile(utf8('its own words')), path });
+      const warnings = isFailedOutcome(outcome) ? [outcome.failure.message] : outcome.warnings;
       t.match(warnings, [
         'read what it was sent: its own words',
         /^read secrets\.json: E/,
@@ -307,10 +331,10 @@ for (const sandbox of sandboxes) {
 }
 
 t.test('no process reads documents of two organizations', async (t) => {
-  const host = hostOf(t, entries.parser);
-  const before = started.length;
+  const host = createHost(t, entryFiles.parser);
+  const before = startedPids.length;
   const parse = async (organizationId: string, text: string) =>
-    pagesOf(await host.parse({ kind: 'parse', file: stored(utf8(text)), organizationId }));
+    pagesOf(await host.parse({ kind: 'parse', file: writeFile(utf8(text)), organizationId }));
   for (const [organizationId, text] of [
     ['a', 'one'],
     ['a', 'two'],
@@ -319,54 +343,54 @@ t.test('no process reads documents of two organizations', async (t) => {
     ['a', 'five'],
   ] as const)
     t.same(await parse(organizationId, text), [text]);
-  // One for each of the three turns, and one more that waits for the next organization.
-  t.equal(started.length - before, 4);
+  // Three changes of the organization need one process each; the fourth waits for the next organization.
+  t.equal(startedPids.length - before, 4);
   await host.close();
-  for (const pid of started.slice(before)) t.ok(await isGone(pid));
+  for (const pid of startedPids.slice(before)) t.ok(await isGone(pid));
 });
 
 t.test('the second PDF engine loads in the sandbox, and says what is wrong with a file', async (t) => {
-  const host = hostOf(t, entries.parser);
-  const file = stored(truncated(pdfWithPages(['words']), 0.5));
+  const host = createHost(t, entryFiles.parser);
+  const file = writeFile(truncateBytes(buildPdf(['words']), 0.5));
   const outcome = await host.parse({ kind: 'parse', file });
   t.match(outcome, { failure: { code: 'corrupt' } });
-  t.notMatch(isFailure(outcome) && outcome.failure.message, /internal error/);
+  t.notMatch(isFailedOutcome(outcome) && outcome.failure.message, /internal error/);
 });
 
 t.test('a document of many megabytes arrives whole', async (t) => {
-  const host = hostOf(t, entries.parser);
+  const host = createHost(t, entryFiles.parser);
   const line = 'A line of a long text that has to arrive in order.\n';
   const text = line.repeat(400_000);
-  const pages = pagesOf(await host.parse({ kind: 'parse', file: stored(utf8(text)), path: 'a.txt' }));
+  const pages = pagesOf(await host.parse({ kind: 'parse', file: writeFile(utf8(text)), path: 'a.txt' }));
   t.equal(pages.join(''), text);
-  t.same(pagesOf(await host.parse({ kind: 'parse', file: stored(utf8('next')) })), ['next']);
+  t.same(pagesOf(await host.parse({ kind: 'parse', file: writeFile(utf8('next')) })), ['next']);
 });
 
 t.test('the page of a PDF becomes a JPEG that no box makes larger than allowed', async (t) => {
-  const host = hostOf(t, entries.parser);
+  const host = createHost(t, entryFiles.parser);
   const { default: sharp } = await import('sharp');
   const sizeOf = async (bytes: Uint8Array, options: { widthMax?: number } = {}) => {
-    const image = await host.render({ kind: 'render', file: stored(bytes), page: 0, ...options });
-    if (image === null || isFailure(image)) throw new Error('no image');
+    const image = await host.render({ kind: 'render', file: writeFile(bytes), page: 0, ...options });
+    if (image === null || isFailedOutcome(image)) throw new Error('no image');
     const { format, width, height } = await sharp(image).metadata();
     return { format, width, height };
   };
-  t.same(await sizeOf(pdfWithPages(['text'])), { format: 'jpeg', width: 935, height: 1_210 });
-  t.same(await sizeOf(pdfWithPages(['text']), { widthMax: 306 }), {
+  t.same(await sizeOf(buildPdf(['text'])), { format: 'jpeg', width: 935, height: 1_210 });
+  t.same(await sizeOf(buildPdf(['text']), { widthMax: 306 }), {
     format: 'jpeg',
     width: 306,
     height: 396,
   });
-  const vast = await sizeOf(pdfWithPages(['text'], { mediaBox: [0, 0, 14_000, 14_000] }));
+  const vast = await sizeOf(buildPdf(['text'], { mediaBox: [0, 0, 14_000, 14_000] }));
   t.ok(vast.width <= 2_000 && vast.height <= 2_000);
 });
 
 t.test('a page image shows what the page draws', async (t) => {
-  const host = hostOf(t, entries.parser);
+  const host = createHost(t, entryFiles.parser);
   const { default: sharp } = await import('sharp');
   const content = Buffer.from('1 0 0 rg 0 396 612 396 re f 0 0 1 rg 0 0 612 396 re f');
-  const image = await host.render({ kind: 'render', file: stored(pdfWithPages([''], { content })), page: 0 });
-  if (image === null || isFailure(image)) throw new Error('no image');
+  const image = await host.render({ kind: 'render', file: writeFile(buildPdf([''], { content })), page: 0 });
+  if (image === null || isFailedOutcome(image)) throw new Error('no image');
   const { data, info } = await sharp(image).raw().toBuffer({ resolveWithObject: true });
   const pixel = (y: number) => [...data.subarray((y * info.width + 400) * 3, (y * info.width + 400) * 3 + 3)];
   const [red, blue] = [pixel(100), pixel(info.height - 100)];
@@ -375,11 +399,11 @@ t.test('a page image shows what the page draws', async (t) => {
 });
 
 t.test('what has no page images gives null', async (t) => {
-  const host = hostOf(t, entries.parser);
-  const pdf = stored(pdfWithPages(['one']));
+  const host = createHost(t, entryFiles.parser);
+  const pdf = writeFile(buildPdf(['one']));
   t.equal(await host.render({ kind: 'render', file: pdf, page: 1 }), null);
   t.equal(await host.render({ kind: 'render', file: pdf, page: -1 }), null);
-  t.equal(await host.render({ kind: 'render', file: stored(docx(['x'])), page: 0 }), null);
+  t.equal(await host.render({ kind: 'render', file: writeFile(buildDocx(['x'])), page: 0 }), null);
   t.same(
     [hasPageImages('pdf', false), hasPageImages('pptx', false), hasPageImages('pptx', true)],
     [true, false, true],
@@ -388,26 +412,28 @@ t.test('what has no page images gives null', async (t) => {
 });
 
 t.test('a cancelled document ends at once and leaves no process', async (t) => {
-  const host = hostOf(t, entries.hostile);
+  const host = createHost(t, entryFiles.hostile);
   const cancelling = new AbortController();
-  const task = { kind: 'parse', file: stored(utf8('bait')), path: 'hang' } as const;
+  const task = { kind: 'parse', file: writeFile(utf8('bait')), path: 'hang' } as const;
   const running = host.parse(task, undefined, cancelling.signal);
-  const before = started.length;
-  while (started.length === before) await sleep(20);
+  const before = startedPids.length;
+  while (startedPids.length === before) await sleep(20);
   await sleep(300);
   cancelling.abort();
   t.match(await running, { failure: { code: 'timeout', message: /cancelled/ } });
-  t.ok(await isGone(started.at(-1)!));
-  t.same(pagesOf(await host.parse({ kind: 'parse', file: stored(utf8('next')), path: 'a.txt' })), ['next']);
+  t.ok(await isGone(startedPids.at(-1)!));
+  t.same(pagesOf(await host.parse({ kind: 'parse', file: writeFile(utf8('next')), path: 'a.txt' })), [
+    'next',
+  ]);
 });
 
 t.test(
   'a document that is cancelled while it waits is never read, and the one before it goes on',
   async (t) => {
-    const host = hostOf(t, entries.parser);
+    const host = createHost(t, entryFiles.parser);
     const cancelling = new AbortController();
-    const running = host.parse({ kind: 'parse', file: stored(utf8('words')), path: 'a.txt' });
-    // Reading it would fail: there is no such file.
+    const running = host.parse({ kind: 'parse', file: writeFile(utf8('words')), path: 'a.txt' });
+    // The file does not exist, so parsing it would fail.
     const absent = join(folder, 'absent');
     const waiting = host.parse({ kind: 'parse', file: absent }, undefined, cancelling.signal);
     const image = host.render({ kind: 'render', file: absent, page: 0 }, cancelling.signal);
@@ -421,11 +447,11 @@ t.test(
 t.test('a pooled document that is cancelled while it waits for a thread is never read', async (t) => {
   const pool = new Piscina({ filename: moduleAt('../../workers/parse.js'), maxThreads: 1 });
   const { port1, port2 } = new MessageChannel();
-  const running = pool.run({ kind: 'parse', file: stored(utf8('words')) });
-  const task = { kind: 'parse', file: join(folder, 'absent'), line: port2 };
+  const running = pool.run({ kind: 'parse', file: writeFile(utf8('words')) });
+  const task = { kind: 'parse', file: join(folder, 'absent'), port: port2 };
   const waiting = pool.run(task, { transferList: [port2] });
   port1.postMessage('cancel');
-  t.notOk(isFailure((await running) as ParseOutcome));
+  t.notOk(isFailedOutcome((await running) as ParseOutcome));
   t.match(await waiting, { failure: { code: 'timeout', message: /cancelled/ } });
   port1.close();
   await pool.destroy();
@@ -433,22 +459,26 @@ t.test('a pooled document that is cancelled while it waits for a thread is never
 
 t.test(
   'level user: no two parser processes that run at one time have the same user',
-  { skip: sandboxUsersUnavailable(optionalTools().setpriv) },
+  { skip: sandboxUsersUnavailable(findOptionalTools().setpriv) },
   async (t) => {
-    const sandbox = sandboxCandidates(optionalTools()).find(({ level }) => level === 'user');
+    const sandbox = listSandboxCandidates(findOptionalTools()).find(({ level }) => level === 'user');
     if (sandbox === undefined) throw new Error('root with setpriv offers the level user');
     const userOf = (pid: number) => /^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    const before = new Set(alive);
-    const hosts = [1, 2].map(() => hostOf(t, entries.parser, prlimit, sandbox));
-    // The second organization of a host makes it start a process for the third one beside that which runs.
+    const before = new Set(alivePids);
+    const hosts = [1, 2].map(() => createHost(t, entryFiles.parser, prlimit, sandbox));
+    // At its second organization, a host starts a spare process for the next one beside the running process.
     for (const organizationId of ['a', 'b'])
       await Promise.all(
         hosts.map((host, i) =>
-          host.parse({ kind: 'parse', file: stored(utf8('words')), organizationId: `${organizationId}${i}` }),
+          host.parse({
+            kind: 'parse',
+            file: writeFile(utf8('words')),
+            organizationId: `${organizationId}${i}`,
+          }),
         ),
       );
-    const news = () => [...alive].filter((pid) => !before.has(pid));
-    await until('a process for the next organization of each host', () => news().length === 4);
+    const news = () => [...alivePids].filter((pid) => !before.has(pid));
+    await waitUntil('a process for the next organization of each host', () => news().length === 4);
     const users = news().map(userOf);
     t.equal(new Set(users).size, 4, users.join(' '));
     for (const user of users) t.ok(Number(user) >= sandboxUserIds.first);
@@ -456,38 +486,42 @@ t.test(
 );
 
 t.test('close ends the process in the middle of a document, and may be called twice', async (t) => {
-  const host = hostOf(t, entries.hostile);
-  const running = host.parse({ kind: 'parse', file: stored(utf8('bait')), path: 'hang' });
-  const before = started.length;
-  while (started.length === before) await sleep(20);
+  const host = createHost(t, entryFiles.hostile);
+  const running = host.parse({ kind: 'parse', file: writeFile(utf8('bait')), path: 'hang' });
+  const before = startedPids.length;
+  while (startedPids.length === before) await sleep(20);
   await sleep(300);
   await host.close();
   await host.close();
   t.match(await running, { failure: { code: /crash|timeout/ } });
-  t.ok(await isGone(started.at(-1)!));
-  await t.rejects(host.parse({ kind: 'parse', file: stored(utf8('late')) }), /closed/);
+  t.ok(await isGone(startedPids.at(-1)!));
+  await t.rejects(host.parse({ kind: 'parse', file: writeFile(utf8('late')) }), /closed/);
 });
 
 t.test('a document is cancelled, and a host closed, while their process is still starting', async (t) => {
-  const cancelled = hostOf(t, entries.hostile);
+  const canceled = createHost(t, entryFiles.hostile);
   const cancelling = new AbortController();
-  const bait = { kind: 'parse', file: stored(utf8('bait')), path: 'hang' } as const;
-  const first = cancelled.parse(bait, undefined, cancelling.signal);
+  const bait = { kind: 'parse', file: writeFile(utf8('bait')), path: 'hang' } as const;
+  const first = canceled.parse(bait, undefined, cancelling.signal);
   await sleep(20);
   cancelling.abort();
   t.match(await first, { failure: { code: 'timeout' } });
-  const closed = hostOf(t, entries.hostile);
-  const second = closed.parse({ kind: 'parse', file: stored(utf8('bait')), path: 'hang' });
+  const closed = createHost(t, entryFiles.hostile);
+  const second = closed.parse({ kind: 'parse', file: writeFile(utf8('bait')), path: 'hang' });
   await sleep(20);
   await closed.close();
   t.match(await second, { failure: { code: 'timeout' } });
-  for (const pid of alive) t.notOk(pid === started.at(-1), 'the last process has ended');
+  for (const pid of alivePids) t.notOk(pid === startedPids.at(-1), 'the last process has ended');
 });
 
 t.test('kill -9 of the server ends a parser process that hangs in a document', async (t) => {
-  const owner = spawn(process.execPath, [moduleAt('./processes/owner-process.js'), stored(utf8('bait'))], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const owner = spawn(
+    process.execPath,
+    [moduleAt('./processes/parser-owner-process.js'), writeFile(utf8('bait'))],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   const [line] = (await once(owner.stdout, 'data')) as [Buffer];
   const pid = Number(line.toString());
   t.ok(pid > 0 && existsSync(`/proc/${pid}`));
@@ -498,9 +532,9 @@ t.test('kill -9 of the server ends a parser process that hangs in a document', a
 
 t.test('the pool runs documents and page images, tells of its processes and loses none', async (t) => {
   const pool = new Piscina({ filename: moduleAt('../../workers/parse.js'), maxThreads: 2 });
-  const processes = new ParserProcesses();
-  pool.on('message', (message) => processes.accept(message));
-  const file = stored(pdfWithPages(['pooled']));
+  const processes = new ParserProcessRegistry();
+  pool.on('message', (message) => processes.handleMessage(message));
+  const file = writeFile(buildPdf(['pooled']));
   const outcomes = await Promise.all(
     [1, 2, 3].map(() => pool.run({ kind: 'parse', file }) as Promise<{ readonly pages: PackedTexts }>),
   );
@@ -510,7 +544,7 @@ t.test('the pool runs documents and page images, tells of its processes and lose
   );
   const image: unknown = await pool.run({ kind: 'render', file, page: 0 });
   t.ok(image instanceof Uint8Array && image[0] === 0xff && image[1] === 0xd8);
-  const pids = processes.pids();
+  const pids = processes.listPids();
   t.ok(pids.length >= 1 && pids.length <= 2);
   await pool.destroy();
   for (const pid of pids) t.ok(await isGone(pid));
@@ -518,33 +552,33 @@ t.test('the pool runs documents and page images, tells of its processes and lose
 
 t.test('a pooled document is cancelled by its port, or by ending its worker', async (t) => {
   const pool = new Piscina({ filename: moduleAt('../../workers/parse.js'), maxThreads: 1 });
-  const processes = new ParserProcesses();
-  pool.on('message', (message) => processes.accept(message));
+  const processes = new ParserProcessRegistry();
+  pool.on('message', (message) => processes.handleMessage(message));
   const text = Buffer.from('(x) Tj '.repeat(6_000_000), 'latin1');
-  const slow = stored(pdfWithPages([''], { content: Buffer.concat([Buffer.from('BT /F1 1 Tf '), text]) }));
+  const slow = writeFile(buildPdf([''], { content: Buffer.concat([Buffer.from('BT /F1 1 Tf '), text]) }));
   const untilStarted = async () => {
-    while (processes.pids().length === 0) await sleep(20);
+    while (processes.listPids().length === 0) await sleep(20);
     await sleep(700);
   };
   const { port1, port2 } = new MessageChannel();
-  const cancelled = pool.run({ kind: 'parse', file: slow, line: port2 }, { transferList: [port2] });
+  const canceled = pool.run({ kind: 'parse', file: slow, port: port2 }, { transferList: [port2] });
   await untilStarted();
   port1.postMessage('stop');
-  t.match(await cancelled, { failure: { code: 'timeout', message: /cancelled/ } });
+  t.match(await canceled, { failure: { code: 'timeout', message: /cancelled/ } });
   port1.close();
   const abort = new AbortController();
   const aborted = pool.run({ kind: 'parse', file: slow }, { signal: abort.signal });
   await untilStarted();
-  const pids = processes.pids();
+  const pids = processes.listPids();
   abort.abort();
   await t.rejects(aborted);
   for (const pid of pids) t.ok(await isGone(pid));
   processes.killAll();
-  t.same(processes.pids(), []);
+  t.same(processes.listPids(), []);
   await pool.destroy();
 });
 
 t.test('every process that was started has ended', async (t) => {
-  t.ok(started.length > 10);
-  for (const pid of alive) t.ok(await isGone(pid), String(pid));
+  t.ok(startedPids.length > 10);
+  for (const pid of alivePids) t.ok(await isGone(pid), String(pid));
 });

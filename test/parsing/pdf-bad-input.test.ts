@@ -3,11 +3,11 @@ import t from 'tap';
 import { defaultParseLimits } from '../../src/parsing/limits.ts';
 import { parseDocument } from '../../src/parsing/parse.ts';
 import { ParseFailure, type ParseFailureCode } from '../../src/parsing/parse-failure.ts';
-import type { ParsedDocument } from '../../src/parsing/parse-task.ts';
-import { bitFlipped, pdfWithPages, pdfWithPlacedText, truncated, utf8 } from './fixtures.ts';
+import type { ParsedDocument } from '../../src/parsing/process/parse-task.ts';
+import { buildPdf, buildPdfWithPlacedText, flipRandomBits, truncateBytes, utf8 } from './fixtures.ts';
 
 /** What must come of a file: the text of its pages (or a part of it), or a failure of one of these codes. */
-type Wanted =
+type ExpectedOutcome =
   | { readonly pages: readonly (string | RegExp)[]; readonly warning?: RegExp }
   | { readonly fails: readonly ParseFailureCode[] }
   /** Any document and any failure with a sentence, but nothing else. */
@@ -29,11 +29,11 @@ async function outcomeOf(bytes: Uint8Array): Promise<ParsedDocument | ParseFailu
 }
 
 const sentence = 'The quick brown fox jumps over the lazy dog.';
-const sound = pdfWithPages([sentence, 'A second page.', 'A third one.']);
+const sound = buildPdf([sentence, 'A second page.', 'A third one.']);
 const latin1 = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1');
 
 /** The file as newer programs write it, all that is no stream packed into one, but cut off before the table of objects. */
-function packed(bytes: Uint8Array): Uint8Array {
+function objectStream(bytes: Uint8Array): Uint8Array {
   const bodies: [number: string, body: string][] = [];
   const streams = latin1(bytes)
     .replace(/xref\n[\s\S]*$/, '')
@@ -42,20 +42,20 @@ function packed(bytes: Uint8Array): Uint8Array {
       return '';
     });
   let offset = 0;
-  const places = bodies.map(([number, body]) => {
-    const place = `${number} ${offset} `;
+  const offsets = bodies.map(([number, body]) => {
+    const xrefEntry = `${number} ${offset} `;
     offset += body.length + 1;
-    return place;
+    return xrefEntry;
   });
-  const first = places.join('').length;
-  const content = places.join('') + bodies.map(([, body]) => body).join(' ');
+  const first = offsets.join('').length;
+  const content = offsets.join('') + bodies.map(([, body]) => body).join(' ');
   const data = deflateSync(Buffer.from(content, 'latin1'));
   const head = `3000 0 obj\n<</Type/ObjStm/N ${bodies.length}/First ${first}/Length ${data.length}/Filter/FlateDecode>>\nstream\n`;
   return Buffer.concat([Buffer.from(streams + head, 'latin1'), data, utf8('\nendstream\nendobj\n')]);
 }
 
 /** The file with zeros where these objects were. */
-function wiped(bytes: Uint8Array, ...numbers: readonly number[]): Uint8Array {
+function withoutXrefEntries(bytes: Uint8Array, ...numbers: readonly number[]): Uint8Array {
   const objects = new RegExp(`\\n(?:${numbers.join('|')}) 0 obj\\n(?:(?!endobj)[\\s\\S])*endobj`, 'g');
   return Buffer.from(
     latin1(bytes).replace(objects, (object) => '\0'.repeat(object.length)),
@@ -65,7 +65,7 @@ function wiped(bytes: Uint8Array, ...numbers: readonly number[]): Uint8Array {
 
 /** A page whose letters come from a font that draws them by codes of its own, with or without a map to characters. */
 function withFont(font: readonly string[], content: string): Uint8Array {
-  return pdfWithPages([''], {
+  return buildPdf([''], {
     resources: '/XObject<<>>/Font<</F1 3 0 R/F9 1000 0 R>>',
     content: Buffer.from(content, 'latin1'),
     objects: font,
@@ -97,13 +97,16 @@ const twoVowels = /^\u05e9[\u05c1\u05b8]{2}\u05dc\u05d5\u05dd$/;
 
 /** A page with fields of a form; the first bracket closes the resources that the fixture opened. */
 function withFields(texts: readonly string[]): Uint8Array {
-  return pdfWithPlacedText([texts.map((_, i) => ({ text: `Question ${i + 1}:`, x: 60, y: 700 - i * 30 }))], {
-    resources: `>>/Annots[${texts.map((_, i) => `${1_000 + i} 0 R`).join(' ')}]/Nothing<<`,
-    objects: texts.map(
-      (text, i) =>
-        `<</Type/Annot/Subtype/Widget/FT/Tx/F 4/T(f${i})/V(${text})/Rect[200 ${694 - i * 30} 500 ${714 - i * 30}]>>`,
-    ),
-  });
+  return buildPdfWithPlacedText(
+    [texts.map((_, i) => ({ text: `Question ${i + 1}:`, x: 60, y: 700 - i * 30 }))],
+    {
+      resources: `>>/Annots[${texts.map((_, i) => `${1_000 + i} 0 R`).join(' ')}]/Nothing<<`,
+      objects: texts.map(
+        (text, i) =>
+          `<</Type/Annot/Subtype/Widget/FT/Tx/F 4/T(f${i})/V(${text})/Rect[200 ${694 - i * 30} 500 ${714 - i * 30}]>>`,
+      ),
+    },
+  );
 }
 
 /** A page tree as deep and as wide as it takes. */
@@ -117,16 +120,16 @@ function pageTree(pages: number): Uint8Array {
 const image =
   '<</Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8/Length 1>>\nstream\n0\nendstream';
 
-const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Wanted])[] = [
+const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: ExpectedOutcome])[] = [
   ['nothing but the first line of a PDF', utf8('%PDF-1.7\n'), { fails: ['corrupt'] }],
   [
     'a header and noise',
-    Buffer.concat([utf8('%PDF-1.7\n'), bitFlipped(new Uint8Array(3_000), 1, 9_000)]),
+    Buffer.concat([utf8('%PDF-1.7\n'), flipRandomBits(new Uint8Array(3_000), 1, 9_000)]),
     { fails: ['corrupt'] },
   ],
   ['a web page named .pdf', utf8(`<!doctype html><p>${sentence}`), { pages: [sentence] }],
-  ['the first half', truncated(sound, 0.5), 'anything sound'],
-  ['all but the last tenth', truncated(sound, 0.9), 'anything sound'],
+  ['the first half', truncateBytes(sound, 0.5), 'anything sound'],
+  ['all but the last tenth', truncateBytes(sound, 0.9), 'anything sound'],
   ['all but the end mark', sound.subarray(0, -8), { pages: [sentence, 'A second page.', 'A third one.'] }],
   [
     'pages whose contents were lost with the end of the file',
@@ -145,25 +148,25 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Wante
   ],
   ...(
     [
-      ['a page tree that was lost', wiped(sound, 2)],
-      ['neither a catalogue nor a page tree', wiped(sound, 1, 2)],
-      ['packed objects and no table of them', packed(sound)],
-      ['packed objects, but no page tree', packed(wiped(sound, 2))],
+      ['a page tree that was lost', withoutXrefEntries(sound, 2)],
+      ['neither a catalogue nor a page tree', withoutXrefEntries(sound, 1, 2)],
+      ['packed objects and no table of them', objectStream(sound)],
+      ['packed objects, but no page tree', objectStream(withoutXrefEntries(sound, 2))],
     ] as const
   ).map(([title, bytes]) => {
     return [title, bytes, { pages: [sentence, /second/, /third/], warning: /damaged/ }] as const;
   }),
-  ['packed objects that are cut', packed(sound).subarray(0, -120), 'anything sound'],
+  ['packed objects that are cut', objectStream(sound).subarray(0, -120), 'anything sound'],
   [
     'packed objects that are too many',
-    packed(pdfWithPages(Array(5_100).fill(''))),
+    objectStream(buildPdf(Array(5_100).fill(''))),
     { fails: ['too_large', 'corrupt'] },
   ],
-  ['a blank page', pdfWithPages(['']), { pages: [''], warning: /hold no text/ }],
+  ['a blank page', buildPdf(['']), { pages: [''], warning: /hold no text/ }],
   [
     'contents that cannot be unpacked',
     Buffer.from(
-      latin1(pdfWithPages([sentence, sentence])).replace(
+      latin1(buildPdf([sentence, sentence])).replace(
         /(\/FlateDecode>>\nstream\n[\s\S]{2})[\s\S]{12}/g,
         (_, head: string) => head + '\xff'.repeat(12),
       ),
@@ -171,51 +174,51 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Wante
     ),
     { pages: ['', ''], warning: /^These pages are damaged and were left empty: 1-2\.$/ },
   ],
-  ['no page at all', pdfWithPages([]), { fails: ['corrupt'] }],
-  ['a user password', pdfWithPages([sentence], { userPassword: 'secret' }), { fails: ['encrypted'] }],
-  ['an owner password only', pdfWithPages([sentence], { userPassword: '' }), { pages: [sentence] }],
+  ['no page at all', buildPdf([]), { fails: ['corrupt'] }],
+  ['a user password', buildPdf([sentence], { userPassword: 'secret' }), { fails: ['encrypted'] }],
+  ['an owner password only', buildPdf([sentence], { userPassword: '' }), { pages: [sentence] }],
   [
     'a count that is too large',
-    pdfWithPages([sentence], { countClaim: 3 }),
+    buildPdf([sentence], { claimedPageCount: 3 }),
     { pages: [sentence, '', ''], warning: /damaged/ },
   ],
-  ['a count beyond all numbers', pdfWithPages([sentence], { countClaim: 2 ** 31 }), 'anything sound'],
-  ['a count below zero', pdfWithPages([sentence], { countClaim: -5 }), 'anything sound'],
+  ['a count beyond all numbers', buildPdf([sentence], { claimedPageCount: 2 ** 31 }), 'anything sound'],
+  ['a count below zero', buildPdf([sentence], { claimedPageCount: -5 }), 'anything sound'],
   ['200,000 pages', pageTree(200_000), { fails: ['too_large', 'corrupt'] }],
   [
     'a page as large as a country',
-    pdfWithPages([sentence], { mediaBox: [0, 0, 1e9, 1e9] }),
+    buildPdf([sentence], { mediaBox: [0, 0, 1e9, 1e9] }),
     { pages: [sentence] },
   ],
-  ['a page without a size', pdfWithPages([sentence], { mediaBox: [0, 0, 0, 0] }), { pages: [/fox/] }],
+  ['a page without a size', buildPdf([sentence], { mediaBox: [0, 0, 0, 0] }), { pages: [/fox/] }],
   [
     'text beside the visible part',
-    pdfWithPages(['in'], {
+    buildPdf(['in'], {
       mediaBox: [0, 0, 1_200, 792],
       cropBox: [0, 0, 612, 792],
-      stray: { text: 'out', x: 900, y: 400 },
+      strayText: { text: 'out', x: 900, y: 400 },
     }),
     { pages: ['in'] },
   ],
   [
     'a spread cut in two by its boxes',
-    pdfWithPages(['left'], {
+    buildPdf(['left'], {
       mediaBox: [0, 0, 1_200, 792],
       cropBox: [600, 0, 1_200, 792],
-      stray: { text: 'right', x: 900, y: 400 },
+      strayText: { text: 'right', x: 900, y: 400 },
     }),
     { pages: ['right'] },
   ],
   [
     '300,000 characters on a page',
-    pdfWithPages([''], {
+    buildPdf([''], {
       content: Buffer.from(`BT /F1 1 Tf ${'(abcdefghij klmno) Tj 0 -1 Td '.repeat(20_000)} ET`),
     }),
     { pages: [/abcdefghij klmno/] },
   ],
   [
     'a form that draws itself',
-    pdfWithPages([''], {
+    buildPdf([''], {
       resources: '/XObject<</X 1000 0 R>>',
       content: Buffer.from('BT /F1 12 Tf 72 700 Td (around) Tj ET /X Do'),
       objects: [
@@ -226,12 +229,12 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Wante
   ],
   [
     'arrays in arrays in arrays',
-    pdfWithPages([sentence], { objects: [`${'['.repeat(20_000)}${']'.repeat(20_000)}`] }),
+    buildPdf([sentence], { objects: [`${'['.repeat(20_000)}${']'.repeat(20_000)}`] }),
     { pages: [sentence] },
   ],
   [
     'a content stream of arrays',
-    pdfWithPages([''], { content: Buffer.from('['.repeat(300_000)) }),
+    buildPdf([''], { content: Buffer.from('['.repeat(300_000)) }),
     { pages: [''] },
   ],
   [
@@ -246,17 +249,17 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Wante
   ],
   [
     'an image and no text',
-    pdfWithPages([''], {
+    buildPdf([''], {
       resources: '/XObject<</I 1000 0 R>>',
       content: Buffer.from('612 0 0 792 0 0 cm /I Do'),
       objects: [image],
     }),
     { pages: [''], warning: /hold no text/ },
   ],
-  ['a turned page', pdfWithPages([sentence], { rotate: 90 }), { pages: [sentence] }],
+  ['a turned page', buildPdf([sentence], { rotate: 90 }), { pages: [sentence] }],
   [
     'hyphens at line ends',
-    pdfWithPages(['a most incompre-\nhensible thing']),
+    buildPdf(['a most incompre-\nhensible thing']),
     { pages: ['a most incomprehensible thing'] },
   ],
   [
@@ -340,7 +343,7 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Wante
   ],
   [
     'text in white on top of text',
-    pdfWithPlacedText([
+    buildPdfWithPlacedText([
       [
         { text: sentence, x: 60, y: 700 },
         { text: sentence, x: 60, y: 700 },
@@ -351,28 +354,28 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Wante
   ...Array.from({ length: 24 }, (_, seed) => {
     return [
       `${(seed % 4) * 10 + 1} turned bits, seed ${seed}`,
-      bitFlipped(sound, seed, (seed % 4) * 10 + 1),
+      flipRandomBits(sound, seed, (seed % 4) * 10 + 1),
       'anything sound',
     ] as const;
   }),
 ];
 
-for (const [title, bytes, wanted] of cases) {
+for (const [title, bytes, expected] of cases) {
   t.test(`PDF: ${title}`, async (t) => {
     const outcome = await outcomeOf(bytes);
     if (outcome instanceof ParseFailure) {
       t.match(outcome.message, /^[A-Z].*\.$/, 'a sentence for the person who sent it');
-      if (wanted !== 'anything sound')
-        t.ok('fails' in wanted && wanted.fails.includes(outcome.code), outcome.message);
+      if (expected !== 'anything sound')
+        t.ok('fails' in expected && expected.fails.includes(outcome.code), outcome.message);
       return;
     }
     t.ok(outcome.pages.every((page) => page.isWellFormed()));
-    if (wanted === 'anything sound') return;
-    if ('fails' in wanted) t.fail(`was read as ${JSON.stringify(outcome.pages).slice(0, 200)}`);
+    if (expected === 'anything sound') return;
+    if ('fails' in expected) t.fail(`was read as ${JSON.stringify(outcome.pages).slice(0, 200)}`);
     else {
-      t.match(outcome.pages, wanted.pages);
-      t.equal(outcome.pages.length, wanted.pages.length);
-      if (wanted.warning !== undefined) t.match(outcome.warnings.join(' '), wanted.warning);
+      t.match(outcome.pages, expected.pages);
+      t.equal(outcome.pages.length, expected.pages.length);
+      if (expected.warning !== undefined) t.match(outcome.warnings.join(' '), expected.warning);
     }
   });
 }

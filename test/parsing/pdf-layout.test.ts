@@ -2,16 +2,16 @@ import t from 'tap';
 import { chunkDocument } from '../../src/chunking/chunk-document.ts';
 import { defaultParseLimits } from '../../src/parsing/limits.ts';
 import { parseDocument } from '../../src/parsing/parse.ts';
-import type { ParsedDocument } from '../../src/parsing/parse-task.ts';
-import { linesOf } from '../../src/parsing/pdf-lines.ts';
-import { piecesOf } from '../../src/parsing/pdf-pieces.ts';
-import { type PdfOptions, type PlacedText, pdfWithPages, pdfWithPlacedText } from './fixtures.ts';
+import { buildLines } from '../../src/parsing/pdf/pdf-lines.ts';
+import { buildPieces } from '../../src/parsing/pdf/pdf-pieces.ts';
+import type { ParsedDocument } from '../../src/parsing/process/parse-task.ts';
+import { buildPdf, buildPdfWithPlacedText, type PdfOptions, type PlacedText } from './fixtures.ts';
 
-async function parsed(
+async function parsePdf(
   pages: readonly (readonly PlacedText[])[],
   options: PdfOptions = {},
 ): Promise<ParsedDocument> {
-  return await read(pdfWithPlacedText(pages, options));
+  return await read(buildPdfWithPlacedText(pages, options));
 }
 
 async function read(pdf: Uint8Array): Promise<ParsedDocument> {
@@ -31,10 +31,10 @@ const wording =
   'the quick brown fox jumps over the lazy dog while seven old wizards make toxic brew for the evil queen and jack';
 
 /** Lines of text of about `units` characters; `mark` begins each so that a reader can follow them. */
-function prose(mark: string, count: number, units: number): string[] {
+function prose(marker: string, count: number, units: number): string[] {
   return Array.from({ length: count }, (_, i) => {
     const words = `${wording} ${wording}`.slice(i * 4).replace(/^\S*\s/, '');
-    return `${mark}${i + 1} ${words.slice(0, units - 4).trim()}`;
+    return `${marker}${i + 1} ${words.slice(0, units - 4).trim()}`;
   });
 }
 
@@ -49,12 +49,12 @@ function column(
 }
 
 /** The marks of `prose` in the order in which they come. */
-function marks(text: string): string {
+function markerOrder(text: string): string {
   return (text.match(/\b[A-Z]\d+\b/g) ?? []).join(' ');
 }
 
-const numbered = (mark: string, count: number) =>
-  Array.from({ length: count }, (_, i) => `${mark}${i + 1}`).join(' ');
+const numbered = (marker: string, count: number) =>
+  Array.from({ length: count }, (_, i) => `${marker}${i + 1}`).join(' ');
 
 /** Row by row, as many programs draw columns. */
 function interleaved(...columns: readonly PlacedText[][]): PlacedText[] {
@@ -65,10 +65,10 @@ function interleaved(...columns: readonly PlacedText[][]): PlacedText[] {
 t.test('columns are read one after the other, however they were drawn', async (t) => {
   const left = column(prose('L', 20, 46), 50, 700);
   const right = column(prose('R', 20, 46), 320, 700);
-  const wanted = `${numbered('L', 20)} ${numbered('R', 20)}`;
-  t.equal(marks((await parsed([interleaved(left, right)])).pages[0]!), wanted, 'drawn row by row');
-  t.equal(marks((await parsed([[...left, ...right]])).pages[0]!), wanted, 'drawn column by column');
-  t.equal(marks((await parsed([[...right, ...left]])).pages[0]!), wanted, 'drawn from the right');
+  const expected = `${numbered('L', 20)} ${numbered('R', 20)}`;
+  t.equal(markerOrder((await parsePdf([interleaved(left, right)])).pages[0]!), expected, 'drawn row by row');
+  t.equal(markerOrder((await parsePdf([[...left, ...right]])).pages[0]!), expected, 'drawn column by column');
+  t.equal(markerOrder((await parsePdf([[...right, ...left]])).pages[0]!), expected, 'drawn from the right');
 });
 
 t.test('what crosses the columns stands where it stands', async (t) => {
@@ -79,24 +79,24 @@ t.test('what crosses the columns stands where it stands', async (t) => {
     ...interleaved(column(prose('C', 8, 46), 50, 530), column(prose('D', 8, 46), 320, 530)),
   ];
   t.equal(
-    marks((await parsed([page])).pages[0]!),
+    markerOrder((await parsePdf([page])).pages[0]!),
     ['T1', numbered('A', 8), numbered('B', 8), 'M1', numbered('C', 8), numbered('D', 8)].join(' '),
   );
 });
 
 t.test('three columns are three columns', async (t) => {
-  const columns = ['A', 'B', 'C'].map((mark, i) =>
-    column(prose(mark, 12, 34), 40 + i * 185, 700, { size: 9 }),
+  const columns = ['A', 'B', 'C'].map((marker, i) =>
+    column(prose(marker, 12, 34), 40 + i * 185, 700, { size: 9 }),
   );
   t.equal(
-    marks((await parsed([interleaved(...columns)])).pages[0]!),
-    ['A', 'B', 'C'].map((mark) => numbered(mark, 12)).join(' '),
+    markerOrder((await parsePdf([interleaved(...columns)])).pages[0]!),
+    ['A', 'B', 'C'].map((marker) => numbered(marker, 12)).join(' '),
   );
 });
 
 t.test('a page of one column and a form keep their lines', async (t) => {
   const lines = prose('A', 30, 90);
-  t.same((await parsed([column(lines, 60, 720)])).pages, [lines.join('\n')]);
+  t.same((await parsePdf([column(lines, 60, 720)])).pages, [lines.join('\n')]);
   const form = [
     ...interleaved(
       column(['Name:', 'Date of birth:', 'Place:', 'Signature:'], 60, 600, { size: 10 }),
@@ -104,7 +104,7 @@ t.test('a page of one column and a form keep their lines', async (t) => {
     ),
   ];
   t.match(
-    (await parsed([form])).pages[0],
+    (await parsePdf([form])).pages[0],
     /Name:.*Ada Lovelace\nDate of birth:.*10 December 1815\nPlace:.*London/,
   );
 });
@@ -119,11 +119,15 @@ t.test('rows of a table are lines whose cells are told apart', async (t) => {
   const cells = rows.flatMap((row, i) =>
     row.map((text, at) => ({ text, x: [60, 260, 400][at]!, y: 600 - i * 14 })),
   );
-  const wanted = rows.map((row) => row.join(' | ')).join('\n');
+  const expected = rows.map((row) => row.join(' | ')).join('\n');
   const before = { text: 'Releases by year and medium, as reported:', x: 60, y: 640 };
-  t.same((await parsed([[before, ...cells]])).pages, [`${before.text}\n\n${wanted}`]);
+  t.same((await parsePdf([[before, ...cells]])).pages, [`${before.text}\n\n${expected}`]);
   const byColumn = cells.toSorted((a, b) => a.x - b.x || b.y - a.y);
-  t.same((await parsed([[before, ...byColumn]])).pages, [`${before.text}\n\n${wanted}`], 'drawn by columns');
+  t.same(
+    (await parsePdf([[before, ...byColumn]])).pages,
+    [`${before.text}\n\n${expected}`],
+    'drawn by columns',
+  );
 });
 
 /** Cells of a table, row by row. */
@@ -151,21 +155,21 @@ const rowsText = (rows: readonly (readonly string[])[]) => rows.map((row) => row
 const acrossPage = (...tables: readonly PlacedText[][][]) =>
   (tables[0] ?? []).flatMap((_, i) => tables.flatMap((table) => table[i] ?? []));
 
-const sideBySide: readonly { name: string; page: readonly PlacedText[]; wanted: string }[] = [
+const sideBySide: readonly { name: string; page: readonly PlacedText[]; expected: string }[] = [
   {
     name: 'drawn row by row across the page, far apart',
     page: acrossPage(tableAt(sales, [50, 170, 220], 600), tableAt(costs, [360, 460], 600)),
-    wanted: `${rowsText(sales)}\n\n${rowsText(costs)}`,
+    expected: `${rowsText(sales)}\n\n${rowsText(costs)}`,
   },
   {
     name: 'drawn one after the other, close together',
     page: [...tableAt(sales, [50, 170, 220], 600).flat(), ...tableAt(costs, [280, 380], 600).flat()],
-    wanted: `${rowsText(sales)}\n\n${rowsText(costs)}`,
+    expected: `${rowsText(sales)}\n\n${rowsText(costs)}`,
   },
   {
     name: 'with rows at heights of their own',
     page: acrossPage(tableAt(sales, [50, 170, 220], 600, 15), tableAt(costs, [310, 420], 593, 19)),
-    wanted: `${rowsText(sales)}\n\n${rowsText(costs)}`,
+    expected: `${rowsText(sales)}\n\n${rowsText(costs)}`,
   },
   {
     name: 'with names above them, below text that fills the page',
@@ -176,7 +180,7 @@ const sideBySide: readonly { name: string; page: readonly PlacedText[]; wanted: 
       ...acrossPage(tableAt(sales, [50, 170, 220], 460), tableAt(costs, [360, 460], 460)),
       ...column(prose('B', 10, 80), 50, 360),
     ],
-    wanted: `Table 1: what came in\n\n${rowsText(sales)}\n\nTable 2: what went out\n\n${rowsText(costs)}`,
+    expected: `Table 1: what came in\n\n${rowsText(sales)}\n\nTable 2: what went out\n\n${rowsText(costs)}`,
   },
   {
     name: 'three of them',
@@ -185,13 +189,13 @@ const sideBySide: readonly { name: string; page: readonly PlacedText[]; wanted: 
       tableAt(costs, [240, 330], 600),
       tableAt(costs, [440, 530], 600),
     ),
-    wanted: [costs, costs, costs].map(rowsText).join('\n\n'),
+    expected: [costs, costs, costs].map(rowsText).join('\n\n'),
   },
 ];
-for (const { name, page, wanted } of sideBySide) {
+for (const { name, page, expected } of sideBySide) {
   t.test(`tables side by side are read one after the other: ${name}`, async (t) => {
-    const [read = ''] = (await parsed([page])).pages;
-    t.ok(read.includes(wanted), read);
+    const [read = ''] = (await parsePdf([page])).pages;
+    t.ok(read.includes(expected), read);
   });
 }
 
@@ -203,9 +207,9 @@ t.test('a wide table stays one table, whatever its spaces', async (t) => {
     ['East', '450', '470', '5 %', '5 %'],
   ];
   const cells = tableAt(years, [50, 170, 230, 420, 480], 600).flat();
-  t.same((await parsed([cells])).pages, [rowsText(years)], 'groups of columns');
+  t.same((await parsePdf([cells])).pages, [rowsText(years)], 'groups of columns');
   const byColumns = cells.toSorted((a, b) => a.x - b.x || b.y - a.y);
-  t.same((await parsed([byColumns])).pages, [rowsText(years)], 'drawn by columns');
+  t.same((await parsePdf([byColumns])).pages, [rowsText(years)], 'drawn by columns');
   const people = [
     ['Name', 'Role', 'Town', 'Since'],
     ['Ada', 'Engineer', 'London', '1833'],
@@ -213,7 +217,7 @@ t.test('a wide table stays one table, whatever its spaces', async (t) => {
     ['Emmy', 'Professor', 'Erlangen', '1915'],
   ];
   t.same(
-    (await parsed([tableAt(people, [50, 170, 330, 450], 600).flat()])).pages,
+    (await parsePdf([tableAt(people, [50, 170, 330, 450], 600).flat()])).pages,
     [rowsText(people)],
     'words',
   );
@@ -224,21 +228,21 @@ t.test('a numbered list is no table', async (t) => {
     { text: `${n}.`, x: 60, y: 700 - n * 14 },
     { text: `Item number ${n} of a list`, x: 90, y: 700 - n * 14 },
   ]);
-  t.same((await parsed([items])).pages, [
+  t.same((await parsePdf([items])).pages, [
     [1, 2, 3, 4].map((n) => `${n}. Item number ${n} of a list`).join('\n'),
   ]);
 });
 
 t.test('turned pages read like others, and turned text follows the rest', async (t) => {
   const lines = prose('A', 12, 60);
-  const turned = lines.map((text, i): PlacedText => ({ text, x: 100 + i * 14, y: 60, turned: 1 }));
-  t.same((await parsed([turned.toReversed()], { rotate: 90 })).pages, [lines.join('\n')], 'by 90 degrees');
-  const upsideDown = lines.map((text, i): PlacedText => ({ text, x: 550, y: 100 + i * 14, turned: 2 }));
-  t.same((await parsed([upsideDown], { rotate: 180 })).pages, [lines.join('\n')], 'by 180 degrees');
-  const downwards = lines.map((text, i): PlacedText => ({ text, x: 500 - i * 14, y: 700, turned: 3 }));
-  t.same((await parsed([downwards], { rotate: 270 })).pages, [lines.join('\n')], 'by 270 degrees');
-  const stamp: PlacedText = { text: 'Received 4 May', x: 20, y: 300, turned: 1 };
-  t.same((await parsed([[stamp, ...column(lines, 60, 700)]])).pages, [
+  const turned = lines.map((text, i): PlacedText => ({ text, x: 100 + i * 14, y: 60, quarterTurns: 1 }));
+  t.same((await parsePdf([turned.toReversed()], { rotate: 90 })).pages, [lines.join('\n')], 'by 90 degrees');
+  const upsideDown = lines.map((text, i): PlacedText => ({ text, x: 550, y: 100 + i * 14, quarterTurns: 2 }));
+  t.same((await parsePdf([upsideDown], { rotate: 180 })).pages, [lines.join('\n')], 'by 180 degrees');
+  const downwards = lines.map((text, i): PlacedText => ({ text, x: 500 - i * 14, y: 700, quarterTurns: 3 }));
+  t.same((await parsePdf([downwards], { rotate: 270 })).pages, [lines.join('\n')], 'by 270 degrees');
+  const stamp: PlacedText = { text: 'Received 4 May', x: 20, y: 300, quarterTurns: 1 };
+  t.same((await parsePdf([[stamp, ...column(lines, 60, 700)]])).pages, [
     `${lines.join('\n')}\n\nReceived 4 May`,
   ]);
 });
@@ -249,17 +253,17 @@ t.test('notes at the foot of a column come after the text of the page', async (t
     ...column(['1 N1 a note in small type', 'N2 that goes on'], 50, 440, { size: 8 }),
   ];
   const page = interleaved(left, column(prose('R', 22, 46), 320, 700));
-  t.equal(marks((await parsed([page])).pages[0]!), `${numbered('L', 18)} ${numbered('R', 22)} N1 N2`);
+  t.equal(markerOrder((await parsePdf([page])).pages[0]!), `${numbered('L', 18)} ${numbered('R', 22)} N1 N2`);
 });
 
 t.test('words that were drawn letter by letter, or cut at a line end, are whole', async (t) => {
   const spaced = { text: 'CONFIDENTIAL REPORT', x: 60, y: 700, spacing: 9 };
-  t.match((await parsed([[spaced]])).pages[0], /CONFIDENTIAL REPORT/);
+  t.match((await parsePdf([[spaced]])).pages[0], /CONFIDENTIAL REPORT/);
   const columns = [
     ...column([...prose('L', 12, 44), 'and the last word of it is incompre-'], 50, 700),
     ...column(['hensible unless it is joined with its end', ...prose('R', 12, 44)], 320, 700),
   ];
-  t.match((await parsed([columns])).pages[0], /word of it is incomprehensible unless/);
+  t.match((await parsePdf([columns])).pages[0], /word of it is incomprehensible unless/);
 });
 
 const body = (page: number) =>
@@ -274,7 +278,7 @@ t.test('headers, footers and page numbers that repeat are left out and told', as
   const pages = Array.from({ length: 6 }, (_, i) =>
     framed(i + 7, i % 2 === 0 ? `${i + 7} The Annual Report` : `Chapter Two ${i + 7}`, `Page ${i + 7} of 99`),
   );
-  const document = await parsed(pages);
+  const document = await parsePdf(pages);
   for (const [i, text] of document.pages.entries()) {
     t.same(
       text,
@@ -284,29 +288,29 @@ t.test('headers, footers and page numbers that repeat are left out and told', as
     );
   }
   t.match(document.warnings, [/left out \(12 lines\).*"Page # of #"/]);
-  const roman = await parsed(
+  const roman = await parsePdf(
     ['i', 'ii', 'iii', 'iv', 'v'].map((number, i) => framed(i, 'A preface', number)),
   );
   t.notMatch(roman.pages.join('\n'), /preface|^iv$/m);
 });
 
 t.test('what may be content stays, however often it repeats', async (t) => {
-  const short = await parsed([1, 2, 3].map((page) => framed(page, 'A header', `Page ${page}`)));
+  const short = await parsePdf([1, 2, 3].map((page) => framed(page, 'A header', `Page ${page}`)));
   t.match(short.pages, [/A header[\s\S]*Page 1/, /A header[\s\S]*Page 2/, /A header[\s\S]*Page 3/]);
   t.same(short.warnings, []);
   const accounts = ['4711', '815', '99', '2001', '42'].map((number, i) =>
     framed(i, `Account ${number}`, `${i + 1}`),
   );
   t.match(
-    (await parsed(accounts)).pages,
+    (await parsePdf(accounts)).pages,
     [/4711/, /815/, /99/, /2001/, /42/],
     'numbers that do not count pages',
   );
-  const titles = await parsed(
+  const titles = await parsePdf(
     [1, 2, 3, 4, 5].map((page) => [{ text: 'Agenda', x: 60, y: 740, size: 24 }, ...body(page)]),
   );
   t.equal(titles.pages.filter((text) => text.includes('Agenda')).length, 5, 'headlines');
-  const tables = await parsed(
+  const tables = await parsePdf(
     [1, 2, 3, 4, 5].map((page) =>
       [0, 1, 2, 3].flatMap((row) =>
         [0, 1, 2].map((cell) => ({
@@ -324,7 +328,7 @@ t.test('what may be content stays, however often it repeats', async (t) => {
     ...column(['A sample line.', 'Another one.', 'And one in between.'], 60, 700),
     { text: 'The last line of the sample', x: 60, y: 620 },
   ]);
-  const same = await parsed(specimens);
+  const same = await parsePdf(specimens);
   t.equal(
     same.pages.filter((text) => /^All letters[\s\S]*of the sample$/.test(text)).length,
     8,
@@ -342,7 +346,7 @@ t.test('between pages that are alike, what repeats on different ones is still le
   const pages = Array.from({ length: 9 }, (_, i) =>
     i % 3 === 2 ? form(i) : framed(i, 'The Annual Report', `Page ${i}`),
   );
-  t.notMatch((await parsed(pages)).pages.join('\n'), /Annual Report|Page/);
+  t.notMatch((await parsePdf(pages)).pages.join('\n'), /Annual Report|Page/);
 });
 
 t.test('headings are told by their type, give the document its title and head its chunks', async (t) => {
@@ -354,7 +358,7 @@ t.test('headings are told by their type, give the document its title and head it
     { text: 'Waterfalls', x: 60, y: 440, bold: true },
     ...column(prose('C', 12, 80), 60, 420),
   ];
-  const document = await parsed([page]);
+  const document = await parsePdf([page]);
   t.match(document, { headings: true, title: 'How rivers shape the land' });
   const headings = document.pages[0]!.split('\n').filter((line) => line.startsWith('#'));
   t.same(headings, ['# How rivers shape the land', '## The upper course', '#### Waterfalls']);
@@ -370,7 +374,7 @@ t.test(
     const content = `${type('H', 22, 700, 'Large type')} ${type('H', 11, 400, 'quarry build first')}`;
     const body = prose('A', 16, 80).map((text, i) => type('F1', 11, 660 - 14 * i, text));
     const { pages } = await read(
-      pdfWithPages([''], {
+      buildPdf([''], {
         contents: [`${body.join('\n')} /X Do`],
         resources: '/XObject<</X 1000 0 R>>',
         objects: [
@@ -391,7 +395,7 @@ t.test('the outline names the headings and their levels', async (t) => {
     title,
     page,
   }));
-  const document = await parsed(
+  const document = await parsePdf(
     [chapter('1 Introduction'), chapter('2 Methods of measurement'), chapter('3 Results')],
     { outline, title: 'A thesis' },
   );
@@ -410,8 +414,8 @@ t.test('lines that run downwards are read from right to left', async (t) => {
   const glyphs = columns.flat();
   const numbers = (of: (glyph: { left: number; top: number }) => number) => Float32Array.from(glyphs, of);
   const box = { left: 0, right: 600, bottom: 0, top: 800 };
-  const pieces = piecesOf({
-    ...{ count: glyphs.length, cut: false, box, unreadTexts: 0, fields: [] },
+  const pieces = buildPieces({
+    ...{ count: glyphs.length, cut: false, box, unmappedTexts: 0, fields: [] },
     codes: Uint32Array.from(glyphs, ({ code }) => code),
     generated: new Uint8Array(glyphs.length),
     left: numbers(({ left }) => left),
@@ -419,21 +423,21 @@ t.test('lines that run downwards are read from right to left', async (t) => {
     bottom: numbers(({ top }) => top - 12),
     top: numbers(({ top }) => top),
     angle: () => 0,
-    turnedBox: (i) => {
+    rotatedBox: (i) => {
       const { left, top } = glyphs[i]!;
       return { left, right: left + 12, bottom: top - 12, top };
     },
     ...fonts,
   });
   t.same(
-    linesOf(pieces, fonts).map(({ text }) => text),
+    buildLines(pieces, fonts).map(({ text }) => text),
     ['東京都', '日本語', 'あいう'],
   );
 });
 
 t.test('a Latin word stands in its place in a line from right to left, also without a space', (t) => {
   const piece = (text: string, left: number, right: number, order: number) => ({
-    ...{ text, left, right, order, bottom: 100, top: 112, height: 11, run: 'level' as const },
+    ...{ text, left, right, order, bottom: 100, top: 112, height: 11, direction: 'level' as const },
     ...{ glyph: 0, lastGlyph: 0, rightToLeft: /[\u0590-\u08ff]/.test(text) },
   });
   const pieces = [
@@ -441,9 +445,9 @@ t.test('a Latin word stands in its place in a line from right to left, also with
     piece('Python', 224, 265, 1),
     piece('من الأدوات', 150, 223.9, 2),
   ];
-  const [line] = linesOf(pieces, fonts);
+  const [line] = buildLines(pieces, fonts);
   t.equal(line?.text, 'تحسين الإنتاجية بلغة Python من الأدوات');
-  const [end] = linesOf(pieces.slice(0, 2), fonts);
+  const [end] = buildLines(pieces.slice(0, 2), fonts);
   t.equal(end?.text, 'تحسين الإنتاجية بلغة Python');
   t.end();
 });

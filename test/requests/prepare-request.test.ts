@@ -1,29 +1,33 @@
 import t from 'tap';
-import { unpackTexts } from '../../src/base/packed-texts.ts';
+import { unpackTexts } from '../../src/core/packed-texts.ts';
 import { parseJson } from '../../src/http/json-body.ts';
-import { LargeBodies, type LargeBody } from '../../src/http/large-bodies.ts';
-import { prepareRequest, transferredBuffers } from '../../src/requests/prepare-request.ts';
-import { type PreparedItem, PreparedText, textFacts } from '../../src/requests/prepared-document.ts';
-import { callerWith } from '../base/caller.ts';
+import { LargeBodyReader, type LargeBodyTask } from '../../src/http/large-body-reader.ts';
+import { collectTransferables, prepareRequest } from '../../src/requests/prepare-request.ts';
+import { analyzeText, type PreparedBatchItem, PreparedText } from '../../src/requests/prepared-document.ts';
+import { cancellationTokenWith } from '../core/cancellation-token.ts';
 
 /** What the main thread gets of a body that a worker prepared: a copy, and buffers that moved. */
-const bodies = new LargeBodies({
+const bodies = new LargeBodyReader({
   pool: {
     run: async (task, { transferList }) => {
       const outcome = prepareRequest(structuredClone(task, { transfer: [...transferList] }), parseJson);
-      return structuredClone(outcome, { transfer: transferredBuffers(outcome) });
+      return structuredClone(outcome, { transfer: collectTransferables(outcome) });
     },
   },
   semaphore: { acquire: () => null, release: () => {} },
   fileBytesMax: 1_000,
 });
 
-async function prepared(operation: string, body: unknown, more: Partial<LargeBody> = {}): Promise<unknown> {
+async function prepared(
+  operation: string,
+  body: unknown,
+  more: Partial<LargeBodyTask> = {},
+): Promise<unknown> {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const bytes = new Uint8Array(Buffer.from(text));
   const parts = [bytes.slice(0, 7), bytes.slice(7)];
   const { request } = await bodies.prepare({
-    ...{ operation, parts, metadataBytesMax: 100, owner: 'a', caller: callerWith() },
+    ...{ operation, parts, metadataBytesMax: 100, owner: 'a', cancellation: cancellationTokenWith() },
     ...more,
   });
   return request;
@@ -48,8 +52,8 @@ t.test(
       const request = (await prepared('add-document', body)) as Record<string, unknown>;
       t.same(Object.keys(request).sort(), ['collection_name', 'content', 'metadata', 'path', 'wait']);
       t.ok(request.content instanceof PreparedText);
-      const { facts } = request.content as PreparedText;
-      const expected = textFacts(content as Parameters<typeof textFacts>[0]);
+      const { content: facts } = request.content as PreparedText;
+      const expected = analyzeText(content as Parameters<typeof analyzeText>[0]);
       t.same({ ...facts, pages: unpackTexts(facts.pages) }, expected);
     }
   },
@@ -84,7 +88,7 @@ t.test('each document of a batch is refused or taken by itself', async (t) => {
     { ...good, content: { type: 'auto', base64_data: 'A'.repeat(4_000) } },
   ];
   const { documents } = (await prepared('add-documents', { collection_name: 'c', documents: items })) as {
-    documents: PreparedItem[];
+    documents: PreparedBatchItem[];
   };
   t.same(
     documents.map((item) => item.path),
@@ -115,7 +119,7 @@ t.test('other operations get their known fields', async (t) => {
 t.test('a caller that leaves while others are served does not take a thread', async (t) => {
   const left = new Error('gone');
   let ran = false;
-  const waiting = new LargeBodies({
+  const waiting = new LargeBodyReader({
     pool: {
       run: async () => {
         ran = true;
@@ -124,7 +128,13 @@ t.test('a caller that leaves while others are served does not take a thread', as
     semaphore: { acquire: () => Promise.reject(left), release: () => t.fail('nothing was acquired') },
     fileBytesMax: 1,
   });
-  const body = { operation: 'embed', parts: [], metadataBytesMax: 1, owner: 'a', caller: callerWith() };
+  const body = {
+    operation: 'embed',
+    parts: [],
+    metadataBytesMax: 1,
+    owner: 'a',
+    cancellation: cancellationTokenWith(),
+  };
   await t.rejects(waiting.prepare(body), left);
   t.notOk(ran);
 });

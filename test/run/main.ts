@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { projectRoot } from '../../src/base/root.ts';
-import { Digest } from './digest.ts';
+import { projectRoot } from '../../src/core/root.ts';
+import { TapDigest } from './tap-digest.ts';
 
 /**
  * `node dist/test/run/main.js [--totals=FILE] [words for "tap run"]`: runs the tests, prints a line per finished file and
@@ -12,12 +12,12 @@ import { Digest } from './digest.ts';
  * `--totals` also writes the totals as JSON.
  */
 const totalsFlag = '--totals=';
-const given = process.argv.slice(2);
-const totalsFile = given.find((word) => word.startsWith(totalsFlag))?.slice(totalsFlag.length);
-const words = given.filter((word) => !word.startsWith(totalsFlag));
+const commandLineArguments = process.argv.slice(2);
+const totalsFile = commandLineArguments.find((word) => word.startsWith(totalsFlag))?.slice(totalsFlag.length);
+const words = commandLineArguments.filter((word) => !word.startsWith(totalsFlag));
 
 const started = performance.now();
-const digest = new Digest((line) => void process.stdout.write(`${line}\n`));
+const digest = new TapDigest((line) => void process.stdout.write(`${line}\n`));
 const program = join(projectRoot, 'node_modules', '.bin', 'tap');
 const tap = spawn(program, ['run', '--reporter=tap', ...words], { stdio: ['inherit', 'pipe', 'inherit'] });
 const ended = once(tap, 'close');

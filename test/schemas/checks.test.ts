@@ -1,5 +1,5 @@
 import t from 'tap';
-import { limits } from '../../src/base/limits.ts';
+import { limits } from '../../src/core/limits.ts';
 import * as checks from '../../src/schemas/checks.ts';
 
 const refused = { name: 'AppError', code: 'bad_request' };
@@ -68,8 +68,8 @@ t.test('metadata are measured as compact JSON, to the byte', (t) => {
 });
 
 t.test('ranges include their ends and nothing beyond', (t) => {
-  for (const k of [1, 128]) t.doesNotThrow(() => checks.checkK(k, 128));
-  for (const k of [0, -1, 129, 1e300]) t.throws(() => checks.checkK(k, 128), refused, String(k));
+  for (const k of [1, 128]) t.doesNotThrow(() => checks.checkResultCount(k, 128));
+  for (const k of [0, -1, 129, 1e300]) t.throws(() => checks.checkResultCount(k, 128), refused, String(k));
   for (const count of [1, 8, 16, 32, 64]) t.doesNotThrow(() => checks.checkShardCount(count));
   for (const count of [0, 2, 63, 65, -1])
     t.throws(() => checks.checkShardCount(count), refused, String(count));

@@ -1,12 +1,12 @@
 import t from 'tap';
-import { AppError } from '../../src/base/app-error.ts';
-import { limits } from '../../src/base/limits.ts';
+import { AppError } from '../../src/core/app-error.ts';
+import { limits } from '../../src/core/limits.ts';
 import { AddDocumentRequest, AddDocumentsRequest, BatchDocument } from '../../src/schemas/documents.ts';
 import { Type } from '../../src/schemas/typebox.ts';
 import { compileValidator } from '../../src/schemas/validate.ts';
 import { Nullable } from '../../src/schemas/wire.ts';
 
-function issuesFor(
+function issuesOf(
   validate: (value: unknown) => unknown,
   value: unknown,
 ): readonly { loc: readonly string[]; msg: string; type: string }[] {
@@ -28,7 +28,7 @@ t.test('a value of the right shape comes back as it is, unknown fields included'
 });
 
 t.test('every fault of a request is named at its place', (t) => {
-  const issues = issuesFor(validateAdd, {
+  const issues = issuesOf(validateAdd, {
     collection_name: 1,
     content: { type: 'text-pages', pages: [1] },
     metadata: { a: [2] },
@@ -48,7 +48,7 @@ t.test('every fault of a request is named at its place', (t) => {
 
 t.test('a request with a million faults is explained briefly', (t) => {
   const pages = Array.from({ length: 1_000_000 }, () => 0);
-  const issues = issuesFor(validateAdd, {
+  const issues = issuesOf(validateAdd, {
     collection_name: 'c',
     path: 'p',
     content: { type: 'text-pages', pages },
@@ -61,10 +61,10 @@ t.test('fields that every object inherits are not taken for fields of a request'
   const validate = compileValidator(
     Type.Object({ constructor: Type.Optional(Type.String()), x: Type.String() }),
   );
-  t.same(issuesFor(validate, { x: 1 }), [
+  t.same(issuesOf(validate, { x: 1 }), [
     { loc: ['body', 'x'], msg: 'must be a string, but is an integer', type: 'string_type' },
   ]);
-  const required = issuesFor(
+  const required = issuesOf(
     validateAdd,
     JSON.parse('{"__proto__":{"collection_name":"c","path":"p","content":{"type":"text","text":""}}}'),
   );
@@ -80,7 +80,7 @@ t.test('whatever the compiled schema refuses has an explanation', (t) => {
   });
   const validate = compileValidator(schema);
   const good = { a: 1, b: '00000000-0000-4000-8000-000000000001', c: [] };
-  t.equal(issuesFor(validate, good).length, 0);
+  t.equal(issuesOf(validate, good).length, 0);
   for (const bad of [
     { a: -1 },
     { a: 1.5 },
@@ -91,12 +91,12 @@ t.test('whatever the compiled schema refuses has an explanation', (t) => {
     { c: [null] },
     { c: {} },
   ]) {
-    const issues = issuesFor(validate, { ...good, ...bad });
+    const issues = issuesOf(validate, { ...good, ...bad });
     t.equal(issues.length, 1, JSON.stringify(bad));
     t.same(issues[0]?.loc.slice(0, 2), ['body', Object.keys(bad)[0]]);
     t.not(issues[0]?.type, undefined);
   }
-  for (const bad of [null, 1, 'x', [], true]) t.equal(issuesFor(validate, bad)[0]?.type, 'object_type');
+  for (const bad of [null, 1, 'x', [], true]) t.equal(issuesOf(validate, bad)[0]?.type, 'object_type');
   t.end();
 });
 
@@ -104,10 +104,10 @@ t.test('a batch passes with broken items, which are checked one by one', (t) => 
   const validateBatch = compileValidator(AddDocumentsRequest);
   const validateItem = compileValidator(BatchDocument, ['body', 'documents', '1']);
   const documents = [{ path: 'p', content: { type: 'text', text: '' } }, { path: 1 }, null];
-  t.same(issuesFor(validateBatch, { collection_name: 'c', documents }), []);
-  t.equal(issuesFor(validateItem, documents[0]).length, 0);
+  t.same(issuesOf(validateBatch, { collection_name: 'c', documents }), []);
+  t.equal(issuesOf(validateItem, documents[0]).length, 0);
   t.same(
-    issuesFor(validateItem, documents[1]).map((issue) => issue.loc),
+    issuesOf(validateItem, documents[1]).map((issue) => issue.loc),
     [
       ['body', 'documents', '1', 'content'],
       ['body', 'documents', '1', 'path'],
@@ -143,6 +143,6 @@ t.test('a word, a form or a length that is refused is shown as it came, shortene
     [{ code: '' }, 'must have 1 to 5 characters, but has 0'],
     [{ limit: 0 }, 'must be a number of 1 to 1,000, but is 0'],
   ];
-  for (const [value, msg] of cases) t.match(issuesFor(validate, value), [{ msg }], msg);
+  for (const [value, msg] of cases) t.match(issuesOf(validate, value), [{ msg }], msg);
   t.end();
 });

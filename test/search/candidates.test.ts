@@ -1,17 +1,23 @@
 import { join } from 'node:path';
 import t from 'tap';
-import type { CollectionIndex } from '../../src/engine/collection-index.ts';
+import type { CollectionIndex } from '../../src/index/collection-index.ts';
 import { CandidateList, findCandidates } from '../../src/search/candidates.ts';
-import { usualWeights } from '../../src/search/fuse.ts';
-import { callerWith } from '../base/caller.ts';
-import { cloud, makeDocument, openIndex, seededRandom, temporaryFolder } from '../engine/samples.ts';
-import { seeded } from '../store/seeded.ts';
+import { defaultWeights } from '../../src/search/fuse.ts';
+import { cancellationTokenWith } from '../core/cancellation-token.ts';
+import {
+  createTemporaryFolder,
+  makeDocument,
+  openIndex,
+  randomClusters,
+  seededRandom,
+} from '../index/samples.ts';
+import { createTestRandom } from '../storage/test-random.ts';
 
-const chance = seeded();
+const testRandom = createTestRandom();
 
 /** Hits of few distinct scores, so that many are equal. */
 function hits(count: number) {
-  const some = (most: number) => Array.from({ length: count }, () => chance.below(most));
+  const some = (most: number) => Array.from({ length: count }, () => testRandom.below(most));
   return {
     count,
     version: Float64Array.from(some(5)),
@@ -23,9 +29,9 @@ function hits(count: number) {
   };
 }
 
-t.test(`the best few are the first of all, in one fixed order (seed ${chance.seed})`, async (t) => {
+t.test(`the best few are the first of all, in one fixed order (seed ${testRandom.seed})`, async (t) => {
   for (let round = 0; round < 300; round += 1) {
-    const list = new CandidateList(hits(chance.below(60)));
+    const list = new CandidateList(hits(testRandom.below(60)));
     const all = list.best();
     t.equal(all.length, list.length);
     all.slice(1).forEach((each, i) => {
@@ -33,7 +39,7 @@ t.test(`the best few are the first of all, in one fixed order (seed ${chance.see
       const order = before.fused - each.fused || each.version - before.version || each.row - before.row;
       if (order <= 0) t.fail(`${JSON.stringify(before)} stands before ${JSON.stringify(each)}`);
     });
-    for (const count of [0, 1, chance.below(70), list.length, list.length + 1]) {
+    for (const count of [0, 1, testRandom.below(70), list.length, list.length + 1]) {
       const best = list.best(count);
       if (JSON.stringify(best) !== JSON.stringify(all.slice(0, count))) t.same(best, all.slice(0, count));
     }
@@ -41,12 +47,12 @@ t.test(`the best few are the first of all, in one fixed order (seed ${chance.see
   }
 });
 
-const folder = temporaryFolder();
+const folder = createTemporaryFolder();
 t.teardown(folder.remove);
 const random = seededRandom(5);
 const dimensions = 64;
 const topics = 60;
-const vectors = cloud(dimensions, topics, random);
+const vectors = randomClusters(dimensions, topics, random);
 const anyTopic = () => Math.floor(random() * topics);
 
 /** Rows of which each has a word of its topic. */
@@ -66,13 +72,13 @@ t.test('who gave a search up gets his own reason back', async (t) => {
   const left = new Error('the client left');
   const request = {
     vector: vectors(),
-    analysed: { terms: [], words: [], plain: [] },
-    weights: usualWeights,
+    lexicalQuery: { terms: [], words: [], letterWords: [] },
+    weights: defaultWeights,
     filter: null,
-    wide: false,
+    isWide: false,
     depth: 10,
     deadlineMs: 60_000,
-    caller: callerWith(AbortSignal.abort(left)),
+    caller: cancellationTokenWith(AbortSignal.abort(left)),
     yieldToEventLoop: () => null,
   };
   await t.rejects(findCandidates(index, request), left);

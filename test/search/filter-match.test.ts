@@ -1,8 +1,14 @@
 import { join } from 'node:path';
 import t from 'tap';
-import type { FilterNode } from '../../src/engine/collection-index.ts';
+import type { FilterNode } from '../../src/index/collection-index.ts';
 import { matchesFilter } from '../../src/search/filter-match.ts';
-import { cloud, makeDocument, openIndex, seededRandom, temporaryFolder } from '../engine/samples.ts';
+import {
+  createTemporaryFolder,
+  makeDocument,
+  openIndex,
+  randomClusters,
+  seededRandom,
+} from '../index/samples.ts';
 
 /** Strings whose order by UTF-8 bytes and by UTF-16 units differ, and ones that begin like others. */
 const words = ['', 'a', 'ab', 'b', 'é', '\uffee', '\u{1f600}', 'Z'] as const;
@@ -36,10 +42,10 @@ t.test(
       const attribute = among([...names, 'list:tags']);
       return { kind: 'member', attribute, operator: among(['in', 'nin']), values: several() };
     };
-    const folder = temporaryFolder();
+    const folder = createTemporaryFolder();
     t.teardown(folder.remove);
     const index = await openIndex(join(folder.path, 'index'));
-    const vectors = cloud(8, 5, random);
+    const vectors = randomClusters(8, 5, random);
     const documents = Array.from({ length: 60 }, metadataOf);
     for (const [version, metadata] of documents.entries()) {
       await index.stage(makeDocument({ shard: 0, version }, [vectors()], metadata));

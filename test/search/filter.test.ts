@@ -1,6 +1,6 @@
 import t from 'tap';
-import { AppError } from '../../src/base/app-error.ts';
-import { limits } from '../../src/base/limits.ts';
+import { AppError } from '../../src/core/app-error.ts';
+import { limits } from '../../src/core/limits.ts';
 import { parseFilter } from '../../src/search/filter.ts';
 
 const eq = (attribute: string, value: string) => ({ kind: 'compare', attribute, operator: 'eq', value });

@@ -1,26 +1,28 @@
 import t from 'tap';
 import { parseOperators } from '../../src/search/operators.ts';
 
-const understood: readonly (readonly [string, { asked: string; phrases?: string[]; excluded?: string[] }])[] =
+const parsedQueries: readonly (readonly [
+  string,
+  { expectedText: string; phrases?: string[]; excluded?: string[] },
+])[] = [
+  ['salted herring', { expectedText: 'salted herring' }],
+  ['"salted herring" in barrels', { expectedText: 'salted herring in barrels', phrases: ['salted herring'] }],
+  ['herring -smoked', { expectedText: 'herring', excluded: ['smoked'] }],
+  ['-smoked herring -"red herring"', { expectedText: 'herring', excluded: ['smoked', 'red herring'] }],
+  ['well-known - or not -> x--y', { expectedText: 'well-known - or not -> x--y' }],
   [
-    ['salted herring', { asked: 'salted herring' }],
-    ['"salted herring" in barrels', { asked: 'salted herring in barrels', phrases: ['salted herring'] }],
-    ['herring -smoked', { asked: 'herring', excluded: ['smoked'] }],
-    ['-smoked herring -"red herring"', { asked: 'herring', excluded: ['smoked', 'red herring'] }],
-    ['well-known - or not -> x--y', { asked: 'well-known - or not -> x--y' }],
-    [
-      '“salted herring” „im Fass“',
-      { asked: 'salted herring im Fass', phrases: ['salted herring', 'im Fass'] },
-    ],
-    ['-foo"bar baz"-qux', { asked: 'bar baz -qux', phrases: ['bar baz'], excluded: ['foo'] }],
-    ['"-not an operator"', { asked: '-not an operator', phrases: ['-not an operator'] }],
-    ['twice --over', { asked: 'twice', excluded: ['-over'] }],
-    ['', { asked: '' }],
-  ];
+    '“salted herring” „im Fass“',
+    { expectedText: 'salted herring im Fass', phrases: ['salted herring', 'im Fass'] },
+  ],
+  ['-foo"bar baz"-qux', { expectedText: 'bar baz -qux', phrases: ['bar baz'], excluded: ['foo'] }],
+  ['"-not an operator"', { expectedText: '-not an operator', phrases: ['-not an operator'] }],
+  ['twice --over', { expectedText: 'twice', excluded: ['-over'] }],
+  ['', { expectedText: '' }],
+];
 t.test('phrases and exclusions are told from what is asked', async (t) => {
-  for (const [query, { asked, phrases = [], excluded = [] }] of understood) {
+  for (const [query, { expectedText, phrases = [], excluded = [] }] of parsedQueries) {
     const found = parseOperators(query);
-    t.equal(found.asked, asked, query);
+    t.equal(found.text, expectedText, query);
     t.same([found.operators.phrases, found.operators.excluded], [phrases, excluded], query);
   }
 });
@@ -64,5 +66,5 @@ const passing: readonly (readonly [string, string, boolean])[] = [
 ];
 t.test('a phrase stands word for word, whatever its case, accents and punctuation', async (t) => {
   for (const [query, text, passes] of passing)
-    t.equal(parseOperators(query).operators.pass(text), passes, `${query} in ${text}`);
+    t.equal(parseOperators(query).operators.accepts(text), passes, `${query} in ${text}`);
 });

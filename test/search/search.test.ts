@@ -1,49 +1,56 @@
 import t from 'tap';
-import { ModelUnavailable } from '../../src/base/model-unavailable.ts';
-import { dotWithCodes } from '../../src/models/codes.ts';
+import { ModelUnavailableError } from '../../src/core/model-unavailable-error.ts';
+import { computeDotProducts } from '../../src/models/quantization.ts';
 import { parseOperators } from '../../src/search/operators.ts';
-import { type SearchControl, type SearchRequest, usualControl } from '../../src/search/query-request.ts';
+import { defaultControl, type SearchControl, type SearchRequest } from '../../src/search/query-request.ts';
 import { Search } from '../../src/search/search.ts';
-import { callerWith } from '../base/caller.ts';
-import { type Rooms, rooms, textDocument } from '../pipeline/held-store.ts';
-import { embed } from '../simulate/process.ts';
-import { eventMsMax } from '../waiting.ts';
+import { cancellationTokenWith } from '../core/cancellation-token.ts';
+import { openComponents, type PipelineComponents, textDocument } from '../ingest/controllable-store.ts';
+import { letterVectors } from '../simulate/server-components.ts';
+import { testEventMsMax } from '../timeouts.ts';
 
-function request({ collections, papers }: Rooms, fields: Partial<SearchRequest>): SearchRequest {
+function request({ collections, papers }: PipelineComponents, fields: Partial<SearchRequest>): SearchRequest {
   return {
-    collection: collections.byId(papers.collectionId)!,
+    collection: collections.findById(papers.collectionId)!,
     query: 'herring',
     k: 10,
     filter: null,
     reranker: null,
-    wide: false,
-    deadlineMs: eventMsMax,
+    isWide: false,
+    deadlineMs: testEventMsMax,
     yieldToEventLoop: () => null,
-    caller: callerWith(),
+    caller: cancellationTokenWith(),
     explain: false,
-    control: usualControl,
+    control: defaultControl,
     ...fields,
   };
 }
 
 /** The same with a control; operators of a query are understood from it. */
-function controlled(first: Rooms, control: Partial<SearchControl>, fields: Partial<SearchRequest> = {}) {
-  return request(first, { ...fields, control: { ...usualControl, ...control } });
+function openSearch(
+  first: PipelineComponents,
+  control: Partial<SearchControl>,
+  fields: Partial<SearchRequest> = {},
+) {
+  return request(first, { ...fields, control: { ...defaultControl, ...control } });
 }
 
-async function add(first: Rooms, documents: Readonly<Record<string, readonly string[]>>): Promise<void> {
+async function add(
+  first: PipelineComponents,
+  documents: Readonly<Record<string, readonly string[]>>,
+): Promise<void> {
   const { writer, ingest, papers } = first;
   await Promise.all(
     Object.entries(documents).map(async ([path, pages]) => {
       const { version } = await writer.add(papers, { ...textDocument(path, pages.join('\n\n')), pages });
-      await ingest.settled(version, AbortSignal.timeout(eventMsMax));
+      await ingest.waitUntilSettled(version, AbortSignal.timeout(testEventMsMax));
     }),
   );
 }
 
 /** One text of hundreds of passages about herring, and many short ones that say it once. */
-async function longAndShort(t: Parameters<typeof rooms>[0]): Promise<Rooms> {
-  const first = await rooms(t);
+async function longAndShort(t: Parameters<typeof openComponents>[0]): Promise<PipelineComponents> {
+  const first = await openComponents(t);
   const long = Array.from(
     { length: 9_000 },
     (_, i) => `herring number ${i} swims past the old harbour wall. `,
@@ -61,8 +68,8 @@ t.test(
   async (t) => {
     const first = await longAndShort(t);
     for (const k of [1, 10, 60]) {
-      const documents = await first.search.documents(request(first, { k }));
-      const pages = await first.search.pages(request(first, { k }));
+      const documents = await first.search.searchDocuments(request(first, { k }));
+      const pages = await first.search.searchPages(request(first, { k }));
       t.equal(documents.hits.length, k, `${k} documents`);
       t.equal(new Set(documents.hits.map((hit) => hit.version.path)).size, k, 'each once');
       t.equal(pages.hits.length, k, `${k} pages`);
@@ -73,9 +80,14 @@ t.test(
 
 t.test('all results that are asked for come, best first, each once, at every granularity', async (t) => {
   const first = await longAndShort(t);
-  const asked = { snippets: 128, preciseSnippets: 128, pages: 61, documents: 61 } as const;
-  for (const [kind, k] of Object.entries(asked)) {
-    const { hits } = await first.search[kind as keyof typeof asked](
+  const resultCounts = {
+    searchSnippets: 128,
+    searchFineSnippets: 128,
+    searchPages: 61,
+    searchDocuments: 61,
+  } as const;
+  for (const [kind, k] of Object.entries(resultCounts)) {
+    const { hits } = await first.search[kind as keyof typeof resultCounts](
       request(first, { k, query: 'note herring' }),
     );
     t.equal(hits.length, k, kind);
@@ -93,29 +105,30 @@ t.test('all results that are asked for come, best first, each once, at every gra
 });
 
 t.test('short notes give as many precise snippets as long texts', async (t) => {
-  const first = await rooms(t);
+  const first = await openComponents(t);
   const notes = Array.from({ length: 100 }, (_, i) => [`${i}.txt`, [`note ${i} about a herring`]] as const);
   await add(first, Object.fromEntries(notes));
-  const { hits } = await first.search.preciseSnippets(request(first, { k: 90 }));
+  const { hits } = await first.search.searchFineSnippets(request(first, { k: 90 }));
   t.equal(new Set(hits.map((hit) => hit.version.path)).size, 90);
 });
 
 t.test(
   'a snippet is exactly its slice of the text in code points, and names the pages it lies on',
   async (t) => {
-    const first = await rooms(t);
+    const first = await openComponents(t);
     const pages = Array.from(
       { length: 12 },
       (_, i) => `🐟 page ${i}: ${'the tide came in 🌊 slowly. '.repeat(40)}herring${i}`,
     );
     await add(first, { 'fish.txt': pages });
     const text = [...pages.join('\n\n')];
-    for (const kind of ['snippets', 'preciseSnippets'] as const) {
+    for (const kind of ['searchSnippets', 'searchFineSnippets'] as const) {
       for (const page of [0, 5, 11]) {
         const { hits } = await first.search[kind](request(first, { query: `herring${page}`, k: 128 }));
         const chunks = hits.map(({ snippet }) => snippet.chunk);
-        for (const { text: said, start, end } of chunks) t.equal(said, text.slice(start, end).join(''));
-        const best = chunks.find(({ text: said }) => said.includes(`herring${page}`))!;
+        for (const { text: chunkText, start, end } of chunks)
+          t.equal(chunkText, text.slice(start, end).join(''));
+        const best = chunks.find(({ text: chunkText }) => chunkText.includes(`herring${page}`))!;
         t.ok(
           best.pageStart <= page && page < best.pageEnd,
           `${kind}: page ${page} in [${best.pageStart}, ${best.pageEnd})`,
@@ -126,29 +139,33 @@ t.test(
 );
 
 t.test('the page that holds the words comes before its neighbours', async (t) => {
-  const first = await rooms(t);
+  const first = await openComponents(t);
   const pages = Array.from(
     { length: 30 },
     (_, i) => `Page ${i} tells of the weather.${i === 17 ? ' A herring!' : ''}`,
   );
   await add(first, { 'log.txt': pages });
-  const { hits } = await first.search.pages(request(first, { query: 'herring', k: 5 }));
+  const { hits } = await first.search.searchPages(request(first, { query: 'herring', k: 5 }));
   t.equal(hits[0]?.pageIndex, 17);
 });
 
 /** The same rooms searched by somebody who knows a few words and reads like this. */
-function tolerant(first: Rooms, knowsWord: ((word: string) => boolean) | null, read: string[] = []): Search {
+function searchWithTypos(
+  first: PipelineComponents,
+  knowsWord: ((word: string) => boolean) | null,
+  read: string[] = [],
+): Search {
   return new Search({
     ...first,
     clock: { now: () => 0, monotonic: () => 0 },
-    similarities: dotWithCodes,
-    indexOf: (collectionId) => first.indexes.get(collectionId),
-    doesWithout: true,
-    knowsWord,
+    computeSimilarities: computeDotProducts,
+    getIndex: (collectionId) => first.indexes.get(collectionId),
+    mayDegrade: true,
+    isKnownWord: knowsWord,
     models: {
       embed: async ({ text }) => {
         read.push(text);
-        return embed([text]).vectors;
+        return letterVectors([text]).vectors;
       },
       rerankWeight: () => 1,
       rerank: async (_model, query, texts) => {
@@ -160,16 +177,16 @@ function tolerant(first: Rooms, knowsWord: ((word: string) => boolean) | null, r
 }
 
 t.test('a misspelled word finds what it stands for, and what is known stays as it is', async (t) => {
-  const first = await rooms(t);
+  const first = await openComponents(t);
   await add(first, {
     'herring.txt': ['the herring swims in the sea'],
     'compressor.txt': ['a compressor and its development'],
     'trout.txt': ['trout live in the river'],
   });
   const words = { lexical: 1, vector: 0 };
-  const ask = async (query: string, search = tolerant(first, () => false), control = {}) => {
-    const { hits, corrections } = await search.documents(
-      request(first, { query, control: { ...usualControl, weights: words, ...control } }),
+  const ask = async (query: string, search = searchWithTypos(first, () => false), control = {}) => {
+    const { hits, corrections } = await search.searchDocuments(
+      request(first, { query, control: { ...defaultControl, weights: words, ...control } }),
     );
     return { paths: hits.map(({ version }) => version.path), corrections };
   };
@@ -185,11 +202,11 @@ t.test('a misspelled word finds what it stands for, and what is known stays as i
     t.ok(corrections[0]!.terms[0]!.startsWith(term), `${typed} stands for ${corrections[0]!.terms}`);
   }
   const none = { paths: [], corrections: [] };
-  t.same(await ask('herrng', tolerant(first, null)), none, 'switched off');
+  t.same(await ask('herrng', searchWithTypos(first, null)), none, 'switched off');
   t.same(
     await ask(
       'herrng',
-      tolerant(first, (word) => word === 'herrng'),
+      searchWithTypos(first, (word) => word === 'herrng'),
     ),
     none,
     'a word that is right',
@@ -200,7 +217,7 @@ t.test('a misspelled word finds what it stands for, and what is known stays as i
   const operators = parseOperators('"herrng"').operators;
   t.same(await ask('herrng', undefined, { operators }), none, 'not what has to stand in the text as it is');
   const read: string[] = [];
-  await tolerant(first, () => false, read).documents(
+  await searchWithTypos(first, () => false, read).searchDocuments(
     request(first, { query: 'where do Truot live', reranker: 'any' }),
   );
   t.same(read, ['where do trout live', 'where do trout live'], 'the models read the word that was meant');
@@ -209,26 +226,26 @@ t.test('a misspelled word finds what it stands for, and what is known stays as i
 t.test(
   'a search that looks twice prefers words in their order, at every granularity, and says so',
   async (t) => {
-    const first = await rooms(t);
+    const first = await openComponents(t);
     const filler = 'the sea is wide and the boats are small and old. '.repeat(5);
     await add(first, {
       'apart.txt': [`${filler} red sails and a herring ${filler} harbour pier`],
       'together.txt': [`${filler} the red herring harbour pier ${filler}`],
       'other.txt': [`${filler}`],
     });
-    const control = { ...usualControl, weights: { lexical: 1, vector: 0 } };
+    const control = { ...defaultControl, weights: { lexical: 1, vector: 0 } };
     const query = 'red herring harbour pier';
-    for (const kind of ['documents', 'snippets', 'preciseSnippets', 'pages'] as const) {
+    for (const kind of ['searchDocuments', 'searchSnippets', 'searchFineSnippets', 'searchPages'] as const) {
       const once = await first.search[kind](request(first, { query, control, explain: true }));
-      const twice = await first.search[kind](request(first, { query, control, wide: true, explain: true }));
-      t.equal(once.choice.looked, 0, kind);
+      const twice = await first.search[kind](request(first, { query, control, isWide: true, explain: true }));
+      t.equal(once.selection.rescored, 0, kind);
       t.ok(
-        once.hits.every(({ origin }) => origin.look === null),
+        once.hits.every(({ origin }) => origin.proximity === null),
         `${kind}: nothing was looked at`,
       );
-      t.ok(twice.choice.looked >= 2, `${kind}: some were`);
+      t.ok(twice.selection.rescored >= 2, `${kind}: some were`);
       t.equal(twice.hits[0]!.version.path, 'together.txt', `${kind}: the words in their order come first`);
-      t.ok(twice.hits[0]!.origin.look!.order > 0);
+      t.ok(twice.hits[0]!.origin.proximity!.order > 0);
       const scores = twice.hits.map(({ score }) => score);
       t.same(
         scores,
@@ -241,19 +258,19 @@ t.test(
 );
 
 t.test('what a reranker finds better moves up, and it reads each text once', async (t) => {
-  const first = await rooms(t);
+  const first = await openComponents(t);
   const notes = Array.from({ length: 20 }, (_, i) => [`${i}.txt`, [`note ${i} about a herring`]] as const);
   await add(first, Object.fromEntries(notes));
   const read: string[] = [];
   const search = new Search({
     ...first,
     clock: { now: () => 0, monotonic: () => 0 },
-    similarities: dotWithCodes,
-    indexOf: (collectionId) => first.indexes.get(collectionId),
-    doesWithout: true,
-    knowsWord: () => false,
+    computeSimilarities: computeDotProducts,
+    getIndex: (collectionId) => first.indexes.get(collectionId),
+    mayDegrade: true,
+    isKnownWord: () => false,
     models: {
-      embed: async ({ text }) => embed([text]).vectors,
+      embed: async ({ text }) => letterVectors([text]).vectors,
       rerankWeight: () => 1,
       rerank: async (_model, _query, texts) => {
         read.push(...texts);
@@ -261,7 +278,7 @@ t.test('what a reranker finds better moves up, and it reads each text once', asy
       },
     },
   });
-  for (const kind of ['snippets', 'preciseSnippets', 'pages', 'documents'] as const) {
+  for (const kind of ['searchSnippets', 'searchFineSnippets', 'searchPages', 'searchDocuments'] as const) {
     read.length = 0;
     const { hits } = await search[kind](request(first, { reranker: 'zerank-2', k: 5 }));
     t.equal(hits[0]?.version.path, '7.txt', kind);
@@ -279,25 +296,25 @@ function sentences(count: number, about: readonly number[]): string {
 }
 
 t.test('of equal precise snippets the one among others that answer comes first', async (t) => {
-  const first = await rooms(t);
+  const first = await openComponents(t);
   await add(first, { 'bay.txt': [sentences(8, [1, 4, 5, 6])] });
-  const { hits } = await first.search.preciseSnippets(request(first, { k: 3 }));
+  const { hits } = await first.search.searchFineSnippets(request(first, { k: 3 }));
   t.match(hits[0]?.snippet.chunk.text, /Sentence 5/);
 });
 
 t.test('a reranker reads a precise snippet with the two around it, and no others', async (t) => {
-  const first = await rooms(t);
+  const first = await openComponents(t);
   await add(first, { 'bay.txt': [sentences(7, [3])] });
   const read: string[] = [];
   const search = new Search({
     ...first,
     clock: { now: () => 0, monotonic: () => 0 },
-    similarities: dotWithCodes,
-    indexOf: (collectionId) => first.indexes.get(collectionId),
-    doesWithout: true,
-    knowsWord: () => false,
+    computeSimilarities: computeDotProducts,
+    getIndex: (collectionId) => first.indexes.get(collectionId),
+    mayDegrade: true,
+    isKnownWord: () => false,
     models: {
-      embed: async ({ text }) => embed([text]).vectors,
+      embed: async ({ text }) => letterVectors([text]).vectors,
       rerankWeight: () => 1,
       rerank: async (_model, _query, texts) => {
         read.push(...texts);
@@ -305,7 +322,7 @@ t.test('a reranker reads a precise snippet with the two around it, and no others
       },
     },
   });
-  const { hits } = await search.preciseSnippets(request(first, { reranker: 'zerank-2', k: 1 }));
+  const { hits } = await search.searchFineSnippets(request(first, { reranker: 'zerank-2', k: 1 }));
   t.match(hits[0]?.snippet.chunk.text, /^Sentence 3.*\n$/s);
   const around = read.find((text) => text.indexOf(hits[0]!.snippet.chunk.text) > 0)!;
   t.match(around, /^Sentence 2[\s\S]*Sentence 3[\s\S]*Sentence 4/);
@@ -317,27 +334,29 @@ t.test('a reranker reads a precise snippet with the two around it, and no others
 });
 
 t.test('a filter without words lists every match once, and an empty collection has nothing', async (t) => {
-  const first = await rooms(t);
-  t.same((await first.search.documents(request(first, {}))).hits, []);
-  t.same((await first.search.pages(request(first, {}))).hits, []);
+  const first = await openComponents(t);
+  t.same((await first.search.searchDocuments(request(first, {}))).hits, []);
+  t.same((await first.search.searchPages(request(first, {}))).hits, []);
   await add(first, { 'a.txt': ['one'], 'b.txt': ['two'], 'empty.txt': [''] });
-  const { hits } = await first.search.list(request(first, { k: 10 }));
+  const { hits } = await first.search.listDocuments(request(first, { k: 10 }));
   t.same(hits.map((hit) => hit.version.path).sort(), ['a.txt', 'b.txt', 'empty.txt']);
 });
 
-const granularities = ['snippets', 'preciseSnippets', 'pages', 'documents'] as const;
+const granularities = ['searchSnippets', 'searchFineSnippets', 'searchPages', 'searchDocuments'] as const;
 
 t.test(
   'of one document there are at most as many results as wanted, and others take their place',
   async (t) => {
     const first = await longAndShort(t);
-    for (const kind of ['snippets', 'preciseSnippets', 'pages'] as const) {
+    for (const kind of ['searchSnippets', 'searchFineSnippets', 'searchPages'] as const) {
       for (const [k, maxPerDocument] of [
         [40, 1],
         [61, 1],
         [20, 3],
       ] as const) {
-        const { hits, choice } = await first.search[kind](controlled(first, { maxPerDocument }, { k }));
+        const { hits, selection: choice } = await first.search[kind](
+          openSearch(first, { maxPerDocument }, { k }),
+        );
         const counts = new Map<string, number>();
         for (const { version } of hits) counts.set(version.path, (counts.get(version.path) ?? 0) + 1);
         t.equal(hits.length, k, `${kind}, ${k}`);
@@ -345,38 +364,45 @@ t.test(
         t.ok(choice.complete);
       }
     }
-    const { hits } = await first.search.snippets(controlled(first, { maxPerDocument: 1 }, { k: 128 }));
+    const { hits } = await first.search.searchSnippets(openSearch(first, { maxPerDocument: 1 }, { k: 128 }));
     t.equal(hits.length, 61, 'one of each document, and no more');
   },
 );
 
 t.test('what the operators let through is found, however far down it stands', async (t) => {
-  const first = await rooms(t);
-  const barrels = Array.from({ length: 300 }, (_, i) => [`${i}.txt`, ['herring in a barrel']] as const);
+  const first = await openComponents(t);
+  const barrelDocuments = Array.from(
+    { length: 300 },
+    (_, i) => [`${i}.txt`, ['herring in a barrel']] as const,
+  );
   const rare = 'Long ago, and far from the sea, somebody told somebody else about a herring once. ';
-  await add(first, { ...Object.fromEntries(barrels), 'far.txt': [rare], 'farther.txt': [rare + rare] });
-  const { asked: query, operators } = parseOperators('herring -barrel');
+  await add(first, {
+    ...Object.fromEntries(barrelDocuments),
+    'far.txt': [rare],
+    'farther.txt': [rare + rare],
+  });
+  const { text: query, operators } = parseOperators('herring -barrel');
   const control = { operators, maxPerDocument: 1, weights: { lexical: 1, vector: 0 } };
   for (const kind of granularities) {
-    const { hits, choice } = await first.search[kind](controlled(first, control, { query, k: 2 }));
+    const { hits, selection: choice } = await first.search[kind](openSearch(first, control, { query, k: 2 }));
     t.same(hits.map(({ version }) => version.path).sort(), ['far.txt', 'farther.txt'], kind);
     t.ok(choice.checked > 300, `${kind}: it looked at ${choice.checked}`);
   }
   const all = parseOperators('herring -herring').operators;
   for (const kind of granularities) {
-    const { hits, choice } = await first.search[kind](controlled(first, { operators: all }));
+    const { hits, selection: choice } = await first.search[kind](openSearch(first, { operators: all }));
     t.same([hits, choice.complete], [[], true], `${kind}: nothing is left`);
   }
 });
 
 t.test('a page is found for what stands on it, not for what stands beside it', async (t) => {
-  const first = await rooms(t);
+  const first = await openComponents(t);
   await add(first, {
     'slides.txt': ['salted herring', 'smoked herring', 'a red herring', 'salted, smoked: herring'],
   });
   const pages = async (typed: string) => {
-    const { asked: query, operators } = parseOperators(typed);
-    const { hits } = await first.search.pages(controlled(first, { operators }, { query }));
+    const { text: query, operators } = parseOperators(typed);
+    const { hits } = await first.search.searchPages(openSearch(first, { operators }, { query }));
     return hits.map(({ pageIndex }) => pageIndex).sort();
   };
   t.same(await pages('"salted herring"'), [0]);
@@ -385,22 +411,22 @@ t.test('a page is found for what stands on it, not for what stands beside it', a
 });
 
 t.test('a side that counts nothing is not asked', async (t) => {
-  const first = await rooms(t);
+  const first = await openComponents(t);
   await add(first, { 'a.txt': ['one herring'], 'b.txt': ['two cods'] });
   const embedded: string[] = [];
   let isThere = true;
   const search = new Search({
     ...first,
     clock: { now: () => 0, monotonic: () => 0 },
-    similarities: dotWithCodes,
-    indexOf: (collectionId) => first.indexes.get(collectionId),
-    doesWithout: true,
-    knowsWord: () => false,
+    computeSimilarities: computeDotProducts,
+    getIndex: (collectionId) => first.indexes.get(collectionId),
+    mayDegrade: true,
+    isKnownWord: () => false,
     models: {
       embed: async ({ text }) => {
-        if (!isThere) throw new ModelUnavailable('letters', 'it is away', { retryAfterMs: 1 });
+        if (!isThere) throw new ModelUnavailableError('letters', 'it is away', { retryAfterMs: 1 });
         embedded.push(text);
-        return embed([text]).vectors;
+        return letterVectors([text]).vectors;
       },
       rerankWeight: () => 1,
       rerank: async (_model, _query, texts) => new Float32Array(texts.length),
@@ -410,19 +436,19 @@ t.test('a side that counts nothing is not asked', async (t) => {
   const meaning = { weights: { lexical: 0, vector: 1 } };
   for (const kind of granularities) {
     embedded.length = 0;
-    const byWords = await search[kind](controlled(first, words, { explain: true }));
+    const byWords = await search[kind](openSearch(first, words, { explain: true }));
     t.same([embedded, byWords.models.embedded], [[], false], kind);
     t.match(byWords.hits, [{ version: { path: 'a.txt' }, score: 1, origin: { similarity: null } }]);
     t.equal(byWords.hits.length, 1, `${kind}: what has no word of the query is not found`);
-    const byMeaning = await search[kind](controlled(first, meaning, { explain: true }));
+    const byMeaning = await search[kind](openSearch(first, meaning, { explain: true }));
     t.same(embedded, ['herring']);
     t.equal(byMeaning.hits.length, 2, kind);
     t.ok(byMeaning.hits.every(({ origin }) => origin.lexical === 0 && origin.words.length === 0));
   }
   isThere = false;
-  t.same((await search.snippets(controlled(first, words))).models.missing, [], 'words need no model');
+  t.same((await search.searchSnippets(openSearch(first, words))).models.missing, [], 'words need no model');
   await t.rejects(
-    search.snippets(controlled(first, meaning)),
+    search.searchSnippets(openSearch(first, meaning)),
     { code: 'unavailable' },
     'nothing is left to ask',
   );
@@ -434,7 +460,7 @@ t.test('what scores too little is left out at every granularity, and nothing els
     const all = (await first.search[kind](request(first, { k: 60, query: 'note herring' }))).hits;
     const bound = all[20]!.score;
     const { hits } = await first.search[kind](
-      controlled(first, { minScore: bound }, { k: 60, query: 'note herring' }),
+      openSearch(first, { minScore: bound }, { k: 60, query: 'note herring' }),
     );
     const expected = all.filter(({ score }) => score >= bound);
     t.same(
@@ -446,9 +472,9 @@ t.test('what scores too little is left out at every granularity, and nothing els
 });
 
 t.test('what was deleted or replaced leaves the memory of queries at once', async (t) => {
-  const first = await rooms(t);
+  const first = await openComponents(t);
   const { reader, writer, papers } = first;
-  const snippets = async () => (await first.search.snippets(request(first, {}))).hits;
+  const snippets = async () => (await first.search.searchSnippets(request(first, {}))).hits;
   await add(first, { 'a.txt': ['one herring'], 'b.txt': ['another herring'] });
   t.equal((await snippets()).length, 2);
   const both = reader.bytes;
@@ -460,7 +486,7 @@ t.test('what was deleted or replaced leaves the memory of queries at once', asyn
   );
   await writer.updateMetadata(papers, 'b.txt', { year: '1887' });
   const { version } = first.documents.get(papers.collectionId, 'b.txt')!;
-  await first.ingest.settled(version, AbortSignal.timeout(eventMsMax));
+  await first.ingest.waitUntilSettled(version, AbortSignal.timeout(testEventMsMax));
   t.equal(reader.bytes, 0, 'the replaced one is gone');
   t.match(await snippets(), [{ version: { path: 'b.txt', metadata: { year: '1887' } } }]);
   await first.deleteCollection(papers);

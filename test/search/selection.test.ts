@@ -1,23 +1,31 @@
 import t from 'tap';
 import { CandidateList } from '../../src/search/candidates.ts';
-import type { Passage } from '../../src/search/passages.ts';
-import { type Choice, choosePassages, cut, Quota } from '../../src/search/selection.ts';
-import { callerWith } from '../base/caller.ts';
+import type { ChunkHit } from '../../src/search/chunk-hits.ts';
+import { limitResults, Quota, type SelectionOptions, selectChunks } from '../../src/search/selection.ts';
+import { cancellationTokenWith } from '../core/cancellation-token.ts';
 
 t.test('a document has no more results than it may, and each counts once', async (t) => {
   const quota = new Quota(2);
   t.same(
-    [quota.take(1, 'a'), quota.take(1, 'a'), quota.take(1, 'b'), quota.take(1, 'c'), quota.take(2, 'a')],
+    [
+      quota.tryAdd(1, 'a'),
+      quota.tryAdd(1, 'a'),
+      quota.tryAdd(1, 'b'),
+      quota.tryAdd(1, 'c'),
+      quota.tryAdd(2, 'a'),
+    ],
     [true, false, true, false, true],
   );
   t.equal(quota.count, 3);
-  t.same([quota.hasRoom(1), quota.hasRoom(2), quota.hasRoom(3)], [false, true, true]);
+  t.same([quota.hasCapacity(1), quota.hasCapacity(2), quota.hasCapacity(3)], [false, true, true]);
 });
 
 t.test('results are cut by number, by document and by score, in this order', async (t) => {
   const ordered = [0.9, 0.8, 0.7, 0.6, 0.5].map((score, i) => ({ score, version: i % 2 }));
   const scores = (k: number, maxPerDocument: number, minScore: number) =>
-    cut(ordered, { k, maxPerDocument, minScore }, ({ version }) => version).map(({ score }) => score);
+    limitResults(ordered, { k, maxPerDocument, minScore }, ({ version }) => version).map(
+      ({ score }) => score,
+    );
   t.same(scores(10, Infinity, 0), [0.9, 0.8, 0.7, 0.6, 0.5]);
   t.same(scores(3, Infinity, 0), [0.9, 0.8, 0.7]);
   t.same(scores(10, 1, 0), [0.9, 0.8]);
@@ -26,16 +34,16 @@ t.test('results are cut by number, by document and by score, in this order', asy
   t.same(scores(10, 1, 0.95), []);
 });
 
-/** Rows of a collection, best first; `versionOf` says whose. */
-function choice(rows: number, versionOf: (row: number) => number, fields: Partial<Choice>) {
+/** Selection over rows ordered by score; `versionOf` maps a row to its document version. */
+function buildSelection(rows: number, versionOf: (row: number) => number, fields: Partial<SelectionOptions>) {
   const depths: number[] = [];
   let read = 0;
-  const made: Choice = {
+  const options: SelectionOptions = {
     k: 10,
-    pool: 10,
+    poolSize: 10,
     depth: 32,
     perDocument: Number.POSITIVE_INFINITY,
-    spares: Number.POSITIVE_INFINITY,
+    extraPerDocument: Number.POSITIVE_INFINITY,
     find: async (depth) => {
       depths.push(depth);
       const count = Math.min(rows, depth);
@@ -52,31 +60,31 @@ function choice(rows: number, versionOf: (row: number) => number, fields: Partia
     },
     read: async (candidates) => {
       read += candidates.length;
-      return candidates.map((candidate) => ({ candidate }) as unknown as Passage);
+      return candidates.map((candidate) => ({ candidate }) as unknown as ChunkHit);
     },
     resultsOf: ({ candidate }) => [String(candidate.row)],
-    caller: callerWith(),
+    caller: cancellationTokenWith(),
     yieldToEventLoop: () => null,
     ...fields,
   };
-  return { made, depths, read: () => read };
+  return { options, depths, read: () => read };
 }
 
 t.test('it looks only as deep as it must', async (t) => {
-  const { made, depths, read } = choice(100_000, (row) => row, {});
-  const { passages, complete } = await choosePassages(made);
+  const { options, depths, read } = buildSelection(100_000, (row) => row, {});
+  const { chunkHits: passages, complete } = await selectChunks(options);
   t.same(depths, [32]);
   t.equal(read(), 32);
   t.ok(passages.length >= 10 && complete);
 });
 
 t.test('what passes late is found', async (t) => {
-  const { made, depths } = choice(3_000, (row) => row, {
+  const { options, depths } = buildSelection(3_000, (row) => row, {
     resultsOf: ({ candidate }) => (candidate.row % 500 === 499 ? ['x'] : []),
     k: 5,
-    pool: 5,
+    poolSize: 5,
   });
-  const { passages, complete } = await choosePassages(made);
+  const { chunkHits: passages, complete } = await selectChunks(options);
   t.same(
     passages.map(({ candidate }) => candidate.row),
     [499, 999, 1_499, 1_999, 2_499],
@@ -86,11 +94,11 @@ t.test('what passes late is found', async (t) => {
 });
 
 t.test('it ends when nothing is left, and at its limits when there is no end', async (t) => {
-  const few = await choosePassages(choice(700, (row) => row, { resultsOf: () => [] }).made);
-  t.match(few, { passages: [], checked: 700, complete: true });
-  const endless = choice(1_000_000, (row) => row, { resultsOf: () => [] });
-  const many = await choosePassages(endless.made);
-  t.match(many, { passages: [], complete: false });
+  const few = await selectChunks(buildSelection(700, (row) => row, { resultsOf: () => [] }).options);
+  t.match(few, { chunkHits: [], checked: 700, complete: true });
+  const endless = buildSelection(1_000_000, (row) => row, { resultsOf: () => [] });
+  const many = await selectChunks(endless.options);
+  t.match(many, { chunkHits: [], complete: false });
   t.ok(many.checked >= 4_096 && many.checked < 4_200, `${many.checked} passages`);
   t.ok(endless.depths.length < 8);
 });
@@ -99,8 +107,12 @@ t.test(
   'a document of thousands of passages costs a few readings, and others are found behind it',
   async (t) => {
     const versionOf = (row: number) => (row < 9_000 ? 1 : row);
-    const { made, read } = choice(9_100, versionOf, { k: 20, perDocument: 2, spares: 2 });
-    const { passages, complete } = await choosePassages(made);
+    const { options, read } = buildSelection(9_100, versionOf, {
+      k: 20,
+      perDocument: 2,
+      extraPerDocument: 2,
+    });
+    const { chunkHits: passages, complete } = await selectChunks(options);
     const versions = passages.map(({ candidate }) => candidate.version);
     t.equal(versions.filter((version) => version === 1).length, 2);
     t.ok(versions.length >= 20 && complete);
@@ -110,6 +122,8 @@ t.test(
 
 t.test('who left is not looked for any longer', async (t) => {
   const left = new Error('the client left');
-  const { made } = choice(1_000, (row) => row, { caller: callerWith(AbortSignal.abort(left)) });
-  await t.rejects(choosePassages(made), left);
+  const { options } = buildSelection(1_000, (row) => row, {
+    caller: cancellationTokenWith(AbortSignal.abort(left)),
+  });
+  await t.rejects(selectChunks(options), left);
 });

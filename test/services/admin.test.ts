@@ -1,52 +1,52 @@
 import t from 'tap';
-import { Authenticator } from '../../src/access/authenticate.ts';
-import { firstStart } from '../../src/accounts/first-start.ts';
-import type { AppError } from '../../src/base/app-error.ts';
-import { systemChance } from '../../src/base/ids.ts';
-import { EffectiveTiers } from '../../src/billing/effective-tier.ts';
-import { overridesToShow } from '../../src/schemas/organisation-limits.ts';
+import { bootstrapInstallation } from '../../src/accounts/bootstrap.ts';
+import { Authenticator } from '../../src/auth/authenticate.ts';
+import { EffectiveTiers } from '../../src/billing/effective-tiers.ts';
+import type { AppError } from '../../src/core/app-error.ts';
+import { systemRandom } from '../../src/core/ids.ts';
+import { toWireOverrides } from '../../src/schemas/organization-limits.ts';
 import type { Principal } from '../../src/schemas/principal.ts';
 import { AdminService } from '../../src/services/admin.ts';
-import type { Call } from '../../src/services/call.ts';
-import { BillingRecords } from '../../src/store/billing.ts';
-import { MarketplaceRecords } from '../../src/store/marketplaces.ts';
-import { MemoryStore } from '../../src/store/memory-store.ts';
-import { noOverrides } from '../../src/store/organisations.ts';
-import { accountRooms, bearer } from '../accounts/rooms.ts';
-import { FakeTime } from '../admission/fake-time.ts';
-import { callerWith } from '../base/caller.ts';
+import type { ServiceCall } from '../../src/services/call.ts';
+import { BillingRecords } from '../../src/storage/billing.ts';
+import { MarketplaceRecords } from '../../src/storage/marketplaces.ts';
+import { MemoryStore } from '../../src/storage/memory-store.ts';
+import { noOverrides } from '../../src/storage/organizations.ts';
+import { accountComponents, bearer } from '../accounts/account-components.ts';
+import { FakeClock } from '../admission/fake-clock.ts';
+import { cancellationTokenWith } from '../core/cancellation-token.ts';
 
-const call: Call<Extract<Principal, { kind: 'administrator' }>> = {
+const call: ServiceCall<Extract<Principal, { kind: 'administrator' }>> = {
   principal: { kind: 'administrator' },
   requestId: 'r',
   baseUrl: 'http://127.0.0.1',
   receivedAt: 0,
   yieldToEventLoop: () => null,
-  caller: callerWith(),
+  cancellation: cancellationTokenWith(),
   address: () => '192.0.2.1',
 };
 const organization_id = 'aaaaaaaa-1111-4111-8111-111111111111';
 
 async function build() {
   const store = new MemoryStore();
-  const clock = new FakeTime({ wall: Date.UTC(2026, 10, 21, 8) });
-  const rooms = accountRooms(store, { clock });
-  const { organisations, keys } = rooms;
-  const first = await firstStart({ organisations, keys, chance: systemChance, operatorKey: null });
+  const clock = new FakeClock({ wall: Date.UTC(2026, 10, 21, 8) });
+  const components = accountComponents(store, { clock });
+  const { organizations, keys } = components;
+  const first = await bootstrapInstallation({ organizations, keys, random: systemRandom, operatorKey: null });
   const tiers = new EffectiveTiers({
-    ...{ organisations, clock, takesPayments: false },
+    ...{ organizations, clock, isBillingEnabled: false },
     billing: new BillingRecords(store),
     agreements: new MarketplaceRecords(store),
   });
-  const authenticator = new Authenticator({ ...rooms, hasAdminPassword: false, adminKey: null });
+  const authenticator = new Authenticator({ ...components, hasAdminPassword: false, adminKey: null });
   return {
     first,
     authenticator,
     admin: new AdminService({
-      ...rooms,
+      ...components,
       tiers,
       storageOf,
-      end: (id, by) => organisations.delete(id, by, []),
+      deleteOrganization: (id, by) => organizations.delete(id, by, []),
     }),
   };
 }
@@ -97,7 +97,7 @@ t.test('an organisation is created, described and changed; what is not named sta
     organization_id,
     name: organization_id,
     subscription_tier: 'free',
-    ...overridesToShow(noOverrides),
+    ...toWireOverrides(noOverrides),
     storage: nothing,
     zdr: false,
   };
@@ -165,20 +165,20 @@ t.test('a key is shown once, works, is listed masked, and ends when deleted', as
   });
   t.match(authenticator.authenticate(bearer(api_key), 'get-status'), { permission: 'all' });
   await admin.deleteApiKey(call, { organization_id, api_key_id });
-  t.throws(() => authenticator.authenticate(bearer(api_key), 'get-status'), { code: 'unauthorised' });
+  t.throws(() => authenticator.authenticate(bearer(api_key), 'get-status'), { code: 'unauthorized' });
   t.same(await admin.listApiKeys(call, { organization_id }), { api_keys: [] });
 });
 
 t.test('an unknown organisation is a 404 in every operation', async (t) => {
   const { admin } = await build();
-  const place = { organization_id, api_key_id: systemChance.uuid() };
+  const keyRef = { organization_id, api_key_id: systemRandom.uuid() };
   const operations = {
-    get: admin.getOrganization(call, place),
-    update: admin.updateOrganization(call, { ...place, zdr: true }),
-    add: admin.addApiKey(call, { ...place, name: 'x', permission: 'all' }),
-    list: admin.listApiKeys(call, place),
-    updateKey: admin.updateApiKey(call, { ...place, name: 'x' }),
-    deleteKey: admin.deleteApiKey(call, place),
+    get: admin.getOrganization(call, keyRef),
+    update: admin.updateOrganization(call, { ...keyRef, zdr: true }),
+    add: admin.addApiKey(call, { ...keyRef, name: 'x', permission: 'all' }),
+    list: admin.listApiKeys(call, keyRef),
+    updateKey: admin.updateApiKey(call, { ...keyRef, name: 'x' }),
+    deleteKey: admin.deleteApiKey(call, keyRef),
   };
   for (const [name, operation] of Object.entries(operations)) t.equal(await statusOf(operation), 404, name);
 });

@@ -1,15 +1,15 @@
 import t from 'tap';
-import { shardCounts } from '../../src/base/limits.ts';
-import { addText, callOf, useCases } from './use-cases.ts';
+import { shardCounts } from '../../src/core/limits.ts';
+import { addTextDocument, createServices, serviceCallFor } from './service-fixture.ts';
 
-const stranger = callOf('00000000-0000-4000-8000-0000000000ee');
+const otherOrganizationCall = serviceCallFor('00000000-0000-4000-8000-0000000000ee');
 
 t.test(
   'of many who create one name at once, one makes it; the others are told, and leave nothing behind',
   async (t) => {
-    const { collections, first } = await useCases(t);
+    const { collections, first } = await createServices(t);
     const creating = Array.from({ length: 8 }, () =>
-      collections.addCollection(callOf(), { collection_name: 'new' }),
+      collections.addCollection(serviceCallFor(), { collection_name: 'new' }),
     );
     const results = await Promise.allSettled(creating);
     t.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
@@ -20,26 +20,29 @@ t.test(
 );
 
 t.test('a collection has the shards that were asked for, or the request says which there are', async (t) => {
-  const { collections, first } = await useCases(t);
+  const { collections, first } = await createServices(t);
   for (const shards of shardCounts) {
-    await collections.addCollection(callOf(), { collection_name: `with ${shards}`, num_shards: shards });
+    await collections.addCollection(serviceCallFor(), {
+      collection_name: `with ${shards}`,
+      num_shards: shards,
+    });
   }
   t.equal(first.indexes.statistics().shards, 8 + shardCounts.reduce((sum, shards) => sum + shards, 0));
-  const odd = collections.addCollection(callOf(), { collection_name: 'odd', num_shards: 7 });
+  const odd = collections.addCollection(serviceCallFor(), { collection_name: 'odd', num_shards: 7 });
   await t.rejects(odd, { code: 'bad_request', message: /1, 8, 16, 32/ });
 });
 
 t.test('a deleted collection frees its name at once, and nothing of it shows in the next one', async (t) => {
-  const parts = await useCases(t);
+  const parts = await createServices(t);
   const { collections, documents, queries, status } = parts;
-  for (let i = 0; i < 20; i += 1) await addText(parts, `${i}.txt`, `old herring ${i}`);
-  await collections.deleteCollection(callOf(), { collection_name: 'papers' });
-  await collections.addCollection(callOf(), { collection_name: 'papers' });
+  for (let i = 0; i < 20; i += 1) await addTextDocument(parts, `${i}.txt`, `old herring ${i}`);
+  await collections.deleteCollection(serviceCallFor(), { collection_name: 'papers' });
+  await collections.addCollection(serviceCallFor(), { collection_name: 'papers' });
   const none = { collection_name: 'papers' };
-  t.same((await documents.getDocumentInfoList(callOf(), none)).documents, []);
-  t.match(await status.getStatus(callOf(), none), { num_documents: 0, num_indexed_bytes: 0 });
-  await addText(parts, 'new.txt', 'new herring');
-  const found = await queries.topDocuments(callOf(), { ...none, query: 'herring', k: 10 });
+  t.same((await documents.getDocumentInfoList(serviceCallFor(), none)).documents, []);
+  t.match(await status.getStatus(serviceCallFor(), none), { num_documents: 0, num_indexed_bytes: 0 });
+  await addTextDocument(parts, 'new.txt', 'new herring');
+  const found = await queries.topDocuments(serviceCallFor(), { ...none, query: 'herring', k: 10 });
   t.same(
     found.parse().results.map((result) => result.path),
     ['new.txt'],
@@ -47,17 +50,17 @@ t.test('a deleted collection frees its name at once, and nothing of it shows in 
 });
 
 t.test("another organisation sees no collection of ours, and can't touch one", async (t) => {
-  const { collections } = await useCases(t);
-  t.same(await collections.getCollectionList(stranger), { collection_names: [] });
-  const deleting = collections.deleteCollection(stranger, { collection_name: 'papers' });
+  const { collections } = await createServices(t);
+  t.same(await collections.getCollectionList(otherOrganizationCall), { collection_names: [] });
+  const deleting = collections.deleteCollection(otherOrganizationCall, { collection_name: 'papers' });
   await t.rejects(deleting, { code: 'not_found' });
-  t.same(await collections.getCollectionList(callOf()), { collection_names: ['papers'] });
+  t.same(await collections.getCollectionList(serviceCallFor()), { collection_names: ['papers'] });
 });
 
 t.test('names are listed in the order of their bytes', async (t) => {
-  const { collections } = await useCases(t);
+  const { collections } = await createServices(t);
   for (const name of ['zebra', 'Äpfel', 'apples', '🐟', 'Zebra'])
-    await collections.addCollection(callOf(), { collection_name: name });
-  const { collection_names: names } = await collections.getCollectionList(callOf());
+    await collections.addCollection(serviceCallFor(), { collection_name: name });
+  const { collection_names: names } = await collections.getCollectionList(serviceCallFor());
   t.same(names, ['Zebra', 'apples', 'papers', 'zebra', 'Äpfel', '🐟']);
 });

@@ -1,12 +1,18 @@
 import t from 'tap';
-import { AppError } from '../../src/base/app-error.ts';
-import { limits } from '../../src/base/limits.ts';
-import { diskFull } from '../pipeline/held-store.ts';
-import { addText, callOf, sha256, type UseCases, useCases } from './use-cases.ts';
+import { AppError } from '../../src/core/app-error.ts';
+import { limits } from '../../src/core/limits.ts';
+import { diskFullError } from '../ingest/controllable-store.ts';
+import {
+  addTextDocument,
+  createServices,
+  type ServiceFixture,
+  serviceCallFor,
+  sha256,
+} from './service-fixture.ts';
 
-const info = async ({ documents }: UseCases, path: string) => {
+const info = async ({ documents }: ServiceFixture, path: string) => {
   const request = { collection_name: 'papers', path, include_content: true };
-  const { document } = await documents.getDocumentInfo(callOf(), request);
+  const { document } = await documents.getDocumentInfo(serviceCallFor(), request);
   return { ...document, content: document.content === null ? null : [...document.content].join('') };
 };
 const base64 = (bytes: string) => Buffer.from(bytes).toString('base64');
@@ -15,9 +21,9 @@ async function* stream(...parts: readonly string[]) {
 }
 
 t.test('a text comes back exactly as it was given, with its size, hash and pages', async (t) => {
-  const parts = await useCases(t);
+  const parts = await createServices(t);
   const text = 'Ein Fisch 🐟\r\n\tand a\u2028line\u0000 with everything\ud800 in it';
-  t.match(await addText(parts, 'a.txt', text), { status: 201, body: { index_status: 'indexed' } });
+  t.match(await addTextDocument(parts, 'a.txt', text), { status: 201, body: { index_status: 'indexed' } });
   const kept = text.replace('\ud800', '\ufffd');
   t.match(await info(parts, 'a.txt'), {
     content: kept,
@@ -29,19 +35,19 @@ t.test('a text comes back exactly as it was given, with its size, hash and pages
   });
   const pages = ['first', '', 'third 🐟'];
   const content = { type: 'text-pages' as const, pages };
-  await addText(parts, 'b.txt', '', { content });
+  await addTextDocument(parts, 'b.txt', '', { content });
   t.match(await info(parts, 'b.txt'), { content: pages.join('\n\n'), num_pages: 3 });
   for (const [page_index, page] of pages.entries()) {
     const request = { collection_name: 'papers', path: 'b.txt', page_index, include_content: true };
-    const { content, image_url } = (await parts.documents.getPageInfo(callOf(), request)).page;
+    const { content, image_url } = (await parts.documents.getPageInfo(serviceCallFor(), request)).page;
     t.same([[...(content ?? [])].join(''), image_url], [page, null]);
   }
 });
 
 t.test('the text is readable while the document waits for its index, and the same afterwards', async (t) => {
-  const parts = await useCases(t);
-  const release = parts.first.store.hold();
-  const adding = addText(parts, 'a.txt', 'early', { wait: false });
+  const parts = await createServices(t);
+  const release = parts.first.store.holdWrites();
+  const adding = addTextDocument(parts, 'a.txt', 'early', { wait: false });
   release();
   await adding;
   t.equal((await info(parts, 'a.txt')).content, 'early');
@@ -50,14 +56,14 @@ t.test('the text is readable while the document waits for its index, and the sam
 });
 
 t.test('a batch adds what it can and says of each other item why not', async (t) => {
-  const parts = await useCases(t);
-  await addText(parts, 'taken.txt', 'here first');
+  const parts = await createServices(t);
+  await addTextDocument(parts, 'taken.txt', 'here first');
   const text = (path: string, fields: object = {}) => ({
     path,
     content: { type: 'text', text: path },
     ...fields,
   });
-  const { results } = await parts.documents.addDocuments(callOf(), {
+  const { results } = await parts.documents.addDocuments(serviceCallFor(), {
     collection_name: 'papers',
     documents: [
       text('new.txt'),
@@ -81,7 +87,7 @@ t.test('a batch adds what it can and says of each other item why not', async (t)
 });
 
 t.test('a whole batch waits without a warning', async (t) => {
-  const { documents } = await useCases(t);
+  const { documents } = await createServices(t);
   const warnings: Error[] = [];
   const warned = (warning: Error) => warnings.push(warning);
   process.on('warning', warned);
@@ -91,7 +97,7 @@ t.test('a whole batch waits without a warning', async (t) => {
     content: { type: 'text' as const, text: `note ${i}` },
   }));
   const request = { collection_name: 'papers', documents: batch, wait: true };
-  const { results } = await documents.addDocuments(callOf(), request);
+  const { results } = await documents.addDocuments(serviceCallFor(), request);
   t.ok(results.every(({ index_status }) => index_status === 'indexed'));
   await new Promise((resolve) => setImmediate(resolve));
   t.same(warnings, []);
@@ -100,20 +106,20 @@ t.test('a whole batch waits without a warning', async (t) => {
 t.test(
   'an uploaded file is kept byte for byte; one that is refused leaves nothing on the disk',
   async (t) => {
-    const parts = await useCases(t);
+    const parts = await createServices(t);
     const { documents, first } = parts;
     const upload = (path: string, ...pieces: readonly string[]) => {
       const parameters = { collection_name: 'papers', path, metadata: {}, overwrite: false, wait: true };
-      return documents.uploadDocument(callOf(), parameters, stream(...pieces));
+      return documents.uploadDocument(serviceCallFor(), parameters, stream(...pieces));
     };
     t.match(await upload('a.bin', 'one ', 'two'), { status: 201, body: { index_status: 'indexed' } });
     t.match(await info(parts, 'a.bin'), { size: 7, sha256: sha256('one two') });
     await t.rejects(upload('a.bin', 'three'), { code: 'conflict' });
-    first.store.failure = diskFull();
+    first.store.nextFailure = diskFullError();
     await t.rejects(upload('b.bin', 'four'), { code: 'reserve_reached' });
-    first.store.failure = null;
+    first.store.nextFailure = null;
     const cut = documents.uploadDocument(
-      callOf(),
+      serviceCallFor(),
       { collection_name: 'papers', path: 'c.bin', metadata: {}, overwrite: false, wait: false },
       (async function* () {
         yield Buffer.from('five');
@@ -128,11 +134,11 @@ t.test(
 );
 
 t.test('deleting answers with what was there, and says when nothing was', async (t) => {
-  const parts = await useCases(t);
-  await addText(parts, 'a.txt', 'a');
-  await addText(parts, 'b.txt', 'b');
+  const parts = await createServices(t);
+  await addTextDocument(parts, 'a.txt', 'a');
+  await addTextDocument(parts, 'b.txt', 'b');
   const remove = (path: string | string[]) =>
-    parts.documents.deleteDocument(callOf(), { collection_name: 'papers', path });
+    parts.documents.deleteDocument(serviceCallFor(), { collection_name: 'papers', path });
   t.same(await remove(['b.txt', 'x.txt', 'a.txt', 'b.txt']), { deleted_paths: ['b.txt', 'a.txt'] });
   await t.rejects(remove('a.txt'), { code: 'not_found', message: /a\.txt/ });
   await t.rejects(remove(['a.txt', 'b.txt']), { code: 'not_found' });
@@ -141,10 +147,10 @@ t.test('deleting answers with what was there, and says when nothing was', async 
 t.test(
   'an update asks for one thing at a time, and for nothing it only looks whether the document is there',
   async (t) => {
-    const parts = await useCases(t);
-    await addText(parts, 'a.txt', 'a');
+    const parts = await createServices(t);
+    await addTextDocument(parts, 'a.txt', 'a');
     const update = (fields: object, path = 'a.txt') =>
-      parts.documents.updateDocument(callOf(), { collection_name: 'papers', path, ...fields });
+      parts.documents.updateDocument(serviceCallFor(), { collection_name: 'papers', path, ...fields });
     const before = await info(parts, 'a.txt');
     await update({});
     await update({ metadata: null, index_status: null });
@@ -161,9 +167,9 @@ t.test(
 );
 
 t.test('a list is read to its end page by page, in the order of bytes, also below a prefix', async (t) => {
-  const parts = await useCases(t);
+  const parts = await createServices(t);
   const paths = ['a/1', 'a/10', 'a/2', 'b', 'ä', '🐟', 'a', 'B'];
-  for (const path of paths) await addText(parts, path, path, { wait: false });
+  for (const path of paths) await addTextDocument(parts, path, path, { wait: false });
   const list = async (fields: object) => {
     const found: string[] = [];
     for (let path_gt: string | undefined; ; path_gt = found.at(-1)) {
@@ -173,7 +179,7 @@ t.test('a list is read to its end page by page, in the order of bytes, also belo
         ...fields,
         ...(path_gt === undefined ? {} : { path_gt }),
       };
-      const { documents } = await parts.documents.getDocumentInfoList(callOf(), request);
+      const { documents } = await parts.documents.getDocumentInfoList(serviceCallFor(), request);
       if (documents.length === 0) return found;
       found.push(...documents.map((document) => document.path));
     }
@@ -187,8 +193,8 @@ t.test('a body that was slow to arrive shortens the wait for the index, an uploa
   let unstick = () => {};
   let stuck: Promise<void> = Promise.resolve();
   const parse = () => stuck.then(() => ['a page']);
-  const { documents } = await useCases(t, { parse });
-  const late = { ...callOf(), receivedAt: performance.now() - limits.waitMsMax };
+  const { documents } = await createServices(t, { parse });
+  const late = { ...serviceCallFor(), receivedAt: performance.now() - limits.waitMsMax };
   const parameters = { collection_name: 'papers', path: 'b.bin', metadata: {}, overwrite: false, wait: true };
   const uploaded = documents.uploadDocument(late, parameters, stream('bytes'));
   t.match(await uploaded, { status: 201, body: { index_status: 'indexed' } });
@@ -212,33 +218,34 @@ t.test('a body that was slow to arrive shortens the wait for the index, an uploa
 t.test(
   'whoever waits for a document that is overwritten or deleted meanwhile is answered at once with the status it reached',
   async (t) => {
-    const ends: readonly (readonly [string, (parts: UseCases) => Promise<unknown>])[] = [
-      ['overwritten', (parts) => addText(parts, 'a.bin', 'instead')],
+    const ends: readonly (readonly [string, (parts: ServiceFixture) => Promise<unknown>])[] = [
+      ['overwritten', (parts) => addTextDocument(parts, 'a.bin', 'instead')],
       [
         'deleted',
-        ({ documents }) => documents.deleteDocument(callOf(), { collection_name: 'papers', path: 'a.bin' }),
+        ({ documents }) =>
+          documents.deleteDocument(serviceCallFor(), { collection_name: 'papers', path: 'a.bin' }),
       ],
       [
         'deleted with its collection',
-        ({ collections }) => collections.deleteCollection(callOf(), { collection_name: 'papers' }),
+        ({ collections }) => collections.deleteCollection(serviceCallFor(), { collection_name: 'papers' }),
       ],
     ];
     const content = { type: 'auto' as const, base64_data: base64('never read') };
     const gone = { index_status: 'parsing', error: /overwritten or deleted before it was indexed/ };
     for (const [what, end] of ends) {
-      const parts = await useCases(t, { parse: () => new Promise(() => {}) });
-      const waiting = addText(parts, 'a.bin', '', { content });
+      const parts = await createServices(t, { parse: () => new Promise(() => {}) });
+      const waiting = addTextDocument(parts, 'a.bin', '', { content });
       while (parts.first.documents.get(parts.first.papers.collectionId, 'a.bin')?.status !== 'parsing')
         await new Promise((resolve) => setImmediate(resolve));
       await end(parts);
       t.match(await waiting, { status: 201, body: { message: 'Success!', ...gone } }, what);
     }
-    const parts = await useCases(t, { parse: () => new Promise(() => {}) });
+    const parts = await createServices(t, { parse: () => new Promise(() => {}) });
     const documents = [{ path: 'a.bin', content, overwrite: true }];
     const batch = { collection_name: 'papers', documents, wait: true };
-    const waiting = parts.documents.addDocuments(callOf(), batch);
+    const waiting = parts.documents.addDocuments(serviceCallFor(), batch);
     while (parts.first.ingest.depth === 0) await new Promise((resolve) => setImmediate(resolve));
-    await addText(parts, 'a.bin', 'instead');
+    await addTextDocument(parts, 'a.bin', 'instead');
     t.match(
       (await waiting).results,
       [{ path: 'a.bin', status: 201, index_status: String }],
@@ -249,13 +256,13 @@ t.test(
 );
 
 t.test('a full queue refuses new metadata and further attempts too', async (t) => {
-  const parts = await useCases(t);
-  await addText(parts, 'a.txt', 'a');
+  const parts = await createServices(t);
+  await addTextDocument(parts, 'a.txt', 'a');
   parts.admission.check = () => {
     throw new AppError('queue_full', 'The ingest queue is full.');
   };
   const update = (fields: object) =>
-    parts.documents.updateDocument(callOf(), { collection_name: 'papers', path: 'a.txt', ...fields });
+    parts.documents.updateDocument(serviceCallFor(), { collection_name: 'papers', path: 'a.txt', ...fields });
   await t.rejects(update({ metadata: { a: 'b' } }), { code: 'queue_full' });
   await t.rejects(update({ index_status: 'not_parsed' }), { code: 'queue_full' });
   await update({});

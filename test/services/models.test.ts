@@ -1,33 +1,33 @@
 import t from 'tap';
 import { ModelAdmission } from '../../src/admission/model-admission.ts';
-import type { OrganisationLimits } from '../../src/admission/tiers.ts';
-import { AppError } from '../../src/base/app-error.ts';
+import type { OrganizationLimits } from '../../src/admission/tiers.ts';
+import { AppError } from '../../src/core/app-error.ts';
 import { toDimensions } from '../../src/models/dimensions.ts';
-import type { OrganisationPrincipal } from '../../src/schemas/principal.ts';
-import type { Call } from '../../src/services/call.ts';
-import { type ModelFact, type ModelRuns, ModelService } from '../../src/services/models.ts';
-import { FakeTime } from '../admission/fake-time.ts';
+import type { OrganizationPrincipal } from '../../src/schemas/principal.ts';
+import type { ServiceCall } from '../../src/services/call.ts';
+import { type ModelExecutor, type ModelFact, ModelService } from '../../src/services/models.ts';
+import { FakeClock } from '../admission/fake-clock.ts';
 import { publishedTiers } from '../admission/tiers.ts';
-import { callerWith } from '../base/caller.ts';
+import { cancellationTokenWith } from '../core/cancellation-token.ts';
 
 const offered = [2560, 1280, 640, 320, 160, 80, 40];
-const unlimited: OrganisationLimits = {
+const unlimited: OrganizationLimits = {
   ...publishedTiers.enterprise,
   bytesPerRequestMax: 5_000_000,
   metadataBytesMax: 65_535,
 };
-const free: OrganisationLimits = {
+const free: OrganizationLimits = {
   ...publishedTiers.free,
   bytesPerRequestMax: 5_000_000,
   metadataBytesMax: 65_535,
 };
 
 /** A model without chance: the vector of a text points where its length and the input type say, 320 wide. */
-class FakeRuns implements ModelRuns {
-  readonly seen: { readonly texts: number; readonly priority: string; readonly model: string }[] = [];
-  readonly #time: FakeTime;
+class FakeModelRunner implements ModelExecutor {
+  readonly calls: { readonly texts: number; readonly priority: string; readonly model: string }[] = [];
+  readonly #time: FakeClock;
 
-  constructor(time: FakeTime) {
+  constructor(time: FakeClock) {
     this.#time = time;
   }
 
@@ -36,7 +36,7 @@ class FakeRuns implements ModelRuns {
     inputType: 'query' | 'document',
     { priority, model }: { readonly priority: 'fast' | 'slow'; readonly model: string },
   ) {
-    this.seen.push({ texts: texts.length, priority, model });
+    this.calls.push({ texts: texts.length, priority, model });
     await this.#time.advance(20);
     const vectors = new Float32Array(texts.length * 320);
     texts.forEach((text, i) => {
@@ -53,18 +53,18 @@ class FakeRuns implements ModelRuns {
     documents: readonly string[],
     { priority }: { readonly priority: 'fast' | 'slow' },
   ) {
-    this.seen.push({ texts: documents.length, priority, model });
+    this.calls.push({ texts: documents.length, priority, model });
     await this.#time.advance(20);
     const scores = Float32Array.from(documents, (text) => (text.includes(query) ? text.length / 100 : 0));
     return { scores, tokens: documents.length * 5, inferenceMs: 500 };
   }
 }
 
-function build(organisation: OrganisationLimits = unlimited) {
-  const time = new FakeTime();
-  const runs = new FakeRuns(time);
+function build(organization: OrganizationLimits = unlimited) {
+  const time = new FakeClock();
+  const modelRunner = new FakeModelRunner(time);
   const facts: (ModelFact & { kind: string; documents?: number; inferenceMs?: number })[] = [];
-  const gate = new ModelAdmission({ limitsOf: () => organisation, clock: time, timer: time });
+  const gate = new ModelAdmission({ limitsOf: () => organization, clock: time, timer: time });
   const listed = {
     embedding_models: ['zembed-1'],
     rerankers: ['zerank-1', 'zerank-2'],
@@ -72,19 +72,20 @@ function build(organisation: OrganisationLimits = unlimited) {
     default_reranker: null,
   };
   const service = new ModelService({
-    runs,
-    gate,
+    executor: modelRunner,
+    admission: gate,
     clock: time,
     meter: {
       recordEmbed: (fact) => facts.push({ kind: 'embed', ...fact }),
       recordRerank: (fact) => facts.push({ kind: 'rerank', ...fact }),
     },
-    catalogue: {
+    modelLookup: {
       list: () => listed,
-      dimensionsOf: (model, asked) => {
+      resolveDimensions: (model, requestedDimensions) => {
         if (model !== 'zembed-1') throw new AppError('not_found', 'the ids are zembed-1');
-        if (asked !== null && !offered.includes(asked)) throw new AppError('bad_request', 'not offered');
-        return asked ?? 2560;
+        if (requestedDimensions !== null && !offered.includes(requestedDimensions))
+          throw new AppError('bad_request', 'not offered');
+        return requestedDimensions ?? 2560;
       },
       checkReranker: (model) => {
         if (!model.startsWith('zerank-')) throw new AppError('not_found', 'the ids are zerank-1, zerank-2');
@@ -92,7 +93,7 @@ function build(organisation: OrganisationLimits = unlimited) {
       toDimensions,
     },
   });
-  const call = (signal = new AbortController().signal): Call<OrganisationPrincipal> => ({
+  const call = (signal = new AbortController().signal): ServiceCall<OrganizationPrincipal> => ({
     principal: {
       kind: 'organisation',
       organizationId: 'one',
@@ -105,9 +106,9 @@ function build(organisation: OrganisationLimits = unlimited) {
     receivedAt: time.monotonic(),
     yieldToEventLoop: () => null,
     address: () => '192.0.2.1',
-    caller: callerWith(signal),
+    cancellation: cancellationTokenWith(signal),
   });
-  return { time, runs, facts, service, call };
+  return { time, modelRunner, facts, service, call };
 }
 
 const embedRequest = { model: 'zembed-1', input_type: 'document' } as const;
@@ -170,12 +171,12 @@ t.test('the same text as query and as document gives different vectors', async (
 });
 
 t.test('a single string is one text, an empty string is a text, an empty list is no text', async (t) => {
-  const { service, call, runs } = build();
+  const { service, call, modelRunner } = build();
   t.match(await service.embed(call(), { ...embedRequest, input: '' }), {
     results: { length: 1 },
     usage: { total_bytes: 150, total_tokens: 3 },
   });
-  const seen = runs.seen.length;
+  const callCount = modelRunner.calls.length;
   t.same(await service.embed(call(), { ...embedRequest, input: [] }), {
     results: [],
     usage: { total_bytes: 0, total_tokens: 0 },
@@ -185,7 +186,7 @@ t.test('a single string is one text, an empty string is a text, an empty list is
     total_bytes: 0,
     total_tokens: 0,
   });
-  t.equal(runs.seen.length, seen, 'and no model runs for it');
+  t.equal(modelRunner.calls.length, callCount, 'and no model runs for it');
 });
 
 t.test('charged bytes: 150 and the text for embed; 150, the query and the text for rerank', async (t) => {
@@ -229,12 +230,12 @@ t.test(
 );
 
 t.test('slow calls run with low priority, others with the priority of fast work', async (t) => {
-  const { service, call, runs } = build();
+  const { service, call, modelRunner } = build();
   await service.embed(call(), { ...embedRequest, input: 'x', latency: 'slow' });
   await service.embed(call(), { ...embedRequest, input: 'x', latency: 'fast' });
   await service.embed(call(), { ...embedRequest, input: 'x', latency: null });
   t.same(
-    runs.seen.map((run) => run.priority),
+    modelRunner.calls.map((run) => run.priority),
     ['slow', 'fast', 'fast'],
   );
 });
@@ -263,15 +264,15 @@ t.test('more than 5,000,000 charged bytes are a 413, exactly so many are not', a
 });
 
 t.test('vectors that no reply could hold are a 413 that says how many fit', async (t) => {
-  const { service, call, runs } = build();
+  const { service, call, modelRunner } = build();
   const many = Array<string>(2_049).fill('');
   const refusal = await refusalOf(service.embed(call(), { ...embedRequest, input: many }));
   t.match(refusal, { status: 413, message: /at most 2048 texts/ });
-  t.equal(runs.seen.length, 0);
+  t.equal(modelRunner.calls.length, 0);
   const reply = await service.embed(call(), { ...embedRequest, input: many, dimensions: 40 });
   t.equal(reply.results.length, 2_049);
   t.ok(
-    runs.seen.every((run) => run.texts <= 1_024),
+    modelRunner.calls.every((run) => run.texts <= 1_024),
     'long lists run piece by piece',
   );
 });
@@ -297,17 +298,17 @@ t.test('every call is counted with its bytes, tokens and times', async (t) => {
 });
 
 t.test('a caller who left is served no further piece', async (t) => {
-  const { service, call, runs, facts } = build();
-  const gone = new AbortController();
-  const work = service.embed(call(gone.signal), {
+  const { service, call, modelRunner, facts } = build();
+  const controller = new AbortController();
+  const work = service.embed(call(controller.signal), {
     ...embedRequest,
     input: Array<string>(3_000).fill('x'),
     dimensions: 40,
   });
   await Promise.resolve();
-  gone.abort(new AppError('unavailable', 'The client went away.'));
+  controller.abort(new AppError('unavailable', 'The client went away.'));
   t.equal((await refusalOf(work)).message, 'The client went away.');
-  t.ok(runs.seen.length <= 1);
+  t.ok(modelRunner.calls.length <= 1);
   t.same(facts, []);
 });
 

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { limits } from '../../src/base/limits.ts';
-import type { FileReader } from '../../src/pipeline/file-reader.ts';
+import { limits } from '../../src/core/limits.ts';
+import type { FileReader } from '../../src/ingest/file-reader.ts';
 import { type FileParse, ParserServices } from '../../src/services/parsers.ts';
-import { callOf } from './use-cases.ts';
+import { serviceCallFor } from './service-fixture.ts';
 
 type Outcome = Awaited<ReturnType<FileReader['read']>>;
 const request = { base64_data: Buffer.from('a file').toString('base64') };
@@ -34,17 +34,17 @@ t.test('a file is answered with its pages, a broken one with the reason', async 
     warnings: ['Page 2 is damaged.'],
   }));
   const answer = { pages: ['a file'], warnings: ['Page 2 is damaged.'] };
-  t.same(await pages.parseDocument(callOf(), request), answer);
+  t.same(await pages.parseDocument(serviceCallFor(), request), answer);
   t.match(parses, [{ fileBytes: 6, pages: 1 }], 'counted');
   const broken = services(async () => failure('corrupt', 'The file is damaged.'));
-  await t.rejects(broken.parseDocument(callOf(), request), {
+  await t.rejects(broken.parseDocument(serviceCallFor(), request), {
     code: 'bad_request',
     message: 'The file is damaged.',
   });
   t.match(parses, [{}, { fileBytes: 6, pages: 0 }], 'also what could not be read');
   const slow = services(async () => failure('timeout', 'too slow'));
   const refused = { code: 'parse_timeout', options: { shouldRetry: false } };
-  await t.rejects(slow.parseDocument(callOf(), request), refused);
+  await t.rejects(slow.parseDocument(serviceCallFor(), request), refused);
 });
 
 t.test('the answer comes in time also when every parser is busy, and the work is called off', async (t) => {
@@ -58,7 +58,7 @@ t.test('the answer comes in time also when every parser is busy, and the work is
   const alive = setInterval(() => {}, 1_000);
   t.teardown(() => clearInterval(alive));
   const refused = { code: 'parse_timeout', options: { shouldRetry: false } };
-  await t.rejects(busy.parseDocument(callOf(), request), refused);
+  await t.rejects(busy.parseDocument(serviceCallFor(), request), refused);
   t.ok(isCalledOff);
 });
 
@@ -66,7 +66,7 @@ t.test(
   'a file that was slow to arrive leaves its parser less time, not the client a longer wait',
   async (t) => {
     const busy = services(() => new Promise(() => {}));
-    const call = { ...callOf(), receivedAt: performance.now() - limits.waitMsMax };
+    const call = { ...serviceCallFor(), receivedAt: performance.now() - limits.waitMsMax };
     const alive = setInterval(() => {}, 1_000);
     t.teardown(() => clearInterval(alive));
     const refused = { code: 'parse_timeout', options: { shouldRetry: false } };
@@ -76,5 +76,5 @@ t.test(
 
 t.test('what is no base64 reaches no parser', async (t) => {
   const none = services(async () => t.fail('it was read') as never);
-  await t.rejects(none.parseDocument(callOf(), { base64_data: 'ä%' }), { code: 'bad_request' });
+  await t.rejects(none.parseDocument(serviceCallFor(), { base64_data: 'ä%' }), { code: 'bad_request' });
 });

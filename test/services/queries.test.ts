@@ -1,9 +1,15 @@
 import t from 'tap';
 import type { QueryServices } from '../../src/services/queries.ts';
-import { addText, callOf, tokenOf, type UseCases, useCases } from './use-cases.ts';
+import {
+  addTextDocument,
+  createServices,
+  fileTokenOf,
+  type ServiceFixture,
+  serviceCallFor,
+} from './service-fixture.ts';
 
 /** The services, with replies as a client reads them. */
-function asked({ queries }: UseCases) {
+function queryFunctions({ queries }: ServiceFixture) {
   return {
     topDocuments: async (...request: Parameters<QueryServices['topDocuments']>) =>
       (await queries.topDocuments(...request)).parse(),
@@ -17,24 +23,24 @@ function asked({ queries }: UseCases) {
 const ask = { collection_name: 'papers', query: 'herring', k: 5 };
 
 t.test('every result names its document, its place and an address that works', async (t) => {
-  const parts = await useCases(t);
+  const parts = await createServices(t);
   const { files } = parts;
-  const queries = asked(parts);
+  const queries = queryFunctions(parts);
   const pages = ['about the weather '.repeat(90), 'salted herring 🐟 in barrels '.repeat(90)];
   const content = { type: 'text-pages', pages };
-  await addText(parts, 'log.txt', '', { content, metadata: { year: '1887' } });
-  const documents = await queries.topDocuments(callOf(), { ...ask, include_metadata: true });
+  await addTextDocument(parts, 'log.txt', '', { content, metadata: { year: '1887' } });
+  const documents = await queries.topDocuments(serviceCallFor(), { ...ask, include_metadata: true });
   t.match(documents.results, [{ path: 'log.txt', metadata: { year: '1887' }, score: Number }]);
   t.equal(
-    (await files.getDocumentFile(callOf(), tokenOf(documents.results[0]!.file_url))).filename,
+    (await files.getDocumentFile(serviceCallFor(), fileTokenOf(documents.results[0]!.file_url))).filename,
     'log.txt',
   );
-  const found = await queries.topPages(callOf(), { ...ask, include_content: true });
+  const found = await queries.topPages(serviceCallFor(), { ...ask, include_content: true });
   t.match(found.results[0], { path: 'log.txt', page_index: 1, content: pages[1], image_url: null });
   t.match(found.document_results, [{ path: 'log.txt', metadata: null }]);
   const text = [...pages.join('\n\n')];
   for (const precise_responses of [false, true]) {
-    const snippets = await queries.topSnippets(callOf(), { ...ask, precise_responses });
+    const snippets = await queries.topSnippets(serviceCallFor(), { ...ask, precise_responses });
     for (const { content: part, start_index: start, end_index: end, page_span: span } of snippets.results) {
       t.equal(part, text.slice(start, end).join(''));
       const [first = -1, behind = -1] = span;
@@ -45,7 +51,7 @@ t.test('every result names its document, its place and an address that works', a
 });
 
 t.test('each request is bounded, and what is wrong with it is said', async (t) => {
-  const { queries } = await useCases(t);
+  const { queries } = await createServices(t);
   const cases: readonly (readonly [object, string, RegExp])[] = [
     [{ k: 0 }, 'bad_request', /k/],
     [{ k: 2_049 }, 'bad_request', /2,?048/],
@@ -59,7 +65,7 @@ t.test('each request is bounded, and what is wrong with it is said', async (t) =
   ];
   for (const [fields, code, message] of cases) {
     await t.rejects(
-      queries.topDocuments(callOf(), { ...ask, ...fields }),
+      queries.topDocuments(serviceCallFor(), { ...ask, ...fields }),
       { code, message },
       JSON.stringify(fields),
     );
@@ -67,25 +73,29 @@ t.test('each request is bounded, and what is wrong with it is said', async (t) =
 });
 
 t.test('explanations come when asked for, and name the words that were found', async (t) => {
-  const parts = await useCases(t);
-  await addText(parts, 'a.txt', 'a note about one Herring');
-  const plain = await asked(parts).topDocuments(callOf(), ask);
+  const parts = await createServices(t);
+  await addTextDocument(parts, 'a.txt', 'a note about one Herring');
+  const plain = await queryFunctions(parts).topDocuments(serviceCallFor(), ask);
   t.notOk('explain' in plain || 'explain' in plain.results[0]!);
   for (const query of ['topDocuments', 'topPages', 'topSnippets'] as const) {
-    const told = await asked(parts)[query](callOf(), { ...ask, query: 'the herring', explain: true });
+    const reply = await queryFunctions(parts)[query](serviceCallFor(), {
+      ...ask,
+      query: 'the herring',
+      explain: true,
+    });
     t.match(
-      told.results[0]!.explain,
+      reply.results[0]!.explain,
       { lexical: { score: Number, terms: ['herring'] }, rerank: null },
       query,
     );
-    t.match(told.explain, { shards: Array, ms: { embed: Number, search: Number } }, query);
+    t.match(reply.explain, { shards: Array, ms: { embed: Number, search: Number } }, query);
   }
 });
 
 t.test('what a query asks beyond its words is in its explanation as it was understood', async (t) => {
-  const parts = await useCases(t);
-  await addText(parts, 'a.txt', 'salted herring');
-  await addText(parts, 'b.txt', 'smoked herring');
+  const parts = await createServices(t);
+  await addTextDocument(parts, 'a.txt', 'salted herring');
+  await addTextDocument(parts, 'b.txt', 'smoked herring');
   const fields = {
     query: 'herring "salted" -smoked',
     syntax: 'operators' as const,
@@ -95,13 +105,13 @@ t.test('what a query asks beyond its words is in its explanation as it was under
     explain: true,
   };
   for (const query of ['topDocuments', 'topPages', 'topSnippets'] as const) {
-    const told = await asked(parts)[query](callOf(), { ...ask, ...fields });
+    const reply = await queryFunctions(parts)[query](serviceCallFor(), { ...ask, ...fields });
     t.same(
-      told.results.map(({ path }) => path),
+      reply.results.map(({ path }) => path),
       ['a.txt'],
       query,
     );
-    t.match(told.explain?.control, {
+    t.match(reply.explain?.control, {
       weights: { lexical: 1, vector: 0 },
       min_score: 0.1,
       max_per_document: query === 'topDocuments' ? null : 2,
@@ -110,21 +120,25 @@ t.test('what a query asks beyond its words is in its explanation as it was under
       excluded: ['smoked'],
       complete: true,
     });
-    t.ok(told.explain!.control.checked >= 1);
+    t.ok(reply.explain!.control.checked >= 1);
   }
-  t.match(parts.recorded[0], { queryBytes: Buffer.byteLength(fields.query) }, 'the query counts as it came');
-  t.same(parts.modelled, [], 'and no model was asked');
-  await asked(parts).topPages(callOf(), { ...ask, ...fields, weights: null });
-  t.match(parts.modelled, [{ kind: 'embed', bytes: 'herring salted'.length }]);
+  t.match(
+    parts.recordedUsage[0],
+    { queryBytes: Buffer.byteLength(fields.query) },
+    'the query counts as it came',
+  );
+  t.same(parts.recordedModelUsage, [], 'and no model was asked');
+  await queryFunctions(parts).topPages(serviceCallFor(), { ...ask, ...fields, weights: null });
+  t.match(parts.recordedModelUsage, [{ kind: 'embed', bytes: 'herring salted'.length }]);
 });
 
 t.test('a query without words lists what its filter matches', async (t) => {
-  const parts = await useCases(t);
-  await addText(parts, 'a.txt', 'one', { metadata: { year: '1887' } });
-  await addText(parts, 'b.txt', '', { metadata: { year: '1888' } });
+  const parts = await createServices(t);
+  await addTextDocument(parts, 'a.txt', 'one', { metadata: { year: '1887' } });
+  await addTextDocument(parts, 'b.txt', '', { metadata: { year: '1888' } });
   const list = async (filter: object | null) => {
     const request = { ...ask, query: null, filter } as Parameters<QueryServices['topDocuments']>[1];
-    const { results } = await asked(parts).topDocuments(callOf(), request);
+    const { results } = await queryFunctions(parts).topDocuments(serviceCallFor(), request);
     return results.map((result) => result.path).sort();
   };
   t.same(await list(null), ['a.txt', 'b.txt']);
@@ -132,14 +146,14 @@ t.test('a query without words lists what its filter matches', async (t) => {
 });
 
 t.test('each query is counted with its kind, its bytes and its results', async (t) => {
-  const parts = await useCases(t);
-  await addText(parts, 'a.txt', 'a herring');
-  await asked(parts).topDocuments(callOf(), ask);
-  await asked(parts).topPages(callOf(), ask);
-  await asked(parts).topSnippets(callOf(), ask);
-  await asked(parts).topSnippets(callOf(), { ...ask, precise_responses: true });
+  const parts = await createServices(t);
+  await addTextDocument(parts, 'a.txt', 'a herring');
+  await queryFunctions(parts).topDocuments(serviceCallFor(), ask);
+  await queryFunctions(parts).topPages(serviceCallFor(), ask);
+  await queryFunctions(parts).topSnippets(serviceCallFor(), ask);
+  await queryFunctions(parts).topSnippets(serviceCallFor(), { ...ask, precise_responses: true });
   t.match(
-    parts.recorded,
+    parts.recordedUsage,
     ['documents', 'pages', 'coarse', 'fine'].map((type) => ({
       type,
       queryBytes: 7,
@@ -150,16 +164,21 @@ t.test('each query is counted with its kind, its bytes and its results', async (
 });
 
 t.test('models are counted for the work they did: a listing has none', async (t) => {
-  const parts = await useCases(t);
-  const queries = asked(parts);
-  for (const path of ['a.txt', 'b.txt', 'c.txt']) await addText(parts, path, 'a herring');
+  const parts = await createServices(t);
+  const queries = queryFunctions(parts);
+  for (const path of ['a.txt', 'b.txt', 'c.txt']) await addTextDocument(parts, path, 'a herring');
   const reranker = 'zerank-2';
-  const listed = await queries.topDocuments(callOf(), { ...ask, query: null, reranker, explain: true });
+  const listed = await queries.topDocuments(serviceCallFor(), {
+    ...ask,
+    query: null,
+    reranker,
+    explain: true,
+  });
   t.equal(listed.results.length, 3);
   t.match(listed.results[0]!.explain, { vector: { similarity: null }, rerank: null });
-  t.same(parts.modelled, []);
-  await queries.topDocuments(callOf(), { ...ask, k: 1, reranker });
-  t.match(parts.modelled, [
+  t.same(parts.recordedModelUsage, []);
+  await queries.topDocuments(serviceCallFor(), { ...ask, k: 1, reranker });
+  t.match(parts.recordedModelUsage, [
     { kind: 'embed', bytes: 7 },
     { kind: 'rerank', model: reranker, documents: 3 },
   ]);

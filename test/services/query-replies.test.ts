@@ -1,12 +1,17 @@
 import t from 'tap';
 import { parseOperators } from '../../src/search/operators.ts';
-import { usualControl } from '../../src/search/query-request.ts';
-import { documentsReply, pagesReply, type Showing, snippetsReply } from '../../src/services/query-replies.ts';
-import { Rendered } from '../../src/services/rendered.ts';
-import { version } from '../store/records.ts';
-import { seeded } from '../store/seeded.ts';
+import { defaultControl } from '../../src/search/query-request.ts';
+import {
+  type ReplyOptions,
+  renderDocuments,
+  renderPages,
+  renderSnippets,
+} from '../../src/services/query-replies.ts';
+import { RenderedJson } from '../../src/services/rendered-json.ts';
+import { version } from '../storage/records.ts';
+import { createTestRandom } from '../storage/test-random.ts';
 
-const chance = seeded();
+const random = createTestRandom();
 
 /** Anything that a string can hold: quotes, control characters, both halves of pairs alone, text of many scripts. */
 function text(): string {
@@ -25,24 +30,24 @@ function text(): string {
     '/',
     '\n',
   ];
-  return Array.from({ length: chance.below(30) }, () =>
-    chance.below(3) === 0
-      ? special[chance.below(special.length)]
-      : String.fromCharCode(chance.below(chance.below(2) === 0 ? 128 : 65_536)),
+  return Array.from({ length: random.below(30) }, () =>
+    random.below(3) === 0
+      ? special[random.below(special.length)]
+      : String.fromCharCode(random.below(random.below(2) === 0 ? 128 : 65_536)),
   ).join('');
 }
 
-const number = () => [0, -0, 1, 1e21, 1e-7, Math.fround(0.3), chance.below(1_000_000) / 7][chance.below(7)]!;
+const number = () => [0, -0, 1, 1e21, 1e-7, Math.fround(0.3), random.below(1_000_000) / 7][random.below(7)]!;
 
 function hit(documents: number) {
-  const id = chance.below(documents);
+  const id = random.below(documents);
   const origin = {
     lexical: number(),
     similarity: number(),
     fused: number(),
-    rerank: chance.below(2) === 0 ? null : number(),
-    look: chance.below(2) === 0 ? null : { lead: number(), order: number(), nearness: number() },
-    words: Array.from({ length: chance.below(3) }, text),
+    rerank: random.below(2) === 0 ? null : number(),
+    proximity: random.below(2) === 0 ? null : { lead: number(), order: number(), nearness: number() },
+    words: Array.from({ length: random.below(3) }, text),
   };
   const content = text();
   const path = `${id} ${id % 2 === 0 ? '\ud800"' : 'é'}`;
@@ -52,21 +57,21 @@ function hit(documents: number) {
       ...version({ version: id, documentId: `document ${id}`, path, metadata }),
       pathJson: JSON.stringify(path),
       fileToken: () => `token-${id}`,
-      shown: null,
+      replyFragment: null,
     },
     score: number(),
     origin,
     snippet: {
       chunk: {
         text: content,
-        start: chance.below(1_000_000),
-        end: chance.below(1_000_000),
-        pageStart: chance.below(9),
-        pageEnd: chance.below(9),
+        start: random.below(1_000_000),
+        end: random.below(1_000_000),
+        pageStart: random.below(9),
+        pageEnd: random.below(9),
       },
-      shown: null,
+      replyFragment: null,
     },
-    pageIndex: chance.below(9),
+    pageIndex: random.below(9),
   };
 }
 type AnyHit = ReturnType<typeof hit>;
@@ -76,11 +81,11 @@ const explanationOf = ({ origin }: AnyHit) => ({
   vector: { similarity: origin.similarity },
   fused: origin.fused,
   rerank: origin.rerank,
-  look: origin.look,
+  look: origin.proximity,
 });
 
 /** The replies as objects: what the rendered ones must be the JSON of. */
-function plain(hits: readonly AnyHit[], showing: Showing, explanation: object) {
+function plain(hits: readonly AnyHit[], showing: ReplyOptions, explanation: object) {
   const extra = (each: AnyHit) => (showing.explain ? { explain: explanationOf(each) } : {});
   const document = ({ version, score }: AnyHit) => ({
     path: version.path,
@@ -138,19 +143,19 @@ const usual = {
   complete: true,
 };
 
-t.test(`a reply is, byte for byte, the JSON of what it says (seed ${chance.seed})`, async (t) => {
+t.test(`a reply is, byte for byte, the JSON of what it says (seed ${random.seed})`, async (t) => {
   for (let round = 0; round < 400; round += 1) {
-    const hits = Array.from({ length: chance.below(8) }, () => hit(4));
+    const hits = Array.from({ length: random.below(8) }, () => hit(4));
     const times = { embed: number(), search: number(), rerank: number(), read: number() };
     const shards = [
       { shard: 1, strategy: 'graph', effort: 24, calibrated: true, candidates: 3, ms: number() },
     ];
-    const choice = { checked: 0, complete: true, looked: 7 };
-    const corrections = [{ typed: 'herrng', terms: ['her'], read: '"herring"' }];
-    const found = { hits, shards, times, models, control: usualControl, choice, corrections };
+    const selection = { checked: 0, complete: true, rescored: 7 };
+    const corrections = [{ typed: 'herrng', terms: ['her'], replacement: '"herring"' }];
+    const found = { hits, shards, times, models, control: defaultControl, selection, corrections };
     const showing = {
-      metadata: chance.below(2) === 0,
-      explain: chance.below(2) === 0,
+      metadata: random.below(2) === 0,
+      explain: random.below(2) === 0,
       fileUrl: 'http://quarry.test/"?token=',
       yieldToEventLoop: () => null,
     };
@@ -161,23 +166,23 @@ t.test(`a reply is, byte for byte, the JSON of what it says (seed ${chance.seed}
       control: usual,
     };
     const expected = plain(hits, showing, expectedExplanation);
-    const made = {
-      documents: await documentsReply(found, showing),
-      snippets: await snippetsReply(found, showing),
-      pages: await pagesReply(found, { ...showing, ...ofPages }),
+    const reply = {
+      documents: await renderDocuments(found, showing),
+      snippets: await renderSnippets(found, showing),
+      pages: await renderPages(found, { ...showing, ...ofPages }),
     };
     for (const kind of ['documents', 'snippets', 'pages'] as const) {
-      const json = made[kind].bytes().toString();
-      const inRuns = Buffer.concat([...made[kind].runs(7)]);
-      if (!inRuns.equals(made[kind].bytes())) t.equal(inRuns.toString(), json, `${kind} in runs`);
+      const json = reply[kind].toBytes().toString();
+      const inRuns = Buffer.concat([...reply[kind].byteChunks(7)]);
+      if (!inRuns.equals(reply[kind].toBytes())) t.equal(inRuns.toString(), json, `${kind} in runs`);
       if (json !== JSON.stringify(expected[kind])) t.equal(json, JSON.stringify(expected[kind]), kind);
     }
     // The same documents and texts again, at another address.
-    const elsewhere = { ...showing, fileUrl: 'https://é.test/' };
-    for (const again of [elsewhere, showing]) {
+    const otherBuffer = { ...showing, fileUrl: 'https://é.test/' };
+    for (const again of [otherBuffer, showing]) {
       const { snippets, documents } = plain(hits, again, expectedExplanation);
-      t.equal((await snippetsReply(found, again)).bytes().toString(), JSON.stringify(snippets));
-      t.equal((await documentsReply(found, again)).bytes().toString(), JSON.stringify(documents));
+      t.equal((await renderSnippets(found, again)).toBytes().toString(), JSON.stringify(snippets));
+      t.equal((await renderDocuments(found, again)).toBytes().toString(), JSON.stringify(documents));
     }
   }
   t.pass('all rounds');
@@ -193,10 +198,10 @@ t.test('a search that ended at its limits says so, and what was asked of it', as
     times,
     models,
     control,
-    choice: { checked: 4_096, complete: false, looked: 0 },
+    selection: { checked: 4_096, complete: false, rescored: 0 },
     corrections: [],
   };
-  const rendered = await documentsReply(found, {
+  const rendered = await renderDocuments(found, {
     metadata: false,
     explain: true,
     fileUrl: 'http://quarry.test/',
@@ -218,13 +223,13 @@ t.test('a search that ended at its limits says so, and what was asked of it', as
 
 t.test('a reply is the same bytes wherever it is gathered, and as many as it says', async (t) => {
   const kept = Buffer.from('"é 中"');
-  const reply = new Rendered(['[1,', kept, ',"\u00e9😀"]']);
-  t.equal(reply.bytes().toString(), '[1,"é 中","é😀"]');
-  t.equal(reply.byteLength, reply.bytes().byteLength);
+  const reply = new RenderedJson(['[1,', kept, ',"\u00e9😀"]']);
+  t.equal(reply.toBytes().toString(), '[1,"é 中","é😀"]');
+  t.equal(reply.byteLength, reply.toBytes().byteLength);
   const larger = Buffer.alloc(100, 'x');
   reply.copyTo(larger);
-  t.equal(larger.subarray(0, reply.byteLength).toString(), reply.bytes().toString());
+  t.equal(larger.subarray(0, reply.byteLength).toString(), reply.toBytes().toString());
   t.equal(larger[reply.byteLength], 'x'.charCodeAt(0), 'and not one more');
   t.same(reply.parse(), [1, 'é 中', 'é😀']);
-  t.same(Rendered.of({ a: '\ud800' }).parse(), { a: '\ud800' });
+  t.same(RenderedJson.of({ a: '\ud800' }).parse(), { a: '\ud800' });
 });

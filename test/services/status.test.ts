@@ -1,14 +1,16 @@
 import t from 'tap';
-import { addText, callOf, useCases } from './use-cases.ts';
+import { addTextDocument, createServices, serviceCallFor } from './service-fixture.ts';
 
 t.test('the status adds up what stands where, for one collection and for all', async (t) => {
-  const parts = await useCases(t, { parse: async () => null });
+  const parts = await createServices(t, { parse: async () => null });
   const { collections, documents, status } = parts;
-  await collections.addCollection(callOf(), { collection_name: 'others' });
-  await addText(parts, 'a.txt', 'five!');
-  await addText(parts, 'b.txt', 'ünï', { collection_name: 'others' });
+  await collections.addCollection(serviceCallFor(), { collection_name: 'others' });
+  await addTextDocument(parts, 'a.txt', 'five!');
+  await addTextDocument(parts, 'b.txt', 'ünï', { collection_name: 'others' });
   const content = { type: 'auto', base64_data: Buffer.from('broken').toString('base64') };
-  t.match(await addText(parts, 'c.bin', '', { content }), { body: { index_status: 'parsing_failed' } });
+  t.match(await addTextDocument(parts, 'c.bin', '', { content }), {
+    body: { index_status: 'parsing_failed' },
+  });
   const counts = {
     num_documents: 2,
     num_parsing_documents: 0,
@@ -17,19 +19,19 @@ t.test('the status adds up what stands where, for one collection and for all', a
     num_failed_documents: 1,
     num_indexed_bytes: 5,
   };
-  t.same(await status.getStatus(callOf(), { collection_name: 'papers' }), {
+  t.same(await status.getStatus(serviceCallFor(), { collection_name: 'papers' }), {
     ...counts,
     embedding_model: 'letters',
   });
   const all = { ...counts, num_documents: 3, num_indexed_documents: 2, num_indexed_bytes: 10 };
   for (const request of [{}, { collection_name: null }])
-    t.same(await status.getStatus(callOf(), request), all);
-  const stranger = callOf('00000000-0000-4000-8000-0000000000ee');
-  t.match(await status.getStatus(stranger, {}), { num_documents: 0 });
-  await documents.deleteDocument(callOf(), { collection_name: 'papers', path: ['a.txt', 'c.bin'] });
-  t.match(await status.getStatus(callOf(), { collection_name: 'papers' }), {
+    t.same(await status.getStatus(serviceCallFor(), request), all);
+  const otherOrganizationCall = serviceCallFor('00000000-0000-4000-8000-0000000000ee');
+  t.match(await status.getStatus(otherOrganizationCall, {}), { num_documents: 0 });
+  await documents.deleteDocument(serviceCallFor(), { collection_name: 'papers', path: ['a.txt', 'c.bin'] });
+  t.match(await status.getStatus(serviceCallFor(), { collection_name: 'papers' }), {
     num_documents: 0,
     num_indexed_bytes: 0,
   });
-  await t.rejects(status.getStatus(callOf(), { collection_name: 'none' }), { code: 'not_found' });
+  await t.rejects(status.getStatus(serviceCallFor(), { collection_name: 'none' }), { code: 'not_found' });
 });

@@ -1,24 +1,24 @@
 import t from 'tap';
-import type { AppError } from '../../src/base/app-error.ts';
-import { silentLogger } from '../../src/base/logger.ts';
-import type { OrganisationPrincipal } from '../../src/schemas/principal.ts';
+import type { AppError } from '../../src/core/app-error.ts';
+import { silentLogger } from '../../src/core/logger.ts';
+import type { OrganizationPrincipal } from '../../src/schemas/principal.ts';
 import type { UsageRequest } from '../../src/schemas/usage.ts';
-import type { Call } from '../../src/services/call.ts';
+import type { ServiceCall } from '../../src/services/call.ts';
 import { UsageService } from '../../src/services/usage.ts';
-import { type Collection, Collections } from '../../src/store/collections.ts';
-import { MemoryStore } from '../../src/store/memory-store.ts';
-import type { DocumentFact } from '../../src/usage/facts.ts';
+import { type Collection, Collections } from '../../src/storage/collections.ts';
+import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { UsageLedger } from '../../src/usage/ledger.ts';
 import { UsageMeter } from '../../src/usage/meter.ts';
-import { FakeTime } from '../admission/fake-time.ts';
-import { callerWith } from '../base/caller.ts';
+import type { DocumentUsageEvent } from '../../src/usage/usage-events.ts';
+import { FakeClock } from '../admission/fake-clock.ts';
+import { cancellationTokenWith } from '../core/cancellation-token.ts';
 
 const mine = '11111111-1111-4111-8111-111111111111';
 const theirs = '22222222-2222-4222-8222-222222222222';
 const handbook = '33333333-3333-4333-8333-333333333333';
 const letters = '44444444-4444-4444-8444-444444444444';
 
-function callOf(organizationId: string): Call<OrganisationPrincipal> {
+function callOf(organizationId: string): ServiceCall<OrganizationPrincipal> {
   return {
     principal: { kind: 'organisation', organizationId, keyId: 'k', permission: 'read_only', zdr: false },
     requestId: 'r',
@@ -26,11 +26,14 @@ function callOf(organizationId: string): Call<OrganisationPrincipal> {
     receivedAt: 0,
     yieldToEventLoop: () => null,
     address: () => '192.0.2.1',
-    caller: callerWith(),
+    cancellation: cancellationTokenWith(),
   };
 }
 
-function document(event: DocumentFact['event'], more: Partial<DocumentFact> = {}): DocumentFact {
+function document(
+  event: DocumentUsageEvent['event'],
+  more: Partial<DocumentUsageEvent> = {},
+): DocumentUsageEvent {
   return {
     organizationId: mine,
     collectionId: handbook,
@@ -48,17 +51,17 @@ function document(event: DocumentFact['event'], more: Partial<DocumentFact> = {}
 
 async function build() {
   const store = new MemoryStore();
-  const clock = new FakeTime({ wall: Date.UTC(2026, 9, 31, 12, 34, 56) });
+  const clock = new FakeClock({ wall: Date.UTC(2026, 9, 31, 12, 34, 56) });
   const collections = new Collections(store);
-  const place = { shards: 1, dimensions: 320, createdAt: 0, languages: [] };
+  const collectionFields = { shards: 1, dimensions: 320, createdAt: 0, languages: [] };
   const records: Collection[] = [
-    { collectionId: handbook, organizationId: mine, name: 'handbook', ...place },
-    { collectionId: letters, organizationId: mine, name: 'letters', ...place },
+    { collectionId: handbook, organizationId: mine, name: 'handbook', ...collectionFields },
+    { collectionId: letters, organizationId: mine, name: 'letters', ...collectionFields },
     {
       collectionId: '55555555-5555-4555-8555-555555555555',
       organizationId: theirs,
       name: 'secret',
-      ...place,
+      ...collectionFields,
     },
   ];
   for (const record of records) await store.write(collections.create(record));
@@ -121,8 +124,8 @@ t.test('documents: one row per window, collection and event, with every field of
 
 t.test('queries: one row per window, collection and type', async (t) => {
   const { meter, usage, today } = await build();
-  const fact = { organizationId: mine, collectionId: handbook, queryTokens: 3, timeTakenMs: 2.5 };
-  meter.recordQuery({ ...fact, type: 'fine', queryBytes: 11, queriedBytes: 500, results: 10 });
+  const usageEvent = { organizationId: mine, collectionId: handbook, queryTokens: 3, timeTakenMs: 2.5 };
+  meter.recordQuery({ ...usageEvent, type: 'fine', queryBytes: 11, queriedBytes: 500, results: 10 });
   t.same(await usage.queries(callOf(mine), today({ aggregation_window: 'minutely' })), [
     {
       window_start: Date.UTC(2026, 9, 31, 12, 34) / 1000,
@@ -141,9 +144,9 @@ t.test('queries: one row per window, collection and type', async (t) => {
 
 t.test('models: one row per window, model and whether it was called as such', async (t) => {
   const { meter, usage, today } = await build();
-  const fact = { organizationId: mine, bytes: 300, tokens: 9, timeTakenMs: 5 };
-  meter.recordEmbed({ ...fact, model: 'zembed-1', explicitCall: true });
-  meter.recordRerank({ ...fact, model: 'zerank-1', explicitCall: false, documents: 2, inferenceMs: 4 });
+  const usageEvent = { organizationId: mine, bytes: 300, tokens: 9, timeTakenMs: 5 };
+  meter.recordEmbed({ ...usageEvent, model: 'zembed-1', explicitCall: true });
+  meter.recordRerank({ ...usageEvent, model: 'zerank-1', explicitCall: false, documents: 2, inferenceMs: 4 });
   const common = { organization_id: mine, event_count: 1, total_request_bytes: 300, total_time_taken_ms: 5 };
   const window_start = Date.UTC(2026, 9, 31, 12) / 1000;
   const hourly = today({ aggregation_window: 'hourly', collection_names: ['no such collection'] });
@@ -169,14 +172,14 @@ t.test(
     const { meter, usage, today } = await build();
     meter.recordDocument(document('indexed'));
     meter.recordDocument(document('indexed', { collectionId: letters }));
-    const shown = async (names: string[] | null) => {
+    const listedNames = async (names: string[] | null) => {
       const rows = await usage.documents(callOf(mine), today({ collection_names: names }));
       return rows.map((row) => row.collection_id);
     };
-    t.same(await shown(null), [handbook, letters]);
-    t.same(await shown(['letters']), [letters]);
-    t.same(await shown(['letters', 'handbook', 'letters']), [handbook, letters]);
-    t.same(await shown([]), []);
+    t.same(await listedNames(null), [handbook, letters]);
+    t.same(await listedNames(['letters']), [letters]);
+    t.same(await listedNames(['letters', 'handbook', 'letters']), [handbook, letters]);
+    t.same(await listedNames([]), []);
     for (const name of ['no such collection', 'secret', '']) {
       const request = today({ collection_names: ['handbook', name] });
       t.equal(await statusOf(usage.documents(callOf(mine), request)), 404, name);
@@ -214,8 +217,8 @@ t.test('bad stretches of time are a 400', async (t) => {
   ] as const;
   for (const [start_time, end_time, status] of ranges) {
     for (const operation of ['documents', 'queries', 'embed', 'reranker'] as const) {
-      const asked = usage[operation](callOf(mine), today({ start_time, end_time }));
-      t.equal(await statusOf(asked), status, `${operation} ${start_time}..${end_time}`);
+      const pending = usage[operation](callOf(mine), today({ start_time, end_time }));
+      t.equal(await statusOf(pending), status, `${operation} ${start_time}..${end_time}`);
     }
   }
 });
@@ -268,12 +271,12 @@ t.test('counters: all time and this calendar month, events, bytes and billable u
 
 t.test('model counters bill the tokens of calls, not the work of documents and queries', async (t) => {
   const { meter, usage } = await build();
-  const fact = { organizationId: mine, bytes: 300, tokens: 9, timeTakenMs: 5 };
+  const usageEvent = { organizationId: mine, bytes: 300, tokens: 9, timeTakenMs: 5 };
   for (const explicitCall of [true, false]) {
-    meter.recordEmbed({ ...fact, model: 'zembed-1', explicitCall });
-    meter.recordRerank({ ...fact, model: 'zerank-1', explicitCall, documents: 2, inferenceMs: 4 });
+    meter.recordEmbed({ ...usageEvent, model: 'zembed-1', explicitCall });
+    meter.recordRerank({ ...usageEvent, model: 'zerank-1', explicitCall, documents: 2, inferenceMs: 4 });
   }
-  meter.recordRerank({ ...fact, model: 'zerank-2', explicitCall: true, documents: 2, inferenceMs: 4 });
+  meter.recordRerank({ ...usageEvent, model: 'zerank-2', explicitCall: true, documents: 2, inferenceMs: 4 });
   const stats = {
     rerank: { count: 2, bytes: 600, billable_units: 18 },
     embed: { count: 1, bytes: 300, billable_units: 9 },

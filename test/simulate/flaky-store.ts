@@ -1,6 +1,6 @@
-import { AppError } from '../../src/base/app-error.ts';
-import type { Operation, Store, WriteOptions } from '../../src/store/store.ts';
-import type { Seeded } from '../store/seeded.ts';
+import { AppError } from '../../src/core/app-error.ts';
+import type { Store, WriteOperation, WriteOptions } from '../../src/storage/store.ts';
+import type { TestRandom } from '../storage/test-random.ts';
 
 /**
  * A store of which one process after another is the owner: writes fail at random, some at once and some a while
@@ -8,17 +8,17 @@ import type { Seeded } from '../store/seeded.ts';
  */
 export class FlakyStore implements Store {
   /** Writes that fail, of a hundred. */
-  failures = 0;
-  failed = 0;
+  failurePercent = 0;
+  failedWrites = 0;
   readonly #store: Store;
-  readonly #chance: Seeded;
-  #failing: Promise<never> | null = null;
-  #last: Promise<void> = Promise.resolve();
-  #crashed = false;
+  readonly #random: TestRandom;
+  #pendingFailure: Promise<never> | null = null;
+  #lastWrite: Promise<void> = Promise.resolve();
+  #isCrashed = false;
 
-  constructor(store: Store, chance: Seeded) {
+  constructor(store: Store, random: TestRandom) {
     this.#store = store;
-    this.#chance = chance;
+    this.#random = random;
   }
 
   get(key: Uint8Array) {
@@ -33,24 +33,24 @@ export class FlakyStore implements Store {
     return this.#store.range(options);
   }
 
-  async write(operations: readonly Operation[], options?: WriteOptions): Promise<void> {
-    if (this.#crashed) return gone();
+  async write(operations: readonly WriteOperation[], options?: WriteOptions): Promise<void> {
+    if (this.#isCrashed) return throwClosed();
     // Like the real one: what is queued behind a failing write fails with it.
-    if (this.#failing !== null) return this.#failing;
-    if (this.#chance.below(100) < this.failures) return this.#fail();
-    const written = this.#later(operations, options);
-    this.#last = written.catch(() => {});
+    if (this.#pendingFailure !== null) return this.#pendingFailure;
+    if (this.#random.below(100) < this.failurePercent) return this.#failWrite();
+    const written = this.#writeLater(operations, options);
+    this.#lastWrite = written.catch(() => {});
     return written;
   }
 
   /** In the order of the calls, each some turns later; what a crash catches waiting is lost. */
-  async #later(operations: readonly Operation[], options?: WriteOptions): Promise<void> {
-    const before = this.#last;
-    for (let turns = this.#chance.below(6); turns > 0; turns -= 1) await turn();
+  async #writeLater(operations: readonly WriteOperation[], options?: WriteOptions): Promise<void> {
+    const before = this.#lastWrite;
+    for (let turns = this.#random.below(6); turns > 0; turns -= 1) await nextEventLoopTurn();
     await before;
-    if (this.#crashed) return gone();
+    if (this.#isCrashed) return throwClosed();
     await this.#store.write(operations, options);
-    if (this.#crashed) return gone();
+    if (this.#isCrashed) return throwClosed();
   }
 
   revisionOf(table: number) {
@@ -67,26 +67,26 @@ export class FlakyStore implements Store {
 
   /** The process is gone: of the writes under way nobody learns how they end. */
   crash(): void {
-    this.#crashed = true;
+    this.#isCrashed = true;
   }
 
-  #fail(): Promise<never> {
-    this.failed += 1;
+  #failWrite(): Promise<never> {
+    this.failedWrites += 1;
     const refused = new AppError('reserve_reached', 'the disk is full', { retryAfterMs: 1 });
-    if (this.#chance.below(2) === 0) return Promise.reject(refused);
-    this.#failing = (async () => {
-      for (let turns = 0; turns < 3; turns += 1) await turn();
-      this.#failing = null;
+    if (this.#random.below(2) === 0) return Promise.reject(refused);
+    this.#pendingFailure = (async () => {
+      for (let turns = 0; turns < 3; turns += 1) await nextEventLoopTurn();
+      this.#pendingFailure = null;
       throw refused;
     })();
-    return this.#failing;
+    return this.#pendingFailure;
   }
 }
 
-function turn(): Promise<void> {
+function nextEventLoopTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-function gone(): never {
+function throwClosed(): never {
   throw new AppError('unavailable', 'the process is gone', { retryAfterMs: 1 });
 }

@@ -1,29 +1,29 @@
 import t from 'tap';
-import { type AnalysisRow, analyseChunks } from '../../src/text/terms.ts';
-import { OddText } from './odd-text.ts';
-import { passages } from './passages.ts';
+import { type AnalysisRow, analyzeChunks } from '../../src/text/terms.ts';
+import { languageSamples } from './language-samples.ts';
+import { RandomUnicodeText } from './random-text.ts';
 import { referenceChunks } from './reference-terms.ts';
 
 const same = (rows: readonly AnalysisRow[], language: string | null = null): boolean => {
-  const found = analyseChunks(rows, language);
-  const wanted = referenceChunks(rows, language);
+  const found = analyzeChunks(rows, language);
+  const expected = referenceChunks(rows, language);
   return (
-    Buffer.compare(found.block, wanted.block) === 0 &&
-    found.languages.join() === wanted.languages.join() &&
-    found.tokens === wanted.tokens &&
-    found.terms === wanted.terms
+    Buffer.compare(found.block, expected.block) === 0 &&
+    found.languages.join() === expected.languages.join() &&
+    found.tokens === expected.tokens &&
+    found.terms === expected.terms
   );
 };
 
 const seed = 20_261_121;
 
 t.test(`random texts have the terms that the first implementation gives them (seed ${seed})`, async (t) => {
-  const odd = new OddText(seed);
+  const randomText = new RandomUnicodeText(seed);
   const differences: string[] = [];
   for (let document = 0; document < 600; document += 1) {
     const rows = Array.from({ length: document % 5 }, () => ({
-      text: `${odd.next()} ${odd.next()}${odd.next()}`,
-      prefix: document % 2 === 0 ? odd.next() : '',
+      text: `${randomText.next()} ${randomText.next()}${randomText.next()}`,
+      prefix: document % 2 === 0 ? randomText.next() : '',
     }));
     if (!same(rows, document % 3 === 0 ? 'de-AT' : null)) differences.push(JSON.stringify(rows));
   }
@@ -31,7 +31,7 @@ t.test(`random texts have the terms that the first implementation gives them (se
 });
 
 t.test('real text of every language has the same terms, row by row and mixed', async (t) => {
-  const texts = Object.entries(passages);
+  const texts = Object.entries(languageSamples);
   for (const [language, text] of texts) {
     t.ok(same([{ text, prefix: 'Title > Part' }], language), language);
     t.ok(same([{ text: text.repeat(40), prefix: text.slice(0, 100) }]), `${language}, long`);

@@ -1,11 +1,11 @@
 import t from 'tap';
-import { type Language, languageOfTag, termOf } from '../../src/text/languages.ts';
-import { analyseChunks } from '../../src/text/terms.ts';
-import { passages } from './passages.ts';
+import { type Language, parseLanguageTag, toTerm } from '../../src/text/languages.ts';
+import { analyzeChunks } from '../../src/text/terms.ts';
+import { languageSamples } from './language-samples.ts';
 
-const detectLanguage = (text: string) => analyseChunks([{ text, prefix: '' }]).languages[0];
+const detectLanguage = (text: string) => analyzeChunks([{ text, prefix: '' }]).languages[0];
 
-for (const [language, passage] of Object.entries(passages)) {
+for (const [language, passage] of Object.entries(languageSamples)) {
   t.test(`a passage in ${language} is recognised`, async (t) => {
     t.equal(detectLanguage(passage), language);
   });
@@ -46,21 +46,21 @@ const sameStem: readonly (readonly [Language, readonly string[]])[] = [
 
 for (const [language, words] of sameStem) {
   t.test(`forms of a word in ${language} share a term`, async (t) => {
-    const terms = new Set(words.map((word) => termOf(word, true, language)));
+    const terms = new Set(words.map((word) => toTerm(word, true, language)));
     t.equal(terms.size, 1, [...terms].join(' '));
   });
 }
 
 t.test('a stemmer leaves words of another script, numbers and codes alone', async (t) => {
-  t.equal(termOf('houses', true, 'ru'), 'houses');
-  t.equal(termOf('городами', true, 'en'), 'городами');
-  t.equal(termOf('px4500s', false, 'en'), 'px4500s');
+  t.equal(toTerm('houses', true, 'ru'), 'houses');
+  t.equal(toTerm('городами', true, 'en'), 'городами');
+  t.equal(toTerm('px4500s', false, 'en'), 'px4500s');
 });
 
 t.test('a language tag is read as people write it', async (t) => {
-  t.equal(languageOfTag('de-AT'), 'de');
-  t.equal(languageOfTag('EN_us'), 'en');
-  t.equal(languageOfTag('nb-NO'), 'no');
-  t.equal(languageOfTag('tlh'), null);
-  t.equal(languageOfTag(null), null);
+  t.equal(parseLanguageTag('de-AT'), 'de');
+  t.equal(parseLanguageTag('EN_us'), 'en');
+  t.equal(parseLanguageTag('nb-NO'), 'no');
+  t.equal(parseLanguageTag('tlh'), null);
+  t.equal(parseLanguageTag(null), null);
 });

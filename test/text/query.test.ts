@@ -1,36 +1,36 @@
 import t from 'tap';
-import { limits } from '../../src/base/limits.ts';
+import { limits } from '../../src/core/limits.ts';
 import { type Language, stemmedLanguages } from '../../src/text/languages.ts';
-import { analyseQuery, matchedWords } from '../../src/text/query.ts';
-import { analyseChunks } from '../../src/text/terms.ts';
-import { passages } from './passages.ts';
+import { analyzeQuery, findMatchedWords } from '../../src/text/query.ts';
+import { analyzeChunks } from '../../src/text/terms.ts';
+import { languageSamples } from './language-samples.ts';
 import { readTermBlock } from './term-block.ts';
 
 /**
- * Words of `query` that a document of this single chunk answers, found through its term block as the engine
+ * Words of `query` that match a document of this single chunk, looked up through its term block as the engine
  * does.
  */
 function found(text: string, query: string, language: Language | null = null): string[] {
-  const { block, languages } = analyseChunks([{ text, prefix: '' }], language);
+  const { block, languages } = analyzeChunks([{ text, prefix: '' }], language);
   const hashes = new Set(readTermBlock(block)[0]!.map(({ hash }) => hash));
   const spoken = languages.filter((spoken) => spoken !== null);
-  const { terms, words } = analyseQuery(query, spoken);
+  const { terms, words } = analyzeQuery(query, spoken);
   const groups = new Set(terms.filter(({ hash }) => hashes.has(hash)).map(({ group }) => group));
   return [...new Set([...groups].map((group) => words[group]!))];
 }
 
 const answered: readonly (readonly [string, string, string])[] = [
-  ['German plural by singular', `${passages.de} Die Häuser stehen leer.`, 'Haus'],
-  ['German singular by plural', `${passages.de} Das Haus steht leer.`, 'Häuser'],
-  ['German umlauts spelled out', `${passages.de} Die Häuser stehen leer.`, 'Haeuser'],
-  ['German umlauts for spelled-out ones', `${passages.de} Herr Mueller zahlt.`, 'Müller'],
-  ['French verb forms', `${passages.fr} Ils continuaient.`, 'continuer'],
-  ['French without accents', `${passages.fr} Le téléphone sonne.`, 'telephone'],
-  ['Spanish verb forms', `${passages.es} Estaba corriendo.`, 'correr'],
-  ['Italian forms', `${passages.it} Una casa abbandonata.`, 'abbandonate'],
-  ['Russian cases', `${passages.ru} Между городами.`, 'город'],
-  ['English forms', `${passages.en} They were connecting.`, 'connections'],
-  ['Arabic article', `${passages.ar} المدارس`, 'مدارس'],
+  ['German plural by singular', `${languageSamples.de} Die Häuser stehen leer.`, 'Haus'],
+  ['German singular by plural', `${languageSamples.de} Das Haus steht leer.`, 'Häuser'],
+  ['German umlauts spelled out', `${languageSamples.de} Die Häuser stehen leer.`, 'Haeuser'],
+  ['German umlauts for spelled-out ones', `${languageSamples.de} Herr Mueller zahlt.`, 'Müller'],
+  ['French verb forms', `${languageSamples.fr} Ils continuaient.`, 'continuer'],
+  ['French without accents', `${languageSamples.fr} Le téléphone sonne.`, 'telephone'],
+  ['Spanish verb forms', `${languageSamples.es} Estaba corriendo.`, 'correr'],
+  ['Italian forms', `${languageSamples.it} Una casa abbandonata.`, 'abbandonate'],
+  ['Russian cases', `${languageSamples.ru} Между городами.`, 'город'],
+  ['English forms', `${languageSamples.en} They were connecting.`, 'connections'],
+  ['Arabic article', `${languageSamples.ar} المدارس`, 'مدارس'],
   ['a part number whole', 'Order PX-4500B today', 'px4500b'],
   ['a part number as written', 'Order PX-4500B today', 'PX-4500B'],
   ['a part of a part number', 'Order PX-4500B today', '4500'],
@@ -64,15 +64,15 @@ for (const [promise, text, query] of answered) {
 
 t.test('a word is found by its exact form whatever language its text was taken for', async (t) => {
   for (const guess of [null, ...stemmedLanguages]) {
-    for (const [name, passage] of Object.entries(passages)) {
+    for (const [name, passage] of Object.entries(languageSamples)) {
       const text = passage.replaceAll(/[.,]/g, ' ');
-      const { block, languages } = analyseChunks(
-        [{ text: passages[guess as 'en'] ?? '42', prefix: text }],
+      const { block, languages } = analyzeChunks(
+        [{ text: languageSamples[guess as 'en'] ?? '42', prefix: text }],
         guess,
       );
       const hashes = new Set(readTermBlock(block)[0]!.map(({ hash }) => hash));
       const missing = text.split(/\s+/).filter((word) => {
-        const { terms } = analyseQuery(
+        const { terms } = analyzeQuery(
           word,
           languages.filter((language) => language !== null),
         );
@@ -84,34 +84,34 @@ t.test('a word is found by its exact form whatever language its text was taken f
 });
 
 t.test('function words of the query are left out', async (t) => {
-  const { words } = analyseQuery('What are the obligations of the tenant?', ['en']);
+  const { words } = analyzeQuery('What are the obligations of the tenant?', ['en']);
   t.same(words, ['obligations', 'tenant']);
-  t.same(analyseQuery('Welche Pflichten hat der Mieter?', ['de', 'en']).words, ['Pflichten', 'Mieter']);
+  t.same(analyzeQuery('Welche Pflichten hat der Mieter?', ['de', 'en']).words, ['Pflichten', 'Mieter']);
   t.same(
-    analyseQuery('Ou sont les tres vieux chateaux', ['fr']).words,
+    analyzeQuery('Ou sont les tres vieux chateaux', ['fr']).words,
     ['vieux', 'chateaux'],
     'without accents',
   );
 });
 
 t.test('function words are kept when nothing else is asked for', async (t) => {
-  t.same(analyseQuery('to be or not to be', ['en']).words, ['to', 'be', 'or', 'not']);
-  t.same(analyseQuery('The Who', ['en']).words, ['The', 'Who']);
+  t.same(analyzeQuery('to be or not to be', ['en']).words, ['to', 'be', 'or', 'not']);
+  t.same(analyzeQuery('The Who', ['en']).words, ['The', 'Who']);
 });
 
 t.test('one foreign function word is taken for a word', async (t) => {
-  t.same(analyseQuery('die hard', ['en', 'de']).words, ['die', 'hard']);
+  t.same(analyzeQuery('die hard', ['en', 'de']).words, ['die', 'hard']);
 });
 
 t.test('each query word is one group of alternatives', async (t) => {
-  const { terms } = analyseQuery('Häuser', ['de', 'en']);
+  const { terms } = analyzeQuery('Häuser', ['de', 'en']);
   t.same(new Set(terms.map(({ group }) => group)), new Set([0]));
   t.ok(terms.some(({ text }) => text === 'hauser') && terms.some(({ text }) => text === 'haus'));
   t.equal(new Set(terms.map(({ hash }) => hash)).size, terms.length, 'no alternative twice');
 });
 
 t.test('a repeated word weighs more, not twice as many groups', async (t) => {
-  const { terms, words } = analyseQuery('rent rent deposit', []);
+  const { terms, words } = analyzeQuery('rent rent deposit', []);
   t.same(words, ['rent', 'deposit']);
   t.same(
     terms.map(({ weight }) => weight),
@@ -121,12 +121,12 @@ t.test('a repeated word weighs more, not twice as many groups', async (t) => {
 
 t.test('a query without words finds nothing and does not fail', async (t) => {
   for (const query of ['', '   ', '?!', '👍', '\ud800', '"AND" ()'.replace('AND', '')]) {
-    t.same(analyseQuery(query), { terms: [], words: [], plain: [] });
+    t.same(analyzeQuery(query), { terms: [], words: [], letterWords: [] });
   }
 });
 
 t.test('no character of a query is an operator', async (t) => {
-  t.same(analyseQuery('+rent -deposit "late fee" lease* AND(x)', []).words, [
+  t.same(analyzeQuery('+rent -deposit "late fee" lease* AND(x)', []).words, [
     'rent',
     'deposit',
     'late',
@@ -139,13 +139,13 @@ t.test('no character of a query is an operator', async (t) => {
 
 t.test('a query of the greatest length has a bounded number of groups', async (t) => {
   const han = Array.from({ length: 4_096 }, (_, index) => String.fromCharCode(0x4e00 + index)).join('');
-  t.equal(new Set(analyseQuery(han).terms.map(({ group }) => group)).size, limits.queryGroupsMax);
+  t.equal(new Set(analyzeQuery(han).terms.map(({ group }) => group)).size, limits.queryGroupsMax);
 });
 
 t.test('explain names the query words that a text matched, as they were typed', async (t) => {
-  const query = analyseQuery('Which houses were SOLD in Berlin?', ['en']);
-  t.same(matchedWords(query, 'The house was sold yesterday', 'en'), ['houses', 'SOLD']);
-  t.same(matchedWords(query, 'Nothing of it', 'en'), []);
-  t.same(matchedWords(query, 'The house was sold yesterday', null), ['SOLD'], 'as the row was indexed');
-  t.same(matchedWords(analyseQuery('人工智能', []), '人工', null), ['人工']);
+  const query = analyzeQuery('Which houses were SOLD in Berlin?', ['en']);
+  t.same(findMatchedWords(query, 'The house was sold yesterday', 'en'), ['houses', 'SOLD']);
+  t.same(findMatchedWords(query, 'Nothing of it', 'en'), []);
+  t.same(findMatchedWords(query, 'The house was sold yesterday', null), ['SOLD'], 'as the row was indexed');
+  t.same(findMatchedWords(analyzeQuery('人工智能', []), '人工', null), ['人工']);
 });

@@ -1,9 +1,9 @@
-import { assert } from '../../src/base/assert.ts';
-import { limits } from '../../src/base/limits.ts';
-import { chooseLanguage, type Language, languageOfTag, languages } from '../../src/text/languages.ts';
-import { entryHashes, Lexicon, type LexiconEntry } from '../../src/text/lexicon.ts';
+import { assert } from '../../src/core/assert.ts';
+import { limits } from '../../src/core/limits.ts';
+import { chooseLanguage, type Language, languages, parseLanguageTag } from '../../src/text/languages.ts';
+import { getEntryHashes, Lexicon, type LexiconEntry } from '../../src/text/lexicon.ts';
 import { scanWords } from '../../src/text/scan.ts';
-import type { AnalysedChunks, AnalysisRow } from '../../src/text/terms.ts';
+import type { AnalysisRow, ChunkAnalysis } from '../../src/text/terms.ts';
 
 /** The analysis of chunks as it was first written, in TypeScript: what native/text must equal byte for byte. */
 
@@ -11,7 +11,7 @@ const termBlockMagic = 0x31425451;
 const wordsPerEntry = 4;
 const countMax = 0xffff;
 /** The first words of a row, as many as have no more units than these together, count twice. */
-const leadUnits = 100;
+const leadingUnits = 100;
 
 /** Collects rows and lays out the block. */
 class TermBlockPacker {
@@ -34,14 +34,14 @@ class TermBlockPacker {
    * Adds a row stemmed for the language at `position` (-1: unsure) and returns its number of term
    * occurrences.
    */
-  add(body: Scanned, prefix: Scanned, position: number): number {
+  add(body: ScannedText, prefix: ScannedText, position: number): number {
     const row = this.#row;
     row.clear();
-    for (const entry of body.entries) row.add(entryHashes(entry, position));
+    for (const entry of body.entries) row.add(getEntryHashes(entry, position));
     const once = row.count;
-    for (const entry of leadOf(body)) row.add(entryHashes(entry, position));
+    for (const entry of leadingEntries(body)) row.add(getEntryHashes(entry, position));
     const bodyOccurrences = row.count;
-    for (const entry of prefix.entries) row.add(entryHashes(entry, position));
+    for (const entry of prefix.entries) row.add(getEntryHashes(entry, position));
     const before = this.#entries;
     this.#reserve(row.count);
     row.forEachTerm(bodyOccurrences, (high, low, bodyCount, prefixCount) => {
@@ -173,7 +173,7 @@ class LanguageVotes {
     for (const position of stops) this.#votes[position] = this.#votes[position]! + 1 / stops.length;
   }
 
-  winner(): Language | null {
+  winningLanguage(): Language | null {
     return chooseLanguage(this.#votes, this.#words);
   }
 }
@@ -185,21 +185,18 @@ const lexicon = new Lexicon();
  * "de-AT"); it only decides where the words themselves leave doubt, because such declarations are often
  * wrong.
  */
-export function referenceChunks(
-  rows: readonly AnalysisRow[],
-  language: string | null = null,
-): AnalysedChunks {
-  const fallback = documentLanguage(rows) ?? languageOfTag(language);
+export function referenceChunks(rows: readonly AnalysisRow[], language: string | null = null): ChunkAnalysis {
+  const fallback = documentLanguage(rows) ?? parseLanguageTag(language);
   const packer = new TermBlockPacker(rows.length);
   const rowLanguages: (Language | null)[] = [];
   let tokens = 0;
   for (const row of rows) {
-    assert(row.text.length + row.prefix.length <= limits.analysedRowUnitsMax, 'a row is one chunk');
+    assert(row.text.length + row.prefix.length <= limits.analyzedRowUnitsMax, 'a row is one chunk');
     const votes = new LanguageVotes();
     const body = scan(row.text, votes);
     const isEmpty = body.entries.length === 0;
     const prefix = isEmpty ? { entries: [], units: [] } : scan(row.prefix, null);
-    const rowLanguage = isEmpty ? null : (votes.winner() ?? fallback);
+    const rowLanguage = isEmpty ? null : (votes.winningLanguage() ?? fallback);
     rowLanguages.push(rowLanguage);
     tokens += packer.add(body, prefix, rowLanguage === null ? -1 : languages.indexOf(rowLanguage));
   }
@@ -211,37 +208,37 @@ function documentLanguage(rows: readonly AnalysisRow[]): Language | null {
   const votes = new LanguageVotes();
   const step = Math.max(1, rows.length / limits.languageSampleRowsMax);
   for (let index = 0; index < rows.length; index += step) scan(rows[Math.floor(index)]!.text, votes);
-  return votes.winner();
+  return votes.winningLanguage();
 }
 
 /** What a text consists of, and how long each part is spelled. */
-interface Scanned {
+interface ScannedText {
   readonly entries: LexiconEntry[];
   readonly units: number[];
 }
 
-function scan(text: string, votes: LanguageVotes | null): Scanned {
-  const scanned: Scanned = { entries: [], units: [] };
-  const meet = (entry: LexiconEntry, spelled: string) => {
+function scan(text: string, votes: LanguageVotes | null): ScannedText {
+  const scanned: ScannedText = { entries: [], units: [] };
+  const addEntry = (entry: LexiconEntry, spelled: string) => {
     scanned.entries.push(entry);
     scanned.units.push(spelled.length);
-    votes?.add(entry.stops);
+    votes?.add(entry.stopLanguages);
   };
   scanWords(text, {
     word(surface) {
-      const entry = lexicon.word(surface);
-      if (entry.pieces.length > 0) meet(entry, surface);
+      const entry = lexicon.getWord(surface);
+      if (entry.pieces.length > 0) addEntry(entry, surface);
     },
-    gram: (gram) => meet(lexicon.gram(gram), gram),
+    gram: (gram) => addEntry(lexicon.getGram(gram), gram),
   });
   return scanned;
 }
 
-function leadOf({ entries, units }: Scanned): LexiconEntry[] {
+function leadingEntries({ entries, units }: ScannedText): LexiconEntry[] {
   let sum = 0;
-  const behind = units.findIndex((length) => {
+  const unitsBefore = units.findIndex((length) => {
     sum += length;
-    return sum > leadUnits;
+    return sum > leadingUnits;
   });
-  return behind < 0 ? entries : entries.slice(0, behind);
+  return unitsBefore < 0 ? entries : entries.slice(0, unitsBefore);
 }

@@ -1,4 +1,4 @@
-import { assert } from '../../src/base/assert.ts';
+import { assert } from '../../src/core/assert.ts';
 
 /**
  * The tokenizer of the built-in models as it was first written, in TypeScript and by regular expressions: what
@@ -17,7 +17,7 @@ const cachedWordUnitsMax = 40;
 const cachedWordsMax = 100_000;
 
 const separator = 0;
-const wordPart = 1;
+const isWordPart = 1;
 const wholeWord = 2;
 
 const wordCharacter = /^[\p{L}\p{N}\p{M}]$/u;
@@ -26,7 +26,7 @@ const ideograph = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]$/u;
 
 function classOf(character: string): number {
   if (ideograph.test(character)) return wholeWord;
-  return wordCharacter.test(character) ? wordPart : separator;
+  return wordCharacter.test(character) ? isWordPart : separator;
 }
 
 function tabulateClasses(): Uint8Array {
@@ -57,11 +57,11 @@ export function eachWord(text: string, visit: (word: string) => void): void {
     const units = unitsAt(text, at);
     const kind =
       units === 2 ? classOf(text.slice(at, at + 2)) : (unitClasses[text.charCodeAt(at)] ?? separator);
-    if (start >= 0 && (kind !== wordPart || at + units - start > wordUnitsMax)) {
+    if (start >= 0 && (kind !== isWordPart || at + units - start > wordUnitsMax)) {
       visit(text.slice(start, at));
       start = -1;
     }
-    if (kind === wordPart && start < 0) start = at;
+    if (kind === isWordPart && start < 0) start = at;
     if (kind === wholeWord) visit(text.slice(at, at + units));
     at += units;
   }
@@ -72,7 +72,7 @@ export function eachWord(text: string, visit: (word: string) => void): void {
 const ascii = /^[\x00-\x7f]*$/;
 
 /** Lower case, compatibility forms unified, accents of the combining block removed ("Ｃafé" is "cafe"). */
-export function normaliseWord(word: string): string {
+export function normalizeWord(word: string): string {
   const lower = word.toLowerCase();
   if (ascii.test(lower)) return lower;
   return lower
@@ -88,8 +88,8 @@ export function normaliseWord(word: string): string {
 export class ReferenceWordPiece {
   readonly size: number;
   readonly #vocabulary: readonly string[];
-  readonly #first = new Map<string, number>();
-  readonly #next = new Map<string, number>();
+  readonly #wordStarts = new Map<string, number>();
+  readonly #continuations = new Map<string, number>();
   readonly #pieceUnitsMax: number;
   #cache = new Map<string, readonly number[]>();
 
@@ -103,7 +103,7 @@ export class ReferenceWordPiece {
       if (id === 0) continue;
       const continues = piece.startsWith(continuation);
       const text = continues ? piece.slice(continuation.length) : piece;
-      const pieces = continues ? this.#next : this.#first;
+      const pieces = continues ? this.#continuations : this.#wordStarts;
       assert(text !== '' && !pieces.has(text), 'the pieces of a vocabulary are distinct and not empty');
       pieces.set(text, id);
       longest = Math.max(longest, text.length);
@@ -147,7 +147,7 @@ export class ReferenceWordPiece {
   wordTokens(word: string): readonly number[] {
     const known = this.#cache.get(word);
     if (known !== undefined) return known;
-    const ids = this.#split(normaliseWord(word));
+    const ids = this.#split(normalizeWord(word));
     if (word.length <= cachedWordUnitsMax) {
       if (this.#cache.size >= cachedWordsMax) this.#cache = new Map();
       this.#cache.set(word, ids);
@@ -159,7 +159,7 @@ export class ReferenceWordPiece {
     const ids: number[] = [];
     let at = 0;
     while (at < word.length) {
-      const pieces = at === 0 ? this.#first : this.#next;
+      const pieces = at === 0 ? this.#wordStarts : this.#continuations;
       let end = Math.min(word.length, at + this.#pieceUnitsMax);
       let id = pieces.get(word.slice(at, end));
       while (id === undefined && end > at + 1) {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { limits } from '../../src/base/limits.ts';
+import { limits } from '../../src/core/limits.ts';
 import { scanWords } from '../../src/text/scan.ts';
 
 function scan(text: string): { words: string[]; grams: string[] } {

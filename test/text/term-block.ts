@@ -1,4 +1,4 @@
-import { assert } from '../../src/base/assert.ts';
+import { assert } from '../../src/core/assert.ts';
 
 /** The first unit of a block; src/text/terms.ts describes the format. */
 const termBlockMagic = 0x31425451;

@@ -1,17 +1,17 @@
 import t from 'tap';
-import { AssertionFailure } from '../../src/base/assert.ts';
-import { limits } from '../../src/base/limits.ts';
-import { termKey } from '../../src/text/lexicon.ts';
-import { type AnalysisRow, analyseChunks } from '../../src/text/terms.ts';
-import { mixedText, seededChance } from '../chunking/sample-texts.ts';
-import { passages } from './passages.ts';
+import { AssertionError } from '../../src/core/assert.ts';
+import { limits } from '../../src/core/limits.ts';
+import { toTermKey } from '../../src/text/lexicon.ts';
+import { type AnalysisRow, analyzeChunks } from '../../src/text/terms.ts';
+import { randomMixedText, seededRandom } from '../chunking/sample-texts.ts';
+import { languageSamples } from './language-samples.ts';
 import { readTermBlock } from './term-block.ts';
 
 const seed = 20261121;
 const row = (text: string, prefix = ''): AnalysisRow => ({ text, prefix });
 
 t.test('counts of a term in text and prefix come back from the block', async (t) => {
-  const { block, tokens, terms } = analyseChunks([
+  const { block, tokens, terms } = analyzeChunks([
     row('alpha beta alpha', 'beta gamma'),
     row(''),
     row('gamma'),
@@ -23,12 +23,12 @@ t.test('counts of a term in text and prefix come back from the block', async (t)
   );
   t.same(rows, [
     {
-      [String(termKey('alpha'))]: [4, 0],
-      [String(termKey('beta'))]: [2, 1],
-      [String(termKey('gamma'))]: [0, 1],
+      [String(toTermKey('alpha'))]: [4, 0],
+      [String(toTermKey('beta'))]: [2, 1],
+      [String(toTermKey('gamma'))]: [0, 1],
     },
     {},
-    { [String(termKey('gamma'))]: [2, 0] },
+    { [String(toTermKey('gamma'))]: [2, 0] },
   ]);
   t.equal(tokens, 6);
   t.equal(terms, 4);
@@ -36,7 +36,8 @@ t.test('counts of a term in text and prefix come back from the block', async (t)
 
 t.test('the first words of a chunk count twice, up to a hundred letters', async (t) => {
   const countsOf = (text: string, word: string) =>
-    readTermBlock(analyseChunks([row(text)]).block)[0]!.find(({ hash }) => hash === termKey(word))?.bodyCount;
+    readTermBlock(analyzeChunks([row(text)]).block)[0]!.find(({ hash }) => hash === toTermKey(word))
+      ?.bodyCount;
   const filler = 'nineletter '.repeat(9);
   t.equal(countsOf(`herring ${filler}`, 'herring'), 2, 'at the beginning');
   t.equal(countsOf(`${filler} herrings${'x'.repeat(12)} trout`, 'trout'), 1, 'behind the lead');
@@ -45,7 +46,7 @@ t.test('the first words of a chunk count twice, up to a hundred letters', async 
 });
 
 t.test('a chunk without words is not indexed, not even under its heading', async (t) => {
-  const { block } = analyseChunks([row(' \n\n', 'heading'), row('--- 👍', 'heading'), row('7', 'heading')]);
+  const { block } = analyzeChunks([row(' \n\n', 'heading'), row('--- 👍', 'heading'), row('7', 'heading')]);
   t.same(
     readTermBlock(block).map((entries) => entries.length),
     [0, 0, 2],
@@ -53,13 +54,13 @@ t.test('a chunk without words is not indexed, not even under its heading', async
 });
 
 t.test('the bytes of a block are those of its description', async (t) => {
-  const { block } = analyseChunks([row('alpha alpha', 'alpha')]);
+  const { block } = analyzeChunks([row('alpha alpha', 'alpha')]);
   const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
   t.equal(new TextDecoder().decode(block.subarray(0, 4)), 'QTB1');
   t.equal(view.getUint32(4, true), 1);
   t.equal(view.getUint32(8, true), 1);
   t.equal(view.getUint32(12, true), 0, 'padding');
-  t.equal(view.getBigUint64(16, true), termKey('alpha'));
+  t.equal(view.getBigUint64(16, true), toTermKey('alpha'));
   t.equal(view.getUint16(24, true), 4);
   t.equal(view.getUint16(26, true), 1);
   t.equal(view.getUint32(28, true), 0, 'reserved');
@@ -67,17 +68,20 @@ t.test('the bytes of a block are those of its description', async (t) => {
 });
 
 t.test('a document without chunks has an empty block', async (t) => {
-  t.same(readTermBlock(analyseChunks([]).block), []);
+  t.same(readTermBlock(analyzeChunks([]).block), []);
 });
 
 t.test('entries ascend, are unique, and blocks do not depend on what was analysed before', async (t) => {
   t.comment(`seed ${seed}`);
-  const chance = seededChance(seed);
+  const random = seededRandom(seed);
   for (let round = 0; round < 40; round += 1) {
-    const rows = Array.from({ length: 1 + Math.floor(chance() * 5) }, () =>
-      row(mixedText(chance, Math.floor(chance() * 2_500)), mixedText(chance, Math.floor(chance() * 100))),
+    const rows = Array.from({ length: 1 + Math.floor(random() * 5) }, () =>
+      row(
+        randomMixedText(random, Math.floor(random() * 2_500)),
+        randomMixedText(random, Math.floor(random() * 100)),
+      ),
     );
-    const first = analyseChunks(rows);
+    const first = analyzeChunks(rows);
     for (const entries of readTermBlock(first.block)) {
       for (let index = 1; index < entries.length; index += 1) {
         if (entries[index]!.hash <= entries[index - 1]!.hash) t.fail(`round ${round}: order`);
@@ -85,36 +89,40 @@ t.test('entries ascend, are unique, and blocks do not depend on what was analyse
       if (entries.some(({ bodyCount, prefixCount }) => bodyCount + prefixCount === 0))
         t.fail(`round ${round}: count`);
     }
-    if (!Buffer.from(first.block).equals(Buffer.from(analyseChunks(rows).block)))
+    if (!Buffer.from(first.block).equals(Buffer.from(analyzeChunks(rows).block)))
       t.fail(`round ${round}: repeat`);
   }
   t.pass('40 random documents');
 });
 
 t.test('counts saturate', async (t) => {
-  const [entries] = readTermBlock(analyseChunks([row('x '.repeat(70_000))]).block);
-  t.same(entries, [{ hash: termKey('x'), bodyCount: 65_535, prefixCount: 0 }]);
+  const [entries] = readTermBlock(analyzeChunks([row('x '.repeat(70_000))]).block);
+  t.same(entries, [{ hash: toTermKey('x'), bodyCount: 65_535, prefixCount: 0 }]);
 });
 
 t.test('a document of several languages is stemmed row by row', async (t) => {
-  const { languages } = analyseChunks([
-    row(passages.de),
-    row(passages.fr),
+  const { languages } = analyzeChunks([
+    row(languageSamples.de),
+    row(languageSamples.fr),
     row('天地玄黄宇宙洪荒'),
-    row(passages.en),
+    row(languageSamples.en),
   ]);
   t.same([languages[0], languages[1], languages[3]], ['de', 'fr', 'en']);
 });
 
 t.test('a row that does not tell takes the language of its document', async (t) => {
-  const { languages } = analyseChunks([row(passages.de), row(passages.de), row('Häuser 120 Straßen 80')]);
+  const { languages } = analyzeChunks([
+    row(languageSamples.de),
+    row(languageSamples.de),
+    row('Häuser 120 Straßen 80'),
+  ]);
   t.equal(languages[2], 'de');
 });
 
 t.test('what a document says of its language decides only where its words do not', async (t) => {
-  t.same(analyseChunks([row('Häuser Straßen')], 'de-DE').languages, ['de']);
-  t.same(analyseChunks([row(passages.fr)], 'en-US').languages, ['fr']);
-  t.same(analyseChunks([row('Häuser Straßen')]).languages, [null]);
+  t.same(analyzeChunks([row('Häuser Straßen')], 'de-DE').languages, ['de']);
+  t.same(analyzeChunks([row(languageSamples.fr)], 'en-US').languages, ['fr']);
+  t.same(analyzeChunks([row('Häuser Straßen')]).languages, [null]);
 });
 
 t.test('more distinct words than the cache holds are analysed all the same', async (t) => {
@@ -125,19 +133,19 @@ t.test('more distinct words than the cache holds are analysed all the same', asy
   const rows = Array.from({ length: Math.ceil(words.length / 1_000) }, (_, index) =>
     row(words.slice(index * 1_000, (index + 1) * 1_000).join(' ')),
   );
-  const blocks = readTermBlock(analyseChunks(rows).block);
-  t.ok(blocks.at(0)?.some(({ hash }) => hash === termKey(words[0]!)));
-  t.ok(blocks.at(-1)?.some(({ hash }) => hash === termKey(words.at(-1)!)));
+  const blocks = readTermBlock(analyzeChunks(rows).block);
+  t.ok(blocks.at(0)?.some(({ hash }) => hash === toTermKey(words[0]!)));
+  t.ok(blocks.at(-1)?.some(({ hash }) => hash === toTermKey(words.at(-1)!)));
 });
 
 t.test('bytes that are no block are refused', async (t) => {
-  const { block } = analyseChunks([row('alpha beta')]);
-  t.throws(() => readTermBlock(block.subarray(0, 4)), AssertionFailure);
-  t.throws(() => readTermBlock(block.subarray(0, block.length - 8)), AssertionFailure);
-  t.throws(() => readTermBlock(Buffer.concat([block, new Uint8Array(8)])), AssertionFailure);
-  t.throws(() => readTermBlock(new Uint8Array(64)), AssertionFailure);
+  const { block } = analyzeChunks([row('alpha beta')]);
+  t.throws(() => readTermBlock(block.subarray(0, 4)), AssertionError);
+  t.throws(() => readTermBlock(block.subarray(0, block.length - 8)), AssertionError);
+  t.throws(() => readTermBlock(Buffer.concat([block, new Uint8Array(8)])), AssertionError);
+  t.throws(() => readTermBlock(new Uint8Array(64)), AssertionError);
 });
 
 t.test('a row larger than any chunk is our mistake', async (t) => {
-  t.throws(() => analyseChunks([row('x'.repeat(limits.analysedRowUnitsMax + 1))]), AssertionFailure);
+  t.throws(() => analyzeChunks([row('x'.repeat(limits.analyzedRowUnitsMax + 1))]), AssertionError);
 });

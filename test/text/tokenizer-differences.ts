@@ -4,11 +4,11 @@ import { WordPiece } from '../../src/text/wordpiece.ts';
 import { eachWord, ReferenceWordPiece } from './reference-word-piece.ts';
 import { vocabularyPieces } from './vocabulary-pieces.ts';
 
-type Normaliser = NonNullable<BertTokenizerJson['normalizer']>;
+type NormalizerJson = NonNullable<BertTokenizerJson['normalizer']>;
 
 /** A tokenizer.json like BERT's: special tokens, every piece of our vocabulary, and characters of many scripts. */
 export function tokenizerJson(
-  normalizer: Partial<Normaliser> = {},
+  normalizer: Partial<NormalizerJson> = {},
   addedTokens: BertTokenizerJson['added_tokens'] = specialTokens,
 ): BertTokenizerJson {
   return {
@@ -25,7 +25,7 @@ export function tokenizerJson(
   };
 }
 
-const uncased: Normaliser = {
+const uncased: NormalizerJson = {
   type: 'BertNormalizer',
   clean_text: true,
   handle_chinese_chars: true,
@@ -33,8 +33,8 @@ const uncased: Normaliser = {
   lowercase: true,
 };
 
-const specials = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'];
-const specialTokens = specials.map((content, id) => ({
+const specialTokenTexts = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'];
+const specialTokens = specialTokenTexts.map((content, id) => ({
   id,
   content,
   lstrip: content === '[MASK]',
@@ -42,7 +42,9 @@ const specialTokens = specials.map((content, id) => ({
   special: true,
   normalized: false,
 }));
-const pieces = [...new Set([...specials, ...vocabularyPieces(), ...scriptPieces(), 'Upper', '##Case', '##'])];
+const pieces = [
+  ...new Set([...specialTokenTexts, ...vocabularyPieces(), ...scriptPieces(), 'Upper', '##Case', '##']),
+];
 
 /** Half of the characters of each script, alone and continuing a word. */
 function scriptPieces(): string[] {
@@ -67,27 +69,28 @@ function scriptPieces(): string[] {
 
 const rest = { decoder: null, post_processor: null };
 
-function theirs(json: object): (text: string) => readonly number[] {
+function huggingFaceTokenizer(json: object): (text: string) => readonly number[] {
   const tokenizer = new Tokenizer({ ...json, ...rest }, {});
   return (text) => tokenizer.encode(text, { add_special_tokens: false }).ids;
 }
 
 /** Compares text for text; says the first difference so that it can be reproduced. */
-export function bertDifference(json: BertTokenizerJson): (texts: readonly string[]) => string | null {
-  const expected = theirs(json);
+export function findBertDifference(json: BertTokenizerJson): (texts: readonly string[]) => string | null {
+  const expectedIdsOf = huggingFaceTokenizer(json);
   const tokenizer = new BertTokenizer(json);
   return (texts) => {
     const { ids, ends } = tokenizer.encodeAll(texts);
     for (const [i, text] of texts.entries()) {
       const found = [...ids.subarray(ends[i - 1] ?? 0, ends[i])];
-      const wanted = expected(text);
-      if (found.join() !== wanted.join()) return `${JSON.stringify(text)}: ${found} instead of ${wanted}`;
+      const expectedIds = expectedIdsOf(text);
+      if (found.join() !== expectedIds.join())
+        return `${JSON.stringify(text)}: ${found} instead of ${expectedIds}`;
     }
     return null;
   };
 }
 
-export const flagCases: readonly [string, Partial<Normaliser>][] = [
+export const flagCases: readonly [string, Partial<NormalizerJson>][] = [
   ['uncased', {}],
   ['cased', { lowercase: false }],
   ['cased without accents', { lowercase: false, strip_accents: true }],
@@ -96,21 +99,21 @@ export const flagCases: readonly [string, Partial<Normaliser>][] = [
 ];
 
 const builtIn = new WordPiece(vocabularyPieces());
-const expected = new ReferenceWordPiece(vocabularyPieces());
+const referenceTokenizer = new ReferenceWordPiece(vocabularyPieces());
 
 /** The same for the tokenizer of the built-in models against its first implementation. */
-export function plainDifference(texts: readonly string[]): string | null {
+export function findPlainDifference(texts: readonly string[]): string | null {
   const { ids, ends } = builtIn.encodeAll(texts);
   for (const [i, text] of texts.entries()) {
     const found = ids.subarray(ends[i - 1] ?? 0, ends[i]).join();
-    const wanted = expected.encode(text).join();
-    if (found !== wanted) return `${JSON.stringify(text)}: ${found} instead of ${wanted}`;
+    const expectedIds = referenceTokenizer.encode(text).join();
+    if (found !== expectedIds) return `${JSON.stringify(text)}: ${found} instead of ${expectedIds}`;
   }
   return null;
 }
 
 /** The library takes the square of a word's length; longer words have runs of the same characters as shorter ones. */
-const theirWordUnitsMax = 40;
+const referenceWordUnitsMax = 40;
 
 /**
  * The same for the tokenizer of the built-in models against @huggingface/tokenizers, with more pieces than the models
@@ -120,15 +123,15 @@ const theirWordUnitsMax = 40;
  * - A run of characters that no piece covers is one [UNK] beside the known pieces of its word; in the library the whole
  *   word is [UNK]. So of such a word only that is compared; ReferenceWordPiece says what its pieces are.
  */
-export function builtInDifference(): (texts: readonly string[]) => string | null {
+export function findBuiltInDifference(): (texts: readonly string[]) => string | null {
   const vocabulary = ['[UNK]', ...new Set([...vocabularyPieces().slice(1), ...scriptPieces()])];
   const tokenizer = new WordPiece(vocabulary);
-  const expected = theirs(plainTokenizerJson(vocabulary));
+  const expected = huggingFaceTokenizer(plainTokenizerJson(vocabulary));
   const wordDifference = (word: string, found: Int32Array): string | null => {
-    if (word.length > theirWordUnitsMax) return null;
-    const wanted = expected(word);
-    const same = wanted.includes(0) ? found.includes(0) : found.join() === wanted.join();
-    return same ? null : `${JSON.stringify(word)}: ${found} instead of ${wanted}`;
+    if (word.length > referenceWordUnitsMax) return null;
+    const expectedIds = expected(word);
+    const same = expectedIds.includes(0) ? found.includes(0) : found.join() === expectedIds.join();
+    return same ? null : `${JSON.stringify(word)}: ${found} instead of ${expectedIds}`;
   };
   return (texts) => {
     const words: string[] = [];
@@ -167,7 +170,7 @@ function plainTokenizerJson(vocabulary: readonly string[]): object {
       unk_token: '[UNK]',
       continuing_subword_prefix: '##',
       // A letter becomes 18 at most.
-      max_input_chars_per_word: 18 * theirWordUnitsMax,
+      max_input_chars_per_word: 18 * referenceWordUnitsMax,
       vocab: Object.fromEntries(vocabulary.map((piece, id) => [piece, id])),
     },
     added_tokens: [],

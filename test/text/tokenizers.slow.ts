@@ -2,14 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { projectRoot } from '../../src/base/root.ts';
-import { OddText } from './odd-text.ts';
-import { RealText } from './real-text.ts';
+import { projectRoot } from '../../src/core/root.ts';
+import { NaturalTextSampler } from './natural-text.ts';
+import { RandomUnicodeText } from './random-text.ts';
 import {
-  bertDifference,
-  builtInDifference,
+  findBertDifference,
+  findBuiltInDifference,
+  findPlainDifference,
   flagCases,
-  plainDifference,
   tokenizerJson,
 } from './tokenizer-differences.ts';
 
@@ -21,48 +21,50 @@ const seed = 7;
 const [randomTexts, realTexts] = [600_000, 400_000];
 const textsAtOnce = 10_000;
 
-interface Source {
+interface TextSource {
   next(): string;
 }
 
-const met = new Set<string>();
+const seenTexts = new Set<string>();
 
 /** That many texts of the source, none of which was met before. */
-function* different(source: Source, count: number): Generator<string[]> {
+function* different(source: TextSource, count: number): Generator<string[]> {
   let texts: string[] = [];
-  for (const end = met.size + count; met.size < end; ) {
+  for (const end = seenTexts.size + count; seenTexts.size < end; ) {
     const text = source.next();
-    if (met.has(text)) continue;
-    met.add(text);
+    if (seenTexts.has(text)) continue;
+    seenTexts.add(text);
     texts.push(text);
-    if (texts.length < textsAtOnce && met.size < end) continue;
+    if (texts.length < textsAtOnce && seenTexts.size < end) continue;
     yield texts;
     texts = [];
   }
 }
 
 /** Each text for one of the settings of BERT's tokenizer, and for that of the built-in models. */
-function firstDifference(source: Source, count: number): string | null {
-  const settings = flagCases.map(([name, flags]) => [name, bertDifference(tokenizerJson(flags))] as const);
-  const builtIn = builtInDifference();
+function firstDifference(source: TextSource, count: number): string | null {
+  const settings = flagCases.map(
+    ([name, flags]) => [name, findBertDifference(tokenizerJson(flags))] as const,
+  );
+  const builtIn = findBuiltInDifference();
   let batches = 0;
   for (const texts of different(source, count)) {
     const [name, difference] = settings[batches++ % settings.length]!;
     const found = difference(texts);
     if (found !== null) return `${name}: ${found}`;
-    const other = builtIn(texts) ?? plainDifference(texts);
+    const other = builtIn(texts) ?? findPlainDifference(texts);
     if (other !== null) return `built in: ${other}`;
   }
   return null;
 }
 
 t.test(`${randomTexts} random texts have the ids of @huggingface/tokenizers (seed ${seed})`, async (t) => {
-  t.equal(firstDifference(new OddText(seed), randomTexts), null);
+  t.equal(firstDifference(new RandomUnicodeText(seed), randomTexts), null);
 });
 
 t.test(`${realTexts} real texts have the ids of @huggingface/tokenizers (seed ${seed})`, async (t) => {
-  t.equal(firstDifference(new RealText(seed), realTexts), null);
-  t.equal(met.size, 1_000_000, 'different texts in all');
+  t.equal(firstDifference(new NaturalTextSampler(seed), realTexts), null);
+  t.equal(seenTexts.size, 1_000_000, 'different texts in all');
 });
 
 t.test('the committed tables are what their script makes of the same version of Unicode', async (t) => {

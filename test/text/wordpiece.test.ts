@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import t from 'tap';
-import { projectRoot } from '../../src/base/root.ts';
-import { eachWord, normaliseWord, WordPiece } from '../../src/text/wordpiece.ts';
-import { OddText } from './odd-text.ts';
-import { passages } from './passages.ts';
+import { projectRoot } from '../../src/core/root.ts';
+import { forEachWord, normalizeWord, WordPiece } from '../../src/text/wordpiece.ts';
+import { languageSamples } from './language-samples.ts';
+import { RandomUnicodeText } from './random-text.ts';
 import * as reference from './reference-word-piece.ts';
-import { builtInDifference, plainDifference } from './tokenizer-differences.ts';
+import { findBuiltInDifference, findPlainDifference } from './tokenizer-differences.ts';
 import { vocabularyPieces } from './vocabulary-pieces.ts';
 
 const pieces = new WordPiece([
@@ -31,7 +31,7 @@ const pieces = new WordPiece([
 
 const wordsOf = (text: string): string[] => {
   const words: string[] = [];
-  eachWord(text, (word) => words.push(word));
+  forEachWord(text, (word) => words.push(word));
   return words;
 };
 
@@ -51,10 +51,10 @@ t.test('words are runs of letters, digits and marks; an ideograph is a word of i
 });
 
 t.test('normalising ignores case, accents and compatibility forms', async (t) => {
-  t.equal(normaliseWord('CAFÉ'), 'cafe');
-  t.equal(normaliseWord('Ｃａｆｅ\u0301'), 'cafe');
-  t.equal(normaliseWord('हिन्दी'), 'हिन्दी');
-  t.equal(normaliseWord('한국어'), '한국어');
+  t.equal(normalizeWord('CAFÉ'), 'cafe');
+  t.equal(normalizeWord('Ｃａｆｅ\u0301'), 'cafe');
+  t.equal(normalizeWord('हिन्दी'), 'हिन्दी');
+  t.equal(normalizeWord('한국어'), '한국어');
 });
 
 t.test('a word is split greedily into the longest pieces, and joins back to itself', async (t) => {
@@ -70,22 +70,22 @@ t.test('a word is split greedily into the longest pieces, and joins back to itse
   for (const [word, expected] of cases) {
     const ids = pieces.encode(word);
     t.same(
-      Array.from(ids, (id) => pieces.piece(id)),
+      Array.from(ids, (id) => pieces.getPiece(id)),
       expected,
       word,
     );
-    t.equal(pieces.decode(ids), normaliseWord(word), `${word} joins back`);
+    t.equal(pieces.decode(ids), normalizeWord(word), `${word} joins back`);
   }
   t.equal(pieces.decode(pieces.encode('ab, CAB: 1')), 'ab cab 1');
 });
 
 t.test('a run of unknown characters is one [UNK] and what follows it is still known', async (t) => {
   t.same(
-    Array.from(pieces.encode('zzz'), (id) => pieces.piece(id)),
+    Array.from(pieces.encode('zzz'), (id) => pieces.getPiece(id)),
     ['[UNK]'],
   );
   t.same(
-    Array.from(pieces.encode('azzzb'), (id) => pieces.piece(id)),
+    Array.from(pieces.encode('azzzb'), (id) => pieces.getPiece(id)),
     ['a', '[UNK]', '##b'],
   );
 });
@@ -110,23 +110,23 @@ t.test('a broken vocabulary is refused', async (t) => {
   t.throws(() => new WordPiece(['a', '[UNK]']), /begins with \[UNK\]/);
   t.throws(() => new WordPiece(['[UNK]', 'a', 'a']), /distinct/);
   t.throws(() => new WordPiece(['[UNK]', '##']), /not empty/);
-  t.throws(() => pieces.piece(99), /inside the vocabulary/);
+  t.throws(() => pieces.getPiece(99), /inside the vocabulary/);
 });
 
 const seed = 20_261_121;
 const count = 10_000;
 
 t.test(`random texts have the ids that the first implementation gives them (seed ${seed})`, async (t) => {
-  const odd = new OddText(seed);
-  t.equal(plainDifference(Array.from({ length: count }, () => odd.next())), null);
-  t.equal(plainDifference(Object.values(passages).map((text) => text.repeat(20))), null);
+  const randomText = new RandomUnicodeText(seed);
+  t.equal(findPlainDifference(Array.from({ length: count }, () => randomText.next())), null);
+  t.equal(findPlainDifference(Object.values(languageSamples).map((text) => text.repeat(20))), null);
 });
 
 t.test(`words have the ids that @huggingface/tokenizers gives them (seed ${seed})`, async (t) => {
-  const odd = new OddText(seed);
-  const difference = builtInDifference();
-  t.equal(difference(Array.from({ length: count }, () => odd.next())), null);
-  t.equal(difference(Object.values(passages)), null);
+  const randomText = new RandomUnicodeText(seed);
+  const difference = findBuiltInDifference();
+  t.equal(difference(Array.from({ length: count }, () => randomText.next())), null);
+  t.equal(difference(Object.values(languageSamples)), null);
 });
 
 const tableFile = join(projectRoot, 'native', 'text', 'unicode_tables.inc');
@@ -141,7 +141,7 @@ const assigned = /Code points that this version assigns: (.*)/
 t.test(
   'every character that is assigned is cut, lower-cased and decomposed as Node.js does it',
   async (t) => {
-    const words = (text: string, each: typeof eachWord): string[] => {
+    const words = (text: string, each: typeof forEachWord): string[] => {
       const found: string[] = [];
       each(text, (word) => found.push(word));
       return found;
@@ -152,11 +152,11 @@ t.test(
       for (let codePoint = first; codePoint <= last; codePoint += 1) {
         const character = String.fromCodePoint(codePoint);
         const text = `${character} Ae${character}\u0301\u0323b Σ${character} ΑΣ${character}α ${character}Σ`;
-        const found = words(text, eachWord);
-        const wanted = words(text, reference.eachWord);
+        const found = words(text, forEachWord);
+        const expectedWords = words(text, reference.eachWord);
         const same =
-          found.join('|') === wanted.join('|') &&
-          wanted.every((word) => normaliseWord(word) === reference.normaliseWord(word));
+          found.join('|') === expectedWords.join('|') &&
+          expectedWords.every((word) => normalizeWord(word) === reference.normalizeWord(word));
         if (!same) differences.push(codePoint.toString(16));
       }
     }
@@ -173,7 +173,7 @@ t.test('threads share a vocabulary, and one may end in the middle of its work', 
   `;
   const url = new URL(`data:text/javascript,${encodeURIComponent(work)}`);
   const builtIn = new WordPiece(vocabularyPieces());
-  const wanted = builtIn.encode('The quick brown fox '.repeat(50)).length;
+  const expectedWords = builtIn.encode('The quick brown fox '.repeat(50)).length;
   const lengths = await Promise.all(
     Array.from({ length: 3 }, async () => {
       const worker = new Worker(url, { workerData: vocabularyPieces(), execArgv: [] });
@@ -185,6 +185,6 @@ t.test('threads share a vocabulary, and one may end in the middle of its work', 
       return length;
     }),
   );
-  t.same(lengths, [wanted, wanted, wanted]);
+  t.same(lengths, [expectedWords, expectedWords, expectedWords]);
   t.equal(builtIn.encode('fox').length, 1, 'the vocabulary is still there');
 });

@@ -1,9 +1,9 @@
 import t from 'tap';
-import { silentLogger } from '../../src/base/logger.ts';
-import { MemoryStore } from '../../src/store/memory-store.ts';
-import { UsageLedger, type WindowQuestion } from '../../src/usage/ledger.ts';
+import { silentLogger } from '../../src/core/logger.ts';
+import { MemoryStore } from '../../src/storage/memory-store.ts';
+import { UsageLedger, type WindowQuery } from '../../src/usage/ledger.ts';
 import { UsageMeter } from '../../src/usage/meter.ts';
-import { FakeTime } from '../admission/fake-time.ts';
+import { FakeClock } from '../admission/fake-clock.ts';
 
 const organizationId = '11111111-1111-4111-8111-111111111111';
 const begin = Date.UTC(2026, 1, 26, 22, 0);
@@ -11,13 +11,13 @@ const begin = Date.UTC(2026, 1, 26, 22, 0);
 /** One query at minute 0, 7, 14, ... of ten days, in turn on three collections; each has a length of its own. */
 async function build() {
   const store = new MemoryStore();
-  const clock = new FakeTime({ wall: begin });
+  const clock = new FakeClock({ wall: begin });
   const meter = new UsageMeter({ store, clock, logger: silentLogger });
-  const asked: { second: number; collection: string; results: number }[] = [];
+  const recordedQueries: { second: number; collection: string; results: number }[] = [];
   const collections = ['a', 'b', 'c'].map((c) => `${c.repeat(8)}-1111-4111-8111-111111111111`);
   while (clock.now() < begin + 10 * 86_400_000) {
-    const collection = collections[asked.length % 3] ?? '';
-    const results = asked.length;
+    const collection = collections[recordedQueries.length % 3] ?? '';
+    const results = recordedQueries.length;
     meter.recordQuery({
       organizationId,
       collectionId: collection,
@@ -28,15 +28,15 @@ async function build() {
       results,
       timeTakenMs: 0.5,
     });
-    asked.push({ second: clock.now() / 1000, collection, results });
+    recordedQueries.push({ second: clock.now() / 1000, collection, results });
     await clock.advance(7 * 60_000);
   }
   await meter.flush();
-  return { ledger: new UsageLedger({ store, clock }), asked, collections };
+  return { ledger: new UsageLedger({ store, clock }), recordedQueries, collections };
 }
 
 t.test('every stretch of time in every window adds up to exactly the facts in it', async (t) => {
-  const { ledger, asked, collections } = await build();
+  const { ledger, recordedQueries, collections } = await build();
   const seconds = { minutely: 60, hourly: 3_600, daily: 86_400 } as const;
   const first = begin / 1000;
   const stretches = [
@@ -52,16 +52,16 @@ t.test('every stretch of time in every window adds up to exactly the facts in it
   ];
   for (const window of ['minutely', 'hourly', 'daily'] as const) {
     for (const [from = 0, to = 0] of stretches) {
-      const question: WindowQuestion = {
+      const question: WindowQuery = {
         organizationId,
         kind: 'queries',
         startTime: first + from,
         endTime: first + to,
         window,
-        about: null,
+        subjectIds: null,
       };
       const expected = new Map<string, number[]>();
-      for (const { second, collection, results } of asked) {
+      for (const { second, collection, results } of recordedQueries) {
         const inside = second >= Math.floor((first + from) / 60) * 60 && second <= first + to;
         if (!inside) continue;
         const key = `${Math.floor(second / seconds[window]) * seconds[window]} ${collection}`;
@@ -70,7 +70,7 @@ t.test('every stretch of time in every window adds up to exactly the facts in it
       }
       const rows = await ledger.windows(question);
       const got = new Map(
-        rows.map((row) => [`${row.windowStart} ${row.about}`, [row.amounts[0], row.amounts[4]]]),
+        rows.map((row) => [`${row.windowStart} ${row.subjectId}`, [row.amounts[0], row.amounts[4]]]),
       );
       t.same(got, expected, `${window} ${from}..${to}: ${rows.length} rows`);
       t.same(
@@ -78,12 +78,12 @@ t.test('every stretch of time in every window adds up to exactly the facts in it
         rows.map((row) => row.windowStart).sort((a, b) => a - b),
         'oldest first',
       );
-      const only = await ledger.windows({ ...question, about: new Set([collections[1] ?? '']) });
+      const only = await ledger.windows({ ...question, subjectIds: new Set([collections[1] ?? '']) });
       t.same(
         only,
-        rows.filter((row) => row.about === collections[1]),
+        rows.filter((row) => row.subjectId === collections[1]),
       );
-      t.same(await ledger.windows({ ...question, about: new Set() }), []);
+      t.same(await ledger.windows({ ...question, subjectIds: new Set() }), []);
     }
   }
 });

@@ -1,18 +1,18 @@
 import t from 'tap';
-import type { Logger } from '../../src/base/logger.ts';
-import { silentLogger } from '../../src/base/logger.ts';
-import { MemoryStore } from '../../src/store/memory-store.ts';
-import type { Operation, Store, WriteOptions } from '../../src/store/store.ts';
-import type { DocumentFact, EmbedFact } from '../../src/usage/facts.ts';
+import type { Logger } from '../../src/core/logger.ts';
+import { silentLogger } from '../../src/core/logger.ts';
+import { MemoryStore } from '../../src/storage/memory-store.ts';
+import type { Store, WriteOperation, WriteOptions } from '../../src/storage/store.ts';
 import { namedCounters, UsageLedger } from '../../src/usage/ledger.ts';
 import { UsageMeter } from '../../src/usage/meter.ts';
-import { FakeTime } from '../admission/fake-time.ts';
+import type { DocumentUsageEvent, EmbedUsageEvent } from '../../src/usage/usage-events.ts';
+import { FakeClock } from '../admission/fake-clock.ts';
 
 const organizationId = '11111111-1111-4111-8111-111111111111';
-const otherOrganisation = '22222222-2222-4222-8222-222222222222';
+const otherOrganization = '22222222-2222-4222-8222-222222222222';
 const collectionId = '33333333-3333-4333-8333-333333333333';
 
-const embed: EmbedFact = {
+const embed: EmbedUsageEvent = {
   organizationId,
   model: 'zembed-1',
   explicitCall: true,
@@ -20,7 +20,7 @@ const embed: EmbedFact = {
   tokens: 4,
   timeTakenMs: 1.5,
 };
-const added: DocumentFact = {
+const added: DocumentUsageEvent = {
   organizationId,
   collectionId,
   event: 'added',
@@ -33,12 +33,12 @@ const added: DocumentFact = {
   timeTakenMs: 12,
 };
 
-/** A store whose writes can be made to fail. */
+/** Store whose writes can be made to fail. */
 class FailingStore extends MemoryStore {
   failures = 0;
   writes = 0;
 
-  override write(operations: readonly Operation[], options?: WriteOptions): Promise<void> {
+  override write(operations: readonly WriteOperation[], options?: WriteOptions): Promise<void> {
     this.writes += 1;
     if (this.failures > 0) {
       this.failures -= 1;
@@ -48,16 +48,22 @@ class FailingStore extends MemoryStore {
   }
 }
 
-function build(options: { store?: Store; clock?: FakeTime; logger?: Logger; pendingMax?: number } = {}) {
+function build(
+  options: { store?: Store; clock?: FakeClock; logger?: Logger; pendingTotalsMax?: number } = {},
+) {
   const store = options.store ?? new MemoryStore();
-  const clock = options.clock ?? new FakeTime({ wall: Date.UTC(2026, 10, 21, 10, 0, 30) });
+  const clock = options.clock ?? new FakeClock({ wall: Date.UTC(2026, 10, 21, 10, 0, 30) });
   const logger = options.logger ?? silentLogger;
-  const bound = options.pendingMax === undefined ? {} : { pendingMax: options.pendingMax };
+  const bound = options.pendingTotalsMax === undefined ? {} : { pendingTotalsMax: options.pendingTotalsMax };
   const meter = new UsageMeter({ store, clock, logger, ...bound });
   const ledger = new UsageLedger({ store, clock });
   const embedded = async (length: 'allTime' | 'thisMonth' = 'allTime', who = organizationId) => {
     const rows = await ledger[length](who, 'embed');
-    return rows.map((row) => ({ ...namedCounters('embed', row.amounts), about: row.about, what: row.what }));
+    return rows.map((row) => ({
+      ...namedCounters('embed', row.amounts),
+      about: row.subjectId,
+      what: row.category,
+    }));
   };
   return { store, clock, meter, ledger, embedded };
 }
@@ -71,11 +77,11 @@ t.test('what was recorded is told again, per minute, hour, day, month and in all
   await clock.advance(3_600_000);
   meter.recordEmbed({ ...embed, explicitCall: false });
   await meter.flush();
-  const question = { organizationId, kind: 'embed', about: null } as const;
+  const question = { organizationId, kind: 'embed', subjectIds: null } as const;
   const stretch = { startTime: Date.UTC(2026, 10, 21) / 1000, endTime: Date.UTC(2026, 10, 22) / 1000 - 1 };
   const counts = async (window: 'minutely' | 'hourly' | 'daily') => {
     const rows = await ledger.windows({ ...question, ...stretch, window });
-    return rows.map((row) => [row.windowStart, row.what, row.amounts[0], row.amounts[1]]);
+    return rows.map((row) => [row.windowStart, row.category, row.amounts[0], row.amounts[1]]);
   };
   const at = (hour: number, minute: number) => Date.UTC(2026, 10, 21, hour, minute) / 1000;
   t.same(await counts('minutely'), [
@@ -103,7 +109,7 @@ t.test('what was recorded is told again, per minute, hour, day, month and in all
 
 t.test('a new month begins with nothing, all time goes on', async (t) => {
   const { clock, meter, embedded } = build({
-    clock: new FakeTime({ wall: Date.UTC(2026, 10, 30, 23, 59, 59) }),
+    clock: new FakeClock({ wall: Date.UTC(2026, 10, 30, 23, 59, 59) }),
   });
   meter.recordEmbed(embed);
   await meter.flush();
@@ -114,7 +120,7 @@ t.test('a new month begins with nothing, all time goes on', async (t) => {
 
 t.test('totals go on where an earlier run of the program ended, in the same minute too', async (t) => {
   const store = new MemoryStore();
-  const clock = new FakeTime();
+  const clock = new FakeClock();
   for (let run = 0; run < 3; run += 1) {
     const { meter } = build({ store, clock });
     meter.recordEmbed(embed);
@@ -127,7 +133,7 @@ t.test('totals go on where an earlier run of the program ended, in the same minu
 t.test('flushing again and again counts nothing twice', async (t) => {
   const { meter, embedded } = build();
   meter.recordEmbed(embed);
-  await Promise.all([meter.flush(), meter.flush(), meter.settle()]);
+  await Promise.all([meter.flush(), meter.flush(), meter.tryFlush()]);
   meter.recordEmbed(embed);
   await Promise.all([meter.flush(), meter.flush()]);
   t.match(await embedded(), [{ event_count: 2 }]);
@@ -141,7 +147,7 @@ t.test('a failed write loses and doubles nothing', async (t) => {
   store.failures = 2;
   await t.rejects(meter.flush(), /no space/);
   meter.recordEmbed(embed);
-  await meter.settle();
+  await meter.tryFlush();
   t.equal(meter.pending, 1, 'settle logs and keeps it');
   meter.recordEmbed({ ...embed, model: 'other' });
   await meter.flush();
@@ -168,28 +174,28 @@ t.test('when only the second part of a long write fails, the first is not writte
 t.test('memory is bounded while the store takes no writes, and what is not counted is said', async (t) => {
   const store = new FailingStore();
   store.failures = Number.POSITIVE_INFINITY;
-  const said: Readonly<Record<string, unknown>>[] = [];
+  const logged: Readonly<Record<string, unknown>>[] = [];
   const logger: Logger = {
     ...silentLogger,
     warn: () => {},
-    error: (fields) => said.push(fields),
+    error: (fields) => logged.push(fields),
     child: () => logger,
   };
-  const { meter, embedded } = build({ store, logger, pendingMax: 10 });
+  const { meter, embedded } = build({ store, logger, pendingTotalsMax: 10 });
   for (let i = 0; i < 50; i += 1) meter.recordEmbed({ ...embed, model: `m${i}` });
   for (let i = 0; i < 50; i += 1) meter.recordEmbed({ ...embed, model: 'm0' });
-  await meter.settle();
+  await meter.tryFlush();
   t.equal(meter.pending, 20);
   store.failures = 0;
   await meter.flush();
-  t.same(said, [{ facts: 30 }]);
+  t.same(logged, [{ facts: 30 }]);
   const rows = await embedded();
   t.equal(rows.length, 20);
   t.match(rows[0], { about: 'm0', event_count: 51 });
 });
 
 t.test('many different things are written before anybody asks', async (t) => {
-  const { meter, embedded } = build({ pendingMax: 10 });
+  const { meter, embedded } = build({ pendingTotalsMax: 10 });
   for (let i = 0; i < 10; i += 1) meter.recordEmbed({ ...embed, model: `m${i}` });
   while (meter.pending > 0) await new Promise((resolve) => setImmediate(resolve));
   await meter.flush();
@@ -198,7 +204,7 @@ t.test('many different things are written before anybody asks', async (t) => {
 
 t.test('a started meter writes by itself and stops when closed', async (t) => {
   const store = new MemoryStore();
-  const clock = new FakeTime();
+  const clock = new FakeClock();
   const meter = new UsageMeter({ store, clock, logger: silentLogger, flushMs: 1 });
   meter.start();
   meter.start();
@@ -213,14 +219,19 @@ t.test('a started meter writes by itself and stops when closed', async (t) => {
 
 t.test('a document’s count that joins a write exists exactly when that write does', async (t) => {
   const { store, meter, ledger } = build();
-  const never: Operation = { type: 'expect', key: Uint8Array.of(1), holds: () => false, what: 'never' };
+  const never: WriteOperation = {
+    type: 'expect',
+    key: Uint8Array.of(1),
+    holds: () => false,
+    description: 'never',
+  };
   await t.rejects(store.write([...meter.documentOperations(added), never]));
   t.same(await ledger.allTime(organizationId, 'documents'), []);
   await store.write(meter.documentOperations(added));
   meter.recordDocument(added);
   await meter.flush();
   const [row] = await ledger.allTime(organizationId, 'documents');
-  t.match(row, { about: collectionId, what: 'added' });
+  t.match(row, { subjectId: collectionId, category: 'added' });
   t.same(namedCounters('documents', row?.amounts ?? []), {
     event_count: 2,
     total_file_size_bytes: 2_000,
@@ -237,7 +248,7 @@ t.test('a document’s count that joins a write exists exactly when that write d
 t.test('organisations and kinds never mix', async (t) => {
   const { meter, ledger, embedded } = build();
   meter.recordEmbed(embed);
-  meter.recordEmbed({ ...embed, organizationId: otherOrganisation, bytes: 5 });
+  meter.recordEmbed({ ...embed, organizationId: otherOrganization, bytes: 5 });
   meter.recordRerank({ ...embed, documents: 2, inferenceMs: 1 });
   meter.recordQuery({
     organizationId,
@@ -251,8 +262,10 @@ t.test('organisations and kinds never mix', async (t) => {
   });
   await meter.flush();
   t.match(await embedded('allTime'), [{ event_count: 1, total_request_bytes: 160 }]);
-  t.match(await embedded('allTime', otherOrganisation), [{ event_count: 1, total_request_bytes: 5 }]);
+  t.match(await embedded('allTime', otherOrganization), [{ event_count: 1, total_request_bytes: 5 }]);
   t.match(await ledger.allTime(organizationId, 'rerank'), [{ amounts: [1, 160, 4, 2, 1.5, 1] }]);
-  t.match(await ledger.allTime(organizationId, 'queries'), [{ what: 'fine', amounts: [1, 7, 90, 2, 10, 3] }]);
+  t.match(await ledger.allTime(organizationId, 'queries'), [
+    { category: 'fine', amounts: [1, 7, 90, 2, 10, 3] },
+  ]);
   t.same(await ledger.allTime(organizationId, 'documents'), []);
 });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { minutesOf, periodAt, spansOf } from '../../src/usage/periods.ts';
+import { coverSpans, minutesPerPeriod, periodAt } from '../../src/usage/periods.ts';
 
 t.test('periods are numbered from 1970 in UTC, months by the calendar', async (t) => {
   const at = Date.UTC(2026, 10, 30, 23, 59, 59, 999);
@@ -39,7 +39,7 @@ const cases = [
 
 t.test('a stretch of time is made of the fewest periods', async (t) => {
   for (const [name, minutes, longest, expected] of cases) {
-    const spans = spansOf(minutes, longest).map(({ length, from, to }) => [length, from, to]);
+    const spans = coverSpans(minutes, longest).map(({ length, from, to }) => [length, from, to]);
     t.same(spans, expected, name);
   }
 });
@@ -48,9 +48,9 @@ t.test('the periods of a stretch touch, never overlap, and are exactly its minut
   for (let from = 0; from < 3_000; from += 137) {
     for (let to = from; to < from + 9_000; to += 331) {
       let at = from;
-      for (const span of spansOf({ from, to }, 'day')) {
-        if (span.from * minutesOf(span.length) !== at) t.fail(`gap at ${at} in ${from}..${to}`);
-        at = span.to * minutesOf(span.length);
+      for (const span of coverSpans({ from, to }, 'day')) {
+        if (span.from * minutesPerPeriod(span.length) !== at) t.fail(`gap at ${at} in ${from}..${to}`);
+        at = span.to * minutesPerPeriod(span.length);
       }
       if (at !== to) t.fail(`${from}..${to} ends at ${at}`);
     }

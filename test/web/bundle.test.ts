@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
-import { projectRoot } from '../../src/base/root.ts';
+import { projectRoot } from '../../src/core/root.ts';
 
 /** What the build made of the dashboard, as a browser loads it. */
 
@@ -45,10 +45,10 @@ t.test(
 t.test('nothing that is stored is ever taken for HTML', async (t) => {
   const sources = sourcesBelow(join(projectRoot, 'web'));
   t.ok(sources.length > 30, `${sources.length} sources`);
-  const ways =
+  const htmlSinks =
     /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|srcdoc|\beval\(|new Function\(/;
   t.same(
-    sources.filter((path) => ways.test(readFileSync(path, 'utf8'))),
+    sources.filter((path) => htmlSinks.test(readFileSync(path, 'utf8'))),
     [],
   );
 });

@@ -5,15 +5,15 @@ import { createServer, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
-import { fileMsMax } from '../waiting.ts';
+import { testFileMsMax } from '../timeouts.ts';
 
-/** Workers and forked processes connect nowhere, also where no sandbox keeps them from it. */
+/** Workers and child processes cannot open connections, even without a sandbox. */
 
-t.setTimeout(fileMsMax);
+t.setTimeout(testFileMsMax);
 
 const workerAt = (name: string) => new URL(`../../workers/${name}.js`, import.meta.url);
 
-/** A listener of this machine, and who connected to it. */
+/** Listener on this machine that records its connections. */
 async function listener(t: Test) {
   const sockets: Socket[] = [];
   const server = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
@@ -25,7 +25,7 @@ async function listener(t: Test) {
   return { port: (server.address() as AddressInfo).port, sockets };
 }
 
-/** Code that connects in the two ways that libraries use, and tells what came of it. */
+/** Code that connects in the two ways used by libraries and reports the outcomes. */
 const attempt = (port: number, tell: string) => `
   const outcomes = [];
   const socket = (await import('node:net')).connect(${port}, '127.0.0.1');
@@ -36,7 +36,7 @@ const attempt = (port: number, tell: string) => `
   ${tell}(outcomes.join(' '));
 `;
 
-const refused = 'EgressRefused EgressRefused';
+const refused = 'EgressDeniedError EgressDeniedError';
 
 for (const name of ['chunk', 'embed', 'json', 'rerank', 'parse'])
   t.test(`a worker of the pool ${name} cannot connect`, async (t) => {
@@ -53,7 +53,7 @@ for (const name of ['chunk', 'embed', 'json', 'rerank', 'parse'])
 for (const name of ['parser-process', 'ocr-process'])
   t.test(`a forked ${name} cannot connect`, async (t) => {
     const { port, sockets } = await listener(t);
-    // Runs in the same process when its own code has been loaded.
+    // Runs in the child process once its own code has been loaded.
     const later = `setImmediate(async () => { ${attempt(port, 'process.send')} });`;
     const preload = `data:text/javascript,${encodeURIComponent(`process.once('newListener', () => { ${later} });`)}`;
     const child = fork(fileURLToPath(workerAt(name)), ['/nowhere', 'eng'], {

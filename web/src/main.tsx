@@ -1,10 +1,10 @@
 import { render } from 'preact';
-import { keepFocus } from './browser/lost-focus.ts';
+import { restoreLostFocus } from './browser/focus-restoration.ts';
 import { watchReachability } from './server/reachability.ts';
 import { loadSession } from './server/session.ts';
-import { Application, startTrouble } from './shell/application.tsx';
-import { keepScroll } from './shell/scroll.ts';
-import { followTheme } from './shell/theme.ts';
+import { Application, startupError } from './shell/application.tsx';
+import { restoreScroll } from './shell/scroll-restoration.ts';
+import { applyTheme } from './shell/theme.ts';
 import './style/tokens.css';
 import './style/base.css';
 import './style/parts.css';
@@ -12,13 +12,13 @@ import './style/shell.css';
 import './style/pages.css';
 import './style/team.css';
 
-followTheme();
+applyTheme();
 watchReachability();
-keepScroll();
-keepFocus();
+restoreScroll();
+restoreLostFocus();
 loadSession().catch((error: unknown) => {
-  startTrouble.value = error;
+  startupError.value = error;
 });
 
-const place = document.getElementById('app');
-if (place !== null) render(<Application />, place);
+const root = document.getElementById('app');
+if (root !== null) render(<Application />, root);

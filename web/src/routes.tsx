@@ -1,26 +1,26 @@
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { lazy, useLocation } from 'preact-iso';
-import { leadsOnTo } from './parts/page.tsx';
-import { NotLoaded } from './parts/trouble.tsx';
-import { administratorIsIn } from './server/administrator-in.ts';
-import { isReachable } from './server/call.ts';
-import { nextReturn } from './server/reachability.ts';
-import { billingIsOn } from './server/session.ts';
-import type { Role } from './server/team.ts';
-import type { PictureName } from './shell/pictures.tsx';
+import { LoadError } from './parts/error-message.tsx';
+import { setEntryPath } from './parts/page.tsx';
+import { isAdministratorSignedIn } from './server/administrator-session.ts';
+import { isReachable } from './server/api-call.ts';
+import { waitForReconnect } from './server/reachability.ts';
+import { isBillingEnabled } from './server/session.ts';
+import type { TeamRole } from './server/team.ts';
+import type { IconName } from './shell/icons.tsx';
 
 /** Every page of the dashboard. A page is loaded when it is first shown. */
 
-export interface PageRoute {
+export interface DashboardRoute {
   readonly path: string;
   /** In the navigation, under this name and picture; pages without are reached from others. */
-  readonly entry?: {
+  readonly navigation?: {
     readonly name: string;
-    readonly picture: PictureName;
+    readonly icon: IconName;
     readonly group: 'Search' | 'Organisation' | 'Server';
     /** Only for those who may do at least as much in the organisation. */
-    readonly least?: Role;
+    readonly minRole?: TeamRole;
     /** Left out while it says no. */
     readonly isShown?: () => boolean;
   };
@@ -33,140 +33,140 @@ export interface PageRoute {
  * A page that cannot be loaded is tried again when the server answers. When it still does not come, perhaps because the
  * server has a newer version by now, it says so and can be had anew.
  */
-function page(load: () => Promise<ComponentType>): ComponentType {
-  const again = async () => {
+function lazyPage(load: () => Promise<ComponentType>): ComponentType {
+  const retryWhenReachable = async () => {
     isReachable.value = false;
-    await nextReturn();
+    await waitForReconnect();
     return load();
   };
   return lazy(() =>
     load()
-      .catch(again)
+      .catch(retryWhenReachable)
       .catch((error: unknown): ComponentType => {
-        return () => <NotLoaded error={error} onRetry={() => window.location.reload()} />;
+        return () => <LoadError error={error} onRetry={() => window.location.reload()} />;
       }),
   );
 }
 
 /** Who is signed in already has no need of the page that others see there. */
-function SignedIn() {
+function RedirectToOverview() {
   const { route } = useLocation();
   useEffect(() => {
-    leadsOnTo('/app/');
+    setEntryPath('/app/');
     route('/app/', true);
   }, []);
   return null;
 }
 
-export const routes: readonly PageRoute[] = [
-  { path: '/app/sign-in', audience: 'person', component: SignedIn },
+export const routes: readonly DashboardRoute[] = [
+  { path: '/app/sign-in', audience: 'person', component: RedirectToOverview },
   {
     path: '/app/',
-    entry: { name: 'Overview', picture: 'overview', group: 'Search' },
-    component: page(() => import('./pages/overview.tsx').then(({ Overview }) => Overview)),
+    navigation: { name: 'Overview', icon: 'overview', group: 'Search' },
+    component: lazyPage(() => import('./pages/overview.tsx').then(({ Overview }) => Overview)),
   },
   {
     path: '/app/collections',
-    entry: { name: 'Collections', picture: 'collections', group: 'Search' },
-    component: page(() => import('./pages/collections.tsx').then(({ Collections }) => Collections)),
+    navigation: { name: 'Collections', icon: 'collections', group: 'Search' },
+    component: lazyPage(() => import('./pages/collections.tsx').then(({ Collections }) => Collections)),
   },
   {
     path: '/app/documents',
-    entry: { name: 'Documents', picture: 'documents', group: 'Search' },
-    component: page(() => import('./pages/documents.tsx').then(({ Documents }) => Documents)),
+    navigation: { name: 'Documents', icon: 'documents', group: 'Search' },
+    component: lazyPage(() => import('./pages/documents.tsx').then(({ Documents }) => Documents)),
   },
   {
     path: '/app/document',
-    component: page(() => import('./pages/document.tsx').then(({ DocumentPage }) => DocumentPage)),
+    component: lazyPage(() => import('./pages/document.tsx').then(({ DocumentPage }) => DocumentPage)),
   },
   {
     path: '/app/upload',
-    entry: { name: 'Upload', picture: 'upload', group: 'Search' },
-    component: page(() => import('./pages/upload.tsx').then(({ UploadPage }) => UploadPage)),
+    navigation: { name: 'Upload', icon: 'upload', group: 'Search' },
+    component: lazyPage(() => import('./pages/upload.tsx').then(({ UploadPage }) => UploadPage)),
   },
   {
     path: '/app/playground',
-    entry: { name: 'Playground', picture: 'playground', group: 'Search' },
-    component: page(() => import('./pages/playground.tsx').then(({ Playground }) => Playground)),
+    navigation: { name: 'Playground', icon: 'playground', group: 'Search' },
+    component: lazyPage(() => import('./pages/playground.tsx').then(({ Playground }) => Playground)),
   },
   {
     path: '/app/keys',
-    entry: { name: 'API keys', picture: 'keys', group: 'Organisation' },
-    component: page(() => import('./pages/team/keys.tsx').then(({ KeysPage }) => KeysPage)),
+    navigation: { name: 'API keys', icon: 'keys', group: 'Organisation' },
+    component: lazyPage(() => import('./pages/team/keys.tsx').then(({ KeysPage }) => KeysPage)),
   },
   {
     path: '/app/members',
-    entry: { name: 'Members', picture: 'members', group: 'Organisation' },
-    component: page(() => import('./pages/team/members.tsx').then(({ MembersPage }) => MembersPage)),
+    navigation: { name: 'Members', icon: 'members', group: 'Organisation' },
+    component: lazyPage(() => import('./pages/team/members.tsx').then(({ MembersPage }) => MembersPage)),
   },
   {
     path: '/app/usage',
-    entry: { name: 'Usage', picture: 'usage', group: 'Organisation' },
-    component: page(() => import('./pages/team/usage.tsx').then(({ UsagePage }) => UsagePage)),
+    navigation: { name: 'Usage', icon: 'usage', group: 'Organisation' },
+    component: lazyPage(() => import('./pages/team/usage.tsx').then(({ UsagePage }) => UsagePage)),
   },
   {
     path: '/app/audit',
-    entry: { name: 'Audit log', picture: 'audit', group: 'Organisation', least: 'OWNER' },
-    component: page(() => import('./pages/team/audit.tsx').then(({ AuditPage }) => AuditPage)),
+    navigation: { name: 'Audit log', icon: 'audit', group: 'Organisation', minRole: 'OWNER' },
+    component: lazyPage(() => import('./pages/team/audit.tsx').then(({ AuditPage }) => AuditPage)),
   },
   {
     path: '/app/billing',
-    entry: {
+    navigation: {
       name: 'Billing',
-      picture: 'billing',
+      icon: 'billing',
       group: 'Organisation',
-      least: 'ADMIN',
-      isShown: () => billingIsOn.value,
+      minRole: 'ADMIN',
+      isShown: () => isBillingEnabled.value,
     },
-    component: page(() => import('./pages/team/billing.tsx').then(({ BillingPage }) => BillingPage)),
+    component: lazyPage(() => import('./pages/team/billing.tsx').then(({ BillingPage }) => BillingPage)),
   },
   {
     path: '/app/organization',
-    entry: { name: 'Settings', picture: 'settings', group: 'Organisation' },
-    component: page(() =>
+    navigation: { name: 'Settings', icon: 'settings', group: 'Organisation' },
+    component: lazyPage(() =>
       import('./pages/team/organization.tsx').then(({ OrganizationPage }) => OrganizationPage),
     ),
   },
   {
     path: '/app/organizations',
     audience: 'person',
-    component: page(() =>
+    component: lazyPage(() =>
       import('./pages/team/organizations.tsx').then(({ OrganizationsPage }) => OrganizationsPage),
     ),
   },
   {
     path: '/app/settings',
     audience: 'person',
-    component: page(() => import('./pages/team/settings.tsx').then(({ SettingsPage }) => SettingsPage)),
+    component: lazyPage(() => import('./pages/team/settings.tsx').then(({ SettingsPage }) => SettingsPage)),
   },
   {
     path: '/app/second-factor',
     audience: 'anybody',
-    component: page(() =>
+    component: lazyPage(() =>
       import('./pages/second-factor.tsx').then(({ SecondFactorPage }) => SecondFactorPage),
     ),
   },
   {
     path: '/app/join',
     audience: 'person',
-    component: page(() => import('./pages/team/join.tsx').then(({ JoinPage }) => JoinPage)),
+    component: lazyPage(() => import('./pages/team/join.tsx').then(({ JoinPage }) => JoinPage)),
   },
   {
     path: '/app/marketplace',
     audience: 'person',
-    component: page(() =>
+    component: lazyPage(() =>
       import('./pages/team/marketplace.tsx').then(({ MarketplacePage }) => MarketplacePage),
     ),
   },
   {
     path: '/app/admin',
     audience: 'anybody',
-    entry: {
+    navigation: {
       name: 'Administration',
-      picture: 'administration',
+      icon: 'administration',
       group: 'Server',
-      isShown: () => administratorIsIn.value,
+      isShown: () => isAdministratorSignedIn.value,
     },
-    component: page(() => import('./pages/team/admin.tsx').then(({ AdminPage }) => AdminPage)),
+    component: lazyPage(() => import('./pages/team/admin.tsx').then(({ AdminPage }) => AdminPage)),
   },
 ];

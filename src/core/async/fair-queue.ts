@@ -44,7 +44,7 @@ export class FairQueue<Item extends object> {
   }
 
   /** Removes and returns the first item of one key, which keeps its turn. Null when it has none. */
-  takeOf(key: string): Item | null {
+  takeFrom(key: string): Item | null {
     const queue = this.#queueOf(key);
     if (queue === undefined) return null;
     const [first] = queue;

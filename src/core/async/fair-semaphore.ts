@@ -1,18 +1,18 @@
 import { FairQueue } from './fair-queue.ts';
 
 /** Tells that a waiting caller has left; `Caller` is one. */
-export interface Cancellation {
-  readonly gone: boolean;
+export interface CancellationSource {
+  readonly isCanceled: boolean;
   /** Calls `listener` once when `gone` becomes true, at once when it already is. */
-  onGone(listener: () => void): void;
+  onCanceled(listener: () => void): void;
 }
 
 /** Tells which keys send faster than they are served; `OverloadDetector` is one. */
 export interface OverloadObserver {
   /** Counts a request that arrived. Whether its key is overloaded. */
-  request(key: string): boolean;
+  recordRequest(key: string): boolean;
   /** Counts the refusal of a request that had arrived. */
-  refusal(key: string): void;
+  recordRejection(key: string): void;
 }
 
 export interface FairSemaphoreOptions {
@@ -25,13 +25,13 @@ export interface FairSemaphoreOptions {
     /** Of a caller that finds too many of its key waiting. */
     readonly queueFull: () => Error;
     /** Of a caller that left while it waited. */
-    readonly cancelled: () => Error;
+    readonly canceled: () => Error;
   };
 }
 
-interface Waiting {
+interface Waiter {
   readonly start: () => void;
-  readonly refuse: () => void;
+  readonly reject: () => void;
 }
 
 /**
@@ -44,7 +44,7 @@ interface Waiting {
  */
 export class FairSemaphore {
   readonly #options: FairSemaphoreOptions;
-  readonly #queue = new FairQueue<Waiting>();
+  readonly #queue = new FairQueue<Waiter>();
   #running = 0;
 
   constructor(options: FairSemaphoreOptions) {
@@ -64,21 +64,21 @@ export class FairSemaphore {
    * Null when the caller has its permit at once, else a promise of it. Every permit is given back with one `release`.
    * Throws `queueFull` or `cancelled`; rejects with `cancelled` when the caller leaves while it waits.
    */
-  acquire(key: string, caller: Cancellation): Promise<void> | null {
+  acquire(key: string, cancellation: CancellationSource): Promise<void> | null {
     const { permits, waitingMaxPerKey, overload, errors } = this.#options;
-    const isOverloaded = overload?.request(key) === true;
+    const isOverloaded = overload?.recordRequest(key) === true;
     if (this.#running < permits) {
       this.#running += 1;
       return null;
     }
-    if (caller.gone) throw errors.cancelled();
-    if (isOverloaded) this.#refuseWaiting(key);
-    else if (this.#queue.sizeOf(key) >= waitingMaxPerKey) throw this.#refusal(key);
+    if (cancellation.isCanceled) throw errors.canceled();
+    if (isOverloaded) this.#rejectWaiting(key);
+    else if (this.#queue.sizeOf(key) >= waitingMaxPerKey) throw this.#rejectionError(key);
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = { start: resolve, refuse: () => reject(this.#refusal(key)) };
-      this.#queue.add(key, waiting);
-      caller.onGone(() => {
-        if (this.#queue.delete(key, waiting)) reject(errors.cancelled());
+      const waiter: Waiter = { start: resolve, reject: () => reject(this.#rejectionError(key)) };
+      this.#queue.add(key, waiter);
+      cancellation.onCanceled(() => {
+        if (this.#queue.delete(key, waiter)) reject(errors.canceled());
       });
     });
   }
@@ -90,17 +90,17 @@ export class FairSemaphore {
     else next.start();
   }
 
-  #refuseWaiting(key: string): void {
+  #rejectWaiting(key: string): void {
     for (;;) {
-      const waiting = this.#queue.takeOf(key);
-      if (waiting === null) return;
-      waiting.refuse();
+      const waiter = this.#queue.takeFrom(key);
+      if (waiter === null) return;
+      waiter.reject();
     }
   }
 
-  #refusal(key: string): Error {
+  #rejectionError(key: string): Error {
     const { overload, errors } = this.#options;
-    overload?.refusal(key);
+    overload?.recordRejection(key);
     return errors.queueFull();
   }
 }

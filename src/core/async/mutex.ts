@@ -37,7 +37,7 @@ export class KeyedMutex {
   }
 
   /** Resolves when every task that was added until now has ended. */
-  async settled(): Promise<void> {
+  async idle(): Promise<void> {
     await Promise.all([...this.#entries.values()].map(({ lock }) => lock.runExclusive(() => undefined)));
   }
 

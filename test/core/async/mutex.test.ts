@@ -4,26 +4,26 @@ import { KeyedMutex, Mutex } from '../../../src/core/async/mutex.ts';
 
 t.test('two who hold the same key never run at the same time, and come in order', async (t) => {
   const lock = new KeyedMutex();
-  const seen: string[] = [];
+  const order: string[] = [];
   await Promise.all(
     ['first', 'second', 'third'].map((name) =>
       lock.run('path', async () => {
-        seen.push(`${name} in`);
+        order.push(`${name} in`);
         await wait(1);
-        seen.push(`${name} out`);
+        order.push(`${name} out`);
       }),
     ),
   );
-  t.same(seen, ['first in', 'first out', 'second in', 'second out', 'third in', 'third out']);
+  t.same(order, ['first in', 'first out', 'second in', 'second out', 'third in', 'third out']);
 });
 
 t.test('different keys do not wait for each other', async (t) => {
   const lock = new KeyedMutex();
   let release = () => {};
-  const held = lock.run('a', () => new Promise<void>((resolve) => (release = resolve)));
+  const heldLock = lock.run('a', () => new Promise<void>((resolve) => (release = resolve)));
   t.equal(await lock.run('b', async () => 'free'), 'free');
   release();
-  await held;
+  await heldLock;
 });
 
 t.test('an error reaches its caller only, and the next one gets the key', async (t) => {
@@ -53,21 +53,21 @@ t.test('it is settled when everything has ended, failures too', async (t) => {
     ended.push('failing');
     throw new Error('mine');
   });
-  await Promise.all([lock.settled(), t.rejects(failing)]);
+  await Promise.all([lock.idle(), t.rejects(failing)]);
   t.same(ended, ['failing', 'slow']);
   await slow;
 });
 
 t.test('a mutex runs one task at a time, and a failed one does not stop the next', async (t) => {
   const mutex = new Mutex();
-  const seen: string[] = [];
+  const order: string[] = [];
   const failing = mutex.run(async () => {
     await wait(1);
-    seen.push('first');
+    order.push('first');
     throw new Error('mine');
   });
-  const next = mutex.run(async () => seen.push('second'));
+  const next = mutex.run(async () => order.push('second'));
   await t.rejects(failing, /mine/);
   await next;
-  t.same(seen, ['first', 'second']);
+  t.same(order, ['first', 'second']);
 });

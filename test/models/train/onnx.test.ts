@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { bytesOf, encodeModel } from '../../../models/train/onnx.ts';
+import { encodeModel, toBytes } from '../../../models/train/onnx.ts';
 import { OnnxSession } from '../../../src/models/onnx-session.ts';
 
 const graph = {
@@ -9,7 +9,7 @@ const graph = {
   documentation: 'y = x . w + bias, w in a file beside the model',
   constants: [
     { name: 'w', type: 'float', shape: [2, 3], data: { file: 'w.bin', bytes: 24 } },
-    { name: 'bias', type: 'float', shape: [3], data: bytesOf(Float32Array.of(0.5, -0.5, 0)) },
+    { name: 'bias', type: 'float', shape: [3], data: toBytes(Float32Array.of(0.5, -0.5, 0)) },
   ],
   inputs: [{ name: 'x', type: 'float', shape: ['rows', 2] }],
   outputs: [{ name: 'y', type: 'float', shape: ['rows', 3] }],
@@ -22,7 +22,7 @@ const graph = {
 t.test('a written model computes what it says, with its data inside and beside the file', async (t) => {
   const folder = t.testdir();
   await writeFile(join(folder, 'model.onnx'), encodeModel(graph));
-  await writeFile(join(folder, 'w.bin'), bytesOf(Float32Array.of(1, 2, 3, 4, 5, 6)));
+  await writeFile(join(folder, 'w.bin'), toBytes(Float32Array.of(1, 2, 3, 4, 5, 6)));
   const session = await OnnxSession.open(join(folder, 'model.onnx'));
   const y = await session.run({ x: { data: Float32Array.of(1, 0, 0, 1, 1, 1), shape: [3, 2] } }, 'y');
   t.same(y, Float32Array.of(1.5, 1.5, 3, 4.5, 4.5, 6, 5.5, 6.5, 9));

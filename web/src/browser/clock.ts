@@ -5,11 +5,11 @@ export function now(): number {
   return Date.now();
 }
 
-const stepMs = 20_000;
+const updateMs = 20_000;
 
 /** Moves on three times a minute, for what says how long ago something was. */
-export const lately = signal(now());
+export const recentNow = signal(now());
 
 setInterval(() => {
-  lately.value = now();
-}, stepMs);
+  recentNow.value = now();
+}, updateMs);

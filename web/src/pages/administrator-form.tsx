@@ -1,19 +1,19 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
+import { ErrorMessage } from '../parts/error-message.tsx';
 import { Field } from '../parts/field.tsx';
-import { Trouble } from '../parts/trouble.tsx';
-import { administratorIsIn } from '../server/administrator-in.ts';
-import { useDoing } from '../server/doing.ts';
+import { isAdministratorSignedIn } from '../server/administrator-session.ts';
 import { signInAsAdministrator } from '../server/sign-in.ts';
+import { useAsyncAction } from '../server/use-async-action.ts';
 import { CodeField } from './team/code-field.tsx';
 
 /** Signs in as the administrator of the installation, by password. */
 export function AdministratorForm({ onDone }: { readonly onDone: () => void }) {
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');
-  const doing = useDoing(async () => {
+  const submission = useAsyncAction(async () => {
     await signInAsAdministrator(password, code);
-    administratorIsIn.value = true;
+    isAdministratorSignedIn.value = true;
     onDone();
   });
   return (
@@ -21,7 +21,7 @@ export function AdministratorForm({ onDone }: { readonly onDone: () => void }) {
       class="stack narrow"
       onSubmit={(event) => {
         event.preventDefault();
-        doing.start();
+        submission.start();
       }}
     >
       <Field label="Password of the administrator">
@@ -43,9 +43,9 @@ export function AdministratorForm({ onDone }: { readonly onDone: () => void }) {
         onChange={setCode}
         isOptional
       />
-      <Trouble error={doing.error} />
+      <ErrorMessage error={submission.error} />
       <div class="row">
-        <Button type="submit" busy={doing.isBusy}>
+        <Button type="submit" busy={submission.isBusy}>
           Sign in as administrator
         </Button>
       </div>

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
-import { Copy } from '../parts/copy.tsx';
+import { CopyButton } from '../parts/copy-button.tsx';
 import { Dialog, DialogActions } from '../parts/dialog.tsx';
-import { Choice } from '../parts/field.tsx';
-import { codeOf, type Language, languages } from './code-samples.ts';
-import { question, requestOf } from './question.ts';
+import { RadioGroup } from '../parts/field.tsx';
+import { renderSample, type SampleLanguage, sampleLanguages } from './code-samples.ts';
+import { buildRequest, playgroundQuery } from './playground-query.ts';
 
 /** The question as a call of the API, to be copied. */
 export function CodeDialog({
@@ -13,19 +13,19 @@ export function CodeDialog({
   readonly collection: string;
   readonly onClose: () => void;
 }) {
-  const [language, setLanguage] = useState<Language>('curl');
-  const code = codeOf(language, {
-    kind: question.value.kind,
-    request: requestOf(collection, question.value),
+  const [language, setLanguage] = useState<SampleLanguage>('curl');
+  const code = renderSample(language, {
+    kind: playgroundQuery.value.kind,
+    request: buildRequest(collection, playgroundQuery.value),
     baseUrl: `${window.location.origin}/v1`,
   });
   return (
     <Dialog title="The same as a call" onClose={onClose}>
-      <Choice
+      <RadioGroup
         legend="Language"
         name="language"
         value={language}
-        words={languages.map((each) => [each, each] as const)}
+        options={sampleLanguages.map((each) => [each, each] as const)}
         onChange={setLanguage}
       />
       <pre class="code" tabIndex={0}>
@@ -36,7 +36,7 @@ export function CodeDialog({
         <a href="/app/keys">Create a key</a>
       </p>
       <DialogActions>
-        <Copy text={code} label="Copy code" />
+        <CopyButton text={code} label="Copy code" />
       </DialogActions>
     </Dialog>
   );

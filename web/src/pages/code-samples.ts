@@ -1,34 +1,34 @@
-import type { Kind, Request } from './question.ts';
+import type { PlaygroundRequest, ResultKind } from './playground-query.ts';
 
 /**
  * The call of the playground as programs write it. Each works as it is pasted, with nothing installed beforehand; the key
  * stays out and comes from the environment.
  */
 
-export const languages = ['curl', 'Node', 'Python'] as const;
-export type Language = (typeof languages)[number];
+export const sampleLanguages = ['curl', 'Node', 'Python'] as const;
+export type SampleLanguage = (typeof sampleLanguages)[number];
 
-interface Call {
-  readonly kind: Kind;
+interface SampleCall {
+  readonly kind: ResultKind;
   /** Without `explain`. */
-  readonly request: Request;
+  readonly request: PlaygroundRequest;
   /** With `/v1`. */
   readonly baseUrl: string;
 }
 
-export function codeOf(language: Language, { kind, request, baseUrl }: Call): string {
+export function renderSample(language: SampleLanguage, { kind, request, baseUrl }: SampleCall): string {
   const url = `${baseUrl}/queries/top-${kind}`;
   switch (language) {
     case 'curl':
-      return curl(url, request);
+      return renderCurl(url, request);
     case 'Node':
-      return node(url, request);
+      return renderNode(url, request);
     case 'Python':
-      return python(url, request);
+      return renderPython(url, request);
   }
 }
 
-function curl(url: string, request: Request): string {
+function renderCurl(url: string, request: PlaygroundRequest): string {
   const body = JSON.stringify(request, null, 2).replaceAll("'", "'\\''");
   return [
     `curl -s ${url} \\`,
@@ -38,7 +38,7 @@ function curl(url: string, request: Request): string {
   ].join('\n');
 }
 
-function node(url: string, request: Request): string {
+function renderNode(url: string, request: PlaygroundRequest): string {
   return [
     `const response = await fetch(${JSON.stringify(url)}, {`,
     '  method: "POST",',
@@ -47,13 +47,13 @@ function node(url: string, request: Request): string {
     '    Authorization: `Bearer ${process.env.QUARRY_API_KEY}`,',
     '    "Content-Type": "application/json",',
     '  },',
-    `  body: JSON.stringify(${indented(JSON.stringify(request, null, 2), '  ')}),`,
+    `  body: JSON.stringify(${indent(JSON.stringify(request, null, 2), '  ')}),`,
     '});',
     'console.log(JSON.stringify(await response.json(), null, 2));',
   ].join('\n');
 }
 
-function python(url: string, request: Request): string {
+function renderPython(url: string, request: PlaygroundRequest): string {
   return [
     'import json, os, urllib.request',
     '',
@@ -64,7 +64,7 @@ function python(url: string, request: Request): string {
     '        "Content-Type": "application/json",',
     '    },',
     '    data=json.dumps({',
-    ...Object.entries(request).map(([name, value]) => `        "${name}": ${literal(value)},`),
+    ...Object.entries(request).map(([name, value]) => `        "${name}": ${toPythonLiteral(value)},`),
     '    }).encode(),',
     ')',
     'with urllib.request.urlopen(request) as response:',
@@ -72,17 +72,17 @@ function python(url: string, request: Request): string {
   ].join('\n');
 }
 
-function indented(text: string, by: string): string {
-  return text.replaceAll('\n', `\n${by}`);
+function indent(text: string, indentation: string): string {
+  return text.replaceAll('\n', `\n${indentation}`);
 }
 
-function literal(value: unknown): string {
+function toPythonLiteral(value: unknown): string {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
-  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
+  if (Array.isArray(value)) return `[${value.map(toPythonLiteral).join(', ')}]`;
   if (typeof value === 'object')
     return `{${Object.entries(value)
-      .map(([name, each]) => `${JSON.stringify(name)}: ${literal(each)}`)
+      .map(([name, each]) => `${JSON.stringify(name)}: ${toPythonLiteral(each)}`)
       .join(', ')}}`;
   return JSON.stringify(value);
 }

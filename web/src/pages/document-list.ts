@@ -1,13 +1,13 @@
 import { signal } from '@preact/signals';
 import { type DocumentRow, listDocuments } from '../server/retrieval.ts';
-import { byBytes } from '../words/by-bytes.ts';
+import { compareByBytes } from '../words/compare-by-bytes.ts';
 
 const pageRows = 1_024;
 /** Rows that are looked at again at one time, at most and at least. */
 const refreshedMax = 200;
 const refreshedMin = 50;
 
-export interface ListOptions {
+export interface DocumentListQuery {
   readonly collection: string;
   readonly prefix: string;
   /** Only those that could not be parsed or indexed. */
@@ -21,10 +21,10 @@ export class DocumentList {
   readonly isComplete = signal(false);
   readonly isLoading = signal(false);
   readonly error = signal<unknown>(null);
-  readonly #options: ListOptions;
+  readonly #options: DocumentListQuery;
   #abort = new AbortController();
 
-  constructor(options: ListOptions) {
+  constructor(options: DocumentListQuery) {
     this.#options = options;
   }
 
@@ -49,7 +49,7 @@ export class DocumentList {
       // What was looked at again meanwhile may have brought some of them.
       const rows = this.rows.peek();
       const last = rows.at(-1)?.path;
-      const fresh = last === undefined ? found : found.filter(({ path }) => byBytes(path, last) > 0);
+      const fresh = last === undefined ? found : found.filter(({ path }) => compareByBytes(path, last) > 0);
       this.rows.value = [...rows, ...fresh];
       this.isComplete.value = found.length < pageRows;
       this.error.value = null;
@@ -63,13 +63,13 @@ export class DocumentList {
   /** Looks again at the rows from `first` to `end`: what changed, what is gone, what came between. */
   async refresh({ first, end }: { readonly first: number; readonly end: number }): Promise<void> {
     const previous = this.rows.peek()[first - 1]?.path;
-    const asked = Math.min(refreshedMax, Math.max(refreshedMin, end - first));
-    const found = await this.#list(previous, asked);
+    const limit = Math.min(refreshedMax, Math.max(refreshedMin, end - first));
+    const found = await this.#list(previous, limit);
     const last = found.at(-1)?.path;
-    const isEnd = found.length < asked || last === undefined;
+    const isEnd = found.length < limit || last === undefined;
     const rows = this.rows.peek();
-    const head = previous === undefined ? [] : rows.filter(({ path }) => byBytes(path, previous) <= 0);
-    const tail = isEnd ? [] : rows.filter(({ path }) => byBytes(path, last) > 0);
+    const head = previous === undefined ? [] : rows.filter(({ path }) => compareByBytes(path, previous) <= 0);
+    const tail = isEnd ? [] : rows.filter(({ path }) => compareByBytes(path, last) > 0);
     this.rows.value = [...head, ...found, ...tail];
     if (isEnd) this.isComplete.value = true;
     else if (tail.length === 0) this.isComplete.value = false;

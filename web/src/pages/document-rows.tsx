@@ -1,72 +1,76 @@
 import { useState } from 'preact/hooks';
-import { documentAt, uploadTo } from '../addresses.ts';
 import { isNarrow } from '../browser/media.ts';
-import { Blank } from '../parts/blank.tsx';
+import { documentUrl, uploadUrl } from '../page-urls.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
-import { Confirm } from '../parts/confirm.tsx';
+import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
+import { EmptyState } from '../parts/empty-state.tsx';
+import { ErrorMessage, LoadError } from '../parts/error-message.tsx';
+import { RelativeTime } from '../parts/relative-time.tsx';
 import { SkeletonRows } from '../parts/skeleton.tsx';
-import { toast } from '../parts/toasts.tsx';
-import { NotLoaded, Trouble } from '../parts/trouble.tsx';
-import { type Seen, VirtualRows } from '../parts/virtual-rows.tsx';
-import { When } from '../parts/when.tsx';
-import { sentenceOf } from '../server/call.ts';
-import { useDoing } from '../server/doing.ts';
+import { showToast } from '../parts/toasts.tsx';
+import { VirtualRows, type VisibleRange } from '../parts/virtual-rows.tsx';
+import { errorMessage } from '../server/api-call.ts';
 import { type DocumentRow, deleteDocuments } from '../server/retrieval.ts';
-import { bytes, count, counted } from '../words/numbers.ts';
+import { useAsyncAction } from '../server/use-async-action.ts';
+import { formatBytes, formatCount, formatCounted } from '../words/numbers.ts';
 import type { DocumentList } from './document-list.ts';
-import { retryAll } from './retry.ts';
+import { retryDocuments } from './retry.ts';
 import { StateChip } from './state-chip.tsx';
 
 /** Of one document; narrow, it stands in two lines, and among those that failed it has room for its reason. */
 const rowHeights = { all: { wide: 48, narrow: 68 }, failed: { wide: 68, narrow: 132 } } as const;
 /** So many rows before the last one that is there, the next are loaded. */
-const sparedRows = 200;
+const prefetchRows = 200;
 
 /** Which documents of a list are shown. */
-export type Filter = 'all' | 'failed';
+export type DocumentFilter = 'all' | 'failed';
 
 /** What of a list is shown, and what can be done with it. */
 interface DocumentRowsProps {
   readonly list: DocumentList;
   readonly collection: string;
   readonly prefix: string;
-  readonly filter: Filter;
+  readonly filter: DocumentFilter;
   readonly onRetried: () => void;
-  readonly onSeen: (seen: Seen) => void;
+  readonly onVisibleRangeChange: (visibleRange: VisibleRange) => void;
 }
 
-export function DocumentRows({ list, collection, prefix, filter, onRetried, onSeen }: DocumentRowsProps) {
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+export function DocumentRows({
+  list,
+  collection,
+  prefix,
+  filter,
+  onRetried,
+  onVisibleRangeChange,
+}: DocumentRowsProps) {
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const rows = list.rows.value;
   const isWhole = list.isComplete.value;
-  const trouble = list.error.value;
-  const choose = (path: string, isChosen: boolean) => {
-    const next = new Set(chosen);
-    if (isChosen) next.add(path);
-    else next.delete(path);
-    setChosen(next);
-  };
-  const notLoaded = trouble !== null && <NotLoaded error={trouble} onRetry={() => void list.loadMore()} />;
+  const loadFailure = list.error.value;
+  const select = (path: string, isSelected: boolean) => setSelected(withChoice(selected, path, isSelected));
+  const loadError = loadFailure !== null && (
+    <LoadError error={loadFailure} onRetry={() => void list.loadMore()} />
+  );
   if (rows.length === 0) {
-    if (notLoaded) return notLoaded;
+    if (loadError) return loadError;
     if (!isWhole) return <SkeletonRows rows={8} />;
-    return <NoRows collection={collection} prefix={prefix} filter={filter} />;
+    return <EmptyRows collection={collection} prefix={prefix} filter={filter} />;
   }
-  const many = `${counted(rows.length, 'document')}${isWhole ? '' : ' so far; more come as you scroll'}`;
+  const countLabel = `${formatCounted(rows.length, 'document')}${isWhole ? '' : ' so far; more come as you scroll'}`;
   return (
     <>
       <div class="list-head">
         <p class="soft number" role="status">
-          {chosen.size > 0 ? `${counted(chosen.size, 'document')} chosen` : many}
+          {selected.size > 0 ? `${formatCounted(selected.size, 'document')} chosen` : countLabel}
         </p>
         <div class="row">
           {filter === 'failed' && <RetryAll list={list} onRetried={onRetried} />}
-          {chosen.size > 0 && (
-            <ChosenActions
+          {selected.size > 0 && (
+            <SelectionActions
               list={list}
               collection={collection}
-              chosen={chosen}
-              onDone={() => setChosen(new Set())}
+              selected={selected}
+              onDone={() => setSelected(new Set())}
             />
           )}
         </div>
@@ -82,22 +86,29 @@ export function DocumentRows({ list, collection, prefix, filter, onRetried, onSe
           rows={rows}
           rowHeight={rowHeights[filter][isNarrow.value ? 'narrow' : 'wide']}
           keyOf={(row) => row.path}
-          onSeen={(seen) => {
-            onSeen(seen);
-            if (seen.end > rows.length - sparedRows) void list.loadMore();
+          onVisibleRangeChange={(visibleRange) => {
+            onVisibleRangeChange(visibleRange);
+            if (visibleRange.end > rows.length - prefetchRows) void list.loadMore();
           }}
           render={(row) => (
             <DocumentCells
               row={row}
-              isChosen={chosen.has(row.path)}
-              onChoose={(is) => choose(row.path, is)}
+              isSelected={selected.has(row.path)}
+              onSelect={(is) => select(row.path, is)}
             />
           )}
         />
       </div>
-      {notLoaded}
+      {loadError}
     </>
   );
+}
+
+function withChoice(paths: ReadonlySet<string>, path: string, isSelected: boolean): ReadonlySet<string> {
+  const changed = new Set(paths);
+  if (isSelected) changed.add(path);
+  else changed.delete(path);
+  return changed;
 }
 
 function Headings() {
@@ -123,31 +134,31 @@ function Headings() {
 
 /** Tries all of them again, also those that are not loaded. */
 function RetryAll({ list, onRetried }: Pick<DocumentRowsProps, 'list' | 'onRetried'>) {
-  const doing = useDoing(async () => {
-    const { tried, refused } = await retryAll(list.pages());
-    if (refused === null) toast(`${counted(tried, 'document')} tried again.`);
-    else toast(sentenceOf(refused), 'bad');
+  const retry = useAsyncAction(async () => {
+    const { retriedCount: tried, failure: refused } = await retryDocuments(list.pages());
+    if (refused === null) showToast(`${formatCounted(tried, 'document')} tried again.`);
+    else showToast(errorMessage(refused), 'bad');
     onRetried();
     await list.restart();
   });
   return (
     <>
-      <Trouble error={doing.error} />
-      <Button onClick={doing.start} busy={doing.isBusy}>
+      <ErrorMessage error={retry.error} />
+      <Button onClick={retry.start} busy={retry.isBusy}>
         Try all again
       </Button>
     </>
   );
 }
 
-interface ChosenActionsProps {
+interface SelectionActionsProps {
   readonly list: DocumentList;
   readonly collection: string;
-  readonly chosen: ReadonlySet<string>;
+  readonly selected: ReadonlySet<string>;
   readonly onDone: () => void;
 }
 
-function ChosenActions({ list, collection, chosen, onDone }: ChosenActionsProps) {
+function SelectionActions({ list, collection, selected, onDone }: SelectionActionsProps) {
   const [isDeleting, setDeleting] = useState(false);
   return (
     <>
@@ -158,9 +169,9 @@ function ChosenActions({ list, collection, chosen, onDone }: ChosenActionsProps)
         Delete
       </Button>
       {isDeleting && (
-        <DeleteChosen
+        <DeleteSelectedDialog
           collection={collection}
-          paths={[...chosen]}
+          paths={[...selected]}
           onClose={() => setDeleting(false)}
           onDeleted={(paths) => {
             list.remove(paths);
@@ -172,52 +183,56 @@ function ChosenActions({ list, collection, chosen, onDone }: ChosenActionsProps)
   );
 }
 
-function NoRows({ collection, prefix, filter }: Pick<DocumentRowsProps, 'collection' | 'prefix' | 'filter'>) {
+function EmptyRows({
+  collection,
+  prefix,
+  filter,
+}: Pick<DocumentRowsProps, 'collection' | 'prefix' | 'filter'>) {
   if (filter === 'failed')
     return (
-      <Blank title="None failed">
+      <EmptyState title="None failed">
         Documents that could not be read or indexed are listed here, with the reason.
-      </Blank>
+      </EmptyState>
     );
   if (prefix !== '')
     return (
-      <Blank title="None found">
+      <EmptyState title="None found">
         No path in this collection begins with “{prefix}”. Capital letters count.
-      </Blank>
+      </EmptyState>
     );
   return (
-    <Blank
+    <EmptyState
       title="This collection is empty"
       actions={
-        <LinkButton href={uploadTo(collection)} tone="primary">
+        <LinkButton href={uploadUrl(collection)} tone="primary">
           Upload documents
         </LinkButton>
       }
     >
       Drop files or a whole folder, or send them with the API.
-    </Blank>
+    </EmptyState>
   );
 }
 
 interface DocumentCellsProps {
   readonly row: DocumentRow;
-  readonly isChosen: boolean;
-  readonly onChoose: (isChosen: boolean) => void;
+  readonly isSelected: boolean;
+  readonly onSelect: (isSelected: boolean) => void;
 }
 
-function DocumentCells({ row, isChosen, onChoose }: DocumentCellsProps) {
+function DocumentCells({ row, isSelected, onSelect }: DocumentCellsProps) {
   return (
     <div class="document-row" role="presentation">
       <span role="cell">
         <input
           type="checkbox"
-          checked={isChosen}
+          checked={isSelected}
           aria-label={`Choose ${row.path}`}
-          onChange={(event) => onChoose(event.currentTarget.checked)}
+          onChange={(event) => onSelect(event.currentTarget.checked)}
         />
       </span>
       <span role="cell" class="cut">
-        <a href={documentAt(row.collection_name, row.path)} title={row.path}>
+        <a href={documentUrl(row.collection_name, row.path)} title={row.path}>
           {row.path}
         </a>
       </span>
@@ -225,38 +240,38 @@ function DocumentCells({ row, isChosen, onChoose }: DocumentCellsProps) {
         <StateChip row={row} />
       </span>
       <span role="cell" class="number">
-        {row.num_pages === null ? '–' : count(row.num_pages)}
+        {row.num_pages === null ? '–' : formatCount(row.num_pages)}
       </span>
       <span role="cell" class="number">
-        {bytes(row.size)}
+        {formatBytes(row.size)}
       </span>
       <span role="cell" class="soft cut">
-        <When at={row.created_at} />
+        <RelativeTime at={row.created_at} />
       </span>
     </div>
   );
 }
 
-interface DeleteChosenProps {
+interface DeleteSelectedDialogProps {
   readonly collection: string;
   readonly paths: readonly string[];
   readonly onClose: () => void;
   readonly onDeleted: (paths: ReadonlySet<string>) => void;
 }
 
-const deletedAtOnce = 64;
+const deleteBatchSize = 64;
 
-function DeleteChosen({ collection, paths, onClose, onDeleted }: DeleteChosenProps) {
+function DeleteSelectedDialog({ collection, paths, onClose, onDeleted }: DeleteSelectedDialogProps) {
   return (
-    <Confirm
-      title={`Delete ${counted(paths.length, 'document')}?`}
+    <ConfirmDialog
+      title={`Delete ${formatCounted(paths.length, 'document')}?`}
       action="Delete"
       onClose={onClose}
       onConfirm={async () => {
-        for (let start = 0; start < paths.length; start += deletedAtOnce)
-          await deleteDocuments(collection, paths.slice(start, start + deletedAtOnce));
+        for (let start = 0; start < paths.length; start += deleteBatchSize)
+          await deleteDocuments(collection, paths.slice(start, start + deleteBatchSize));
         onDeleted(new Set(paths));
-        toast(`${counted(paths.length, 'document')} deleted.`);
+        showToast(`${formatCounted(paths.length, 'document')} deleted.`);
       }}
     >
       <p>{paths.length === 1 ? 'It leaves' : 'They leave'} search at once. This cannot be undone.</p>
@@ -267,6 +282,6 @@ function DeleteChosen({ collection, paths, onClose, onDeleted }: DeleteChosenPro
           ))}
         </ul>
       )}
-    </Confirm>
+    </ConfirmDialog>
   );
 }

@@ -1,24 +1,30 @@
 import { useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { DocumentResponse, PageResponse } from '../../../src/schemas/documents.ts';
-import { documentAt, documentsOf } from '../addresses.ts';
-import { Blank } from '../parts/blank.tsx';
+import { documentsUrl, documentUrl } from '../page-urls.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
-import { Confirm } from '../parts/confirm.tsx';
-import { Copy } from '../parts/copy.tsx';
+import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { EmptyState } from '../parts/empty-state.tsx';
+import { ErrorMessage, LoadError } from '../parts/error-message.tsx';
 import { Card, Page } from '../parts/page.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
-import { toast } from '../parts/toasts.tsx';
-import { NotLoaded, Trouble } from '../parts/trouble.tsx';
-import { CallError } from '../server/call.ts';
-import { useDoing } from '../server/doing.ts';
-import { type Loaded, useLoad, usePoll } from '../server/load.ts';
-import { deleteDocuments, getDocument, getPage, local, type Place } from '../server/retrieval.ts';
-import { Picture } from '../shell/pictures.tsx';
-import { bytes, count } from '../words/numbers.ts';
+import { showToast } from '../parts/toasts.tsx';
+import { ApiError } from '../server/api-call.ts';
+import { type LoadState, useLoad, usePoll } from '../server/load.ts';
+import {
+  type DocumentReference,
+  deleteDocuments,
+  getDocument,
+  getPage,
+  toLocalUrl,
+} from '../server/retrieval.ts';
+import { useAsyncAction } from '../server/use-async-action.ts';
+import { Icon } from '../shell/icons.tsx';
+import { formatBytes, formatCount } from '../words/numbers.ts';
+import { hasFailed, isSettled } from './document-states.ts';
 import { MetadataCard } from './metadata.tsx';
-import { retry } from './retry.ts';
-import { hasFailed, isSettled } from './stages.ts';
+import { retryDocument } from './retry.ts';
 import { StateChip } from './state-chip.tsx';
 
 /** One document: its state, its pages, its text, its metadata. */
@@ -27,10 +33,10 @@ export function DocumentPage() {
   const { collection, path } = query;
   if (collection === undefined || path === undefined) return missingPage();
   return (
-    <Shown
+    <DocumentView
       key={`${collection}\n${path}`}
-      place={{ collection, path }}
-      asked={Number(query.page ?? '1') - 1}
+      reference={{ collection, path }}
+      requestedIndex={Number(query.page ?? '1') - 1}
     />
   );
 }
@@ -39,80 +45,80 @@ export function DocumentPage() {
 function missingPage() {
   return (
     <Page title="Document">
-      <Blank
+      <EmptyState
         title="This document does not exist"
         actions={<LinkButton href="/app/documents">All documents</LinkButton>}
       >
         It may have been deleted, or the address is incomplete.
-      </Blank>
+      </EmptyState>
     </Page>
   );
 }
 
-interface ShownProps {
-  readonly place: Place;
-  readonly asked: number;
+interface DocumentViewProps {
+  readonly reference: DocumentReference;
+  readonly requestedIndex: number;
 }
 
-function Shown({ place, asked }: ShownProps) {
+function DocumentView({ reference, requestedIndex }: DocumentViewProps) {
   const [isDeleting, setDeleting] = useState(false);
-  const loaded = useLoad(async (abort) => (await getDocument(place, abort)).document, []);
+  const loaded = useLoad(async (abort) => (await getDocument(reference, abort)).document, []);
   const found = loaded.data;
-  const index = pageIndex(asked, found);
-  const page = usePage(place, index, found);
+  const index = pageIndex(requestedIndex, found);
+  const page = usePage(reference, index, found);
   const isDone = found === undefined || isSettled(found.index_status);
   usePoll(
     async (abort) => {
       if (isDone) return 'idle';
       try {
-        loaded.replace((await getDocument(place, abort)).document);
+        loaded.replace((await getDocument(reference, abort)).document);
       } catch (error) {
-        if (isUnknown(error)) loaded.reload();
+        if (isNotFound(error)) loaded.reload();
         throw error;
       }
       return 'busy';
     },
     [isDone],
   );
-  if (isUnknown(loaded.error)) return missingPage();
+  if (isNotFound(loaded.error)) return missingPage();
   return (
     <Page
-      title={place.path}
-      lead={
+      title={reference.path}
+      subtitle={
         <>
-          in <a href={documentsOf(place.collection)}>{place.collection}</a>
+          in <a href={documentsUrl(reference.collection)}>{reference.collection}</a>
         </>
       }
       actions={
         <>
-          <Download path={place.path} address={found && local(found.file_url)} />
+          <Download path={reference.path} address={found && toLocalUrl(found.file_url)} />
           <Button onClick={() => setDeleting(true)}>Delete…</Button>
         </>
       }
     >
       {loaded.error !== null && found === undefined ? (
-        <NotLoaded error={loaded.error} onRetry={loaded.reload} />
-      ) : found === undefined || isAwaited(found, page) ? (
-        <Waiting key="waiting" />
+        <LoadError error={loaded.error} onRetry={loaded.reload} />
+      ) : found === undefined || isPageLoading(found, page) ? (
+        <DocumentSkeleton key="waiting" />
       ) : (
         <div key="document" class="document">
           <div class="stack">
             {hasFailed(found.index_status) && <Failure found={found} onRetried={loaded.reload} />}
-            <Pages place={place} found={found} index={index} page={page} />
+            <Pages reference={reference} found={found} index={index} page={page} />
           </div>
           <div class="stack">
-            <Facts found={found} />
-            <MetadataCard place={place} found={found} onSaved={loaded.reload} />
+            <DocumentFacts found={found} />
+            <MetadataCard reference={reference} found={found} onSaved={loaded.reload} />
           </div>
         </div>
       )}
-      {isDeleting && <DeleteDocument place={place} onClose={() => setDeleting(false)} />}
+      {isDeleting && <DeleteDocument place={reference} onClose={() => setDeleting(false)} />}
     </Page>
   );
 }
 
 /** In the place of all of it, so that it comes in one step and nothing moves. */
-function Waiting() {
+function DocumentSkeleton() {
   return (
     <div class="document" role="status" aria-label="Loading">
       <div class="card">
@@ -126,30 +132,30 @@ function Waiting() {
 }
 
 /** There is a page, and it is not there yet. */
-function isAwaited(found: DocumentResponse, { data, error }: Loaded<PageResponse | null>): boolean {
+function isPageLoading(found: DocumentResponse, { data, error }: LoadState<PageResponse | null>): boolean {
   return (found.num_pages ?? 0) > 0 && (data ?? null) === null && error === null;
 }
 
-function isUnknown(error: unknown): boolean {
-  return error instanceof CallError && error.status === 404;
+function isNotFound(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404;
 }
 
 /** The page that is shown: the one asked for, or the nearest that there is once that is known. */
-function pageIndex(asked: number, found: DocumentResponse | undefined): number {
-  const wanted = Number.isInteger(asked) ? Math.max(0, asked) : 0;
+function pageIndex(requestedIndex: number, found: DocumentResponse | undefined): number {
+  const validIndex = Number.isInteger(requestedIndex) ? Math.max(0, requestedIndex) : 0;
   const pages = found?.num_pages ?? null;
-  return pages === null ? wanted : Math.min(wanted, Math.max(0, pages - 1));
+  return pages === null ? validIndex : Math.min(validIndex, Math.max(0, pages - 1));
 }
 
 /** A page of a document; null where the document has none. While another one loads, the last one stays. */
 function usePage(
-  place: Place,
+  reference: DocumentReference,
   index: number,
   found: DocumentResponse | undefined,
-): Loaded<PageResponse | null> {
+): LoadState<PageResponse | null> {
   const pages = found?.num_pages ?? 0;
   const page = useLoad(
-    async (abort) => (pages === 0 ? null : (await getPage(place, { index, withText: true }, abort)).page),
+    async (abort) => (pages === 0 ? null : (await getPage(reference, { index, withText: true }, abort)).page),
     [found?.id, pages, index],
   );
   const last = useRef(page.data);
@@ -168,23 +174,29 @@ function Download({ path, address }: { readonly path: string; readonly address: 
   );
 }
 
-function DeleteDocument({ place, onClose }: { readonly place: Place; readonly onClose: () => void }) {
+function DeleteDocument({
+  place: reference,
+  onClose,
+}: {
+  readonly place: DocumentReference;
+  readonly onClose: () => void;
+}) {
   const { route } = useLocation();
   return (
-    <Confirm
+    <ConfirmDialog
       title="Delete this document?"
       action="Delete"
       onClose={onClose}
       onConfirm={async () => {
-        await deleteDocuments(place.collection, [place.path]);
-        toast(`${place.path} was deleted.`);
-        route(documentsOf(place.collection));
+        await deleteDocuments(reference.collection, [reference.path]);
+        showToast(`${reference.path} was deleted.`);
+        route(documentsUrl(reference.collection));
       }}
     >
       <p>
-        <strong>{place.path}</strong> leaves search at once. This cannot be undone.
+        <strong>{reference.path}</strong> leaves search at once. This cannot be undone.
       </p>
-    </Confirm>
+    </ConfirmDialog>
   );
 }
 
@@ -194,8 +206,8 @@ interface FailureProps {
 }
 
 function Failure({ found, onRetried }: FailureProps) {
-  const doing = useDoing(async () => {
-    await retry(found);
+  const submission = useAsyncAction(async () => {
+    await retryDocument(found);
     onRetried();
   });
   return (
@@ -207,22 +219,22 @@ function Failure({ found, onRetried }: FailureProps) {
             : 'This document could not be indexed'}
         </h2>
         <p>{found.error ?? 'The server did not say why.'}</p>
-        <Trouble error={doing.error} />
+        <ErrorMessage error={submission.error} />
       </div>
-      <Button onClick={doing.start} busy={doing.isBusy}>
+      <Button onClick={submission.start} busy={submission.isBusy}>
         Try again
       </Button>
     </div>
   );
 }
 
-function Facts({ found }: { readonly found: DocumentResponse }) {
+function DocumentFacts({ found }: { readonly found: DocumentResponse }) {
   const facts = [
     ['State', <StateChip key="state" row={{ ...found, error: null }} />],
     ['Title', found.title],
     ['Language', languageName(found.language)],
-    ['Pages', found.num_pages === null ? null : count(found.num_pages)],
-    ['Size', bytes(found.size)],
+    ['Pages', found.num_pages === null ? null : formatCount(found.num_pages)],
+    ['Size', formatBytes(found.size)],
   ] as const;
   return (
     <Card title="About">
@@ -260,64 +272,64 @@ function languageName(code: string | null): string | null {
 }
 
 interface PagesProps {
-  readonly place: Place;
+  readonly reference: DocumentReference;
   readonly found: DocumentResponse;
   readonly index: number;
-  readonly page: Loaded<PageResponse | null>;
+  readonly page: LoadState<PageResponse | null>;
 }
 
 /** A page at a time: its picture, where it has one, and its text. */
-function Pages({ place, found, index, page }: PagesProps) {
+function Pages({ reference, found, index, page }: PagesProps) {
   const { route } = useLocation();
   const pages = found.num_pages ?? 0;
   if (pages === 0)
     return isSettled(found.index_status) ? (
       hasFailed(found.index_status) ? null : (
-        <Blank title="No pages">There is no text in this document.</Blank>
+        <EmptyState title="No pages">There is no text in this document.</EmptyState>
       )
     ) : (
-      <Blank title="Being read">Its pages are shown here when they are known.</Blank>
+      <EmptyState title="Being read">Its pages are shown here when they are known.</EmptyState>
     );
-  const turn = (to: number) => route(documentAt(place.collection, place.path, to), true);
+  const goToPage = (to: number) => route(documentUrl(reference.collection, reference.path, to), true);
   return (
     <section class="card" aria-label="Pages">
       <header>
         <h2>
-          Page {count(index + 1)} of {count(pages)}
+          Page {formatCount(index + 1)} of {formatCount(pages)}
         </h2>
         <div class="row">
           <Button
             tone="ghost"
             aria-label="Previous page"
             disabled={index === 0}
-            onClick={() => turn(index - 1)}
+            onClick={() => goToPage(index - 1)}
           >
-            <Picture of="previous" />
+            <Icon name="previous" />
           </Button>
           <Button
             tone="ghost"
             aria-label="Next page"
             disabled={index === pages - 1}
-            onClick={() => turn(index + 1)}
+            onClick={() => goToPage(index + 1)}
           >
-            <Picture of="next" />
+            <Icon name="next" />
           </Button>
         </div>
       </header>
-      <PageShown page={page} />
+      <PageView page={page} />
     </section>
   );
 }
 
-function PageShown({ page }: { readonly page: Loaded<PageResponse | null> }) {
-  if (page.error !== null) return <NotLoaded error={page.error} onRetry={page.reload} />;
+function PageView({ page }: { readonly page: LoadState<PageResponse | null> }) {
+  if (page.error !== null) return <LoadError error={page.error} onRetry={page.reload} />;
   if (page.data === undefined || page.data === null) return <Skeleton lines={12} width="40%" />;
   const { image_url: image, content, page_index: index } = page.data;
   return (
     <div class={`page-shown ${image === null ? '' : 'two'} ${page.isLoading ? 'old' : ''}`}>
       {image !== null && (
-        <a class="page-image" href={local(image)} target="_blank" rel="noreferrer">
-          <img src={`${local(image)}&width=768`} alt={`Page ${index + 1} as it looks`} loading="lazy" />
+        <a class="page-image" href={toLocalUrl(image)} target="_blank" rel="noreferrer">
+          <img src={`${toLocalUrl(image)}&width=768`} alt={`Page ${index + 1} as it looks`} loading="lazy" />
         </a>
       )}
       <div class="page-text">
@@ -326,7 +338,7 @@ function PageShown({ page }: { readonly page: Loaded<PageResponse | null> }) {
         ) : (
           <>
             <div class="text-tools">
-              <Copy text={content} label="Copy text" />
+              <CopyButton text={content} label="Copy text" />
             </div>
             {/* Whatever the document says, it is text here. */}
             <pre tabIndex={0}>{content}</pre>

@@ -1,25 +1,25 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { StatusResponse } from '../../../src/schemas/status.ts';
-import { documentsOf, failedOf, uploadTo } from '../addresses.ts';
-import { Blank } from '../parts/blank.tsx';
+import { documentsUrl, failedDocumentsUrl, uploadUrl } from '../page-urls.ts';
 import { LinkButton } from '../parts/button.tsx';
-import { Choice, Field } from '../parts/field.tsx';
+import { EmptyState } from '../parts/empty-state.tsx';
+import { LoadError } from '../parts/error-message.tsx';
+import { Field, RadioGroup } from '../parts/field.tsx';
 import { Page } from '../parts/page.tsx';
 import { SkeletonRows } from '../parts/skeleton.tsx';
-import { NotLoaded } from '../parts/trouble.tsx';
-import type { Seen } from '../parts/virtual-rows.tsx';
-import { returns } from '../server/call.ts';
+import type { VisibleRange } from '../parts/virtual-rows.tsx';
+import { reconnectCount } from '../server/api-call.ts';
 import { useLoad, usePoll } from '../server/load.ts';
 import { getStatus } from '../server/retrieval.ts';
-import { count, counted } from '../words/numbers.ts';
-import { CollectionField, useCollection } from './collection-choice.tsx';
-import { DocumentList, type ListOptions } from './document-list.ts';
-import { DocumentRows, type Filter } from './document-rows.tsx';
-import { keepHere, leftHere, noteScroll } from './left-list.ts';
-import { isSettled } from './stages.ts';
+import { formatCount, formatCounted } from '../words/numbers.ts';
+import { CollectionField, useCollection } from './collection-select.tsx';
+import { DocumentList, type DocumentListQuery } from './document-list.ts';
+import { type DocumentFilter, DocumentRows } from './document-rows.tsx';
+import { isSettled } from './document-states.ts';
+import { findSavedList, saveList, saveScroll } from './list-restoration.ts';
 
-const typingMs = 250;
+const debounceMs = 250;
 
 /** The documents of a collection, as many as there are. */
 export function Documents() {
@@ -28,7 +28,7 @@ export function Documents() {
   if (names.error !== null && names.data === undefined)
     return (
       <Page title="Documents">
-        <NotLoaded error={names.error} onRetry={names.reload} />
+        <LoadError error={names.error} onRetry={names.reload} />
       </Page>
     );
   if (chosen === null)
@@ -37,7 +37,7 @@ export function Documents() {
         {names.data === undefined ? (
           <SkeletonRows />
         ) : (
-          <Blank
+          <EmptyState
             title="No documents yet"
             actions={
               <LinkButton href="/app/upload" tone="primary">
@@ -46,7 +46,7 @@ export function Documents() {
             }
           >
             Drop files or a whole folder, and they can be searched seconds later.
-          </Blank>
+          </EmptyState>
         )}
       </Page>
     );
@@ -54,35 +54,42 @@ export function Documents() {
     <Page
       title="Documents"
       actions={
-        <LinkButton href={uploadTo(chosen)} tone="primary">
+        <LinkButton href={uploadUrl(chosen)} tone="primary">
           Upload
         </LinkButton>
       }
     >
-      <InCollection
+      <CollectionDocuments
         key={chosen}
         collection={chosen}
         names={names.data ?? []}
         filter={query.show === 'failed' ? 'failed' : 'all'}
-        onChoose={(name) => route(documentsOf(name))}
-        onFilter={(filter) => route(filter === 'failed' ? failedOf(chosen) : documentsOf(chosen), true)}
+        onChoose={(name) => route(documentsUrl(name))}
+        onFilter={(filter) =>
+          route(filter === 'failed' ? failedDocumentsUrl(chosen) : documentsUrl(chosen), true)
+        }
       />
     </Page>
   );
 }
 
-interface InCollectionProps {
+interface CollectionDocumentsProps {
   readonly collection: string;
   readonly names: readonly string[];
-  readonly filter: Filter;
+  readonly filter: DocumentFilter;
   readonly onChoose: (name: string) => void;
-  readonly onFilter: (filter: Filter) => void;
+  readonly onFilter: (filter: DocumentFilter) => void;
 }
 
-function InCollection({ collection, names, filter, onChoose, onFilter }: InCollectionProps) {
+function CollectionDocuments({ collection, names, filter, onChoose, onFilter }: CollectionDocumentsProps) {
   const onlyFailed = filter === 'failed';
-  const { list, prefix, typed, setTyped } = useDocumentList({ collection, onlyFailed });
-  const seen = useRef<Seen>({ first: 0, end: 0 });
+  const {
+    list,
+    prefix,
+    typed: prefixText,
+    setTyped: setPrefixText,
+  } = useDocumentList({ collection, onlyFailed });
+  const visibleRange = useRef<VisibleRange>({ first: 0, end: 0 });
   const [retries, setRetries] = useState(0);
   const status = useLoad((abort) => getStatus(collection, abort), [collection]);
   usePoll(
@@ -91,10 +98,10 @@ function InCollection({ collection, names, filter, onChoose, onFilter }: InColle
       const changed = JSON.stringify(found) !== JSON.stringify(status.data);
       status.replace(found);
       const isBusy = found.num_parsing_documents + found.num_indexing_documents > 0;
-      const rows = list.rows.peek().slice(seen.current.first, seen.current.end);
+      const rows = list.rows.peek().slice(visibleRange.current.first, visibleRange.current.end);
       // One that was tried again may have failed again between two looks, and the numbers are as they were.
       const mayDiffer = changed || onlyFailed || rows.some((row) => !isSettled(row.index_status));
-      if (mayDiffer) await list.refresh(seen.current);
+      if (mayDiffer) await list.refresh(visibleRange.current);
       return isBusy ? 'busy' : 'idle';
     },
     [list, retries],
@@ -104,10 +111,10 @@ function InCollection({ collection, names, filter, onChoose, onFilter }: InColle
     <div class="stack">
       <div class="filters">
         <CollectionField names={names} chosen={collection} onChoose={onChoose} />
-        <PrefixField typed={typed} onType={setTyped} />
+        <PrefixField typed={prefixText} onType={setPrefixText} />
         <FilterChoice filter={filter} status={status.data} onChoose={onFilter} />
       </div>
-      <UnderWay status={status.data} />
+      <IndexingNotice status={status.data} />
       <DocumentRows
         key={`${filter}\n${prefix}`}
         list={list}
@@ -115,9 +122,9 @@ function InCollection({ collection, names, filter, onChoose, onFilter }: InColle
         prefix={prefix}
         collection={collection}
         onRetried={() => setRetries(retries + 1)}
-        onSeen={(now) => {
-          seen.current = now;
-          noteScroll(list);
+        onVisibleRangeChange={(now) => {
+          visibleRange.current = now;
+          saveScroll(list);
         }}
       />
     </div>
@@ -125,36 +132,36 @@ function InCollection({ collection, names, filter, onChoose, onFilter }: InColle
 }
 
 /** The list below the prefix that is typed; where somebody came back to it, as it was left. */
-function useDocumentList({ collection, onlyFailed }: Omit<ListOptions, 'prefix'>) {
-  const [left] = useState(() => leftHere({ collection, onlyFailed }));
-  const [typed, setTyped] = useState(left?.options.prefix ?? '');
-  const prefix = useSettled(typed);
-  const again = useRef(left?.list ?? null);
+function useDocumentList({ collection, onlyFailed }: Omit<DocumentListQuery, 'prefix'>) {
+  const [savedList] = useState(() => findSavedList({ collection, onlyFailed }));
+  const [prefixText, setPrefixText] = useState(savedList?.options.prefix ?? '');
+  const prefix = useDebounced(prefixText);
+  const savedDocumentList = useRef(savedList?.list ?? null);
   const list = useMemo(() => {
-    const found = again.current ?? new DocumentList({ collection, prefix, onlyFailed });
-    again.current = null;
+    const found = savedDocumentList.current ?? new DocumentList({ collection, prefix, onlyFailed });
+    savedDocumentList.current = null;
     return found;
   }, [collection, prefix, onlyFailed]);
   useLayoutEffect(() => {
-    if (left !== null) window.scrollTo(0, left.scrollY);
+    if (savedList !== null) window.scrollTo(0, savedList.scrollY);
   }, []);
   useEffect(() => {
-    keepHere(list, { collection, prefix, onlyFailed });
+    saveList(list, { collection, prefix, onlyFailed });
     list.open();
     return () => list.close();
   }, [list]);
   useEffect(() => {
     if (list.error.peek() !== null) void list.loadMore();
-  }, [list, returns.value]);
-  return { list, prefix, typed, setTyped };
+  }, [list, reconnectCount.value]);
+  return { list, prefix, typed: prefixText, setTyped: setPrefixText };
 }
 
 function PrefixField({
-  typed,
+  typed: prefixText,
   onType,
 }: {
   readonly typed: string;
-  readonly onType: (typed: string) => void;
+  readonly onType: (prefixText: string) => void;
 }) {
   return (
     <Field label="Path begins with">
@@ -165,7 +172,7 @@ function PrefixField({
           autoComplete="off"
           spellcheck={false}
           placeholder="reports/2026/"
-          value={typed}
+          value={prefixText}
           onInput={(event) => onType(event.currentTarget.value)}
         />
       )}
@@ -174,47 +181,47 @@ function PrefixField({
 }
 
 interface FilterChoiceProps {
-  readonly filter: Filter;
+  readonly filter: DocumentFilter;
   readonly status: StatusResponse | undefined;
-  readonly onChoose: (filter: Filter) => void;
+  readonly onChoose: (filter: DocumentFilter) => void;
 }
 
 function FilterChoice({ filter, status, onChoose }: FilterChoiceProps) {
-  const words = (name: string, number: number | undefined) => (
+  const choiceLabel = (name: string, number: number | undefined) => (
     <>
-      {name} <span class="tally">{number === undefined ? '' : count(number)}</span>
+      {name} <span class="tally">{number === undefined ? '' : formatCount(number)}</span>
     </>
   );
   return (
-    <Choice
+    <RadioGroup
       legend="Which documents"
       name="filter"
       value={filter}
-      words={[
-        ['all', words('All', status?.num_documents)],
-        ['failed', words('Failed', status?.num_failed_documents)],
+      options={[
+        ['all', choiceLabel('All', status?.num_documents)],
+        ['failed', choiceLabel('Failed', status?.num_failed_documents)],
       ]}
       onChange={onChoose}
     />
   );
 }
 
-function UnderWay({ status }: { readonly status: StatusResponse | undefined }) {
-  const left = status === undefined ? 0 : status.num_parsing_documents + status.num_indexing_documents;
+function IndexingNotice({ status }: { readonly status: StatusResponse | undefined }) {
+  const inProgress = status === undefined ? 0 : status.num_parsing_documents + status.num_indexing_documents;
   return (
     <p class="under-way soft" role="status">
-      {left > 0 && `${counted(left, 'document')} under way`}
+      {inProgress > 0 && `${formatCounted(inProgress, 'document')} under way`}
       {status?.waiting_for?.map((reason) => ` · ${reason}`)}
     </p>
   );
 }
 
 /** The text once nobody has typed for a moment. */
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text);
+function useDebounced(text: string): string {
+  const [debounced, setDebounced] = useState(text);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), typingMs);
+    const timer = setTimeout(() => setDebounced(text), debounceMs);
     return () => clearTimeout(timer);
   }, [text]);
-  return settled;
+  return debounced;
 }

@@ -1,8 +1,8 @@
 import type { ResultExplanation } from '../../../src/schemas/queries.ts';
-import { score } from '../words/numbers.ts';
+import { formatScore } from '../words/numbers.ts';
 
 /** The largest score by words of all results: words have no scale of their own. */
-export function mostLexical(results: readonly { readonly explain?: ResultExplanation }[]): number {
+export function maxLexicalScore(results: readonly { readonly explain?: ResultExplanation }[]): number {
   return Math.max(0.001, ...results.map(({ explain }) => explain?.lexical.score ?? 0));
 }
 
@@ -13,15 +13,15 @@ interface ExplanationProps {
 
 /** How a result was found: what its words, its meaning and the reranker said, as bars. */
 export function Explanation({ explain, highest }: ExplanationProps) {
-  const { lexical, vector, fused, rerank, look } = explain;
+  const { lexical, vector, fused, rerank, look: proximity } = explain;
   const rows = [
     ['Words (BM25)', lexical.score, lexical.score / highest],
     ['Meaning (cosine)', vector.similarity, vector.similarity],
     ['Both together', fused, fused],
     ['Reranker', rerank, rerank],
-    ['Early in the text', look?.lead ?? null, look?.lead ?? null],
-    ['In your order', look?.order ?? null, look?.order ?? null],
-    ['Near each other', look?.nearness ?? null, look?.nearness ?? null],
+    ['Early in the text', proximity?.lead ?? null, proximity?.lead ?? null],
+    ['In your order', proximity?.order ?? null, proximity?.order ?? null],
+    ['Near each other', proximity?.nearness ?? null, proximity?.nearness ?? null],
   ] as const;
   return (
     <div class="explanation">
@@ -35,7 +35,7 @@ export function Explanation({ explain, highest }: ExplanationProps) {
                 <td class="track">
                   <span style={{ width: `${Math.round(Math.max(0, Math.min(1, share)) * 100)}%` }} />
                 </td>
-                <td class="number">{score(value)}</td>
+                <td class="number">{formatScore(value)}</td>
               </tr>
             ),
           )}

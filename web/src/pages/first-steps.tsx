@@ -1,5 +1,5 @@
 import { LinkButton } from '../parts/button.tsx';
-import { mayAs } from './team/roles.tsx';
+import { hasRole } from './team/roles.tsx';
 
 const steps = (mayCreateKeys: boolean) => [
   {
@@ -30,10 +30,10 @@ export function FirstSteps() {
   return (
     <section class="card first-steps" aria-label="First steps">
       <ol>
-        {steps(mayAs('ADMIN')).map(({ title, words, to, action }, i) => (
+        {steps(hasRole('ADMIN')).map(({ title, words: text, to, action }, i) => (
           <li key={to}>
             <h2>{title}</h2>
-            <p class="soft">{words}</p>
+            <p class="soft">{text}</p>
             <LinkButton href={to} tone={i === 0 ? 'primary' : 'plain'}>
               {action}
             </LinkButton>

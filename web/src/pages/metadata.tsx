@@ -2,22 +2,22 @@ import { useState } from 'preact/hooks';
 import type { DocumentResponse } from '../../../src/schemas/documents.ts';
 import { Button } from '../parts/button.tsx';
 import { Dialog, DialogActions } from '../parts/dialog.tsx';
+import { ErrorMessage } from '../parts/error-message.tsx';
 import { Field } from '../parts/field.tsx';
 import { Card } from '../parts/page.tsx';
-import { toast } from '../parts/toasts.tsx';
-import { Trouble } from '../parts/trouble.tsx';
-import { useDoing } from '../server/doing.ts';
-import { type Place, updateDocument } from '../server/retrieval.ts';
-import { parsedJson } from '../words/json.ts';
+import { showToast } from '../parts/toasts.tsx';
+import { type DocumentReference, updateDocument } from '../server/retrieval.ts';
+import { useAsyncAction } from '../server/use-async-action.ts';
+import { parseJson } from '../words/parse-json.ts';
 
 interface MetadataCardProps {
-  readonly place: Place;
+  readonly reference: DocumentReference;
   readonly found: DocumentResponse;
   readonly onSaved: () => void;
 }
 
 /** What is known of a document beside its text, by which queries can filter. */
-export function MetadataCard({ place, found, onSaved }: MetadataCardProps) {
+export function MetadataCard({ reference, found, onSaved }: MetadataCardProps) {
   const [isEditing, setEditing] = useState(false);
   const entries = Object.entries(found.metadata);
   const mayEdit = found.index_status === 'indexed';
@@ -48,45 +48,50 @@ export function MetadataCard({ place, found, onSaved }: MetadataCardProps) {
         </dl>
       )}
       {isEditing && (
-        <MetadataDialog place={place} found={found} onClose={() => setEditing(false)} onSaved={onSaved} />
+        <MetadataDialog
+          reference={reference}
+          found={found}
+          onClose={() => setEditing(false)}
+          onSaved={onSaved}
+        />
       )}
     </Card>
   );
 }
 
 interface MetadataDialogProps {
-  readonly place: Place;
+  readonly reference: DocumentReference;
   readonly found: DocumentResponse;
   readonly onClose: () => void;
   readonly onSaved: () => void;
 }
 
-function MetadataDialog({ place, found, onClose, onSaved }: MetadataDialogProps) {
+function MetadataDialog({ reference, found, onClose, onSaved }: MetadataDialogProps) {
   const [text, setText] = useState(JSON.stringify(found.metadata, null, 2));
-  const parsed = parsedJson(text);
-  const doing = useDoing(async () => {
-    if (parsed.fault !== null) return;
-    await updateDocument(place, { metadata: parsed.value as DocumentResponse['metadata'] });
-    toast('Metadata saved. Queries see them in a moment.');
+  const parsed = parseJson(text);
+  const submission = useAsyncAction(async () => {
+    if (parsed.error !== null) return;
+    await updateDocument(reference, { metadata: parsed.value as DocumentResponse['metadata'] });
+    showToast('Metadata saved. Queries see them in a moment.');
     onSaved();
     onClose();
   });
   return (
-    <Dialog title="Edit metadata" onClose={onClose} mayClose={!doing.isBusy}>
+    <Dialog title="Edit metadata" onClose={onClose} mayClose={!submission.isBusy}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          doing.start();
+          submission.start();
         }}
       >
         <Field
           label="JSON"
           hint='Names and texts, such as {"author": "Ada"}; lists under names that begin with "list:".'
-          error={parsed.fault}
+          error={parsed.error}
         >
-          {(names) => (
+          {(controlProps) => (
             <textarea
-              {...names}
+              {...controlProps}
               class="mono"
               rows={10}
               spellcheck={false}
@@ -95,10 +100,10 @@ function MetadataDialog({ place, found, onClose, onSaved }: MetadataDialogProps)
             />
           )}
         </Field>
-        <Trouble error={doing.error} />
+        <ErrorMessage error={submission.error} />
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="primary" busy={doing.isBusy} disabled={parsed.fault !== null}>
+          <Button type="submit" tone="primary" busy={submission.isBusy} disabled={parsed.error !== null}>
             Save
           </Button>
         </DialogActions>

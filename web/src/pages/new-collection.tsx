@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { Dialog, DialogActions } from '../parts/dialog.tsx';
+import { ErrorMessage } from '../parts/error-message.tsx';
 import { Field } from '../parts/field.tsx';
-import { Trouble } from '../parts/trouble.tsx';
-import { useDoing } from '../server/doing.ts';
 import { addCollection } from '../server/retrieval.ts';
+import { useAsyncAction } from '../server/use-async-action.ts';
 
 const shardChoices = [
   [1, '1: up to some hundred thousand documents'],
@@ -22,23 +22,23 @@ interface NewCollectionProps {
 export function NewCollection({ onClose, onCreated }: NewCollectionProps) {
   const [name, setName] = useState('');
   const [shards, setShards] = useState(1);
-  const doing = useDoing(async () => {
+  const submission = useAsyncAction(async () => {
     await addCollection({ collection_name: name, num_shards: shards });
     onCreated(name);
     onClose();
   });
   return (
-    <Dialog title="New collection" onClose={onClose} mayClose={!doing.isBusy}>
+    <Dialog title="New collection" onClose={onClose} mayClose={!submission.isBusy}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          doing.start();
+          submission.start();
         }}
       >
         <Field label="Name" hint="Programs use this name. It cannot be changed later.">
-          {(names) => (
+          {(controlProps) => (
             <input
-              {...names}
+              {...controlProps}
               type="text"
               required
               autoComplete="off"
@@ -53,24 +53,24 @@ export function NewCollection({ onClose, onCreated }: NewCollectionProps) {
           label="Shards"
           hint="Parts that are searched side by side. More make large collections faster to fill and to search, and small ones slower. It cannot be changed later; 1 is right for most."
         >
-          {(names) => (
+          {(controlProps) => (
             <select
-              {...names}
+              {...controlProps}
               value={String(shards)}
               onChange={(event) => setShards(Number(event.currentTarget.value))}
             >
-              {shardChoices.map(([number, words]) => (
+              {shardChoices.map(([number, label]) => (
                 <option key={number} value={String(number)}>
-                  {words}
+                  {label}
                 </option>
               ))}
             </select>
           )}
         </Field>
-        <Trouble error={doing.error} />
+        <ErrorMessage error={submission.error} />
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="primary" busy={doing.isBusy}>
+          <Button type="submit" tone="primary" busy={submission.isBusy}>
             Create collection
           </Button>
         </DialogActions>

@@ -1,49 +1,57 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { playgroundOf } from '../addresses.ts';
-import { isOneColumn } from '../browser/media.ts';
-import { Blank } from '../parts/blank.tsx';
+import { isSingleColumn } from '../browser/media.ts';
+import { playgroundUrl } from '../page-urls.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
-import { Check, Choice, Field } from '../parts/field.tsx';
+import { EmptyState } from '../parts/empty-state.tsx';
+import { ErrorMessage, LoadError } from '../parts/error-message.tsx';
+import { Checkbox, Field, RadioGroup } from '../parts/field.tsx';
 import { Page } from '../parts/page.tsx';
 import { SkeletonRows } from '../parts/skeleton.tsx';
-import { NotLoaded, Trouble } from '../parts/trouble.tsx';
-import { type Doing, useDoing } from '../server/doing.ts';
 import { useLoad } from '../server/load.ts';
 import { listModels } from '../server/retrieval.ts';
-import { Answers } from './answers.tsx';
+import { type AsyncAction, useAsyncAction } from '../server/use-async-action.ts';
 import { CodeDialog } from './code-dialog.tsx';
-import { CollectionField, useCollection } from './collection-choice.tsx';
-import { answerOf, ask, change, filterFault, most, noReranker, question } from './question.ts';
-import { UnderWay, useProgress } from './under-way.tsx';
+import { CollectionField, useCollection } from './collection-select.tsx';
+import { IndexingNotice, useIndexingProgress } from './indexing-progress.tsx';
+import {
+  findFilterError,
+  noReranker,
+  playgroundQuery,
+  replyFor,
+  resultsMax,
+  runQuery,
+  updateQuery,
+} from './playground-query.ts';
+import { SearchResults } from './search-results.tsx';
 
 /** Ask, and see how the answer was found. */
 export function Playground() {
   const { route } = useLocation();
-  const { names, chosen } = useCollection();
+  const { names: controlProps, chosen } = useCollection();
   const [isCode, setCode] = useState(false);
-  const answers = useRef<HTMLElement>(null);
-  const doing = useDoing(async () => {
+  const resultsSection = useRef<HTMLElement>(null);
+  const submission = useAsyncAction(async () => {
     if (chosen === null) return;
-    await ask(chosen);
+    await runQuery(chosen);
     // Below the form, nobody would see that they came.
-    if (isOneColumn.peek()) answers.current?.scrollIntoView({ block: 'start' });
+    if (isSingleColumn.peek()) resultsSection.current?.scrollIntoView({ block: 'start' });
   });
-  const found = answerOf(chosen);
-  const left = useProgress(chosen)?.left;
-  useAskedAgain(left, { isWanted: found?.results.length === 0, doing });
+  const found = replyFor(chosen);
+  const inProgress = useIndexingProgress(chosen)?.inProgress;
+  useRetryWhenIndexed(inProgress, { isEnabled: found?.results.length === 0, submission });
   const field = useRef<HTMLTextAreaElement>(null);
-  if (names.error !== null && names.data === undefined)
+  if (controlProps.error !== null && controlProps.data === undefined)
     return (
       <Page title="Playground">
-        <NotLoaded error={names.error} onRetry={names.reload} />
+        <LoadError error={controlProps.error} onRetry={controlProps.reload} />
       </Page>
     );
-  if (names.data?.length === 0)
+  if (controlProps.data?.length === 0)
     return (
       <Page title="Playground">
-        <Blank
+        <EmptyState
           title="There is nothing to ask yet"
           actions={
             <LinkButton href="/app/upload" tone="primary">
@@ -52,15 +60,15 @@ export function Playground() {
           }
         >
           Put documents in first; seconds later they can be asked.
-        </Blank>
+        </EmptyState>
       </Page>
     );
   return (
     <Page
       title="Playground"
-      lead="Ask in your own words, and see how each answer was found."
+      subtitle="Ask in your own words, and see how each answer was found."
       // A keyboard that comes up by itself would hide half of a small screen.
-      {...(isOneColumn.peek() ? {} : { start: field })}
+      {...(isSingleColumn.peek() ? {} : { initialFocus: field })}
       actions={
         <Button disabled={chosen === null} onClick={() => setCode(true)}>
           Copy as code
@@ -69,19 +77,19 @@ export function Playground() {
     >
       <div class="playground">
         <Form
-          doing={doing}
+          submission={submission}
           field={field}
-          collections={names.data ?? []}
+          collections={controlProps.data ?? []}
           chosen={chosen}
-          onChoose={(name) => route(playgroundOf(name), true)}
+          onChoose={(name) => route(playgroundUrl(name), true)}
         />
-        <section ref={answers} class="answers" aria-label="Answers" aria-busy={doing.isBusy}>
-          <Trouble error={doing.error} />
-          <UnderWay left={left} />
-          {doing.isBusy && found === null ? (
+        <section ref={resultsSection} class="answers" aria-label="Answers" aria-busy={submission.isBusy}>
+          <ErrorMessage error={submission.error} />
+          <IndexingNotice left={inProgress} />
+          {submission.isBusy && found === null ? (
             <SkeletonRows rows={4} />
           ) : (
-            <Answers found={found} isOld={doing.isBusy} />
+            <SearchResults found={found} isStale={submission.isBusy} />
           )}
         </section>
       </div>
@@ -91,39 +99,39 @@ export function Playground() {
 }
 
 /** Who asked before the documents were there gets the answer when they are. */
-function useAskedAgain(
-  left: number | undefined,
-  { isWanted, doing }: { readonly isWanted: boolean; readonly doing: Doing },
+function useRetryWhenIndexed(
+  inProgress: number | undefined,
+  { isEnabled, submission }: { readonly isEnabled: boolean; readonly submission: AsyncAction },
 ): void {
-  const before = useRef(left);
+  const before = useRef(inProgress);
   useEffect(() => {
-    const hasEnded = left === 0 && before.current !== undefined && before.current > 0;
-    before.current = left;
-    if (hasEnded && isWanted) doing.start();
-  }, [left]);
+    const hasEnded = inProgress === 0 && before.current !== undefined && before.current > 0;
+    before.current = inProgress;
+    if (hasEnded && isEnabled) submission.start();
+  }, [inProgress]);
 }
 
 interface FormProps {
-  readonly doing: Doing;
+  readonly submission: AsyncAction;
   readonly field: RefObject<HTMLTextAreaElement | null>;
   readonly collections: readonly string[];
   readonly chosen: string | null;
   readonly onChoose: (name: string) => void;
 }
 
-function Form({ doing, field, collections, chosen, onChoose }: FormProps) {
-  const { query, kind } = question.value;
-  const fault = filterFault(question.value.filter);
-  const isReady = query.trim() !== '' && fault === null;
-  const isEarly = useRef(false);
+function Form({ submission, field, collections, chosen, onChoose }: FormProps) {
+  const { query, kind } = playgroundQuery.value;
+  const filterError = findFilterError(playgroundQuery.value.filter);
+  const isReady = query.trim() !== '' && filterError === null;
+  const isPending = useRef(false);
   const start = () => {
     if (!isReady) return;
-    isEarly.current = chosen === null;
-    if (chosen !== null) doing.start();
+    isPending.current = chosen === null;
+    if (chosen !== null) submission.start();
   };
   // Who asked before the collections were there is answered when they are.
   useEffect(() => {
-    if (isEarly.current && chosen !== null) start();
+    if (isPending.current && chosen !== null) start();
   }, [chosen]);
   return (
     <form
@@ -134,15 +142,15 @@ function Form({ doing, field, collections, chosen, onChoose }: FormProps) {
       }}
     >
       <Field label="Question">
-        {(names) => (
+        {(controlProps) => (
           <textarea
-            {...names}
+            {...controlProps}
             ref={field}
             rows={3}
             maxLength={8_192}
             placeholder="How long do refunds take?"
             value={query}
-            onInput={(event) => change({ query: event.currentTarget.value })}
+            onInput={(event) => updateQuery({ query: event.currentTarget.value })}
             onKeyDown={(event) => {
               if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
               event.preventDefault();
@@ -151,28 +159,30 @@ function Form({ doing, field, collections, chosen, onChoose }: FormProps) {
           />
         )}
       </Field>
-      <Choice
+      <RadioGroup
         legend="What to find"
         name="kind"
         value={kind}
-        words={[
+        options={[
           ['snippets', 'Snippets'],
           ['pages', 'Pages'],
           ['documents', 'Documents'],
         ]}
-        onChange={(next) => change({ kind: next, k: Math.min(question.value.k, most[next]) })}
+        onChange={(next) =>
+          updateQuery({ kind: next, k: Math.min(playgroundQuery.value.k, resultsMax[next]) })
+        }
       />
       <CollectionField names={collections} chosen={chosen} onChoose={onChoose} />
-      <Button type="submit" tone="primary" class="wide" busy={doing.isBusy} disabled={!isReady}>
+      <Button type="submit" tone="primary" class="wide" busy={submission.isBusy} disabled={!isReady}>
         Ask
       </Button>
-      <Options fault={fault} />
+      <QueryOptions fault={filterError} />
     </form>
   );
 }
 
-function Options({ fault }: { readonly fault: string | null }) {
-  const { kind, filter, latency, isPrecise } = question.value;
+function QueryOptions({ fault: filterError }: { readonly fault: string | null }) {
+  const { kind, filter, latency, isPrecise } = playgroundQuery.value;
   return (
     <div class="options">
       <div class="pair">
@@ -182,34 +192,34 @@ function Options({ fault }: { readonly fault: string | null }) {
       <Field
         label="Filter by metadata"
         hint='Such as {"author": "Ada"}; empty for all documents.'
-        error={fault}
+        error={filterError}
       >
-        {(names) => (
+        {(controlProps) => (
           <textarea
-            {...names}
+            {...controlProps}
             class="mono"
             rows={2}
             spellcheck={false}
             placeholder='{"year": {"$gte": "2024"}}'
             value={filter}
-            onInput={(event) => change({ filter: event.currentTarget.value })}
+            onInput={(event) => updateQuery({ filter: event.currentTarget.value })}
           />
         )}
       </Field>
       <div class="checks">
         {kind === 'snippets' && (
-          <Check
+          <Checkbox
             label="Precise"
             hint="About 200 characters instead of 2,000"
             checked={isPrecise}
-            onChange={(precise) => change({ isPrecise: precise })}
+            onChange={(precise) => updateQuery({ isPrecise: precise })}
           />
         )}
-        <Check
+        <Checkbox
           label="Search wider"
           hint="Better answers, later (latency_mode: high)"
           checked={latency === 'high'}
-          onChange={(isHigh) => change({ latency: isHigh ? 'high' : 'low' })}
+          onChange={(isHigh) => updateQuery({ latency: isHigh ? 'high' : 'low' })}
         />
       </div>
     </div>
@@ -217,18 +227,18 @@ function Options({ fault }: { readonly fault: string | null }) {
 }
 
 function ResultsField() {
-  const { kind, k } = question.value;
-  const bounded = (typed: number) => Math.max(1, Math.min(most[kind], Math.trunc(typed || 1)));
+  const { kind, k } = playgroundQuery.value;
+  const clampResults = (typed: number) => Math.max(1, Math.min(resultsMax[kind], Math.trunc(typed || 1)));
   return (
     <Field label="Results">
-      {(names) => (
+      {(controlProps) => (
         <input
-          {...names}
+          {...controlProps}
           type="number"
           min={1}
-          max={most[kind]}
+          max={resultsMax[kind]}
           value={k}
-          onChange={(event) => change({ k: bounded(event.currentTarget.valueAsNumber) })}
+          onChange={(event) => updateQuery({ k: clampResults(event.currentTarget.valueAsNumber) })}
         />
       )}
     </Field>
@@ -238,20 +248,20 @@ function ResultsField() {
 /** Those that the server has, the operator's too; the chosen one also as long as they load. */
 function RerankerField() {
   const models = useLoad(listModels, []);
-  const { reranker } = question.value;
-  const byItself = models.data?.default_reranker ?? null;
+  const { reranker } = playgroundQuery.value;
+  const defaultReranker = models.data?.default_reranker ?? null;
   const known = models.data?.rerankers ?? [];
   const isListed = reranker === '' || reranker === noReranker || known.includes(reranker);
   return (
     <Field label="Reranker" error={models.error === null ? null : 'They could not be listed.'}>
-      {(names) => (
+      {(controlProps) => (
         <select
-          {...names}
+          {...controlProps}
           value={reranker}
-          onChange={(event) => change({ reranker: event.currentTarget.value })}
+          onChange={(event) => updateQuery({ reranker: event.currentTarget.value })}
         >
-          <option value="">{byItself === null ? 'None' : `As set: ${byItself}`}</option>
-          {byItself !== null && <option value={noReranker}>None</option>}
+          <option value="">{defaultReranker === null ? 'None' : `As set: ${defaultReranker}`}</option>
+          {defaultReranker !== null && <option value={noReranker}>None</option>}
           {[...(isListed ? [] : [reranker]), ...known].map((name) => (
             <option key={name} value={name}>
               {name}

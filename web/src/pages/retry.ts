@@ -1,49 +1,49 @@
-import { CallError } from '../server/call.ts';
+import { ApiError } from '../server/api-call.ts';
 import { type DocumentRow, updateDocument } from '../server/retrieval.ts';
-import { retryOf } from './stages.ts';
+import { retryStatusOf } from './document-states.ts';
 
-const atOnce = 3;
+const concurrency = 3;
 
-type Failed = Pick<DocumentRow, 'collection_name' | 'path' | 'index_status'>;
+type FailedDocument = Pick<DocumentRow, 'collection_name' | 'path' | 'index_status'>;
 
-export function retry({ collection_name: collection, path, index_status: status }: Failed) {
-  return updateDocument({ collection, path }, { index_status: retryOf(status) });
+export function retryDocument({ collection_name: collection, path, index_status: status }: FailedDocument) {
+  return updateDocument({ collection, path }, { index_status: retryStatusOf(status) });
 }
 
 /**
  * Tries documents again, a few at a time, until one is refused. `refused`: why; those that changed meanwhile do not
  * count.
  */
-export async function retryAll(
-  pages: AsyncIterable<readonly Failed[]>,
-): Promise<{ readonly tried: number; readonly refused: unknown }> {
-  let tried = 0;
+export async function retryDocuments(
+  pages: AsyncIterable<readonly FailedDocument[]>,
+): Promise<{ readonly retriedCount: number; readonly failure: unknown }> {
+  let retriedCount = 0;
   for await (const page of pages) {
     const found = await retryPage(page);
-    tried += found.tried;
-    if (found.refused !== null) return { tried, refused: found.refused };
+    retriedCount += found.tried;
+    if (found.refused !== null) return { retriedCount, failure: found.refused };
   }
-  return { tried, refused: null };
+  return { retriedCount, failure: null };
 }
 
-async function retryPage(page: readonly Failed[]) {
-  const waiting = [...page];
-  let tried = 0;
-  let refused: unknown = null;
+async function retryPage(page: readonly FailedDocument[]) {
+  const remaining = [...page];
+  let retriedCount = 0;
+  let failure: unknown = null;
   const worker = async () => {
-    for (let row = waiting.shift(); row !== undefined; row = waiting.shift()) {
+    for (let row = remaining.shift(); row !== undefined; row = remaining.shift()) {
       try {
-        await retry(row);
-        tried += 1;
+        await retryDocument(row);
+        retriedCount += 1;
       } catch (error) {
-        const changedMeanwhile = error instanceof CallError && (error.status === 400 || error.status === 404);
+        const changedMeanwhile = error instanceof ApiError && (error.status === 400 || error.status === 404);
         if (!changedMeanwhile) {
-          refused ??= error;
-          waiting.length = 0;
+          failure ??= error;
+          remaining.length = 0;
         }
       }
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, worker));
-  return { tried, refused };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+  return { tried: retriedCount, refused: failure };
 }

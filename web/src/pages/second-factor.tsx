@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Button, LinkButton } from '../parts/button.tsx';
-import { Trouble } from '../parts/trouble.tsx';
-import { useDoing } from '../server/doing.ts';
+import { ErrorMessage } from '../parts/error-message.tsx';
 import { finishSecondFactor } from '../server/second-factor.ts';
+import { useAsyncAction } from '../server/use-async-action.ts';
 import { CodeField } from './team/code-field.tsx';
 
 /** The second step of a sign-in: where the server leads a browser after a mailed link or a provider. */
@@ -11,7 +11,7 @@ export function SecondFactorPage() {
   useEffect(() => {
     document.title = 'Second factor · Quarry';
   }, []);
-  const finish = useDoing(async () => {
+  const finish = useAsyncAction(async () => {
     const { redirect_url } = await finishSecondFactor(code);
     window.location.assign(redirect_url);
   });
@@ -33,7 +33,7 @@ export function SecondFactorPage() {
             value={code}
             onChange={setCode}
           />
-          <Trouble error={finish.error} />
+          <ErrorMessage error={finish.error} />
           <Button
             type="submit"
             tone="primary"

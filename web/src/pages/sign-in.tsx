@@ -1,14 +1,14 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { Button } from '../parts/button.tsx';
-import { Copy } from '../parts/copy.tsx';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { ErrorMessage, LoadError } from '../parts/error-message.tsx';
 import { Field } from '../parts/field.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
-import { NotLoaded, Trouble } from '../parts/trouble.tsx';
-import { useDoing } from '../server/doing.ts';
 import { useLoad } from '../server/load.ts';
 import { loadSession } from '../server/session.ts';
-import { providerAddress, type SignInOptions, sendMagicLink, signInOptions } from '../server/sign-in.ts';
+import { getSignInOptions, providerLoginUrl, type SignInOptions, sendMagicLink } from '../server/sign-in.ts';
+import { useAsyncAction } from '../server/use-async-action.ts';
 import { AdministratorForm } from './administrator-form.tsx';
 
 /** The server keeps no longer path during a sign-in. */
@@ -19,34 +19,34 @@ export function SignIn() {
   useEffect(() => {
     document.title = 'Sign in · Quarry';
     // The link of a mail opens in another tab: whoever comes back to this one is in.
-    const look = () => {
+    const checkSession = () => {
       if (!document.hidden) loadSession().catch(() => {}); // without an answer this page is still the right one
     };
-    document.addEventListener('visibilitychange', look);
-    return () => document.removeEventListener('visibilitychange', look);
+    document.addEventListener('visibilitychange', checkSession);
+    return () => document.removeEventListener('visibilitychange', checkSession);
   }, []);
   return (
     <main class="alone">
       <div class="sign-in">
         <span class="mark" aria-hidden="true" />
         <h1 tabIndex={-1}>Sign in to Quarry</h1>
-        <SignInWays />
+        <SignInMethods />
       </div>
     </main>
   );
 }
 
-interface WaysProps {
+interface SignInMethodsProps {
   /** Over a page that must stay: whatever leads away opens in another tab. */
-  readonly isOver?: boolean;
+  readonly isOverlay?: boolean;
   readonly email?: string;
 }
 
 /** What this server is set up for, and the link that is always there: the one of who runs the server. */
-export function SignInWays({ isOver = false, email = '' }: WaysProps) {
+export function SignInMethods({ isOverlay = false, email = '' }: SignInMethodsProps) {
   const { url } = useLocation();
-  const options = useLoad(signInOptions, []);
-  if (options.error !== null) return <NotLoaded error={options.error} onRetry={options.reload} />;
+  const options = useLoad(getSignInOptions, []);
+  if (options.error !== null) return <LoadError error={options.error} onRetry={options.reload} />;
   if (options.data === undefined) return <Skeleton lines={4} width="60%" />;
   const { mail, google, github, administrator } = options.data;
   const here = url + window.location.hash;
@@ -54,11 +54,11 @@ export function SignInWays({ isOver = false, email = '' }: WaysProps) {
   const redirect = isKept ? here : '/app/';
   return (
     <div class="ways">
-      <Providers options={options.data} redirect={redirect} isOver={isOver} />
+      <Providers options={options.data} redirect={redirect} isOverlay={isOverlay} />
       {mail && (google || github) && <p class="or">or</p>}
       {mail && <MailLink redirect={redirect} pauseSeconds={options.data.resend_seconds} email={email} />}
       <OperatorLink isOnlyWay={!mail && !google && !github} />
-      {administrator && !isOver && <Administrator />}
+      {administrator && !isOverlay && <Administrator />}
     </div>
   );
 }
@@ -66,11 +66,11 @@ export function SignInWays({ isOver = false, email = '' }: WaysProps) {
 interface ProvidersProps {
   readonly options: SignInOptions;
   readonly redirect: string;
-  readonly isOver: boolean;
+  readonly isOverlay: boolean;
 }
 
-function Providers({ options, redirect, isOver }: ProvidersProps) {
-  const offered = (
+function Providers({ options, redirect, isOverlay }: ProvidersProps) {
+  const configuredProviders = (
     [
       ['google', 'Google'],
       ['github', 'GitHub'],
@@ -78,13 +78,13 @@ function Providers({ options, redirect, isOver }: ProvidersProps) {
   ).filter(([provider]) => options[provider]);
   return (
     <>
-      {offered.map(([provider, name]) => (
+      {configuredProviders.map(([provider, name]) => (
         // The router must leave it alone: the server answers with the way to the provider.
         <a
           key={provider}
           class="button wide"
-          href={providerAddress(provider, isOver ? '/app/' : redirect)}
-          target={isOver ? '_blank' : '_self'}
+          href={providerLoginUrl(provider, isOverlay ? '/app/' : redirect)}
+          target={isOverlay ? '_blank' : '_self'}
           rel="noreferrer"
         >
           <span class="button-words">Continue with {name}</span>
@@ -103,16 +103,16 @@ interface MailLinkProps {
 function MailLink({ redirect, pauseSeconds, email: known }: MailLinkProps) {
   const [email, setEmail] = useState(known);
   const [sentTo, setSentTo] = useState<string | null>(null);
-  const [left, setLeft] = useState(0);
+  const [secondsLeft, setSecondsLeft] = useState(0);
   useEffect(() => {
-    if (left <= 0) return;
-    const timer = setTimeout(() => setLeft(left - 1), 1_000);
+    if (secondsLeft <= 0) return;
+    const timer = setTimeout(() => setSecondsLeft(secondsLeft - 1), 1_000);
     return () => clearTimeout(timer);
-  }, [left]);
-  const send = useDoing(async () => {
+  }, [secondsLeft]);
+  const send = useAsyncAction(async () => {
     await sendMagicLink(email, redirect);
     setSentTo(email);
-    setLeft(pauseSeconds);
+    setSecondsLeft(pauseSeconds);
   });
   if (sentTo !== null) {
     return (
@@ -121,10 +121,10 @@ function MailLink({ redirect, pauseSeconds, email: known }: MailLinkProps) {
         <p>
           A link went to <strong>{sentTo}</strong>. Open it in this browser within 10 minutes and you are in.
         </p>
-        <Trouble error={send.error} />
+        <ErrorMessage error={send.error} />
         <div class="row">
-          <Button onClick={send.start} busy={send.isBusy} disabled={left > 0}>
-            {left > 0 ? `Send again in ${left} s` : 'Send again'}
+          <Button onClick={send.start} busy={send.isBusy} disabled={secondsLeft > 0}>
+            {secondsLeft > 0 ? `Send again in ${secondsLeft} s` : 'Send again'}
           </Button>
           <Button tone="ghost" onClick={() => setSentTo(null)}>
             Another address
@@ -155,7 +155,7 @@ function MailLink({ redirect, pauseSeconds, email: known }: MailLinkProps) {
           />
         )}
       </Field>
-      <Trouble error={send.error} />
+      <ErrorMessage error={send.error} />
       <Button type="submit" tone="primary" class="wide" busy={send.isBusy}>
         Mail me a sign-in link
       </Button>
@@ -166,7 +166,7 @@ function MailLink({ redirect, pauseSeconds, email: known }: MailLinkProps) {
 const loginLinkCommand = 'node bin/quarry.js login-link';
 
 function OperatorLink({ isOnlyWay }: { readonly isOnlyWay: boolean }) {
-  const words = (
+  const instructions = (
     <>
       <p>
         When the server starts it prints a link that signs you in. To get a new one, run this in the folder of
@@ -174,15 +174,15 @@ function OperatorLink({ isOnlyWay }: { readonly isOnlyWay: boolean }) {
       </p>
       <div class="command">
         <code>{loginLinkCommand}</code>
-        <Copy text={loginLinkCommand} />
+        <CopyButton text={loginLinkCommand} />
       </div>
     </>
   );
-  if (isOnlyWay) return <div class="stack">{words}</div>;
+  if (isOnlyWay) return <div class="stack">{instructions}</div>;
   return (
     <details class="more">
       <summary>You run this server yourself?</summary>
-      {words}
+      {instructions}
     </details>
   );
 }

@@ -1,21 +1,21 @@
 import { Chip } from '../parts/chip.tsx';
 import type { DocumentRow } from '../server/retrieval.ts';
-import { stageWords, stateWords } from './stages.ts';
+import { stageLabel, stateLabels } from './document-states.ts';
 
-type Shown = Pick<DocumentRow, 'index_status' | 'error' | 'waiting_for' | 'progress'>;
+type StateChipRow = Pick<DocumentRow, 'index_status' | 'error' | 'waiting_for' | 'progress'>;
 
 /** How far a document is, and why it goes no further. */
-export function StateChip({ row }: { readonly row: Shown }) {
-  const [words, tone] = stateWords[row.index_status];
+export function StateChip({ row }: { readonly row: StateChipRow }) {
+  const [label, tone] = stateLabels[row.index_status];
   const { progress } = row;
   const detail =
     row.error ??
     row.waiting_for ??
     (progress &&
-      stageWords({ stage: progress.stage, done: progress.num_pages_done, pages: progress.num_pages }));
+      stageLabel({ stage: progress.stage, done: progress.num_pages_done, pages: progress.num_pages }));
   return (
     <>
-      <Chip tone={row.waiting_for === undefined ? tone : 'warning'}>{words}</Chip>
+      <Chip tone={row.waiting_for === undefined ? tone : 'warning'}>{label}</Chip>
       {detail !== undefined && (
         <span class="state-detail" title={detail}>
           {detail}

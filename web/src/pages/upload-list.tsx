@@ -1,23 +1,23 @@
-import { documentAt, documentsOf, failedOf, playgroundOf } from '../addresses.ts';
 import { isNarrow } from '../browser/media.ts';
+import { documentsUrl, documentUrl, failedDocumentsUrl, playgroundUrl } from '../page-urls.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { Chip } from '../parts/chip.tsx';
 import { VirtualRows } from '../parts/virtual-rows.tsx';
-import { bytes, count, counted } from '../words/numbers.ts';
-import { useProgress } from './under-way.tsx';
+import { formatBytes, formatCount, formatCounted } from '../words/numbers.ts';
+import { useIndexingProgress } from './indexing-progress.tsx';
 import {
   cancelUploads,
   clearUploads,
   isUnderWay,
   overwriteUploads,
   retryUploads,
-  type Upload,
+  type UploadItem,
 } from './uploads.ts';
 
 const rowHeights = { wide: 60, narrow: 100 } as const;
 
 /** Files on their way and those that arrived, and what to do next; `all` has one at least. */
-export function UploadList({ all }: { readonly all: readonly Upload[] }) {
+export function UploadList({ all }: { readonly all: readonly UploadItem[] }) {
   const collection = all.at(-1)!.collection;
   const isSent = !all.some(isUnderWay);
   return (
@@ -25,42 +25,46 @@ export function UploadList({ all }: { readonly all: readonly Upload[] }) {
       <div class="list-head">
         <p role="status" class="number">
           <Summary all={all} />
-          <Searchable key={`${isSent}`} collection={collection} done={isSent ? searchableWords(all) : null} />
+          <IndexingSummary
+            key={`${isSent}`}
+            collection={collection}
+            done={isSent ? searchableLabel(all) : null}
+          />
         </p>
         <div class="row">
           <NextSteps all={all} collection={collection} isSent={isSent} />
         </div>
       </div>
-      <Reasons all={all} />
+      <FailureReasons all={all} />
       <div role="table" aria-label="Uploads" aria-rowcount={all.length}>
         <VirtualRows
           rows={all}
           rowHeight={isNarrow.value ? rowHeights.narrow : rowHeights.wide}
           keyOf={({ id }) => String(id)}
-          render={row}
+          render={renderRow}
         />
       </div>
     </section>
   );
 }
 
-const idsOf = (some: readonly Upload[]) => some.map(({ id }) => id);
-const inState = (all: readonly Upload[], wanted: Upload['state']['name']) =>
-  all.filter(({ state }) => state.name === wanted);
+const toIds = (subset: readonly UploadItem[]) => subset.map(({ id }) => id);
+const filterByState = (all: readonly UploadItem[], stateName: UploadItem['state']['name']) =>
+  all.filter(({ state }) => state.name === stateName);
 
-function Summary({ all }: { readonly all: readonly Upload[] }) {
-  const stored = inState(all, 'stored').length;
-  const failed = inState(all, 'failed').length;
-  const tooLarge = inState(all, 'too-large').length;
-  const exist = inState(all, 'exists').length;
+function Summary({ all }: { readonly all: readonly UploadItem[] }) {
+  const stored = filterByState(all, 'stored').length;
+  const failed = filterByState(all, 'failed').length;
+  const tooLarge = filterByState(all, 'too-large').length;
+  const exist = filterByState(all, 'exists').length;
   return (
     <>
       {all.some(isUnderWay)
-        ? `${count(stored)} of ${counted(all.length, 'file')} uploaded`
-        : `${counted(stored, 'file')} uploaded`}
-      {failed > 0 && `, ${count(failed)} failed`}
-      {tooLarge > 0 && `, ${count(tooLarge)} too large`}
-      {exist > 0 && `, ${count(exist)} exist already`}
+        ? `${formatCount(stored)} of ${formatCounted(all.length, 'file')} uploaded`
+        : `${formatCounted(stored, 'file')} uploaded`}
+      {failed > 0 && `, ${formatCount(failed)} failed`}
+      {tooLarge > 0 && `, ${formatCount(tooLarge)} too large`}
+      {exist > 0 && `, ${formatCount(exist)} exist already`}
     </>
   );
 }
@@ -69,17 +73,17 @@ function Summary({ all }: { readonly all: readonly Upload[] }) {
 const reasonsMax = 5;
 
 /** Why files did not arrive, each reason once and whole: in its row it may be cut. */
-function Reasons({ all }: { readonly all: readonly Upload[] }) {
+function FailureReasons({ all }: { readonly all: readonly UploadItem[] }) {
   const files = new Map<string, number>();
   for (const { state } of all)
     if (state.name === 'failed' || state.name === 'too-large')
-      files.set(state.why, (files.get(state.why) ?? 0) + 1);
+      files.set(state.reason, (files.get(state.reason) ?? 0) + 1);
   if (files.size === 0) return null;
   return (
     <ul class="reasons trouble" aria-label="Why files did not arrive">
       {[...files].slice(0, reasonsMax).map(([why, many]) => (
         <li key={why}>
-          <strong class="number">{counted(many, 'file')}:</strong> {why}
+          <strong class="number">{formatCounted(many, 'file')}:</strong> {why}
         </li>
       ))}
     </ul>
@@ -87,30 +91,32 @@ function Reasons({ all }: { readonly all: readonly Upload[] }) {
 }
 
 /** What is said when all that arrived can be asked; null where nothing arrived. */
-function searchableWords(all: readonly Upload[]): string | null {
-  const stored = inState(all, 'stored').length;
+function searchableLabel(all: readonly UploadItem[]): string | null {
+  const stored = filterByState(all, 'stored').length;
   if (stored === 0) return null;
   return stored === all.length ? 'all of them can be asked now' : 'what arrived can be asked now';
 }
 
-interface SearchableProps {
+interface IndexingSummaryProps {
   readonly collection: string;
   /** What it says when nothing is left on the way; null while files are sent. */
   readonly done: string | null;
 }
 
 /** How far what was uploaded is on its way into search. */
-function Searchable({ collection, done }: SearchableProps) {
-  const found = useProgress(collection);
+function IndexingSummary({ collection, done }: IndexingSummaryProps) {
+  const found = useIndexingProgress(collection);
   if (found === undefined) return null;
-  const { left, failed } = found;
+  const { inProgress, failed } = found;
   return (
     <span class="soft">
-      {left > 0 ? ` · ${counted(left, 'document')} on the way into search` : done !== null && ` · ${done}`}
+      {inProgress > 0
+        ? ` · ${formatCounted(inProgress, 'document')} on the way into search`
+        : done !== null && ` · ${done}`}
       {failed > 0 && (
         <>
           {' · '}
-          <a href={failedOf(collection)}>{counted(failed, 'document')} could not be read</a>
+          <a href={failedDocumentsUrl(collection)}>{formatCounted(failed, 'document')} could not be read</a>
         </>
       )}
     </span>
@@ -118,52 +124,52 @@ function Searchable({ collection, done }: SearchableProps) {
 }
 
 interface NextStepsProps {
-  readonly all: readonly Upload[];
+  readonly all: readonly UploadItem[];
   readonly collection: string;
   /** Whether all files are sent. */
   readonly isSent: boolean;
 }
 
 function NextSteps({ all, collection, isSent }: NextStepsProps) {
-  const exist = inState(all, 'exists');
-  const failed = inState(all, 'failed');
+  const exist = filterByState(all, 'exists');
+  const failed = filterByState(all, 'failed');
   return (
     <>
-      {exist.length > 0 && <Button onClick={() => overwriteUploads(idsOf(exist))}>Replace existing</Button>}
-      {failed.length > 0 && <Button onClick={() => retryUploads(idsOf(failed))}>Try failed again</Button>}
+      {exist.length > 0 && <Button onClick={() => overwriteUploads(toIds(exist))}>Replace existing</Button>}
+      {failed.length > 0 && <Button onClick={() => retryUploads(toIds(failed))}>Try failed again</Button>}
       {isSent ? (
         <>
           <Button tone="ghost" onClick={clearUploads}>
             Clear list
           </Button>
-          <LinkButton href={documentsOf(collection)}>See documents</LinkButton>
-          <LinkButton href={playgroundOf(collection)} tone="primary">
+          <LinkButton href={documentsUrl(collection)}>See documents</LinkButton>
+          <LinkButton href={playgroundUrl(collection)} tone="primary">
             Ask a question
           </LinkButton>
         </>
       ) : (
-        <Button onClick={() => cancelUploads(idsOf(all.filter(isUnderWay)))}>Cancel all</Button>
+        <Button onClick={() => cancelUploads(toIds(all.filter(isUnderWay)))}>Cancel all</Button>
       )}
     </>
   );
 }
 
 /** The same function each time, so that a row is drawn again only when its file has moved on. */
-const row = (upload: Upload) => <Row upload={upload} />;
+const renderRow = (upload: UploadItem) => <Row upload={upload} />;
 
-function Row({ upload }: { readonly upload: Upload }) {
+function Row({ upload }: { readonly upload: UploadItem }) {
   const { path, file, collection, state } = upload;
   return (
     <div class="upload-row" role="presentation">
       <span role="cell" class="cut">
-        {state.name === 'stored' ? <a href={documentAt(collection, path)}>{path}</a> : path}
+        {state.name === 'stored' ? <a href={documentUrl(collection, path)}>{path}</a> : path}
         <span class="soft number cut">
           {state.name === 'failed' || state.name === 'too-large' ? (
-            <span class="wrong" title={state.why}>
-              {state.why}
+            <span class="wrong" title={state.reason}>
+              {state.reason}
             </span>
           ) : (
-            `${bytes(file.size)} into ${collection}`
+            `${formatBytes(file.size)} into ${collection}`
           )}
         </span>
       </span>
@@ -177,7 +183,7 @@ function Row({ upload }: { readonly upload: Upload }) {
   );
 }
 
-function State({ upload: { state, file, path } }: { readonly upload: Upload }) {
+function State({ upload: { state, file, path } }: { readonly upload: UploadItem }) {
   switch (state.name) {
     case 'waiting':
       return <Chip>Waiting</Chip>;
@@ -196,7 +202,7 @@ function State({ upload: { state, file, path } }: { readonly upload: Upload }) {
   }
 }
 
-function Actions({ upload: { id, path, state } }: { readonly upload: Upload }) {
+function Actions({ upload: { id, path, state } }: { readonly upload: UploadItem }) {
   switch (state.name) {
     case 'waiting':
     case 'sending':

@@ -1,22 +1,22 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { uploadTo } from '../addresses.ts';
+import { uploadUrl } from '../page-urls.ts';
 import { Button } from '../parts/button.tsx';
+import { ErrorMessage, LoadError } from '../parts/error-message.tsx';
 import { Field } from '../parts/field.tsx';
 import { Page } from '../parts/page.tsx';
-import { Pending } from '../parts/skeleton.tsx';
-import { NotLoaded, Trouble } from '../parts/trouble.tsx';
-import { organizationInfo } from '../server/account.ts';
-import { CallError } from '../server/call.ts';
+import { LoadingText } from '../parts/skeleton.tsx';
+import { getOrganizationInfo } from '../server/account.ts';
+import { ApiError } from '../server/api-call.ts';
 import { useLoad } from '../server/load.ts';
 import { addCollection } from '../server/retrieval.ts';
 import { organizationId } from '../server/session.ts';
-import { Picture } from '../shell/pictures.tsx';
-import { bytes } from '../words/numbers.ts';
-import { CollectionField, useCollection } from './collection-choice.tsx';
-import { fromDrop, fromPicker } from './dropped-files.ts';
+import { Icon } from '../shell/icons.tsx';
+import { formatBytes } from '../words/numbers.ts';
+import { CollectionField, useCollection } from './collection-select.tsx';
+import { filesFromDrop, filesFromPicker } from './selected-files.ts';
 import { UploadList } from './upload-list.tsx';
-import { addUploads, type Chosen, uploads } from './uploads.ts';
+import { addUploads, type SelectedFile, uploads } from './uploads.ts';
 
 /** The collection of somebody who has none yet and drops files first. */
 const firstCollection = 'documents';
@@ -25,24 +25,24 @@ const firstCollection = 'documents';
 export function UploadPage() {
   const { route } = useLocation();
   const { names, chosen } = useCollection();
-  const limit = useLoad(async (abort) => (await organizationInfo(abort)).upload_bytes_max, []);
+  const limit = useLoad(async (abort) => (await getOrganizationInfo(abort)).upload_bytes_max, []);
   const [folder, setFolder] = useState('');
   const [error, setError] = useState<unknown>(null);
   if (names.error !== null && names.data === undefined)
     return (
       <Page title="Upload">
-        <NotLoaded error={names.error} onRetry={names.reload} />
+        <LoadError error={names.error} onRetry={names.reload} />
       </Page>
     );
   const all = names.data ?? [];
   const collection = chosen ?? firstCollection;
-  const own = uploads.value.filter((upload) => upload.organizationId === organizationId());
-  const take = async (found: Promise<Chosen[]> | Chosen[]) => {
+  const ownUploads = uploads.value.filter((upload) => upload.organizationId === organizationId());
+  const addFiles = async (found: Promise<SelectedFile[]> | SelectedFile[]) => {
     setError(null);
     try {
       const files = await found;
       if (files.length === 0) throw new Error('There is no file in it.');
-      if (!all.includes(collection)) await created(collection);
+      if (!all.includes(collection)) await ensureCollection(collection);
       const prefix = folder.trim().replace(/\/*$/, '');
       addUploads(
         collection,
@@ -50,23 +50,23 @@ export function UploadPage() {
         limit.data ?? Number.POSITIVE_INFINITY,
       );
       if (!all.includes(collection)) names.reload();
-    } catch (fault) {
-      setError(fault);
+    } catch (failure) {
+      setError(failure);
     }
   };
   return (
     <Page
       title="Upload"
-      lead="PDF, Office, HTML, mails, e-books, pictures of text, and plain text. What a file is, is seen from its content."
+      subtitle="PDF, Office, HTML, mails, e-books, pictures of text, and plain text. What a file is, is seen from its content."
     >
       <div class="stack">
         <DropZone
-          onFiles={take}
+          onFiles={addFiles}
           isReady={names.data !== undefined}
-          isSmall={own.length > 0}
+          isSmall={ownUploads.length > 0}
           bytesMax={limit.data}
         />
-        <Trouble error={error} />
+        <ErrorMessage error={error} />
         {names.data?.length === 0 ? (
           <p class="hint">Your files go into a new collection named “{firstCollection}”.</p>
         ) : (
@@ -74,12 +74,12 @@ export function UploadPage() {
             <CollectionField
               names={all}
               chosen={names.data === undefined ? chosen : collection}
-              onChoose={(name) => route(uploadTo(name), true)}
+              onChoose={(name) => route(uploadUrl(name), true)}
             />
             <FolderField folder={folder} onType={setFolder} />
           </div>
         )}
-        {own.length > 0 && <UploadList all={own} />}
+        {ownUploads.length > 0 && <UploadList all={ownUploads} />}
       </div>
     </Page>
   );
@@ -109,11 +109,11 @@ function FolderField({ folder, onType }: FolderFieldProps) {
 }
 
 /** Makes the collection, unless somebody else did meanwhile. */
-async function created(collection: string): Promise<void> {
+async function ensureCollection(collection: string): Promise<void> {
   try {
     await addCollection({ collection_name: collection });
   } catch (error) {
-    if (!(error instanceof CallError) || error.status !== 409) throw error;
+    if (!(error instanceof ApiError) || error.status !== 409) throw error;
   }
 }
 
@@ -123,27 +123,27 @@ interface DropZoneProps {
   readonly isSmall: boolean;
   /** Undefined while not known; then the server decides. */
   readonly bytesMax: number | undefined;
-  readonly onFiles: (found: Promise<Chosen[]> | Chosen[]) => Promise<void>;
+  readonly onFiles: (found: Promise<SelectedFile[]> | SelectedFile[]) => Promise<void>;
 }
 
 function DropZone({ isReady, isSmall, bytesMax, onFiles }: DropZoneProps) {
   const isOver = useDrop((data) => {
-    if (isReady) void onFiles(fromDrop(data));
+    if (isReady) void onFiles(filesFromDrop(data));
   });
   const files = useRef<HTMLInputElement>(null);
   const folder = useRef<HTMLInputElement>(null);
-  const picked = (event: { readonly currentTarget: HTMLInputElement }) => {
-    const found = fromPicker(event.currentTarget.files);
+  const addPicked = (event: { readonly currentTarget: HTMLInputElement }) => {
+    const found = filesFromPicker(event.currentTarget.files);
     event.currentTarget.value = '';
     void onFiles(found);
   };
   return (
     <section class={`drop ${isOver ? 'over' : ''} ${isSmall ? 'small' : ''}`} aria-label="Files">
-      <Picture of="upload" />
+      <Icon name="upload" />
       <h2>Drop files or folders here</h2>
       <p class="soft">
-        <Pending
-          value={bytesMax === undefined ? undefined : `or choose them, up to ${bytes(bytesMax)} each`}
+        <LoadingText
+          value={bytesMax === undefined ? undefined : `or choose them, up to ${formatBytes(bytesMax)} each`}
           width="14rem"
         />
       </p>
@@ -162,7 +162,7 @@ function DropZone({ isReady, isSmall, bytesMax, onFiles }: DropZoneProps) {
         multiple
         tabIndex={-1}
         aria-label="Files to upload"
-        onChange={picked}
+        onChange={addPicked}
       />
       <input
         ref={folder}
@@ -172,7 +172,7 @@ function DropZone({ isReady, isSmall, bytesMax, onFiles }: DropZoneProps) {
         tabIndex={-1}
         aria-label="Folder to upload"
         {...{ webkitdirectory: true }}
-        onChange={picked}
+        onChange={addPicked}
       />
     </section>
   );

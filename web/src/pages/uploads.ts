@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals';
-import { type CallError, isReachable, noAnswer, refusal, renewSession } from '../server/call.ts';
+import { type ApiError, isReachable, noReplyMessage, renewSession, toApiError } from '../server/api-call.ts';
 import { organizationId } from '../server/session.ts';
-import { bytes, counted } from '../words/numbers.ts';
+import { formatBytes, formatCounted } from '../words/numbers.ts';
 
 /** Files on their way to the server, three at a time, whatever page is shown meanwhile. */
 
@@ -10,12 +10,12 @@ export type UploadState =
   | { readonly name: 'sending'; readonly sent: number }
   | { readonly name: 'stored' }
   | { readonly name: 'exists' }
-  | { readonly name: 'failed'; readonly why: string; readonly returns: boolean }
+  | { readonly name: 'failed'; readonly reason: string; readonly retriesOnReconnect: boolean }
   | { readonly name: 'cancelled' }
   /** Not sent at all, and no other try would change that. */
-  | { readonly name: 'too-large'; readonly why: string };
+  | { readonly name: 'too-large'; readonly reason: string };
 
-export interface Upload {
+export interface UploadItem {
   readonly id: number;
   readonly organizationId: string;
   readonly collection: string;
@@ -23,55 +23,55 @@ export interface Upload {
   readonly file: File;
   readonly overwrite: boolean;
   /** How often it was begun and got no answer. */
-  readonly unanswered: number;
+  readonly unansweredAttempts: number;
   readonly state: UploadState;
 }
 
-const atOnce = 3;
+const concurrency = 3;
 /** After so many it is the file that gets no answer, and not the server: a proxy may cut off what is too large for it. */
-const unansweredMax = 3;
+const unansweredAttemptsMax = 3;
 /** Files of one list; whoever has more has the command line. */
 const uploadsMax = 20_000;
-export const uploads = signal<readonly Upload[]>([]);
-const cutOff = `It was cut off ${unansweredMax} times. It may be too large for a proxy on the way.`;
+export const uploads = signal<readonly UploadItem[]>([]);
+const interruptedMessage = `It was cut off ${unansweredAttemptsMax} times. It may be too large for a proxy on the way.`;
 const running = new Map<number, XMLHttpRequest>();
-let last = 0;
+let lastId = 0;
 
 /** A file with the path that it gets in the collection. */
-export interface Chosen {
+export interface SelectedFile {
   readonly file: File;
   readonly path: string;
 }
 
 /** A file that is larger than `bytesMax` is not even read. Errors: more files than a list holds; then none is added. */
-export function addUploads(collection: string, chosen: readonly Chosen[], bytesMax: number): void {
-  if (uploads.peek().length + chosen.length > uploadsMax)
+export function addUploads(collection: string, selected: readonly SelectedFile[], bytesMax: number): void {
+  if (uploads.peek().length + selected.length > uploadsMax)
     throw new Error(
-      `${counted(chosen.length, 'file')} at once are too many for a browser: "quarry ingest <folder>" takes any number.`,
+      `${formatCounted(selected.length, 'file')} at once are too many for a browser: "quarry ingest <folder>" takes any number.`,
     );
-  const tooLarge = { name: 'too-large', why: `It is larger than ${bytes(bytesMax)}.` } as const;
-  const made = chosen.map(({ file, path }): Upload => {
-    last += 1;
-    const at = { id: last, organizationId: organizationId(), collection, path, file };
+  const tooLarge = { name: 'too-large', reason: `It is larger than ${formatBytes(bytesMax)}.` } as const;
+  const added = selected.map(({ file, path }): UploadItem => {
+    lastId += 1;
+    const at = { id: lastId, organizationId: organizationId(), collection, path, file };
     const state: UploadState = file.size > bytesMax ? tooLarge : { name: 'waiting' };
-    return { ...at, overwrite: false, unanswered: 0, state };
+    return { ...at, overwrite: false, unansweredAttempts: 0, state };
   });
-  uploads.value = [...uploads.value, ...made];
-  startWaiting();
+  uploads.value = [...uploads.value, ...added];
+  startPending();
 }
 
 /** All of them at one time, so that none begins because another one ended. */
 export function cancelUploads(ids: readonly number[]): void {
-  change(ids, { state: { name: 'cancelled' } });
+  updateUploads(ids, { state: { name: 'cancelled' } });
   for (const id of ids) running.get(id)?.abort();
 }
 
 export function retryUploads(ids: readonly number[]): void {
-  change(ids, { unanswered: 0, state: { name: 'waiting' } });
+  updateUploads(ids, { unansweredAttempts: 0, state: { name: 'waiting' } });
 }
 
 export function overwriteUploads(ids: readonly number[]): void {
-  change(ids, { overwrite: true, unanswered: 0, state: { name: 'waiting' } });
+  updateUploads(ids, { overwrite: true, unansweredAttempts: 0, state: { name: 'waiting' } });
 }
 
 /** Takes those off the list that are done with. */
@@ -79,59 +79,60 @@ export function clearUploads(): void {
   uploads.value = uploads.value.filter(isUnderWay);
 }
 
-export function isUnderWay({ state }: Upload): boolean {
+export function isUnderWay({ state }: UploadItem): boolean {
   return state.name === 'waiting' || state.name === 'sending';
 }
 
-function change(
+function updateUploads(
   ids: readonly number[],
-  to: Partial<Pick<Upload, 'state' | 'overwrite' | 'unanswered'>>,
+  to: Partial<Pick<UploadItem, 'state' | 'overwrite' | 'unansweredAttempts'>>,
 ): void {
-  const meant = new Set(ids);
-  uploads.value = uploads.peek().map((each) => (meant.has(each.id) ? { ...each, ...to } : each));
-  startWaiting();
+  const selectedIds = new Set(ids);
+  uploads.value = uploads.peek().map((each) => (selectedIds.has(each.id) ? { ...each, ...to } : each));
+  startPending();
 }
 
-function startWaiting(): void {
+function startPending(): void {
   if (!isReachable.peek()) return;
   for (const upload of uploads.peek()) {
-    if (running.size >= atOnce) return;
+    if (running.size >= concurrency) return;
     if (upload.state.name === 'waiting' && !running.has(upload.id)) send(upload);
   }
 }
 
-function send(upload: Upload): void {
-  const { id, organizationId: organization, collection, path, file, overwrite, unanswered } = upload;
+function send(upload: UploadItem): void {
+  const { id, organizationId: organization, collection, path, file, overwrite, unansweredAttempts } = upload;
   const sending = new XMLHttpRequest();
   running.set(id, sending);
-  const end = (state: UploadState, missed = 0) => {
+  const end = (state: UploadState, missedAttempts = 0) => {
     running.delete(id);
-    if (stateOf(id) === 'cancelled') startWaiting();
-    else change([id], { state, unanswered: missed });
+    if (stateOf(id) === 'cancelled') startPending();
+    else updateUploads([id], { state, unansweredAttempts: missedAttempts });
   };
   sending.upload.onprogress = ({ loaded }) => {
-    if (stateOf(id) === 'sending') change([id], { state: { name: 'sending', sent: loaded } });
+    if (stateOf(id) === 'sending') updateUploads([id], { state: { name: 'sending', sent: loaded } });
   };
   sending.onload = () => {
     if (sending.status === 200 || sending.status === 201) return end({ name: 'stored' });
     if (sending.status === 409) return end({ name: 'exists' });
-    const error = refusal(sending.status, sending.responseText, (name) => sending.getResponseHeader(name));
-    end({ name: 'failed', why: error.message, returns: false });
-    goOnLater(id, error);
+    const error = toApiError(sending.status, sending.responseText, (name) => sending.getResponseHeader(name));
+    end({ name: 'failed', reason: error.message, retriesOnReconnect: false });
+    retryLater(id, error);
   };
   sending.onabort = () => end({ name: 'cancelled' });
   sending.onerror = () => {
     isReachable.value = false;
-    const missed = unanswered + 1;
-    if (missed < unansweredMax) end({ name: 'failed', why: noAnswer, returns: true }, missed);
-    else end({ name: 'failed', why: cutOff, returns: false });
+    const missedAttempts = unansweredAttempts + 1;
+    if (missedAttempts < unansweredAttemptsMax)
+      end({ name: 'failed', reason: noReplyMessage, retriesOnReconnect: true }, missedAttempts);
+    else end({ name: 'failed', reason: interruptedMessage, retriesOnReconnect: false });
   };
   // A path of its own in the address: what is in it cannot be mistaken for parts of the address.
   const address = `/v1/documents/${encodeURIComponent(collection)}/${encodeURIComponent(path)}`;
   sending.open('PUT', overwrite ? `${address}?overwrite=true` : address);
   sending.setRequestHeader('x-quarry-organization', organization);
   sending.setRequestHeader('content-type', 'application/octet-stream');
-  change([id], { state: { name: 'sending', sent: 0 } });
+  updateUploads([id], { state: { name: 'sending', sent: 0 } });
   sending.send(file);
 }
 
@@ -140,7 +141,7 @@ function stateOf(id: number): UploadState['name'] | undefined {
 }
 
 /** After a refusal that ends by itself, or when somebody signs in again, the upload goes on without being asked. */
-function goOnLater(id: number, { status, retryAfterMs }: CallError): void {
+function retryLater(id: number, { status, retryAfterMs }: ApiError): void {
   const again = () => {
     if (stateOf(id) === 'failed') retryUploads([id]);
   };
@@ -155,9 +156,11 @@ effect(() => {
   uploads.value = uploads
     .peek()
     .map((each) =>
-      each.state.name === 'failed' && each.state.returns ? { ...each, state: { name: 'waiting' } } : each,
+      each.state.name === 'failed' && each.state.retriesOnReconnect
+        ? { ...each, state: { name: 'waiting' } }
+        : each,
     );
-  startWaiting();
+  startPending();
 });
 
 /** Whoever closes the tab while files are on their way is asked first. */

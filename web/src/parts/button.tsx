@@ -1,9 +1,9 @@
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 
-type Tone = 'plain' | 'primary' | 'danger' | 'ghost';
+type ButtonTone = 'plain' | 'primary' | 'danger' | 'ghost';
 
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
-  readonly tone?: Tone;
+  readonly tone?: ButtonTone;
   /** Something is under way: the button keeps its size and takes no further click. */
   readonly busy?: boolean;
   readonly children: ComponentChildren;
@@ -27,9 +27,9 @@ export function Button({ tone = 'plain', busy = false, children, ...rest }: Butt
 
 interface LinkButtonProps {
   readonly href: string;
-  readonly tone?: Tone;
+  readonly tone?: ButtonTone;
   /** A page of somebody else, in another tab, so that this one stays. */
-  readonly isElsewhere?: boolean;
+  readonly isExternal?: boolean;
   readonly onFollow?: () => void;
   readonly children: ComponentChildren;
 }
@@ -38,13 +38,13 @@ interface LinkButtonProps {
 export function LinkButton({
   href,
   tone = 'plain',
-  isElsewhere = false,
+  isExternal = false,
   onFollow,
   children,
 }: LinkButtonProps) {
-  const elsewhere = isElsewhere ? { target: '_blank', rel: 'noreferrer' } : {};
+  const externalAttributes = isExternal ? { target: '_blank', rel: 'noreferrer' } : {};
   return (
-    <a class={`button ${tone}`} href={href} {...elsewhere} onClick={onFollow}>
+    <a class={`button ${tone}`} href={href} {...externalAttributes} onClick={onFollow}>
       <span class="button-words">{children}</span>
     </a>
   );

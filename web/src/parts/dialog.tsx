@@ -14,24 +14,24 @@ export function Dialog({ title, onClose, mayClose = true, children }: DialogProp
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
   /** What the browser chose; null when somebody has been where they go on. */
-  const first = useRef<Element | null>(null);
+  const browserFocus = useRef<Element | null>(null);
   // Not after the next picture: keys that are pressed until then would be lost.
   useLayoutEffect(() => {
-    const [shown, before] = [dialog.current, document.activeElement];
-    shown?.showModal();
-    first.current = document.activeElement;
+    const [dialogElement, previousFocus] = [dialog.current, document.activeElement];
+    dialogElement?.showModal();
+    browserFocus.current = document.activeElement;
     return () => {
-      shown?.close();
+      dialogElement?.close();
       // The browser gives the focus back only to a dialog that outlives its closing.
-      if (before instanceof HTMLElement) before.focus();
+      if (previousFocus instanceof HTMLElement) previousFocus.focus();
     };
   }, []);
   // What it is about may come late.
   useLayoutEffect(() => {
-    const beginning = first.current && beginningOf(dialog.current, mayClose);
-    if (beginning === null) return;
-    if (document.activeElement === first.current) beginning.focus();
-    first.current = null;
+    const initialFocus = browserFocus.current && findInitialFocus(dialog.current, mayClose);
+    if (initialFocus === null) return;
+    if (document.activeElement === browserFocus.current) initialFocus.focus();
+    browserFocus.current = null;
   });
   const cancel = (event: Event) => {
     event.preventDefault();
@@ -46,7 +46,7 @@ export function Dialog({ title, onClose, mayClose = true, children }: DialogProp
       // Where something may have been typed, a click beside it is a slip.
       onMouseDown={(event) => {
         const { currentTarget, target, button } = event;
-        if (!mayClose || button !== 0 || target !== currentTarget || !isBeside(event)) return;
+        if (!mayClose || button !== 0 || target !== currentTarget || !isOutside(event)) return;
         if (currentTarget.querySelector('form') !== null) return;
         // The browser would give the focus to what lies below the pointer.
         event.preventDefault();
@@ -78,16 +78,17 @@ export function Dialog({ title, onClose, mayClose = true, children }: DialogProp
  * Where somebody goes on who opened it, not at the "×" that comes first: at its first field, else at the first of its
  * buttons, which changes nothing, or where it must be answered at its answer.
  */
-function beginningOf(dialog: HTMLDialogElement | null, mayClose: boolean): HTMLElement | null {
-  const of = (what: string) => dialog?.querySelector<HTMLElement>(`${what}:not(:disabled)`) ?? null;
+function findInitialFocus(dialog: HTMLDialogElement | null, mayClose: boolean): HTMLElement | null {
+  const findControl = (selector: string) =>
+    dialog?.querySelector<HTMLElement>(`${selector}:not(:disabled)`) ?? null;
   return (
-    of(':is(form, fieldset) :is(input, select, textarea)') ??
-    of(mayClose ? '.dialog-actions .button' : '.dialog-actions .primary')
+    findControl(':is(form, fieldset) :is(input, select, textarea)') ??
+    findControl(mayClose ? '.dialog-actions .button' : '.dialog-actions .primary')
   );
 }
 
 /** Whether the pointer is on what lies behind the dialog, not on its edge or its scroll bar. */
-function isBeside({ currentTarget, clientX, clientY }: TargetedMouseEvent<HTMLDialogElement>): boolean {
+function isOutside({ currentTarget, clientX, clientY }: TargetedMouseEvent<HTMLDialogElement>): boolean {
   const { left, right, top, bottom } = currentTarget.getBoundingClientRect();
   return clientX < left || clientX > right || clientY < top || clientY > bottom;
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 
 /** What the control of a field must carry, so that label, hint and error belong to it. */
-export interface ControlNames {
+export interface ControlProps {
   readonly id: string;
   readonly 'aria-describedby': string | undefined;
   readonly 'aria-invalid': boolean;
@@ -12,7 +12,7 @@ interface FieldProps {
   readonly label: string;
   readonly hint?: ComponentChildren;
   readonly error?: string | null;
-  readonly children: (names: ControlNames) => ComponentChildren;
+  readonly children: (controlProps: ControlProps) => ComponentChildren;
 }
 
 /** A control with its label above it, and a hint or what is wrong with it below. */
@@ -40,14 +40,14 @@ export function Field({ label, hint, error = null, children }: FieldProps) {
   );
 }
 
-interface CheckProps {
+interface CheckboxProps {
   readonly label: string;
   readonly hint?: string;
   readonly checked: boolean;
   readonly onChange: (checked: boolean) => void;
 }
 
-export function Check({ label, hint, checked, onChange }: CheckProps) {
+export function Checkbox({ label, hint, checked, onChange }: CheckboxProps) {
   return (
     <label class="check">
       <input type="checkbox" checked={checked} onChange={(event) => onChange(event.currentTarget.checked)} />
@@ -59,22 +59,28 @@ export function Check({ label, hint, checked, onChange }: CheckProps) {
   );
 }
 
-interface ChoiceProps<Word extends string> {
+interface RadioGroupProps<Word extends string> {
   readonly legend: string;
   readonly name: string;
   readonly value: Word;
-  readonly words: readonly (readonly [Word, ComponentChildren])[];
+  readonly options: readonly (readonly [Word, ComponentChildren])[];
   readonly onChange: (value: Word) => void;
 }
 
 /** One of a few words, side by side. */
-export function Choice<Word extends string>({ legend, name, value, words, onChange }: ChoiceProps<Word>) {
+export function RadioGroup<Word extends string>({
+  legend,
+  name,
+  value,
+  options,
+  onChange,
+}: RadioGroupProps<Word>) {
   return (
     <fieldset class="choice">
       <legend class="unseen">{legend}</legend>
-      {words.map(([word, label]) => (
-        <label key={word}>
-          <input type="radio" name={name} checked={word === value} onChange={() => onChange(word)} />
+      {options.map(([option, label]) => (
+        <label key={option}>
+          <input type="radio" name={name} checked={option === value} onChange={() => onChange(option)} />
           <span>{label}</span>
         </label>
       ))}

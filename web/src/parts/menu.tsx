@@ -9,7 +9,7 @@ interface MenuProps {
   readonly children: ComponentChildren;
 }
 
-const distance = 4;
+const gapPixels = 4;
 
 /**
  * A button that opens a list of actions over everything else. The browser closes it by Escape and by a click elsewhere;
@@ -27,21 +27,21 @@ export function Menu({ label, name, class: kind = '', children }: MenuProps) {
     return () => window.removeEventListener('scroll', close);
   }, []);
   useEffect(() => {
-    const shown = panel.current;
-    const place = (event: Event) => {
+    const panelElement = panel.current;
+    const positionBeforeOpen = (event: Event) => {
       const opens = event instanceof ToggleEvent && event.newState === 'open';
-      if (opens && shown !== null && button.current !== null)
-        stand(shown, button.current.getBoundingClientRect());
+      if (opens && panelElement !== null && button.current !== null)
+        positionPanel(panelElement, button.current.getBoundingClientRect());
     };
-    const chosen = (event: Event) => {
+    const closeAfterChoice = (event: Event) => {
       if (event.target instanceof Element && event.target.closest('a, button') !== null) close();
     };
-    shown?.addEventListener('beforetoggle', place);
+    panelElement?.addEventListener('beforetoggle', positionBeforeOpen);
     // Before what was chosen happens: a dialog that it opens gives the focus back to the button, not to what is hidden.
-    shown?.addEventListener('click', chosen, { capture: true });
+    panelElement?.addEventListener('click', closeAfterChoice, { capture: true });
     return () => {
-      shown?.removeEventListener('beforetoggle', place);
-      shown?.removeEventListener('click', chosen, { capture: true });
+      panelElement?.removeEventListener('beforetoggle', positionBeforeOpen);
+      panelElement?.removeEventListener('click', closeAfterChoice, { capture: true });
     };
   }, []);
   return (
@@ -57,12 +57,12 @@ export function Menu({ label, name, class: kind = '', children }: MenuProps) {
 }
 
 /** Below or above the button, whichever has more room, and in line with its nearer side. */
-function stand(panel: HTMLElement, at: DOMRect): void {
+function positionPanel(panel: HTMLElement, at: DOMRect): void {
   const { innerWidth, innerHeight } = window;
   const isLow = at.top > innerHeight / 2;
   const isRight = at.left > innerWidth / 2;
-  panel.style.top = isLow ? 'auto' : `${at.bottom + distance}px`;
-  panel.style.bottom = isLow ? `${innerHeight - at.top + distance}px` : 'auto';
+  panel.style.top = isLow ? 'auto' : `${at.bottom + gapPixels}px`;
+  panel.style.bottom = isLow ? `${innerHeight - at.top + gapPixels}px` : 'auto';
   panel.style.left = isRight ? 'auto' : `${at.left}px`;
   panel.style.right = isRight ? `${document.documentElement.clientWidth - at.right}px` : 'auto';
 }

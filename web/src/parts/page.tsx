@@ -2,31 +2,31 @@ import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 
 /** Where the dashboard was opened; on every later page the focus is where it begins, so that readers begin there. */
-let openedAt = window.location.pathname;
-let isLater = false;
+let entryPath = window.location.pathname;
+let hasNavigated = false;
 
 /** For an address that leads on to another one by itself: that is where the dashboard was opened. */
-export function leadsOnTo(path: string): void {
-  openedAt = path;
+export function setEntryPath(path: string): void {
+  entryPath = path;
 }
 
 interface PageProps {
   readonly title: string;
-  readonly lead?: ComponentChildren;
+  readonly subtitle?: ComponentChildren;
   readonly actions?: ComponentChildren;
   /** Where it begins, when that is not its heading. */
-  readonly start?: RefObject<HTMLElement | null>;
+  readonly initialFocus?: RefObject<HTMLElement | null>;
   readonly children: ComponentChildren;
 }
 
 /** What every page begins with: its name, a line about it, and what one can do. */
-export function Page({ title, lead, actions, start, children }: PageProps) {
+export function Page({ title, subtitle, actions, initialFocus, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useLayoutEffect(() => {
     // Who was quick may have left the first page before it was there.
-    isLater ||= window.location.pathname !== openedAt;
-    if (isLater) (start?.current ?? heading.current)?.focus({ preventScroll: true });
-    isLater = true;
+    hasNavigated ||= window.location.pathname !== entryPath;
+    if (hasNavigated) (initialFocus?.current ?? heading.current)?.focus({ preventScroll: true });
+    hasNavigated = true;
   }, []);
   useEffect(() => {
     document.title = `${title} · Quarry`;
@@ -38,7 +38,7 @@ export function Page({ title, lead, actions, start, children }: PageProps) {
           <h1 ref={heading} tabIndex={-1}>
             {title}
           </h1>
-          {lead !== undefined && <p class="lead">{lead}</p>}
+          {subtitle !== undefined && <p class="lead">{subtitle}</p>}
         </div>
         {actions !== undefined && <div class="row">{actions}</div>}
       </header>

@@ -5,7 +5,7 @@ export function SearchField(field: {
   readonly label: string;
   readonly hint: string;
   readonly value: string;
-  readonly onInput: (words: string) => void;
+  readonly onInput: (text: string) => void;
 }) {
   return (
     <Field label={field.label} hint={field.hint}>

@@ -16,7 +16,7 @@ export function Skeleton({
 }
 
 /** A number or word that may still be loading. */
-export function Pending({
+export function LoadingText({
   value,
   width = '3ch',
 }: {

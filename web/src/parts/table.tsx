@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-export interface Column<Row> {
+export interface TableColumn<Row> {
   readonly title: string;
   readonly cell: (row: Row) => ComponentChildren;
   /** Numbers stand at the right. */
@@ -16,7 +16,7 @@ export interface Column<Row> {
 interface TableProps<Row> {
   /** What the table lists, for who cannot see it. */
   readonly caption: string;
-  readonly columns: readonly Column<Row>[];
+  readonly columns: readonly TableColumn<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
 }
@@ -29,12 +29,12 @@ const columnsWidthMin = 544;
  * the first column is its heading, the others follow below it with their titles.
  */
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
-  const kind = ({ isNumber = false, isActions = false }: Column<Row>) =>
+  const kind = ({ isNumber = false, isActions = false }: TableColumn<Row>) =>
     isActions ? 'actions' : isNumber ? 'number' : undefined;
-  const { frame, areCards } = useRoom();
+  const { frame, areCards: isStacked } = useStackedLayout();
   return (
     <div ref={frame} class="table-frame">
-      <table class={areCards ? 'table stacked' : 'table'} role="table">
+      <table class={isStacked ? 'table stacked' : 'table'} role="table">
         <caption class="unseen">{caption}</caption>
         <thead role="rowgroup">
           <tr role="row">
@@ -68,23 +68,24 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
 }
 
 /** Looks whether the columns fit; where they did not, cards stay until there is as much room as they wanted. */
-function useRoom() {
+function useStackedLayout() {
   const frame = useRef<HTMLDivElement>(null);
-  const [room, setRoom] = useState(Number.POSITIVE_INFINITY);
-  const [wanted, setWanted] = useState(columnsWidthMin);
-  const areCards = room < wanted;
+  const [width, setWidth] = useState(Number.POSITIVE_INFINITY);
+  const [requiredWidth, setRequiredWidth] = useState(columnsWidthMin);
+  const isStacked = width < requiredWidth;
   useLayoutEffect(() => {
-    const shown = frame.current;
-    if (shown === null) return;
+    const frameElement = frame.current;
+    if (frameElement === null) return;
     const measure = () => {
-      setRoom(shown.clientWidth);
-      if (!areCards && shown.scrollWidth > shown.clientWidth) setWanted(shown.scrollWidth);
+      setWidth(frameElement.clientWidth);
+      if (!isStacked && frameElement.scrollWidth > frameElement.clientWidth)
+        setRequiredWidth(frameElement.scrollWidth);
     };
     measure();
     const observer = new ResizeObserver(measure);
-    observer.observe(shown);
-    if (shown.firstElementChild !== null) observer.observe(shown.firstElementChild);
+    observer.observe(frameElement);
+    if (frameElement.firstElementChild !== null) observer.observe(frameElement.firstElementChild);
     return () => observer.disconnect();
-  }, [areCards]);
-  return { frame, areCards };
+  }, [isStacked]);
+  return { frame, areCards: isStacked };
 }

@@ -2,21 +2,21 @@ import { signal } from '@preact/signals';
 
 interface Toast {
   readonly id: number;
-  readonly words: string;
+  readonly message: string;
   readonly tone: 'good' | 'bad';
 }
 
 const toasts = signal<readonly Toast[]>([]);
 const shownMs = { good: 5_000, bad: 12_000 } as const;
 const toastsMax = 4;
-let last = 0;
+let lastId = 0;
 
 /** Says that something was done, or that it failed, without taking the focus. */
-export function toast(words: string, tone: Toast['tone'] = 'good'): void {
-  last += 1;
-  const made = { id: last, words, tone };
-  toasts.value = [...toasts.value.slice(1 - toastsMax), made];
-  setTimeout(() => dismiss(made.id), shownMs[tone]);
+export function showToast(message: string, tone: Toast['tone'] = 'good'): void {
+  lastId += 1;
+  const created = { id: lastId, message, tone };
+  toasts.value = [...toasts.value.slice(1 - toastsMax), created];
+  setTimeout(() => dismiss(created.id), shownMs[tone]);
 }
 
 function dismiss(id: number): void {
@@ -26,9 +26,9 @@ function dismiss(id: number): void {
 export function Toasts() {
   return (
     <section class="toasts" aria-label="Messages" aria-live="polite">
-      {toasts.value.map(({ id, words, tone }) => (
+      {toasts.value.map(({ id, message, tone }) => (
         <div key={id} class={`toast ${tone}`}>
-          <span>{words}</span>
+          <span>{message}</span>
           <button type="button" class="icon-button" aria-label="Dismiss" onClick={() => dismiss(id)}>
             <span aria-hidden="true">×</span>
           </button>

@@ -2,9 +2,9 @@ import { Component, type ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** Rows that are there beyond those that are seen, above and below. */
-const spareRows = 10;
+const overscanRows = 10;
 
-export interface Seen {
+export interface VisibleRange {
   /** Position of the first row that is seen. */
   readonly first: number;
   /** The position after the last. */
@@ -18,44 +18,50 @@ interface VirtualRowsProps<Row> {
   readonly keyOf: (row: Row) => string;
   readonly render: (row: Row, position: number) => ComponentChildren;
   /** Told which rows are seen, whenever that changes. */
-  readonly onSeen?: (seen: Seen) => void;
+  readonly onVisibleRangeChange?: (visibleRange: VisibleRange) => void;
 }
 
 /**
  * Thousands of rows of one height, of which only those exist that are near the window. The page scrolls, not the list.
  * The rows are `role="row"` inside a `role="rowgroup"`; whoever uses it puts `role="table"` around it.
  */
-export function VirtualRows<Row>({ rows, rowHeight, keyOf, render, onSeen }: VirtualRowsProps<Row>) {
+export function VirtualRows<Row>({
+  rows,
+  rowHeight,
+  keyOf,
+  render,
+  onVisibleRangeChange,
+}: VirtualRowsProps<Row>) {
   const frame = useRef<HTMLDivElement>(null);
-  const [seen, setSeen] = useState<Seen>({ first: 0, end: 0 });
+  const [visibleRange, setVisibleRange] = useState<VisibleRange>({ first: 0, end: 0 });
   const total = rows.length;
 
   useLayoutEffect(() => {
-    let asked = 0;
+    let frameRequest = 0;
     const measure = () => {
-      asked = 0;
+      frameRequest = 0;
       const top = frame.current?.getBoundingClientRect().top ?? 0;
       const first = Math.max(0, Math.min(total, Math.floor(-top / rowHeight)));
       const end = Math.max(first, Math.min(total, Math.ceil((window.innerHeight - top) / rowHeight)));
-      setSeen((before) => (before.first === first && before.end === end ? before : { first, end }));
+      setVisibleRange((before) => (before.first === first && before.end === end ? before : { first, end }));
     };
-    const soon = () => {
-      if (asked === 0) asked = requestAnimationFrame(measure);
+    const scheduleMeasure = () => {
+      if (frameRequest === 0) frameRequest = requestAnimationFrame(measure);
     };
     measure();
-    window.addEventListener('scroll', soon, { passive: true });
-    window.addEventListener('resize', soon);
+    window.addEventListener('scroll', scheduleMeasure, { passive: true });
+    window.addEventListener('resize', scheduleMeasure);
     return () => {
-      cancelAnimationFrame(asked);
-      window.removeEventListener('scroll', soon);
-      window.removeEventListener('resize', soon);
+      cancelAnimationFrame(frameRequest);
+      window.removeEventListener('scroll', scheduleMeasure);
+      window.removeEventListener('resize', scheduleMeasure);
     };
   }, [total, rowHeight]);
 
-  useEffect(() => onSeen?.(seen), [seen, total]);
+  useEffect(() => onVisibleRangeChange?.(visibleRange), [visibleRange, total]);
 
-  const start = Math.max(0, seen.first - spareRows);
-  const stop = Math.min(total, seen.end + spareRows);
+  const start = Math.max(0, visibleRange.first - overscanRows);
+  const stop = Math.min(total, visibleRange.end + overscanRows);
   return (
     <div ref={frame} role="rowgroup" class="virtual" style={{ height: `${total * rowHeight}px` }}>
       {rows.slice(start, stop).map((row, i) => (

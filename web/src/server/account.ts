@@ -1,10 +1,10 @@
 import type { GetOrganizationInfoResponse } from '../../../src/schemas/accounts.ts';
-import { call } from './call.ts';
+import { callApi } from './api-call.ts';
 import { organizationId } from './session.ts';
 
 /** Operations of the account side, in the organisation that was chosen. */
 
-export function organizationInfo(abort: AbortSignal): Promise<GetOrganizationInfoResponse> {
+export function getOrganizationInfo(abort: AbortSignal): Promise<GetOrganizationInfoResponse> {
   const request = { organization_id: organizationId() };
-  return call('/api/organizations/get-info', request, { signal: abort });
+  return callApi('/api/organizations/get-info', request, { signal: abort });
 }

@@ -1,59 +1,62 @@
 import type * as admin from '../../../src/schemas/admin.ts';
-import type { ListedUser, ListUsersResponse } from '../../../src/schemas/users.ts';
+import type { ListUsersResponse, UserListItem } from '../../../src/schemas/users.ts';
 import type { DefaultResponse } from '../../../src/schemas/wire.ts';
-import { call } from './call.ts';
+import { callApi } from './api-call.ts';
 
 /** The operations of `/v1/admin` that the page of the administrator uses. A 401 there means: sign in as administrator. */
 
 type Abort = AbortSignal | undefined;
 
-function ask<Reply>(path: string, request: object, signal?: Abort): Promise<Reply> {
-  return call<Reply>(`/v1/admin/${path}`, request, { signal, as: 'anybody' });
+function post<Reply>(path: string, request: object, signal?: Abort): Promise<Reply> {
+  return callApi<Reply>(`/v1/admin/${path}`, request, { signal, as: 'anybody' });
 }
 
-export type Listed = admin.ListOrganizationsResponse['organizations'][number];
-export type Details = admin.GetOrganizationResponse;
-export type Changes = Omit<admin.UpdateOrganizationRequest, 'organization_id'>;
+export type OrganizationListItem = admin.ListOrganizationsResponse['organizations'][number];
+export type OrganizationDetails = admin.GetOrganizationResponse;
+export type OrganizationChangesRequest = Omit<admin.AdminUpdateOrganizationRequest, 'organization_id'>;
 
 /** More than that a page does not hold; the command line does. */
-const listedMax = 5_000;
+const listMax = 5_000;
 
-export interface AllOrganizations {
+export interface OrganizationList {
   /** The newest first. */
-  readonly organizations: readonly Listed[];
-  readonly areAll: boolean;
+  readonly organizations: readonly OrganizationListItem[];
+  readonly isComplete: boolean;
 }
 
-export async function listAllOrganizations(signal: AbortSignal): Promise<AllOrganizations> {
-  const found: Listed[] = [];
+export async function adminListOrganizations(signal: AbortSignal): Promise<OrganizationList> {
+  const found: OrganizationListItem[] = [];
   let after: string | null = null;
   do {
-    const page: admin.ListOrganizationsResponse = await ask(
+    const page: admin.ListOrganizationsResponse = await post(
       'list-organizations',
       { after, limit: 1_000 },
       signal,
     );
     found.push(...page.organizations);
     after = page.next_after;
-  } while (after !== null && found.length < listedMax);
+  } while (after !== null && found.length < listMax);
   found.sort((a, b) => b.created_at.localeCompare(a.created_at));
-  return { organizations: found, areAll: after === null };
+  return { organizations: found, isComplete: after === null };
 }
 
-export function getAnyOrganization(id: string, signal?: Abort): Promise<Details> {
-  return ask('get-organization', { organization_id: id }, signal);
+export function adminGetOrganization(id: string, signal?: Abort): Promise<OrganizationDetails> {
+  return post('get-organization', { organization_id: id }, signal);
 }
 
-export function updateAnyOrganization(id: string, changes: Changes): Promise<DefaultResponse> {
-  return ask('update-organization', { organization_id: id, ...changes });
+export function adminUpdateOrganization(
+  id: string,
+  changes: OrganizationChangesRequest,
+): Promise<DefaultResponse> {
+  return post('update-organization', { organization_id: id, ...changes });
 }
 
-export function deleteAnyOrganization(id: string): Promise<DefaultResponse> {
-  return ask('delete-organization', { organization_id: id });
+export function adminDeleteOrganization(id: string): Promise<DefaultResponse> {
+  return post('delete-organization', { organization_id: id });
 }
 
 /** What the administrator does with a user. */
-export type UserChange =
+export type AdminUserAction =
   | 'end-user-sessions'
   | 'disable-user'
   | 'enable-user'
@@ -62,30 +65,30 @@ export type UserChange =
 
 const usersMax = 1_000;
 
-export interface FoundUsers {
+export interface UserSearchResult {
   /** Who signed in last comes first. */
-  readonly users: readonly ListedUser[];
-  readonly areAll: boolean;
+  readonly users: readonly UserListItem[];
+  readonly isComplete: boolean;
 }
 
 /** The server searches addresses and names; `words` may be empty. */
-export async function findUsers(words: string, signal: AbortSignal): Promise<FoundUsers> {
-  const users: ListedUser[] = [];
-  const search = words === '' ? null : words;
+export async function adminFindUsers(searchText: string, signal: AbortSignal): Promise<UserSearchResult> {
+  const users: UserListItem[] = [];
+  const search = searchText === '' ? null : searchText;
   let after: string | null = null;
   do {
-    const page: ListUsersResponse = await ask('list-users', { after, search, limit: usersMax }, signal);
+    const page: ListUsersResponse = await post('list-users', { after, search, limit: usersMax }, signal);
     users.push(...page.users);
     after = page.next_after;
   } while (after !== null && users.length < usersMax);
   users.sort((a, b) => b.last_login_at.localeCompare(a.last_login_at));
-  return { users, areAll: after === null };
+  return { users, isComplete: after === null };
 }
 
-export function changeAnyUser(userId: string, change: UserChange): Promise<DefaultResponse> {
-  return ask(change, { user_id: userId });
+export function adminApplyUserAction(userId: string, action: AdminUserAction): Promise<DefaultResponse> {
+  return post(action, { user_id: userId });
 }
 
 export function signOutAdministrator(): Promise<unknown> {
-  return call('/api/admin/logout', {}, { as: 'anybody' });
+  return callApi('/api/admin/logout', {}, { as: 'anybody' });
 }

@@ -1,31 +1,35 @@
 import type * as billing from '../../../src/schemas/billing.ts';
-import { call } from './call.ts';
+import { callApi } from './api-call.ts';
 import { organizationId } from './session.ts';
 
 /** The operations of `/api/billing`, in the organisation that was chosen. */
 
-function ask<Reply>(path: string, request: object = {}, signal?: AbortSignal): Promise<Reply> {
-  return call<Reply>(`/api/billing/${path}`, { organization_id: organizationId(), ...request }, { signal });
+function post<Reply>(path: string, request: object = {}, signal?: AbortSignal): Promise<Reply> {
+  return callApi<Reply>(
+    `/api/billing/${path}`,
+    { organization_id: organizationId(), ...request },
+    { signal },
+  );
 }
 
 /** Where the payment provider sends the browser back to. */
 const returnUrl = '/app/billing';
 
-export type Status = billing.StatusResponse;
-export type PaidTier = Extract<Status['subscription_tier'], 'starter' | 'teams'>;
-export type Preview = billing.PreviewResponse;
+export type BillingStatus = billing.BillingStatusResponse;
+export type PaidPlan = Extract<BillingStatus['subscription_tier'], 'starter' | 'teams'>;
+export type SubscriptionPreview = billing.PreviewResponse;
 
-export function isPaidTier(tier: Status['subscription_tier']): tier is PaidTier {
+export function isPaidPlan(tier: BillingStatus['subscription_tier']): tier is PaidPlan {
   return tier === 'starter' || tier === 'teams';
 }
 
-export function getBilling(signal?: AbortSignal): Promise<Status> {
-  return ask('status', {}, signal);
+export function getBillingStatus(signal?: AbortSignal): Promise<BillingStatus> {
+  return post('status', {}, signal);
 }
 
 /** What a higher tier would charge now. */
-export function previewSubscription(tier: PaidTier, signal?: AbortSignal): Promise<Preview> {
-  return ask('preview', { tier }, signal);
+export function previewSubscription(tier: PaidPlan, signal?: AbortSignal): Promise<SubscriptionPreview> {
+  return post('preview', { tier }, signal);
 }
 
 /**
@@ -33,42 +37,42 @@ export function previewSubscription(tier: PaidTier, signal?: AbortSignal): Promi
  * preview that was shown, null without one.
  */
 export function subscribe(
-  tier: PaidTier,
+  tier: PaidPlan,
   paymentMethodId: string | null,
   asOf: string | null,
 ): Promise<billing.SubscribeResponse> {
-  const how = { payment_method_id: paymentMethodId, as_of: asOf, return_url: returnUrl };
-  return ask('subscribe', { tier, ...how });
+  const options = { payment_method_id: paymentMethodId, as_of: asOf, return_url: returnUrl };
+  return post('subscribe', { tier, ...options });
 }
 
 export function downgrade(tier: 'free' | 'starter'): Promise<billing.DowngradeResponse> {
-  return ask('downgrade', { tier });
+  return post('downgrade', { tier });
 }
 
 export function cancelDowngrade(): Promise<billing.DowngradeResponse> {
-  return ask('cancel-downgrade');
+  return post('cancel-downgrade');
 }
 
 export function cancelUpgrade(): Promise<billing.CancelUpgradeResponse> {
-  return ask('cancel-upgrade');
+  return post('cancel-upgrade');
 }
 
 export function pauseSubscription(): Promise<billing.PauseResponse> {
-  return ask('pause');
+  return post('pause');
 }
 
 export function addPaymentMethod(): Promise<billing.AddPaymentResponse> {
-  return ask('add-payment-method', { return_url: returnUrl });
+  return post('add-payment-method', { return_url: returnUrl });
 }
 
 export function removePaymentMethod(id: string): Promise<unknown> {
-  return ask('remove-payment-method', { payment_method_id: id });
+  return post('remove-payment-method', { payment_method_id: id });
 }
 
-export function billingDetails(): Promise<billing.ManageBillingDetailsResponse> {
-  return ask('manage-billing-details', { return_url: returnUrl });
+export function createBillingPortalSession(): Promise<billing.ManageBillingDetailsResponse> {
+  return post('manage-billing-details', { return_url: returnUrl });
 }
 
 export function redeemCode(code: string): Promise<billing.RedeemCodeResponse> {
-  return ask('redeem-code', { code });
+  return post('redeem-code', { code });
 }

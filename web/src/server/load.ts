@@ -1,7 +1,7 @@
 import { type Inputs, useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { CallError, isAbort, isReachable, returns } from './call.ts';
+import { ApiError, isAbortError, isReachable, reconnectCount } from './api-call.ts';
 
-export interface Loaded<T> {
+export interface LoadState<T> {
   /** What was loaded last; undefined before the first time. It stays while it is loaded again. */
   readonly data: T | undefined;
   /** Why the last try failed; null when it did not. */
@@ -13,43 +13,46 @@ export interface Loaded<T> {
   readonly replace: (data: T) => void;
 }
 
-interface State<T> {
+interface StoredState<T> {
   /** What it was loaded for. */
-  readonly of: Inputs;
+  readonly inputs: Inputs;
   readonly data: T | undefined;
   readonly error: unknown;
   readonly isLoading: boolean;
 }
 
 /** As long as nothing came: also what came for other inputs is nothing. */
-function nothing<T>(of: Inputs): State<T> {
-  return { of, data: undefined, error: null, isLoading: true };
+function emptyState<T>(loadedFor: Inputs): StoredState<T> {
+  return { inputs: loadedFor, data: undefined, error: null, isLoading: true };
 }
 
-function isOf({ of }: State<unknown>, inputs: Inputs): boolean {
-  return of.length === inputs.length && of.every((each, i) => Object.is(each, inputs[i]));
+function isLoadedFor({ inputs: loadedFor }: StoredState<unknown>, inputs: Inputs): boolean {
+  return loadedFor.length === inputs.length && loadedFor.every((each, i) => Object.is(each, inputs[i]));
 }
 
 /**
  * Loads for a page: at once, when one of `inputs` changes (then what was there goes away), and again by itself when the
  * server comes back after it gave no answer.
  */
-export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, inputs: Inputs): Loaded<T> {
-  const [kept, setState] = useState<State<T>>(() => nothing(inputs));
+export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, inputs: Inputs): LoadState<T> {
+  const [storedState, setState] = useState<StoredState<T>>(() => emptyState(inputs));
   const [round, setRound] = useState(0);
-  const state = isOf(kept, inputs) ? kept : nothing<T>(inputs);
+  const state = isLoadedFor(storedState, inputs) ? storedState : emptyState<T>(inputs);
   const latest = useRef({ load, inputs });
   latest.current = { load, inputs };
 
   useEffect(() => {
     const abort = new AbortController();
-    setState((before) => ({ ...(isOf(before, inputs) ? before : nothing<T>(inputs)), isLoading: true }));
+    setState((before) => ({
+      ...(isLoadedFor(before, inputs) ? before : emptyState<T>(inputs)),
+      isLoading: true,
+    }));
     latest.current.load(abort.signal).then(
       (data) => {
-        if (!abort.signal.aborted) setState({ of: inputs, data, error: null, isLoading: false });
+        if (!abort.signal.aborted) setState({ inputs, data, error: null, isLoading: false });
       },
       (error: unknown) => {
-        if (isAbort(error) || abort.signal.aborted) return;
+        if (isAbortError(error) || abort.signal.aborted) return;
         setState((before) => ({ ...before, error, isLoading: false }));
       },
     );
@@ -57,9 +60,9 @@ export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, inputs: Inp
   }, [...inputs, round]);
 
   const reload = useCallback(() => setRound((before) => before + 1), []);
-  useReturn(state.error, reload);
+  useReconnect(state.error, reload);
   const replace = useCallback(
-    (data: T) => setState({ of: latest.current.inputs, data, error: null, isLoading: false }),
+    (data: T) => setState({ inputs: latest.current.inputs, data, error: null, isLoading: false }),
     [],
   );
   const { data, error, isLoading } = state;
@@ -67,14 +70,14 @@ export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, inputs: Inp
 }
 
 /** Calls `again` when the server is back, if it gave no answer before. */
-function useReturn(error: unknown, again: () => void): void {
-  const back = returns.value;
-  const seen = useRef(back);
+function useReconnect(error: unknown, reload: () => void): void {
+  const count = reconnectCount.value;
+  const seenCount = useRef(count);
   useEffect(() => {
-    if (seen.current === back) return;
-    seen.current = back;
-    if (error instanceof CallError && error.status === 0) again();
-  }, [back]);
+    if (seenCount.current === count) return;
+    seenCount.current = count;
+    if (error instanceof ApiError && error.status === 0) reload();
+  }, [count]);
 }
 
 export const pollMs = { busy: 1_000, longest: 10_000 } as const;
@@ -83,9 +86,9 @@ export const pollMs = { busy: 1_000, longest: 10_000 } as const;
  * Calls `look` again and again while the page is seen: every second while it says that something is under way, ever less
  * often (to 10 s) while nothing is. What it throws makes it wait longer and is for `look` itself to show.
  */
-export function usePoll(look: (abort: AbortSignal) => Promise<'busy' | 'idle'>, inputs: Inputs): void {
-  const latest = useRef(look);
-  latest.current = look;
+export function usePoll(poll: (abort: AbortSignal) => Promise<'busy' | 'idle'>, inputs: Inputs): void {
+  const latest = useRef(poll);
+  latest.current = poll;
   useEffect(() => {
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -101,17 +104,17 @@ export function usePoll(look: (abort: AbortSignal) => Promise<'busy' | 'idle'>, 
       clearTimeout(timer);
       timer = setTimeout(() => void ask(), waitMs);
     };
-    const onSight = () => {
+    const onVisible = () => {
       if (document.hidden) return;
       waitMs = pollMs.busy;
       void ask();
     };
-    document.addEventListener('visibilitychange', onSight);
+    document.addEventListener('visibilitychange', onVisible);
     timer = setTimeout(() => void ask(), pollMs.busy);
     return () => {
       abort.abort();
       clearTimeout(timer);
-      document.removeEventListener('visibilitychange', onSight);
+      document.removeEventListener('visibilitychange', onVisible);
     };
   }, inputs);
 }

@@ -2,11 +2,14 @@ import type {
   BindMarketplaceResponse,
   GetMarketplaceSignUpResponse,
 } from '../../../src/schemas/marketplaces.ts';
-import { call } from './call.ts';
+import { callApi } from './api-call.ts';
 
 /** What somebody brings along from a marketplace. Errors: 404 when it was in another browser, or too long ago. */
-export function marketplaceSignUp(signUp: string, abort: AbortSignal): Promise<GetMarketplaceSignUpResponse> {
-  return call('/api/marketplaces/get-sign-up', { sign_up: signUp }, { signal: abort });
+export function getMarketplaceSignUp(
+  signUp: string,
+  abort: AbortSignal,
+): Promise<GetMarketplaceSignUpResponse> {
+  return callApi('/api/marketplaces/get-sign-up', { sign_up: signUp }, { signal: abort });
 }
 
 export function bindMarketplace(
@@ -14,7 +17,7 @@ export function bindMarketplace(
   organizationId: string,
   setVariables: boolean,
 ): Promise<BindMarketplaceResponse> {
-  return call('/api/marketplaces/bind', {
+  return callApi('/api/marketplaces/bind', {
     sign_up: signUp,
     organization_id: organizationId,
     set_variables: setVariables,

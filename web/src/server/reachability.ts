@@ -1,8 +1,8 @@
 import { effect } from '@preact/signals';
-import { isReachable, returns } from './call.ts';
+import { isReachable, reconnectCount } from './api-call.ts';
 
 const firstWaitMs = 1_000;
-const longestWaitMs = 10_000;
+const waitMsMax = 10_000;
 
 /** While the server does not answer, asks it again and again, ever less often, and at once when the network is back. */
 export function watchReachability(): void {
@@ -12,13 +12,13 @@ export function watchReachability(): void {
   const ask = async () => {
     clearTimeout(timer);
     if (isReachable.peek()) return;
-    if (await isUp()) {
+    if (await isServerUp()) {
       waitMs = firstWaitMs;
       isReachable.value = true;
-      returns.value += 1;
+      reconnectCount.value += 1;
       return;
     }
-    waitMs = Math.min(waitMs * 2, longestWaitMs);
+    waitMs = Math.min(waitMs * 2, waitMsMax);
     timer = setTimeout(() => void ask(), waitMs);
   };
 
@@ -37,18 +37,18 @@ export function watchReachability(): void {
 }
 
 /** Resolves when the server answers again. */
-export function nextReturn(): Promise<void> {
-  const before = returns.peek();
+export function waitForReconnect(): Promise<void> {
+  const before = reconnectCount.peek();
   return new Promise((resolve) => {
     const stop = effect(() => {
-      if (returns.value === before) return;
+      if (reconnectCount.value === before) return;
       resolve();
       queueMicrotask(() => stop());
     });
   });
 }
 
-async function isUp(): Promise<boolean> {
+async function isServerUp(): Promise<boolean> {
   try {
     return (await fetch('/readyz', { cache: 'no-store' })).ok;
   } catch {

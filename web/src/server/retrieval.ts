@@ -5,111 +5,114 @@ import type * as queries from '../../../src/schemas/queries.ts';
 import type * as status from '../../../src/schemas/status.ts';
 import type * as usage from '../../../src/schemas/usage.ts';
 import type { DefaultResponse } from '../../../src/schemas/wire.ts';
-import { call } from './call.ts';
+import { callApi } from './api-call.ts';
 import { organizationId } from './session.ts';
 
 /** The operations of `/v1` that the pages use, in the organisation that was chosen. */
 
 type Abort = AbortSignal | undefined;
 
-function ask<Reply>(path: string, request: unknown, signal?: Abort): Promise<Reply> {
-  return call<Reply>(`/v1${path}`, request, { organizationId: organizationId(), signal });
+function post<Reply>(path: string, request: unknown, signal?: Abort): Promise<Reply> {
+  return callApi<Reply>(`/v1${path}`, request, { organizationId: organizationId(), signal });
 }
 
 export function listCollections(signal?: Abort): Promise<collections.GetCollectionListResponse> {
-  return ask('/collections/get-collection-list', {}, signal);
+  return post('/collections/get-collection-list', {}, signal);
 }
 
 export function addCollection(request: collections.AddCollectionRequest): Promise<DefaultResponse> {
-  return ask('/collections/add-collection', request);
+  return post('/collections/add-collection', request);
 }
 
 export function deleteCollection(collection: string): Promise<DefaultResponse> {
-  return ask('/collections/delete-collection', { collection_name: collection });
+  return post('/collections/delete-collection', { collection_name: collection });
 }
 
 export function listModels(signal?: Abort): Promise<models.GetModelListResponse> {
-  return ask('/models/get-model-list', {}, signal);
+  return post('/models/get-model-list', {}, signal);
 }
 
 /** Of one collection, or of all. */
 export function getStatus(collection: string | null, signal?: Abort): Promise<status.StatusResponse> {
-  return ask('/status/get-status', { collection_name: collection }, signal);
+  return post('/status/get-status', { collection_name: collection }, signal);
 }
 
 export function listDocuments(
   request: documents.GetDocumentInfoListRequest,
   signal?: Abort,
 ): Promise<documents.GetDocumentInfoListResponse> {
-  return ask('/documents/get-document-info-list', request, signal);
+  return post('/documents/get-document-info-list', request, signal);
 }
 
-export function getDocument(place: Place, signal?: Abort): Promise<documents.GetDocumentInfoResponse> {
-  return ask('/documents/get-document-info', named(place), signal);
+export function getDocument(
+  reference: DocumentReference,
+  signal?: Abort,
+): Promise<documents.GetDocumentInfoResponse> {
+  return post('/documents/get-document-info', toDocumentRequest(reference), signal);
 }
 
 export function getPage(
-  place: Place,
+  reference: DocumentReference,
   page: { readonly index: number; readonly withText: boolean },
   signal?: Abort,
 ): Promise<documents.GetPageInfoResponse> {
-  const request = { ...named(place), page_index: page.index, include_content: page.withText };
-  return ask('/documents/get-page-info', request, signal);
+  const request = { ...toDocumentRequest(reference), page_index: page.index, include_content: page.withText };
+  return post('/documents/get-page-info', request, signal);
 }
 
 export function updateDocument(
-  place: Place,
+  reference: DocumentReference,
   change: Pick<documents.UpdateDocumentRequest, 'metadata' | 'index_status'>,
 ): Promise<DefaultResponse> {
-  return ask('/documents/update-document', { ...named(place), ...change });
+  return post('/documents/update-document', { ...toDocumentRequest(reference), ...change });
 }
 
 export function deleteDocuments(
   collection: string,
   paths: readonly string[],
 ): Promise<documents.DeleteDocumentResponse> {
-  return ask('/documents/delete-document', { collection_name: collection, path: paths });
+  return post('/documents/delete-document', { collection_name: collection, path: paths });
 }
 
 export function topDocuments(
   request: queries.TopDocumentsRequest,
   signal?: Abort,
 ): Promise<queries.TopDocumentsResponse> {
-  return ask('/queries/top-documents', request, signal);
+  return post('/queries/top-documents', request, signal);
 }
 
 export function topPages(
   request: queries.TopPagesRequest,
   signal?: Abort,
 ): Promise<queries.TopPagesResponse> {
-  return ask('/queries/top-pages', request, signal);
+  return post('/queries/top-pages', request, signal);
 }
 
 export function topSnippets(
   request: queries.TopSnippetsRequest,
   signal?: Abort,
 ): Promise<queries.TopSnippetsResponse> {
-  return ask('/queries/top-snippets', request, signal);
+  return post('/queries/top-snippets', request, signal);
 }
 
 export function documentUsage(
   request: usage.UsageRequest,
   signal?: Abort,
 ): Promise<usage.DocumentUsageResponse[]> {
-  return ask('/usage/documents', request, signal);
+  return post('/usage/documents', request, signal);
 }
 
 export function queryUsage(request: usage.UsageRequest, signal?: Abort): Promise<usage.QueryUsageResponse[]> {
-  return ask('/usage/queries', request, signal);
+  return post('/usage/queries', request, signal);
 }
 
 /** Where a document is. */
-export interface Place {
+export interface DocumentReference {
   readonly collection: string;
   readonly path: string;
 }
 
-function named({ collection, path }: Place) {
+function toDocumentRequest({ collection, path }: DocumentReference) {
   return { collection_name: collection, path };
 }
 
@@ -117,7 +120,7 @@ function named({ collection, path }: Place) {
  * An address of a file or a page image as this page may load it: the server names itself by its own idea of its
  * address, and the page loads only from where it came from itself.
  */
-export function local(address: string): string {
+export function toLocalUrl(address: string): string {
   const { pathname, search } = new URL(address, window.location.href);
   return pathname + search;
 }

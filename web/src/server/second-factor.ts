@@ -1,5 +1,5 @@
 import type * as factors from '../../../src/schemas/second-factors.ts';
-import { call } from './call.ts';
+import { callApi } from './api-call.ts';
 
 /** Second factors: of the person who is signed in, and of the administrator. */
 export interface SecondFactorCalls {
@@ -10,23 +10,23 @@ export interface SecondFactorCalls {
 }
 
 export const ownSecondFactor: SecondFactorCalls = {
-  status: (signal) => call('/api/users/get-second-factor', {}, { signal }),
-  begin: () => call('/api/users/begin-second-factor'),
-  confirm: (code) => call('/api/users/confirm-second-factor', { code }),
-  disable: (code) => call('/api/users/disable-second-factor', { code }),
+  status: (signal) => callApi('/api/users/get-second-factor', {}, { signal }),
+  begin: () => callApi('/api/users/begin-second-factor'),
+  confirm: (code) => callApi('/api/users/confirm-second-factor', { code }),
+  disable: (code) => callApi('/api/users/disable-second-factor', { code }),
 };
 
 /** A 401 is an answer here: it does not mean that the session of the person ended. */
 const anybody = { as: 'anybody' } as const;
 
 export const administratorSecondFactor: SecondFactorCalls = {
-  status: (signal) => call('/v1/admin/get-administrator-second-factor', {}, { signal, ...anybody }),
-  begin: () => call('/v1/admin/begin-administrator-second-factor', {}, anybody),
-  confirm: (code) => call('/v1/admin/confirm-administrator-second-factor', { code }, anybody),
-  disable: (code) => call('/v1/admin/disable-administrator-second-factor', { code }, anybody),
+  status: (signal) => callApi('/v1/admin/get-administrator-second-factor', {}, { signal, ...anybody }),
+  begin: () => callApi('/v1/admin/begin-administrator-second-factor', {}, anybody),
+  confirm: (code) => callApi('/v1/admin/confirm-administrator-second-factor', { code }, anybody),
+  disable: (code) => callApi('/v1/admin/disable-administrator-second-factor', { code }, anybody),
 };
 
 /** The second step of a sign-in, whose first step is in a cookie. */
 export function finishSecondFactor(code: string): Promise<factors.FinishSecondFactorResponse> {
-  return call('/api/auth/second-factor', { code }, anybody);
+  return callApi('/api/auth/second-factor', { code }, anybody);
 }

@@ -1,5 +1,5 @@
 import type { AdminStatusResponse, SendMagicLinkResponse } from '../../../src/schemas/accounts.ts';
-import { CallError, call, noAnswer, refusal } from './call.ts';
+import { ApiError, callApi, noReplyMessage, toApiError } from './api-call.ts';
 
 /** Ways to sign in that this server is set up for. */
 export interface SignInOptions {
@@ -11,27 +11,27 @@ export interface SignInOptions {
   readonly resend_seconds: number;
 }
 
-export async function signInOptions(abort: AbortSignal): Promise<SignInOptions> {
+export async function getSignInOptions(abort: AbortSignal): Promise<SignInOptions> {
   const response = await fetch('/api/auth/options', { signal: abort }).catch((error: unknown) => {
     if (abort.aborted) throw error;
-    throw new CallError(noAnswer, { status: 0 });
+    throw new ApiError(noReplyMessage, { status: 0 });
   });
   const text = await response.text();
-  if (!response.ok) throw refusal(response.status, text, (name) => response.headers.get(name));
+  if (!response.ok) throw toApiError(response.status, text, (name) => response.headers.get(name));
   return JSON.parse(text) as SignInOptions;
 }
 
 export function sendMagicLink(email: string, redirect: string): Promise<SendMagicLinkResponse> {
-  return call('/api/auth/magic-link/send', { email, redirect_url: redirect }, { as: 'anybody' });
+  return callApi('/api/auth/magic-link/send', { email, redirect_url: redirect }, { as: 'anybody' });
 }
 
 /** `code`: of the second factor; empty where none is set up. */
 export function signInAsAdministrator(password: string, code: string): Promise<AdminStatusResponse> {
   const request = code.trim() === '' ? { password } : { password, code };
-  return call('/api/admin/login', request, { as: 'anybody' });
+  return callApi('/api/admin/login', request, { as: 'anybody' });
 }
 
 /** Where the browser goes to sign in at a provider and come back to `redirect`. */
-export function providerAddress(provider: 'google' | 'github', redirect: string): string {
+export function providerLoginUrl(provider: 'google' | 'github', redirect: string): string {
   return `/api/auth/${provider}/login?${new URLSearchParams({ redirect_url: redirect })}`;
 }

@@ -1,22 +1,24 @@
 import type * as usage from '../../../src/schemas/usage.ts';
-import { call } from './call.ts';
+import { callApi } from './api-call.ts';
 import { documentUsage, queryUsage } from './retrieval.ts';
 import { organizationId } from './session.ts';
 
 /** What an organisation used, in steps of time that a chart can show. */
 
-export const spans = ['day', 'month', 'quarter'] as const;
-export type Span = (typeof spans)[number];
+export const usagePeriods = ['day', 'month', 'quarter'] as const;
+export type UsagePeriod = (typeof usagePeriods)[number];
 
 const hourSeconds = 3_600;
 const daySeconds = 86_400;
-const shapes: Readonly<Record<Span, { step: number; count: number; window: usage.AggregationWindow }>> = {
+const periodSteps: Readonly<
+  Record<UsagePeriod, { step: number; count: number; window: usage.AggregationWindow }>
+> = {
   day: { step: hourSeconds, count: 24, window: 'hourly' },
   month: { step: daySeconds, count: 30, window: 'daily' },
   quarter: { step: daySeconds, count: 90, window: 'daily' },
 };
 
-export interface Step {
+export interface UsageStep {
   /** Of its beginning, in seconds since 1970. */
   readonly start: number;
   readonly queries: number;
@@ -28,16 +30,19 @@ export interface Step {
   readonly bytes: number;
 }
 
-interface Asked {
-  readonly span: Span;
+interface UsageStepsRequest {
+  readonly period: UsagePeriod;
   /** Null for all. */
   readonly collection: string | null;
   readonly nowMs: number;
 }
 
 /** Oldest first, a step for each hour or day (of UTC), also for those in which nothing happened. */
-export async function usageSteps({ span, collection, nowMs }: Asked, abort: AbortSignal): Promise<Step[]> {
-  const { step, count, window } = shapes[span];
+export async function usageSteps(
+  { period, collection, nowMs }: UsageStepsRequest,
+  abort: AbortSignal,
+): Promise<UsageStep[]> {
+  const { step, count, window } = periodSteps[period];
   const last = Math.floor(nowMs / 1_000 / step) * step;
   const request = {
     start_time: last - (count - 1) * step,
@@ -46,10 +51,10 @@ export async function usageSteps({ span, collection, nowMs }: Asked, abort: Abor
     collection_names: collection === null ? null : [collection],
   };
   const [queries, documents] = await Promise.all([queryUsage(request, abort), documentUsage(request, abort)]);
-  const [asked, happened] = [byStart(queries), byStart(documents)];
+  const [queriesByStart, documentsByStart] = [byStart(queries), byStart(documents)];
   return Array.from({ length: count }, (_, i) => {
     const start = request.start_time + i * step;
-    return stepOf(start, asked.get(start) ?? [], happened.get(start) ?? []);
+    return stepOf(start, queriesByStart.get(start) ?? [], documentsByStart.get(start) ?? []);
   });
 }
 
@@ -67,36 +72,37 @@ function stepOf(
   start: number,
   queries: readonly usage.QueryUsageResponse[],
   documents: readonly usage.DocumentUsageResponse[],
-): Step {
-  const of = (event: usage.DocumentEventEnum) => documents.filter(({ event_type }) => event_type === event);
-  const asked = sum(queries, ({ event_count }) => event_count);
-  const took = sum(queries, ({ total_time_taken_ms }) => total_time_taken_ms);
+): UsageStep {
+  const eventRows = (event: usage.DocumentEventEnum) =>
+    documents.filter(({ event_type }) => event_type === event);
+  const queryCount = sum(queries, ({ event_count }) => event_count);
+  const totalMs = sum(queries, ({ total_time_taken_ms }) => total_time_taken_ms);
   return {
     start,
-    queries: asked,
-    queryMs: asked === 0 ? 0 : took / asked,
-    added: sum(of('added'), ({ event_count }) => event_count),
-    indexed: sum(of('indexed'), ({ event_count }) => event_count),
-    pages: sum(of('parsed'), ({ total_pages }) => total_pages),
-    bytes: sum(of('added'), ({ total_file_size_bytes }) => total_file_size_bytes),
+    queries: queryCount,
+    queryMs: queryCount === 0 ? 0 : totalMs / queryCount,
+    added: sum(eventRows('added'), ({ event_count }) => event_count),
+    indexed: sum(eventRows('indexed'), ({ event_count }) => event_count),
+    pages: sum(eventRows('parsed'), ({ total_pages }) => total_pages),
+    bytes: sum(eventRows('added'), ({ total_file_size_bytes }) => total_file_size_bytes),
   };
 }
 
-export function sum<Row>(rows: readonly Row[], of: (row: Row) => number): number {
-  return rows.reduce((total, row) => total + of(row), 0);
+export function sum<Row>(rows: readonly Row[], getValue: (row: Row) => number): number {
+  return rows.reduce((total, row) => total + getValue(row), 0);
 }
 
-export interface Counters {
+export interface OrganizationUsageCounters {
   readonly documents: usage.UsageCountersResponse;
   readonly models: usage.ModelsUsageCountersResponse;
 }
 
 /** This month (of UTC) and since the beginning. */
-export async function usageCounters(abort: AbortSignal): Promise<Counters> {
+export async function usageCounters(abort: AbortSignal): Promise<OrganizationUsageCounters> {
   const options = { organizationId: organizationId(), signal: abort };
   const [documents, models] = await Promise.all([
-    call<usage.UsageCountersResponse>('/v1/usage/counters', {}, options),
-    call<usage.ModelsUsageCountersResponse>('/v1/usage/models/counters', {}, options),
+    callApi<usage.UsageCountersResponse>('/v1/usage/counters', {}, options),
+    callApi<usage.ModelsUsageCountersResponse>('/v1/usage/models/counters', {}, options),
   ]);
   return { documents, models };
 }

@@ -2,34 +2,34 @@ import { signal } from '@preact/signals';
 import type { FunctionComponent } from 'preact';
 import { ErrorBoundary, LocationProvider, Route, Router, useLocation } from 'preact-iso';
 import { SignIn } from '../pages/sign-in.tsx';
-import { Blank } from '../parts/blank.tsx';
 import { LinkButton } from '../parts/button.tsx';
+import { EmptyState } from '../parts/empty-state.tsx';
+import { LoadError } from '../parts/error-message.tsx';
 import { Page } from '../parts/page.tsx';
 import { Toasts } from '../parts/toasts.tsx';
-import { NotLoaded } from '../parts/trouble.tsx';
-import { type PageRoute, routes } from '../routes.tsx';
-import { hasEnded, loadSession, organization, session } from '../server/session.ts';
+import { type DashboardRoute, routes } from '../routes.tsx';
+import { hasSessionEnded, loadSession, organization, session } from '../server/session.ts';
 import { ConnectionBanner } from './connection-banner.tsx';
-import { Fence } from './fence.tsx';
-import { SessionEnded } from './session-ended.tsx';
+import { PageErrorBoundary } from './page-error-boundary.tsx';
+import { SessionEndedDialog } from './session-ended-dialog.tsx';
 import { Shell } from './shell.tsx';
 
 /** Why the dashboard could not even ask who is signed in. */
-export const startTrouble = signal<unknown>(null);
+export const startupError = signal<unknown>(null);
 
 export function Application() {
   return (
     <LocationProvider scope="/app">
       <ConnectionBanner />
-      <Gate />
-      {hasEnded.value && <SessionEnded />}
+      <AuthGate />
+      {hasSessionEnded.value && <SessionEndedDialog />}
       <Toasts />
     </LocationProvider>
   );
 }
 
 /** The dashboard for those who are signed in, and the page to sign in for the others, at the same address. */
-function Gate() {
+function AuthGate() {
   const { path } = useLocation();
   const isOpen = routes.some((route) => route.path === path && route.audience === 'anybody');
   if (isOpen && session.value.state !== 'in') {
@@ -41,11 +41,11 @@ function Gate() {
   }
   switch (session.value.state) {
     case 'unknown':
-      return startTrouble.value === null ? (
+      return startupError.value === null ? (
         <main class="alone" aria-busy="true" aria-label="Loading" />
       ) : (
         <main class="alone">
-          <NotLoaded error={startTrouble.value} onRetry={startAgain} />
+          <LoadError error={startupError.value} onRetry={retryStart} />
         </main>
       );
     case 'out':
@@ -59,10 +59,10 @@ function Gate() {
   }
 }
 
-function startAgain(): void {
-  startTrouble.value = null;
+function retryStart(): void {
+  startupError.value = null;
   loadSession().catch((error: unknown) => {
-    startTrouble.value = error;
+    startupError.value = error;
   });
 }
 
@@ -83,40 +83,40 @@ function Pages() {
   return (
     <>
       <PageProgress />
-      <Fence place={url}>
+      <PageErrorBoundary url={url}>
         <ErrorBoundary>
           <Router onLoadStart={begin} onLoadEnd={end}>
             {routes.map((route) => (
-              <Route key={route.path} path={route.path} component={shownFor(route)} />
+              <Route key={route.path} path={route.path} component={guardedComponentOf(route)} />
             ))}
-            <Route default component={Nowhere} />
+            <Route default component={NotFoundPage} />
           </Router>
         </ErrorBoundary>
-      </Fence>
+      </PageErrorBoundary>
     </>
   );
 }
 
-const guarded = new Map<PageRoute, FunctionComponent>();
+const guardedComponents = new Map<DashboardRoute, FunctionComponent>();
 
 /** A page of an organisation starts anew when another one is chosen, so that nothing of the first stays on it. */
-function shownFor(route: PageRoute) {
-  const made = guarded.get(route);
-  if (made !== undefined) return made;
+function guardedComponentOf(route: DashboardRoute) {
+  const cached = guardedComponents.get(route);
+  if (cached !== undefined) return cached;
   const { component: Shown, audience } = route;
   const Guarded = () => {
     if (audience !== undefined) return <Shown />;
-    const place = organization.value;
-    return place === null ? <NoOrganisation /> : <Shown key={place.organization_id} />;
+    const current = organization.value;
+    return current === null ? <NoOrganizationPage /> : <Shown key={current.organization_id} />;
   };
-  guarded.set(route, Guarded);
+  guardedComponents.set(route, Guarded);
   return Guarded;
 }
 
-function NoOrganisation() {
+function NoOrganizationPage() {
   return (
     <Page title="Welcome to Quarry">
-      <Blank
+      <EmptyState
         title="You belong to no organisation yet"
         actions={
           <LinkButton href="/app/organizations" tone="primary">
@@ -126,20 +126,20 @@ function NoOrganisation() {
       >
         An organisation holds collections of documents and the people who use them. Create one, or accept an
         invitation.
-      </Blank>
+      </EmptyState>
     </Page>
   );
 }
 
-function Nowhere() {
+function NotFoundPage() {
   return (
     <Page title="There is nothing here">
-      <Blank
+      <EmptyState
         title="This page does not exist"
         actions={<LinkButton href="/app/">Go to the overview</LinkButton>}
       >
         The address may be mistyped, or from another version.
-      </Blank>
+      </EmptyState>
     </Page>
   );
 }

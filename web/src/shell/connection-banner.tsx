@@ -1,4 +1,4 @@
-import { isReachable } from '../server/call.ts';
+import { isReachable } from '../server/api-call.ts';
 
 /** Said as long as the server does not answer. */
 export function ConnectionBanner() {

@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { isFolded } from '../browser/media.ts';
-import { mayAs } from '../pages/team/roles.tsx';
+import { isNavigationCollapsed } from '../browser/media.ts';
+import { hasRole } from '../pages/team/roles.tsx';
 import { routes } from '../routes.tsx';
-import { OrganisationSwitcher } from './organisation-switcher.tsx';
-import { PersonMenu } from './person-menu.tsx';
-import { Picture } from './pictures.tsx';
+import { Icon } from './icons.tsx';
+import { OrganizationSwitcher } from './organization-switcher.tsx';
+import { UserMenu } from './user-menu.tsx';
 
 const groups = ['Search', 'Organisation', 'Server'] as const;
 
@@ -17,7 +17,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
       <a class="skip" href="#page">
         Skip to the page
       </a>
-      {isFolded.value ? <TopBar /> : <SideBar />}
+      {isNavigationCollapsed.value ? <TopBar /> : <SideBar />}
       <main id="page" class="page" tabIndex={-1}>
         {children}
       </main>
@@ -28,9 +28,9 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
 function SideBar() {
   return (
     <aside class="side">
-      <OrganisationSwitcher />
+      <OrganizationSwitcher />
       <Navigation />
-      <PersonMenu />
+      <UserMenu />
     </aside>
   );
 }
@@ -43,11 +43,11 @@ function TopBar() {
   };
   useEffect(close, [url]);
   useEffect(() => {
-    const outside = ({ target }: Event) => {
+    const closeOnOutsideClick = ({ target }: Event) => {
       if (target instanceof Node && details.current?.contains(target) === false) close();
     };
-    document.addEventListener('pointerdown', outside);
-    return () => document.removeEventListener('pointerdown', outside);
+    document.addEventListener('pointerdown', closeOnOutsideClick);
+    return () => document.removeEventListener('pointerdown', closeOnOutsideClick);
   }, []);
   return (
     <header class="top">
@@ -63,14 +63,14 @@ function TopBar() {
         }}
       >
         <summary aria-label="Menu">
-          <Picture of="menu" />
+          <Icon name="menu" />
         </summary>
         <div class="drawer-panel">
           <Navigation onChoose={close} />
-          <PersonMenu />
+          <UserMenu />
         </div>
       </details>
-      <OrganisationSwitcher />
+      <OrganizationSwitcher />
     </header>
   );
 }
@@ -82,14 +82,14 @@ interface NavigationProps {
 
 function Navigation({ onChoose }: NavigationProps) {
   const { path } = useLocation();
-  const here = path === '/app/document' ? '/app/documents' : path;
-  const isHere = (to: string) => to.replace(/\/$/, '') === here.replace(/\/$/, '');
+  const currentPath = path === '/app/document' ? '/app/documents' : path;
+  const isCurrent = (to: string) => to.replace(/\/$/, '') === currentPath.replace(/\/$/, '');
   return (
     <nav class="navigation" aria-label="Pages">
       {groups.map((group) => {
-        const entries = routes.flatMap(({ path: to, entry, audience }) =>
+        const entries = routes.flatMap(({ path: to, navigation: entry, audience }) =>
           entry?.group === group &&
-          (audience !== undefined || mayAs(entry.least ?? 'MEMBER')) &&
+          (audience !== undefined || hasRole(entry.minRole ?? 'MEMBER')) &&
           entry.isShown?.() !== false
             ? [{ to, ...entry }]
             : [],
@@ -99,10 +99,10 @@ function Navigation({ onChoose }: NavigationProps) {
           <section key={group} aria-label={group}>
             <h2>{group}</h2>
             <ul>
-              {entries.map(({ to, name, picture }) => (
+              {entries.map(({ to, name, icon: picture }) => (
                 <li key={to}>
-                  <a href={to} aria-current={isHere(to) ? 'page' : undefined} onClick={onChoose}>
-                    <Picture of={picture} />
+                  <a href={to} aria-current={isCurrent(to) ? 'page' : undefined} onClick={onChoose}>
+                    <Icon name={picture} />
                     {name}
                   </a>
                 </li>

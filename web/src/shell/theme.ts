@@ -1,21 +1,21 @@
 import { effect } from '@preact/signals';
-import { kept } from '../browser/kept.ts';
+import { persistedSignal } from '../browser/persisted-signal.ts';
 
 export type Theme = 'auto' | 'light' | 'dark';
 
-const chosen = kept('theme');
+const chosenTheme = persistedSignal('theme');
 
-export function theme(): Theme {
-  return chosen.value === 'light' || chosen.value === 'dark' ? chosen.value : 'auto';
+export function currentTheme(): Theme {
+  return chosenTheme.value === 'light' || chosenTheme.value === 'dark' ? chosenTheme.value : 'auto';
 }
 
-export function chooseTheme(wanted: Theme): void {
-  chosen.value = wanted === 'auto' ? null : wanted;
+export function setTheme(newTheme: Theme): void {
+  chosenTheme.value = newTheme === 'auto' ? null : newTheme;
 }
 
 /** Keeps the page in the chosen theme; the style sheet follows the system where none was chosen. */
-export function followTheme(): void {
+export function applyTheme(): void {
   effect(() => {
-    document.documentElement.dataset.theme = theme();
+    document.documentElement.dataset.theme = currentTheme();
   });
 }

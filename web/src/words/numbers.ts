@@ -1,24 +1,24 @@
 /** Numbers as the browser's language writes them. */
 
-const whole = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
-const fine = new Intl.NumberFormat(undefined, { minimumFractionDigits: 3, maximumFractionDigits: 3 });
-const share = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 });
+const integerFormat = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
+const scoreFormat = new Intl.NumberFormat(undefined, { minimumFractionDigits: 3, maximumFractionDigits: 3 });
+const percentFormat = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 });
 
-export function count(number: number): string {
-  return whole.format(number);
+export function formatCount(number: number): string {
+  return integerFormat.format(number);
 }
 
 /** A score between 0 and 1. */
-export function score(number: number): string {
-  return fine.format(number);
+export function formatScore(number: number): string {
+  return scoreFormat.format(number);
 }
 
-export function percent(part: number, all: number): string {
-  return share.format(all === 0 ? 0 : part / all);
+export function formatPercent(part: number, all: number): string {
+  return percentFormat.format(all === 0 ? 0 : part / all);
 }
 
 const byteUnits = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
-const sizes = byteUnits.map(
+const byteFormats = byteUnits.map(
   (unit) =>
     new Intl.NumberFormat(undefined, {
       style: 'unit',
@@ -28,16 +28,16 @@ const sizes = byteUnits.map(
     }),
 );
 
-export function bytes(number: number): string {
-  let [step, shown] = [0, number];
-  while (shown >= 999.95 && step < sizes.length - 1) {
-    shown /= 1_000;
+export function formatBytes(number: number): string {
+  let [step, scaled] = [0, number];
+  while (scaled >= 999.95 && step < byteFormats.length - 1) {
+    scaled /= 1_000;
     step += 1;
   }
-  return (sizes[step] as Intl.NumberFormat).format(shown);
+  return (byteFormats[step] as Intl.NumberFormat).format(scaled);
 }
 
-const milliseconds = [1, 0].map(
+const millisecondFormats = [1, 0].map(
   (digits) =>
     new Intl.NumberFormat(undefined, {
       style: 'unit',
@@ -47,13 +47,13 @@ const milliseconds = [1, 0].map(
     }),
 );
 
-export function duration(ms: number): string {
-  return (milliseconds[ms < 10 ? 0 : 1] as Intl.NumberFormat).format(ms);
+export function formatDuration(ms: number): string {
+  return (millisecondFormats[ms < 10 ? 0 : 1] as Intl.NumberFormat).format(ms);
 }
 
 const plurals = new Intl.PluralRules('en');
 
 /** "1 document", "2 documents"; a plural that is not made with "s" is given. */
-export function counted(number: number, one: string, many = `${one}s`): string {
-  return `${count(number)} ${plurals.select(number) === 'one' ? one : many}`;
+export function formatCounted(number: number, singular: string, plural = `${singular}s`): string {
+  return `${formatCount(number)} ${plurals.select(number) === 'one' ? singular : plural}`;
 }

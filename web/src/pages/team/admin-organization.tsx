@@ -1,31 +1,31 @@
 import { useState } from 'preact/hooks';
 import type { SubscriptionType } from '../../../../src/schemas/admin.ts';
 import { Button } from '../../parts/button.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { Check, Field } from '../../parts/field.tsx';
+import { ErrorMessage, LoadError } from '../../parts/error-message.tsx';
+import { Checkbox, Field } from '../../parts/field.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { toast } from '../../parts/toasts.tsx';
-import { NotLoaded, Trouble } from '../../parts/trouble.tsx';
+import { showToast } from '../../parts/toasts.tsx';
 import {
-  type Changes,
-  type Details,
-  deleteAnyOrganization,
-  getAnyOrganization,
-  updateAnyOrganization,
+  adminDeleteOrganization,
+  adminGetOrganization,
+  adminUpdateOrganization,
+  type OrganizationChangesRequest,
+  type OrganizationDetails,
 } from '../../server/administration.ts';
-import { useDoing } from '../../server/doing.ts';
 import { useLoad } from '../../server/load.ts';
-import { bytes, count, counted } from '../../words/numbers.ts';
+import { useAsyncAction } from '../../server/use-async-action.ts';
+import { formatBytes, formatCount, formatCounted } from '../../words/numbers.ts';
 import { tierName, tiers } from './tiers.ts';
 
-type OverrideName = Extract<keyof Details, `override_${string}`>;
+type OverrideName = Extract<keyof OrganizationDetails, `override_${string}`>;
 
 /** Overrides by their names on the wire, and what is in force without them. */
 const overrides: readonly (readonly [
   OverrideName,
   words: string,
-  tierSays: (limits: Details['rate_limits']) => number | null,
+  tierSays: (limits: OrganizationDetails['rate_limits']) => number | null,
 ])[] = [
   ['override_requests_per_minute', 'Requests a minute', (limits) => limits.requests_per_minute],
   ['override_queries_per_minute', 'Queries a minute', (limits) => limits.queries_per_minute],
@@ -52,19 +52,19 @@ interface AdminOrganizationProps {
 
 /** One organisation as its administrator may change it. */
 export function AdminOrganization({ id, onClose, onChanged }: AdminOrganizationProps) {
-  const details = useLoad((abort) => getAnyOrganization(id, abort), [id]);
-  const [isAsked, setAsked] = useState(false);
+  const details = useLoad((abort) => adminGetOrganization(id, abort), [id]);
+  const [isConfirming, setConfirming] = useState(false);
   const found = details.data;
-  if (found !== undefined && isAsked) {
+  if (found !== undefined && isConfirming) {
     return (
-      <Confirm
+      <ConfirmDialog
         title={`Delete ${found.name}?`}
         action="Delete organisation"
-        typed={found.name}
-        onClose={() => setAsked(false)}
+        requiredText={found.name}
+        onClose={() => setConfirming(false)}
         onConfirm={async () => {
-          await deleteAnyOrganization(id);
-          toast(`${found.name} was deleted.`);
+          await adminDeleteOrganization(id);
+          showToast(`${found.name} was deleted.`);
           onChanged();
           onClose();
         }}
@@ -73,24 +73,24 @@ export function AdminOrganization({ id, onClose, onChanged }: AdminOrganizationP
           Its keys, members and invitations end at once; what it stored is deleted in the background, for
           good.
         </p>
-      </Confirm>
+      </ConfirmDialog>
     );
   }
   return (
     <Dialog title={found?.name ?? 'Organisation'} onClose={onClose}>
       {found !== undefined ? (
-        <Edit found={found} onClose={onClose} onDelete={() => setAsked(true)} onChanged={onChanged} />
+        <Edit found={found} onClose={onClose} onDelete={() => setConfirming(true)} onChanged={onChanged} />
       ) : details.error === null ? (
         <SkeletonRows rows={6} />
       ) : (
-        <NotLoaded error={details.error} onRetry={details.reload} />
+        <LoadError error={details.error} onRetry={details.reload} />
       )}
     </Dialog>
   );
 }
 
 interface EditProps {
-  readonly found: Details;
+  readonly found: OrganizationDetails;
   readonly onClose: () => void;
   readonly onDelete: () => void;
   readonly onChanged: () => void;
@@ -99,21 +99,21 @@ interface EditProps {
 function Edit({ found, onClose, onDelete, onChanged }: EditProps) {
   const [tier, setTier] = useState<SubscriptionType>(found.subscription_tier);
   const [zdr, setZdr] = useState(found.zdr);
-  const [given, setGiven] = useState<Readonly<Partial<Record<OverrideName, string>>>>({});
-  const textOf = (name: OverrideName) => given[name] ?? found[name]?.toString() ?? '';
-  const changes: Changes = {
+  const [overrideTexts, setOverrideTexts] = useState<Readonly<Partial<Record<OverrideName, string>>>>({});
+  const textOf = (name: OverrideName) => overrideTexts[name] ?? found[name]?.toString() ?? '';
+  const changes: OrganizationChangesRequest = {
     ...(tier === found.subscription_tier ? {} : { subscription_tier: tier }),
     ...(zdr === found.zdr ? {} : { zdr }),
     ...Object.fromEntries(
       overrides.flatMap(([name]) => {
-        const wanted = textOf(name).trim() === '' ? 0 : Number(textOf(name));
-        return wanted === (found[name] ?? 0) ? [] : [[name, wanted]];
+        const newValue = textOf(name).trim() === '' ? 0 : Number(textOf(name));
+        return newValue === (found[name] ?? 0) ? [] : [[name, newValue]];
       }),
     ),
   };
-  const save = useDoing(async () => {
-    await updateAnyOrganization(found.organization_id, changes);
-    toast(`${found.name} was changed.`);
+  const save = useAsyncAction(async () => {
+    await adminUpdateOrganization(found.organization_id, changes);
+    showToast(`${found.name} was changed.`);
     onChanged();
     onClose();
   });
@@ -125,7 +125,7 @@ function Edit({ found, onClose, onDelete, onChanged }: EditProps) {
       }}
     >
       <p class="soft">
-        {counted(found.storage.documents, 'document')}, {bytes(found.storage.bytes)}
+        {formatCounted(found.storage.documents, 'document')}, {formatBytes(found.storage.bytes)}
       </p>
       <Field label="Plan">
         {(control) => (
@@ -142,7 +142,7 @@ function Edit({ found, onClose, onDelete, onChanged }: EditProps) {
           </select>
         )}
       </Field>
-      <Check
+      <Checkbox
         label="Zero data retention"
         hint="No text of it reaches a log."
         checked={zdr}
@@ -151,9 +151,9 @@ function Edit({ found, onClose, onDelete, onChanged }: EditProps) {
       <Overrides
         found={found}
         textOf={textOf}
-        onChange={(name, text) => setGiven({ ...given, [name]: text })}
+        onChange={(name, text) => setOverrideTexts({ ...overrideTexts, [name]: text })}
       />
-      <Trouble error={save.error} />
+      <ErrorMessage error={save.error} />
       <DialogActions>
         <Button tone="ghost" class="first" onClick={onDelete}>
           Delete organisation
@@ -168,7 +168,7 @@ function Edit({ found, onClose, onDelete, onChanged }: EditProps) {
 }
 
 interface OverridesProps {
-  readonly found: Details;
+  readonly found: OrganizationDetails;
   readonly textOf: (name: OverrideName) => string;
   readonly onChange: (name: OverrideName, text: string) => void;
 }
@@ -178,10 +178,10 @@ function Overrides({ found, textOf, onChange }: OverridesProps) {
     <details class="more" open={overrides.some(([name]) => found[name] !== null)}>
       <summary>Overrides of its limits</summary>
       <div class="pairs">
-        {overrides.map(([name, words, tierSays]) => {
+        {overrides.map(([name, label, tierSays]) => {
           const inForce = found[name] === null ? tierSays(found.rate_limits) : null;
           return (
-            <Field key={name} label={words}>
+            <Field key={name} label={label}>
               {(control) => (
                 <input
                   {...control}
@@ -189,7 +189,7 @@ function Overrides({ found, textOf, onChange }: OverridesProps) {
                   min={0}
                   step={1}
                   inputMode="numeric"
-                  placeholder={inForce === null ? 'As the plan says' : count(inForce)}
+                  placeholder={inForce === null ? 'As the plan says' : formatCount(inForce)}
                   value={textOf(name)}
                   onInput={(event) => onChange(name, event.currentTarget.value)}
                 />

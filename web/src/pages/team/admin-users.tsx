@@ -1,83 +1,91 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { ListedUser } from '../../../../src/schemas/users.ts';
+import type { UserListItem } from '../../../../src/schemas/users.ts';
 import { Button } from '../../parts/button.tsx';
 import { Chip } from '../../parts/chip.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { LoadError } from '../../parts/error-message.tsx';
 import { Card } from '../../parts/page.tsx';
+import { RelativeTime } from '../../parts/relative-time.tsx';
 import { SearchField } from '../../parts/search-field.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
-import { toast } from '../../parts/toasts.tsx';
-import { NotLoaded } from '../../parts/trouble.tsx';
-import { When } from '../../parts/when.tsx';
-import { changeAnyUser, type FoundUsers, findUsers, type UserChange } from '../../server/administration.ts';
+import { Table, type TableColumn } from '../../parts/table.tsx';
+import { showToast } from '../../parts/toasts.tsx';
+import {
+  type AdminUserAction,
+  adminApplyUserAction,
+  adminFindUsers,
+  type UserSearchResult,
+} from '../../server/administration.ts';
 import { useLoad } from '../../server/load.ts';
-import { count, counted } from '../../words/numbers.ts';
+import { formatCount, formatCounted } from '../../words/numbers.ts';
 
 const shownMax = 200;
 
-interface Question {
+interface UserActionPrompt {
   readonly title: string;
   readonly action: string;
-  readonly words: string;
+  readonly text: string;
   readonly done: string;
 }
 
-const questions: Readonly<Record<UserChange, Question>> = {
+const userActionPrompts: Readonly<Record<AdminUserAction, UserActionPrompt>> = {
   'end-user-sessions': {
     title: 'End all sessions?',
     action: 'End sessions',
-    words: 'The user is signed out everywhere at once, and may sign in again.',
+    text: 'The user is signed out everywhere at once, and may sign in again.',
     done: 'The sessions ended.',
   },
   'disable-user': {
     title: 'Disable this user?',
     action: 'Disable',
-    words: 'All sessions end at once, and every sign-in is refused. API keys of their organizations stay.',
+    text: 'All sessions end at once, and every sign-in is refused. API keys of their organizations stay.',
     done: 'The user is disabled.',
   },
   'enable-user': {
     title: 'Enable this user?',
     action: 'Enable',
-    words: 'The user may sign in again.',
+    text: 'The user may sign in again.',
     done: 'The user is enabled.',
   },
   'reset-second-factor': {
     title: 'Reset the second factor?',
     action: 'Reset',
-    words: 'The user signs in without a code from then on. Make sure that it is the user who asks.',
+    text: 'The user signs in without a code from then on. Make sure that it is the user who asks.',
     done: 'The second factor is off.',
   },
   'delete-user': {
     title: 'Delete this user?',
     action: 'Delete user',
-    words: 'Profile, sessions and memberships are deleted for good. API keys that the user created stay.',
+    text: 'Profile, sessions and memberships are deleted for good. API keys that the user created stay.',
     done: 'The user is deleted.',
   },
 };
 
 /** The people of the installation, for its administrator. */
 export function AdminUsers() {
-  const [words, setWords] = useState('');
-  const wanted = words.trim();
-  const list = useLoad((signal) => findUsers(wanted, signal), [wanted]);
+  const [searchText, setSearchText] = useState('');
+  const needle = searchText.trim();
+  const list = useLoad((signal) => adminFindUsers(needle, signal), [needle]);
   // While the server searches, what was found before stays.
-  const [latest, setLatest] = useState<FoundUsers | undefined>(undefined);
+  const [latest, setLatest] = useState<UserSearchResult | undefined>(undefined);
   useEffect(() => {
     if (list.data !== undefined) setLatest(list.data);
   }, [list.data]);
-  const [asked, setAsked] = useState<{ readonly user: ListedUser; readonly change: UserChange } | null>(null);
-  if (list.error !== null) return <NotLoaded error={list.error} onRetry={list.reload} />;
+  const [confirmation, setConfirmation] = useState<{
+    readonly user: UserListItem;
+    readonly change: AdminUserAction;
+  } | null>(null);
+  if (list.error !== null) return <LoadError error={list.error} onRetry={list.reload} />;
   const found = list.data ?? latest;
   const change = async () => {
-    if (asked === null) return;
-    await changeAnyUser(asked.user.user_id, asked.change);
-    toast(questions[asked.change].done);
+    if (confirmation === null) return;
+    await adminApplyUserAction(confirmation.user.user_id, confirmation.change);
+    showToast(userActionPrompts[confirmation.change].done);
     list.reload();
   };
   return (
     <Card title="Users">
-      <SearchField label="Find a user" hint="By address or name" value={words} onInput={setWords} />
+      <SearchField label="Find a user" hint="By address or name" value={searchText} onInput={setSearchText} />
       {found === undefined ? (
         <SkeletonRows rows={4} />
       ) : found.users.length === 0 ? (
@@ -85,40 +93,42 @@ export function AdminUsers() {
       ) : (
         <Table
           caption="Users"
-          columns={columnsFor((user, change) => setAsked({ user, change }))}
+          columns={columnsFor((user, change) => setConfirmation({ user, change }))}
           rows={found.users.slice(0, shownMax)}
           keyOf={({ user_id }) => user_id}
         />
       )}
-      {found !== undefined && (found.users.length > shownMax || !found.areAll) && (
-        <p class="quiet">{`${moreThan(found)} more: type a longer part of the address.`}</p>
+      {found !== undefined && (found.users.length > shownMax || !found.isComplete) && (
+        <p class="quiet">{`${hiddenCountLabel(found)} more: type a longer part of the address.`}</p>
       )}
-      {asked !== null && (
-        <Confirm
-          title={questions[asked.change].title}
-          action={questions[asked.change].action}
-          tone={asked.change === 'enable-user' ? 'primary' : 'danger'}
-          {...(asked.change === 'delete-user' ? { typed: asked.user.email } : {})}
+      {confirmation !== null && (
+        <ConfirmDialog
+          title={userActionPrompts[confirmation.change].title}
+          action={userActionPrompts[confirmation.change].action}
+          tone={confirmation.change === 'enable-user' ? 'primary' : 'danger'}
+          {...(confirmation.change === 'delete-user' ? { requiredText: confirmation.user.email } : {})}
           onConfirm={change}
-          onClose={() => setAsked(null)}
+          onClose={() => setConfirmation(null)}
         >
           <p>
-            <strong>{asked.user.email}</strong>
+            <strong>{confirmation.user.email}</strong>
           </p>
-          <p>{questions[asked.change].words}</p>
-        </Confirm>
+          <p>{userActionPrompts[confirmation.change].text}</p>
+        </ConfirmDialog>
       )}
     </Card>
   );
 }
 
 /** How many users are not shown. */
-function moreThan({ users, areAll }: FoundUsers): string {
+function hiddenCountLabel({ users, isComplete: areAll }: UserSearchResult): string {
   const hidden = Math.max(0, users.length - shownMax);
-  return areAll ? count(hidden) : `More than ${count(hidden)}`;
+  return areAll ? formatCount(hidden) : `More than ${formatCount(hidden)}`;
 }
 
-function columnsFor(onAsk: (user: ListedUser, change: UserChange) => void): Column<ListedUser>[] {
+function columnsFor(
+  onChoose: (user: UserListItem, change: AdminUserAction) => void,
+): TableColumn<UserListItem>[] {
   return [
     {
       title: 'User',
@@ -139,24 +149,24 @@ function columnsFor(onAsk: (user: ListedUser, change: UserChange) => void): Colu
         <span class="chips">
           {disabled_at !== null && <Chip tone="bad">Disabled</Chip>}
           {second_factor && <Chip tone="good">Second factor</Chip>}
-          <Chip>{counted(sessions, 'session')}</Chip>
+          <Chip>{formatCounted(sessions, 'session')}</Chip>
         </span>
       ),
     },
-    { title: 'Last sign-in', cell: ({ last_login_at }) => <When at={last_login_at} /> },
+    { title: 'Last sign-in', cell: ({ last_login_at }) => <RelativeTime at={last_login_at} /> },
     {
       title: 'Actions',
       isActions: true,
       cell: (user) => (
         <span class="chips">
-          {changesOf(user).map((change) => (
+          {availableActions(user).map((change) => (
             <Button
               key={change}
               tone="ghost"
-              aria-label={`${questions[change].action}: ${user.email}`}
-              onClick={() => onAsk(user, change)}
+              aria-label={`${userActionPrompts[change].action}: ${user.email}`}
+              onClick={() => onChoose(user, change)}
             >
-              {questions[change].action}
+              {userActionPrompts[change].action}
             </Button>
           ))}
         </span>
@@ -166,7 +176,7 @@ function columnsFor(onAsk: (user: ListedUser, change: UserChange) => void): Colu
 }
 
 /** What can be done with a user now. */
-function changesOf({ sessions, disabled_at, second_factor }: ListedUser): UserChange[] {
+function availableActions({ sessions, disabled_at, second_factor }: UserListItem): AdminUserAction[] {
   return [
     ...(sessions > 0 ? (['end-user-sessions'] as const) : []),
     disabled_at === null ? 'disable-user' : 'enable-user',

@@ -1,27 +1,27 @@
 import { useEffect, useState } from 'preact/hooks';
-import { Blank } from '../../parts/blank.tsx';
 import { Button, LinkButton } from '../../parts/button.tsx';
 import { Chip } from '../../parts/chip.tsx';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { LoadError } from '../../parts/error-message.tsx';
 import { Card, Page } from '../../parts/page.tsx';
+import { RelativeTime } from '../../parts/relative-time.tsx';
 import { SearchField } from '../../parts/search-field.tsx';
-import { Pending, SkeletonRows } from '../../parts/skeleton.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
-import { toast } from '../../parts/toasts.tsx';
-import { NotLoaded } from '../../parts/trouble.tsx';
-import { When } from '../../parts/when.tsx';
+import { LoadingText, SkeletonRows } from '../../parts/skeleton.tsx';
+import { Table, type TableColumn } from '../../parts/table.tsx';
+import { showToast } from '../../parts/toasts.tsx';
 import {
-  type AllOrganizations,
-  type Listed,
-  listAllOrganizations,
+  adminListOrganizations,
+  type OrganizationList,
+  type OrganizationListItem,
   signOutAdministrator,
 } from '../../server/administration.ts';
-import { administratorIsIn } from '../../server/administrator-in.ts';
-import { CallError, sentenceOf } from '../../server/call.ts';
-import { useDoing } from '../../server/doing.ts';
-import { type Loaded, useLoad } from '../../server/load.ts';
+import { isAdministratorSignedIn } from '../../server/administrator-session.ts';
+import { ApiError, errorMessage } from '../../server/api-call.ts';
+import { type LoadState, useLoad } from '../../server/load.ts';
 import { administratorSecondFactor } from '../../server/second-factor.ts';
 import { session } from '../../server/session.ts';
-import { count, counted } from '../../words/numbers.ts';
+import { useAsyncAction } from '../../server/use-async-action.ts';
+import { formatCount, formatCounted } from '../../words/numbers.ts';
 import { AdministratorForm } from '../administrator-form.tsx';
 import { AdminOrganization } from './admin-organization.tsx';
 import { AdminUsers } from './admin-users.tsx';
@@ -32,38 +32,40 @@ const shownMax = 200;
 
 /** All organisations of the installation, for its administrator. */
 export function AdminPage() {
-  const list = useLoad(listAllOrganizations, []);
-  const leave = useDoing(async () => {
+  const list = useLoad(adminListOrganizations, []);
+  const signOut = useAsyncAction(async () => {
     try {
       await signOutAdministrator();
-      administratorIsIn.value = false;
+      isAdministratorSignedIn.value = false;
     } catch (error) {
-      toast(sentenceOf(error), 'bad');
+      showToast(errorMessage(error), 'bad');
     }
     list.reload();
   });
-  const status = list.error instanceof CallError ? list.error.status : null;
+  const status = list.error instanceof ApiError ? list.error.status : null;
   useEffect(() => {
-    if (status === 401) administratorIsIn.value = false;
+    if (status === 401) isAdministratorSignedIn.value = false;
   }, [status]);
-  if (status === 503) return <Page title="Administration">{off}</Page>;
-  const isOut = status === 401;
+  if (status === 503) return <Page title="Administration">{administrationDisabled}</Page>;
+  const isSignedOut = status === 401;
   return (
     <Page
       title="Administration"
-      lead={isOut ? 'For the administrator of this installation' : <Total of={list} />}
+      subtitle={
+        isSignedOut ? 'For the administrator of this installation' : <OrganizationCount list={list} />
+      }
       actions={
         <>
-          <ToDashboard />
-          {!isOut && (
-            <Button busy={leave.isBusy} onClick={leave.start}>
+          <DashboardLink />
+          {!isSignedOut && (
+            <Button busy={signOut.isBusy} onClick={signOut.start}>
               Sign out as administrator
             </Button>
           )}
         </>
       }
     >
-      {isOut ? (
+      {isSignedOut ? (
         <Card key="sign-in">
           <AdministratorForm onDone={list.reload} />
         </Card>
@@ -78,44 +80,49 @@ export function AdminPage() {
           <SkeletonRows rows={8} />
         </Card>
       ) : (
-        <NotLoaded error={list.error} onRetry={list.reload} />
+        <LoadError error={list.error} onRetry={list.reload} />
       )}
     </Page>
   );
 }
 
-const off = (
-  <Blank title="Administration is off">
+const administrationDisabled = (
+  <EmptyState title="Administration is off">
     Start the server with QUARRY_ADMIN_PASSWORD_HASH, which “quarry hash-password” makes, or with
     QUARRY_ADMIN_KEY for the command line.
-  </Blank>
+  </EmptyState>
 );
 
-function Total({ of: { data, error } }: { readonly of: Loaded<AllOrganizations> }) {
-  const words = data && counted(data.organizations.length, 'organisation');
-  return error !== null && words === undefined ? null : <Pending value={words} width="8rem" />;
+function OrganizationCount({ list: { data, error } }: { readonly list: LoadState<OrganizationList> }) {
+  const label = data && formatCounted(data.organizations.length, 'organisation');
+  return error !== null && label === undefined ? null : <LoadingText value={label} width="8rem" />;
 }
 
 /** Who came in by the password alone has no navigation. */
-function ToDashboard() {
+function DashboardLink() {
   return session.value.state === 'in' ? null : <LinkButton href="/app/">To the dashboard</LinkButton>;
 }
 
 interface OrganizationsProps {
-  readonly all: AllOrganizations;
+  readonly all: OrganizationList;
   readonly onChanged: () => void;
 }
 
-function Organizations({ all: { organizations, areAll }, onChanged }: OrganizationsProps) {
-  const [words, setWords] = useState('');
-  const [open, setOpen] = useState<Listed | null>(null);
-  const wanted = words.trim().toLowerCase();
+function Organizations({ all: { organizations, isComplete: areAll }, onChanged }: OrganizationsProps) {
+  const [searchText, setSearchText] = useState('');
+  const [open, setOpen] = useState<OrganizationListItem | null>(null);
+  const needle = searchText.trim().toLowerCase();
   const found = organizations.filter(
-    ({ name, organization_id }) => name.toLowerCase().includes(wanted) || organization_id.startsWith(wanted),
+    ({ name, organization_id }) => name.toLowerCase().includes(needle) || organization_id.startsWith(needle),
   );
   return (
     <>
-      <SearchField label="Find" hint="By name, or the beginning of the id" value={words} onInput={setWords} />
+      <SearchField
+        label="Find"
+        hint="By name, or the beginning of the id"
+        value={searchText}
+        onInput={setSearchText}
+      />
       <Card>
         {found.length === 0 ? (
           <p class="quiet">No organisation is named so.</p>
@@ -128,7 +135,7 @@ function Organizations({ all: { organizations, areAll }, onChanged }: Organizati
           />
         )}
         {found.length > shownMax && (
-          <p class="quiet">{`${count(found.length - shownMax)} more: type a longer part of the name.`}</p>
+          <p class="quiet">{`${formatCount(found.length - shownMax)} more: type a longer part of the name.`}</p>
         )}
         {!areAll && (
           <p class="quiet">There are more than this page holds; find others with their id and the API.</p>
@@ -141,7 +148,7 @@ function Organizations({ all: { organizations, areAll }, onChanged }: Organizati
   );
 }
 
-function columnsFor(onOpen: (row: Listed) => void): Column<Listed>[] {
+function columnsFor(onOpen: (row: OrganizationListItem) => void): TableColumn<OrganizationListItem>[] {
   return [
     {
       title: 'Organisation',
@@ -162,7 +169,7 @@ function columnsFor(onOpen: (row: Listed) => void): Column<Listed>[] {
         </span>
       ),
     },
-    { title: 'Created', cell: ({ created_at }) => <When at={created_at} /> },
+    { title: 'Created', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
     {
       title: 'Actions',
       isActions: true,

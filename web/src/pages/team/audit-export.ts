@@ -1,5 +1,5 @@
 import type { AuditLogEntry, AuditLogRange } from '../../../../src/schemas/audit.ts';
-import { CallError } from '../../server/call.ts';
+import { ApiError } from '../../server/api-call.ts';
 import { getAuditLog } from '../../server/team.ts';
 
 export type ExportFormat = 'csv' | 'jsonl';
@@ -13,7 +13,7 @@ const columns = ['id', 'at', 'actor', 'action', 'target', 'address'] as const;
 export async function exportAuditLog(
   range: AuditLogRange,
   format: ExportFormat,
-  told: (entries: number) => void,
+  onProgress: (entries: number) => void,
 ): Promise<number> {
   const lines = format === 'csv' ? [[...columns, 'details'].join(',')] : [];
   let entries = 0;
@@ -21,16 +21,13 @@ export async function exportAuditLog(
     const page = await getAuditLog({ ...range, limit: pageSize, ...(cursor === null ? {} : { cursor }) });
     lines.push(...page.entries.map(format === 'csv' ? csvLine : (entry) => JSON.stringify(entry)));
     entries += page.entries.length;
-    told(entries);
+    onProgress(entries);
     cursor = page.next_cursor;
     if (cursor === null) break;
     if (entries >= entriesMax) {
-      throw new CallError(
-        'This is too much for a browser: choose fewer days, or use "quarry audit export".',
-        {
-          status: 0,
-        },
-      );
+      throw new ApiError('This is too much for a browser: choose fewer days, or use "quarry audit export".', {
+        status: 0,
+      });
     }
   }
   save(`audit.${format}`, `${lines.join('\r\n')}\r\n`, format === 'csv' ? 'text/csv' : 'application/jsonl');

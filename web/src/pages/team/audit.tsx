@@ -1,23 +1,23 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { AuditLogEntry, AuditLogRange } from '../../../../src/schemas/audit.ts';
-import { Blank } from '../../parts/blank.tsx';
 import { Button } from '../../parts/button.tsx';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { ErrorMessage, LoadError } from '../../parts/error-message.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Menu } from '../../parts/menu.tsx';
 import { Card, Page } from '../../parts/page.tsx';
+import { RelativeTime } from '../../parts/relative-time.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
-import { toast } from '../../parts/toasts.tsx';
-import { NotLoaded, Trouble } from '../../parts/trouble.tsx';
-import { When } from '../../parts/when.tsx';
-import { sentenceOf } from '../../server/call.ts';
-import { useDoing } from '../../server/doing.ts';
+import { Table, type TableColumn } from '../../parts/table.tsx';
+import { showToast } from '../../parts/toasts.tsx';
+import { errorMessage } from '../../server/api-call.ts';
 import { useLoad } from '../../server/load.ts';
 import { organization } from '../../server/session.ts';
 import { getAuditLog, getOrganization } from '../../server/team.ts';
-import { count, counted } from '../../words/numbers.ts';
+import { useAsyncAction } from '../../server/use-async-action.ts';
+import { formatCount, formatCounted } from '../../words/numbers.ts';
 import { type ExportFormat, exportAuditLog } from './audit-export.ts';
-import { mayAs } from './roles.tsx';
+import { hasRole } from './roles.tsx';
 
 const pageSize = 50;
 
@@ -25,10 +25,10 @@ const pageSize = 50;
 export function AuditPage() {
   const [from, setFrom] = useState('');
   const [to, setTo] = useState('');
-  if (!mayAs('OWNER')) {
+  if (!hasRole('OWNER')) {
     return (
       <Page title="Audit log">
-        <Blank title="For owners">The owners of this organisation can read who did what.</Blank>
+        <EmptyState title="For owners">The owners of this organisation can read who did what.</EmptyState>
       </Page>
     );
   }
@@ -36,8 +36,8 @@ export function AuditPage() {
   return (
     <Page
       title="Audit log"
-      lead="Sign-ins, changes of people, keys and the organisation, and what was refused"
-      actions={<Export range={range} />}
+      subtitle="Sign-ins, changes of people, keys and the organisation, and what was refused"
+      actions={<ExportMenu range={range} />}
     >
       <div class="row day-range">
         <DayField label="From" value={from} onChange={setFrom} />
@@ -85,16 +85,16 @@ function rangeOf(from: string, to: string): AuditLogRange {
 }
 
 function Entries({ range }: { readonly range: AuditLogRange }) {
-  const place = organization.value?.organization_id;
-  const first = useLoad((abort) => getAuditLog({ ...range, limit: pageSize }, abort), [place]);
-  const info = useLoad(getOrganization, [place]);
+  const currentId = organization.value?.organization_id;
+  const first = useLoad((abort) => getAuditLog({ ...range, limit: pageSize }, abort), [currentId]);
+  const info = useLoad(getOrganization, [currentId]);
   const [older, setOlder] = useState<readonly AuditLogEntry[]>([]);
   const [cursor, setCursor] = useState<string | null>(null);
   useEffect(() => {
     setOlder([]);
     setCursor(first.data?.next_cursor ?? null);
   }, [first.data]);
-  const more = useDoing(async () => {
+  const more = useAsyncAction(async () => {
     const page = await getAuditLog({ ...range, limit: pageSize, cursor });
     setOlder((before) => [...before, ...page.entries]);
     setCursor(page.next_cursor);
@@ -105,7 +105,7 @@ function Entries({ range }: { readonly range: AuditLogRange }) {
     return first.error === null ? (
       <SkeletonRows rows={8} />
     ) : (
-      <NotLoaded error={first.error} onRetry={first.reload} />
+      <LoadError error={first.error} onRetry={first.reload} />
     );
   }
   const entries = [...first.data.entries, ...older];
@@ -115,7 +115,7 @@ function Entries({ range }: { readonly range: AuditLogRange }) {
   return (
     <>
       <Table caption="Audit log" columns={columnsFor(people, keys)} rows={entries} keyOf={({ id }) => id} />
-      <Trouble error={more.error} />
+      <ErrorMessage error={more.error} />
       {cursor !== null && (
         <div class="row center">
           <Button busy={more.isBusy} onClick={more.start}>
@@ -129,7 +129,7 @@ function Entries({ range }: { readonly range: AuditLogRange }) {
 
 type Names = ReadonlyMap<string, string>;
 
-function columnsFor(people: Names, keys: Names): Column<AuditLogEntry>[] {
+function columnsFor(people: Names, keys: Names): TableColumn<AuditLogEntry>[] {
   const known = (id: string) => people.get(id) ?? keys.get(id) ?? id;
   const actorName = (actor: string | null) => {
     if (actor === null) return 'Nobody known';
@@ -138,14 +138,14 @@ function columnsFor(people: Names, keys: Names): Column<AuditLogEntry>[] {
     return actor.startsWith('key:') ? `Key ${known(actor.slice(4))}` : known(actor);
   };
   return [
-    { title: 'When', cell: ({ at }) => <When at={at} /> },
+    { title: 'When', cell: ({ at }) => <RelativeTime at={at} /> },
     { title: 'Who', cell: ({ actor }) => actorName(actor) },
     {
       title: 'What',
       cell: ({ action, details }) => (
         <span class="person">
           <code>{action}</code>
-          {Object.keys(details).length > 0 && <span class="hint">{detailWords(details)}</span>}
+          {Object.keys(details).length > 0 && <span class="hint">{formatDetails(details)}</span>}
         </span>
       ),
     },
@@ -154,25 +154,25 @@ function columnsFor(people: Names, keys: Names): Column<AuditLogEntry>[] {
   ];
 }
 
-function detailWords(details: AuditLogEntry['details']): string {
+function formatDetails(details: AuditLogEntry['details']): string {
   return Object.entries(details)
     .map(([name, value]) => `${name}: ${value}`)
     .join(', ');
 }
 
-function Export({ range }: { readonly range: AuditLogRange }) {
+function ExportMenu({ range }: { readonly range: AuditLogRange }) {
   const [done, setDone] = useState<number | null>(null);
   const start = async (format: ExportFormat) => {
     setDone(0);
     try {
       const all = await exportAuditLog(range, format, setDone);
-      toast(`${counted(all, 'entry', 'entries')} saved.`);
+      showToast(`${formatCounted(all, 'entry', 'entries')} saved.`);
     } catch (error) {
-      toast(sentenceOf(error), 'bad');
+      showToast(errorMessage(error), 'bad');
     }
     setDone(null);
   };
-  if (done !== null) return <Button busy>{`Exporting, ${count(done)} so far`}</Button>;
+  if (done !== null) return <Button busy>{`Exporting, ${formatCount(done)} so far`}</Button>;
   return (
     <Menu class="button-menu" label="Export">
       <ul>

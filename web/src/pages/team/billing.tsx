@@ -1,85 +1,91 @@
 import { useEffect, useState } from 'preact/hooks';
-import { Blank } from '../../parts/blank.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Chip, type Tone } from '../../parts/chip.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
+import { Chip, type ChipTone } from '../../parts/chip.tsx';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { ErrorMessage, LoadError } from '../../parts/error-message.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
-import { toast } from '../../parts/toasts.tsx';
-import { NotLoaded, Trouble } from '../../parts/trouble.tsx';
+import { Table, type TableColumn } from '../../parts/table.tsx';
+import { showToast } from '../../parts/toasts.tsx';
+import { ApiError, errorMessage } from '../../server/api-call.ts';
 import {
   addPaymentMethod,
-  billingDetails,
-  getBilling,
+  type BillingStatus,
+  createBillingPortalSession,
+  getBillingStatus,
   redeemCode,
   removePaymentMethod,
-  type Status,
 } from '../../server/billing.ts';
-import { CallError, sentenceOf } from '../../server/call.ts';
-import { useDoing } from '../../server/doing.ts';
 import { useLoad, usePoll } from '../../server/load.ts';
 import { organization } from '../../server/session.ts';
-import { money } from '../../words/money.ts';
-import { day, exact, month } from '../../words/times.ts';
-import { methodName } from './payment-words.ts';
+import { useAsyncAction } from '../../server/use-async-action.ts';
+import { formatMoney } from '../../words/money.ts';
+import { formatDate, formatDateTime, formatMonth } from '../../words/times.ts';
+import { paymentMethodName } from './payment-method-name.ts';
 import { Plans } from './plans.tsx';
-import { mayAs } from './roles.tsx';
+import { hasRole } from './roles.tsx';
 import { tierName } from './tiers.ts';
 
 /** What the organisation pays, and with what. */
 export function BillingPage() {
-  const isManager = mayAs('ADMIN');
+  const isManager = hasRole('ADMIN');
   const status = useLoad(
-    async (abort) => (isManager ? getBilling(abort) : null),
+    async (abort) => (isManager ? getBillingStatus(abort) : null),
     [organization.value?.organization_id, isManager],
   );
   const found = status.data;
   return (
-    <Page title="Billing" lead={organization.value?.name}>
+    <Page title="Billing" subtitle={organization.value?.name}>
       {!isManager ? (
-        <Blank title="For owners and admins">They see plans and invoices; owners change them.</Blank>
+        <EmptyState title="For owners and admins">
+          They see plans and invoices; owners change them.
+        </EmptyState>
       ) : found ? (
         found.billing_enabled ? (
           <Billing status={found} onChanged={status.reload} onRead={status.replace} />
         ) : (
-          <Blank title="Billing is off">
+          <EmptyState title="Billing is off">
             This server takes no payments. Its administrator sets tiers and limits.
-          </Blank>
+          </EmptyState>
         )
       ) : status.error === null ? (
         <SkeletonRows rows={8} />
       ) : (
-        <NotLoaded error={status.error} onRetry={status.reload} />
+        <LoadError error={status.error} onRetry={status.reload} />
       )}
     </Page>
   );
 }
 
-interface PartProps {
-  readonly status: Status;
+interface BillingSectionProps {
+  readonly status: BillingStatus;
   readonly onChanged: () => void;
 }
 
 /** What will be seen here without anybody doing anything: a payment elsewhere, or the provider coming back. */
-function waitsForSomething({ stale, pending_upgrade: up, invoices }: Status): boolean {
+function shouldPoll({ stale, pending_upgrade: up, invoices }: BillingStatus): boolean {
   return stale || up !== null || invoices.some(({ status }) => status === 'open');
 }
 
-function Billing({ status, onChanged, onRead }: PartProps & { readonly onRead: (status: Status) => void }) {
-  const owns = mayAs('OWNER');
-  useArrival(status);
+function Billing({
+  status,
+  onChanged,
+  onRead,
+}: BillingSectionProps & { readonly onRead: (status: BillingStatus) => void }) {
+  const owns = hasRole('OWNER');
+  usePaymentArrivalToast(status);
   return (
     <>
-      {waitsForSomething(status) && <Watch onRead={onRead} />}
-      {status.stale && <Stale readAt={status.read_at} onRetry={onChanged} />}
+      {shouldPoll(status) && <StatusPoller onRead={onRead} />}
+      {status.stale && <StaleNotice readAt={status.read_at} onRetry={onChanged} />}
       <Plans status={status} onChanged={onChanged} />
-      <Card title="How you pay" actions={owns && <Details isStale={status.stale} />}>
+      <Card title="How you pay" actions={owns && <EditDetailsButton isStale={status.stale} />}>
         <PaymentMethods status={status} onChanged={onChanged} />
       </Card>
-      <Card title={`Usage in ${month(status.usage.month)}`}>
-        <Month status={status} />
+      <Card title={`Usage in ${formatMonth(status.usage.month)}`}>
+        <MonthUsage status={status} />
       </Card>
       {owns && (
         <Card title="Credit and promo codes">
@@ -93,40 +99,48 @@ function Billing({ status, onChanged, onRead }: PartProps & { readonly onRead: (
   );
 }
 
-function Watch({ onRead }: { readonly onRead: (status: Status) => void }) {
+function StatusPoller({ onRead }: { readonly onRead: (status: BillingStatus) => void }) {
   usePoll(async (abort) => {
-    onRead(await getBilling(abort));
+    onRead(await getBillingStatus(abort));
     return 'idle';
   }, []);
   return null;
 }
 
 /** Says that a payment which was made at the provider has arrived. */
-function useArrival({ pending_upgrade: pending, subscription_tier: tier }: Status): void {
-  const [awaited, setAwaited] = useState<Status['subscription_tier'] | null>(null);
+function usePaymentArrivalToast({ pending_upgrade: pending, subscription_tier: tier }: BillingStatus): void {
+  const [awaitedTier, setAwaitedTier] = useState<BillingStatus['subscription_tier'] | null>(null);
   useEffect(() => {
-    if (awaited !== null && pending === null && tier === awaited)
-      toast(`The payment arrived: you have the plan ${tierName(tier)} now.`);
-    setAwaited(pending?.tier ?? null);
+    if (awaitedTier !== null && pending === null && tier === awaitedTier)
+      showToast(`The payment arrived: you have the plan ${tierName(tier)} now.`);
+    setAwaitedTier(pending?.tier ?? null);
   }, [pending?.tier, tier]);
 }
 
-const staleNote = 'billing-stale';
+const staleNoticeId = 'billing-stale';
 
-function Stale({ readAt, onRetry }: { readonly readAt: Status['read_at']; readonly onRetry: () => void }) {
+function StaleNotice({
+  readAt,
+  onRetry,
+}: {
+  readonly readAt: BillingStatus['read_at'];
+  readonly onRetry: () => void;
+}) {
   return (
-    <div class="note warning row between" role="status" id={staleNote}>
+    <div class="note warning row between" role="status" id={staleNoticeId}>
       <div>
         <strong>The payment provider does not answer.</strong>{' '}
-        {readAt === null ? 'What you see may be old.' : `You see how it was on ${exact(readAt)}.`} Your plan
-        and its limits stay as they are; changes wait until it answers.
+        {readAt === null ? 'What you see may be old.' : `You see how it was on ${formatDateTime(readAt)}.`}{' '}
+        Your plan and its limits stay as they are; changes wait until it answers.
       </div>
       <Button onClick={onRetry}>Try again</Button>
     </div>
   );
 }
 
-function Month({ status: { usage, usage_pricing: prices, currency } }: Pick<PartProps, 'status'>) {
+function MonthUsage({
+  status: { usage, usage_pricing: prices, currency },
+}: Pick<BillingSectionProps, 'status'>) {
   const figures: readonly (readonly [string, number])[] = [
     ['Used', usage.charges_cents],
     ['Paid with the plan', Math.max(0, usage.charges_cents - usage.invoiced_cents - usage.billable_cents)],
@@ -137,16 +151,16 @@ function Month({ status: { usage, usage_pricing: prices, currency } }: Pick<Part
     ['embedding', prices.embed_per_million_tokens_cents],
     ['reranking', prices.rerank_per_million_tokens_cents],
   ] as const;
-  const known = rates.flatMap(([what, cents]) =>
-    cents === null ? [] : [`${what} ${money(cents, prices.currency)}`],
+  const known = rates.flatMap(([label, cents]) =>
+    cents === null ? [] : [`${label} ${formatMoney(cents, prices.currency)}`],
   );
   return (
     <>
       <dl class="figures">
-        {figures.map(([what, amount]) => (
-          <div key={what}>
-            <dt>{what}</dt>
-            <dd class="amount">{money(amount, currency)}</dd>
+        {figures.map(([label, amount]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd class="amount">{formatMoney(amount, currency)}</dd>
           </div>
         ))}
       </dl>
@@ -158,23 +172,23 @@ function Month({ status: { usage, usage_pricing: prices, currency } }: Pick<Part
 }
 
 /** Leads to a page of the payment provider, which leads back here. */
-function leave(url: string | undefined): void {
+function redirectTo(url: string | undefined): void {
   if (url !== undefined) window.location.assign(url);
 }
 
-function Details({ isStale }: { readonly isStale: boolean }) {
-  const open = useDoing(async () => {
+function EditDetailsButton({ isStale }: { readonly isStale: boolean }) {
+  const open = useAsyncAction(async () => {
     try {
-      leave((await billingDetails()).url);
+      redirectTo((await createBillingPortalSession()).url);
     } catch (error) {
-      toast(sentenceOf(error), 'bad');
+      showToast(errorMessage(error), 'bad');
     }
   });
   return (
     <Button
       busy={open.isBusy}
       disabled={isStale}
-      aria-describedby={isStale ? staleNote : undefined}
+      aria-describedby={isStale ? staleNoticeId : undefined}
       onClick={open.start}
     >
       Edit name, address and tax ids
@@ -182,18 +196,18 @@ function Details({ isStale }: { readonly isStale: boolean }) {
   );
 }
 
-type Method = Status['payment_methods'][number];
+type Method = BillingStatus['payment_methods'][number];
 
-function defaultFirst({ payment_methods: methods }: Status): readonly Method[] {
+function defaultFirst({ payment_methods: methods }: BillingStatus): readonly Method[] {
   return [...methods].sort((one, other) => Number(other.is_default) - Number(one.is_default));
 }
 
-function MethodFacts({ method }: { readonly method: Method }) {
+function PaymentMethodSummary({ method }: { readonly method: Method }) {
   const { exp_month: month, exp_year: year } = method;
   return (
     <span class="person">
       <span class="row">
-        <strong>{methodName(method)}</strong>
+        <strong>{paymentMethodName(method)}</strong>
         {method.is_default && <Chip tone="info">Default</Chip>}
       </span>
       {month !== null && year !== null && (
@@ -203,11 +217,14 @@ function MethodFacts({ method }: { readonly method: Method }) {
   );
 }
 
-function PaymentMethods({ status, onChanged }: PartProps) {
-  const owns = mayAs('OWNER');
-  const [asked, setAsked] = useState<Method | null>(null);
-  const add = useDoing(async () => leave((await addPaymentMethod()).url));
-  const held = { disabled: status.stale, 'aria-describedby': status.stale ? staleNote : undefined };
+function PaymentMethods({ status, onChanged }: BillingSectionProps) {
+  const owns = hasRole('OWNER');
+  const [methodToRemove, setMethodToRemove] = useState<Method | null>(null);
+  const add = useAsyncAction(async () => redirectTo((await addPaymentMethod()).url));
+  const disabledProps = {
+    disabled: status.stale,
+    'aria-describedby': status.stale ? staleNoticeId : undefined,
+  };
   return (
     <>
       {status.payment_methods.length === 0 ? (
@@ -220,13 +237,13 @@ function PaymentMethods({ status, onChanged }: PartProps) {
         <ul class="methods">
           {defaultFirst(status).map((method) => (
             <li key={method.id}>
-              <MethodFacts method={method} />
+              <PaymentMethodSummary method={method} />
               {owns && (
                 <Button
                   tone="ghost"
-                  aria-label={`Remove ${methodName(method)}`}
-                  {...held}
-                  onClick={() => setAsked(method)}
+                  aria-label={`Remove ${paymentMethodName(method)}`}
+                  {...disabledProps}
+                  onClick={() => setMethodToRemove(method)}
                 >
                   Remove
                 </Button>
@@ -235,51 +252,51 @@ function PaymentMethods({ status, onChanged }: PartProps) {
           ))}
         </ul>
       )}
-      <Trouble error={add.error} />
+      <ErrorMessage error={add.error} />
       {owns && (
         <div class="row apart-row">
-          <Button busy={add.isBusy} {...held} onClick={add.start}>
+          <Button busy={add.isBusy} {...disabledProps} onClick={add.start}>
             Add a payment method
           </Button>
         </div>
       )}
-      {asked !== null && (
-        <Confirm
-          title={`Remove ${methodName(asked)}?`}
+      {methodToRemove !== null && (
+        <ConfirmDialog
+          title={`Remove ${paymentMethodName(methodToRemove)}?`}
           action="Remove"
-          onClose={() => setAsked(null)}
+          onClose={() => setMethodToRemove(null)}
           onConfirm={async () => {
-            await removePaymentMethod(asked.id);
-            toast(`${methodName(asked)} was removed.`);
+            await removePaymentMethod(methodToRemove.id);
+            showToast(`${paymentMethodName(methodToRemove)} was removed.`);
             onChanged();
           }}
         >
           <p>
-            {asked.is_default && status.payment_methods.length > 1
+            {methodToRemove.is_default && status.payment_methods.length > 1
               ? 'Invoices are charged to it; from now on another one of the list is charged.'
               : 'It is charged for nothing more.'}
           </p>
-        </Confirm>
+        </ConfirmDialog>
       )}
     </>
   );
 }
 
-function PromoCode({ status, onChanged }: PartProps) {
+function PromoCode({ status, onChanged }: BillingSectionProps) {
   const [code, setCode] = useState('');
-  const redeem = useDoing(async () => {
+  const redeem = useAsyncAction(async () => {
     const { credit_cents: credit, currency } = await redeemCode(code.trim());
-    toast(`The code added ${money(credit, currency)} of credit.`);
+    showToast(`The code added ${formatMoney(credit, currency)} of credit.`);
     setCode('');
     onChanged();
   });
-  const refused = redeem.error instanceof CallError && redeem.error.status === 400;
+  const refused = redeem.error instanceof ApiError && redeem.error.status === 400;
   return (
     <>
       <dl class="figures">
         <div>
           <dt>Credit left</dt>
-          <dd class="amount">{money(status.credit_balance_cents, status.currency)}</dd>
+          <dd class="amount">{formatMoney(status.credit_balance_cents, status.currency)}</dd>
         </div>
       </dl>
       <form
@@ -292,7 +309,7 @@ function PromoCode({ status, onChanged }: PartProps) {
         <Field
           label="Promo code"
           hint="Its credit pays the next invoices."
-          error={refused ? sentenceOf(redeem.error) : null}
+          error={refused ? errorMessage(redeem.error) : null}
         >
           {(control) => (
             <input
@@ -307,12 +324,12 @@ function PromoCode({ status, onChanged }: PartProps) {
             />
           )}
         </Field>
-        {!refused && <Trouble error={redeem.error} />}
+        {!refused && <ErrorMessage error={redeem.error} />}
         <Button
           type="submit"
           busy={redeem.isBusy}
           disabled={status.stale}
-          aria-describedby={status.stale ? staleNote : undefined}
+          aria-describedby={status.stale ? staleNoticeId : undefined}
         >
           Redeem
         </Button>
@@ -321,9 +338,9 @@ function PromoCode({ status, onChanged }: PartProps) {
   );
 }
 
-type Invoice = Status['invoices'][number];
+type Invoice = BillingStatus['invoices'][number];
 
-const invoiceStates: Readonly<Record<string, readonly [Tone, string]>> = {
+const invoiceStates: Readonly<Record<string, readonly [ChipTone, string]>> = {
   draft: ['neutral', 'Draft'],
   open: ['warning', 'To pay'],
   paid: ['good', 'Paid'],
@@ -332,8 +349,8 @@ const invoiceStates: Readonly<Record<string, readonly [Tone, string]>> = {
 };
 
 function InvoiceState({ status }: Pick<Invoice, 'status'>) {
-  const [tone, words] = invoiceStates[status ?? ''] ?? (['neutral', status ?? ''] as const);
-  return <Chip tone={tone}>{words}</Chip>;
+  const [tone, label] = invoiceStates[status ?? ''] ?? (['neutral', status ?? ''] as const);
+  return <Chip tone={tone}>{label}</Chip>;
 }
 
 function InvoiceLinks({ number, status, hosted_invoice_url: shown, invoice_pdf: file }: Invoice) {
@@ -359,15 +376,15 @@ function InvoiceLinks({ number, status, hosted_invoice_url: shown, invoice_pdf: 
   );
 }
 
-const invoiceColumns: readonly Column<Invoice>[] = [
+const invoiceColumns: readonly TableColumn<Invoice>[] = [
   { title: 'Invoice', cell: ({ number }) => <strong>{number ?? 'Draft'}</strong> },
-  { title: 'Date', cell: ({ created_at }) => day(created_at) },
+  { title: 'Date', cell: ({ created_at }) => formatDate(created_at) },
   { title: 'State', cell: InvoiceState },
-  { title: 'Amount', isNumber: true, cell: ({ amount_due, currency }) => money(amount_due, currency) },
+  { title: 'Amount', isNumber: true, cell: ({ amount_due, currency }) => formatMoney(amount_due, currency) },
   { title: 'Actions', isActions: true, cell: InvoiceLinks },
 ];
 
-function Invoices({ status: { invoices } }: Pick<PartProps, 'status'>) {
+function Invoices({ status: { invoices } }: Pick<BillingSectionProps, 'status'>) {
   if (invoices.length === 0) return <p class="soft">There are no invoices yet.</p>;
   return <Table caption="Invoices" columns={invoiceColumns} rows={invoices} keyOf={({ id }) => id} />;
 }

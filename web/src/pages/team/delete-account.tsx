@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../parts/button.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { Card } from '../../parts/page.tsx';
-import { leave } from '../../server/session.ts';
+import { endSession } from '../../server/session.ts';
 import { deleteUser } from '../../server/team.ts';
 
 /** The end of one's own account. */
 export function DeleteAccount({ email }: { readonly email: string }) {
-  const [isAsked, setAsked] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   return (
     <Card title="Delete your account">
       <p>
@@ -15,26 +15,26 @@ export function DeleteAccount({ email }: { readonly email: string }) {
         organizations.
       </p>
       <div class="row">
-        <Button tone="danger" onClick={() => setAsked(true)}>
+        <Button tone="danger" onClick={() => setConfirming(true)}>
           Delete account
         </Button>
       </div>
-      {isAsked && (
-        <Confirm
+      {isConfirming && (
+        <ConfirmDialog
           title="Delete your account?"
           action="Delete account"
-          typed={email}
-          onClose={() => setAsked(false)}
+          requiredText={email}
+          onClose={() => setConfirming(false)}
           onConfirm={async () => {
             await deleteUser(email);
-            leave();
+            endSession();
           }}
         >
           <p>
             This cannot be taken back. Organizations that only you own have to be handed over or deleted
             first.
           </p>
-        </Confirm>
+        </ConfirmDialog>
       )}
     </Card>
   );

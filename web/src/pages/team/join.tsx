@@ -1,14 +1,14 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { Button, LinkButton } from '../../parts/button.tsx';
+import { ErrorMessage } from '../../parts/error-message.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { toast } from '../../parts/toasts.tsx';
-import { Trouble } from '../../parts/trouble.tsx';
-import { useDoing } from '../../server/doing.ts';
-import { chooseOrganization, loadSession, session, signOut } from '../../server/session.ts';
+import { showToast } from '../../parts/toasts.tsx';
+import { loadSession, selectOrganization, session, signOut } from '../../server/session.ts';
 import { acceptInvitation } from '../../server/team.ts';
-import { WaitingInvitations } from './invitations.tsx';
+import { useAsyncAction } from '../../server/use-async-action.ts';
+import { PendingInvitations } from './invitations.tsx';
 
 /**
  * Where the link of an invitation leads. Its code stands behind the `#`; where that was lost on the way, what waits for
@@ -18,20 +18,20 @@ export function JoinPage() {
   const [code] = useState(() => window.location.hash.slice(1));
   const { route } = useLocation();
   const welcome = (name: string) => {
-    toast(`You belong to ${name} now.`);
+    showToast(`You belong to ${name} now.`);
     route('/app/', true);
   };
-  const accept = useDoing(async () => {
+  const accept = useAsyncAction(async () => {
     const joined = await acceptInvitation(code);
     await loadSession();
-    chooseOrganization(joined.organization_id);
+    selectOrganization(joined.organization_id);
     welcome(joined.name);
   });
   useEffect(() => {
     if (code !== '') accept.start();
   }, [code]);
   if (session.value.state !== 'in') return null;
-  const { user, invitations } = session.value.who;
+  const { user, invitations } = session.value.account;
   if (code !== '' && accept.error === null) {
     return (
       <Page title="Joining">
@@ -42,11 +42,11 @@ export function JoinPage() {
   return (
     <Page
       title={invitations.length > 0 ? 'You are invited' : 'This invitation does not open'}
-      lead={`Signed in as ${user.email}`}
+      subtitle={`Signed in as ${user.email}`}
     >
       <Card>
-        <Trouble error={accept.error} />
-        <WaitingInvitations onJoined={welcome} />
+        <ErrorMessage error={accept.error} />
+        <PendingInvitations onJoined={welcome} />
         {invitations.length === 0 && (
           <p>
             {accept.error === null ? 'No invitation waits for this address. ' : ''}

@@ -4,91 +4,91 @@ import type { APIKeyRestriction, DBAPIKeyPermission } from '../../../../src/sche
 import { now } from '../../browser/clock.ts';
 import { Button } from '../../parts/button.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { Check, Choice, Field } from '../../parts/field.tsx';
-import { Trouble } from '../../parts/trouble.tsx';
-import { useDoing } from '../../server/doing.ts';
+import { ErrorMessage } from '../../parts/error-message.tsx';
+import { Checkbox, Field, RadioGroup } from '../../parts/field.tsx';
 import { useLoad } from '../../server/load.ts';
 import { listCollections } from '../../server/retrieval.ts';
-import { addKey, changeKey, type Key } from '../../server/team.ts';
+import { addKey, changeKey, type TeamApiKey } from '../../server/team.ts';
+import { useAsyncAction } from '../../server/use-async-action.ts';
 
 const dayMs = 86_400_000;
-const ends = [
+const expiryOptions = [
   ['never', 'Never'],
   ['7', 'In 7 days'],
   ['30', 'In 30 days'],
   ['90', 'In 90 days'],
   ['365', 'In a year'],
 ] as const;
-type End = (typeof ends)[number][0];
+type ExpiryOption = (typeof expiryOptions)[number][0];
 
 interface KeyFormProps {
   /** The key to change; null for a new one. */
-  readonly before: Key | null;
+  readonly before: TeamApiKey | null;
   readonly onClose: () => void;
   /** The new key, null after a change. */
-  readonly onDone: (made: AddAPIKeyResponse | null) => void;
+  readonly onDone: (created: AddAPIKeyResponse | null) => void;
 }
 
 /** Makes a key, or changes what one may do. */
 export function KeyForm({ before, onClose, onDone }: KeyFormProps) {
   const [name, setName] = useState(before?.name ?? '');
   const [permission, setPermission] = useState<DBAPIKeyPermission>(before?.permission ?? 'all');
-  const [end, setEnd] = useState<End>('never');
+  const [expiry, setExpiry] = useState<ExpiryOption>('never');
   const [names, setNames] = useState<readonly string[] | null>(before?.restriction?.collection_names ?? null);
   const [filter, setFilter] = useState(filterText(before));
-  const read = readFilter(filter);
-  const doing = useDoing(async () => {
-    const restriction = { collection_names: names && [...names], filter: read.filter };
+  const parsedFilter = parseFilterText(filter);
+  const submission = useAsyncAction(async () => {
+    const restriction = { collection_names: names && [...names], filter: parsedFilter.filter };
     if (before !== null) {
       await changeKey({ api_key_id: before.id, name, permission, restriction });
       return onDone(null);
     }
-    const isBound = names !== null || read.filter !== null;
+    const isBound = names !== null || parsedFilter.filter !== null;
     const more = {
-      ...(end === 'never' ? {} : { expires_at: new Date(now() + Number(end) * dayMs).toISOString() }),
+      ...(expiry === 'never' ? {} : { expires_at: new Date(now() + Number(expiry) * dayMs).toISOString() }),
       ...(isBound ? { restriction } : {}),
     };
     onDone(await addKey({ name, permission, ...more }));
   });
-  const isReady = read.error === null && names?.length !== 0;
+  const isReady = parsedFilter.error === null && names?.length !== 0;
   return (
     <Dialog
       title={before === null ? 'Create a key' : `Change ${before.name}`}
       onClose={onClose}
       // A key that is made meanwhile would be shown to nobody.
-      mayClose={!doing.isBusy}
+      mayClose={!submission.isBusy}
     >
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (isReady) doing.start();
+          if (isReady) submission.start();
         }}
       >
         <NameField name={name} onChange={setName} />
-        <Choice
+        <RadioGroup
           legend="What it may do"
           name="permission"
           value={permission}
-          words={[
+          options={[
             ['all', 'Read and write'],
             ['read_only', 'Read only'],
           ]}
           onChange={setPermission}
         />
-        {before === null && <EndField end={end} onChange={setEnd} />}
+        {before === null && <ExpiryField expiry={expiry} onChange={setExpiry} />}
         <details class="more" open={before !== null && before.restriction !== null}>
           <summary>Restrict what it sees</summary>
           <div class="stack">
-            <Collections chosen={names} onChange={setNames} />
-            <FilterField text={filter} fault={read.error} onChange={setFilter} />
+            <CollectionPicker chosen={names} onChange={setNames} />
+            <FilterField text={filter} error={parsedFilter.error} onChange={setFilter} />
           </div>
         </details>
-        <Trouble error={doing.error} />
+        <ErrorMessage error={submission.error} />
         <DialogActions>
-          <Button onClick={onClose} disabled={doing.isBusy}>
+          <Button onClick={onClose} disabled={submission.isBusy}>
             Cancel
           </Button>
-          <Button type="submit" tone="primary" busy={doing.isBusy} disabled={!isReady}>
+          <Button type="submit" tone="primary" busy={submission.isBusy} disabled={!isReady}>
             {before === null ? 'Create key' : 'Save'}
           </Button>
         </DialogActions>
@@ -116,14 +116,24 @@ function NameField({ name, onChange }: { readonly name: string; readonly onChang
   );
 }
 
-function EndField({ end, onChange }: { readonly end: End; readonly onChange: (end: End) => void }) {
+function ExpiryField({
+  expiry,
+  onChange,
+}: {
+  readonly expiry: ExpiryOption;
+  readonly onChange: (end: ExpiryOption) => void;
+}) {
   return (
     <Field label="Ends">
       {(control) => (
-        <select {...control} value={end} onChange={(event) => onChange(event.currentTarget.value as End)}>
-          {ends.map(([value, words]) => (
+        <select
+          {...control}
+          value={expiry}
+          onChange={(event) => onChange(event.currentTarget.value as ExpiryOption)}
+        >
+          {expiryOptions.map(([value, label]) => (
             <option key={value} value={value}>
-              {words}
+              {label}
             </option>
           ))}
         </select>
@@ -134,11 +144,11 @@ function EndField({ end, onChange }: { readonly end: End; readonly onChange: (en
 
 interface FilterFieldProps {
   readonly text: string;
-  readonly fault: string | null;
+  readonly error: string | null;
   readonly onChange: (text: string) => void;
 }
 
-function FilterField({ text, fault, onChange }: FilterFieldProps) {
+function FilterField({ text, error, onChange }: FilterFieldProps) {
   return (
     <Field
       label="Only documents whose metadata match"
@@ -147,7 +157,7 @@ function FilterField({ text, fault, onChange }: FilterFieldProps) {
           A filter as queries take it, for example <code>{'{"tenant": "acme"}'}</code>. Empty for all.
         </>
       }
-      error={fault}
+      error={error}
     >
       {(control) => (
         <textarea
@@ -163,19 +173,19 @@ function FilterField({ text, fault, onChange }: FilterFieldProps) {
   );
 }
 
-interface CollectionsProps {
+interface CollectionPickerProps {
   /** Null for all. */
   readonly chosen: readonly string[] | null;
   readonly onChange: (chosen: readonly string[] | null) => void;
 }
 
 /** All collections, or some of them; what is chosen is listed even when it does not exist any more. */
-function Collections({ chosen, onChange }: CollectionsProps) {
+function CollectionPicker({ chosen, onChange }: CollectionPickerProps) {
   const list = useLoad(listCollections, []);
   const all = [...new Set([...(chosen ?? []), ...(list.data?.collection_names ?? [])])].sort();
   return (
     <>
-      <Check
+      <Checkbox
         label="Only some collections"
         checked={chosen !== null}
         onChange={(isSome) => onChange(isSome ? [] : null)}
@@ -183,7 +193,7 @@ function Collections({ chosen, onChange }: CollectionsProps) {
       {chosen !== null && (
         <div class="picks" role="group" aria-label="Collections">
           {all.map((each) => (
-            <Check
+            <Checkbox
               key={each}
               label={each}
               checked={chosen.includes(each)}
@@ -193,33 +203,33 @@ function Collections({ chosen, onChange }: CollectionsProps) {
             />
           ))}
           {list.data !== undefined && all.length === 0 && <p class="hint">There are no collections yet.</p>}
-          <Trouble error={list.error} />
+          <ErrorMessage error={list.error} />
         </div>
       )}
     </>
   );
 }
 
-function filterText(key: Key | null): string {
+function filterText(key: TeamApiKey | null): string {
   const filter = key?.restriction?.filter ?? null;
   return filter === null ? '' : JSON.stringify(filter);
 }
 
-interface ReadFilter {
+interface ParsedFilter {
   readonly filter: APIKeyRestriction['filter'];
   readonly error: string | null;
 }
 
 /** Whether it is a filter at all; what it means the server says. */
-function readFilter(text: string): ReadFilter {
+function parseFilterText(text: string): ParsedFilter {
   if (text.trim() === '') return { filter: null, error: null };
-  const wrong = (error: string): ReadFilter => ({ filter: null, error });
+  const invalid = (error: string): ParsedFilter => ({ filter: null, error });
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null || Array.isArray(value))
-      return wrong('A filter is a JSON object.');
-    return { filter: value as ReadFilter['filter'], error: null };
+      return invalid('A filter is a JSON object.');
+    return { filter: value as ParsedFilter['filter'], error: null };
   } catch {
-    return wrong('This is not JSON yet.');
+    return invalid('This is not JSON yet.');
   }
 }

@@ -1,44 +1,44 @@
 import { useState } from 'preact/hooks';
-import { Blank } from '../../parts/blank.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Chip } from '../../parts/chip.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { LoadError } from '../../parts/error-message.tsx';
 import { Card, Page } from '../../parts/page.tsx';
+import { RelativeTime } from '../../parts/relative-time.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
-import { toast } from '../../parts/toasts.tsx';
-import { NotLoaded } from '../../parts/trouble.tsx';
-import { When } from '../../parts/when.tsx';
+import { Table, type TableColumn } from '../../parts/table.tsx';
+import { showToast } from '../../parts/toasts.tsx';
 import { useLoad } from '../../server/load.ts';
 import { organization } from '../../server/session.ts';
-import { deleteKey, getOrganization, type Key, type Member } from '../../server/team.ts';
-import { counted } from '../../words/numbers.ts';
+import { deleteKey, getOrganization, type TeamApiKey, type TeamMember } from '../../server/team.ts';
+import { formatCounted } from '../../words/numbers.ts';
 import { KeyForm } from './key-form.tsx';
-import { NewKey } from './new-key.tsx';
-import { mayAs } from './roles.tsx';
+import { NewKeyDialog } from './new-key.tsx';
+import { hasRole } from './roles.tsx';
 
-type Asked =
-  | { readonly what: 'create' }
-  | { readonly what: 'show'; readonly secret: string; readonly name: string }
-  | { readonly what: 'change'; readonly key: Key }
-  | { readonly what: 'revoke'; readonly key: Key };
+type KeyDialog =
+  | { readonly kind: 'create' }
+  | { readonly kind: 'show'; readonly secret: string; readonly name: string }
+  | { readonly kind: 'change'; readonly key: TeamApiKey }
+  | { readonly kind: 'revoke'; readonly key: TeamApiKey };
 
 /** The keys with which programs call the API. */
 export function KeysPage() {
   const info = useLoad(getOrganization, [organization.value?.organization_id]);
-  const [asked, setAsked] = useState<Asked | null>(null);
-  const manages = mayAs('ADMIN');
+  const [dialog, setDialog] = useState<KeyDialog | null>(null);
+  const canManage = hasRole('ADMIN');
   const keys = info.data?.api_keys;
   const create = (
-    <Button tone="primary" onClick={() => setAsked({ what: 'create' })}>
+    <Button tone="primary" onClick={() => setDialog({ kind: 'create' })}>
       Create key
     </Button>
   );
   return (
     <Page
       title="API keys"
-      lead="Programs send a key with every call. A key is shown once, when it is created."
-      actions={manages && create}
+      subtitle="Programs send a key with every call. A key is shown once, when it is created."
+      actions={canManage && create}
     >
       {keys === undefined ? (
         info.error === null ? (
@@ -46,39 +46,44 @@ export function KeysPage() {
             <SkeletonRows />
           </Card>
         ) : (
-          <NotLoaded error={info.error} onRetry={info.reload} />
+          <LoadError error={info.error} onRetry={info.reload} />
         )
       ) : keys.length === 0 ? (
-        <Blank title="No keys yet" actions={manages && create}>
-          {manages
+        <EmptyState title="No keys yet" actions={canManage && create}>
+          {canManage
             ? 'Create one for each program that calls the API, so that each can be revoked alone.'
             : 'An owner or an admin of this organisation can create one.'}
-        </Blank>
+        </EmptyState>
       ) : (
         <Card>
-          <Keys keys={keys} members={info.data?.users ?? []} onAsk={setAsked} />
+          <Keys keys={keys} members={info.data?.users ?? []} onOpenDialog={setDialog} />
         </Card>
       )}
-      {asked !== null && (
-        <Asking asked={asked} onAsk={setAsked} onClose={() => setAsked(null)} onChanged={info.reload} />
+      {dialog !== null && (
+        <ActiveKeyDialog
+          dialog={dialog}
+          onOpenDialog={setDialog}
+          onClose={() => setDialog(null)}
+          onChanged={info.reload}
+        />
       )}
     </Page>
   );
 }
 
 interface KeysProps {
-  readonly keys: readonly Key[];
-  readonly members: readonly Member[];
-  readonly onAsk: (asked: Asked) => void;
+  readonly keys: readonly TeamApiKey[];
+  readonly members: readonly TeamMember[];
+  readonly onOpenDialog: (dialog: KeyDialog) => void;
 }
 
-function Keys({ keys, members, onAsk }: KeysProps) {
+function Keys({ keys, members, onOpenDialog }: KeysProps) {
   const names = new Map(members.map(({ user_id, name, email }) => [user_id, name ?? email]));
   const columns = columnsFor(names);
   return (
     <Table
       caption="API keys"
-      columns={mayAs('ADMIN') ? [...columns, actionsColumn(onAsk)] : columns}
+      columns={hasRole('ADMIN') ? [...columns, actionsColumn(onOpenDialog)] : columns}
       rows={keys}
       keyOf={({ id }) => id}
     />
@@ -86,7 +91,7 @@ function Keys({ keys, members, onAsk }: KeysProps) {
 }
 
 /** `names`: of members, by their ids. */
-function columnsFor(names: ReadonlyMap<string, string>): Column<Key>[] {
+function columnsFor(names: ReadonlyMap<string, string>): TableColumn<TeamApiKey>[] {
   return [
     {
       title: 'Name',
@@ -97,49 +102,59 @@ function columnsFor(names: ReadonlyMap<string, string>): Column<Key>[] {
         </span>
       ),
     },
-    { title: 'May', cell: (key) => <Rights of={key} /> },
+    { title: 'May', cell: (key) => <KeyPermissions apiKey={key} /> },
     {
       title: 'Last used',
-      cell: ({ last_used_at: at }) => (at === null ? <span class="hint">Never</span> : <When at={at} />),
+      cell: ({ last_used_at: at }) =>
+        at === null ? <span class="hint">Never</span> : <RelativeTime at={at} />,
     },
     {
       title: 'Created',
       cell: ({ created_at: at, created_by: by }) => (
         <span class="person">
-          <When at={at} />
+          <RelativeTime at={at} />
           {names.has(by ?? '') && <span class="hint by">by {names.get(by ?? '')}</span>}
         </span>
       ),
     },
     {
       title: 'Ends',
-      cell: ({ expires_at: at }) => (at === null ? <span class="hint">Never</span> : <When at={at} />),
+      cell: ({ expires_at: at }) =>
+        at === null ? <span class="hint">Never</span> : <RelativeTime at={at} />,
     },
   ];
 }
 
-function Rights({ of }: { readonly of: Key }) {
-  const isAll = of.permission === 'all';
+function KeyPermissions({ apiKey }: { readonly apiKey: TeamApiKey }) {
+  const isAll = apiKey.permission === 'all';
   return (
     <span class="chips">
       <Chip tone={isAll ? 'neutral' : 'info'}>{isAll ? 'Read and write' : 'Read only'}</Chip>
-      {restrictionWords(of).map((words) => (
-        <Chip key={words}>{words}</Chip>
+      {restrictionLabels(apiKey).map((label) => (
+        <Chip key={label}>{label}</Chip>
       ))}
     </span>
   );
 }
 
-function actionsColumn(onAsk: KeysProps['onAsk']): Column<Key> {
+function actionsColumn(onOpenDialog: KeysProps['onOpenDialog']): TableColumn<TeamApiKey> {
   return {
     title: 'Actions',
     isActions: true,
     cell: (key) => (
       <span class="row end">
-        <Button tone="ghost" aria-label={`Change ${key.name}`} onClick={() => onAsk({ what: 'change', key })}>
+        <Button
+          tone="ghost"
+          aria-label={`Change ${key.name}`}
+          onClick={() => onOpenDialog({ kind: 'change', key })}
+        >
           Change
         </Button>
-        <Button tone="ghost" aria-label={`Revoke ${key.name}`} onClick={() => onAsk({ what: 'revoke', key })}>
+        <Button
+          tone="ghost"
+          aria-label={`Revoke ${key.name}`}
+          onClick={() => onOpenDialog({ kind: 'revoke', key })}
+        >
           Revoke
         </Button>
       </span>
@@ -147,77 +162,77 @@ function actionsColumn(onAsk: KeysProps['onAsk']): Column<Key> {
   };
 }
 
-const shownCharacters = 32;
+const charactersMax = 32;
 
 /** A name that is too long for a chip; it stands whole where the key is changed. */
-function shortened(name: string): string {
+function shorten(name: string): string {
   const characters = [...name];
-  return characters.length > shownCharacters ? `${characters.slice(0, shownCharacters).join('')}…` : name;
+  return characters.length > charactersMax ? `${characters.slice(0, charactersMax).join('')}…` : name;
 }
 
-function restrictionWords({ restriction }: Key): string[] {
+function restrictionLabels({ restriction }: TeamApiKey): string[] {
   if (restriction === null) return [];
   const { collection_names: names, filter } = restriction;
   const [only] = names ?? [];
   return [
     ...(names === null || only === undefined
       ? []
-      : [names.length === 1 ? `Only ${shortened(only)}` : `Only ${counted(names.length, 'collection')}`]),
+      : [names.length === 1 ? `Only ${shorten(only)}` : `Only ${formatCounted(names.length, 'collection')}`]),
     ...(filter === null ? [] : ['Filtered']),
   ];
 }
 
-interface AskingProps {
-  readonly asked: Asked;
-  readonly onAsk: (asked: Asked) => void;
+interface ActiveKeyDialogProps {
+  readonly dialog: KeyDialog;
+  readonly onOpenDialog: (dialog: KeyDialog) => void;
   readonly onClose: () => void;
   readonly onChanged: () => void;
 }
 
-function Asking({ asked, onAsk, onClose, onChanged }: AskingProps) {
-  switch (asked.what) {
+function ActiveKeyDialog({ dialog, onOpenDialog, onClose, onChanged }: ActiveKeyDialogProps) {
+  switch (dialog.kind) {
     case 'create':
       return (
         <KeyForm
           before={null}
           onClose={onClose}
-          onDone={(made) => {
+          onDone={(created) => {
             onChanged();
-            if (made !== null) onAsk({ what: 'show', secret: made.api_key, name: made.name });
+            if (created !== null) onOpenDialog({ kind: 'show', secret: created.api_key, name: created.name });
           }}
         />
       );
     case 'change':
       return (
         <KeyForm
-          before={asked.key}
+          before={dialog.key}
           onClose={onClose}
           onDone={() => {
             onChanged();
-            toast(`${asked.key.name} was changed.`);
+            showToast(`${dialog.key.name} was changed.`);
             onClose();
           }}
         />
       );
     case 'show':
-      return <NewKey secret={asked.secret} name={asked.name} onClose={onClose} />;
+      return <NewKeyDialog secret={dialog.secret} name={dialog.name} onClose={onClose} />;
     case 'revoke':
       return (
-        <Confirm
-          title={`Revoke ${asked.key.name}?`}
+        <ConfirmDialog
+          title={`Revoke ${dialog.key.name}?`}
           action="Revoke key"
           onClose={onClose}
           onConfirm={async () => {
-            await deleteKey(asked.key.id);
-            toast(`${asked.key.name} was revoked.`);
+            await deleteKey(dialog.key.id);
+            showToast(`${dialog.key.name} was revoked.`);
             onChanged();
           }}
         >
           <p>
-            Whatever still sends <code>{asked.key.api_key}</code> is refused from the next call on. This
+            Whatever still sends <code>{dialog.key.api_key}</code> is refused from the next call on. This
             cannot be undone.
           </p>
-        </Confirm>
+        </ConfirmDialog>
       );
   }
 }

@@ -2,27 +2,27 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { GetMarketplaceSignUpResponse } from '../../../../src/schemas/marketplaces.ts';
 import { Button, LinkButton } from '../../parts/button.tsx';
-import { Check, Field } from '../../parts/field.tsx';
+import { ErrorMessage } from '../../parts/error-message.tsx';
+import { Checkbox, Field } from '../../parts/field.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { toast } from '../../parts/toasts.tsx';
-import { Trouble } from '../../parts/trouble.tsx';
-import { useDoing } from '../../server/doing.ts';
+import { showToast } from '../../parts/toasts.tsx';
 import { useLoad } from '../../server/load.ts';
-import { bindMarketplace, marketplaceSignUp } from '../../server/marketplace.ts';
-import { chooseOrganization, loadSession, organizations } from '../../server/session.ts';
+import { bindMarketplace, getMarketplaceSignUp } from '../../server/marketplace.ts';
+import { loadSession, organizations, selectOrganization } from '../../server/session.ts';
 import { addOrganization } from '../../server/team.ts';
+import { useAsyncAction } from '../../server/use-async-action.ts';
 import { tierName } from './tiers.ts';
 
-const names = { aws: 'AWS Marketplace', vercel: 'Vercel' } as const;
+const marketplaceNames = { aws: 'AWS Marketplace', vercel: 'Vercel' } as const;
 
-/** Where somebody lands who comes from a marketplace: says for which organisation it is. */
+/** Landing page for users from a marketplace: selects the organization to bind. */
 export function MarketplacePage() {
   const { query } = useLocation();
   const signUp = query.sign_up ?? '';
-  const waiting = useLoad((abort) => marketplaceSignUp(signUp, abort), [signUp]);
-  if (waiting.data !== undefined) return <Take signUp={signUp} from={waiting.data} />;
-  if (waiting.error === null) {
+  const pending = useLoad((abort) => getMarketplaceSignUp(signUp, abort), [signUp]);
+  if (pending.data !== undefined) return <BindForm signUp={signUp} pending={pending.data} />;
+  if (pending.error === null) {
     return (
       <Page title="From the marketplace">
         <SkeletonRows rows={3} />
@@ -32,7 +32,7 @@ export function MarketplacePage() {
   return (
     <Page title="Nothing waits here">
       <Card>
-        <Trouble error={waiting.error} />
+        <ErrorMessage error={pending.error} />
         <p>Go back to the marketplace and start there again, in this browser.</p>
         <div class="row">
           <LinkButton href="/app/">To the overview</LinkButton>
@@ -42,71 +42,64 @@ export function MarketplacePage() {
   );
 }
 
-interface TakeProps {
+interface BindFormProps {
   readonly signUp: string;
-  readonly from: GetMarketplaceSignUpResponse;
+  readonly pending: GetMarketplaceSignUpResponse;
 }
 
-function Take({ signUp, from }: TakeProps) {
+function BindForm({ signUp, pending }: BindFormProps) {
   const { route } = useLocation();
   const owned = organizations.value.filter(({ permission }) => permission === 'OWNER');
   const [chosen, setChosen] = useState(owned[0]?.organization_id ?? '');
   const [name, setName] = useState('');
-  const [isSetting, setIsSetting] = useState(true);
-  const [onward, setOnward] = useState<string | null>(null);
-  const { marketplace, account, account_id: accountId, installation_id: installationId } = from;
-  const take = useDoing(async () => {
+  const [setsVariables, setSetsVariables] = useState(true);
+  const [continueUrl, setContinueUrl] = useState<string | null>(null);
+  const bind = useAsyncAction(async () => {
     const organizationId = chosen === '' ? (await addOrganization(name)).organization_id : chosen;
-    // Should the rest fail, the next try must not found a second one.
+    // If a later step fails, the retry must not create a second organization.
     setChosen(organizationId);
     await loadSession();
-    const bound = await bindMarketplace(signUp, organizationId, isSetting);
+    const bound = await bindMarketplace(signUp, organizationId, setsVariables);
     const { subscription_tier: tier, bought_tier: bought, variables, next } = bound;
     await loadSession();
-    chooseOrganization(organizationId);
-    if (next !== null && variables === 'refused') return setOnward(next);
+    selectOrganization(organizationId);
+    if (next !== null && variables === 'refused') return setContinueUrl(next);
     if (next !== null) return window.location.assign(next);
-    toast(
+    showToast(
       tier === null || bought === null
         ? 'It is yours now.'
         : `Your organisation is on ${tierName(tier)} now.`,
     );
     return route('/app/', true);
   });
-  if (onward !== null) return <Refused onward={onward} />;
+  if (continueUrl !== null) return <VariablesRefused continueUrl={continueUrl} />;
   return (
     <Page
-      title={`From ${names[marketplace]}`}
-      lead="Say for which organisation it is. It stays with that one."
+      title={`From ${marketplaceNames[pending.marketplace]}`}
+      subtitle="Say for which organisation it is. It stays with that one."
     >
       <Card>
         <form
           class="stack"
           onSubmit={(event) => {
             event.preventDefault();
-            take.start();
+            bind.start();
           }}
         >
-          <Organisation owned={owned} chosen={chosen} onChoose={setChosen} name={name} onName={setName} />
-          {marketplace === 'aws' ? (
-            <p class="hint">Bought by the AWS account {account}. Go on only if that is yours.</p>
-          ) : (
-            <>
-              <p class="hint">
-                Vercel names the account {accountId ?? 'unknown'} and the installation{' '}
-                {installationId ?? 'unknown'}; compare both with its settings page there. Its owner chose the
-                name “{account ?? 'a person'}”, so the name proves nothing.
-              </p>
-              <Check
-                label="Set ZEROENTROPY_API_KEY and ZEROENTROPY_BASE_URL there"
-                hint={`A new API key of the organisation goes to the projects of ${accountId ?? 'that account'} that were chosen at Vercel. Go on only if they are yours.`}
-                checked={isSetting}
-                onChange={setIsSetting}
-              />
-            </>
-          )}
-          <Trouble error={take.error} />
-          <Button type="submit" tone="primary" busy={take.isBusy}>
+          <OrganizationFields
+            owned={owned}
+            chosen={chosen}
+            onChoose={setChosen}
+            name={name}
+            onName={setName}
+          />
+          <ProviderNotice
+            pending={pending}
+            setsVariables={setsVariables}
+            onSetsVariables={setSetsVariables}
+          />
+          <ErrorMessage error={bind.error} />
+          <Button type="submit" tone="primary" busy={bind.isBusy}>
             Take it
           </Button>
         </form>
@@ -115,17 +108,42 @@ function Take({ signUp, from }: TakeProps) {
   );
 }
 
-interface OrganisationProps {
+interface ProviderNoticeProps {
+  readonly pending: GetMarketplaceSignUpResponse;
+  readonly setsVariables: boolean;
+  readonly onSetsVariables: (setsVariables: boolean) => void;
+}
+
+function ProviderNotice({ pending, setsVariables, onSetsVariables }: ProviderNoticeProps) {
+  const { marketplace, account, account_id: accountId, installation_id: installationId } = pending;
+  if (marketplace === 'aws')
+    return <p class="hint">Bought by the AWS account {account}. Go on only if that is yours.</p>;
+  return (
+    <>
+      <p class="hint">
+        {`Vercel names the account ${accountId ?? 'unknown'} and the installation ${installationId ?? 'unknown'}; compare both with its settings page there. Its owner chose the name “${account ?? 'a person'}”, so the name proves nothing.`}
+      </p>
+      <Checkbox
+        label="Set ZEROENTROPY_API_KEY and ZEROENTROPY_BASE_URL there"
+        hint={`A new API key of the organization goes to the projects of ${accountId ?? 'that account'} that were chosen at Vercel. Go on only if they are yours.`}
+        checked={setsVariables}
+        onChange={onSetsVariables}
+      />
+    </>
+  );
+}
+
+interface OrganizationFieldsProps {
   readonly owned: typeof organizations.value;
-  /** Empty for a new one. */
+  /** Empty for a new organization. */
   readonly chosen: string;
   readonly onChoose: (id: string) => void;
   readonly name: string;
   readonly onName: (name: string) => void;
 }
 
-/** For which one it is. */
-function Organisation({ owned, chosen, onChoose, name, onName }: OrganisationProps) {
+/** Fields that select an existing or a new organization. */
+function OrganizationFields({ owned, chosen, onChoose, name, onName }: OrganizationFieldsProps) {
   return (
     <>
       {owned.length > 0 && (
@@ -159,8 +177,8 @@ function Organisation({ owned, chosen, onChoose, name, onName }: OrganisationPro
   );
 }
 
-/** It is theirs, but their projects do not know it. */
-function Refused({ onward }: { readonly onward: string }) {
+/** The organization is bound, but the marketplace did not accept the environment variables. */
+function VariablesRefused({ continueUrl }: { readonly continueUrl: string }) {
   return (
     <Page title="It is yours now">
       <Card>
@@ -170,7 +188,7 @@ function Refused({ onward }: { readonly onward: string }) {
         </p>
         <div class="row">
           <LinkButton href="/app/keys">To the API keys</LinkButton>
-          <LinkButton href={onward}>Back to Vercel</LinkButton>
+          <LinkButton href={continueUrl}>Back to Vercel</LinkButton>
         </div>
       </Card>
     </Page>

@@ -1,49 +1,49 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../parts/button.tsx';
 import { Chip } from '../../parts/chip.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
-import { Copy } from '../../parts/copy.tsx';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
+import { ErrorMessage, LoadError } from '../../parts/error-message.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Card, Page } from '../../parts/page.tsx';
+import { RelativeTime } from '../../parts/relative-time.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
-import { toast } from '../../parts/toasts.tsx';
-import { NotLoaded, Trouble } from '../../parts/trouble.tsx';
-import { When } from '../../parts/when.tsx';
-import { sentenceOf } from '../../server/call.ts';
-import { useDoing } from '../../server/doing.ts';
+import { Table, type TableColumn } from '../../parts/table.tsx';
+import { showToast } from '../../parts/toasts.tsx';
+import { errorMessage } from '../../server/api-call.ts';
 import { useLoad } from '../../server/load.ts';
 import { loadSession, organization, session } from '../../server/session.ts';
 import {
   changeMember,
   deleteInvitation,
   getOrganization,
-  type Invitation,
   inviteUser,
-  type Member,
-  type Role,
   removeMember,
+  type TeamInvitation,
+  type TeamMember,
+  type TeamRole,
 } from '../../server/team.ts';
-import { mayAs, RoleSelect, roleName, roles } from './roles.tsx';
+import { useAsyncAction } from '../../server/use-async-action.ts';
+import { hasRole, RoleSelect, roleName, roles } from './roles.tsx';
 
-type Asked =
-  | { readonly what: 'invite' }
-  | { readonly what: 'remove'; readonly member: Member }
-  | { readonly what: 'leave'; readonly member: Member }
-  | { readonly what: 'withdraw'; readonly invitation: Invitation };
+type MemberDialog =
+  | { readonly kind: 'invite' }
+  | { readonly kind: 'remove'; readonly member: TeamMember }
+  | { readonly kind: 'leave'; readonly member: TeamMember }
+  | { readonly kind: 'withdraw'; readonly invitation: TeamInvitation };
 
 /** Who belongs to the organisation, and who is invited. */
 export function MembersPage() {
   const info = useLoad(getOrganization, [organization.value?.organization_id]);
-  const [asked, setAsked] = useState<Asked | null>(null);
-  const close = () => setAsked(null);
+  const [dialog, setDialog] = useState<MemberDialog | null>(null);
+  const close = () => setDialog(null);
   return (
     <Page
       title="Members"
-      lead={organization.value?.name}
+      subtitle={organization.value?.name}
       actions={
-        <Button tone="primary" onClick={() => setAsked({ what: 'invite' })}>
+        <Button tone="primary" onClick={() => setDialog({ kind: 'invite' })}>
           Invite somebody
         </Button>
       }
@@ -51,10 +51,14 @@ export function MembersPage() {
       {info.data !== undefined ? (
         <>
           <Card>
-            <Members members={info.data.users} onAsk={setAsked} onChanged={info.reload} />
+            <Members members={info.data.users} onOpenDialog={setDialog} onChanged={info.reload} />
           </Card>
           <Card title="Invitations">
-            <Invitations invitations={info.data.invitations} onAsk={setAsked} onChanged={info.reload} />
+            <Invitations
+              invitations={info.data.invitations}
+              onOpenDialog={setDialog}
+              onChanged={info.reload}
+            />
           </Card>
         </>
       ) : info.error === null ? (
@@ -63,28 +67,32 @@ export function MembersPage() {
           <SkeletonRows />
         </Card>
       ) : (
-        <NotLoaded error={info.error} onRetry={info.reload} />
+        <LoadError error={info.error} onRetry={info.reload} />
       )}
-      {asked !== null && <Asking asked={asked} onClose={close} onChanged={info.reload} />}
+      {dialog !== null && <ActiveMemberDialog dialog={dialog} onClose={close} onChanged={info.reload} />}
     </Page>
   );
 }
 
-interface ListProps {
-  readonly onAsk: (asked: Asked) => void;
+interface MemberListProps {
+  readonly onOpenDialog: (dialog: MemberDialog) => void;
   readonly onChanged: () => void;
 }
 
-function Members({ members, onAsk, onChanged }: ListProps & { readonly members: readonly Member[] }) {
-  const self = session.value.state === 'in' ? session.value.who.user.id : '';
-  const owns = mayAs('OWNER');
-  const columns: Column<Member>[] = [
+function Members({
+  members,
+  onOpenDialog,
+  onChanged,
+}: MemberListProps & { readonly members: readonly TeamMember[] }) {
+  const ownUserId = session.value.state === 'in' ? session.value.account.user.id : '';
+  const isOwner = hasRole('OWNER');
+  const columns: TableColumn<TeamMember>[] = [
     {
       title: 'Person',
       cell: ({ user_id, name, email }) => (
         <span class="person">
           <span>
-            <strong>{name ?? email}</strong> {user_id === self && <Chip>You</Chip>}
+            <strong>{name ?? email}</strong> {user_id === ownUserId && <Chip>You</Chip>}
           </span>
           {name !== null && <span class="hint">{email}</span>}
         </span>
@@ -93,24 +101,24 @@ function Members({ members, onAsk, onChanged }: ListProps & { readonly members: 
     {
       title: 'Role',
       cell: (member) =>
-        owns ? <MemberRole member={member} onChanged={onChanged} /> : roleName(member.permission),
+        isOwner ? <MemberRole member={member} onChanged={onChanged} /> : roleName(member.permission),
     },
-    { title: 'Joined', cell: ({ joined_at }) => <When at={joined_at} /> },
-    { title: 'Last signed in', cell: ({ last_login_at }) => <When at={last_login_at} /> },
+    { title: 'Joined', cell: ({ joined_at }) => <RelativeTime at={joined_at} /> },
+    { title: 'Last signed in', cell: ({ last_login_at }) => <RelativeTime at={last_login_at} /> },
     {
       title: 'Actions',
       isActions: true,
       cell: (member) =>
-        member.user_id === self ? (
-          <Button tone="ghost" onClick={() => onAsk({ what: 'leave', member })}>
+        member.user_id === ownUserId ? (
+          <Button tone="ghost" onClick={() => onOpenDialog({ kind: 'leave', member })}>
             Leave
           </Button>
         ) : (
-          owns && (
+          isOwner && (
             <Button
               tone="ghost"
               aria-label={`Remove ${member.email}`}
-              onClick={() => onAsk({ what: 'remove', member })}
+              onClick={() => onOpenDialog({ kind: 'remove', member })}
             >
               Remove
             </Button>
@@ -121,17 +129,17 @@ function Members({ members, onAsk, onChanged }: ListProps & { readonly members: 
   return <Table caption="Members" columns={columns} rows={members} keyOf={({ user_id }) => user_id} />;
 }
 
-function MemberRole({ member, onChanged }: { readonly member: Member; readonly onChanged: () => void }) {
-  const [chosen, setChosen] = useState<Role | null>(null);
-  const change = async (permission: Role) => {
+function MemberRole({ member, onChanged }: { readonly member: TeamMember; readonly onChanged: () => void }) {
+  const [chosen, setChosen] = useState<TeamRole | null>(null);
+  const change = async (permission: TeamRole) => {
     if (chosen !== null) return;
     setChosen(permission);
     try {
       await changeMember({ user_id: member.user_id, permission });
-      toast(`${member.email} is ${roleName(permission)} now.`);
+      showToast(`${member.email} is ${roleName(permission)} now.`);
       if (session.peek().state === 'in') await loadSession();
     } catch (error) {
-      toast(sentenceOf(error), 'bad');
+      showToast(errorMessage(error), 'bad');
     }
     setChosen(null);
     onChanged();
@@ -148,26 +156,26 @@ function MemberRole({ member, onChanged }: { readonly member: Member; readonly o
 
 function Invitations({
   invitations,
-  onAsk,
+  onOpenDialog,
   onChanged,
-}: ListProps & { readonly invitations: readonly Invitation[] }) {
+}: MemberListProps & { readonly invitations: readonly TeamInvitation[] }) {
   const [codes, setCodes] = useState<Readonly<Record<string, string>>>({});
-  const resend = async ({ email, permission }: Invitation) => {
+  const resend = async ({ email, permission }: TeamInvitation) => {
     try {
       const { invite_code, message } = await inviteUser({ email, permission });
       if (invite_code !== undefined) setCodes((before) => ({ ...before, [email]: invite_code }));
-      toast(message);
+      showToast(message);
     } catch (error) {
-      toast(sentenceOf(error), 'bad');
+      showToast(errorMessage(error), 'bad');
     }
     onChanged();
   };
   if (invitations.length === 0) return <p class="quiet">Nobody is invited at the moment.</p>;
-  const columns: Column<Invitation>[] = [
+  const columns: TableColumn<TeamInvitation>[] = [
     { title: 'Address', cell: ({ email }) => email },
     { title: 'Role', cell: ({ permission }) => roleName(permission) },
-    { title: 'Invited', cell: ({ created_at }) => <When at={created_at} /> },
-    { title: 'Ends', cell: ({ expires_at }) => <When at={expires_at} /> },
+    { title: 'Invited', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
+    { title: 'Ends', cell: ({ expires_at }) => <RelativeTime at={expires_at} /> },
     {
       title: 'Actions',
       isActions: true,
@@ -175,7 +183,7 @@ function Invitations({
         const code = codes[invitation.email];
         return (
           <span class="row end">
-            {code !== undefined && <Copy label="Copy link" text={joinLink(code)} />}
+            {code !== undefined && <CopyButton label="Copy link" text={joinLink(code)} />}
             <Button
               tone="ghost"
               aria-label={`Send again to ${invitation.email}`}
@@ -183,11 +191,11 @@ function Invitations({
             >
               Send again
             </Button>
-            {mayAs('OWNER') && (
+            {hasRole('OWNER') && (
               <Button
                 tone="ghost"
                 aria-label={`Delete the invitation of ${invitation.email}`}
-                onClick={() => onAsk({ what: 'withdraw', invitation })}
+                onClick={() => onOpenDialog({ kind: 'withdraw', invitation })}
               >
                 Delete
               </Button>
@@ -205,87 +213,92 @@ export function joinLink(code: string): string {
   return `${window.location.origin}/app/join#${code}`;
 }
 
-interface AskingProps {
-  readonly asked: Asked;
+interface ActiveMemberDialogProps {
+  readonly dialog: MemberDialog;
   readonly onClose: () => void;
   readonly onChanged: () => void;
 }
 
-function Asking({ asked, onClose, onChanged }: AskingProps) {
+function ActiveMemberDialog({ dialog, onClose, onChanged }: ActiveMemberDialogProps) {
   const name = organization.value?.name ?? '';
-  const remove = (member: Member) => async () => {
+  const remove = (member: TeamMember) => async () => {
     await removeMember(member.user_id);
-    if (asked.what === 'leave') {
+    if (dialog.kind === 'leave') {
       await loadSession();
-      toast(`You left ${name}.`);
+      showToast(`You left ${name}.`);
     } else {
-      toast(`${member.email} was removed.`);
+      showToast(`${member.email} was removed.`);
       onChanged();
     }
   };
-  switch (asked.what) {
+  switch (dialog.kind) {
     case 'invite':
       return <Invite onClose={onClose} onChanged={onChanged} />;
     case 'remove':
       return (
-        <Confirm
-          title={`Remove ${asked.member.email}?`}
+        <ConfirmDialog
+          title={`Remove ${dialog.member.email}?`}
           action="Remove"
-          onConfirm={remove(asked.member)}
+          onConfirm={remove(dialog.member)}
           onClose={onClose}
         >
           <p>They lose access to {name} at once. API keys that they issued go on working.</p>
-        </Confirm>
+        </ConfirmDialog>
       );
     case 'leave':
       return (
-        <Confirm title={`Leave ${name}?`} action="Leave" onConfirm={remove(asked.member)} onClose={onClose}>
+        <ConfirmDialog
+          title={`Leave ${name}?`}
+          action="Leave"
+          onConfirm={remove(dialog.member)}
+          onClose={onClose}
+        >
           <p>You lose access at once. Somebody has to invite you before you can come back.</p>
-        </Confirm>
+        </ConfirmDialog>
       );
     case 'withdraw':
       return (
-        <Confirm
+        <ConfirmDialog
           title="Delete this invitation?"
           action="Delete invitation"
           onClose={onClose}
           onConfirm={async () => {
-            await deleteInvitation(asked.invitation.email);
-            toast(`${asked.invitation.email} is not invited any more.`);
+            await deleteInvitation(dialog.invitation.email);
+            showToast(`${dialog.invitation.email} is not invited any more.`);
             onChanged();
           }}
         >
-          <p>The link in the mail to {asked.invitation.email} stops working at once.</p>
-        </Confirm>
+          <p>The link in the mail to {dialog.invitation.email} stops working at once.</p>
+        </ConfirmDialog>
       );
   }
 }
 
-function Invite({ onClose, onChanged }: Omit<AskingProps, 'asked'>) {
-  const most = organization.value?.permission ?? 'MEMBER';
+function Invite({ onClose, onChanged }: Omit<ActiveMemberDialogProps, 'dialog'>) {
+  const highestRole = organization.value?.permission ?? 'MEMBER';
   const [email, setEmail] = useState('');
-  const [role, setRole] = useState<Role>('MEMBER');
+  const [role, setRole] = useState<TeamRole>('MEMBER');
   const [code, setCode] = useState<string | null>(null);
-  const doing = useDoing(async () => {
+  const submission = useAsyncAction(async () => {
     const { status, message, invite_code } = await inviteUser({ email: email.trim(), permission: role });
     onChanged();
     if (invite_code !== undefined) return setCode(invite_code);
-    toast(message, status === 'invited' ? 'good' : 'bad');
+    showToast(message, status === 'invited' ? 'good' : 'bad');
     onClose();
   });
-  if (code !== null) return <HandOn email={email} code={code} onClose={onClose} />;
+  if (code !== null) return <InviteLinkDialog email={email} code={code} onClose={onClose} />;
   return (
-    <Dialog title="Invite somebody" onClose={onClose} mayClose={!doing.isBusy}>
+    <Dialog title="Invite somebody" onClose={onClose} mayClose={!submission.isBusy}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          doing.start();
+          submission.start();
         }}
       >
         <Field label="E-mail address">
-          {(names) => (
+          {(controlProps) => (
             <input
-              {...names}
+              {...controlProps}
               type="email"
               required
               autoComplete="off"
@@ -297,15 +310,21 @@ function Invite({ onClose, onChanged }: Omit<AskingProps, 'asked'>) {
         </Field>
         <Field label="Role" hint={roles.find(([each]) => each === role)?.[2]}>
           {({ id, 'aria-describedby': note }) => (
-            <RoleSelect id={id} aria-describedby={note} value={role} most={most} onChange={setRole} />
+            <RoleSelect
+              id={id}
+              aria-describedby={note}
+              value={role}
+              highest={highestRole}
+              onChange={setRole}
+            />
           )}
         </Field>
-        <Trouble error={doing.error} />
+        <ErrorMessage error={submission.error} />
         <DialogActions>
-          <Button onClick={onClose} disabled={doing.isBusy}>
+          <Button onClick={onClose} disabled={submission.isBusy}>
             Cancel
           </Button>
-          <Button type="submit" tone="primary" busy={doing.isBusy}>
+          <Button type="submit" tone="primary" busy={submission.isBusy}>
             Send invitation
           </Button>
         </DialogActions>
@@ -315,7 +334,7 @@ function Invite({ onClose, onChanged }: Omit<AskingProps, 'asked'>) {
 }
 
 /** Where the server sends no mail. */
-function HandOn({
+function InviteLinkDialog({
   email,
   code,
   onClose,
@@ -333,7 +352,7 @@ function HandOn({
       </p>
       <div class="secret">
         <code>{link}</code>
-        <Copy text={link} label="Copy link" />
+        <CopyButton text={link} label="Copy link" />
       </div>
       <DialogActions>
         <Button tone="primary" onClick={onClose}>

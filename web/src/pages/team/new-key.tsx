@@ -1,17 +1,17 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../parts/button.tsx';
-import { Copy } from '../../parts/copy.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { Check } from '../../parts/field.tsx';
+import { Checkbox } from '../../parts/field.tsx';
 
-interface NewKeyProps {
+interface NewKeyDialogProps {
   readonly name: string;
   readonly secret: string;
   readonly onClose: () => void;
 }
 
 /** The only sight of a new key: it closes when somebody says that they saved it. */
-export function NewKey({ name, secret, onClose }: NewKeyProps) {
+export function NewKeyDialog({ name, secret, onClose }: NewKeyDialogProps) {
   const [isSaved, setSaved] = useState(false);
   return (
     <Dialog title="Save your key" onClose={onClose} mayClose={false}>
@@ -21,9 +21,9 @@ export function NewKey({ name, secret, onClose }: NewKeyProps) {
       </p>
       <div class="secret">
         <code>{secret}</code>
-        <Copy text={secret} label="Copy key" />
+        <CopyButton text={secret} label="Copy key" />
       </div>
-      <Check label="I saved it" checked={isSaved} onChange={setSaved} />
+      <Checkbox label="I saved it" checked={isSaved} onChange={setSaved} />
       <DialogActions>
         <Button tone="primary" disabled={!isSaved} onClick={onClose}>
           Done

@@ -1,56 +1,62 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { OrganizationInfo } from '../../../../src/schemas/accounts.ts';
 import { Button } from '../../parts/button.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
-import { Copy } from '../../parts/copy.tsx';
-import { Facts } from '../../parts/facts.tsx';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
+import { DescriptionList } from '../../parts/description-list.tsx';
+import { ErrorMessage, LoadError } from '../../parts/error-message.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Meter } from '../../parts/meter.tsx';
 import { Card, Page } from '../../parts/page.tsx';
-import { Pending } from '../../parts/skeleton.tsx';
-import { toast } from '../../parts/toasts.tsx';
-import { NotLoaded, Trouble } from '../../parts/trouble.tsx';
-import { useDoing } from '../../server/doing.ts';
+import { LoadingText } from '../../parts/skeleton.tsx';
+import { showToast } from '../../parts/toasts.tsx';
 import { useLoad } from '../../server/load.ts';
 import { loadSession, organization } from '../../server/session.ts';
 import { deleteOrganization, getOrganization, renameOrganization } from '../../server/team.ts';
-import { bytes, count } from '../../words/numbers.ts';
-import { day } from '../../words/times.ts';
-import { mayAs } from './roles.tsx';
+import { useAsyncAction } from '../../server/use-async-action.ts';
+import { formatBytes, formatCount } from '../../words/numbers.ts';
+import { formatDate } from '../../words/times.ts';
+import { hasRole } from './roles.tsx';
 import { tierName } from './tiers.ts';
 
 /** The organisation itself: its name, its limits, its end. */
 export function OrganizationPage() {
   const info = useLoad(getOrganization, [organization.value?.organization_id]);
-  const about = info.data?.organization;
-  const owns = mayAs('OWNER');
-  if (info.error !== null && about === undefined) {
+  const details = info.data?.organization;
+  const isOwner = hasRole('OWNER');
+  if (info.error !== null && details === undefined) {
     return (
       <Page title="Organisation">
-        <NotLoaded error={info.error} onRetry={info.reload} />
+        <LoadError error={info.error} onRetry={info.reload} />
       </Page>
     );
   }
   return (
-    <Page title="Organisation" lead={organization.value?.name}>
+    <Page title="Organisation" subtitle={organization.value?.name}>
       <Card title="General">
-        <Rename isAllowed={owns} />
-        <Facts
+        <Rename isAllowed={isOwner} />
+        <DescriptionList
           facts={[
             [
               'Id',
               <span key="id" class="row">
                 <code>{organization.value?.organization_id}</code>
-                <Copy text={organization.value?.organization_id ?? ''} label="Copy id" />
+                <CopyButton text={organization.value?.organization_id ?? ''} label="Copy id" />
               </span>,
             ],
-            ['Plan', <Pending key="plan" value={about && tierName(about.subscription_tier)} width="8ch" />],
-            ['Created', <Pending key="day" value={about && day(about.created_at)} width="12ch" />],
+            [
+              'Plan',
+              <LoadingText key="plan" value={details && tierName(details.subscription_tier)} width="8ch" />,
+            ],
+            [
+              'Created',
+              <LoadingText key="day" value={details && formatDate(details.created_at)} width="12ch" />,
+            ],
             [
               'Zero data retention',
-              <Pending
+              <LoadingText
                 key="zdr"
-                value={about && (about.zdr ? 'On: no text of it reaches a log' : 'Off')}
+                value={details && (details.zdr ? 'On: no text of it reaches a log' : 'Off')}
                 width="8ch"
               />,
             ],
@@ -58,9 +64,9 @@ export function OrganizationPage() {
         />
       </Card>
       <Card title="Limits">
-        <Limits storage={about?.storage} limits={about?.rate_limits} />
+        <Limits storage={details?.storage} limits={details?.rate_limits} />
       </Card>
-      {owns && <Danger />}
+      {isOwner && <DangerZone />}
     </Page>
   );
 }
@@ -69,10 +75,10 @@ function Rename({ isAllowed }: { readonly isAllowed: boolean }) {
   const current = organization.value?.name ?? '';
   const [name, setName] = useState(current);
   useEffect(() => setName(current), [current]);
-  const rename = useDoing(async () => {
+  const rename = useAsyncAction(async () => {
     await renameOrganization(name.trim());
     await loadSession();
-    toast('The organisation has its new name.');
+    showToast('The organisation has its new name.');
   });
   return (
     <form
@@ -95,7 +101,7 @@ function Rename({ isAllowed }: { readonly isAllowed: boolean }) {
           />
         )}
       </Field>
-      <Trouble error={rename.error} />
+      <ErrorMessage error={rename.error} />
       {isAllowed && (
         <Button type="submit" busy={rename.isBusy} disabled={name.trim() === current || name.trim() === ''}>
           Save
@@ -113,39 +119,44 @@ interface LimitsProps {
 /** Each in its place from the beginning; undefined while they load. */
 function Limits({ storage, limits }: LimitsProps) {
   const perMinute: readonly (readonly [string, number | null | undefined, (value: number) => string])[] = [
-    ['Requests', limits?.requests_per_minute, count],
-    ['Queries', limits?.queries_per_minute, count],
-    ['Fast rerank calls', limits?.rpm, count],
-    ['Documents coming in', limits?.document_bytes_per_minute, bytes],
-    ['Fast model calls', limits?.bpm_fast, bytes],
-    ['Slow model calls', limits?.bpm_slow, bytes],
+    ['Requests', limits?.requests_per_minute, formatCount],
+    ['Queries', limits?.queries_per_minute, formatCount],
+    ['Fast rerank calls', limits?.rpm, formatCount],
+    ['Documents coming in', limits?.document_bytes_per_minute, formatBytes],
+    ['Fast model calls', limits?.bpm_fast, formatBytes],
+    ['Slow model calls', limits?.bpm_slow, formatBytes],
   ];
-  const words = (most: number | null, format: (value: number) => string) =>
-    most === null ? 'No limit' : format(most);
+  const label = (max: number | null, format: (value: number) => string) =>
+    max === null ? 'No limit' : format(max);
   return (
     <>
       <div class="meters">
-        <Meter label="Documents" value={storage?.documents} most={limits?.max_documents} format={count} />
-        <Meter label="Storage" value={storage?.bytes} most={limits?.max_storage_bytes} format={bytes} />
+        <Meter
+          label="Documents"
+          value={storage?.documents}
+          max={limits?.max_documents}
+          format={formatCount}
+        />
+        <Meter label="Storage" value={storage?.bytes} max={limits?.max_storage_bytes} format={formatBytes} />
         <Meter
           label="Waiting to be indexed"
           value={storage?.ingest_documents}
-          most={limits?.max_ingest_documents}
-          format={count}
+          max={limits?.max_ingest_documents}
+          format={formatCount}
         />
       </div>
-      <Facts
-        facts={perMinute.map(([what, most, format]) => [
-          `${what} a minute`,
-          <Pending key={what} value={most === undefined ? undefined : words(most, format)} width="5rem" />,
+      <DescriptionList
+        facts={perMinute.map(([name, max, format]) => [
+          `${name} a minute`,
+          <LoadingText key={name} value={max === undefined ? undefined : label(max, format)} width="5rem" />,
         ])}
       />
     </>
   );
 }
 
-function Danger() {
-  const [isAsked, setAsked] = useState(false);
+function DangerZone() {
+  const [isConfirming, setConfirming] = useState(false);
   const name = organization.value?.name ?? '';
   return (
     <section class="card danger-zone">
@@ -159,27 +170,27 @@ function Danger() {
             Its keys stop working at once; its collections and documents are deleted for good.
           </p>
         </div>
-        <Button tone="danger" onClick={() => setAsked(true)}>
+        <Button tone="danger" onClick={() => setConfirming(true)}>
           Delete organisation
         </Button>
       </div>
-      {isAsked && (
-        <Confirm
+      {isConfirming && (
+        <ConfirmDialog
           title={`Delete ${name}?`}
           action="Delete organisation"
-          typed={name}
-          onClose={() => setAsked(false)}
+          requiredText={name}
+          onClose={() => setConfirming(false)}
           onConfirm={async () => {
             await deleteOrganization(name);
             await loadSession();
-            toast(`${name} was deleted.`);
+            showToast(`${name} was deleted.`);
           }}
         >
           <p>
             Everybody loses access, every API key stops working, and all collections, documents and usage
             figures are deleted. Nobody can undo this.
           </p>
-        </Confirm>
+        </ConfirmDialog>
       )}
     </section>
   );

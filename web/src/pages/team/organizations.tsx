@@ -3,41 +3,41 @@ import { useLocation } from 'preact-iso';
 import type { OrganizationOfUser } from '../../../../src/schemas/accounts.ts';
 import { Button } from '../../parts/button.tsx';
 import { Chip } from '../../parts/chip.tsx';
+import { ErrorMessage } from '../../parts/error-message.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Card, Page } from '../../parts/page.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
-import { toast } from '../../parts/toasts.tsx';
-import { Trouble } from '../../parts/trouble.tsx';
-import { When } from '../../parts/when.tsx';
-import { useDoing } from '../../server/doing.ts';
+import { RelativeTime } from '../../parts/relative-time.tsx';
+import { Table, type TableColumn } from '../../parts/table.tsx';
+import { showToast } from '../../parts/toasts.tsx';
 import {
-  chooseOrganization,
   loadSession,
   organization,
   organizations,
+  selectOrganization,
   session,
 } from '../../server/session.ts';
 import { addOrganization } from '../../server/team.ts';
-import { WaitingInvitations } from './invitations.tsx';
+import { useAsyncAction } from '../../server/use-async-action.ts';
+import { PendingInvitations } from './invitations.tsx';
 import { roleName } from './roles.tsx';
 import { tierName } from './tiers.ts';
 
 /** Where somebody belongs, what they are invited to, and a new one. */
 export function OrganizationsPage() {
   const { route } = useLocation();
-  const isInvited = session.value.state === 'in' && session.value.who.invitations.length > 0;
+  const isInvited = session.value.state === 'in' && session.value.account.invitations.length > 0;
   const enter = (name: string) => {
-    toast(`You work in ${name} now.`);
+    showToast(`You work in ${name} now.`);
     route('/app/');
   };
   return (
     <Page
       title="Organisations"
-      lead="Each has its own collections, people and keys, and sees nothing of the others."
+      subtitle="Each has its own collections, people and keys, and sees nothing of the others."
     >
       {isInvited && (
         <Card title="You are invited">
-          <WaitingInvitations onJoined={enter} />
+          <PendingInvitations onJoined={enter} />
         </Card>
       )}
       {organizations.value.length > 0 && (
@@ -57,29 +57,29 @@ interface EnterProps {
 }
 
 function Organizations({ onEnter }: EnterProps) {
-  const here = organization.value?.organization_id;
-  const columns: Column<OrganizationOfUser>[] = [
+  const currentId = organization.value?.organization_id;
+  const columns: TableColumn<OrganizationOfUser>[] = [
     {
       title: 'Name',
       cell: ({ name, organization_id }) => (
         <>
-          <strong>{name}</strong> {organization_id === here && <Chip tone="info">Current</Chip>}
+          <strong>{name}</strong> {organization_id === currentId && <Chip tone="info">Current</Chip>}
         </>
       ),
     },
     { title: 'Your role', cell: ({ permission }) => roleName(permission) },
     { title: 'Plan', cell: ({ subscription_tier }) => tierName(subscription_tier) },
-    { title: 'Created', cell: ({ created_at }) => <When at={created_at} /> },
+    { title: 'Created', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
     {
       title: 'Actions',
       isActions: true,
       cell: ({ name, organization_id }) =>
-        organization_id !== here && (
+        organization_id !== currentId && (
           <Button
             tone="ghost"
             aria-label={`Switch to ${name}`}
             onClick={() => {
-              chooseOrganization(organization_id);
+              selectOrganization(organization_id);
               onEnter(name);
             }}
           >
@@ -100,11 +100,11 @@ function Organizations({ onEnter }: EnterProps) {
 
 function Create({ onEnter }: EnterProps) {
   const [name, setName] = useState('');
-  const create = useDoing(async () => {
-    const made = await addOrganization(name.trim());
+  const create = useAsyncAction(async () => {
+    const created = await addOrganization(name.trim());
     await loadSession();
-    chooseOrganization(made.organization_id);
-    onEnter(made.name);
+    selectOrganization(created.organization_id);
+    onEnter(created.name);
   });
   return (
     <form
@@ -128,7 +128,7 @@ function Create({ onEnter }: EnterProps) {
           />
         )}
       </Field>
-      <Trouble error={create.error} />
+      <ErrorMessage error={create.error} />
       <Button type="submit" tone="primary" busy={create.isBusy}>
         Create
       </Button>

@@ -1,118 +1,127 @@
 import { useState } from 'preact/hooks';
 import { Button, LinkButton } from '../../parts/button.tsx';
 import { Chip } from '../../parts/chip.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { ErrorMessage } from '../../parts/error-message.tsx';
 import { Card } from '../../parts/page.tsx';
-import { toast } from '../../parts/toasts.tsx';
-import { Trouble } from '../../parts/trouble.tsx';
+import { showToast } from '../../parts/toasts.tsx';
 import {
+  type BillingStatus,
   cancelDowngrade,
   cancelUpgrade,
   downgrade,
-  isPaidTier,
-  type PaidTier,
+  isPaidPlan,
+  type PaidPlan,
   pauseSubscription,
-  type Status,
 } from '../../server/billing.ts';
-import { useDoing } from '../../server/doing.ts';
-import { money } from '../../words/money.ts';
-import { bytes, count } from '../../words/numbers.ts';
-import { billingDay, exact } from '../../words/times.ts';
-import { mayAs } from './roles.tsx';
+import { useAsyncAction } from '../../server/use-async-action.ts';
+import { formatMoney } from '../../words/money.ts';
+import { formatBytes, formatCount } from '../../words/numbers.ts';
+import { formatBillingDate, formatDateTime } from '../../words/times.ts';
+import { hasRole } from './roles.tsx';
 import { tierName, tiers } from './tiers.ts';
-import { Upgrade } from './upgrade.tsx';
+import { UpgradeDialog } from './upgrade.tsx';
 
-type Plan = Status['pricing'][number];
+type Plan = BillingStatus['pricing'][number];
 type Tier = Plan['tier'];
-type Asked =
-  | { readonly what: 'up'; readonly tier: PaidTier }
-  | { readonly what: 'down'; readonly tier: 'free' | 'starter' }
-  | { readonly what: 'pause' };
+type PlanDialog =
+  | { readonly kind: 'up'; readonly tier: PaidPlan }
+  | { readonly kind: 'down'; readonly tier: 'free' | 'starter' }
+  | { readonly kind: 'pause' };
 
 interface PlansProps {
-  readonly status: Status;
+  readonly status: BillingStatus;
   readonly onChanged: () => void;
 }
 
 /** The plans side by side, the one that applies, and what is on its way. */
 export function Plans({ status, onChanged }: PlansProps) {
-  const [asked, setAsked] = useState<Asked | null>(null);
-  const owns = mayAs('OWNER');
+  const [dialog, setDialog] = useState<PlanDialog | null>(null);
+  const isOwner = hasRole('OWNER');
   return (
     <Card title="Plan">
-      <Notices status={status} onChanged={onChanged} />
+      <PlanNotices status={status} onChanged={onChanged} />
       <p class="soft">{summary(status)}</p>
       <ul class="plans">
         {status.pricing.map((plan) => (
-          <PlanCard key={plan.tier} plan={plan} status={status} onAsk={owns ? setAsked : null} />
+          <PlanCard key={plan.tier} plan={plan} status={status} onOpenDialog={isOwner ? setDialog : null} />
         ))}
       </ul>
-      {owns && (status.status === 'active' || status.status === 'past_due') && (
-        <Pause status={status} onAsk={setAsked} />
+      {isOwner && (status.status === 'active' || status.status === 'past_due') && (
+        <PauseSection status={status} onOpenDialog={setDialog} />
       )}
-      {asked !== null && (
-        <Asking asked={asked} status={status} onClose={() => setAsked(null)} onChanged={onChanged} />
+      {dialog !== null && (
+        <ActivePlanDialog
+          dialog={dialog}
+          status={status}
+          onClose={() => setDialog(null)}
+          onChanged={onChanged}
+        />
       )}
     </Card>
   );
 }
 
 /** What the organisation has, costs and when it is charged again, in a sentence. */
-function summary({ subscription_tier: tier, status: state, pricing, ...status }: Status): string {
+function summary({ subscription_tier: tier, status: state, pricing, ...status }: BillingStatus): string {
   const price = pricing.find((each) => each.tier === tier)?.monthly_price_cents ?? null;
   if (price === null) return `You are on ${tierName(tier)}.`;
   if (price === 0) return `You are on ${tierName(tier)}, which costs nothing.`;
-  const cost = `You are on ${tierName(tier)}: ${money(price, status.currency)} a month`;
+  const cost = `You are on ${tierName(tier)}: ${formatMoney(price, status.currency)} a month`;
   return state === 'active' && status.current_period_end !== null && status.pending_downgrade === null
-    ? `${cost}, charged again on ${billingDay(status.current_period_end)}.`
+    ? `${cost}, charged again on ${formatBillingDate(status.current_period_end)}.`
     : `${cost}.`;
 }
 
 /** `waits`: it cannot be chosen just now, and why; otherwise what choosing it means. */
-type Choice =
+type PlanChoice =
   | { readonly is: 'none' }
-  | { readonly is: 'waits'; readonly words: string; readonly why: string }
-  | { readonly is: 'open'; readonly words: string; readonly asked: Asked };
+  | { readonly is: 'waits'; readonly label: string; readonly reason: string }
+  | { readonly is: 'open'; readonly label: string; readonly dialog: PlanDialog };
 
-function choiceOf(tier: Tier, status: Status): Choice {
+function planChoiceOf(tier: Tier, status: BillingStatus): PlanChoice {
   const { subscription_tier: current, paused_tier: paused, pending_upgrade: up } = status;
-  if (paused !== null) return tier === paused ? offered(status, resumption(tier)) : { is: 'none' };
+  if (paused !== null) return tier === paused ? toPlanChoice(status, resumeOffer(tier)) : { is: 'none' };
   const step = tiers.indexOf(tier) - tiers.indexOf(current);
-  if (step > 0 && isPaidTier(tier) && up?.tier !== tier) {
-    const open: Offer = { words: `Upgrade to ${tierName(tier)}`, asked: { what: 'up', tier } };
-    return offered(status, open, status.status === 'past_due' ? 'Pay the open invoice first.' : null);
+  if (step > 0 && isPaidPlan(tier) && up?.tier !== tier) {
+    const open: PlanOffer = { label: `Upgrade to ${tierName(tier)}`, dialog: { kind: 'up', tier } };
+    return toPlanChoice(status, open, status.status === 'past_due' ? 'Pay the open invoice first.' : null);
   }
   const isLower = step < 0 && (tier === 'free' || tier === 'starter');
   if (isLower && status.status !== 'none' && status.pending_downgrade?.tier !== tier) {
-    const open: Offer = { words: `Change to ${tierName(tier)}`, asked: { what: 'down', tier } };
-    return offered(status, open, up === null ? null : 'An upgrade waits for its payment.');
+    const open: PlanOffer = { label: `Change to ${tierName(tier)}`, dialog: { kind: 'down', tier } };
+    return toPlanChoice(status, open, up === null ? null : 'An upgrade waits for its payment.');
   }
   return { is: 'none' };
 }
 
-type Offer = Pick<Extract<Choice, { is: 'open' }>, 'words' | 'asked'>;
+type PlanOffer = Pick<Extract<PlanChoice, { is: 'open' }>, 'label' | 'dialog'>;
 
-function resumption(tier: Tier): Offer {
-  return { words: 'Resume', asked: { what: 'up', tier: isPaidTier(tier) ? tier : 'starter' } };
+function resumeOffer(tier: Tier): PlanOffer {
+  return { label: 'Resume', dialog: { kind: 'up', tier: isPaidPlan(tier) ? tier : 'starter' } };
 }
 
-function offered({ stale }: Status, { words, asked }: Offer, why: string | null = null): Choice {
-  const reason = stale ? 'Waits for the payment provider.' : why;
-  return reason === null ? { is: 'open', words, asked } : { is: 'waits', words, why: reason };
+function toPlanChoice(
+  { stale }: BillingStatus,
+  { label, dialog }: PlanOffer,
+  obstacle: string | null = null,
+): PlanChoice {
+  const reason = stale ? 'Waits for the payment provider.' : obstacle;
+  return reason === null ? { is: 'open', label, dialog } : { is: 'waits', label, reason };
 }
 
 interface PlanCardProps {
   readonly plan: Plan;
-  readonly status: Status;
+  readonly status: BillingStatus;
   /** Null for who may only look. */
-  readonly onAsk: ((asked: Asked) => void) | null;
+  readonly onOpenDialog: ((dialog: PlanDialog) => void) | null;
 }
 
-function PlanCard({ plan, status, onAsk }: PlanCardProps) {
+function PlanCard({ plan, status, onOpenDialog }: PlanCardProps) {
   const { tier } = plan;
   const isCurrent = tier === status.subscription_tier;
-  const choice: Choice = onAsk === null ? { is: 'none' } : choiceOf(tier, status);
-  const why = `plan-${tier}-why`;
+  const choice: PlanChoice = onOpenDialog === null ? { is: 'none' } : planChoiceOf(tier, status);
+  const reason = `plan-${tier}-why`;
   return (
     <li class={isCurrent ? 'plan current' : 'plan'}>
       <h3 class="row">
@@ -120,30 +129,30 @@ function PlanCard({ plan, status, onAsk }: PlanCardProps) {
       </h3>
       <Price plan={plan} />
       <dl class="allowances">
-        {allowances(plan).map(([what, most]) => (
-          <div key={what}>
-            <dt>{what}</dt>
-            <dd>{most}</dd>
+        {allowances(plan).map(([name, limit]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{limit}</dd>
           </div>
         ))}
       </dl>
       <div class="plan-foot">
         {choice.is === 'open' && (
           <Button
-            tone={choice.asked.what === 'up' ? 'primary' : 'plain'}
+            tone={choice.dialog.kind === 'up' ? 'primary' : 'plain'}
             class="wide"
-            onClick={() => onAsk?.(choice.asked)}
+            onClick={() => onOpenDialog?.(choice.dialog)}
           >
-            {choice.words}
+            {choice.label}
           </Button>
         )}
         {choice.is === 'waits' && (
           <>
-            <Button class="wide" disabled aria-describedby={why}>
-              {choice.words}
+            <Button class="wide" disabled aria-describedby={reason}>
+              {choice.label}
             </Button>
-            <p id={why} class="hint">
-              {choice.why}
+            <p id={reason} class="hint">
+              {choice.reason}
             </p>
           </>
         )}
@@ -153,7 +162,7 @@ function PlanCard({ plan, status, onAsk }: PlanCardProps) {
   );
 }
 
-function PlanChip({ tier, status }: { readonly tier: Tier; readonly status: Status }) {
+function PlanChip({ tier, status }: { readonly tier: Tier; readonly status: BillingStatus }) {
   if (tier === status.paused_tier) return <Chip tone="warning">Paused</Chip>;
   if (tier === status.subscription_tier) return <Chip tone="info">Your plan</Chip>;
   if (tier === status.pending_upgrade?.tier) return <Chip tone="warning">Unpaid</Chip>;
@@ -164,51 +173,53 @@ function Price({ plan: { monthly_price_cents: price, currency } }: Pick<PlanCard
   if (price === null) return <p class="price">Let us talk</p>;
   return (
     <p class="price">
-      {money(price, currency)} <span class="hint">a month</span>
+      {formatMoney(price, currency)} <span class="hint">a month</span>
     </p>
   );
 }
 
 function allowances({ rate_limits: limits }: Plan): [string, string][] {
-  const perMinute = (value: number | null, words: (value: number) => string) =>
-    value === null ? 'Unlimited' : `${words(value)}/min`;
+  const perMinute = (value: number | null, format: (value: number) => string) =>
+    value === null ? 'Unlimited' : `${format(value)}/min`;
   return [
-    ['Models, fast', perMinute(limits.bpm_fast, bytes)],
-    ['Models, slow', perMinute(limits.bpm_slow, bytes)],
-    ['Reranks, fast', perMinute(limits.rpm, count)],
-    ['Documents', limits.max_documents === null ? 'Unlimited' : count(limits.max_documents)],
+    ['Models, fast', perMinute(limits.bpm_fast, formatBytes)],
+    ['Models, slow', perMinute(limits.bpm_slow, formatBytes)],
+    ['Reranks, fast', perMinute(limits.rpm, formatCount)],
+    ['Documents', limits.max_documents === null ? 'Unlimited' : formatCount(limits.max_documents)],
   ];
 }
 
 /** What is on its way, or stands still, above the plans. */
-function Notices({ status, onChanged }: PlansProps) {
-  const { pending_downgrade: down, paused_at: pausedAt } = status;
+function PlanNotices({ status, onChanged }: PlansProps) {
+  const { pending_downgrade: pendingDowngrade, paused_at: pausedAt } = status;
   return (
     <>
-      <Unpaid status={status} onChanged={onChanged} />
-      {down !== null && <Planned down={down} status={status} onChanged={onChanged} />}
+      <UnpaidNotice status={status} onChanged={onChanged} />
+      {pendingDowngrade !== null && (
+        <DowngradeNotice pendingDowngrade={pendingDowngrade} status={status} onChanged={onChanged} />
+      )}
       {pausedAt !== null && (
         <p class="note">
-          {`The subscription is paused since ${billingDay(pausedAt)}: nothing more is charged, and the limits are those of Free.`}
+          {`The subscription is paused since ${formatBillingDate(pausedAt)}: nothing more is charged, and the limits are those of Free.`}
         </p>
       )}
     </>
   );
 }
 
-function Unpaid({ status, onChanged }: PlansProps) {
+function UnpaidNotice({ status, onChanged }: PlansProps) {
   const { pending_upgrade: up, status: state, invoices } = status;
-  const mayOwe = state === 'past_due' || state === 'paused';
-  const owed = mayOwe ? invoices.find((invoice) => invoice.status === 'open') : undefined;
-  const address = up?.hosted_invoice_url ?? owed?.hosted_invoice_url ?? null;
-  if (up === null && owed === undefined) return null;
+  const canOwe = state === 'past_due' || state === 'paused';
+  const openInvoice = canOwe ? invoices.find((invoice) => invoice.status === 'open') : undefined;
+  const address = up?.hosted_invoice_url ?? openInvoice?.hosted_invoice_url ?? null;
+  if (up === null && openInvoice === undefined) return null;
   return (
     <div class="note warning row between" role="status">
       <div>
         {up !== null ? (
           <>
             <strong>{tierName(up.tier)} begins when its invoice is paid.</strong> Your bank may ask you to
-            confirm it. {up.expires_at !== null && `It is given up on ${exact(up.expires_at)}. `}
+            confirm it. {up.expires_at !== null && `It is given up on ${formatDateTime(up.expires_at)}. `}
           </>
         ) : (
           <>
@@ -219,9 +230,9 @@ function Unpaid({ status, onChanged }: PlansProps) {
         This page notices by itself when it is paid.
       </div>
       <div class="row">
-        {up !== null && mayAs('OWNER') && <CancelUpgrade status={status} onChanged={onChanged} />}
+        {up !== null && hasRole('OWNER') && <CancelUpgradeButton status={status} onChanged={onChanged} />}
         {address !== null && (
-          <LinkButton href={address} tone="primary" isElsewhere>
+          <LinkButton href={address} tone="primary" isExternal>
             {up === null ? 'Pay the invoice' : 'Complete the payment'}
           </LinkButton>
         )}
@@ -230,10 +241,10 @@ function Unpaid({ status, onChanged }: PlansProps) {
   );
 }
 
-function CancelUpgrade({ status, onChanged }: PlansProps) {
-  const cancel = useDoing(async () => {
+function CancelUpgradeButton({ status, onChanged }: PlansProps) {
+  const cancel = useAsyncAction(async () => {
     await cancelUpgrade();
-    toast('The upgrade is canceled. Nothing was charged.');
+    showToast('The upgrade is canceled. Nothing was charged.');
     onChanged();
   });
   return (
@@ -241,100 +252,119 @@ function CancelUpgrade({ status, onChanged }: PlansProps) {
       <Button busy={cancel.isBusy} disabled={status.stale} onClick={cancel.start}>
         Cancel the upgrade
       </Button>
-      <Trouble error={cancel.error} />
+      <ErrorMessage error={cancel.error} />
     </div>
   );
 }
 
-interface PlannedProps extends PlansProps {
-  readonly down: NonNullable<Status['pending_downgrade']>;
+interface DowngradeNoticeProps extends PlansProps {
+  readonly pendingDowngrade: NonNullable<BillingStatus['pending_downgrade']>;
 }
 
-function Planned({ down, status, onChanged }: PlannedProps) {
-  const stay = useDoing(async () => {
+function DowngradeNotice({ pendingDowngrade, status, onChanged }: DowngradeNoticeProps) {
+  const cancelDowngradeAction = useAsyncAction(async () => {
     await cancelDowngrade();
-    toast(`Your plan stays ${tierName(status.subscription_tier)}.`);
+    showToast(`Your plan stays ${tierName(status.subscription_tier)}.`);
     onChanged();
   });
   return (
     <>
       <div class="note row between">
         <div>
-          <strong>{`From ${billingDay(down.effective_at)} on you have the plan ${tierName(down.tier)}.`}</strong>{' '}
+          <strong>{`From ${formatBillingDate(pendingDowngrade.effective_at)} on you have the plan ${tierName(pendingDowngrade.tier)}.`}</strong>{' '}
           {`Until then ${tierName(status.subscription_tier)} stays as it is.`}
         </div>
-        {mayAs('OWNER') && (
-          <Button busy={stay.isBusy} disabled={status.stale} onClick={stay.start}>
+        {hasRole('OWNER') && (
+          <Button
+            busy={cancelDowngradeAction.isBusy}
+            disabled={status.stale}
+            onClick={cancelDowngradeAction.start}
+          >
             Keep {tierName(status.subscription_tier)}
           </Button>
         )}
       </div>
-      <Trouble error={stay.error} />
+      <ErrorMessage error={cancelDowngradeAction.error} />
     </>
   );
 }
 
-function Pause({ status, onAsk }: { readonly status: Status; readonly onAsk: (asked: Asked) => void }) {
-  const why = whyNoPause(status);
+function PauseSection({
+  status,
+  onOpenDialog,
+}: {
+  readonly status: BillingStatus;
+  readonly onOpenDialog: (dialog: PlanDialog) => void;
+}) {
+  const reason = pauseObstacle(status);
   return (
     <div class="row apart-row">
-      <Button disabled={why !== null} aria-describedby="pause-words" onClick={() => onAsk({ what: 'pause' })}>
+      <Button
+        disabled={reason !== null}
+        aria-describedby="pause-words"
+        onClick={() => onOpenDialog({ kind: 'pause' })}
+      >
         Pause the subscription
       </Button>
       <span id="pause-words" class="hint">
-        {why ?? 'Nothing more is charged while it is paused, and the limits are those of Free.'}
+        {reason ?? 'Nothing more is charged while it is paused, and the limits are those of Free.'}
       </span>
     </div>
   );
 }
 
-function whyNoPause({ stale, status, pending_downgrade: down, pending_upgrade: up }: Status): string | null {
+function pauseObstacle({
+  stale,
+  status,
+  pending_downgrade: pendingDowngrade,
+  pending_upgrade: up,
+}: BillingStatus): string | null {
   if (stale) return 'Waits for the payment provider.';
   if (status === 'past_due') return 'Not while an invoice is open: pay it first.';
   if (up !== null) return 'Not while an upgrade waits for its payment.';
-  return down === null ? null : 'Not while a change is planned: take it back first.';
+  return pendingDowngrade === null ? null : 'Not while a change is planned: take it back first.';
 }
 
-interface AskingProps extends PlansProps {
-  readonly asked: Asked;
+interface ActivePlanDialogProps extends PlansProps {
+  readonly dialog: PlanDialog;
   readonly onClose: () => void;
 }
 
-function Asking({ asked, status, onClose, onChanged }: AskingProps) {
-  const done = (words: string) => {
-    toast(words);
+function ActivePlanDialog({ dialog, status, onClose, onChanged }: ActivePlanDialogProps) {
+  const done = (message: string) => {
+    showToast(message);
     onChanged();
   };
   const current = tierName(status.subscription_tier);
-  switch (asked.what) {
+  switch (dialog.kind) {
     case 'up':
-      return <Upgrade tier={asked.tier} status={status} onClose={onClose} onChanged={onChanged} />;
+      return <UpgradeDialog tier={dialog.tier} status={status} onClose={onClose} onChanged={onChanged} />;
     case 'down':
       return (
-        <Confirm
-          title={`Change to ${tierName(asked.tier)}?`}
-          action={`Change to ${tierName(asked.tier)}`}
+        <ConfirmDialog
+          title={`Change to ${tierName(dialog.tier)}?`}
+          action={`Change to ${tierName(dialog.tier)}`}
           tone="primary"
           onClose={onClose}
           onConfirm={async () => {
-            await downgrade(asked.tier);
-            done(`The change to ${tierName(asked.tier)} is planned.`);
+            await downgrade(dialog.tier);
+            done(`The change to ${tierName(dialog.tier)} is planned.`);
           }}
         >
           <p>
             {status.current_period_end === null
               ? `You keep ${current} for what is paid.`
-              : `You keep ${current} until ${billingDay(status.current_period_end)}.`}{' '}
-            {asked.tier === 'free'
+              : `You keep ${current} until ${formatBillingDate(status.current_period_end)}.`}{' '}
+            {dialog.tier === 'free'
               ? 'Then the subscription ends and the limits of Free apply.'
-              : `Then ${tierName(asked.tier)} begins, with its price and its limits.`}{' '}
+              : `Then ${tierName(dialog.tier)} begins, with its price and its limits.`}{' '}
             You can take this back until then.
           </p>
-        </Confirm>
+        </ConfirmDialog>
       );
     case 'pause':
       return (
-        <Confirm
+        <ConfirmDialog
           title="Pause the subscription?"
           action="Pause"
           tone="primary"
@@ -349,7 +379,7 @@ function Asking({ asked, status, onClose, onChanged }: AskingProps) {
             The limits of Free apply at once. You can resume at any time, which charges the rest of that
             month.
           </p>
-        </Confirm>
+        </ConfirmDialog>
       );
   }
 }

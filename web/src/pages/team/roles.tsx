@@ -1,39 +1,39 @@
 import { organization } from '../../server/session.ts';
-import type { Role } from '../../server/team.ts';
+import type { TeamRole } from '../../server/team.ts';
 
 /** What members may do, from the most to the least, and the words for it. */
-export const roles: readonly (readonly [role: Role, name: string, may: string])[] = [
+export const roles: readonly (readonly [role: TeamRole, name: string, may: string])[] = [
   ['OWNER', 'Owner', 'Everything: people, billing, the audit log, deleting the organisation'],
   ['ADMIN', 'Admin', 'Also issues and revokes API keys'],
   ['MEMBER', 'Member', 'Uses collections and documents, and may invite'],
 ];
 
-export function roleName(role: Role): string {
+export function roleName(role: TeamRole): string {
   return roles.find(([each]) => each === role)?.[1] ?? role;
 }
 
 /** Whether the signed-in person may do in this organisation what takes at least `role`. */
-export function mayAs(role: Role): boolean {
-  const own = organization.value?.permission;
-  const rank = (wanted: Role) => roles.findIndex(([each]) => each === wanted);
-  return own !== undefined && rank(own) <= rank(role);
+export function hasRole(role: TeamRole): boolean {
+  const ownRole = organization.value?.permission;
+  const rank = (role: TeamRole) => roles.findIndex(([each]) => each === role);
+  return ownRole !== undefined && rank(ownRole) <= rank(role);
 }
 
 interface RoleSelectProps {
   readonly id?: string;
   readonly 'aria-label'?: string;
   readonly 'aria-describedby'?: string | undefined;
-  readonly value: Role;
+  readonly value: TeamRole;
   /** The most that may be chosen. */
-  readonly most?: Role;
+  readonly highest?: TeamRole;
   readonly 'aria-busy'?: boolean;
-  readonly onChange: (role: Role) => void;
+  readonly onChange: (role: TeamRole) => void;
 }
 
-export function RoleSelect({ value, most = 'OWNER', onChange, ...names }: RoleSelectProps) {
-  const from = roles.findIndex(([role]) => role === most);
+export function RoleSelect({ value, highest = 'OWNER', onChange, ...names }: RoleSelectProps) {
+  const from = roles.findIndex(([role]) => role === highest);
   return (
-    <select {...names} value={value} onChange={(event) => onChange(event.currentTarget.value as Role)}>
+    <select {...names} value={value} onChange={(event) => onChange(event.currentTarget.value as TeamRole)}>
       {roles.slice(from).map(([role, name]) => (
         <option key={role} value={role}>
           {name}

@@ -3,15 +3,15 @@ import { encode } from 'uqr';
 import type { BeginSecondFactorResponse } from '../../../../src/schemas/second-factors.ts';
 import { Button } from '../../parts/button.tsx';
 import { Chip } from '../../parts/chip.tsx';
-import { Copy } from '../../parts/copy.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
+import { ErrorMessage, LoadError } from '../../parts/error-message.tsx';
 import { Card } from '../../parts/page.tsx';
-import { toast } from '../../parts/toasts.tsx';
-import { NotLoaded, Trouble } from '../../parts/trouble.tsx';
-import { useDoing } from '../../server/doing.ts';
+import { showToast } from '../../parts/toasts.tsx';
 import { useLoad } from '../../server/load.ts';
 import type { SecondFactorCalls } from '../../server/second-factor.ts';
-import { counted } from '../../words/numbers.ts';
+import { useAsyncAction } from '../../server/use-async-action.ts';
+import { formatCounted } from '../../words/numbers.ts';
 import { CodeField } from './code-field.tsx';
 
 const hint = 'Six digits of the app, or a recovery code.';
@@ -19,27 +19,27 @@ const hint = 'Six digits of the app, or a recovery code.';
 /** Whether a sign-in takes a code, and how to change that. */
 export function SecondFactorCard({ calls }: { readonly calls: SecondFactorCalls }) {
   const status = useLoad((signal) => calls.status(signal), []);
-  const [offer, setOffer] = useState<BeginSecondFactorResponse | null>(null);
+  const [enrollment, setEnrollment] = useState<BeginSecondFactorResponse | null>(null);
   const [codes, setCodes] = useState<readonly string[] | null>(null);
-  const [isEnding, setEnding] = useState(false);
-  const begin = useDoing(async () => setOffer(await calls.begin()));
-  const confirmed = (shown: readonly string[]) => {
-    setOffer(null);
-    setCodes(shown);
+  const [isDisabling, setDisabling] = useState(false);
+  const begin = useAsyncAction(async () => setEnrollment(await calls.begin()));
+  const showRecoveryCodes = (recoveryCodes: readonly string[]) => {
+    setEnrollment(null);
+    setCodes(recoveryCodes);
     status.reload();
   };
-  if (status.error !== null) return <NotLoaded error={status.error} onRetry={status.reload} />;
+  if (status.error !== null) return <LoadError error={status.error} onRetry={status.reload} />;
   return (
     <Card title="Second factor">
       {/* The same while it loads, so that nothing below moves. */}
       <p>A code of an authenticator app at every sign-in keeps out who gets at your mail or password.</p>
-      <Trouble error={begin.error} />
+      <ErrorMessage error={begin.error} />
       <div class="row">
         {status.data?.is_enabled === true ? (
           <>
             <Chip tone="good">On</Chip>
-            <span>{counted(status.data.recovery_codes_left, 'recovery code')} left</span>
-            <Button onClick={() => setEnding(true)}>Turn off</Button>
+            <span>{formatCounted(status.data.recovery_codes_left, 'recovery code')} left</span>
+            <Button onClick={() => setDisabling(true)}>Turn off</Button>
           </>
         ) : (
           <Button onClick={begin.start} busy={begin.isBusy} disabled={status.data === undefined}>
@@ -47,25 +47,32 @@ export function SecondFactorCard({ calls }: { readonly calls: SecondFactorCalls 
           </Button>
         )}
       </div>
-      {offer !== null && (
-        <SetUp calls={calls} offer={offer} onClose={() => setOffer(null)} onDone={confirmed} />
+      {enrollment !== null && (
+        <SetUpDialog
+          calls={calls}
+          enrollment={enrollment}
+          onClose={() => setEnrollment(null)}
+          onDone={showRecoveryCodes}
+        />
       )}
-      {codes !== null && <RecoveryCodes codes={codes} onClose={() => setCodes(null)} />}
-      {isEnding && <TurnOff calls={calls} onClose={() => setEnding(false)} onDone={status.reload} />}
+      {codes !== null && <RecoveryCodesDialog codes={codes} onClose={() => setCodes(null)} />}
+      {isDisabling && (
+        <DisableDialog calls={calls} onClose={() => setDisabling(false)} onDone={status.reload} />
+      )}
     </Card>
   );
 }
 
-interface SetUpProps {
+interface SetUpDialogProps {
   readonly calls: SecondFactorCalls;
-  readonly offer: BeginSecondFactorResponse;
+  readonly enrollment: BeginSecondFactorResponse;
   readonly onClose: () => void;
   readonly onDone: (recoveryCodes: readonly string[]) => void;
 }
 
-function SetUp({ calls, offer, onClose, onDone }: SetUpProps) {
+function SetUpDialog({ calls, enrollment, onClose, onDone }: SetUpDialogProps) {
   const [code, setCode] = useState('');
-  const confirm = useDoing(async () => onDone((await calls.confirm(code)).recovery_codes));
+  const confirm = useAsyncAction(async () => onDone((await calls.confirm(code)).recovery_codes));
   return (
     <Dialog title="Set up a second factor" onClose={onClose} mayClose={!confirm.isBusy}>
       <form
@@ -75,13 +82,13 @@ function SetUp({ calls, offer, onClose, onDone }: SetUpProps) {
         }}
       >
         <p>Scan this with your authenticator app, or type the key into it.</p>
-        <QrCode text={offer.otpauth_url} />
+        <QrCode text={enrollment.otpauth_url} />
         <div class="command">
-          <code>{offer.secret}</code>
-          <Copy text={offer.secret} label="Copy key" />
+          <code>{enrollment.secret}</code>
+          <CopyButton text={enrollment.secret} label="Copy key" />
         </div>
         <CodeField label="Code that the app shows" hint="Six digits." value={code} onChange={setCode} />
-        <Trouble error={confirm.error} />
+        <ErrorMessage error={confirm.error} />
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" tone="primary" busy={confirm.isBusy} disabled={code.trim() === ''}>
@@ -105,7 +112,7 @@ function QrCode({ text }: { readonly text: string }) {
   );
 }
 
-function RecoveryCodes({
+function RecoveryCodesDialog({
   codes,
   onClose,
 }: {
@@ -120,7 +127,7 @@ function RecoveryCodes({
       </p>
       <pre>{codes.join('\n')}</pre>
       <DialogActions>
-        <Copy text={codes.join('\n')} label="Copy codes" />
+        <CopyButton text={codes.join('\n')} label="Copy codes" />
         <Button tone="primary" onClick={onClose}>
           I saved them
         </Button>
@@ -129,17 +136,17 @@ function RecoveryCodes({
   );
 }
 
-interface TurnOffProps {
+interface DisableDialogProps {
   readonly calls: SecondFactorCalls;
   readonly onClose: () => void;
   readonly onDone: () => void;
 }
 
-function TurnOff({ calls, onClose, onDone }: TurnOffProps) {
+function DisableDialog({ calls, onClose, onDone }: DisableDialogProps) {
   const [code, setCode] = useState('');
-  const end = useDoing(async () => {
+  const end = useAsyncAction(async () => {
     await calls.disable(code);
-    toast('The second factor is off.');
+    showToast('The second factor is off.');
     onClose();
     onDone();
   });
@@ -152,7 +159,7 @@ function TurnOff({ calls, onClose, onDone }: TurnOffProps) {
         }}
       >
         <CodeField label="Code" hint={hint} value={code} onChange={setCode} />
-        <Trouble error={end.error} />
+        <ErrorMessage error={end.error} />
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" tone="danger" busy={end.isBusy} disabled={code.trim() === ''}>

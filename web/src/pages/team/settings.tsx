@@ -2,30 +2,30 @@ import { useState } from 'preact/hooks';
 import type { SessionInfo } from '../../../../src/schemas/accounts.ts';
 import { Button } from '../../parts/button.tsx';
 import { Chip } from '../../parts/chip.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { ErrorMessage, LoadError } from '../../parts/error-message.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Card, Page } from '../../parts/page.tsx';
+import { RelativeTime } from '../../parts/relative-time.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
-import { toast } from '../../parts/toasts.tsx';
-import { NotLoaded, Trouble } from '../../parts/trouble.tsx';
-import { When } from '../../parts/when.tsx';
-import { sentenceOf } from '../../server/call.ts';
-import { useDoing } from '../../server/doing.ts';
+import { Table, type TableColumn } from '../../parts/table.tsx';
+import { showToast } from '../../parts/toasts.tsx';
+import { errorMessage } from '../../server/api-call.ts';
 import { useLoad } from '../../server/load.ts';
 import { ownSecondFactor } from '../../server/second-factor.ts';
-import { leave, loadSession, session } from '../../server/session.ts';
-import { editUser, endSession, listSessions } from '../../server/team.ts';
+import { endSession, loadSession, session } from '../../server/session.ts';
+import { editUser, listSessions, revokeSession } from '../../server/team.ts';
+import { useAsyncAction } from '../../server/use-async-action.ts';
 import { DeleteAccount } from './delete-account.tsx';
-import { programWords } from './program-words.ts';
 import { SecondFactorCard } from './second-factor-card.tsx';
+import { userAgentName } from './user-agent-name.ts';
 
 /** Oneself: name, and where one is signed in. */
 export function SettingsPage() {
   if (session.value.state !== 'in') return null;
-  const { email } = session.value.who.user;
+  const { email } = session.value.account.user;
   return (
-    <Page title="Your settings" lead={email}>
+    <Page title="Your settings" subtitle={email}>
       <Card title="Profile">
         <Profile />
       </Card>
@@ -37,7 +37,7 @@ export function SettingsPage() {
 }
 
 function Profile() {
-  const user = session.value.state === 'in' ? session.value.who.user : null;
+  const user = session.value.state === 'in' ? session.value.account.user : null;
   const [name, setName] = useState(user?.name ?? '');
   const [company, setCompany] = useState(user?.company ?? '');
   const isChanged = (text: string, before: string | null | undefined) => text.trim() !== (before ?? '');
@@ -46,10 +46,10 @@ function Profile() {
     ...(isChanged(name, user?.name) ? { name: name.trim() } : {}),
     ...(isChanged(company, user?.company) ? { company: company.trim() } : {}),
   };
-  const save = useDoing(async () => {
+  const save = useAsyncAction(async () => {
     await editUser(changes);
     await loadSession();
-    toast('Your profile is saved.');
+    showToast('Your profile is saved.');
   });
   return (
     <form
@@ -83,7 +83,7 @@ function Profile() {
           />
         )}
       </Field>
-      <Trouble error={save.error} />
+      <ErrorMessage error={save.error} />
       <div class="row">
         <Button type="submit" tone="primary" busy={save.isBusy} disabled={Object.keys(changes).length === 0}>
           Save
@@ -95,21 +95,21 @@ function Profile() {
 
 function Sessions() {
   const list = useLoad(listSessions, []);
-  const [isAsked, setAsked] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const end = async ({ id, is_current }: SessionInfo) => {
     try {
-      await endSession(id);
-      if (is_current) return leave();
-      toast('Signed out there.');
+      await revokeSession(id);
+      if (is_current) return endSession();
+      showToast('Signed out there.');
     } catch (error) {
-      toast(sentenceOf(error), 'bad');
+      showToast(errorMessage(error), 'bad');
     }
     list.reload();
   };
   return (
     <Card
       title="Where you are signed in"
-      actions={<Button onClick={() => setAsked(true)}>Sign out everywhere</Button>}
+      actions={<Button onClick={() => setConfirming(true)}>Sign out everywhere</Button>}
     >
       {list.data !== undefined ? (
         <Table
@@ -121,48 +121,48 @@ function Sessions() {
       ) : list.error === null ? (
         <SkeletonRows rows={3} />
       ) : (
-        <NotLoaded error={list.error} onRetry={list.reload} />
+        <LoadError error={list.error} onRetry={list.reload} />
       )}
-      {isAsked && (
-        <Confirm
+      {isConfirming && (
+        <ConfirmDialog
           title="Sign out everywhere?"
           action="Sign out everywhere"
-          onClose={() => setAsked(false)}
+          onClose={() => setConfirming(false)}
           onConfirm={async () => {
-            await endSession(null);
-            leave();
+            await revokeSession(null);
+            endSession();
           }}
         >
           <p>Every session of yours ends at once, this one too. API keys go on working.</p>
-        </Confirm>
+        </ConfirmDialog>
       )}
     </Card>
   );
 }
 
-function sessionColumns(onEnd: (session: SessionInfo) => unknown): Column<SessionInfo>[] {
+function sessionColumns(onEnd: (session: SessionInfo) => unknown): TableColumn<SessionInfo>[] {
   return [
     {
       title: 'Where',
       cell: ({ user_agent, address, is_current }) => (
         <span class="person">
           <span>
-            <strong>{programWords(user_agent)}</strong> {is_current && <Chip tone="good">This one</Chip>}
+            <strong>{userAgentName(user_agent)}</strong> {is_current && <Chip tone="good">This one</Chip>}
           </span>
           <span class="hint">{address}</span>
         </span>
       ),
     },
-    { title: 'Last used', cell: ({ last_seen_at }) => <When at={last_seen_at} /> },
-    { title: 'Signed in', cell: ({ created_at }) => <When at={created_at} /> },
-    { title: 'Ends', cell: ({ expires_at }) => <When at={expires_at} /> },
+    { title: 'Last used', cell: ({ last_seen_at }) => <RelativeTime at={last_seen_at} /> },
+    { title: 'Signed in', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
+    { title: 'Ends', cell: ({ expires_at }) => <RelativeTime at={expires_at} /> },
     {
       title: 'Actions',
       isActions: true,
       cell: (row) => (
         <Button
           tone="ghost"
-          aria-label={`Sign out of ${programWords(row.user_agent)}, ${row.address}`}
+          aria-label={`Sign out of ${userAgentName(row.user_agent)}, ${row.address}`}
           onClick={() => onEnd(row)}
         >
           Sign out

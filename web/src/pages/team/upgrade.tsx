@@ -1,48 +1,48 @@
 import { useState } from 'preact/hooks';
 import { Button, LinkButton } from '../../parts/button.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
+import { ErrorMessage } from '../../parts/error-message.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Skeleton } from '../../parts/skeleton.tsx';
-import { toast } from '../../parts/toasts.tsx';
-import { Trouble } from '../../parts/trouble.tsx';
+import { showToast } from '../../parts/toasts.tsx';
 import {
-  type PaidTier,
-  type Preview,
+  type BillingStatus,
+  type PaidPlan,
   previewSubscription,
-  type Status,
+  type SubscriptionPreview,
   subscribe,
 } from '../../server/billing.ts';
-import { useDoing } from '../../server/doing.ts';
-import { type Loaded, useLoad } from '../../server/load.ts';
-import { money } from '../../words/money.ts';
-import { billingDay } from '../../words/times.ts';
-import { methodName } from './payment-words.ts';
+import { type LoadState, useLoad } from '../../server/load.ts';
+import { useAsyncAction } from '../../server/use-async-action.ts';
+import { formatMoney } from '../../words/money.ts';
+import { formatBillingDate } from '../../words/times.ts';
+import { paymentMethodName } from './payment-method-name.ts';
 import { tierName } from './tiers.ts';
 
-interface UpgradeProps {
-  readonly tier: PaidTier;
-  readonly status: Status;
+interface UpgradeDialogProps {
+  readonly tier: PaidPlan;
+  readonly status: BillingStatus;
   readonly onClose: () => void;
   readonly onChanged: () => void;
 }
 
 /** To a higher plan, or back to the one that is paused: what is charged, to what, and what the bank still wants. */
-export function Upgrade({ tier, status, onClose, onChanged }: UpgradeProps) {
+export function UpgradeDialog({ tier, status, onClose, onChanged }: UpgradeDialogProps) {
   const isPaused = status.paused_tier === tier;
   const preview = useLoad((abort) => previewSubscription(tier, abort), [tier]);
-  const [method, setMethod] = useState(usualMethod(status));
-  const [payAt, setPayAt] = useState<string | null>(null);
-  const start = useDoing(async () => {
+  const [method, setMethod] = useState(defaultMethodId(status));
+  const [paymentUrl, setPaymentUrl] = useState<string | null>(null);
+  const start = useAsyncAction(async () => {
     const reply = await subscribe(tier, method, preview.data?.as_of ?? null);
     onChanged();
     if (reply.status === 'active' || reply.status === 'resumed') {
-      toast(`You have the plan ${tierName(reply.subscription_tier)} now.`);
+      showToast(`You have the plan ${tierName(reply.subscription_tier)} now.`);
       onClose();
       return;
     }
-    setPayAt(reply.hosted_invoice_url);
+    setPaymentUrl(reply.hosted_invoice_url);
   });
-  if (payAt !== null) return <PayElsewhere tier={tier} address={payAt} onClose={onClose} />;
+  if (paymentUrl !== null) return <HostedPaymentDialog tier={tier} address={paymentUrl} onClose={onClose} />;
   const due = preview.data?.due_cents ?? 0;
   return (
     <Dialog
@@ -50,9 +50,9 @@ export function Upgrade({ tier, status, onClose, onChanged }: UpgradeProps) {
       onClose={onClose}
       mayClose={!start.isBusy}
     >
-      <WhatIsCharged preview={preview} />
-      <PayWith status={status} method={method} onChange={setMethod} />
-      <Trouble error={start.error} />
+      <ChargePreview preview={preview} />
+      <PaymentMethodField status={status} method={method} onChange={setMethod} />
+      <ErrorMessage error={start.error} />
       <DialogActions>
         <Button disabled={start.isBusy} onClick={onClose}>
           Cancel
@@ -64,7 +64,7 @@ export function Upgrade({ tier, status, onClose, onChanged }: UpgradeProps) {
           onClick={start.start}
         >
           {due > 0 && method !== null
-            ? `Pay ${money(due, status.currency)}`
+            ? `Pay ${formatMoney(due, status.currency)}`
             : isPaused
               ? 'Resume'
               : 'Upgrade'}
@@ -74,59 +74,65 @@ export function Upgrade({ tier, status, onClose, onChanged }: UpgradeProps) {
   );
 }
 
-function usualMethod({ payment_methods: methods }: Status): string | null {
+function defaultMethodId({ payment_methods: methods }: BillingStatus): string | null {
   return (methods.find((each) => each.is_default) ?? methods[0])?.id ?? null;
 }
 
-function WhatIsCharged({ preview: { data, error } }: { readonly preview: Loaded<Preview> }) {
+function ChargePreview({ preview: { data, error } }: { readonly preview: LoadState<SubscriptionPreview> }) {
   if (error !== null)
     return (
       <>
-        <Trouble error={error} />
+        <ErrorMessage error={error} />
         <p class="hint">What would be charged cannot be shown; the invoice will have it.</p>
       </>
     );
   if (data === undefined) return <Skeleton lines={5} />;
-  const cents = (amount: number) => money(amount, data.currency);
-  const others = data.total_cents - data.lines.reduce((sum, line) => sum + line.amount_cents, 0);
+  const cents = (amount: number) => formatMoney(amount, data.currency);
+  const taxesAndDiscounts = data.total_cents - data.lines.reduce((sum, line) => sum + line.amount_cents, 0);
   return (
     <>
       <table class="sum">
         <caption class="unseen">What is charged now</caption>
         <tbody>
           {data.lines.map(({ description, amount_cents: amount }) => (
-            <SumRow key={description} what={description} amount={cents(amount)} />
+            <SumRow key={description} label={description} amount={cents(amount)} />
           ))}
-          {others !== 0 && <SumRow what="Taxes and discounts" amount={cents(others)} />}
-          {data.credit_cents > 0 && <SumRow what="Your credit" amount={cents(-data.credit_cents)} />}
+          {taxesAndDiscounts !== 0 && (
+            <SumRow label="Taxes and discounts" amount={cents(taxesAndDiscounts)} />
+          )}
+          {data.credit_cents > 0 && <SumRow label="Your credit" amount={cents(-data.credit_cents)} />}
         </tbody>
         <tfoot>
-          <SumRow what="Due now" amount={cents(data.due_cents)} />
+          <SumRow label="Due now" amount={cents(data.due_cents)} />
         </tfoot>
       </table>
       <p class="hint">
-        {`As of this minute, for the rest of the month. From ${billingDay(data.next_invoice_at)} on it is ${cents(data.monthly_price_cents)} a month.`}
+        {`As of this minute, for the rest of the month. From ${formatBillingDate(data.next_invoice_at)} on it is ${cents(data.monthly_price_cents)} a month.`}
       </p>
     </>
   );
 }
 
-function SumRow({ what, amount }: { readonly what: string; readonly amount: string }) {
+function SumRow({ label, amount }: { readonly label: string; readonly amount: string }) {
   return (
     <tr>
-      <th scope="row">{what}</th>
+      <th scope="row">{label}</th>
       <td class="number">{amount}</td>
     </tr>
   );
 }
 
-interface PayWithProps {
-  readonly status: Status;
+interface PaymentMethodFieldProps {
+  readonly status: BillingStatus;
   readonly method: string | null;
   readonly onChange: (method: string) => void;
 }
 
-function PayWith({ status: { payment_methods: methods }, method, onChange }: PayWithProps) {
+function PaymentMethodField({
+  status: { payment_methods: methods },
+  method,
+  onChange,
+}: PaymentMethodFieldProps) {
   if (methods.length === 0)
     return (
       <p class="hint">
@@ -140,7 +146,7 @@ function PayWith({ status: { payment_methods: methods }, method, onChange }: Pay
         <select {...control} value={method ?? ''} onChange={(event) => onChange(event.currentTarget.value)}>
           {methods.map((each) => (
             <option key={each.id} value={each.id}>
-              {methodName(each)}
+              {paymentMethodName(each)}
             </option>
           ))}
         </select>
@@ -149,14 +155,14 @@ function PayWith({ status: { payment_methods: methods }, method, onChange }: Pay
   );
 }
 
-interface PayElsewhereProps {
-  readonly tier: PaidTier;
+interface HostedPaymentDialogProps {
+  readonly tier: PaidPlan;
   readonly address: string;
   readonly onClose: () => void;
 }
 
 /** The invoice has a page of its own, which does not lead back: it opens in another tab. */
-function PayElsewhere({ tier, address, onClose }: PayElsewhereProps) {
+function HostedPaymentDialog({ tier, address, onClose }: HostedPaymentDialogProps) {
   return (
     <Dialog title="One more step" onClose={onClose}>
       <p class="prose">
@@ -164,7 +170,7 @@ function PayElsewhere({ tier, address, onClose }: PayElsewhereProps) {
       </p>
       <DialogActions>
         <Button onClick={onClose}>Later</Button>
-        <LinkButton href={address} tone="primary" isElsewhere onFollow={onClose}>
+        <LinkButton href={address} tone="primary" isExternal onFollow={onClose}>
           Complete the payment
         </LinkButton>
       </DialogActions>

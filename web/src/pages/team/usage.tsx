@@ -1,83 +1,93 @@
 import { useState } from 'preact/hooks';
 import type { UsageMetric } from '../../../../src/schemas/usage.ts';
 import { now } from '../../browser/clock.ts';
-import { Bars } from '../../parts/bars.tsx';
-import { Choice, Field } from '../../parts/field.tsx';
+import { BarChart } from '../../parts/bar-chart.tsx';
+import { LoadError } from '../../parts/error-message.tsx';
+import { Field, RadioGroup } from '../../parts/field.tsx';
 import { Card, Page } from '../../parts/page.tsx';
-import { Pending, SkeletonRows } from '../../parts/skeleton.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
-import { NotLoaded } from '../../parts/trouble.tsx';
+import { LoadingText, SkeletonRows } from '../../parts/skeleton.tsx';
+import { Table, type TableColumn } from '../../parts/table.tsx';
 import { useLoad } from '../../server/load.ts';
 import { listCollections } from '../../server/retrieval.ts';
 import { organization } from '../../server/session.ts';
-import { type Counters, type Span, type Step, sum, usageCounters, usageSteps } from '../../server/usage.ts';
-import { bytes, count, duration } from '../../words/numbers.ts';
+import {
+  type OrganizationUsageCounters,
+  sum,
+  type UsagePeriod,
+  type UsageStep,
+  usageCounters,
+  usageSteps,
+} from '../../server/usage.ts';
+import { formatBytes, formatCount, formatDuration } from '../../words/numbers.ts';
 
-const spanWords: readonly (readonly [Span, string])[] = [
+const periodLabels: readonly (readonly [UsagePeriod, string])[] = [
   ['day', '24 hours'],
   ['month', '30 days'],
   ['quarter', '90 days'],
 ];
 
-interface Chart {
+interface UsageChart {
   readonly title: string;
-  readonly of: (step: Step) => number;
+  readonly getValue: (step: UsageStep) => number;
   readonly format: (value: number) => string;
   /** What stands beside the title for the whole span. */
-  readonly whole: (steps: readonly Step[]) => string;
+  readonly summary: (steps: readonly UsageStep[]) => string;
 }
 
-const total = (of: Chart['of'], format: Chart['format']) => (steps: readonly Step[]) =>
-  format(sum(steps, of));
-const charts: readonly Chart[] = [
+const total =
+  (getValue: UsageChart['getValue'], format: UsageChart['format']) => (steps: readonly UsageStep[]) =>
+    format(sum(steps, getValue));
+const charts: readonly UsageChart[] = [
   {
     title: 'Queries',
-    of: ({ queries }) => queries,
-    format: count,
-    whole: total(({ queries }) => queries, count),
+    getValue: ({ queries }) => queries,
+    format: formatCount,
+    summary: total(({ queries }) => queries, formatCount),
   },
-  { title: 'Time of a query', of: ({ queryMs }) => queryMs, format: duration, whole: meanTime },
+  { title: 'Time of a query', getValue: ({ queryMs }) => queryMs, format: formatDuration, summary: meanTime },
   {
     title: 'Documents added',
-    of: ({ added }) => added,
-    format: count,
-    whole: total(({ added }) => added, count),
+    getValue: ({ added }) => added,
+    format: formatCount,
+    summary: total(({ added }) => added, formatCount),
   },
   {
     title: 'Pages parsed',
-    of: ({ pages }) => pages,
-    format: count,
-    whole: total(({ pages }) => pages, count),
+    getValue: ({ pages }) => pages,
+    format: formatCount,
+    summary: total(({ pages }) => pages, formatCount),
   },
   {
     title: 'Bytes added',
-    of: (step) => step.bytes,
-    format: bytes,
-    whole: total((step) => step.bytes, bytes),
+    getValue: (step) => step.bytes,
+    format: formatBytes,
+    summary: total((step) => step.bytes, formatBytes),
   },
 ];
 
-function meanTime(steps: readonly Step[]): string {
+function meanTime(steps: readonly UsageStep[]): string {
   const queries = sum(steps, (step) => step.queries);
-  return queries === 0 ? '–' : duration(sum(steps, (step) => step.queryMs * step.queries) / queries);
+  return queries === 0 ? '–' : formatDuration(sum(steps, (step) => step.queryMs * step.queries) / queries);
 }
 
 /** What the organisation used, over time and in all. */
 export function UsagePage() {
-  const [span, setSpan] = useState<Span>('month');
+  const [period, setPeriod] = useState<UsagePeriod>('month');
   const [collection, setCollection] = useState<string | null>(null);
-  const place = organization.value?.organization_id;
-  const collections = useLoad(listCollections, [place]);
+  const currentId = organization.value?.organization_id;
+  const collections = useLoad(listCollections, [currentId]);
   const steps = useLoad(
-    (abort) => usageSteps({ span, collection, nowMs: now() }, abort),
-    [place, span, collection],
+    (abort) => usageSteps({ period, collection, nowMs: now() }, abort),
+    [currentId, period, collection],
   );
-  const counters = useLoad(usageCounters, [place]);
+  const counters = useLoad(usageCounters, [currentId]);
   return (
     <Page
       title="Usage"
-      lead={span === 'day' ? 'By the hour' : 'By the day, as UTC counts days'}
-      actions={<Choice legend="Time" name="span" value={span} words={spanWords} onChange={setSpan} />}
+      subtitle={period === 'day' ? 'By the hour' : 'By the day, as UTC counts days'}
+      actions={
+        <RadioGroup legend="Time" name="span" value={period} options={periodLabels} onChange={setPeriod} />
+      }
     >
       <Field label="Collection">
         {(control) => (
@@ -97,17 +107,17 @@ export function UsagePage() {
         )}
       </Field>
       {steps.error !== null && steps.data === undefined ? (
-        <NotLoaded error={steps.error} onRetry={steps.reload} />
+        <LoadError error={steps.error} onRetry={steps.reload} />
       ) : (
         <div class="charts">
           {charts.map((chart) => (
-            <ChartCard key={chart.title} chart={chart} span={span} steps={steps.data} />
+            <ChartCard key={chart.title} chart={chart} period={period} steps={steps.data} />
           ))}
         </div>
       )}
       <Card title="In all">
         {counters.error !== null && counters.data === undefined ? (
-          <NotLoaded error={counters.error} onRetry={counters.reload} />
+          <LoadError error={counters.error} onRetry={counters.reload} />
         ) : counters.data === undefined ? (
           <SkeletonRows rows={6} />
         ) : (
@@ -119,28 +129,28 @@ export function UsagePage() {
 }
 
 interface ChartCardProps {
-  readonly chart: Chart;
-  readonly span: Span;
-  readonly steps: readonly Step[] | undefined;
+  readonly chart: UsageChart;
+  readonly period: UsagePeriod;
+  readonly steps: readonly UsageStep[] | undefined;
 }
 
-function ChartCard({ chart: { title, of, format, whole }, span, steps }: ChartCardProps) {
-  const bars = steps?.map((step) => ({ label: stepWords(span, step.start), value: of(step) }));
+function ChartCard({ chart: { title, getValue, format, summary }, period, steps }: ChartCardProps) {
+  const bars = steps?.map((step) => ({ label: stepLabel(period, step.start), value: getValue(step) }));
   return (
     <Card
       title={title}
       actions={
         <strong class="amount">
-          <Pending value={steps && whole(steps)} width="5ch" />
+          <LoadingText value={steps && summary(steps)} width="5ch" />
         </strong>
       }
     >
-      <Bars
+      <BarChart
         title={title}
-        step={span === 'day' ? 'Hour' : 'Day'}
+        step={period === 'day' ? 'Hour' : 'Day'}
         bars={bars}
         format={format}
-        isWide={format === bytes}
+        isWide={format === formatBytes}
       />
     </Card>
   );
@@ -149,33 +159,37 @@ function ChartCard({ chart: { title, of, format, whole }, span, steps }: ChartCa
 const hours = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric', minute: '2-digit' });
 const days = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
-function stepWords(span: Span, start: number): string {
-  return (span === 'day' ? hours : days).format(new Date(start * 1_000));
+function stepLabel(period: UsagePeriod, start: number): string {
+  return (period === 'day' ? hours : days).format(new Date(start * 1_000));
 }
 
 interface CounterRow {
-  readonly what: string;
+  readonly label: string;
   readonly month: UsageMetric;
-  readonly ever: UsageMetric;
+  readonly total: UsageMetric;
 }
 
-function CountersTable({ counters: { documents, models } }: { readonly counters: Counters }) {
+function CountersTable({
+  counters: { documents, models },
+}: {
+  readonly counters: OrganizationUsageCounters;
+}) {
   const { all_time: ever, billing_cycle: month } = documents;
   const { all_time: modelsEver, billing_cycle: modelsMonth } = models;
   const rows: CounterRow[] = [
-    { what: 'Documents added', month: month.docs, ever: ever.docs },
-    { what: 'Documents parsed', month: month.ocr, ever: ever.ocr },
-    { what: 'Documents indexed', month: month.indexed, ever: ever.indexed },
-    { what: 'Queries', month: month.queries, ever: ever.queries },
-    { what: 'Embedding calls', month: modelsMonth.embed, ever: modelsEver.embed },
-    { what: 'Reranking calls', month: modelsMonth.rerank, ever: modelsEver.rerank },
+    { label: 'Documents added', month: month.docs, total: ever.docs },
+    { label: 'Documents parsed', month: month.ocr, total: ever.ocr },
+    { label: 'Documents indexed', month: month.indexed, total: ever.indexed },
+    { label: 'Queries', month: month.queries, total: ever.queries },
+    { label: 'Embedding calls', month: modelsMonth.embed, total: modelsEver.embed },
+    { label: 'Reranking calls', month: modelsMonth.rerank, total: modelsEver.rerank },
   ];
-  const columns: Column<CounterRow>[] = [
-    { title: 'What', cell: ({ what }) => what },
-    { title: 'This month', isNumber: true, cell: (row) => count(row.month.count) },
-    { title: 'Bytes this month', isNumber: true, cell: (row) => bytes(row.month.bytes) },
-    { title: 'In all', isNumber: true, cell: (row) => count(row.ever.count) },
-    { title: 'Bytes in all', isNumber: true, cell: (row) => bytes(row.ever.bytes) },
+  const columns: TableColumn<CounterRow>[] = [
+    { title: 'What', cell: ({ label }) => label },
+    { title: 'This month', isNumber: true, cell: (row) => formatCount(row.month.count) },
+    { title: 'Bytes this month', isNumber: true, cell: (row) => formatBytes(row.month.bytes) },
+    { title: 'In all', isNumber: true, cell: (row) => formatCount(row.total.count) },
+    { title: 'Bytes in all', isNumber: true, cell: (row) => formatBytes(row.total.bytes) },
   ];
-  return <Table caption="Usage in all" columns={columns} rows={rows} keyOf={({ what }) => what} />;
+  return <Table caption="Usage in all" columns={columns} rows={rows} keyOf={({ label }) => label} />;
 }

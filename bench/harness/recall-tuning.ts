@@ -1,0 +1,52 @@
+import type { EngineKind } from '../engines/vector-engine.ts';
+
+/** An effort with the recall that it reaches. */
+export interface TunedEf {
+  readonly ef: number;
+  readonly recall: number;
+}
+
+type EfRange = EngineKind['efRange'];
+type RecallAt = (ef: number) => Promise<number>;
+
+/** Steps of an effort, small against its effect. */
+const efGrowth = 1.6;
+/** Nobody needs points beyond it. */
+const recallTargetDefault = 0.998;
+const efPrecision = 1.04;
+
+/** Recall at rising efforts up to the most, until there is enough of it; an exact engine has one point. */
+export async function measureRecallCurve(
+  efRange: EfRange,
+  recallAt: RecallAt,
+  recallTarget = recallTargetDefault,
+): Promise<TunedEf[]> {
+  if (efRange === null) return [{ ef: 1, recall: await recallAt(1) }];
+  const curve: TunedEf[] = [];
+  for (let ef = efRange.min; ; ef = Math.min(Math.ceil(ef * efGrowth), efRange.max)) {
+    const recall = await recallAt(ef);
+    curve.push({ ef, recall });
+    if (recall >= recallTarget || ef === efRange.max) return curve;
+  }
+}
+
+/** The least effort that reaches the recall, to a few per cent; null when none does. */
+export async function findEf(
+  target: number,
+  curve: readonly TunedEf[],
+  efRange: EfRange,
+  recallAt: RecallAt,
+): Promise<TunedEf | null> {
+  const first = curve.findIndex(({ recall }) => recall >= target);
+  let best = curve[first];
+  if (best === undefined) return null;
+  let low = curve[first - 1]?.ef;
+  if (efRange === null || low === undefined) return best;
+  while (best.ef > low + 1 && best.ef / low > efPrecision) {
+    const ef = Math.floor((low + best.ef) / 2);
+    const recall = await recallAt(ef);
+    if (recall >= target) best = { ef, recall };
+    else low = ef;
+  }
+  return best;
+}

@@ -1,0 +1,50 @@
+import type { Figure } from '../report/findings.ts';
+import type { BenchCase } from './bench-case.ts';
+import type { BenchOptions } from './options.ts';
+import { spreadOf } from './statistics.ts';
+
+/** A case that measures one thing again and again. */
+export interface SingleFigureCase extends Pick<BenchCase, 'name' | 'summary'> {
+  readonly presets?: BenchCase['presets'];
+  /** What is measured and how, and what a reader has to mind: a sentence or a few each. */
+  readonly method: string;
+  readonly caveats: string;
+  readonly figure: Pick<Figure, 'unit' | 'better'> & { readonly what: string };
+  /** One round. */
+  readonly measure: (options: BenchOptions) => number | Promise<number>;
+}
+
+export function singleFigureCase({
+  method,
+  caveats,
+  figure,
+  measure,
+  presets,
+  ...named
+}: SingleFigureCase): BenchCase {
+  const { what, unit, better } = figure;
+  return {
+    ...named,
+    presets: presets ?? { smoke: '--rounds 2', usual: '--rounds 5', full: '--rounds 9' },
+    async run({ options, progress, signal }) {
+      const values: number[] = [];
+      for (let round = 0; round < options.rounds; round++) {
+        signal.throwIfAborted();
+        progress.update('measuring', round, options.rounds, `round ${round + 1} of ${options.rounds}`);
+        values.push(await measure(options));
+      }
+      const columns = (['median', 'least', 'most'] as const).map((key) => ({
+        ...{ key, heading: key, unit, digits: 2 },
+      }));
+      return {
+        title: `${named.name}: ${named.summary}`,
+        method: [method, `Rounds: ${options.rounds}.`],
+        tables: [{ title: what, columns, rows: [{ ...spreadOf(values) }] }],
+        charts: [],
+        notes: [caveats],
+        figures: [{ name: `${named.name}: ${what}`, unit, better, values }],
+        measured: values,
+      };
+    },
+  };
+}

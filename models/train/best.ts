@@ -1,9 +1,0 @@
-/** The rows of the `count` highest scores, best first; equal scores in the order of their rows. */
-export function best(scores: Float32Array, count: number): number[] {
-  const sorted = scores.slice().sort();
-  const least = sorted[Math.max(0, sorted.length - count)]!;
-  const rows: number[] = [];
-  for (const [row, score] of scores.entries()) if (score >= least) rows.push(row);
-  rows.sort((a, b) => scores[b]! - scores[a]! || a - b);
-  return rows.slice(0, count);
-}

@@ -1,0 +1,75 @@
+#include "bridge/completion_queue.h"
+
+#include <utility>
+
+namespace quarry {
+
+std::shared_ptr<Completions> Completions::Create(Napi::Env env) {
+  const std::shared_ptr<Completions> completions(new Completions());
+  // The environment holds one reference, given back by EnvironmentEnds.
+  auto* const held = new std::shared_ptr<Completions>(completions);
+  const napi_status created = napi_create_threadsafe_function(env, nullptr, nullptr, Napi::String::New(env, "quarry"),
+                                                              0, 1, nullptr, nullptr, held, Drain, &completions->wake_);
+  if (created != napi_ok) {
+    delete held;
+    throw Napi::Error::New(env, "the completion queue cannot be made");
+  }
+  // Idle, it must not keep the process alive.
+  napi_unref_threadsafe_function(env, completions->wake_);
+  // Added after the function above, so it runs before the function is taken down.
+  napi_add_env_cleanup_hook(env, EnvironmentEnds, held);
+  return completions;
+}
+
+void Completions::EnvironmentEnds(void* held) {
+  auto* const self = static_cast<std::shared_ptr<Completions>*>(held);
+  std::vector<Completion> dropped;
+  {
+    const std::lock_guard lock((*self)->mutex_);
+    (*self)->alive_ = false;
+    dropped.swap((*self)->posted_);
+  }
+  // Outside the lock: what the completions own may post in turn.
+  dropped.clear();
+  delete self;
+}
+
+void Completions::Begin(Napi::Env env) {
+  // Queued operations keep the process alive, or Node would exit with promises that nobody settles.
+  if (begun_++ == 0) napi_ref_threadsafe_function(env, wake_);
+}
+
+void Completions::Post(Completion completion) {
+  Completion dropped;
+  const std::lock_guard lock(mutex_);
+  if (!alive_) {
+    dropped = std::move(completion);
+    return;
+  }
+  posted_.push_back(std::move(completion));
+  // One wake-up for all that are posted until it is answered. Under the lock, the function is certainly there.
+  if (posted_.size() == 1) napi_call_threadsafe_function(wake_, nullptr, napi_tsfn_nonblocking);
+}
+
+void Completions::Drain(napi_env env, napi_value, void* context, void*) {
+  if (env == nullptr) return;  // the environment is ending
+  const std::shared_ptr<Completions> self = *static_cast<std::shared_ptr<Completions>*>(context);
+  std::vector<Completion> ready;
+  {
+    const std::lock_guard lock(self->mutex_);
+    ready.swap(self->posted_);
+  }
+  for (Completion& completion : ready) {
+    const Napi::HandleScope scope(env);
+    try {
+      completion(Napi::Env(env));
+    } catch (const Napi::Error&) {
+      // The environment is being terminated: nobody waits for the promise any more.
+    }
+    completion = nullptr;
+  }
+  self->begun_ -= ready.size();
+  if (self->begun_ == 0) napi_unref_threadsafe_function(env, self->wake_);
+}
+
+}  // namespace quarry

@@ -1,0 +1,87 @@
+#include "bridge/search_dispatcher.h"
+
+#include <uv.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "bridge/values.h"
+#include "engine/registry.h"
+
+namespace quarry {
+namespace {
+constexpr size_t kPageBytes = size_t{16} << 10;
+
+// A number that stays the same until the event loop of the environment has come round: the loop's own time, which it
+// takes once a turn. Turns within one millisecond count as one.
+uint64_t TurnOf(Napi::Env env) {
+  uv_loop_t* loop = nullptr;
+  return napi_get_uv_event_loop(env, &loop) == napi_ok ? uv_now(loop) : 0;
+}
+}  // namespace
+
+Napi::Value ReplyPages::Write(Napi::Env env, const SearchHits& hits) {
+  const size_t bytes = HitsBytes(hits);
+  const bool fits = bytes <= size_ - used_;
+  if (!fits) {
+    const Napi::ArrayBuffer page = Napi::ArrayBuffer::New(env, std::max(kPageBytes, bytes));
+    page_ = Napi::Persistent(page);
+    start_ = static_cast<uint8_t*>(page_.Value().Data());
+    size_ = page_.Value().ByteLength();
+    used_ = 0;
+  }
+  const size_t at = used_;
+  PutHits(hits, start_ + at);
+  used_ += bytes;
+  return fits ? Napi::Value(Napi::Number::New(env, static_cast<double>(at))) : Napi::Value(page_.Value());
+}
+
+Searches::~Searches() {
+  for (const auto& [ticket, cancelled] : running_) cancelled->store(true, std::memory_order_relaxed);
+}
+
+Napi::Value Searches::Run(Napi::Env env, uint32_t ticket, const std::shared_ptr<CollectionSearch>& search) {
+  if (Registry::Instance().SearchHere(search.get(), TurnOf(env))) {
+    if (!search->status().ok()) throw ToError(env, search->status());
+    return pages_.Write(env, search->hits());
+  }
+  const auto cancelled = std::make_shared<std::atomic<bool>>(false);
+  search->request().patience.cancelled = cancelled;
+  running_[ticket] = cancelled;
+  Status refused;
+  try {
+    refused = Registry::Instance().Search(search, [completions = completions_, this, ticket, search](Status status) {
+      completions->Post([this, ticket, search, status = std::move(status)](Napi::Env jsEnv) {
+        End(jsEnv, ticket, status, search->hits());
+      });
+    });
+  } catch (const std::bad_alloc&) {
+    refused = {Code::kMemory, "there is no memory for this operation"};
+  }
+  if (!refused.ok()) {
+    running_.erase(ticket);
+    throw ToError(env, refused);
+  }
+  completions_->Begin(env);
+  return env.Undefined();
+}
+
+void Searches::End(Napi::Env env, uint32_t ticket, const Status& status, const SearchHits& hits) {
+  running_.erase(ticket);
+  const auto outcome = [&]() -> Napi::Value {
+    try {
+      return status.ok() ? pages_.Write(env, hits) : ToError(env, status).Value();
+    } catch (const Napi::Error& error) {
+      return error.Value();  // for example, no memory for the reply
+    }
+  };
+  ended_.Call({Napi::Number::New(env, ticket), outcome()});
+}
+
+void Searches::Cancel(uint32_t ticket) {
+  const auto found = running_.find(ticket);
+  if (found != running_.end()) found->second->store(true, std::memory_order_relaxed);
+}
+
+}  // namespace quarry

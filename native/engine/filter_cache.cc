@@ -1,0 +1,156 @@
+#include "engine/filter_cache.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/shard.h"
+
+namespace quarry {
+namespace {
+
+// Of the steps of filters, in the units of a pace: a comparison before it begins, and a document that matches.
+constexpr size_t kComparisonWork = 256;
+constexpr size_t kDocumentWork = 4;
+
+uint64_t CountOf(const Bitset& rows) {
+  const std::vector<uint64_t>& words = rows.words();
+  return ActiveKernels().countCommon(words.data(), words.data(), words.size());
+}
+
+// The rows before those of slot `slots`.
+uint32_t RowsOf(const Shard& shard, uint32_t slots) {
+  if (slots == 0) return 0;
+  const DocumentSlot& last = shard.Document(slots - 1);
+  return last.firstRow + last.rowCount;
+}
+
+}  // namespace
+
+bool MatchingRows::Scattered(const Graph& graph) const {
+  Judged judged = judged_.load(std::memory_order_relaxed);
+  if (judged == Judged::kNot) {
+    const float share = static_cast<float>(count) / static_cast<float>(std::max<size_t>(1, rows.size()));
+    const std::optional<bool> scattered = graph.Scattered(rows, share);
+    if (!scattered.has_value()) return false;
+    judged = *scattered ? Judged::kScattered : Judged::kGathered;
+    judged_.store(judged, std::memory_order_relaxed);
+  }
+  return judged == Judged::kScattered;
+}
+
+FilterRows::Remembered FilterRows::Recall(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = remembered_.find(key);
+  if (found == remembered_.end()) return {};
+  found->second.lastUse = ++uses_;
+  return found->second;
+}
+
+void FilterRows::Remember(const std::string& key, const Rows& rows, uint32_t slots) {
+  const std::lock_guard lock(mutex_);
+  Remembered& entry = remembered_[key];
+  // Another search may have added more meanwhile.
+  if (entry.rows == nullptr || entry.slots < slots) {
+    entry.rows = rows;
+    entry.slots = slots;
+  }
+  entry.lastUse = ++uses_;
+  if (remembered_.size() <= kComparisonsMax) return;
+  remembered_.erase(std::min_element(remembered_.begin(), remembered_.end(), [](const auto& left, const auto& right) {
+    return left.second.lastUse < right.second.lastUse;
+  }));
+}
+
+FilterRows::Rows FilterRows::Compare(const Shard& shard, const FilterStep& step, uint32_t slots, Pace* pace) {
+  const bool kept = step.key.size() <= kKeyBytesMax;
+  const Remembered known = kept ? Recall(step.key) : Remembered();
+  if (known.rows != nullptr && known.slots >= slots) return known.rows;
+  // The slots and the rows in whole words, of which each takes about as long as a value in a list.
+  if (!pace->Go(kComparisonWork + (size_t{slots} + RowsOf(shard, slots)) / 64)) return nullptr;
+  auto all = std::make_shared<MatchingRows>();
+  if (known.rows != nullptr) all->rows = known.rows->rows;
+  all->rows.Grow(RowsOf(shard, slots));
+  // In whole words, so that some slots are looked at again.
+  const uint32_t from = known.slots / 64 * 64;
+  shard.attributes().Compare(step, from, slots, pace).ForEach([&](size_t slot) {
+    const DocumentSlot& document = shard.Document(from + static_cast<uint32_t>(slot));
+    all->rows.AddRange(document.firstRow, document.rowCount);
+    return pace->Go(kDocumentWork);
+  });
+  if (!pace->status().ok()) return nullptr;
+  all->count = CountOf(all->rows);
+  if (kept) Remember(step.key, all, slots);
+  return all;
+}
+
+Status FilterRows::Find(const Shard& shard, const FilterProgram& filter, const Patience& patience,
+                        std::shared_ptr<const MatchingRows>* matching) {
+  const uint32_t slots = shard.FilledSlots();
+  const uint32_t rows = RowsOf(shard, slots);
+  Pace pace(patience);
+  std::vector<Rows> stack;
+  for (const FilterStep& step : filter.steps()) {
+    if (step.op != FilterOperator::kAnd && step.op != FilterOperator::kOr) {
+      Rows compared = Compare(shard, step, slots, &pace);
+      if (compared == nullptr) return pace.status();
+      stack.push_back(std::move(compared));
+      continue;
+    }
+    auto result = std::make_shared<MatchingRows>();
+    result->rows.Reset(rows);
+    if (step.op == FilterOperator::kAnd) result->rows.Invert();
+    for (uint32_t i = 0; i < step.arity; i++) {
+      if (!pace.Go(rows / 64)) return pace.status();
+      if (step.op == FilterOperator::kAnd) {
+        result->rows.And(stack.back()->rows);
+      } else {
+        result->rows.Or(stack.back()->rows);
+      }
+      stack.pop_back();
+    }
+    if (&step == &filter.steps().back()) result->count = CountOf(result->rows);
+    stack.push_back(std::move(result));
+  }
+  *matching = std::move(stack.back());
+  return {};
+}
+
+FilterRows::Expected FilterRows::Expect(const Shard& shard, const FilterProgram& filter) const {
+  const uint64_t rows = RowsOf(shard, shard.FilledSlots());
+  // Looking all of them up would take the caller longer than it is worth.
+  if (filter.steps().size() > kComparisonsMax) return {rows, rows * filter.steps().size()};
+  Expected expected{rows, 0};
+  std::vector<uint64_t> stack;
+  const std::lock_guard lock(mutex_);
+  for (const FilterStep& step : filter.steps()) {
+    const bool both = step.op == FilterOperator::kAnd;
+    if (both || step.op == FilterOperator::kOr) {
+      uint64_t most = both ? rows : 0;
+      for (uint32_t i = 0; i < step.arity; i++) {
+        most = both ? std::min(most, stack.back()) : std::min(rows, most + stack.back());
+        stack.pop_back();
+      }
+      stack.push_back(most);
+      continue;
+    }
+    const auto found = remembered_.find(step.key);
+    const MatchingRows* const known = found == remembered_.end() ? nullptr : found->second.rows.get();
+    // A search that began later may have seen more rows by now.
+    const uint64_t unseen = rows - std::min<uint64_t>(rows, known == nullptr ? 0 : known->rows.size());
+    expected.unseen += unseen;
+    stack.push_back(std::min(rows, unseen + (known == nullptr ? 0 : known->count)));
+  }
+  expected.matching = stack.back();
+  return expected;
+}
+
+size_t FilterRows::Bytes() const {
+  const std::lock_guard lock(mutex_);
+  size_t bytes = 0;
+  for (const auto& [key, entry] : remembered_) bytes += key.size() + entry.rows->rows.words().size() * sizeof(uint64_t);
+  return bytes;
+}
+
+}  // namespace quarry

@@ -1,0 +1,209 @@
+import { AppError } from '../core/app-error.ts';
+import { FairQueue } from '../core/async/fair-queue.ts';
+import { hasFairShare } from '../core/async/fair-share.ts';
+import { withTimeout } from '../core/async/with-timeout.ts';
+import { limits } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
+import { maskEmail } from './email-address.ts';
+import {
+  canConnect,
+  createMailTransport,
+  type MailMessage,
+  type MailTransport,
+  type MailTransportOptions,
+} from './mail-transports.ts';
+
+export interface MailerOptions extends MailTransportOptions {
+  /** See `transportOf`; null sends nothing. */
+  readonly url: string | null;
+  readonly logger: Logger;
+  /** How long the end waits for a mail server that takes its time. */
+  readonly closeMsMax: number;
+  /** How long one try to hand a letter over may take; `limits.mailTryMsMax` when absent. */
+  readonly attemptMsMax?: number;
+}
+
+/** A letter that was not handed over yet. */
+interface QueuedMessage {
+  readonly message: MailMessage;
+  /** On whose account it waits. */
+  readonly key: string;
+  attempts: number;
+}
+
+const attemptsMax = 3;
+const retryMs = 2_000;
+
+/**
+ * Sends letters in the background, and tries again when one cannot be handed over, so that no reply waits for a mail
+ * server or tells by its time whether there was a letter. Some are sent at a time, round robin between the keys on whose
+ * account they wait, and few of one key: letters to one domain that takes its time do not hold up those to others.
+ * Letters that wait are lost with the process, which says so in its log: who misses one asks again.
+ */
+export class Mailer {
+  readonly #options: MailerOptions;
+  readonly #transport: MailTransport | null;
+  /** Nothing is tried again. */
+  readonly #retriesStopped = new AbortController();
+  /** Nothing is tried. */
+  readonly #sendingStopped = new AbortController();
+  readonly #queue = new FairQueue<QueuedMessage>();
+  /** Letters of keys of which enough are being sent. */
+  readonly #deferred = new Map<string, QueuedMessage[]>();
+  readonly #runningByKey = new Map<string, number>();
+  readonly #pendingByKey = new Map<string, number>();
+  #running = 0;
+  #pending = 0;
+  #onIdle: (() => void) | null = null;
+
+  constructor(options: MailerOptions) {
+    this.#options = options;
+    const { url } = options;
+    this.#transport = url === null || !canConnect(url, options) ? null : createMailTransport(url, options);
+  }
+
+  get isEnabled(): boolean {
+    return this.#transport !== null;
+  }
+
+  /** Why no letter can be sent. */
+  unavailableError(): AppError {
+    return this.#options.url === null ? mailDisabledError() : mailEgressDeniedError();
+  }
+
+  /**
+   * Queues a letter, on the account of `key`: the organization that sends it, else the domain that it goes to. Errors:
+   * 503 without a mail server, and when too many letters wait.
+   */
+  enqueue(message: MailMessage, key: string = domainOf(message.to)): void {
+    if (this.#transport === null) throw this.unavailableError();
+    const pending = this.#pendingByKey.get(key) ?? 0;
+    const holders = this.#pendingByKey.size + (pending === 0 ? 1 : 0);
+    if (!hasFairShare({ held: pending, used: this.#pending, capacity: limits.mailsWaitingMax, holders })) {
+      throw new AppError('unavailable', 'Too many mails wait to be sent; try again in a minute.', {
+        retryAfterMs: 60_000,
+      });
+    }
+    this.#pending += 1;
+    this.#pendingByKey.set(key, pending + 1);
+    this.#queue.add(key, { message, key, attempts: 0 });
+    this.#sendQueued(this.#transport);
+  }
+
+  /** Sends what waits, once each; what is not sent in time is given up. */
+  async close(): Promise<void> {
+    this.#retriesStopped.abort();
+    const timer = setTimeout(() => this.#sendingStopped.abort(), this.#options.closeMsMax);
+    if (this.#pending > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+    clearTimeout(timer);
+    await this.#transport?.close();
+  }
+
+  #sendQueued(transport: MailTransport): void {
+    while (this.#running < limits.mailsRunningMax) {
+      const queued = this.#queue.take();
+      if (queued === null) return;
+      const { key } = queued;
+      const running = this.#runningByKey.get(key) ?? 0;
+      if (running >= limits.mailsRunningPerKeyMax) {
+        this.#deferred.set(key, [...(this.#deferred.get(key) ?? []), queued]);
+        continue;
+      }
+      this.#running += 1;
+      this.#runningByKey.set(key, running + 1);
+      void this.#attemptSend(transport, queued).then((isDone) =>
+        this.#finishAttempt(transport, queued, isDone),
+      );
+    }
+  }
+
+  #finishAttempt(transport: MailTransport, queued: QueuedMessage, isDone: boolean): void {
+    const { key, attempts } = queued;
+    this.#running -= 1;
+    decrement(this.#runningByKey, key);
+    for (const deferred of this.#deferred.get(key) ?? []) this.#queue.add(key, deferred);
+    this.#deferred.delete(key);
+    if (isDone) {
+      this.#pending -= 1;
+      decrement(this.#pendingByKey, key);
+      if (this.#pending === 0) this.#onIdle?.();
+    } else {
+      this.#runAfter(retryMs * attempts, () => {
+        this.#queue.add(key, queued);
+        this.#sendQueued(transport);
+      });
+    }
+    this.#sendQueued(transport);
+  }
+
+  /** One try. Whether nothing more is to be done; never rejects. */
+  async #attemptSend(transport: MailTransport, queued: QueuedMessage): Promise<boolean> {
+    const { logger, attemptMsMax = limits.mailAttemptMsMax } = this.#options;
+    const { message } = queued;
+    const sendingStopped = this.#sendingStopped.signal;
+    const to = maskEmail(message.to);
+    queued.attempts += 1;
+    const { attempts } = queued;
+    try {
+      sendingStopped.throwIfAborted();
+      await withTimeout({ signal: sendingStopped, msMax: attemptMsMax }, (signal) =>
+        transport.send(message, signal),
+      );
+      logger.info({ to, subject: message.subject }, 'mail sent');
+      return true;
+    } catch (error) {
+      const reason = sendingStopped.aborted ? 'the server stops' : errorReason(error);
+      const isLast =
+        attempts === attemptsMax || this.#retriesStopped.signal.aborted || isPermanentFailure(error);
+      logger.warn({ to, tries: attempts, reason }, isLast ? 'mail given up' : 'mail not sent, trying again');
+      return isLast;
+    }
+  }
+
+  /** At once when nothing is to be tried again. */
+  #runAfter(ms: number, work: () => void): void {
+    const { signal } = this.#retriesStopped;
+    const begin = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', begin);
+      work();
+    };
+    const timer = setTimeout(begin, ms);
+    signal.addEventListener('abort', begin);
+  }
+}
+
+function decrement(counts: Map<string, number>, key: string): void {
+  const count = (counts.get(key) ?? 0) - 1;
+  if (count > 0) counts.set(key, count);
+  else counts.delete(key);
+}
+
+function domainOf(address: string): string {
+  return address.slice(address.lastIndexOf('@') + 1);
+}
+
+function errorReason(error: unknown): string {
+  return error instanceof Error ? error.message.slice(0, 500) : typeof error;
+}
+
+/** A mail server that refuses a letter for good (5xx) refuses it again. */
+function isPermanentFailure(error: unknown): boolean {
+  return error instanceof Error && 'responseCode' in error && Number(error.responseCode) >= 500;
+}
+
+function mailEgressDeniedError(): AppError {
+  return new AppError(
+    'unavailable',
+    'This server sends no mail: QUARRY_EGRESS does not let it connect to the mail server. Its operator has to change that, or to hand out sign-in links with "quarry login-link".',
+    { shouldRetry: false },
+  );
+}
+
+function mailDisabledError(): AppError {
+  return new AppError(
+    'unavailable',
+    'This server sends no mail: its operator has to set QUARRY_MAIL_URL, or to hand out sign-in links with "quarry login-link".',
+    { shouldRetry: false },
+  );
+}

@@ -1,0 +1,206 @@
+import type { Actor, AuditLog } from '../audit/audit-log.ts';
+import { AppError } from '../core/app-error.ts';
+import { assert } from '../core/assert.ts';
+import { Mutex } from '../core/async/mutex.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/ids.ts';
+import { limits } from '../core/limits.ts';
+import type { Store, WriteOperation } from '../storage/store.ts';
+import { type User, Users } from '../storage/users.ts';
+
+/** The lone operator's user. No mail reaches this address, so nobody else can prove to own it. */
+export const operatorEmail = 'operator@localhost';
+
+export interface UserAccountsOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly audit: AuditLog;
+  /** Whether somebody who is new may become a user. */
+  readonly canSignUp: (email: string) => Promise<boolean>;
+}
+
+/** What of a profile its owner may change; what is absent stays, null clears. */
+export interface ProfileChanges {
+  readonly name?: string | null | undefined;
+  readonly avatarUrl?: string | null | undefined;
+  readonly company?: string | null | undefined;
+}
+
+/** The people of this installation. Somebody is a user from the first sign-in on, which proves the address. */
+export class UserAccounts {
+  readonly #options: UserAccountsOptions;
+  readonly #records: Users;
+  readonly #changes = new Mutex();
+
+  constructor(options: UserAccountsOptions) {
+    this.#options = options;
+    this.#records = new Users(options.store);
+  }
+
+  find(userId: string): User | undefined {
+    return this.#records.get(userId);
+  }
+
+  /** In the order asked. */
+  findMany(userIds: readonly string[]): (User | undefined)[] {
+    return this.#records.getMany(userIds);
+  }
+
+  findByEmail(email: string): User | undefined {
+    return this.#records.findByEmail(email);
+  }
+
+  /**
+   * Signs in a user, or whoever proved to own an address, as a new user where there is none. `alongside` gives what
+   * must be written with it, and anything that the caller wants to have back; a refusal of it refuses the sign-in. 403
+   * for somebody new where not everybody may be.
+   */
+  signIn<With>(
+    identity: { readonly email: string; readonly isOperator?: boolean } | { readonly userId: string },
+    by: Omit<Actor, 'actor'>,
+    prepare: (user: User) => { readonly operations: readonly WriteOperation[]; readonly result: With },
+  ): Promise<{ readonly user: User; readonly result: With }> {
+    return this.#changes.run(async () => {
+      const { store, clock, random, audit, canSignUp } = this.#options;
+      const now = clock.now();
+      const known =
+        'email' in identity ? this.#records.findByEmail(identity.email) : this.#records.get(identity.userId);
+      const email = known?.email ?? ('email' in identity ? identity.email : null);
+      if (email === null) {
+        throw new AppError('bad_request', 'This account was just deleted: start the sign-in again.');
+      }
+      if (known?.disabledAt !== undefined) throw accountDisabledError();
+      if (known === undefined && !(await canSignUp(email))) throw signUpNotAllowedError();
+      const user: User = known
+        ? { ...known, lastLoginAt: now }
+        : {
+            userId: random.uuid(),
+            email,
+            name: null,
+            avatarUrl: null,
+            company: null,
+            createdAt: now,
+            lastLoginAt: now,
+          };
+      const auditEvent = { ...by, actor: user.userId, organizationId: null, target: user.email };
+      const prepared = prepare(user);
+      await store.write(
+        [
+          ...prepared.operations,
+          ...(known ? this.#records.update(user) : this.#records.create(user)),
+          ...(known ? [] : [audit.entryOperation({ ...auditEvent, action: 'user.created' })]),
+          audit.entryOperation({ ...auditEvent, action: 'user.login' }),
+        ],
+        // Also on a full disk: people who belong here must get in to make room. Strangers must not fill the reserve.
+        { mayUseReserve: known !== undefined || ('email' in identity && identity.isOperator === true) },
+      );
+      return { user, result: prepared.result };
+    });
+  }
+
+  /** Part of the list of all, in the order of their ids. */
+  listAfter(userId: string | null, limit: number): Promise<User[]> {
+    return this.#records.listAfter(userId, limit);
+  }
+
+  /**
+   * Deletes a user, or keeps them out from `disabledAt` on (null: no longer), together with what `write` adds to the
+   * operations that it is given. 404 when there is no such user.
+   */
+  deleteOrSetDisabled(
+    userId: string,
+    change: 'delete' | { readonly disabledAt: number | null },
+    write: (user: User, operations: readonly WriteOperation[]) => Promise<void>,
+  ): Promise<void> {
+    return this.#changes.run(async () => {
+      const user = this.find(userId);
+      if (user === undefined) throw new AppError('not_found', `There is no user "${userId}".`);
+      if (change === 'delete') return write(user, this.#records.delete(user));
+      const { disabledAt: _before, ...enabledUser } = user;
+      const updated =
+        change.disabledAt === null ? enabledUser : { ...enabledUser, disabledAt: change.disabledAt };
+      return write(user, this.#records.update(updated));
+    });
+  }
+
+  /** Errors: 400 nothing given, or no good name or address; 404 when the user is gone. */
+  updateProfile(userId: string, changes: ProfileChanges, by: Omit<Actor, 'actor'>): Promise<User> {
+    const changedFields = Object.entries(changes).filter(([, value]) => value !== undefined);
+    if (changedFields.length === 0) {
+      throw new AppError('bad_request', 'Nothing to change is given: send name, avatar_url or company.');
+    }
+    if (typeof changes.name === 'string') checkDisplayText('name', changes.name);
+    if (typeof changes.company === 'string') checkDisplayText('company', changes.company);
+    if (typeof changes.avatarUrl === 'string') checkAvatarUrl(changes.avatarUrl);
+    return this.#changes.run(async () => {
+      const { store, audit } = this.#options;
+      const before = this.find(userId);
+      if (before === undefined) throw userNotFoundError();
+      const after: User = { ...before, ...Object.fromEntries(changedFields) };
+      assert(after.email === before.email, 'an address is never edited');
+      await store.write([
+        ...this.#records.update(after),
+        audit.entryOperation({
+          ...by,
+          actor: userId,
+          organizationId: null,
+          action: 'user.updated',
+          target: userId,
+          details: { fields: changedFields.map(([field]) => field).join(', ') },
+        }),
+      ]);
+      return after;
+    });
+  }
+}
+
+const controlOrLineBreakPattern = /[\p{Cc}\p{Surrogate}\u2028\u2029]/u;
+/**
+ * Signs that nobody sees, or that turn the direction of what stands around a name: with them it would look like another,
+ * or lie in a mail. Those that letters and emojis are joined with may be there.
+ */
+const invisiblePattern = /(?!\u200c|\u200d|[\u180b-\u180f\ufe00-\ufe0f])\p{Default_Ignorable_Code_Point}/u;
+
+/** A name for people: one line of 1 to 255 characters. Errors: 400 that names the field. */
+export function checkDisplayText(field: string, text: string): void {
+  const length = [...text].length;
+  const isValid =
+    length >= 1 &&
+    length <= limits.profileTextUnitsMax &&
+    /[^\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u.test(text) &&
+    !controlOrLineBreakPattern.test(text) &&
+    !invisiblePattern.test(text);
+  if (isValid) return;
+  throw new AppError(
+    'bad_request',
+    `${field} must be one line of 1 to ${limits.profileTextUnitsMax} characters that can be seen, not only blanks.`,
+  );
+}
+
+/** A signed-in user was deleted meanwhile. */
+export function userNotFoundError(): AppError {
+  return new AppError('not_found', 'Your user does not exist any more.');
+}
+
+function accountDisabledError(): AppError {
+  return new AppError(
+    'forbidden',
+    'This account is disabled. The administrator of this server can enable it again.',
+    { shouldRetry: false },
+  );
+}
+
+function signUpNotAllowedError(): AppError {
+  return new AppError(
+    'forbidden',
+    'Only people who are invited get in here: ask a member of your organisation to invite this address.',
+  );
+}
+
+function checkAvatarUrl(address: string): void {
+  // What a URL parser takes away in silence must not be kept and shown.
+  const url = /^[\x21-\x7e]+$/.test(address) && URL.canParse(address) ? new URL(address) : null;
+  if (url?.protocol === 'https:' && address.length <= limits.avatarUrlUnitsMax && url.username === '') return;
+  throw new AppError('bad_request', 'avatar_url must be an https:// address of at most 2,048 characters.');
+}

@@ -1,0 +1,62 @@
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
+import { formatWait } from '../core/format.ts';
+import { limits } from '../core/limits.ts';
+
+interface FailureCount {
+  readonly count: number;
+  /** Milliseconds of `Clock.monotonic()`. */
+  readonly until: number;
+}
+
+/** Wrong tries in a row that cost no waiting. */
+const freeFailuresMax = 3;
+const waitMsMin = 1_000;
+const waitMsMax = 15 * 60_000;
+
+/**
+ * Exponential back-off per key: after a few wrong tries each further one has to wait, 1 s, 2 s, 4 s and so on up to
+ * 15 minutes. A right try clears the wrong ones.
+ */
+export class ExponentialBackoff {
+  readonly #clock: Clock;
+  readonly #failures = new Map<string, FailureCount>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** 429 while any of the keys has to wait. */
+  check(keys: readonly string[]): void {
+    const now = this.#clock.monotonic();
+    const until = Math.max(...keys.map((key) => this.#failures.get(key)?.until ?? 0));
+    if (until <= now) return;
+    throw new AppError(
+      'rate_limited',
+      `Too many wrong tries; wait ${formatWait(until - now)} and try again.`,
+      {
+        retryAfterMs: until - now,
+      },
+    );
+  }
+
+  recordFailure(keys: readonly string[]): void {
+    const now = this.#clock.monotonic();
+    for (const key of keys) {
+      const count = (this.#failures.get(key)?.count ?? 0) + 1;
+      const waitMs =
+        count < freeFailuresMax ? 0 : Math.min(waitMsMax, waitMsMin * 2 ** (count - freeFailuresMax));
+      this.#failures.delete(key);
+      this.#failures.set(key, { count, until: now + waitMs });
+    }
+    while (this.#failures.size > limits.rateLimitKeysMax) {
+      const oldest = this.#failures.keys().next();
+      if (oldest.done === true) break;
+      this.#failures.delete(oldest.value);
+    }
+  }
+
+  reset(keys: readonly string[]): void {
+    for (const key of keys) this.#failures.delete(key);
+  }
+}

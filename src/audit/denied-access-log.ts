@@ -1,0 +1,68 @@
+import type { Clock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
+import type { AuditEvent, AuditLog } from './audit-log.ts';
+
+export interface DeniedAccessLogOptions {
+  readonly audit: Pick<AuditLog, 'record'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const windowMs = 60_000;
+
+/**
+ * Notes in the audit log what somebody tried and was not allowed: the same thing once a minute, and of one kind in one
+ * organisation only so many in a minute, so that nobody fills the disk by asking. Nobody waits for it.
+ */
+export class DeniedAccessLog {
+  readonly #options: DeniedAccessLogOptions;
+  /** Of the minute that began at `#since`, which is in milliseconds of `Clock.monotonic()`. */
+  readonly #recorded = new Set<string>();
+  readonly #counts = new Map<string, number>();
+  readonly #writing = new Set<Promise<void>>();
+  #windowStartedAt = 0;
+  #dropped = 0;
+
+  constructor(options: DeniedAccessLogOptions) {
+    this.#options = options;
+  }
+
+  record(event: AuditEvent): void {
+    this.#startWindow();
+    const { organizationId, actor, action, target, address } = event;
+    const fingerprint = JSON.stringify([organizationId, actor, action, target, address]);
+    if (this.#recorded.has(fingerprint)) return;
+    const countKey = `${organizationId} ${action}`;
+    const count = this.#counts.get(countKey) ?? 0;
+    if (count >= limits.deniedAuditEntriesPerMinuteMax) {
+      this.#dropped += 1;
+      return;
+    }
+    this.#recorded.add(fingerprint);
+    this.#counts.set(countKey, count + 1);
+    const { audit, logger } = this.#options;
+    const writing = audit
+      .record(event)
+      .catch((error: unknown) => logger.warn({ error: String(error) }, 'a refusal was not noted'))
+      .finally(() => this.#writing.delete(writing));
+    this.#writing.add(writing);
+  }
+
+  /** Resolves when everything noted is written. */
+  async close(): Promise<void> {
+    await Promise.all(this.#writing);
+  }
+
+  #startWindow(): void {
+    const { clock, logger } = this.#options;
+    const now = clock.monotonic();
+    if (now - this.#windowStartedAt < windowMs) return;
+    if (this.#dropped > 0)
+      logger.warn({ refusals: this.#dropped }, 'more was refused than the audit log notes');
+    this.#windowStartedAt = now;
+    this.#dropped = 0;
+    this.#recorded.clear();
+    this.#counts.clear();
+  }
+}

@@ -1,0 +1,206 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import { type ApiKeyRegistry, restrictionOf } from '../accounts/api-key-registry.ts';
+import { hashKey, isIssuedKey } from '../accounts/key-format.ts';
+import type { Memberships } from '../accounts/memberships.ts';
+import { type OrganizationDirectory, organizationNotFoundError } from '../accounts/organization-directory.ts';
+import type { Sessions } from '../accounts/sessions.ts';
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
+import { uuidPattern } from '../core/ids.ts';
+import { limits } from '../core/limits.ts';
+import type { Principal } from '../schemas/principal.ts';
+import { type OperationName, type RequiredAccess, requiredAccessOf, unauthorizedError } from './authorize.ts';
+import { type Credentials, parseBearerToken, readCookie, rejectCsrf } from './credentials.ts';
+
+export interface AuthenticatorOptions {
+  readonly keys: ApiKeyRegistry;
+  readonly organizations: OrganizationDirectory;
+  readonly sessions: Sessions;
+  readonly memberships: Memberships;
+  /** QUARRY_ADMIN_KEY. */
+  readonly adminKey: string | null;
+  /** Whether the administrator can sign in with a password; without it and the key administration is off. */
+  readonly hasAdminPassword: boolean;
+  readonly clock: Clock;
+  readonly cacheEntriesMax?: number;
+}
+
+interface CachedPrincipal {
+  readonly principal: Principal;
+  /** Milliseconds of `Clock.monotonic()`. */
+  readonly expiresAt: number;
+}
+
+/** What the token of a session begins with. */
+const sessionPrefix = 'zes_';
+
+/**
+ * Says who is calling from the headers alone: an API key, the administrator's key, or somebody who signed in, by token
+ * or by cookie. It remembers the keys that it found for a second at most, and forgets all when a key or an organisation
+ * changes, so a revoked key ends at once; sessions it never remembers.
+ */
+export class Authenticator {
+  readonly #keys: ApiKeyRegistry;
+  readonly #organizations: OrganizationDirectory;
+  readonly #sessions: Sessions;
+  readonly #memberships: Memberships;
+  readonly #isAdministrationEnabled: boolean;
+  readonly #clock: Clock;
+  readonly #adminDigest: Buffer | null;
+  readonly #cacheEntriesMax: number;
+  readonly #cache = new Map<string, CachedPrincipal>();
+  #cacheRevision = 0;
+
+  constructor(options: AuthenticatorOptions) {
+    this.#keys = options.keys;
+    this.#organizations = options.organizations;
+    this.#sessions = options.sessions;
+    this.#memberships = options.memberships;
+    this.#isAdministrationEnabled = options.adminKey !== null || options.hasAdminPassword;
+    this.#clock = options.clock;
+    this.#adminDigest = options.adminKey === null ? null : decodeDigest(hashKey(options.adminKey));
+    this.#cacheEntriesMax = options.cacheEntriesMax ?? limits.keyCacheEntriesMax;
+  }
+
+  /** Entries remembered now. */
+  get cacheSize(): number {
+    return this.#cache.size;
+  }
+
+  /**
+   * The caller of `operation`; null for an operation that asks nobody. Errors: 401 for no, a malformed, an unknown or a
+   * deleted key or session; 403 for a cookie that another site sends; 404 for an organisation that a person names and
+   * does not belong to; 503 for administration that is off, whoever asks.
+   */
+  authenticate(credentials: Credentials, operation: OperationName): Principal | null {
+    const requiredAccess = requiredAccessOf[operation];
+    if (requiredAccess === 'nothing') return null;
+    if (requiredAccess === 'administrator' && !this.#isAdministrationEnabled)
+      throw administrationDisabledError();
+    const authorization = credentials.header('authorization');
+    if (authorization === undefined || authorization === '') {
+      const cookie = readCookie(credentials, requiredAccess === 'administrator' ? 'admin' : 'session');
+      if (cookie === undefined) throw unauthorizedError(missingCredentialMessage(requiredAccess));
+      rejectCsrf(credentials);
+      return this.#authenticateSession(cookie, credentials, requiredAccess);
+    }
+    const token = parseBearerToken(authorization);
+    if (token === undefined)
+      throw unauthorizedError(
+        `The Authorization header must read "Bearer <${credentialName(requiredAccess)}>".`,
+      );
+    if (token.startsWith(sessionPrefix)) return this.#authenticateSession(token, credentials, requiredAccess);
+    const digest = hash('sha256', token, 'hex');
+    const principal = this.#findCached(digest) ?? this.#authenticateKey(token, digest);
+    if (principal === null) throw unauthorizedError(invalidCredentialMessage(requiredAccess));
+    if (principal.kind === 'organisation') this.#keys.recordUse(principal);
+    return principal;
+  }
+
+  /** Somebody who signed in; where an operation works inside an organisation, the one that the request names. */
+  #authenticateSession(token: string, credentials: Credentials, requiredAccess: RequiredAccess): Principal {
+    const session = this.#sessions.find(token);
+    if (session === undefined) throw unauthorizedError(invalidSessionMessage);
+    const { sessionId, userId } = session;
+    if (userId === null) return { kind: 'administrator' };
+    const organization = credentials.header('x-quarry-organization')?.toLowerCase();
+    if (organization === undefined || (requiredAccess !== 'read' && requiredAccess !== 'write')) {
+      return { kind: 'person', userId, sessionId };
+    }
+    const organizationRecord = uuidPattern.test(organization)
+      ? this.#organizations.find(organization)
+      : undefined;
+    const isMember =
+      organizationRecord && this.#memberships.roleOf({ organizationId: organization, userId }) !== null;
+    if (!isMember)
+      throw organizationNotFoundError(organization, {
+        userId,
+        organizationId: organizationRecord?.organizationId ?? null,
+      });
+    const { organizationId, zdr } = organizationRecord;
+    return { kind: 'organisation', organizationId, keyId: sessionId, userId, permission: 'all', zdr };
+  }
+
+  #findCached(digest: string): Principal | null {
+    // Both only grow, so their sum changes when either does.
+    const revision = this.#keys.revision + this.#organizations.revision;
+    if (revision !== this.#cacheRevision) {
+      this.#cache.clear();
+      this.#cacheRevision = revision;
+      return null;
+    }
+    const cached = this.#cache.get(digest);
+    if (cached === undefined) return null;
+    if (this.#clock.monotonic() < cached.expiresAt) return cached.principal;
+    this.#cache.delete(digest);
+    return null;
+  }
+
+  /** Only a key of the right shape, or the operator's own, costs a look-up. */
+  #authenticateKey(token: string, digest: string): Principal | null {
+    const bytes = decodeDigest(digest);
+    if (this.#adminDigest !== null && timingSafeEqual(bytes, this.#adminDigest)) {
+      return { kind: 'administrator' };
+    }
+    const { operatorDigest } = this.#keys;
+    const isOperatorKey = operatorDigest !== null && timingSafeEqual(bytes, decodeDigest(operatorDigest));
+    if (!isOperatorKey && !isIssuedKey(token)) return null;
+    const key = this.#keys.findByDigest(digest);
+    if (key === undefined || this.#keys.hasExpired(key)) return null;
+    const organizationRecord = this.#organizations.find(key.organizationId);
+    if (organizationRecord === undefined) return null;
+    const { keyId, organizationId, permission } = key;
+    const restriction = restrictionOf(key);
+    const principal = {
+      kind: 'organisation',
+      organizationId,
+      keyId,
+      permission,
+      ...(restriction === null ? {} : { restriction }),
+      zdr: organizationRecord.zdr,
+    } as const;
+    this.#cachePrincipal(digest, principal);
+    return principal;
+  }
+
+  #cachePrincipal(digest: string, principal: Principal): void {
+    if (this.#cache.size >= this.#cacheEntriesMax) {
+      const oldest = this.#cache.keys().next();
+      if (oldest.done !== true) this.#cache.delete(oldest.value);
+    }
+    this.#cache.set(digest, { principal, expiresAt: this.#clock.monotonic() + limits.keyCacheMs });
+  }
+}
+
+/** What an operation takes, for the sentences of a 401. */
+function credentialName(requiredAccess: RequiredAccess): string {
+  if (requiredAccess === 'person') return 'session token';
+  return requiredAccess === 'administrator' ? 'administrator key' : 'API key';
+}
+
+function missingCredentialMessage(requiredAccess: RequiredAccess): string {
+  const credential = credentialName(requiredAccess);
+  const problem = requiredAccess === 'person' ? 'You are not signed in' : `The ${credential} is missing`;
+  return `${problem}: send the header "Authorization: Bearer <${credential}>".`;
+}
+
+function invalidCredentialMessage(requiredAccess: RequiredAccess): string {
+  if (requiredAccess === 'person') return invalidSessionMessage;
+  if (requiredAccess === 'administrator')
+    return 'The administrator key is not valid: send the value of QUARRY_ADMIN_KEY.';
+  return 'The API key is not valid: it is unknown, was deleted or has expired.';
+}
+
+const invalidSessionMessage = 'The session is not valid: it is unknown or has ended. Sign in again.';
+
+function decodeDigest(digest: string): Buffer {
+  return Buffer.from(digest, 'hex');
+}
+
+function administrationDisabledError(): AppError {
+  return new AppError(
+    'unavailable',
+    'Administration is off: start the server with QUARRY_ADMIN_KEY or QUARRY_ADMIN_PASSWORD_HASH set to use /v1/admin.',
+    { shouldRetry: false },
+  );
+}

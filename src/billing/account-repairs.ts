@@ -1,0 +1,162 @@
+import type Stripe from 'stripe';
+import type { Logger } from '../core/logger.ts';
+import type { BillingAccount } from '../storage/billing.ts';
+import { schedulePurpose } from './downgrade-manager.ts';
+import type { Payments } from './payments.ts';
+import type { PendingSchedules } from './pending-schedules.ts';
+import { idOf, type PriceCatalogReader, tierMetadataKey } from './price-catalog.ts';
+import type { PromoCodes } from './promo-codes.ts';
+import { mapStripeErrors, StripeRejectedError } from './stripe.ts';
+import type { IdempotentStripeCalls } from './stripe-calls.ts';
+import type { StripeCustomers } from './stripe-customers.ts';
+import type { StripeSnapshot } from './stripe-reader.ts';
+import type { UsageCredits } from './usage-credits.ts';
+
+export interface AccountRepairsOptions {
+  readonly stripe: Stripe;
+  readonly calls: IdempotentStripeCalls;
+  readonly catalog: PriceCatalogReader;
+  readonly payments: Payments;
+  readonly customers: StripeCustomers;
+  readonly promoCodes: PromoCodes;
+  readonly credits: UsageCredits;
+  readonly pendingSchedules: PendingSchedules;
+  readonly logger: Logger;
+}
+
+/** Puts right what crashes, lost answers and forms of Stripe leave behind. Harmless however often. */
+export class AccountRepairs {
+  readonly #options: AccountRepairsOptions;
+
+  constructor(options: AccountRepairsOptions) {
+    this.#options = options;
+  }
+
+  /** True when something was changed. */
+  async repair(organizationId: string, account: BillingAccount, reading: StripeSnapshot): Promise<boolean> {
+    const { promoCodes, credits, pendingSchedules } = this.#options;
+    const steps: Readonly<Record<string, () => Promise<boolean>>> = {
+      'half a downgrade': () => this.#releaseIncompleteDowngrade(organizationId, account, reading),
+      'what an upgrade put aside': () =>
+        pendingSchedules.restore(organizationId, { ...account, copy: reading.copy }),
+      'a downgrade that has come': () => this.#releaseCompletedDowngrade(organizationId, reading),
+      'a second subscription': () => this.#cancelDuplicateSubscriptions(organizationId, reading),
+      'the invoice of a first tier that was given up': () =>
+        this.#voidAbandonedInvoices(organizationId, reading),
+      'no usual payment method': () => this.#chooseDefaultPaymentMethod(organizationId, account, reading),
+      'promo codes without credit': () => promoCodes.finishPending(organizationId, account),
+      'payments without usage credit': () => credits.settleInvoices(organizationId, account, reading),
+    };
+    let hasChanged = false;
+    for (const [problem, step] of Object.entries(steps))
+      if (await this.#runStep({ organizationId, problem }, step)) hasChanged = true;
+    return hasChanged;
+  }
+
+  /** What Stripe refuses is for people to look at; the rest of what was read must not wait for them. */
+  async #runStep(
+    context: { readonly organizationId: string; readonly problem: string },
+    step: () => Promise<boolean>,
+  ): Promise<boolean> {
+    try {
+      return await step();
+    } catch (error) {
+      if (!(error instanceof StripeRejectedError)) throw error;
+      this.#options.logger.error(
+        { ...context, reason: error.stripeMessage },
+        'Stripe refused to put something right',
+      );
+      return false;
+    }
+  }
+
+  /** A downgrade takes two calls: a plan that was made and never filled holds the subscription for nothing. */
+  async #releaseIncompleteDowngrade(
+    organizationId: string,
+    { intent }: BillingAccount,
+    { schedule, copy }: StripeSnapshot,
+  ): Promise<boolean> {
+    if (intent?.kind !== 'downgrade' || intent.settled || copy.subscription === null) return false;
+    if (schedule === null || copy.subscription.pendingDowngrade !== null) return false;
+    const { stripe, calls, logger } = this.#options;
+    logger.warn({ organizationId, schedule: schedule.id }, 'a downgrade that was cut off is taken back');
+    const purpose = schedulePurpose(copy.subscription.id);
+    await calls.run({ organizationId, name: `release:${schedule.id}`, purpose }, (options) =>
+      stripe.subscriptionSchedules.release(schedule.id, {}, options),
+    );
+    return true;
+  }
+
+  /** A downgrade that has come holds the subscription for another month, in which it could not be paused. */
+  async #releaseCompletedDowngrade(
+    organizationId: string,
+    { schedule, copy }: StripeSnapshot,
+  ): Promise<boolean> {
+    if (schedule === null || copy.subscription?.pendingDowngrade !== null) return false;
+    if (schedule.metadata?.[tierMetadataKey] !== copy.subscription.tier) return false;
+    const { stripe, calls } = this.#options;
+    const purpose = schedulePurpose(copy.subscription.id);
+    await calls.run({ organizationId, name: `release:${schedule.id}`, purpose }, (options) =>
+      stripe.subscriptionSchedules.release(schedule.id, {}, options),
+    );
+    return true;
+  }
+
+  /** Of several subscriptions those that were never paid end; one that was paid is for people to look at. */
+  async #cancelDuplicateSubscriptions(
+    organizationId: string,
+    { subscriptions }: StripeSnapshot,
+  ): Promise<boolean> {
+    const { stripe, calls, catalog, logger } = this.#options;
+    let hasEnded = false;
+    for (const { id, status } of subscriptions.slice(1).filter((one) => catalog.hasTierPrice(one))) {
+      if (status !== 'incomplete') {
+        logger.error({ organizationId, subscription: id, status }, 'an organisation has two subscriptions');
+        continue;
+      }
+      await calls.run({ organizationId, name: `cancel:${id}` }, (options) =>
+        stripe.subscriptions.cancel(id, {}, options),
+      );
+      hasEnded = true;
+    }
+    return hasEnded;
+  }
+
+  /** Nobody may pay for a first tier that was given up: its page would take the money, and nothing would follow. */
+  async #voidAbandonedInvoices(
+    organizationId: string,
+    { invoices, subscriptions }: StripeSnapshot,
+  ): Promise<boolean> {
+    const { stripe, payments } = this.#options;
+    let hasVoided = false;
+    for (const { id, status, billing_reason: reason, parent } of invoices) {
+      const details = parent?.subscription_details ?? null;
+      if (status !== 'open' || reason !== 'subscription_create' || details === null) continue;
+      const subscriptionId = idOf(details.subscription);
+      if (
+        details.metadata?.organization_id !== organizationId ||
+        subscriptions.some((one) => one.id === subscriptionId)
+      )
+        continue;
+      const { status: statusNow } = await mapStripeErrors(() =>
+        stripe.subscriptions.retrieve(subscriptionId),
+      );
+      if (statusNow !== 'canceled' && statusNow !== 'incomplete_expired') continue;
+      await payments.voidInvoice(organizationId, id);
+      hasVoided = true;
+    }
+    return hasVoided;
+  }
+
+  /** What was entered in a form of Stripe is what invoices are charged to, where there was nothing. */
+  async #chooseDefaultPaymentMethod(
+    organizationId: string,
+    { customerId }: BillingAccount,
+    { copy }: StripeSnapshot,
+  ): Promise<boolean> {
+    const [first] = copy.paymentMethods;
+    if (first === undefined || customerId === null || copy.defaultPaymentMethodId !== null) return false;
+    await this.#options.customers.setDefaultPaymentMethod(organizationId, customerId, first.id);
+    return true;
+  }
+}

@@ -1,0 +1,67 @@
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Logger } from '../core/logger.ts';
+import { BillingRecords, emptyBillingAccount } from '../storage/billing.ts';
+import type { Store } from '../storage/store.ts';
+import type { Billing } from './billing.ts';
+import type { Plans } from './plans.ts';
+import { buildStatusReply, type DisplayedLimits } from './status-reply.ts';
+
+/** For servers that take no payments: tiers and limits are told, everything about money is 503. */
+export function createDisabledBilling(options: {
+  readonly plans: Plans;
+  readonly limits: DisplayedLimits;
+  readonly clock: Clock;
+  readonly store: Store;
+  readonly logger: Logger;
+}): Billing {
+  const records = new BillingRecords(options.store);
+  const reject = () => Promise.reject(paymentsDisabledError());
+  return {
+    status: async ({ organization }) =>
+      buildStatusReply(
+        {
+          organization,
+          account: emptyBillingAccount,
+          grants: [],
+          reported: undefined,
+          now: options.clock.now(),
+          isStale: false,
+          isEnabled: false,
+        },
+        options,
+      ),
+    preview: reject,
+    subscribe: reject,
+    downgrade: reject,
+    cancelDowngrade: reject,
+    cancelUpgrade: reject,
+    addPaymentMethod: reject,
+    removePaymentMethod: reject,
+    manageDetails: reject,
+    pause: reject,
+    redeemCode: reject,
+    withDeadline: (_organizationId, change) => change,
+    handleWebhook: reject,
+    checkDeletable: async () => {},
+    closeAccount: async (organizationId) => {
+      const { copy } = records.getAccount(organizationId);
+      const subscription = copy?.subscription?.id;
+      if (subscription !== undefined) {
+        const hint = 'payments are off: cancel the subscription of a deleted organisation at Stripe';
+        options.logger.error({ organizationId, subscription }, hint);
+      }
+      await options.store.write(await records.deleteOrganization(organizationId, options.clock.now()), {
+        mayUseReserve: true,
+      });
+    },
+  };
+}
+
+function paymentsDisabledError(): AppError {
+  return new AppError(
+    'unavailable',
+    'This server takes no payments (QUARRY_STRIPE_SECRET_KEY is not set): its administrator chooses the tiers.',
+    { shouldRetry: false },
+  );
+}

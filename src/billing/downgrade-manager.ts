@@ -1,0 +1,314 @@
+import type Stripe from 'stripe';
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
+import type { DowngradeResponse, PauseResponse } from '../schemas/billing.ts';
+import type { BillingAccount, SubscriptionCopy } from '../storage/billing.ts';
+import type { Organization, Tier } from '../storage/organizations.ts';
+import { toOptionalTimestamp, toPendingDowngrade } from './billing-replies.ts';
+import type { BillingSync } from './billing-sync.ts';
+import { isServing } from './effective-tiers.ts';
+import { isPaidTier, tierRank } from './plans.ts';
+import { type PriceCatalogReader, tierMetadataKey } from './price-catalog.ts';
+import { copyPhase, nextPhase } from './schedule-phases.ts';
+import { mapStripeErrors, StripeRejectedError, UnknownOutcomeError } from './stripe.ts';
+import type { IdempotentStripeCalls } from './stripe-calls.ts';
+import type { UsageCredits } from './usage-credits.ts';
+import type { UsageReporter } from './usage-reporter.ts';
+
+export interface DowngradeManagerOptions {
+  readonly stripe: Stripe;
+  readonly calls: IdempotentStripeCalls;
+  readonly catalog: PriceCatalogReader;
+  readonly sync: BillingSync;
+  readonly reports: Pick<UsageReporter, 'reportUntilNow'>;
+  readonly credits: Pick<UsageCredits, 'withdraw' | 'returnWithdrawn'>;
+  readonly clock: Clock;
+}
+
+/** Schedules downgrades for the first of the next month, cancels them, and pauses subscriptions. */
+export class DowngradeManager {
+  readonly #options: DowngradeManagerOptions;
+
+  constructor(options: DowngradeManagerOptions) {
+    this.#options = options;
+  }
+
+  downgrade({ organizationId }: Organization, tier: Tier): Promise<DowngradeResponse> {
+    return this.#options.sync.runChange(
+      organizationId,
+      { kind: 'downgrade', tier },
+      async ({ account, reread }) => {
+        const subscription = this.#requireDowngradable(account, tier);
+        if (subscription.pendingDowngrade?.tier !== tier)
+          await this.scheduleDowngrade(organizationId, subscription, tier);
+        return this.#buildReply(organizationId, await reread());
+      },
+    );
+  }
+
+  cancelDowngrade({ organizationId }: Organization): Promise<DowngradeResponse> {
+    const intent = { kind: 'cancel-downgrade', tier: null } as const;
+    return this.#options.sync.runChange(organizationId, intent, async ({ account, isRepeated, reread }) => {
+      const subscription = account.copy?.subscription ?? null;
+      if (subscription?.pendingDowngrade) {
+        await this.releaseSchedule(organizationId, subscription);
+        return this.#buildReply(organizationId, await reread());
+      }
+      const { held: pendingSchedule } = account;
+      if (pendingSchedule !== null && pendingSchedule.tier !== null) {
+        await this.#options.sync.putPendingSchedule(organizationId, { ...pendingSchedule, tier: null });
+        return this.#buildReply(organizationId, account);
+      }
+      if (isRepeated) return this.#buildReply(organizationId, account);
+      throw new AppError('bad_request', 'No downgrade is pending.');
+    });
+  }
+
+  pause({ organizationId }: Organization): Promise<PauseResponse> {
+    return this.#options.sync.runChange(
+      organizationId,
+      { kind: 'pause', tier: null },
+      async ({ account, reread }) => {
+        const subscription = requirePausable(account);
+        if (subscription.status === 'paused') return this.#buildPausedReply(organizationId, account);
+        await this.#options.reports.reportUntilNow(organizationId);
+        await this.#options.credits.withdraw(organizationId, account, subscription);
+        await this.#pauseSubscription(organizationId, subscription);
+        const after = await reread();
+        if (after.copy?.subscription?.status === 'paused')
+          return this.#buildPausedReply(organizationId, after);
+        throw new AppError('bad_gateway', 'The payment provider did not pause the subscription; try again.');
+      },
+    );
+  }
+
+  #buildReply(organizationId: string, { copy }: BillingAccount): DowngradeResponse {
+    return {
+      subscription_tier: this.#options.sync.tierOf(organizationId),
+      pending_downgrade: toPendingDowngrade(copy?.subscription ?? null),
+    };
+  }
+
+  #buildPausedReply(organizationId: string, { copy }: BillingAccount): PauseResponse {
+    const subscription = copy?.subscription ?? null;
+    return {
+      status: 'paused',
+      paused_at: toOptionalTimestamp(subscription?.pausedAt),
+      subscription_tier: this.#options.sync.tierOf(organizationId),
+      paused_tier: subscription?.tier ?? null,
+    };
+  }
+
+  /**
+   * Returns the subscription to downgrade. Errors: 400 if there is none or `tier` is not lower; 409 while it
+   * is paused or an upgrade is pending.
+   */
+  #requireDowngradable({ copy }: BillingAccount, tier: Tier): SubscriptionCopy {
+    const subscription = copy?.subscription ?? null;
+    if (subscription?.status === 'paused')
+      throw new AppError(
+        'conflict',
+        'The subscription is paused: resume it first by subscribing to its tier.',
+      );
+    if (subscription === null || !isServing(subscription) || subscription.tier === null)
+      throw new AppError('bad_request', 'The organisation has no subscription to lower.');
+    if (tierRank(tier) >= tierRank(subscription.tier))
+      throw new AppError('bad_request', `${tier} is not lower than ${subscription.tier}.`);
+    if (subscription.pendingUpgrade !== null)
+      throw new AppError(
+        'conflict',
+        'The payment of an upgrade is pending: complete it, or cancel the upgrade.',
+      );
+    return subscription;
+  }
+
+  /** Schedules a downgrade of a running subscription without checking whether it is allowed. */
+  async scheduleDowngrade(organizationId: string, subscription: SubscriptionCopy, tier: Tier): Promise<void> {
+    const { stripe, calls } = this.#options;
+    const { id } = subscription;
+    if (subscription.scheduleId === null && subscription.pendingDowngrade !== null)
+      await this.releaseSchedule(organizationId, subscription);
+    const schedule =
+      subscription.scheduleId === null
+        ? await calls.run(
+            { organizationId, name: `schedule:${id}`, purpose: schedulePurpose(id) },
+            (options) => stripe.subscriptionSchedules.create({ from_subscription: id }, options),
+          )
+        : await this.#retrieveSchedule(subscription.scheduleId);
+    try {
+      await this.#fillSchedule(organizationId, { subscription, schedule, tier });
+    } catch (error) {
+      // A schedule that Stripe refused to fill must not block the subscription. If the outcome is unknown,
+      // the next read repairs it.
+      if (subscription.scheduleId === null && !(error instanceof UnknownOutcomeError))
+        await this.releaseSchedule(organizationId, { ...subscription, scheduleId: schedule.id });
+      throw error;
+    }
+  }
+
+  async #fillSchedule(
+    organizationId: string,
+    {
+      subscription,
+      schedule,
+      tier,
+    }: {
+      readonly subscription: SubscriptionCopy;
+      readonly schedule: Stripe.SubscriptionSchedule;
+      readonly tier: Tier;
+    },
+  ): Promise<void> {
+    const { stripe, calls } = this.#options;
+    const parameters: Stripe.SubscriptionScheduleUpdateParams = {
+      end_behavior: tier === 'free' ? 'cancel' : 'release',
+      metadata: { organization_id: organizationId, [tierMetadataKey]: tier },
+      phases: await this.#buildPhases(schedule, subscription, tier),
+    };
+    const call = {
+      name: `plan:${schedule.id}:${tier}`,
+      purpose: schedulePurpose(subscription.id),
+      parameters,
+    };
+    await calls.run({ organizationId, ...call }, (options, storedParameters) =>
+      stripe.subscriptionSchedules.update(schedule.id, storedParameters, options),
+    );
+  }
+
+  #retrieveSchedule(scheduleId: string): Promise<Stripe.SubscriptionSchedule> {
+    return mapStripeErrors(() => this.#options.stripe.subscriptionSchedules.retrieve(scheduleId));
+  }
+
+  /**
+   * Phases of a schedule: the running plan until the first of the next month, then the lower tier. `free`
+   * ends the subscription.
+   */
+  async #buildPhases(
+    schedule: Stripe.SubscriptionSchedule,
+    { priceId }: SubscriptionCopy,
+    tier: Tier,
+  ): Promise<Stripe.SubscriptionScheduleUpdateParams.Phase[]> {
+    const { catalog, clock } = this.#options;
+    const running =
+      schedule.phases.find(({ start_date: start }) => start === schedule.current_phase?.start_date) ??
+      schedule.phases[0];
+    if (running === undefined) throw unexpectedScheduleError();
+    const isFirst = isFirstOfMonth(running.end_date);
+    const end = isFirst ? running.end_date : firstOfNextMonth(clock.now()) / 1_000;
+    const current = { ...copyPhase(running), start_date: running.start_date, end_date: end };
+    if (!isPaidTier(tier)) return [current];
+    const { prices } = await catalog.read();
+    const next = nextPhase(running, { from: priceId, to: prices[tier] });
+    if (next === null) throw unexpectedScheduleError();
+    return [
+      current,
+      {
+        ...next,
+        proration_behavior: isFirst ? 'none' : 'create_prorations',
+        duration: { interval: 'month', interval_count: 1 },
+      },
+    ];
+  }
+
+  /** Releases the planned change of a subscription, whether scheduled here or in the Stripe dashboard. */
+  async releaseSchedule(organizationId: string, subscription: SubscriptionCopy): Promise<void> {
+    const { stripe, calls } = this.#options;
+    const { id, scheduleId, pendingDowngrade, endsWithPeriod } = subscription;
+    const purpose = schedulePurpose(id);
+    if (scheduleId !== null) {
+      await calls.run({ organizationId, name: `release:${scheduleId}`, purpose }, (options) =>
+        stripe.subscriptionSchedules.release(scheduleId, {}, options),
+      );
+    } else if (pendingDowngrade !== null) {
+      // Stripe reports both kinds of end as `cancel_at`, but clears each by its own parameter, and not both
+      // in one call.
+      const parameters = endsWithPeriod ? { cancel_at_period_end: false } : { cancel_at: '' as const };
+      await calls.run(
+        { organizationId, name: `keep:${id}`, purpose, parameters },
+        (options, storedParameters) => stripe.subscriptions.update(id, storedParameters, options),
+      );
+    }
+  }
+
+  /**
+   * Charges the usage so far and credits the unused paid time to the customer, both at once: items that wait
+   * for a later invoice are lost if that invoice is never paid.
+   */
+  async #pauseSubscription(organizationId: string, { id, periodEnd }: SubscriptionCopy): Promise<void> {
+    const { stripe, calls, credits } = this.#options;
+    const call = { name: `pause:${id}:${periodEnd}`, purpose: pausePurpose(id) };
+    try {
+      await calls.run({ organizationId, ...call }, (options) =>
+        stripe.subscriptions.pause(
+          id,
+          {
+            bill_for: { unused_time_from: { type: 'now' }, outstanding_usage_through: { type: 'now' } },
+            invoicing_behavior: 'invoice',
+          },
+          options,
+        ),
+      );
+    } catch (error) {
+      // If the outcome is unknown, the next read repairs it.
+      if (error instanceof StripeRejectedError) await credits.returnWithdrawn(organizationId);
+      throw error;
+    }
+  }
+}
+
+function unexpectedScheduleError(): AppError {
+  return new AppError(
+    'bad_gateway',
+    'The payment provider shows a plan without what is subscribed to; try again.',
+  );
+}
+
+/**
+ * Purpose shared by the calls that schedule a downgrade or the end of a subscription, or release that
+ * schedule.
+ */
+export function schedulePurpose(subscriptionId: string): string {
+  return `plan:${subscriptionId}`;
+}
+
+/** Purpose shared by the calls that pause and resume a subscription. */
+export function pausePurpose(subscriptionId: string): string {
+  return `pause:${subscriptionId}`;
+}
+
+function requirePausable({ copy }: BillingAccount): SubscriptionCopy {
+  const subscription = copy?.subscription ?? null;
+  if (subscription?.status === 'paused') return subscription;
+  if (subscription === null || !(isServing(subscription) || subscription.status === 'unpaid'))
+    throw new AppError('bad_request', 'The organisation has no active subscription to pause.');
+  if (
+    subscription.status === 'past_due' ||
+    subscription.status === 'unpaid' ||
+    subscription.openInvoice !== null
+  )
+    throw new AppError('conflict', 'An invoice of this organisation is not paid: pay it first, then pause.');
+  // Unpaid amounts would become credit, and that credit would pay the invoice.
+  if (subscription.isInvoiceDrafted)
+    throw new AppError(
+      'conflict',
+      'The invoice of the new month is being written, which takes an hour: pause after that.',
+    );
+  if (subscription.pendingUpgrade !== null)
+    throw new AppError(
+      'conflict',
+      'The payment of an upgrade is pending: complete it or cancel the upgrade, then pause.',
+    );
+  if (subscription.pendingDowngrade !== null || subscription.scheduleId !== null)
+    throw new AppError('conflict', 'A downgrade is pending: cancel it first, then pause.');
+  return subscription;
+}
+
+/** Returns the next first of a month, 00:00 UTC, in milliseconds since 1970. */
+export function firstOfNextMonth(milliseconds: number): number {
+  const date = new Date(milliseconds);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
+}
+
+function isFirstOfMonth(seconds: number): boolean {
+  const date = new Date(seconds * 1_000);
+  return date.getUTCDate() === 1 && seconds % 86_400 === 0;
+}

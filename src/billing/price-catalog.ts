@@ -1,0 +1,103 @@
+import type Stripe from 'stripe';
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
+import type { Tier } from '../storage/organizations.ts';
+import { type BilledMetric, billedMetrics, type PaidTier, type Plans, paidTiers } from './plans.ts';
+import { mapStripeErrors } from './stripe.ts';
+
+/** What metadata of ours say at Stripe. */
+export const tierMetadataKey = 'quarry_tier';
+export const portalMetadataKey = 'quarry_portal';
+
+/** Ids of prices, as an account at Stripe has them. */
+export interface PriceCatalog {
+  readonly prices: Readonly<Record<PaidTier, string>>;
+  readonly meteredPriceIds: readonly string[];
+  readonly metricByPriceId: ReadonlyMap<string, BilledMetric>;
+  /** Products whose prices are those of tiers. */
+  readonly tierProductIds: ReadonlySet<string>;
+  /** These, and those of what is metered. */
+  readonly productIds: ReadonlySet<string>;
+}
+
+export interface PriceCatalogReaderOptions {
+  readonly stripe: Stripe;
+  readonly plans: Plans;
+  readonly clock: Clock;
+}
+
+/** Finds the prices of the plans by their lookup keys, and remembers them for a while. */
+export class PriceCatalogReader {
+  readonly #options: PriceCatalogReaderOptions;
+  #cached: { readonly catalog: PriceCatalog; readonly at: number } | null = null;
+
+  constructor(options: PriceCatalogReaderOptions) {
+    this.#options = options;
+  }
+
+  get plans(): Plans {
+    return this.#options.plans;
+  }
+
+  /** Errors: 503 while `quarry billing setup` has not made them. */
+  async read(): Promise<PriceCatalog> {
+    const now = this.#options.clock.monotonic();
+    if (this.#cached !== null && now - this.#cached.at < limits.billingCatalogMs) return this.#cached.catalog;
+    const catalog = await this.#find();
+    this.#cached = { catalog, at: now };
+    return catalog;
+  }
+
+  /** The tier of a price: by its lookup key, or by what setup wrote on it before a newer price took the key. */
+  tierOf({ lookup_key: key, metadata }: Pick<Stripe.Price, 'lookup_key' | 'metadata'>): Tier | null {
+    const { prices } = this.#options.plans;
+    const tierLabel = metadata?.[tierMetadataKey];
+    return paidTiers.find((tier) => key === prices[tier].lookupKey || tierLabel === tier) ?? null;
+  }
+
+  /** Whether a subscription is one to a tier; others may be sold to the same customer. */
+  hasTierPrice({ items }: Stripe.Subscription): boolean {
+    return items.data.some(({ price }) => this.tierOf(price) !== null);
+  }
+
+  async #find(): Promise<PriceCatalog> {
+    const { stripe, plans } = this.#options;
+    const meteredKeys = billedMetrics.flatMap((metric) => plans.metered[metric]?.lookupKey ?? []);
+    const tierKeys = paidTiers.map((tier) => plans.prices[tier].lookupKey);
+    const { data } = await mapStripeErrors(() =>
+      stripe.prices.list({ lookup_keys: [...tierKeys, ...meteredKeys], active: true, limit: 100 }),
+    );
+    const byKey = new Map(data.map((price) => [price.lookup_key, price]));
+    const missing = [...tierKeys, ...meteredKeys].filter((key) => !byKey.has(key));
+    if (missing.length > 0) {
+      throw new AppError('unavailable', 'Payments are not set up yet: the prices are missing at Stripe.', {
+        privateDetails: { missing, hint: 'run `quarry billing setup`' },
+        shouldRetry: false,
+      });
+    }
+    const price = (key: string) => byKey.get(key) as Stripe.Price;
+    const productsOf = (keys: readonly string[]) => new Set(keys.map((key) => idOf(price(key).product)));
+    const metricByPriceId = new Map(
+      billedMetrics.flatMap((metric) => {
+        const key = plans.metered[metric]?.lookupKey;
+        return key === undefined ? [] : [[price(key).id, metric] as const];
+      }),
+    );
+    return {
+      prices: {
+        starter: price(plans.prices.starter.lookupKey).id,
+        teams: price(plans.prices.teams.lookupKey).id,
+      },
+      meteredPriceIds: [...metricByPriceId.keys()],
+      metricByPriceId,
+      tierProductIds: productsOf(tierKeys),
+      productIds: productsOf([...tierKeys, ...meteredKeys]),
+    };
+  }
+}
+
+/** The id of what Stripe gives as an id or, expanded, whole. */
+export function idOf(reference: string | { readonly id: string }): string {
+  return typeof reference === 'string' ? reference : reference.id;
+}

@@ -1,0 +1,29 @@
+import { AppError } from '../core/app-error.ts';
+import { limits } from '../core/limits.ts';
+
+/**
+ * Where Stripe sends a browser back to: a path, or an address of this server, as the browser itself will read it.
+ * `base`: `https://host` of this server. Errors: 400 for everything that could lead elsewhere.
+ */
+export function parseReturnUrl(input: string | null | undefined, base: string, home: string): string {
+  if (input === null || input === undefined) return new URL(home, base).href;
+  const isPath = /^\/(?![/\\])/.test(input);
+  const isAddress = /^https?:\/\/[^/]/i.test(input);
+  const isSafe =
+    !/[\\\p{Cc}\p{Cf}\p{Z}\p{Surrogate}]/u.test(input) && input.length <= limits.redirectUnitsMax;
+  if ((isPath || isAddress) && isSafe && URL.canParse(input, base)) {
+    const url = new URL(input, base);
+    const serverUrl = new URL(base);
+    if (
+      url.origin === serverUrl.origin &&
+      url.username === '' &&
+      url.password === '' &&
+      !url.pathname.startsWith('//')
+    )
+      return url.href;
+  }
+  throw new AppError(
+    'bad_request',
+    'return_url must be a path or an address of this server, such as /app/billing.',
+  );
+}

@@ -1,0 +1,38 @@
+import type Stripe from 'stripe';
+import type { Logger } from '../core/logger.ts';
+
+/** What `/readyz` says of payments. */
+export interface PaymentsReadiness {
+  readonly ready: boolean;
+  readonly detail: string;
+}
+
+/** Whether Stripe accepts the secret key, by its answers: a key can be revoked at any time. The server goes on. */
+export class StripeKeyHealth {
+  readonly #logger: Logger;
+  #isAccepted: boolean | null = null;
+
+  constructor(stripe: Pick<Stripe, 'on'>, logger: Logger) {
+    this.#logger = logger;
+    stripe.on('response', ({ status }: Stripe.ResponseEvent) => this.#record(status !== 401));
+  }
+
+  get readiness(): PaymentsReadiness {
+    if (this.#isAccepted === null) return { ready: true, detail: 'Stripe was not asked yet' };
+    return this.#isAccepted
+      ? { ready: true, detail: 'Stripe accepts the key' }
+      : { ready: false, detail: 'Stripe refuses QUARRY_STRIPE_SECRET_KEY (401)' };
+  }
+
+  #record(isAccepted: boolean): void {
+    const wasAccepted = this.#isAccepted;
+    this.#isAccepted = isAccepted;
+    if (!isAccepted && wasAccepted !== false)
+      this.#logger.error(
+        {},
+        'Stripe refuses QUARRY_STRIPE_SECRET_KEY (401): set a key that is valid, and restart the server',
+      );
+    if (isAccepted && wasAccepted === false)
+      this.#logger.info({}, 'Stripe accepts QUARRY_STRIPE_SECRET_KEY again');
+  }
+}

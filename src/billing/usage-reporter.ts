@@ -1,0 +1,296 @@
+import type Stripe from 'stripe';
+import { KeyedMutex } from '../core/async/mutex.ts';
+import type { Clock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
+import type {
+  BillingAccount,
+  BillingRecords,
+  MeteredTokens,
+  PartialMinute,
+  PendingMeterEvents,
+  ReportedUsage,
+} from '../storage/billing.ts';
+import type { Store } from '../storage/store.ts';
+import { isServing } from './effective-tiers.ts';
+import { MeterEventSender } from './meter-events.ts';
+import { type BilledMetric, billedMetrics, type Plans } from './plans.ts';
+import { StripeRejectedError } from './stripe.ts';
+
+/** Tokens that an organisation used in a minute (since the epoch). */
+export interface UsedMinute {
+  readonly minute: number;
+  readonly tokens: number;
+}
+
+/** The minutes `from` (inclusive) to `to` (exclusive) in which something was used, oldest first. */
+export type UsedMinutesReader = (range: {
+  readonly organizationId: string;
+  readonly metric: BilledMetric;
+  readonly from: number;
+  readonly to: number;
+}) => Promise<readonly UsedMinute[]>;
+
+export interface UsageReporterOptions {
+  readonly stripe: Stripe;
+  readonly store: Store;
+  readonly records: BillingRecords;
+  readonly plans: Plans;
+  readonly readUsedMinutes: UsedMinutesReader;
+  /** Writes down what was used until now. */
+  readonly flushUsage: () => Promise<void>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The minutes `from` (inclusive) to `to` (exclusive). */
+interface MinuteRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Whose use is reported, and since when the period lasts whose invoice charges it. */
+interface BilledCustomer {
+  readonly organizationId: string;
+  readonly customerId: string;
+  readonly periodStart: number;
+}
+
+const minuteMs = 60_000;
+const dayMinutes = 1_440;
+const noTokens: MeteredTokens = { embed: 0, rerank: 0 };
+const emptyMinute: PartialMinute = { accounted: noTokens, reported: noTokens };
+
+/**
+ * Tells Stripe what was used, minute by minute, of organisations with a subscription. What is sent is noted before, with
+ * a name that Stripe takes once, and sent again unchanged until Stripe has it. So a crash neither loses nor doubles a
+ * token, and a minute that pauses divide is charged for the tokens that were used while something was served.
+ */
+export class UsageReporter {
+  readonly #options: UsageReporterOptions;
+  readonly #events: MeterEventSender;
+  /** Of each organisation one thing is reported after another, so that nothing is added up twice. */
+  readonly #mutex = new KeyedMutex();
+
+  constructor(options: UsageReporterOptions) {
+    this.#options = options;
+    this.#events = new MeterEventSender(options);
+  }
+
+  /** A few organisations at a time: one for whom Stripe is slow keeps the others waiting no longer than that. */
+  async report(signal: AbortSignal): Promise<void> {
+    const { records, clock } = this.#options;
+    const to = Math.floor((clock.now() - limits.usageWriteDelayMsMax) / minuteMs);
+    const accounts = records.listAccounts();
+    const reportNext = async (): Promise<void> => {
+      for (;;) {
+        const { value, done } = await accounts.next();
+        if (done === true || signal.aborted) return;
+        await this.#tryReport(value.organizationId, to);
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: limits.usageReportsRunningMax }, reportNext));
+    } finally {
+      await accounts.return();
+    }
+  }
+
+  /**
+   * Everything that was used until now, for what ends a subscription and invoices it: what is reported afterwards would be
+   * on no invoice. Of the minute that runs it is the part until now. Errors: those of Stripe.
+   */
+  async reportUntilNow(organizationId: string): Promise<void> {
+    await this.#options.flushUsage();
+    await this.#mutex.run(organizationId, async () => {
+      const minute = this.#minute;
+      await this.#reportBefore(organizationId, minute);
+      const range = { from: minute, to: minute + 1 };
+      const customer = this.#findBilledCustomer(organizationId);
+      const served = this.#servedRange(organizationId, range.to);
+      if (customer !== null && served !== null && served.to === range.to)
+        await this.#reportRange(customer, range);
+    });
+  }
+
+  /**
+   * A subscription serves from now on: of the minute that runs, what was used until now is not charged. What an earlier
+   * one served is reported first. Errors: those of Stripe, but for what it refuses.
+   */
+  async startServing(organizationId: string): Promise<void> {
+    const { flushUsage, store, records, logger } = this.#options;
+    await flushUsage();
+    await this.#mutex.run(organizationId, async () => {
+      const minute = this.#minute;
+      try {
+        await this.#reportBefore(organizationId, minute);
+      } catch (error) {
+        if (!(error instanceof StripeRejectedError)) throw error;
+        logger.error(
+          { organizationId, reason: error.stripeMessage },
+          'Stripe refused usage of a subscription that ended; it is not charged',
+        );
+      }
+      const previous = records.findReportedUsage(organizationId);
+      if (previous !== undefined && previous.minute > minute) return;
+      const used = await this.#readUsage(organizationId, { from: minute, to: minute + 1 });
+      const { reported } = partialOf(previous, minute);
+      const partial = { accounted: used.get(minute) ?? noTokens, reported };
+      const next = { ...monthTotals(previous, minute, minute), partial };
+      await store.write([records.putReportedUsage(organizationId, next)], { mayUseReserve: true });
+    });
+  }
+
+  get #minute(): number {
+    return Math.floor(this.#options.clock.now() / minuteMs);
+  }
+
+  async #tryReport(organizationId: string, to: number): Promise<void> {
+    try {
+      await this.#mutex.run(organizationId, () => this.#reportBefore(organizationId, to));
+    } catch (error) {
+      this.#options.logger.warn(
+        { organizationId, error: String(error) },
+        'usage was not reported to Stripe; will try again',
+      );
+    }
+  }
+
+  /** Everything before the minute `to`, or before the end of what was served. */
+  async #reportBefore(organizationId: string, to: number): Promise<void> {
+    const { store, records } = this.#options;
+    await this.#resendPending(organizationId);
+    const previous = records.findReportedUsage(organizationId);
+    if (previous !== undefined && previous.minute >= to) return;
+    const served = this.#servedRange(organizationId, to);
+    if (served === null && previous === undefined) return;
+    const customer = this.#findBilledCustomer(organizationId);
+    if (customer !== null && served !== null) {
+      for (let day = served.from; day < served.to; day += dayMinutes)
+        await this.#reportRange(customer, { from: day, to: Math.min(served.to, day + dayMinutes) });
+    }
+    const done = monthTotals(records.findReportedUsage(organizationId), to, to);
+    await store.write([records.putReportedUsage(organizationId, done)]);
+  }
+
+  #findBilledCustomer(organizationId: string): BilledCustomer | null {
+    const { customerId, copy } = this.#options.records.getAccount(organizationId);
+    const periodStart = copy?.subscription?.periodStart ?? 0;
+    return customerId === null ? null : { organizationId, customerId, periodStart };
+  }
+
+  /** The minutes to be reported; null where nothing was served in them. */
+  #servedRange(organizationId: string, to: number): MinuteRange | null {
+    const { records, clock } = this.#options;
+    const { customerId, copy, servedUntil }: BillingAccount = records.getAccount(organizationId);
+    const previous = records.findReportedUsage(organizationId);
+    if (customerId === null) return null;
+    const oldest = Math.floor((clock.now() - limits.usageReportMsMax) / minuteMs);
+    const subscription = copy?.subscription ?? null;
+    if (subscription !== null && isServing(subscription)) {
+      const startedMinute = Math.floor(subscription.startedAt / minuteMs);
+      return { from: Math.max(previous?.minute ?? startedMinute, startedMinute, oldest), to };
+    }
+    // Of one that ended, on the 1st for instance, the last invoice is a draft for an hour, and takes what was used before.
+    if (previous === undefined || servedUntil === null) return null;
+    return { from: Math.max(previous.minute, oldest), to: Math.min(to, Math.floor(servedUntil / minuteMs)) };
+  }
+
+  async #readUsage(organizationId: string, range: MinuteRange): Promise<Map<number, MeteredTokens>> {
+    const { readUsedMinutes, plans } = this.#options;
+    const used = new Map<number, MeteredTokens>();
+    for (const metric of billedMetrics) {
+      if (plans.metered[metric] === undefined) continue;
+      for (const { minute, tokens } of await readUsedMinutes({ organizationId, metric, ...range }))
+        if (tokens > 0) used.set(minute, { ...(used.get(minute) ?? noTokens), [metric]: tokens });
+    }
+    return used;
+  }
+
+  async #reportRange(customer: BilledCustomer, range: MinuteRange): Promise<void> {
+    const used = await this.#readUsage(customer.organizationId, range);
+    for (const [minute, tokens] of [...used].sort(([a], [b]) => a - b))
+      await this.#reportMinute(customer, minute, tokens);
+  }
+
+  /** What of a minute is not accounted for. */
+  async #reportMinute(customer: BilledCustomer, minute: number, used: MeteredTokens): Promise<void> {
+    const { store, records, clock } = this.#options;
+    const { organizationId, customerId, periodStart } = customer;
+    const previous = records.findReportedUsage(organizationId);
+    const before = partialOf(previous, minute);
+    const rest = (metric: BilledMetric) => Math.max(0, used[metric] - before.accounted[metric]);
+    const tokens = { embed: rest('embed'), rerank: rest('rerank') };
+    if (billedMetrics.every((metric) => tokens[metric] === 0)) return;
+    const timestamp = timestampOf(minute, periodStart);
+    const sending = { customerId, minute, before, tokens, timestamp, notedAt: clock.now() };
+    const pending = { ...(previous ?? monthTotals(previous, minute, minute)), sending };
+    await store.write([records.putReportedUsage(organizationId, pending)], { mayUseReserve: true });
+    await this.#send(organizationId, pending, sending);
+  }
+
+  /** What a crash or a silence of Stripe cut off. */
+  async #resendPending(organizationId: string): Promise<void> {
+    const { records, clock, logger } = this.#options;
+    const previous = records.findReportedUsage(organizationId);
+    if (previous?.sending === undefined) return;
+    const { sending } = previous;
+    const isAccepted = clock.now() - sending.minute * minuteMs < limits.usageReportMsMax;
+    if (isAccepted && sending.customerId === records.getAccount(organizationId).customerId)
+      return this.#send(organizationId, previous, sending);
+    logger.error(
+      { organizationId, customer: sending.customerId, tokens: sending.tokens },
+      'usage was not reported: it is too old for Stripe, or its customer is gone',
+    );
+    await this.#recordSent(organizationId, previous, { ...sending, tokens: noTokens });
+  }
+
+  async #send(organizationId: string, previous: ReportedUsage, sending: PendingMeterEvents): Promise<void> {
+    await this.#events.send(organizationId, sending);
+    await this.#recordSent(organizationId, previous, sending);
+  }
+
+  async #recordSent(
+    organizationId: string,
+    previous: ReportedUsage,
+    { minute, before, tokens }: PendingMeterEvents,
+  ): Promise<void> {
+    const { store, records } = this.#options;
+    const partial = {
+      accounted: addTokens(before.accounted, tokens),
+      reported: addTokens(before.reported, tokens),
+    };
+    const sums = monthTotals(previous, minute, minute);
+    const sent = { ...sums, ...addTokens(sums, tokens), partial };
+    await store.write([records.putReportedUsage(organizationId, sent)], { mayUseReserve: true });
+  }
+}
+
+/**
+ * The beginning of a minute, in seconds. Of the minute in which a subscription began or was resumed that would lie before
+ * its period, whose invoice counts nothing earlier: there it is the beginning of the period.
+ */
+function timestampOf(minute: number, periodStart: number): number {
+  const isWithin = Math.floor(periodStart / minuteMs) === minute;
+  return isWithin ? Math.ceil(periodStart / 1_000) : minute * 60;
+}
+
+function partialOf(previous: ReportedUsage | undefined, minute: number): PartialMinute {
+  return previous?.minute === minute ? (previous.partial ?? emptyMinute) : emptyMinute;
+}
+
+function addTokens(one: MeteredTokens, other: MeteredTokens): MeteredTokens {
+  return { embed: one.embed + other.embed, rerank: one.rerank + other.rerank };
+}
+
+/** The sums of the month in which a minute lies; those of another month begin anew. */
+function monthTotals(previous: ReportedUsage | undefined, minute: number, readTo: number): ReportedUsage {
+  const month = toMonth(minute * minuteMs);
+  const same = previous?.month === month ? previous : null;
+  return { minute: readTo, month, embed: same?.embed ?? 0, rerank: same?.rerank ?? 0 };
+}
+
+/** `2026-11`, in UTC. */
+export function toMonth(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().slice(0, 7);
+}

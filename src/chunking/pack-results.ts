@@ -1,0 +1,42 @@
+import type { ChunkTaskResult } from './chunk-task.ts';
+
+/** Where an array may begin: at a multiple of the size of any element. */
+const alignment = 8;
+
+function alignBytes(bytes: number): number {
+  return Math.ceil(bytes / alignment) * alignment;
+}
+
+/**
+ * The same results with their arrays in one block of memory, which moves between threads at the price of one: for many
+ * small results that is less than what their own blocks cost.
+ */
+export function packResults(results: readonly ChunkTaskResult[]): {
+  readonly results: ChunkTaskResult[];
+  readonly block: ArrayBuffer;
+} {
+  const sizes = results.flatMap(({ terms, spans, vectors, codes }) =>
+    [terms, spans, vectors, codes].map((array) => alignBytes(array.byteLength)),
+  );
+  const block = new ArrayBuffer(sizes.reduce((sum, bytes) => sum + bytes, 0));
+  let offset = 0;
+  const copyIntoBlock = <Numbers extends Uint8Array | Uint32Array | Float32Array>(
+    numbers: Numbers,
+    make: (at: number) => Numbers,
+  ): Numbers => {
+    const copy = make(offset);
+    copy.set(numbers);
+    offset += alignBytes(numbers.byteLength);
+    return copy;
+  };
+  return {
+    results: results.map((result) => ({
+      ...result,
+      terms: copyIntoBlock(result.terms, (at) => new Uint8Array(block, at, result.terms.length)),
+      spans: copyIntoBlock(result.spans, (at) => new Uint32Array(block, at, result.spans.length)),
+      vectors: copyIntoBlock(result.vectors, (at) => new Float32Array(block, at, result.vectors.length)),
+      codes: copyIntoBlock(result.codes, (at) => new Uint8Array(block, at, result.codes.length)),
+    })),
+    block,
+  };
+}

@@ -1,0 +1,99 @@
+/** Text for people: nothing that a document says may move the cursor or leave its column. */
+
+const widePattern =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+const invisiblePattern = /^[\p{Mark}\p{Format}]$/u;
+
+/** The text without control characters (escape sequences among them); runs of white space become one space. */
+export function toPrintable(text: string): string {
+  return text
+    .replace(/\s+/gu, ' ')
+    .replace(/[\p{Control}\u202a-\u202e\u2066-\u2069]/gu, '')
+    .trim();
+}
+
+/** Columns that the text takes on a terminal. */
+export function displayWidth(text: string): number {
+  let width = 0;
+  for (const character of text) width += characterWidth(character);
+  return width;
+}
+
+function characterWidth(character: string): number {
+  if (invisiblePattern.test(character)) return 0;
+  return widePattern.test(character) ? 2 : 1;
+}
+
+/** Lines of at most `columns` columns, broken at spaces; a word that is too long is broken where it must be. */
+export function wrap(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of toPrintable(text).split(' ')) {
+    const joined = line === '' ? word : `${line} ${word}`;
+    if (displayWidth(joined) <= columns) {
+      line = joined;
+      continue;
+    }
+    if (line !== '') lines.push(line);
+    const pieces = breakWord(word, columns);
+    lines.push(...pieces.slice(0, -1));
+    line = pieces.at(-1) ?? '';
+  }
+  return line === '' ? lines : [...lines, line];
+}
+
+function breakWord(word: string, columns: number): string[] {
+  const pieces: string[] = [];
+  let piece = '';
+  for (const character of word) {
+    if (piece !== '' && displayWidth(piece) + characterWidth(character) > columns) {
+      pieces.push(piece);
+      piece = '';
+    }
+    piece += character;
+  }
+  return [...pieces, piece];
+}
+
+/** A table with a heading line; columns whose heading starts with ">" are aligned to the right. */
+export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const names = headings.map((heading) => heading.replace(/^>/, ''));
+  const cells = [names, ...rows.map((row) => row.map(toPrintable))];
+  const widths = names.map((_, column) => Math.max(...cells.map((row) => displayWidth(row[column] ?? ''))));
+  return cells.map((row) =>
+    row
+      .map((cell, column) => {
+        const blank = ' '.repeat(widths[column]! - displayWidth(cell));
+        return headings[column]!.startsWith('>') ? blank + cell : cell + blank;
+      })
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/** 1.5 MB, with powers of 1000. */
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 || value >= 99.5 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
+}
+
+/** 0:05, 12:30, 3:02:10. */
+export function formatDuration(milliseconds: number): string {
+  const seconds = Math.max(0, Math.round(milliseconds / 1000));
+  const twoDigits = (value: number) => String(value).padStart(2, '0');
+  const minutes = Math.floor(seconds / 60) % 60;
+  const hours = Math.floor(seconds / 3600);
+  const end = twoDigits(seconds % 60);
+  return hours > 0 ? `${hours}:${twoDigits(minutes)}:${end}` : `${minutes}:${end}`;
+}
+
+/** "1 document", "2 documents". */
+export function pluralize(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

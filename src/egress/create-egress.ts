@@ -1,0 +1,98 @@
+import type { Settings } from '../config/schema.ts';
+import type { Logger } from '../core/logger.ts';
+import { type AllowedHost, defaultPort, defaultSmtpPort, Egress, normalizeHost } from './egress.ts';
+
+/** Which hosts the settings name, and for what. */
+
+/** Google names its own endpoints at other hosts than its issuer. */
+const issuerEndpoints: Readonly<Record<string, readonly string[]>> = {
+  'https://accounts.google.com': ['https://oauth2.googleapis.com', 'https://www.googleapis.com'],
+};
+
+/** The hosts that the settings name, and whether they may be connected to. */
+export function createEgress(settings: Settings): Egress {
+  return new Egress({ mode: settings.egress, hosts: configuredHosts(settings) });
+}
+
+/** Says which features cannot work, so that nobody learns it from the first error. */
+export function warnAboutDeniedHosts({ mode, hosts }: Egress, logger: Logger): void {
+  if (mode !== 'none') return;
+  for (const { host, purpose } of hosts)
+    logger.warn({ purpose, host }, 'a feature needs a connection that QUARRY_EGRESS=none refuses');
+}
+
+function configuredHosts(settings: Settings): AllowedHost[] {
+  const allHosts = [
+    ...toAllowedHosts('model', [settings.embeddingUrl, settings.rerankUrl]),
+    ...mailHosts(settings),
+    ...toAllowedHosts('sign-in', providerUrls(settings)),
+    ...(settings.stripeSecretKey === null ? [] : toAllowedHosts('payments', [settings.stripeApiBase])),
+    ...toAllowedHosts('AWS Marketplace', awsUrls(settings)),
+    ...(settings.vercelClientId === null ? [] : toAllowedHosts('Vercel', [settings.vercelApiUrl])),
+    ...parseExtraHosts(settings.egressHosts),
+  ];
+  const names = allHosts.map(({ host, port }) => `${host} ${port}`);
+  return allHosts.filter((_, i) => names.indexOf(names[i]!) === i);
+}
+
+function toAllowedHosts(purpose: string, urls: readonly (string | null)[]): AllowedHost[] {
+  return urls.flatMap((url) => {
+    if (url === null) return [];
+    const { hostname, port, protocol } = new URL(url);
+    return [
+      { host: normalizeHost(hostname), port: port === '' ? defaultPort(protocol) : Number(port), purpose },
+    ];
+  });
+}
+
+function mailHosts({ mailUrl }: Settings): AllowedHost[] {
+  if (mailUrl === null || !/^smtps?:/.test(mailUrl)) return [];
+  const { hostname, port, protocol } = new URL(mailUrl);
+  const number = port === '' ? defaultSmtpPort(protocol) : Number(port);
+  return [{ host: normalizeHost(hostname), port: number, purpose: 'mail' }];
+}
+
+function providerUrls(settings: Settings): string[] {
+  const { googleClientId, oidcIssuer, githubClientId, githubBaseUrl } = settings;
+  const google = googleClientId === null ? [] : [oidcIssuer, ...(issuerEndpoints[oidcIssuer] ?? [])];
+  const gitHubApi = githubBaseUrl === 'https://github.com' ? ['https://api.github.com'] : [];
+  return [...google, ...(githubClientId === null ? [] : [githubBaseUrl, ...gitHubApi])];
+}
+
+/** Where the SDK of AWS asks for credentials when the settings have none: the machine, its container, or STS. */
+const credentialUrls = (domain: string) => [
+  'http://169.254.169.254',
+  'http://169.254.170.2',
+  'http://169.254.170.23',
+  `https://sts.${domain}`,
+];
+
+function awsUrls(settings: Settings): string[] {
+  const { awsMarketplace, awsRegion, awsEndpoint, awsAccessKeyId, awsTopicArns, awsSnsUrl } = settings;
+  if (!awsMarketplace) return [];
+  const domain = awsDomainOf(awsRegion);
+  const services = ['metering', 'entitlement'].map((name) => `https://${name}.marketplace.${domain}`);
+  const regions = (awsTopicArns ?? '').split(',').flatMap((arn) => arn.split(':')[3] ?? []);
+  const topics = awsTopicArns === null ? [] : regions.map((region) => `https://sns.${awsDomainOf(region)}`);
+  return [
+    ...(awsEndpoint === null ? services : [awsEndpoint]),
+    ...(awsAccessKeyId === null ? credentialUrls(domain) : []),
+    ...(awsSnsUrl === null ? topics : [awsSnsUrl]),
+  ];
+}
+
+function awsDomainOf(region: string): string {
+  return `${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
+}
+
+/** `host` or `host:port`, with commas between. */
+function parseExtraHosts(list: string | null): AllowedHost[] {
+  return (list?.split(',') ?? []).map((entry) => {
+    const [, host = '', port] = /^(\[[^\]]+\]|[^:]+)(?::(\d+))?$/.exec(entry) ?? [];
+    return {
+      host: normalizeHost(host),
+      port: port === undefined ? null : Number(port),
+      purpose: 'egressHosts',
+    };
+  });
+}

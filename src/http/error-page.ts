@@ -1,0 +1,40 @@
+import type { AppError } from '../core/app-error.ts';
+import { escapeHtml, htmlPagePolicy, renderHtmlPage } from '../core/html-page.ts';
+import type { Exchange, Reply } from './exchange.ts';
+
+/** A refusal for somebody who followed a link or sent a form: programs get the same as JSON. */
+
+const errorTitles: Readonly<Record<number, string>> = {
+  401: 'Sign in first',
+  403: 'You may not do this',
+  404: 'There is nothing here',
+  429: 'Too much at once',
+  502: 'Somebody else does not answer',
+  503: 'Not just now',
+};
+
+/** A browser asks so when it opens a page; scripts of pages and programs do not. */
+export function acceptsHtml(exchange: Exchange): boolean {
+  return /\btext\/html\b/i.test(exchange.header('accept') ?? '');
+}
+
+/** With the status and headers of the refusal, the same words for people. */
+export function errorPage(error: AppError, { status, headers }: Reply): Reply {
+  const message = error.options.issues?.map(({ loc, msg }) => `${loc.join('.')} ${msg}.`).join(' ');
+  const title = errorTitles[status] ?? 'That did not work';
+  const body = `<div class="card">
+<h1>${escapeHtml(title)}</h1>
+<p>${escapeHtml(message ?? error.message)}</p>
+<a class="button" href="/app/">Go to the dashboard</a>
+</div>`;
+  return {
+    status,
+    headers: {
+      ...headers,
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': htmlPagePolicy,
+      'referrer-policy': 'no-referrer',
+    },
+    body: Buffer.from(renderHtmlPage({ title: `${title} · Quarry`, body })),
+  };
+}

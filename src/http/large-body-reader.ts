@@ -1,0 +1,77 @@
+import { AppError } from '../core/app-error.ts';
+import type { CancellationToken } from '../core/async/cancellation-token.ts';
+import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
+import type { PrepareResult, PrepareTask } from '../requests/prepare-request.ts';
+import { deserializeError, PreparedBatchItem, unpackDocument } from '../requests/prepared-document.ts';
+import { estimateMemoryBytes } from './request-body-reader.ts';
+
+/** Runs a `PrepareTask` on a thread of its own; `ingest/pools` does. */
+interface WorkerPool {
+  run(task: PrepareTask, options: { readonly transferList: readonly ArrayBuffer[] }): Promise<unknown>;
+}
+
+export interface LargeBodyReaderOptions {
+  readonly pool: WorkerPool;
+  /** As many permits as the pool has threads: organizations take turns. */
+  readonly semaphore: Pick<FairSemaphore, 'acquire' | 'release'>;
+  readonly fileBytesMax: number;
+}
+
+export interface LargeBodyTask extends Omit<PrepareTask, 'fileBytesMax'> {
+  /** Each part is the whole of its own buffer, which moves away. */
+  readonly parts: readonly Uint8Array<ArrayBuffer>[];
+  /** The organization whose turn is used. */
+  readonly owner: string;
+  readonly cancellation: CancellationToken;
+}
+
+interface PreparedRequest {
+  /** As its service takes it, without unknown fields. */
+  readonly request: unknown;
+  /** Memory that it takes, about. */
+  readonly memoryBytes: number;
+}
+
+/** Makes requests of large bodies, which would hold the main thread, on threads of their own. */
+export class LargeBodyReader {
+  readonly #options: LargeBodyReaderOptions;
+
+  constructor(options: LargeBodyReaderOptions) {
+    this.#options = options;
+  }
+
+  /** Errors: as `parseJson` and the checks of the body. */
+  async prepare({ owner, cancellation, parts, ...task }: LargeBodyTask): Promise<PreparedRequest> {
+    const { semaphore, fileBytesMax } = this.#options;
+    const permit = semaphore.acquire(owner, cancellation);
+    if (permit !== null) await permit;
+    try {
+      const outcome = await this.#run({ ...task, parts, fileBytesMax }, parts);
+      return { request: toRequest(outcome), memoryBytes: estimateMemoryBytes(outcome) };
+    } finally {
+      semaphore.release();
+    }
+  }
+
+  async #run(task: PrepareTask, parts: LargeBodyTask['parts']): Promise<PrepareResult> {
+    try {
+      const transferList = parts.map(({ buffer }) => buffer);
+      return (await this.#options.pool.run(task, { transferList })) as PrepareResult;
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'ERR_WORKER_OUT_OF_MEMORY') throw error;
+      throw new AppError(
+        'too_large',
+        'Reading the request body takes more memory than the server has for it; send it in parts.',
+        { cause: error },
+      );
+    }
+  }
+}
+
+function toRequest(outcome: PrepareResult): unknown {
+  if ('error' in outcome) throw deserializeError(outcome.error);
+  if ('document' in outcome) return { ...outcome.rest, ...unpackDocument(outcome.document) };
+  if ('documents' in outcome)
+    return { ...outcome.rest, documents: outcome.documents.map((item) => new PreparedBatchItem(item)) };
+  return outcome.request;
+}

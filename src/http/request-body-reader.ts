@@ -1,0 +1,124 @@
+import type { BodyLimits } from '../admission/body-limits.ts';
+import { SharedBudget } from '../admission/shared-budget.ts';
+import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
+import type { Clock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
+import type { Exchange } from './exchange.ts';
+import { parseJson } from './json-body.ts';
+import { JsonScanner } from './json-scanner.ts';
+import { type BodyReservation, BoundedBody, BudgetedBodyReservation } from './read-body.ts';
+
+export interface RequestBodyReaderOptions {
+  /** Memory of all request bodies that are read whole, in bytes. */
+  readonly bytesMax: number;
+  readonly bodyIdleMsMax: number;
+  readonly requestMsMax: number;
+  readonly clock: Clock;
+}
+
+/** Bytes of JSON that are scanned between two checks of the time: about 0.1 ms. */
+const scanBytesMax = 16_384;
+
+export interface BodyReadRequest {
+  readonly exchange: Exchange;
+  readonly limits: BodyLimits;
+  readonly yieldToEventLoop: YieldToEventLoop;
+}
+
+/** Reads request bodies whole, inside the limits of their operation and the share of their owner. */
+export class RequestBodyReader {
+  readonly #options: RequestBodyReaderOptions;
+  readonly #budget: SharedBudget;
+
+  constructor(options: RequestBodyReaderOptions) {
+    this.#options = options;
+    this.#budget = new SharedBudget(options.bytesMax);
+  }
+
+  /** Memory that they are charged for now. */
+  get reservedBytes(): number {
+    return this.#budget.used;
+  }
+
+  /** What one request of `owner` (an organization, a person or an address) holds until its `release`. */
+  reserve(owner: string): BodyReservation {
+    return new BudgetedBodyReservation(this.#budget, owner);
+  }
+
+  async readBytes(
+    reservation: BodyReservation,
+    { exchange, limits: { bytesMax } }: BodyReadRequest,
+  ): Promise<Buffer> {
+    return await reservation.read(this.#openBody(exchange, bytesMax));
+  }
+
+  /** Charged by the cost of the parsed value, which is counted before it is parsed. Errors: as `parseJson`. */
+  async readJson(reservation: BodyReservation, request: BodyReadRequest): Promise<unknown> {
+    const { exchange, limits: bounds, yieldToEventLoop } = request;
+    const declared = exchange.body.declaredBytes;
+    // Every level and every value takes a byte at least, so a short text is within all bounds.
+    const isShort = declared !== null && declared <= limits.jsonUncheckedBytesMax;
+    if (isShort) {
+      const text = await this.readBytes(reservation, request);
+      await yieldIfNeeded(yieldToEventLoop);
+      return parseJson(text);
+    }
+    const bytes = await reservation.read(
+      this.#openBody(exchange, bounds.bytesMax),
+      createScanner(reservation, request),
+    );
+    await yieldIfNeeded(yieldToEventLoop);
+    return parseJson(bytes);
+  }
+
+  /** A body that another thread parses, charged in the same way. */
+  async readParts(
+    reservation: BodyReservation,
+    request: BodyReadRequest,
+  ): Promise<Uint8Array<ArrayBuffer>[]> {
+    const bounded = this.#openBody(request.exchange, request.limits.bytesMax);
+    return await reservation.readParts(bounded, createScanner(reservation, request));
+  }
+
+  #openBody(exchange: Exchange, bytesMax: number): BoundedBody {
+    const { bodyIdleMsMax: idleMsMax, requestMsMax: msMax, clock } = this.#options;
+    const minimumThroughput = {
+      bytesPerSecondMin: limits.bodyBytesPerSecondMin,
+      windowMs: limits.bodyRateWindowMs,
+      bytesMin: limits.bodyRateBytesMin,
+    };
+    return new BoundedBody(exchange, { bytesMax, idleMsMax, msMax, minimumThroughput }, clock);
+  }
+}
+
+/** Charges what the parsed value of a body will take while the body arrives. */
+function createScanner(reservation: BodyReservation, { limits: bounds, yieldToEventLoop }: BodyReadRequest) {
+  const scanner = new JsonScanner(bounds);
+  let charged = 0;
+  return async (chunk: Uint8Array): Promise<void> => {
+    for (let i = 0; i < chunk.byteLength; i += scanBytesMax) {
+      await yieldIfNeeded(yieldToEventLoop);
+      scanner.push(chunk.subarray(i, i + scanBytesMax));
+      reservation.charge(scanner.cost - charged);
+      charged = scanner.cost;
+    }
+  };
+}
+
+/** The system hands in the requests of many connections at one time; one unit of work at a time is done for each. */
+async function yieldIfNeeded(yieldToEventLoop: YieldToEventLoop): Promise<void> {
+  const pause = yieldToEventLoop();
+  if (pause !== null) await pause;
+}
+
+/** About how much memory a parsed value takes. Lists of numbers are not looked through. */
+export function estimateMemoryBytes(value: unknown): number {
+  if (typeof value === 'string') return limits.jsonNodeBytes + value.length;
+  if (typeof value !== 'object' || value === null) return limits.jsonNumberBytes;
+  if (ArrayBuffer.isView(value)) return limits.jsonNodeBytes + value.byteLength;
+  const isNumbers = Array.isArray(value) && typeof value[0] === 'number';
+  if (isNumbers) return limits.jsonNodeBytes + value.length * limits.jsonNumberBytes;
+  let cost: number = limits.jsonNodeBytes;
+  for (const item of Object.values(value)) cost += estimateMemoryBytes(item);
+  return cost;
+}

@@ -1,0 +1,756 @@
+import { rateLimitAddress } from '../admission/address-key.ts';
+import { type BodyLimits, bodyKindFor, bodyLimitsFor } from '../admission/body-limits.ts';
+import { ConcurrencyLimiter, tooManyRequestsError } from '../admission/concurrency-limiter.ts';
+import { SlidingWindowLimiter } from '../admission/sliding-window-limiter.ts';
+import { UploadLimiter, type UploadPermit } from '../admission/upload-limiter.ts';
+import { authorize, type OperationName, requiredAccessOf } from '../auth/authorize.ts';
+import { type Credentials, rejectCrossSite } from '../auth/credentials.ts';
+import { AppError, invalidFieldError, type NonMember } from '../core/app-error.ts';
+import { AssertionError, assert, unreachable } from '../core/assert.ts';
+import type { EventLoopScheduler, YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
+import type { Clock } from '../core/clock.ts';
+import { describedError } from '../core/described-error.ts';
+import type { Random } from '../core/ids.ts';
+import { IndexedSet, type IndexedSetItem } from '../core/indexed-set.ts';
+import { limits } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Metrics } from '../core/metrics.ts';
+import { canHaveLargeBody } from '../requests/prepare-request.ts';
+import { type Cleaner, createCleaner } from '../schemas/cleaner.ts';
+import type { OrganizationPrincipal, Principal } from '../schemas/principal.ts';
+import { compileValidator, type Validator } from '../schemas/validate.ts';
+import type { ServiceCall } from '../services/call.ts';
+import { RenderedJson } from '../services/rendered-json.ts';
+import { toClientInfo, toReply } from './account-exchange.ts';
+import type { AccountRoute, AccountServices } from './account-route.ts';
+import type { Dashboard } from './dashboard.ts';
+import { Deadline } from './deadline.ts';
+import { acceptsHtml, errorPage } from './error-page.ts';
+import { bodySize, ClientDisconnectedError, type Exchange, type Reply } from './exchange.ts';
+import { fileReply, imageReply } from './file-reply.ts';
+import type { LargeBodyReader } from './large-body-reader.ts';
+import { isLocalRequest, type OriginSettings, resolveBaseUrl, resolveClientAddress } from './origin.ts';
+import { Pages, type Readiness } from './pages.ts';
+import { type BodyReservation, BoundedBody, checkDeclaredBody } from './read-body.ts';
+import { clientGoneStatus, errorReply, internalErrorReply, jsonReply } from './replies.ts';
+import { type BodyReadRequest, estimateMemoryBytes, RequestBodyReader } from './request-body-reader.ts';
+import { RequestMetrics } from './request-metrics.ts';
+import { apiOperationPath } from './route-description.ts';
+import { type RouteMatch, Router } from './router.ts';
+import {
+  type CheckBounds,
+  type JsonRoute,
+  type PageRoute,
+  type Route,
+  type TokenRoute,
+  toOrganizationCall,
+  type UploadRoute,
+} from './routes.ts';
+import type { ServiceReply, Services } from './services.ts';
+import { readMultipartUpload, readPutUpload } from './uploads.ts';
+
+/** Who is calling; `auth/authenticate` is one. */
+export interface RequestAuthenticator {
+  /** Null for an operation that asks nobody. Errors: 401, 403, 404; 503 for administration that is off. */
+  authenticate(credentials: Credentials, operation: OperationName): Principal | null;
+}
+
+/** Hooks of the corridor, for whoever guards load and counts use. Each may be absent. */
+export interface RequestHooks {
+  /** Before the body is read: a full queue or a reached reserve refuses here, and nothing is uploaded for nothing. */
+  readonly admit?: (principal: Principal | null, operation: OperationName) => void;
+  /** After the request is known and allowed, before it is served. */
+  readonly beforeServe?: (call: ServiceCall, operation: OperationName, request: unknown) => Promise<void>;
+  /** Before the reply that somebody who showed a credential was not let in (401) or not allowed (403). */
+  readonly onDenied?: (event: DeniedAccess) => void;
+  /** After the reply. */
+  readonly onCompleted?: (fact: CompletedCall) => void;
+}
+
+export interface DeniedAccess {
+  /** Null for a credential that opens nothing. */
+  readonly principal: Principal | null;
+  /** A person who named an organization that is not theirs. */
+  readonly nonMember: NonMember | null;
+  readonly operation: OperationName;
+  /** The operation as clients of the API call it. */
+  readonly name: string;
+  /** Of the client. */
+  readonly address: string;
+}
+
+export interface CompletedCall {
+  readonly principal: Principal | null;
+  readonly operation: string;
+  /** 499 when the client left before the reply. */
+  readonly status: number;
+  readonly milliseconds: number;
+  readonly replyBytes: number;
+}
+
+export interface RequestHandlerSettings extends OriginSettings {
+  /** Largest JSON body, in bytes. */
+  readonly jsonBytesMax: number;
+  /** Bytes of all JSON bodies in memory at one time. */
+  readonly jsonBytesHeldMax: number;
+  /** Largest uploaded file with its form, in bytes. */
+  readonly uploadBytesMax: number;
+  /** Uploads whose bytes are arriving at one time; each has an open file and a queue in memory. */
+  readonly uploadsRunningMax: number;
+  /** Requests that run at one time; a small reserve is kept beyond them. */
+  readonly requestsRunningMax: number;
+  /** Calls of one address that announce something: they are read before anybody knows who sends them. */
+  readonly webhooksPerMinuteMax: number;
+  /** Milliseconds without a byte after which a body is given up. */
+  readonly bodyIdleMsMax: number;
+  /** Milliseconds for a call; an upload has them after its last byte. */
+  readonly requestMsMax: number;
+  /** Where `/` leads. */
+  readonly home: string;
+}
+
+export interface RequestHandlerOptions {
+  readonly routes: readonly Route[];
+  readonly services: Services;
+  readonly accounts: AccountServices;
+  readonly authenticator: RequestAuthenticator;
+  readonly hooks?: RequestHooks;
+  /** Metadata limit of an organisation, in bytes. */
+  readonly metadataBytesMax: (principal: OrganizationPrincipal) => number;
+  /** Charged bytes of one model call of an organization. */
+  readonly modelBytesMax: (principal: OrganizationPrincipal) => number;
+  /** Null when the server can serve; else a sentence that says why not yet. */
+  readonly notReadyReason: () => string | null;
+  readonly readiness: () => Readiness;
+  readonly dashboard: Dashboard;
+  readonly metrics: Metrics;
+  readonly settings: RequestHandlerSettings;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly scheduler: Pick<EventLoopScheduler, 'createYield'>;
+  /** Of large bodies while they arrive. */
+  readonly bodyScheduler: Pick<EventLoopScheduler, 'createYield'>;
+  readonly largeBodies: Pick<LargeBodyReader, 'prepare'>;
+  readonly random: Random;
+  /** Version of the API. */
+  readonly version: string;
+  /** Tests turn this on: a reply that does not have its documented shape becomes a failure. */
+  readonly validateReplies?: boolean;
+}
+
+/** Of every reply that does not say otherwise. */
+const defaultHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+/** Over https also this one: browsers use no other scheme for the host for a year. It says nothing of subdomains. */
+const secureHeaders = { ...defaultHeaders, 'strict-transport-security': 'max-age=31536000' };
+
+/** What is known of one exchange on its way through the corridor. */
+interface RequestContext extends IndexedSetItem {
+  readonly exchange: Exchange;
+  readonly requestId: string;
+  /** Milliseconds of `Clock.monotonic()`. */
+  readonly receivedAt: number;
+  readonly deadline: Deadline;
+  route: Route | null;
+  principal: Principal | null;
+  /** The owner that it counts for. */
+  concurrencyOwner: string | null;
+  /** Of the upload whose body arrives; null for other calls. */
+  uploadPermit: UploadPermit | null;
+  yieldToEventLoop: YieldToEventLoop;
+  /** The end of the walk; never rejects. */
+  done: Promise<void>;
+}
+
+/**
+ * The corridor: every exchange of both servers walks it, in this order: identify, admit, read body, validate,
+ * authorise and limit, serve, reply, count. The first two come before the body is read, so that whoever may not call
+ * an operation uploads nothing.
+ */
+export class RequestHandler {
+  readonly #options: RequestHandlerOptions;
+  readonly #defaultHeaders: Readonly<Record<string, string>>;
+  readonly #router: Router;
+  readonly #pages: Pages;
+  readonly #metrics: RequestMetrics;
+  readonly #bodies: RequestBodyReader;
+  readonly #requestValidators = new Map<Route, Validator<unknown>>();
+  readonly #replyValidators = new Map<Route, Validator<unknown>>();
+  readonly #cleaners = new Map<Route, Cleaner>();
+  readonly #activeRequests = new IndexedSet<RequestContext>();
+  readonly #concurrency: ConcurrencyLimiter;
+  readonly #idleListeners: (() => void)[] = [];
+  readonly #uploads: UploadLimiter;
+  readonly #webhooks: SlidingWindowLimiter;
+  #isDraining = false;
+
+  constructor(options: RequestHandlerOptions) {
+    this.#options = options;
+    const isSecure = options.settings.baseUrl?.startsWith('https:') === true;
+    this.#defaultHeaders = isSecure ? secureHeaders : defaultHeaders;
+    this.#router = new Router(options.routes);
+    const { settings, clock } = options;
+    this.#bodies = new RequestBodyReader({ ...settings, bytesMax: settings.jsonBytesHeldMax, clock });
+    this.#uploads = new UploadLimiter(settings.uploadsRunningMax, clock);
+    this.#concurrency = new ConcurrencyLimiter(settings.requestsRunningMax);
+    const perMinute = [{ ms: 60_000, max: settings.webhooksPerMinuteMax }];
+    this.#webhooks = new SlidingWindowLimiter('webhook calls from your address', perMinute, clock);
+    this.#pages = new Pages({ ...options, home: options.settings.home });
+    this.#metrics = new RequestMetrics(options.metrics, {
+      running: () => this.#activeRequests.size,
+      bodyBytes: () => this.#bodies.reservedBytes,
+    });
+    for (const route of options.routes) {
+      if (route.kind !== 'json' && route.kind !== 'account') continue;
+      const isQuery = route.kind === 'account' && route.inputSource === 'query';
+      this.#requestValidators.set(route, compileValidator(route.request, [isQuery ? 'query' : 'body']));
+      const clean = route.kind === 'json' ? createCleaner(route.request) : null;
+      if (clean !== null) this.#cleaners.set(route, clean);
+      if (options.validateReplies) this.#replyValidators.set(route, compileValidator(route.reply, ['reply']));
+    }
+  }
+
+  /** Owns an exchange from here on; never throws. */
+  readonly handle = (exchange: Exchange): void => {
+    const deadline = new Deadline();
+    const context: RequestContext = {
+      exchange,
+      requestId: this.#options.random.uuid(),
+      receivedAt: this.#options.clock.monotonic(),
+      deadline,
+      route: null,
+      principal: null,
+      concurrencyOwner: null,
+      uploadPermit: null,
+      yieldToEventLoop: this.#options.scheduler.createYield(''),
+      done: Promise.resolve(),
+      index: -1,
+    };
+    exchange.onDisconnect(() => deadline.disconnect());
+    this.#activeRequests.add(context);
+    context.done = this.#process(context);
+  };
+
+  /**
+   * Refuses new requests with 503 and waits for those that run. Those that still run after `graceMs` get 503 too and
+   * have a second to be told. The server may be closed then. Harmless twice.
+   */
+  async drain(graceMs: number): Promise<void> {
+    this.#isDraining = true;
+    if (await this.#waitUntilIdle(graceMs)) return;
+    for (const context of this.#activeRequests) context.deadline.abort(shuttingDownError());
+    await this.#waitUntilIdle(1_000);
+  }
+
+  #waitUntilIdle(msMax: number): Promise<boolean> {
+    if (this.#activeRequests.size === 0) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), msMax);
+      this.#idleListeners.push(() => {
+        clearTimeout(timer);
+        resolve(true);
+      });
+    });
+  }
+
+  /** Never rejects: whatever goes wrong becomes a reply, or a line in the log when none can be sent. */
+  async #process(context: RequestContext): Promise<void> {
+    try {
+      const reply = await this.#createReply(context);
+      context.deadline.complete();
+      const sent = reply !== null && (await this.#send(context, reply));
+      this.#recordCompletion(context, sent ? reply : null);
+    } catch (error) {
+      this.#logFailure(context, error);
+    }
+    this.#activeRequests.delete(context);
+    if (context.concurrencyOwner !== null) this.#concurrency.release(context.concurrencyOwner);
+    if (this.#activeRequests.size === 0) for (const listener of this.#idleListeners.splice(0)) listener();
+  }
+
+  /** Null when nobody is left to answer. */
+  async #createReply(context: RequestContext): Promise<Reply | null> {
+    const serving = this.#serve(context);
+    try {
+      return await context.deadline.race(serving);
+    } catch (error) {
+      if (context.deadline.isCanceled) serving.catch((lateError) => this.#logLateFailure(context, lateError));
+      if (error instanceof ClientDisconnectedError) return null;
+      if (error instanceof AppError) return this.#errorReply(context, error);
+      this.#logFailure(context, error);
+      // What a call needs may end before the call does: then the client is to try again, at the next server.
+      return this.#isDraining
+        ? this.#errorReply(context, shuttingDownError())
+        : internalErrorReply(context.requestId);
+    }
+  }
+
+  /** The call was given up already; only what is neither a refusal nor the giving up itself is news. */
+  #logLateFailure(context: RequestContext, error: unknown): void {
+    const expected = error instanceof AppError || error instanceof ClientDisconnectedError;
+    if (!expected && error !== context.deadline.reason) this.#logFailure(context, error);
+  }
+
+  async #send(visit: RequestContext, reply: Reply): Promise<boolean> {
+    const { exchange, requestId, route } = visit;
+    const headersOnly = exchange.method === 'HEAD' || reply.headersOnly === true;
+    const close = this.#isDraining || reply.close === true;
+    const headers: Record<string, string> = Object.assign({}, this.#defaultHeaders, reply.headers);
+    headers['x-request-id'] = requestId;
+    const { status, body, cookies = [] } = reply;
+    try {
+      return await exchange.reply({ status, headers, cookies, body, headersOnly, close });
+    } catch (error) {
+      const operation = route?.operation ?? 'none';
+      this.#options.logger.error(
+        { requestId, operation, error: describedError(error, !isZeroRetention(visit)) },
+        'reply broken off',
+      );
+      return false;
+    }
+  }
+
+  async #serve(context: RequestContext): Promise<Reply> {
+    const { exchange } = context;
+    const match = this.#router.find(exchange.method, exchange.path);
+    context.route = match.route;
+    checkExpectation(exchange);
+    if (match.route.kind === 'page') return this.#servePage(context, match.route, match);
+    this.#checkAvailability();
+    this.#admit(context, match.route.operation);
+    switch (match.route.kind) {
+      case 'json':
+        return await this.#serveJson(context, match.route);
+      case 'account':
+        return await this.#serveAccount(context, match.route, match);
+      case 'put':
+      case 'multipart':
+        return await this.#serveUpload(context, match.route, match);
+      case 'file':
+      case 'image':
+        return await this.#serveToken(context, match.route);
+      default:
+        return unreachable(match.route);
+    }
+  }
+
+  #checkAvailability(): void {
+    if (this.#isDraining) throw shuttingDownError();
+    const reason = this.#options.notReadyReason();
+    if (reason !== null) throw new AppError('unavailable', reason, { retryAfterMs: 2_000 });
+    if (this.#concurrency.isFull(this.#activeRequests.size - 1)) throw tooManyRequestsError();
+  }
+
+  /** Steps 1 and 2: who is it, and may they call this? Both before the body. */
+  #admit(context: RequestContext, operation: OperationName): void {
+    this.#authorize(context, operation);
+    this.#acquireSlot(context);
+    this.#options.hooks?.admit?.(context.principal, operation);
+  }
+
+  /** Also while an upload arrives, which may take an hour: it ends when its key is deleted. */
+  #authorize(visit: RequestContext, operation: OperationName): void {
+    visit.principal = this.#options.authenticator.authenticate(
+      this.#credentialsOf(visit.exchange),
+      operation,
+    );
+    const refusal = authorize(visit.principal, operation);
+    if (refusal) throw refusal;
+  }
+
+  #credentialsOf(exchange: Exchange): Credentials {
+    return {
+      method: exchange.method,
+      header: (name) => exchange.header(name),
+      ownOrigin: () => resolveBaseUrl(exchange, this.#options.settings),
+    };
+  }
+
+  #acquireSlot(context: RequestContext): void {
+    const owner = this.#ownerOf(context);
+    this.#concurrency.acquire(owner, this.#activeRequests.size - 1);
+    context.concurrencyOwner = owner;
+    context.yieldToEventLoop = this.#options.scheduler.createYield(owner);
+  }
+
+  /** Who answers for what a request takes: shares are per organization, else per person or address. */
+  #ownerOf({ exchange, principal }: RequestContext): string {
+    switch (principal?.kind) {
+      case 'organisation':
+        return principal.organizationId;
+      case 'person':
+        return `person:${principal.userId}`;
+      case 'administrator':
+        return 'administrator';
+      case undefined:
+        return `address:${rateLimitAddress(resolveClientAddress(exchange, this.#options.settings))}`;
+    }
+  }
+
+  async #servePage(context: RequestContext, route: PageRoute, { params }: RouteMatch): Promise<Reply> {
+    context.deadline.start(this.#options.settings.requestMsMax);
+    if (route.page === 'metrics' && !isLocalRequest(context.exchange, this.#options.settings))
+      this.#admit(context, route.operation);
+    // Probes answer under any load; everything else shares the limit of requests.
+    else if (!probePages.has(route.page)) this.#acquireSlot(context);
+    const { exchange } = context;
+    return this.#pages.reply(route.page, { exchange, params, isDraining: this.#isDraining });
+  }
+
+  async #serveJson(context: RequestContext, route: JsonRoute): Promise<Reply> {
+    const { settings, services, hooks } = this.#options;
+    context.deadline.start(settings.requestMsMax);
+    const reservation = this.#bodies.reserve(this.#ownerOf(context));
+    try {
+      const request = await this.#readJsonRequest(context, route, reservation);
+      const call = this.#authenticatedCall(context);
+      route.check(request, this.#checkBoundsFor(call.principal));
+      if (hooks?.beforeServe !== undefined) await hooks.beforeServe(call, route.operation, request);
+      const reply = await route.serve(services, call, request);
+      this.#checkReply(route, reply);
+      return jsonReply(reply.status, reply.body);
+    } finally {
+      reservation.release();
+    }
+  }
+
+  /** Its known fields only: what an operation does not know is dropped before the request waits for anything. */
+  async #readJsonRequest(
+    context: RequestContext,
+    route: JsonRoute,
+    reservation: BodyReservation,
+  ): Promise<unknown> {
+    const { exchange, yieldToEventLoop } = context;
+    const bounds = this.#bodyLimits(context, bodyKindFor(route.operation, routeSideOf(route)));
+    const body = { exchange, limits: bounds, yieldToEventLoop };
+    if (isLargeBody(exchange) && canHaveLargeBody(route.operation)) {
+      body.yieldToEventLoop = this.#options.bodyScheduler.createYield(this.#ownerOf(context));
+      return this.#readLargeRequest(context, route, { held: reservation, body });
+    }
+    const parsed = await this.#bodies.readJson(reservation, body);
+    const valid = this.#validatorOf(route)(mergeQueryFields(parsed, route.queryFields, exchange));
+    const cleaned = this.#cleaners.get(route)?.(valid) ?? valid;
+    if (cleaned !== valid) reservation.shrinkTo(estimateMemoryBytes(cleaned));
+    return cleaned;
+  }
+
+  /** The same on another thread. */
+  async #readLargeRequest(
+    context: RequestContext,
+    { operation }: JsonRoute,
+    { held: reservation, body }: { readonly held: BodyReservation; readonly body: BodyReadRequest },
+  ): Promise<unknown> {
+    const { principal, deadline } = context;
+    assert(principal, 'an operation with a large body has a caller');
+    const parts = await this.#bodies.readParts(reservation, body);
+    const { request, memoryBytes: keptBytes } = await this.#options.largeBodies.prepare({
+      ...{ operation, parts, owner: this.#ownerOf(context), cancellation: deadline },
+      metadataBytesMax: this.#metadataBytesMax(principal),
+    });
+    reservation.shrinkTo(keptBytes);
+    return request;
+  }
+
+  #bodyLimits({ principal }: RequestContext, kind: ReturnType<typeof bodyKindFor>): BodyLimits {
+    const { settings, modelBytesMax } = this.#options;
+    const isModel = kind === 'model' && principal?.kind === 'organisation';
+    return bodyLimitsFor(kind, {
+      documentBytesMax: settings.jsonBytesMax,
+      modelBytesMax: isModel ? modelBytesMax(principal) : limits.modelBytesMax,
+    });
+  }
+
+  async #serveAccount(context: RequestContext, route: AccountRoute, { params }: RouteMatch): Promise<Reply> {
+    const { settings, accounts } = this.#options;
+    const { exchange, principal } = context;
+    // A look must not use a sign-in link up.
+    if (exchange.method === 'HEAD') throw headNotAllowedError();
+    if (route.sameSiteOnly === true) rejectCrossSite(this.#credentialsOf(exchange));
+    context.deadline.start(settings.requestMsMax);
+    const reservation = this.#bodies.reserve(this.#ownerOf(context));
+    try {
+      const request = this.#validatorOf(route)({
+        ...(await this.#readAccountRequest(context, route, reservation)),
+        ...params,
+      });
+      const outcome = await route.serve(
+        accounts,
+        { principal, client: toClientInfo(exchange, settings) },
+        request,
+      );
+      const success = route.successStatuses[0] ?? 200;
+      if (outcome.kind === 'json') this.#checkReply(route, { status: success, body: outcome.body });
+      return toReply(outcome, success, { exchange, settings });
+    } finally {
+      reservation.release();
+    }
+  }
+
+  /** What of a request is not in its path; whatever is no object becomes one that its schema refuses or ignores. */
+  async #readAccountRequest(
+    context: RequestContext,
+    route: AccountRoute,
+    reservation: BodyReservation,
+  ): Promise<object> {
+    const { exchange } = context;
+    if (route.inputSource === 'query') return Object.fromEntries(parseQuery(exchange));
+    if (route.inputSource === 'bytes') this.#webhooks.consume(this.#ownerOf(context));
+    const bounds = this.#bodyLimits(context, bodyKindFor(route.operation, routeSideOf(route)));
+    const request = { exchange, limits: bounds, yieldToEventLoop: context.yieldToEventLoop };
+    if (route.inputSource === 'json') {
+      const body = await this.#bodies.readJson(reservation, request);
+      if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body;
+      throw invalidFieldError(['body'], 'must be an object', 'type_error');
+    }
+    const bytes = await this.#bodies.readBytes(reservation, request);
+    if (route.inputSource === 'form') return Object.fromEntries(new URLSearchParams(bytes.toString('utf8')));
+    return { body: bytes, signature: exchange.header(route.signatureHeader ?? '') };
+  }
+
+  #validatorOf(route: JsonRoute | AccountRoute): Validator<unknown> {
+    const validate = this.#requestValidators.get(route);
+    assert(validate, 'every route with a schema has it compiled');
+    return validate;
+  }
+
+  /** Only where replies are checked. A wrong one is our fault, so it does not leave as a refusal. */
+  #checkReply(route: JsonRoute | AccountRoute, reply: ServiceReply<unknown>): void {
+    const validate = this.#replyValidators.get(route);
+    if (!validate) return;
+    assert(route.successStatuses.includes(reply.status), `${route.operation} answers a documented status`);
+    try {
+      validate(reply.body instanceof RenderedJson ? reply.body.parse() : reply.body);
+    } catch (error) {
+      throw new AssertionError(`${route.operation} answers its documented shape`, { cause: error });
+    }
+  }
+
+  async #serveUpload(context: RequestContext, route: UploadRoute, { params }: RouteMatch): Promise<Reply> {
+    const { exchange } = context;
+    const { services, hooks } = this.#options;
+    context.deadline.start(limits.uploadMsMax);
+    const call = toOrganizationCall(this.#authenticatedCall(context));
+    const input = {
+      exchange,
+      chunks: this.#uploadedChunks(context, route.operation),
+      metadataBytesMax: this.#metadataBytesMax(call.principal),
+    };
+    checkDeclaredBody(exchange, this.#options.settings.uploadBytesMax);
+    try {
+      const upload =
+        route.kind === 'put'
+          ? readPutUpload(params, parseQuery(exchange), input)
+          : await readMultipartUpload(input);
+      await hooks?.beforeServe?.(call, route.operation, upload.parameters);
+      const reply = await services.uploadDocument(call, upload.parameters, upload.body);
+      return jsonReply(reply.status, reply.body);
+    } finally {
+      // A service that refuses a form reads no file of it, so the generator of the chunks may never end by itself.
+      context.uploadPermit?.release();
+    }
+  }
+
+  /** The body of an upload; the usual time of a call starts when it is there. */
+  async *#uploadedChunks(
+    context: RequestContext,
+    operation: OperationName,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    const { exchange, deadline } = context;
+    const { settings, clock } = this.#options;
+    const minimumThroughput = {
+      bytesPerSecondMin: limits.uploadBytesPerSecondMin,
+      windowMs: limits.uploadRateWindowMs,
+      bytesMin: 0,
+    };
+    const permit = this.#uploads.acquire(this.#ownerOf(context), (error) => deadline.abort(error));
+    context.uploadPermit = permit;
+    exchange.body.lengthen();
+    try {
+      const bounds = { bytesMax: settings.uploadBytesMax, idleMsMax: settings.bodyIdleMsMax };
+      const body = new BoundedBody(
+        exchange,
+        { ...bounds, msMax: limits.uploadMsMax, minimumThroughput },
+        clock,
+      );
+      let checkedAt = clock.monotonic();
+      for await (const chunk of body.chunks()) {
+        permit.touch();
+        if (clock.monotonic() - checkedAt >= limits.uploadRecheckMs) {
+          this.#authorize(context, operation);
+          checkedAt = clock.monotonic();
+        }
+        yield chunk;
+      }
+      this.#authorize(context, operation);
+    } finally {
+      permit.release();
+    }
+    deadline.start(settings.requestMsMax);
+  }
+
+  async #serveToken(context: RequestContext, route: TokenRoute): Promise<Reply> {
+    const { services, settings } = this.#options;
+    context.deadline.start(settings.requestMsMax);
+    const query = parseQuery(context.exchange);
+    const token = query.get('token');
+    if (token === null || token === '') throw invalidFieldError(['query', 'token'], 'is missing', 'missing');
+    const call = this.#createCall(context, null);
+    if (route.kind === 'image') {
+      const width = parseImageWidth(query.get('width'));
+      return imageReply(await services.getPageImage(call, token, width));
+    }
+    return fileReply(context.exchange, await services.getDocumentFile(call, token));
+  }
+
+  #authenticatedCall(visit: RequestContext): ServiceCall {
+    assert(visit.principal, 'a call that needs a key has a caller');
+    return this.#createCall(visit, visit.principal);
+  }
+
+  #createCall<Who>(
+    { exchange, requestId, receivedAt, deadline, yieldToEventLoop }: RequestContext,
+    principal: Who,
+  ) {
+    return {
+      principal,
+      requestId,
+      baseUrl: resolveBaseUrl(exchange, this.#options.settings),
+      receivedAt,
+      cancellation: deadline,
+      yieldToEventLoop,
+      address: () => resolveClientAddress(exchange, this.#options.settings),
+    };
+  }
+
+  /** Most operations have no metadata and never look the limit of their organisation up. */
+  #checkBoundsFor(principal: Principal): CheckBounds {
+    return { metadataBytesMax: () => this.#metadataBytesMax(principal) };
+  }
+
+  #metadataBytesMax(principal: Principal): number {
+    return principal.kind === 'organisation'
+      ? this.#options.metadataBytesMax(principal)
+      : limits.metadataBytesMax;
+  }
+
+  #errorReply(context: RequestContext, error: AppError): Reply {
+    const { requestId, route } = context;
+    const { privateDetails, cause } = error.options;
+    const { nonMember = null } = error.options;
+    if (error.status === 401 || error.status === 403 || nonMember !== null)
+      this.#reportDenied(context, nonMember);
+    if (privateDetails || error.status >= 500) {
+      const fields = {
+        requestId,
+        operation: route?.operation ?? 'none',
+        code: error.code,
+        ...privateDetails,
+      };
+      this.#options.logger.warn(
+        cause === undefined ? fields : { ...fields, cause: describedError(cause, !isZeroRetention(context)) },
+        'refused',
+      );
+    }
+    const reply = errorReply(error);
+    return acceptsHtml(context.exchange) ? errorPage(error, reply) : reply;
+  }
+
+  #reportDenied({ exchange, principal, route }: RequestContext, nonMember: NonMember | null): void {
+    const { hooks, settings } = this.#options;
+    const credential = exchange.header('authorization') ?? exchange.header('cookie');
+    if (route === null || credential === undefined) return;
+    const address = resolveClientAddress(exchange, settings);
+    hooks?.onDenied?.({
+      ...{ principal, nonMember, operation: route.operation, address },
+      name: apiOperationPath(route.path),
+    });
+  }
+
+  #logFailure(context: RequestContext, error: unknown): void {
+    const { requestId, route } = context;
+    const fields = {
+      requestId,
+      operation: route?.operation ?? 'none',
+      error: describedError(error, !isZeroRetention(context)),
+    };
+    this.#options.logger.error(fields, 'request failed');
+  }
+
+  #recordCompletion(visit: RequestContext, sent: Reply | null): void {
+    const { logger, clock, hooks: guards } = this.#options;
+    const status = sent?.status ?? clientGoneStatus;
+    const replyBytes = sent ? bodySize(sent.body) : 0;
+    const operation = visit.route?.operation ?? 'none';
+    const milliseconds = clock.monotonic() - visit.receivedAt;
+    this.#metrics.count({ operation, status, seconds: milliseconds / 1_000, replyBytes });
+    guards?.onCompleted?.({ principal: visit.principal, operation, status, milliseconds, replyBytes });
+    logger.debug({ requestId: visit.requestId, operation, status, milliseconds, replyBytes }, 'request');
+  }
+}
+
+/** Whether parsing it would hold the main thread; a body that does not say its length may. */
+function isLargeBody({ body: { declaredBytes } }: Exchange): boolean {
+  return declaredBytes === null || declaredBytes >= limits.largeBodyBytesMin;
+}
+
+function headNotAllowedError(): AppError {
+  return new AppError('method_not_allowed', 'This address takes GET, not HEAD.', {
+    headers: { allow: 'GET' },
+  });
+}
+
+function shuttingDownError(): AppError {
+  return new AppError('unavailable', 'The server is stopping; try again shortly.', { retryAfterMs: 1_000 });
+}
+
+/** The only expectation there is (RFC 9110 section 10.1.1); the servers themselves meet it. */
+function checkExpectation(exchange: Exchange): void {
+  const expectation = exchange.header('expect');
+  if (expectation !== undefined && expectation.toLowerCase() !== '100-continue') {
+    throw new AppError('expectation_failed', 'The only expectation that can be met is "100-continue".');
+  }
+}
+
+function parseQuery(exchange: Exchange): URLSearchParams {
+  try {
+    decodeURIComponent(exchange.query);
+  } catch {
+    throw invalidFieldError(['query'], 'is not percent-encoded UTF-8'); // all that decodeURIComponent ever throws for
+  }
+  return new URLSearchParams(exchange.query);
+}
+
+/** Pages that answer whatever the load is. */
+const probePages: ReadonlySet<PageRoute['page']> = new Set(['healthz', 'readyz', 'metrics']);
+
+function routeSideOf(route: JsonRoute | AccountRoute): 'retrieval' | 'account' | 'webhook' {
+  if (route.kind === 'account') return route.inputSource === 'bytes' ? 'webhook' : 'account';
+  return requiredAccessOf[route.operation] === 'administrator' ? 'account' : 'retrieval';
+}
+
+const imageWidthMax = 2_000;
+
+function parseImageWidth(text: string | null): number | null {
+  if (text === null) return null;
+  const width = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (width < 1 || width > imageWidthMax)
+    throw invalidFieldError(['query', 'width'], `is not a whole number from 1 to ${imageWidthMax}`);
+  return width;
+}
+
+/** The request with the fields that its query string gives; those beat the body. */
+function mergeQueryFields(request: unknown, names: readonly string[], exchange: Exchange): unknown {
+  if (names.length === 0 || exchange.query === '') return request;
+  if (typeof request !== 'object' || request === null || Array.isArray(request)) return request;
+  const query = parseQuery(exchange);
+  const queryFields = names.flatMap((name) => {
+    const value = query.get(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  return { ...request, ...Object.fromEntries(queryFields) };
+}
+
+/** Whose file an address of a file or an image leads to is not known here, so it counts as one under zero data retention. */
+function isZeroRetention({ principal, route }: RequestContext): boolean {
+  if (principal?.kind === 'organisation') return principal.zdr;
+  return route?.kind === 'file' || route?.kind === 'image';
+}

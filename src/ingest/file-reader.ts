@@ -1,0 +1,49 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Random } from '../core/ids.ts';
+import type { ParseLimits } from '../parsing/limits.ts';
+import type { ParseTask, SentParseOutcome } from '../parsing/process/parse-task.ts';
+import { mapDiskFullError } from '../storage/durable-files.ts';
+import { askParser } from './parser-call.ts';
+import type { Pool } from './pools.ts';
+
+export interface FileReaderOptions {
+  readonly pool: Pool;
+  /** A file lies in its `incoming` for as long as it is read. */
+  readonly folder: string;
+  readonly parseLimits: Partial<ParseLimits>;
+  readonly random: Random;
+}
+
+/**
+ * Reads bytes that are not a document of ours, with the same parsers, and keeps nothing. It waits for them behind the
+ * documents that came before, so that nobody's documents wait for ever.
+ */
+export class FileReader {
+  readonly #options: FileReaderOptions;
+
+  constructor(options: FileReaderOptions) {
+    this.#options = options;
+  }
+
+  /** The file's pages, or why it has none. `msMax` bounds one attempt; aborting `signal` ends it with a failure. */
+  async read(
+    bytes: Uint8Array,
+    { organizationId, msMax, signal }: { organizationId: string; msMax: number; signal: AbortSignal },
+  ): Promise<SentParseOutcome> {
+    const { pool, folder, parseLimits, random } = this.#options;
+    const file = join(folder, 'incoming', random.uuid());
+    const task: ParseTask = {
+      kind: 'parse',
+      file,
+      organizationId,
+      limits: { ...parseLimits, totalMsMax: msMax },
+    };
+    try {
+      await mapDiskFullError(writeFile(file, bytes, { mode: 0o600, flag: 'wx' }));
+      return await askParser<SentParseOutcome>(pool, task, { priority: 'ingest', signal });
+    } finally {
+      await rm(file, { force: true });
+    }
+  }
+}

@@ -1,0 +1,286 @@
+import type { ChunkTask, ChunkTaskResult } from '../chunking/chunk-task.ts';
+import { assertDefined } from '../core/assert.ts';
+import type { BackgroundScheduler } from '../core/async/background-scheduler.ts';
+import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
+import type { Clock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
+import { countOfTexts, type Texts } from '../core/packed-texts.ts';
+import type { Indexes } from '../index/indexes.ts';
+import type { ChunkEmbeddingInput, ChunkVectors } from '../models/model.ts';
+import type { ParseLimits } from '../parsing/limits.ts';
+import type { ParseFailureData } from '../parsing/parse-failure.ts';
+import type { DocumentKind, ParseTask, SentParseOutcome } from '../parsing/process/parse-task.ts';
+import type { Blobs } from '../storage/blobs.ts';
+import type { Contents, IndexBlock, Layout, NewChunk, ParsedHead } from '../storage/content.ts';
+import type { DocumentRecord } from '../storage/documents.ts';
+import type { ChunkBatches } from './chunk-batches.ts';
+import type { ChunkedContent, ParsedText } from './document-transitions.ts';
+import { callParser, type ParserCallOptions } from './parser-call.ts';
+import type { Pool } from './pools.ts';
+
+export type StepFailure = ParseFailureData;
+
+/** Vectors and codes where each page came with its own; `models/page-vectors`. */
+type PageVectorSource = (
+  chunks: ChunkTaskResult['chunks'],
+  suppliedVectors: Float32Array,
+  dimensions: number,
+) => Pick<ChunkVectors, 'vectors' | 'codes'>;
+
+/** How documents of a collection get their vectors. */
+export interface DocumentModel {
+  readonly id: string;
+  readonly dimensions: number;
+  /** Of the collection's vectors. */
+  readonly generation: number;
+  /** What makes vectors of chunks and codes of their parts, as `models/chunk-vectors` does; or where they come from. */
+  readonly embedChunks:
+    | ((chunks: readonly ChunkEmbeddingInput[], onStep: () => void) => Promise<ChunkVectors>)
+    | 'in-worker'
+    | { readonly fromPages: PageVectorSource };
+}
+
+export interface IngestStepsOptions {
+  readonly pools: { readonly parse: Pick<Pool, 'run'> };
+  readonly chunker: Pick<ChunkBatches, 'run'>;
+  /** The model whose vectors a collection holds. Throws `ModelUnavailable` while it cannot be had. */
+  readonly getModel: (collectionId: string) => DocumentModel;
+  readonly blobs: Blobs;
+  readonly contents: Contents;
+  readonly indexes: Indexes;
+  /** Makes the vectors of a chunked document whose collection has got another model since. */
+  readonly renewVectors: (record: DocumentRecord, signal: AbortSignal) => Promise<void>;
+  readonly parseLimits: Partial<ParseLimits>;
+  /** Whether pages of such a document can be drawn. */
+  readonly hasPageImages: (kind: DocumentKind) => boolean;
+  readonly clock: Clock;
+  readonly turns: Pick<BackgroundScheduler, 'slice'>;
+}
+
+/** Numbers of one precise chunk in the spans of a result. */
+const numbersPerSpan = 4;
+/** Code points between two pages of the document's text. */
+const separatorLength = 2;
+
+/** The work of each step, in the pools; it reads the store and changes nothing in it. */
+export class IngestSteps {
+  readonly #options: IngestStepsOptions;
+
+  constructor(options: IngestStepsOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the raw file of a document in an isolated process. */
+  async parse(
+    record: DocumentRecord,
+    organizationId: string,
+    { signal, onProgress }: Required<Pick<ParserCallOptions, 'signal' | 'onProgress'>>,
+  ): Promise<ParsedText | { readonly failure: StepFailure }> {
+    const { pools, blobs, parseLimits, hasPageImages, clock } = this.#options;
+    const started = clock.monotonic();
+    const task: ParseTask = {
+      kind: 'parse',
+      file: blobs.path(record.rawHash),
+      organizationId,
+      path: record.path,
+      limits: parseLimits,
+    };
+    const outcome = await callParser<SentParseOutcome>(pools.parse, task, { signal, onProgress });
+    signal.throwIfAborted();
+    if ('failure' in outcome) return outcome;
+    const { pages, kind, pageImages = true, ...facts } = outcome;
+    return {
+      pages,
+      head: { ...facts, kind, pageCount: countOfTexts(pages) },
+      hasImages: pageImages && hasPageImages(kind),
+      timeTakenMs: clock.monotonic() - started,
+    };
+  }
+
+  /** False when an earlier attempt has stored chunks and vectors already. */
+  needsChunks(record: DocumentRecord): boolean {
+    return this.#options.contents.readParsedHead(record.documentId) !== undefined;
+  }
+
+  /** True when all that is made of a document fits into one write, and is made at once. */
+  isSmall({ textBytes, numPages }: DocumentRecord): boolean {
+    return textBytes <= limits.smallTextBytesMax && numPages !== null && numPages <= limits.smallTextPagesMax;
+  }
+
+  /** Cuts the stored pages into chunks, analyses and embeds them at both granularities. */
+  async chunk(record: DocumentRecord, signal: AbortSignal): Promise<ChunkedContent> {
+    const { chunker, getModel } = this.#options;
+    // Before anything is done that would have to be done again.
+    const model = getModel(record.collectionId);
+    const { head, pages } = await this.#readParsed(record);
+    const stopFlag = this.isSmall(record)
+      ? null
+      : new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    const onAbort = () => {
+      if (stopFlag !== null) Atomics.store(stopFlag, 0, 1);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    const task: ChunkTask = {
+      pages,
+      // A passage has the vector of its page: none may cross from one to the next.
+      unordered: head.unordered || typeof model.embedChunks === 'object',
+      title: head.title,
+      path: record.path,
+      headings: head.headings,
+      language: head.language,
+      model: model.embedChunks === 'in-worker' ? model.id : null,
+      cancelFlag: stopFlag,
+    };
+    try {
+      signal.throwIfAborted();
+      const { result: chunked, ms } = await chunker.run(task, { signal, isIsolated: record.attempts > 0 });
+      const yieldToEventLoop = this.#options.turns.slice();
+      const result = await this.#withVectors(record, head, { chunked, model, signal, yieldToEventLoop });
+      signal.throwIfAborted();
+      return {
+        ...(await toContent(result, model, yieldToEventLoop)),
+        layout: toLayout(result, head, record),
+        timeTakenMs: ms,
+      };
+    } catch (error) {
+      // A worker that was stopped says so in its own words.
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** The answer of a chunk worker with vectors that it did not make. */
+  async #withVectors(
+    { documentId }: DocumentRecord,
+    { pageCount }: ParsedHead,
+    {
+      chunked,
+      model,
+      signal,
+      yieldToEventLoop,
+    }: {
+      readonly chunked: ChunkTaskResult;
+      readonly model: DocumentModel;
+      readonly signal: AbortSignal;
+      readonly yieldToEventLoop: YieldToEventLoop;
+    },
+  ): Promise<ChunkTaskResult> {
+    const { dimensions, embedChunks } = model;
+    if (embedChunks === 'in-worker') return chunked;
+    if (typeof embedChunks === 'object') {
+      const suppliedVectors = this.#options.contents.readSuppliedVectors(documentId, pageCount);
+      return {
+        ...chunked,
+        dimensions,
+        ...embedChunks.fromPages(chunked.chunks, suppliedVectors, dimensions),
+      };
+    }
+    const rows = await toEmbeddedChunks(chunked, yieldToEventLoop);
+    const { vectors, codes, tokens } = await embedChunks(rows, () => signal.throwIfAborted());
+    return { ...chunked, dimensions, vectors, codes, tokens: { ...chunked.tokens, embedding: tokens } };
+  }
+
+  async #readParsed(record: DocumentRecord): Promise<{ readonly head: ParsedHead; readonly pages: Texts }> {
+    const { contents, turns } = this.#options;
+    const { documentId, numPages } = record;
+    const invariant = 'a document is parsed before it is chunked';
+    if (this.isSmall(record))
+      return assertDefined(contents.readParsedDocument(documentId, numPages ?? 0), invariant);
+    const head = assertDefined(contents.readParsedHead(documentId), invariant);
+    // An attempt that a crash ended may have left more pages than the one that succeeded.
+    return { head, pages: await contents.packedPages(documentId, head.pageCount, turns.slice()) };
+  }
+
+  /** Puts the rows of the document's version into its shard; nobody sees them yet. `block`: null when it is stored. */
+  async stage(record: DocumentRecord, block: IndexBlock | null, signal: AbortSignal): Promise<void> {
+    if (block === null) await this.#options.renewVectors(record, signal);
+    await this.#options.indexes.stage(record, block, signal);
+  }
+
+  unstage(record: DocumentRecord): void {
+    this.#options.indexes.unstage(record);
+  }
+}
+
+/** What a model is to embed of the answer of a chunk worker. */
+async function toEmbeddedChunks(
+  { chunks, spans }: ChunkTaskResult,
+  yieldToEventLoop: YieldToEventLoop,
+): Promise<ChunkEmbeddingInput[]> {
+  const rows: ChunkEmbeddingInput[] = [];
+  let span = 0;
+  for (const { text, prefix, blank, children: count } of chunks) {
+    const turn = yieldToEventLoop();
+    if (turn !== null) await turn;
+    const children = Array.from({ length: count }, (_, i) => ({
+      start: spans[span + i * numbersPerSpan]!,
+      end: spans[span + i * numbersPerSpan + 1]!,
+    }));
+    span += count * numbersPerSpan;
+    if (!blank) rows.push({ text, prefix, children });
+  }
+  return rows;
+}
+
+/** What is stored of the answer of a chunk worker. */
+async function toContent(
+  result: ChunkTaskResult,
+  { id: model, generation }: DocumentModel,
+  yieldToEventLoop: YieldToEventLoop,
+): Promise<Omit<ChunkedContent, 'layout' | 'timeTakenMs'>> {
+  const { spans, vectors, dimensions, terms, tokens } = result;
+  const codeBytes = result.codes.length / Math.max(1, countFineChunks(result.chunks));
+  const chunks: NewChunk[] = [];
+  const codes: (Uint8Array | undefined)[] = [];
+  let span = 0;
+  let code = 0;
+  const rows: number[] = [];
+  const languages = new Set<string>();
+  for (const [i, { children, ...chunk }] of result.chunks.entries()) {
+    const turn = yieldToEventLoop();
+    if (turn !== null) await turn;
+    if (!chunk.blank) rows.push(i);
+    if (chunk.language !== null) languages.add(chunk.language);
+    chunks.push({ ...chunk, spans: spans.subarray(span, span + children * numbersPerSpan) });
+    span += children * numbersPerSpan;
+    const bytes = chunk.blank ? 0 : children * codeBytes;
+    codes.push(bytes === 0 ? undefined : result.codes.subarray(code, code + bytes));
+    code += bytes;
+  }
+  const chunkOfRow = Uint32Array.from(rows);
+  return {
+    chunks,
+    codes,
+    block: { rowCount: chunkOfRow.length, dimensions, model, generation, vectors, terms, chunkOfRow },
+    languages: [...languages],
+    tokens,
+  };
+}
+
+/** Precise chunks that are searched: those of blank chunks are not. */
+function countFineChunks(chunks: ChunkTaskResult['chunks']): number {
+  return chunks.reduce((sum, { blank, children }) => sum + (blank ? 0 : children), 0);
+}
+
+function toLayout(
+  { chunks, pageStarts, length }: ChunkTaskResult,
+  { unordered, title, language, warnings }: ParsedHead,
+  { textBytes }: DocumentRecord,
+): Layout {
+  const pageLengths = new Uint32Array(pageStarts.length);
+  for (const [i, start] of pageStarts.entries())
+    pageLengths[i] = (pageStarts[i + 1] ?? length + separatorLength) - separatorLength - start;
+  return {
+    length,
+    textBytes,
+    unordered,
+    title,
+    language,
+    warnings,
+    pageStarts: Uint32Array.from(pageStarts),
+    pageLengths,
+    chunkStarts: Uint32Array.from(chunks, (chunk) => chunk.start),
+  };
+}

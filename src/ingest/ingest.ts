@@ -1,0 +1,479 @@
+import { AppError } from '../core/app-error.ts';
+import type { BackgroundScheduler } from '../core/async/background-scheduler.ts';
+import { waitForAll } from '../core/async/wait-for-all.ts';
+import type { Clock } from '../core/clock.ts';
+import { describedError } from '../core/described-error.ts';
+import { limits } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
+import { ModelError } from '../core/model-error.ts';
+import { PendingVersions } from '../index/pending-versions.ts';
+import type { ParseProgress } from '../parsing/tools/document-tools.ts';
+import type { DocumentRecord } from '../storage/documents.ts';
+import { type Job, JobQueue } from '../storage/jobs.ts';
+import type { Metadata } from '../storage/metadata-codec.ts';
+import { ExpectationFailedError, type Store } from '../storage/store.ts';
+import { AbandonedError, type ChunkedContent, type DocumentTransitions } from './document-transitions.ts';
+import type { IngestSteps, StepFailure } from './ingest-steps.ts';
+import type { MemoryLimit } from './memory-limit.ts';
+
+export interface IngestOptions {
+  readonly store: Store;
+  readonly transitions: DocumentTransitions;
+  readonly steps: IngestSteps;
+  /** While it is reached nothing more goes into the shards. */
+  readonly memory: Pick<MemoryLimit, 'isReached'>;
+  readonly clock: Clock;
+  readonly backgroundScheduler: BackgroundScheduler;
+  readonly logger: Logger;
+  /** Whether the log may hold what documents say: not while an organization has zero data retention. */
+  readonly mayQuote: () => boolean;
+  /** Documents that are parsed, and that are chunked, embedded and indexed, at the same time; and the latter's memory. */
+  readonly parallel: { readonly parse: number; readonly index: number; readonly indexBytes: number };
+}
+
+/** A document that a parser reads just now, and how far it is. */
+export interface ParsingDocument extends ParseProgress {
+  readonly collectionId: string;
+  readonly path: string;
+  readonly elapsedMs: number;
+}
+
+/** Attempts at one step before the document fails for a reason of our own. */
+const attemptsMax = 4;
+/** What a model fails on it will fail on again, unless it was something else. */
+const modelAttemptsMax = 2;
+/** Milliseconds before the second attempt; each further one waits four times as long. */
+const retryMsFirst = 500;
+const retryFactor = 4;
+
+/** An organization's turn at the parsers: each next organization costs a fresh process, about 200 ms of processor time. */
+const parseTurnLimits = { jobsMax: 64, msMax: 2_000 };
+
+/** Milliseconds between two looks whether there is memory again. */
+const memoryPollMs = 250;
+/** A shortage of memory is told once; after so many milliseconds without one, the next is another. */
+const shortageLogIntervalMs = 60_000;
+
+const internalFailureMessage = 'The server could not finish this document; its log says why.';
+
+interface Lane {
+  readonly queue: JobQueue;
+  readonly runningMax: number;
+  running: number;
+  /** Memory that the running jobs take, about. */
+  bytes: number;
+  /** The job whose turn it is and that finds no room yet: nobody overtakes it, so organisations keep their turns. */
+  blockedJob: Job | null;
+  timer: NodeJS.Timeout | null;
+}
+
+/**
+ * Drives documents through parse, chunk, embed and index. What is to be done is durable in the store; this class only
+ * decides what runs when. Files that take long to parse have a lane of their own, so that texts never wait for them.
+ */
+export class Ingest {
+  readonly #options: IngestOptions;
+  readonly #lanes: { readonly parse: Lane; readonly index: Lane };
+  readonly #running = new Map<number, { readonly job: Job; readonly controller: AbortController }>();
+  /** Versions that wait or are worked on, and are wanted. */
+  readonly #pending: PendingVersions;
+  /** Documents that a parser reads just now, by version. */
+  readonly #parsing = new Map<number, ParsingDocument & { readonly startedAt: number }>();
+  readonly #waiters = new Map<number, Set<(abandoned: DocumentRecord | null) => void>>();
+  readonly #runs = new Set<Promise<void>>();
+  /** When there was no memory last. */
+  #memoryShortageAt = Number.NEGATIVE_INFINITY;
+  #closed = false;
+
+  /** Reads the unfinished jobs; `start` begins to work on them. */
+  static async open(options: IngestOptions): Promise<Ingest> {
+    const parse = await JobQueue.open(options.store, (job) => job.step === 'parse', parseTurnLimits);
+    const pending = new PendingVersions();
+    const index = await JobQueue.open(options.store, (job) => {
+      pending.add(job);
+      return job.step !== 'parse';
+    });
+    return new Ingest(options, { parse, index }, pending);
+  }
+
+  private constructor(
+    options: IngestOptions,
+    queues: { parse: JobQueue; index: JobQueue },
+    pending: PendingVersions,
+  ) {
+    this.#options = options;
+    this.#pending = pending;
+    const lane = (queue: JobQueue, runningMax: number): Lane => ({
+      queue,
+      runningMax,
+      running: 0,
+      bytes: 0,
+      blockedJob: null,
+      timer: null,
+    });
+    this.#lanes = {
+      parse: lane(queues.parse, options.parallel.parse),
+      index: lane(queues.index, options.parallel.index),
+    };
+  }
+
+  /** Documents that wait or are being worked on. */
+  get depth(): number {
+    return Object.values(this.#lanes).reduce((sum, { queue }) => sum + queue.waiting + queue.claimed, 0);
+  }
+
+  /** Documents of an organisation that are on their way, and how many organisations have some. */
+  countPendingOf(organizationId: string): number {
+    return this.#pending.countOf(organizationId);
+  }
+
+  get organizationCount(): number {
+    return this.#pending.organizationCount;
+  }
+
+  /** The same by lane, for the metrics. */
+  depths(): Record<'parse' | 'index', number> {
+    const of = ({ queue }: Lane) => queue.waiting + queue.claimed;
+    return { parse: of(this.#lanes.parse), index: of(this.#lanes.index) };
+  }
+
+  /** Documents that wait until there is memory for what is made of them. */
+  get waitingForMemory(): number {
+    return this.#options.memory.isReached ? this.#lanes.index.queue.waiting : 0;
+  }
+
+  /** How far the parser is with a version; null when none reads it. */
+  findParsing(version: number): ParsingDocument | null {
+    const found = this.#parsing.get(version);
+    if (found === undefined) return null;
+    return { ...found, elapsedMs: this.#options.clock.monotonic() - found.startedAt };
+  }
+
+  /** Every document of a collection that a parser reads just now. */
+  listParsing(collectionId: string): ParsingDocument[] {
+    return [...this.#parsing].flatMap(([version, document]) =>
+      document.collectionId === collectionId ? (this.findParsing(version) ?? []) : [],
+    );
+  }
+
+  start(): void {
+    for (const lane of Object.values(this.#lanes)) this.#pump(lane);
+  }
+
+  /** A job whose record is durable. */
+  enqueue(job: Job): void {
+    if (this.#closed) return;
+    const lane = this.#laneOf(job);
+    this.#pending.add(job);
+    lane.queue.offer(job);
+    this.#pump(lane);
+  }
+
+  /** What these jobs waited for is there: they go on now. Those that failed before keep to their time. */
+  retryNow(matches: (collectionId: string) => boolean): void {
+    for (const lane of Object.values(this.#lanes)) {
+      lane.queue.makeDue((job) => job.attempts === 0 && matches(job.collectionId));
+      this.#pump(lane);
+    }
+  }
+
+  /** Nobody needs the version of this record any more: work on it stops, and whoever waits for it is told. */
+  abandon(record: DocumentRecord): void {
+    this.#running.get(record.version)?.controller.abort(new AbandonedError());
+    this.#notifyWaiters(record.version, record);
+  }
+
+  /** The collection was deleted: what is being worked on stops, what waits ends at its turn. */
+  abandonCollection(collectionId: string): void {
+    for (const { job, controller } of this.#running.values()) {
+      if (job.collectionId === collectionId) controller.abort(new AbandonedError());
+    }
+  }
+
+  /**
+   * Resolves when the version is indexed, has failed or is abandoned, at once where nothing is left to do for it, and
+   * when `signal` aborts. Answers the last record of a version whose document is overwritten or deleted while somebody
+   * waits, otherwise null: then the store has it.
+   */
+  waitUntilSettled(version: number, signal: AbortSignal): Promise<DocumentRecord | null> {
+    return new Promise((resolve) => {
+      const done = (abandoned: DocumentRecord | null) => {
+        signal.removeEventListener('abort', onAbort);
+        const waiters = this.#waiters.get(version);
+        waiters?.delete(done);
+        if (waiters?.size === 0) this.#waiters.delete(version);
+        resolve(abandoned);
+      };
+      const onAbort = () => done(null);
+      if (signal.aborted || !this.#pending.has(version)) return resolve(null);
+      signal.addEventListener('abort', onAbort);
+      const waiters = this.#waiters.get(version) ?? new Set();
+      this.#waiters.set(version, waiters.add(done));
+    });
+  }
+
+  /** Stops the work; what is unfinished goes on at the next start. Twice is once. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const lane of Object.values(this.#lanes)) if (lane.timer !== null) clearTimeout(lane.timer);
+    for (const { controller } of this.#running.values()) controller.abort(new AbandonedError());
+    await Promise.all(this.#runs);
+  }
+
+  #laneOf(job: Job): Lane {
+    return job.step === 'parse' ? this.#lanes.parse : this.#lanes.index;
+  }
+
+  /** Begins what there is room for; whoever is larger than all room goes alone. */
+  #pump(lane: Lane): void {
+    while (!this.#closed && lane.running < lane.runningMax) {
+      if (lane === this.#lanes.index && this.#lacksMemory(lane)) return;
+      lane.blockedJob ??= lane.queue.claim(this.#options.clock.now());
+      const job = lane.blockedJob;
+      if (job === null) {
+        this.#scheduleNext(lane);
+        return;
+      }
+      const record = this.#findRecord(job);
+      const bytes = record === null ? 0 : estimateIndexingBytes(record);
+      if (lane.bytes > 0 && lane.bytes + bytes > this.#options.parallel.indexBytes) return;
+      lane.blockedJob = null;
+      this.#startJob(lane, job, { record, bytes });
+    }
+  }
+
+  #startJob(
+    lane: Lane,
+    job: Job,
+    { record, bytes }: { readonly record: DocumentRecord | null; readonly bytes: number },
+  ): void {
+    lane.running += 1;
+    lane.bytes += bytes;
+    const run = this.#run(job, record).then((next) => {
+      lane.running -= 1;
+      lane.bytes -= bytes;
+      this.#runs.delete(run);
+      lane.queue.complete(job.version);
+      if (next === null) this.#notifyWaiters(job.version, null);
+      else this.enqueue(next);
+      this.#pump(lane);
+    });
+    this.#runs.add(run);
+  }
+
+  /** The record of a document to index as it is now; null where its first step has to find out more. */
+  #findRecord(job: Job): DocumentRecord | null {
+    if (job.step === 'parse') return null;
+    try {
+      return this.#options.transitions.getCurrent(job);
+    } catch {
+      // Nobody wants it any more, or the store cannot be read: its first step says which.
+      return null;
+    }
+  }
+
+  /**
+   * True while the memory is used up: then documents wait where they are, in the store, and the lane looks again soon.
+   * Parsers have processes of their own, and what they read goes to the disk.
+   */
+  #lacksMemory(lane: Lane): boolean {
+    const { memory, clock, logger } = this.#options;
+    if (lane.queue.waiting === 0 || !memory.isReached) return false;
+    const now = clock.monotonic();
+    if (now - this.#memoryShortageAt > shortageLogIntervalMs)
+      logger.warn(
+        { documents: lane.queue.waiting },
+        'the memory limit (QUARRY_MEMORY_BYTES_MAX) is reached: documents wait until there is room',
+      );
+    this.#memoryShortageAt = now;
+    this.#scheduleIn(lane, memoryPollMs);
+    return true;
+  }
+
+  #scheduleNext(lane: Lane): void {
+    const due = lane.queue.nextDue();
+    this.#scheduleIn(lane, due === null ? null : Math.max(1, due - this.#options.clock.now()));
+  }
+
+  /** Null: not until something else does. */
+  #scheduleIn(lane: Lane, ms: number | null): void {
+    if (lane.timer !== null) clearTimeout(lane.timer);
+    lane.timer = ms === null ? null : setTimeout(() => this.#pump(lane), ms).unref();
+  }
+
+  /**
+   * One job, as far as its lane goes. Answers the job that comes next, null when there is none. Never rejects.
+   * `record`: the document's, where this turn of the event loop has read it already.
+   */
+  async #run(job: Job, record: DocumentRecord | null): Promise<Job | null> {
+    const controller = new AbortController();
+    this.#running.set(job.version, { job, controller });
+    try {
+      return await this.#step(job, record ?? this.#options.transitions.getCurrent(job), controller.signal);
+    } catch (error) {
+      return await this.#recover(job, error);
+    } finally {
+      this.#running.delete(job.version);
+    }
+  }
+
+  async #step(job: Job, record: DocumentRecord, signal: AbortSignal): Promise<Job | null> {
+    const { transitions, steps } = this.#options;
+    if (job.step === 'parse') {
+      transitions.checkCapacity();
+      await transitions.markStarted(job, 'parsing');
+      const outcome = await this.#parse(job, record, signal);
+      return 'failure' in outcome
+        ? await this.#fail(job, 'parsing_failed', outcome.failure)
+        : await transitions.storeParsed(job, outcome);
+    }
+    const needsChunks = job.step === 'chunk' && steps.needsChunks(record);
+    if (needsChunks) transitions.checkCapacity();
+    if (needsChunks && steps.isSmall(record)) {
+      await this.#indexSmall(job, record, signal);
+      return null;
+    }
+    await transitions.markStarted(job, 'indexing');
+    if (needsChunks) job = await transitions.storeChunked(job, await steps.chunk(record, signal));
+    await this.#index(job, { record, content: null, signal });
+    return null;
+  }
+
+  async #parse(job: Job, record: DocumentRecord, signal: AbortSignal): ReturnType<IngestSteps['parse']> {
+    const { steps, clock } = this.#options;
+    const { collectionId, path } = job;
+    const known = { collectionId, path, elapsedMs: 0, startedAt: clock.monotonic() };
+    const report = (progress: ParseProgress) => this.#parsing.set(job.version, { ...known, ...progress });
+    report({ stage: 'waiting', page: 0, of: null });
+    try {
+      return await steps.parse(record, job.organizationId, { signal, onProgress: report });
+    } finally {
+      this.#parsing.delete(job.version);
+    }
+  }
+
+  /** A small document is stored while its rows are staged, and shown as nothing in between. */
+  async #indexSmall(job: Job, record: DocumentRecord, signal: AbortSignal): Promise<void> {
+    const { transitions, steps } = this.#options;
+    const content = await steps.chunk(record, signal);
+    try {
+      await this.#index(job, { record, content, signal });
+    } catch (error) {
+      // The shard or the store is busy, perhaps for minutes: what was made is kept, so that only that is tried again.
+      if (isTransient(error)) await transitions.storeChunked(job, content);
+      throw error;
+    }
+  }
+
+  /** `content`: what the store does not hold yet. */
+  async #index(
+    job: Job,
+    {
+      record,
+      content,
+      signal,
+    }: {
+      readonly record: DocumentRecord;
+      readonly content: ChunkedContent | null;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<void> {
+    const { transitions, steps, backgroundScheduler, logger } = this.#options;
+    try {
+      await waitForAll([
+        steps.stage(record, content?.block ?? null, signal),
+        ...(content === null ? [] : [transitions.storePrepared(job, content)]),
+      ]);
+      await backgroundScheduler.yield();
+      signal.throwIfAborted();
+      await transitions.publishIndexed(job, content);
+    } catch (error) {
+      steps.unstage(record);
+      throw error;
+    }
+    logger.debug({ documentId: job.documentId, version: job.version }, 'document indexed');
+  }
+
+  async #fail(job: Job, status: 'parsing_failed' | 'indexing_failed', failure: StepFailure): Promise<null> {
+    const { transitions, logger } = this.#options;
+    const retryable = failure.code === 'timeout' || failure.code === 'memory' || failure.code === 'crash';
+    await transitions.markFailed(job, status, { ...failure, retryable });
+    logger.info({ documentId: job.documentId, code: failure.code, status }, 'document failed');
+    return null;
+  }
+
+  /** What becomes of a job whose step threw. */
+  async #recover(job: Job, error: unknown): Promise<Job | null> {
+    const { clock, logger, mayQuote, transitions } = this.#options;
+    if (this.#closed || error instanceof AbandonedError || error instanceof ExpectationFailedError)
+      return null;
+    if (this.#isAbandoned(job)) return null;
+    try {
+      // A store or pool that cannot take work now is nobody's fault: the attempt does not count.
+      if (isTransient(error)) {
+        return { ...job, notBefore: clock.now() + error.options.retryAfterMs };
+      }
+      // A model that does not take a text will not take it the next time either.
+      if (error instanceof AppError && error.code === 'bad_request')
+        return await this.#fail(job, 'indexing_failed', { code: 'unsupported', message: error.message });
+      const attempts = job.attempts + 1;
+      logger.error(
+        { documentId: job.documentId, step: job.step, attempts, error: describedError(error, mayQuote()) },
+        'ingest step failed',
+      );
+      if (attempts >= (error instanceof ModelError ? modelAttemptsMax : attemptsMax)) {
+        const status = job.step === 'parse' ? 'parsing_failed' : 'indexing_failed';
+        return await this.#fail(job, status, {
+          code: 'crash',
+          message: `${error instanceof ModelError ? error.publicMessage : internalFailureMessage} Set index_status to try again.`,
+        });
+      }
+      const notBefore = clock.now() + retryMsFirst * retryFactor ** (attempts - 1);
+      const next = { ...job, attempts, notBefore };
+      await transitions.markPostponed(next);
+      return next;
+    } catch (second) {
+      if (this.#closed || second instanceof AbandonedError || second instanceof ExpectationFailedError)
+        return null;
+      logger.error(
+        { documentId: job.documentId, error: describedError(second, mayQuote()) },
+        'ingest could not record a failure',
+      );
+      return { ...job, notBefore: clock.now() + retryMsFirst * retryFactor };
+    }
+  }
+
+  #isAbandoned(job: Job): boolean {
+    try {
+      this.#options.transitions.getCurrent(job);
+      return false;
+    } catch (error) {
+      // A store that cannot be read just now says nothing about the document.
+      return error instanceof AbandonedError;
+    }
+  }
+
+  #notifyWaiters(version: number, abandoned: DocumentRecord | null): void {
+    this.#pending.delete(version);
+    for (const resolve of this.#waiters.get(version) ?? []) resolve(abandoned);
+  }
+}
+
+/** Whether it is over after a while. */
+function isTransient(error: unknown): error is AppError & { options: { retryAfterMs: number } } {
+  return error instanceof AppError && error.options.retryAfterMs !== undefined;
+}
+
+/** What cutting, embedding and indexing a document takes of memory; parsing happens in processes with their own bound. */
+function estimateIndexingBytes({ textBytes, metadata, vectorBytes = 0 }: DocumentRecord): number {
+  return limits.indexingBytesPerTextByte * textBytes + vectorBytes + countMetadataUnits(metadata);
+}
+
+function countMetadataUnits(metadata: Metadata): number {
+  let units = 0;
+  for (const [name, value] of Object.entries(metadata)) {
+    units += name.length;
+    for (const text of typeof value === 'string' ? [value] : value) units += text.length;
+  }
+  return units;
+}

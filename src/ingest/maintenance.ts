@@ -1,0 +1,150 @@
+import type { Clock } from '../core/clock.ts';
+import type { Logger } from '../core/logger.ts';
+import { CollectionIndex } from '../index/collection-index.ts';
+import type { Indexes } from '../index/indexes.ts';
+import type { Blobs } from '../storage/blobs.ts';
+import { collectGarbage } from '../storage/garbage.ts';
+import type { Store } from '../storage/store.ts';
+import { sweepCollections } from '../storage/sweep.ts';
+import type { DerivedFiles } from './derived-files.ts';
+import type { MemoryLimit } from './memory-limit.ts';
+
+export interface MaintenanceOptions {
+  readonly store: Store;
+  readonly blobs: Blobs;
+  readonly indexes: Indexes;
+  readonly derivedFiles: Pick<DerivedFiles, 'removeOrphans'>;
+  readonly memory: Pick<MemoryLimit, 'isReached'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Milliseconds between snapshots of the shards. */
+  readonly snapshotMs: number;
+}
+
+/** Milliseconds between looks for what can be deleted. */
+const sweepMs = 15_000;
+/** Milliseconds between looks at the memory. */
+const memoryCheckMs = 1_000;
+/** Changes of a collection that are worth a snapshot before its time: they would have to be replayed after a crash. */
+const snapshotChangesMin = 20_000;
+
+export interface MaintenanceTask {
+  readonly name: string;
+  readonly intervalMs: number;
+  readonly run: (signal: AbortSignal) => Promise<void>;
+}
+
+/** What has to be done again and again beside the work: deleting what nobody needs, writing snapshots. */
+export class MaintenanceScheduler {
+  readonly #options: MaintenanceOptions;
+  readonly #stop = new AbortController();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #running = new Set<Promise<void>>();
+  #sweeping: Promise<void> = Promise.resolve();
+  /** Compactions that were told to be put off. */
+  #deferredCompactions = 0;
+
+  constructor(options: MaintenanceOptions) {
+    this.#options = options;
+  }
+
+  /** `others`: what other rooms have to do again and again. */
+  start(extraTasks: readonly MaintenanceTask[]): void {
+    const { indexes, memory, snapshotMs, logger } = this.#options;
+    this.#schedule({ name: 'garbage', intervalMs: sweepMs, run: (signal) => this.#collectGarbage(signal) });
+    this.#schedule({ name: 'sweep', intervalMs: sweepMs, run: () => this.sweep() });
+    this.#schedule({ name: 'snapshot', intervalMs: snapshotMs, run: () => indexes.snapshot() });
+    this.#schedule({
+      name: 'early snapshot',
+      intervalMs: sweepMs,
+      // Vectors that are in a file take no memory: what waits for some goes on.
+      run: () => indexes.snapshot(memory.isReached ? 1 : snapshotChangesMin),
+    });
+    this.#schedule({ name: 'memory', intervalMs: memoryCheckMs, run: () => this.#checkMemory() });
+    for (const task of extraTasks) this.#schedule(task);
+    if (this.#stop.signal.aborted) return;
+    void this.#run({
+      name: 'orphaned snapshots',
+      intervalMs: 0,
+      run: async () => {
+        const collections = await indexes.removeOrphans();
+        if (collections > 0) logger.info({ collections }, 'snapshots of deleted collections were deleted');
+      },
+    });
+    void this.#run({ name: 'orphaned files', intervalMs: 0, run: (signal) => this.#collectOrphans(signal) });
+  }
+
+  /** Waits for what runs. Twice is once. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+    await Promise.all(this.#running);
+  }
+
+  async #collectGarbage(signal: AbortSignal): Promise<void> {
+    const { clock, store, blobs, derivedFiles } = this.#options;
+    const collected = await collectGarbage({ store, blobs }, clock.now(), signal);
+    if (collected > 0) await derivedFiles.removeOrphans();
+  }
+
+  async #collectOrphans(signal: AbortSignal): Promise<void> {
+    const { blobs, logger } = this.#options;
+    const files = await blobs.deleteOrphans(signal);
+    if (files > 0) logger.info({ files }, 'files that nothing refers to were deleted');
+  }
+
+  /** Clears away the deleted collections that are due, after whoever does so already. */
+  sweep(): Promise<void> {
+    const swept = this.#sweeping.then(() => this.#sweep(this.#stop.signal));
+    // A failure belongs to its caller; the next sweep goes on.
+    this.#sweeping = swept.catch(() => {});
+    return swept;
+  }
+
+  async #sweep(signal: AbortSignal): Promise<void> {
+    const { clock, logger, store, blobs, derivedFiles } = this.#options;
+    const swept = await sweepCollections({ store, blobs }, clock.now(), signal);
+    if (swept.length > 0) await derivedFiles.removeOrphans();
+    for (const collectionId of swept) logger.info({ collectionId }, 'deleted collection is cleared away');
+  }
+
+  async #checkMemory(): Promise<void> {
+    this.#logDeferredCompactions();
+    // What has been busy holds much that is free: while it does, documents would wait for nothing.
+    if (this.#options.memory.isReached) await CollectionIndex.releaseFreeMemory();
+  }
+
+  /** Once for all that wait at the same time. */
+  #logDeferredCompactions(): void {
+    const compactions = CollectionIndex.deferredCompactions();
+    if (compactions > 0 && this.#deferredCompactions === 0)
+      this.#options.logger.warn(
+        { compactions },
+        'what was removed stays: compacting it needs more memory than the limit (QUARRY_MEMORY_BYTES_MAX) leaves',
+      );
+    this.#deferredCompactions = compactions;
+  }
+
+  #schedule(task: MaintenanceTask): void {
+    if (this.#stop.signal.aborted) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      void this.#run(task).then(() => this.#schedule(task));
+    }, task.intervalMs);
+    timer.unref();
+    this.#timers.add(timer);
+  }
+
+  /** A chore that fails is told in the log and tried again at its next time. */
+  #run({ name, run: runTask }: MaintenanceTask): Promise<void> {
+    const run = runTask(this.#stop.signal)
+      .catch((error: unknown) => {
+        if (this.#stop.signal.aborted) return;
+        this.#options.logger.warn({ chore: name, error: String(error) }, 'housekeeping failed; will retry');
+      })
+      .finally(() => this.#running.delete(run));
+    this.#running.add(run);
+    return run;
+  }
+}

@@ -1,0 +1,49 @@
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
+
+export interface MemoryLimitOptions {
+  /** Memory that the process holds and only swapping could take from it. */
+  readonly heldBytes: () => number;
+  readonly bytesMax: number;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}
+
+/** How old the known size of the process may be: asking the system takes it most of a millisecond. */
+const sampleMaxAgeMs = 50;
+
+/** The memory that the process should hold at most: beyond it new documents are refused, and those that came wait. */
+export class MemoryLimit {
+  readonly #options: MemoryLimitOptions;
+  #sample = { bytes: 0, at: Number.NEGATIVE_INFINITY };
+
+  constructor(options: MemoryLimitOptions) {
+    this.#options = options;
+  }
+
+  get isReached(): boolean {
+    const { heldBytes, bytesMax, clock } = this.#options;
+    const now = clock.monotonic();
+    if (now - this.#sample.at >= sampleMaxAgeMs) this.#sample = { bytes: heldBytes(), at: now };
+    return this.#sample.bytes >= bytesMax;
+  }
+
+  /** Why documents wait, as a sentence; null while there is room. */
+  get shortage(): string | null {
+    if (!this.isReached) return null;
+    return `The server uses its ${this.#limit}, so what waits is not indexed until there is room again.`;
+  }
+
+  /** Throws `AppError` reserve_reached while nothing can be added. */
+  check(): void {
+    if (!this.isReached) return;
+    throw new AppError(
+      'reserve_reached',
+      `The server uses its ${this.#limit}, so nothing can be added; searching and deleting go on.`,
+      { retryAfterMs: 10_000 },
+    );
+  }
+
+  get #limit(): string {
+    return `memory limit of ${this.#options.bytesMax} bytes (QUARRY_MEMORY_BYTES_MAX)`;
+  }
+}

@@ -1,0 +1,130 @@
+import type { Metrics } from '../core/metrics.ts';
+import { readProcessMemoryBytes } from '../core/process-memory.ts';
+import { CollectionIndex } from '../index/collection-index.ts';
+import type { Indexes } from '../index/indexes.ts';
+import { indexStatuses } from '../schemas/documents.ts';
+import type { Collections } from '../storage/collections.ts';
+import type { Counts } from '../storage/counts.ts';
+import type { Store } from '../storage/store.ts';
+import type { VersionReader } from '../storage/version-reader.ts';
+import type { Ingest } from './ingest.ts';
+import type { Pool } from './pools.ts';
+import type { QueryEmbedder } from './query-embedder.ts';
+
+export interface PipelineMetricSources {
+  readonly metrics: Metrics;
+  readonly pools: readonly Pool[];
+  readonly ingest: Ingest;
+  readonly indexes: Indexes;
+  readonly store: Store;
+  readonly collections: Collections;
+  readonly counts: Counts;
+  readonly reader: Pick<VersionReader, 'bytes'>;
+  readonly queryEmbedder: Pick<QueryEmbedder, 'bytes'>;
+  readonly memoryBytesMax: number;
+  /** How tools and parsers are kept from data and network. */
+  readonly isolationLevel: string;
+}
+
+type GaugeDefinition = readonly [name: string, help: string, read: () => number];
+
+/** Figures of documents, queues, shards and memory. */
+export function registerPipelineMetrics(sources: PipelineMetricSources): void {
+  const { metrics, pools, ingest, indexes, store } = sources;
+  metrics.gauges(
+    { name: 'quarry_pool_tasks', help: 'Tasks given to a pool and not answered yet.', label: 'pool' },
+    () => Object.fromEntries(pools.map((pool) => [pool.name, pool.depth])),
+  );
+  metrics.gauges(
+    { name: 'quarry_ingest_documents', help: 'Documents that wait for ingest or are in it.', label: 'lane' },
+    () => ingest.depths(),
+  );
+  metrics.gauges({ name: 'quarry_documents', help: 'Documents of all collections.', label: 'status' }, () =>
+    documentsByStatus(sources),
+  );
+  metrics.gauges(
+    {
+      name: 'quarry_index_bytes',
+      help: 'Bytes of the loaded shards; vectors_in_file take memory only as far as there is some to spare.',
+      label: 'part',
+    },
+    () => indexes.statistics().bytes,
+  );
+  metrics.gauges(
+    {
+      name: 'quarry_query_cache_bytes',
+      help: 'Memory kept for queries, at most queryCacheBytes and queryVectorCacheBytes.',
+      label: 'part',
+    },
+    () => ({ texts: sources.reader.bytes, vectors: sources.queryEmbedder.bytes }),
+  );
+  metrics.gauges(
+    { name: 'quarry_tools_isolation', help: 'Isolation of tools and parsers in force: 1.', label: 'level' },
+    () => ({ [sources.isolationLevel]: 1 }),
+  );
+  const simple: readonly GaugeDefinition[] = [
+    ['quarry_collections', 'Collections that are loaded.', () => indexes.statistics().collections],
+    ['quarry_shards', 'Shards that are loaded.', () => indexes.statistics().shards],
+    ['quarry_index_rows', 'Rows that search sees.', () => indexes.statistics().rows],
+    [
+      'quarry_index_dead_rows',
+      'Rows of replaced documents, not compacted yet.',
+      () => indexes.statistics().deadRows,
+    ],
+    [
+      'quarry_search_waiting',
+      'Searches that wait for a thread of the engine.',
+      () => CollectionIndex.queuedCalls(),
+    ],
+    ['quarry_memory_resident_bytes', 'Resident memory of the process.', () => process.memoryUsage.rss()],
+    [
+      'quarry_store_pending_bytes',
+      'Bytes of writes that are not durable yet.',
+      () => store.statistics().pendingBytes,
+    ],
+    ['quarry_store_commits', 'Synced batches since the start.', () => store.statistics().commits],
+    ['quarry_store_committed_writes', 'Writes in those batches.', () => store.statistics().committedWrites],
+    [
+      'quarry_store_live_bytes',
+      'Estimated live bytes of the store on disk.',
+      () => store.statistics().liveBytes,
+    ],
+  ];
+  for (const [name, help, read] of [...simple, ...memoryGauges(sources)]) metrics.gauge({ name, help }, read);
+}
+
+/** What the process holds of memory, what it may hold, and what waits for it. */
+function memoryGauges({ ingest, memoryBytesMax }: PipelineMetricSources): readonly GaugeDefinition[] {
+  return [
+    [
+      'quarry_index_compactions_put_off',
+      'Compactions that wait until there is memory for them.',
+      () => CollectionIndex.deferredCompactions(),
+    ],
+    [
+      'quarry_ingest_waiting_for_memory',
+      'Documents that are not indexed because memoryBytesMax is reached.',
+      () => ingest.waitingForMemory,
+    ],
+    [
+      'quarry_memory_held_bytes',
+      'Memory of the process that no file backs: what memoryBytesMax bounds.',
+      () => readProcessMemoryBytes(),
+    ],
+    [
+      'quarry_memory_held_bytes_max',
+      'The setting memoryBytesMax: from there on documents are refused, and those that wait stay where they are.',
+      () => memoryBytesMax,
+    ],
+  ];
+}
+
+async function documentsByStatus({
+  collections,
+  counts,
+}: PipelineMetricSources): Promise<Record<string, number>> {
+  const all = (await collections.listAll()).map(({ collectionId }) => counts.get(collectionId).documents);
+  return Object.fromEntries(
+    indexStatuses.map((status) => [status, all.reduce((sum, documents) => sum + documents[status], 0)]),
+  );
+}

@@ -1,0 +1,453 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { AppError } from '../core/app-error.ts';
+import { waitForAll } from '../core/async/wait-for-all.ts';
+import { describedError } from '../core/described-error.ts';
+import { limits } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
+import { ModelError } from '../core/model-error.ts';
+import type { Indexes } from '../index/indexes.ts';
+import type { ReplacementIndex, ShardVersion } from '../index/replacement-index.ts';
+import type { StoredVectors, VectorMaker } from '../index/stored-vectors.ts';
+import type { LiveVersions } from '../storage/changes.ts';
+import {
+  type Collection,
+  type Collections,
+  completeVectorChange,
+  getVectorState,
+  type ModelVectorSet,
+  startVectorChange,
+  type VectorSet,
+  type VectorState,
+} from '../storage/collections.ts';
+import type { Contents } from '../storage/content.ts';
+import type { Counts } from '../storage/counts.ts';
+import { ExpectationFailedError, type Store } from '../storage/store.ts';
+import type { Versions } from '../storage/versions.ts';
+
+/** A model by name, in one version. */
+export interface ModelVersion {
+  readonly id: string;
+  readonly version: string;
+  readonly dimensions: number;
+}
+
+export interface ModelChangesOptions {
+  readonly store: Store;
+  readonly collections: Collections;
+  readonly versions: Versions;
+  readonly contents: Contents;
+  readonly counts: Counts;
+  readonly live: LiveVersions;
+  readonly indexes: Indexes;
+  readonly vectors: StoredVectors;
+  /** Throws `ModelUnavailable` while the model that makes these vectors cannot be had. */
+  readonly vectorMakerOf: (set: VectorSet) => VectorMaker;
+  /** The version of a model that has come in the place of this one, where that costs nobody money; else null. */
+  readonly findNewerVersion: (model: {
+    readonly id: string;
+    readonly version: string;
+  }) => ModelVersion | null;
+  /** Throws `AppError` while there is no memory or no disk for more. */
+  readonly checkCapacity: () => void;
+  readonly logger: Logger;
+  /** Whether the log may hold what documents say: not while an organization has zero data retention. */
+  readonly mayQuote: () => boolean;
+}
+
+/** How far a change is. */
+export interface ModelChangeProgress {
+  readonly model: string;
+  /** Documents whose vectors are made, of those that search answers from. */
+  readonly done: number;
+  readonly total: number;
+  /** What it waits for, as a sentence; null while it goes on. */
+  readonly waitReason: string | null;
+}
+
+/** A version that cannot get its vectors yet. */
+interface PendingVersion {
+  readonly version: ShardVersion;
+  readonly isRemoved: () => boolean;
+}
+
+interface ModelChangeRun {
+  readonly collectionId: string;
+  done: number;
+  /** What it waits for, by the version that does, or for all of it. */
+  readonly waitReasons: Map<number | 'all', string>;
+  /** When the log was told last how far it is. */
+  loggedAt: number;
+  /** Ends what runs, so that it looks again at what is wanted. */
+  passController: AbortController;
+  ended: Promise<void>;
+}
+
+/** Milliseconds between two lines of the log. */
+const logIntervalMs = 30_000;
+/** Documents that are embedded at a time: few, so that ingest and queries hardly feel it. */
+const documentConcurrencyMax = 8;
+/** Milliseconds before something is tried again that failed without saying when. */
+const retryMs = 5_000;
+const retryMsMax = 60_000;
+/** Milliseconds between two looks whether a version that waits is still wanted. */
+const pollIntervalMs = 250;
+/** How long changes of documents may have to wait for the last of the catching up; longer with every attempt. */
+const quiesceMsFirst = 1_000;
+const quiesceMsMax = 30_000;
+/** Milliseconds between two attempts. */
+const quiescePauseMs = 50;
+
+/**
+ * Gives collections the vectors of another model: makes them of the stored chunks, into shards beside those that go on
+ * serving, brings these up to date and lets them take over in one write. What is made is stored, so that a restart only
+ * fills the shards again. Afterwards the former vectors are deleted.
+ */
+export class ModelChanges {
+  readonly #options: ModelChangesOptions;
+  readonly #runs = new Map<string, ModelChangeRun>();
+  #freeSlots = documentConcurrencyMax;
+  readonly #waiters: (() => void)[] = [];
+  #closed = false;
+
+  constructor(options: ModelChangesOptions) {
+    this.#options = options;
+  }
+
+  /** Goes on with what was begun, and begins where a model has come in a new version. */
+  async start(): Promise<void> {
+    for (const collection of await this.#options.collections.listAll()) {
+      const { collectionId } = collection;
+      try {
+        await this.#startRenewal(collection);
+      } catch (error) {
+        // Nothing is lost: until the next start its queries are answered by words, and say so.
+        this.#options.logger.error(
+          { collectionId, error: describedError(error, this.#options.mayQuote()) },
+          'a change of model could not begin',
+        );
+      }
+      this.refresh(collectionId);
+    }
+  }
+
+  /** The state of a collection's vectors has changed: whatever is done for it follows. */
+  refresh(collectionId: string): void {
+    if (this.#closed) return;
+    const running = this.#runs.get(collectionId);
+    if (running !== undefined) {
+      running.passController.abort();
+      return;
+    }
+    const run: ModelChangeRun = {
+      collectionId,
+      done: 0,
+      waitReasons: new Map(),
+      loggedAt: performance.now(),
+      passController: new AbortController(),
+      ended: Promise.resolve(),
+    };
+    this.#runs.set(collectionId, run);
+    run.ended = this.#run(run);
+  }
+
+  /** Null when the model of the collection is not being changed. */
+  getProgress(collection: Collection): ModelChangeProgress | null {
+    const { next } = getVectorState(collection);
+    if (next === null) return null;
+    const run = this.#runs.get(collection.collectionId);
+    const total = this.#options.counts.get(collection.collectionId).documents.indexed;
+    const done = Math.min(run?.done ?? 0, total);
+    return { model: next.model.id, done, total, waitReason: firstReason(run?.waitReasons) };
+  }
+
+  /** Stops; the next start goes on. Twice is once. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { passController } of this.#runs.values()) passController.abort();
+    await Promise.all([...this.#runs.values()].map(({ ended }) => ended));
+  }
+
+  /** A model that is there in another version only has to make the vectors again. */
+  async #startRenewal(collection: Collection): Promise<void> {
+    const { store, collections, findNewerVersion, logger } = this.#options;
+    const state = getVectorState(collection);
+    const currentModel = (state.next ?? state).model;
+    const model = currentModel === null ? null : findNewerVersion(currentModel);
+    if (model === null) return;
+    const { collectionId } = collection;
+    const operations = collections.putVectors(collectionId, state, startVectorChange(state, model));
+    await store.write(operations, { mayUseReserve: true });
+    logger.info({ collectionId, model: model.id }, 'the model has a new version: its vectors are made again');
+  }
+
+  /** Never rejects. */
+  async #run(run: ModelChangeRun): Promise<void> {
+    let failures = 0;
+    while (!this.#closed) {
+      run.passController = new AbortController();
+      try {
+        if (await this.#step(run)) {
+          failures = 0;
+          run.waitReasons.clear();
+        } else if (!run.passController.signal.aborted) {
+          // In the same turn: whoever looks from now on begins a new run.
+          this.#runs.delete(run.collectionId);
+          return;
+        }
+      } catch (error) {
+        // The collection is gone, the server closes, or something else is wanted: the next look says which.
+        if (run.passController.signal.aborted || error instanceof ExpectationFailedError) continue;
+        failures += 1;
+        await this.#waitToRetry(run, error, failures);
+      }
+    }
+  }
+
+  /** A line in the log now and then. */
+  #logProgress(run: ModelChangeRun, collection: Collection): void {
+    const now = performance.now();
+    if (now - run.loggedAt < logIntervalMs) return;
+    run.loggedAt = now;
+    this.#options.logger.info(
+      { collectionId: run.collectionId, ...this.getProgress(collection) },
+      'vectors of another model are being made',
+    );
+  }
+
+  /** False when nothing is left to do. */
+  async #step(run: ModelChangeRun): Promise<boolean> {
+    const { collections, indexes } = this.#options;
+    const { collectionId, passController } = run;
+    const collection = collections.findById(collectionId);
+    if (collection === undefined) return false;
+    const state = getVectorState(collection);
+    if (state.next === null && !state.hasRemains) return false;
+    // Queries that began before the last change still read what lies where the next vectors go.
+    await abortable(indexes.waitForRetired(collectionId), passController.signal);
+    if (collections.findById(collectionId) === undefined) return false;
+    if (state.next === null) await this.#deleteOldVectors(run, collection, state);
+    else await this.#changeModel(run, collection, state, state.next);
+    return true;
+  }
+
+  async #changeModel(
+    run: ModelChangeRun,
+    collection: Collection,
+    state: VectorState,
+    next: ModelVectorSet,
+  ): Promise<void> {
+    const { store, collections, indexes, live, logger } = this.#options;
+    const { collectionId } = collection;
+    const { signal } = run.passController;
+    logger.info({ collectionId, model: next.model.id }, 'vectors of another model are being made');
+    const replacement = await indexes.createReplacement(collection, next);
+    try {
+      run.done = 0;
+      run.waitReasons.clear();
+      const add = (version: ShardVersion) => this.#add(run, replacement, next, version);
+      for await (const group of inBatches(live.list(collectionId))) {
+        await waitForAll(group.map(add));
+        run.done += group.length;
+        this.#logProgress(run, collection);
+      }
+      const catchUp = () => replacement.catchUp(add);
+      await this.#whenQuiesced(replacement, catchUp, signal, (quiesce) =>
+        indexes.persistReplacement(replacement, quiesce),
+      );
+      const after = completeVectorChange(state, next);
+      const swap = collections.putVectors(collectionId, state, after);
+      const write = () => store.write(swap, { mayUseReserve: true });
+      await this.#whenQuiesced(replacement, catchUp, signal, (still) =>
+        indexes.promote(replacement, still, write),
+      );
+      logger.info({ collectionId, model: next.model.id }, 'the model of a collection has changed');
+    } finally {
+      await indexes.discardReplacement(replacement);
+    }
+  }
+
+  /**
+   * Catches up beside the changes of documents, then asks for a moment without any. Where they come faster than their
+   * vectors are made they have to wait, the longer the more attempts it takes.
+   */
+  async #whenQuiesced(
+    replacement: ReplacementIndex,
+    catchUp: () => Promise<void>,
+    signal: AbortSignal,
+    act: (quiesce: () => Promise<boolean>) => Promise<boolean>,
+  ): Promise<void> {
+    for (let ms = quiesceMsFirst; ; ms = Math.min(quiesceMsMax, 2 * ms)) {
+      await catchUp();
+      signal.throwIfAborted();
+      let catchingUp = Promise.resolve();
+      const quiesce = async () => {
+        signal.throwIfAborted();
+        catchingUp = catchUp();
+        const isInTime = await Promise.race([catchingUp.then(() => true), wait(ms, false, { ref: false })]);
+        return isInTime && replacement.pendingCount === 0;
+      };
+      try {
+        if (await act(quiesce)) return;
+      } finally {
+        // Nobody else may touch the successor while this goes on; how it ended is told by the next round.
+        await catchingUp.catch(() => {});
+      }
+      await wait(quiescePauseMs, undefined, { signal, ref: false });
+    }
+  }
+
+  /** Makes the vectors of a version unless they are stored, and shows it. Waits, visibly, while that is not possible. */
+  async #add(
+    run: ModelChangeRun,
+    replacement: ReplacementIndex,
+    next: VectorSet,
+    version: ShardVersion,
+  ): Promise<void> {
+    const { signal } = run.passController;
+    for (let failures = 1; ; failures += 1) {
+      signal.throwIfAborted();
+      try {
+        await this.#withSlot(() => this.#embed(run, next, version));
+        await replacement.add(version, signal);
+        run.waitReasons.delete(version.version);
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        // Deleted or replaced meanwhile.
+        if (replacement.isRemoved(version)) {
+          run.waitReasons.delete(version.version);
+          return;
+        }
+        await this.#waitToRetry(run, error, failures, {
+          version,
+          isRemoved: () => replacement.isRemoved(version),
+        });
+      }
+    }
+  }
+
+  async #embed(run: ModelChangeRun, next: VectorSet, { version, shard }: ShardVersion): Promise<void> {
+    const { collections, versions, contents, live, vectors, vectorMakerOf, checkCapacity } = this.#options;
+    const { collectionId, passController } = run;
+    checkCapacity();
+    const record = versions.get(collectionId, version);
+    if (record === undefined || contents.hasVectors(record.documentId, next.generation)) return;
+    const expectations = [
+      collections.expectExists(collectionId),
+      live.expect(collectionId, { version, shard }),
+    ];
+    try {
+      await vectors.rebuild(record.documentId, vectorMakerOf(next), {
+        expectations,
+        signal: passController.signal,
+      });
+    } catch (error) {
+      // Search does not answer from it any more.
+      if (!(error instanceof ExpectationFailedError)) throw error;
+    }
+  }
+
+  /** Deletes the vectors that nobody answers from. */
+  async #deleteOldVectors(
+    { passController: { signal } }: ModelChangeRun,
+    { collectionId }: Collection,
+    state: VectorState,
+  ): Promise<void> {
+    const { store, versions, contents, collections } = this.#options;
+    const max = limits.sweepOperationsMax;
+    for await (const { documentId } of versions.list(collectionId)) {
+      for (;;) {
+        signal.throwIfAborted();
+        const deletes = await contents.deleteOtherGeneration(documentId, state.generation, max);
+        if (deletes.length > 0)
+          await store.write([collections.expectExists(collectionId), ...deletes], { mayUseReserve: true });
+        if (deletes.length < max) break;
+      }
+    }
+    const after = { ...state, hasRemains: false };
+    await store.write(collections.putVectors(collectionId, state, after), { mayUseReserve: true });
+  }
+
+  /** So many documents at a time, of all collections. */
+  async #withSlot(work: () => Promise<void>): Promise<void> {
+    if (this.#freeSlots > 0) this.#freeSlots -= 1;
+    else await new Promise<void>((resolve) => this.#waiters.push(resolve));
+    try {
+      await work();
+    } finally {
+      const next = this.#waiters.shift();
+      if (next === undefined) this.#freeSlots += 1;
+      else next();
+    }
+  }
+
+  /** Says what is the matter, and waits as long as it asks for, or until the version it is about is gone. */
+  async #waitToRetry(
+    run: ModelChangeRun,
+    error: unknown,
+    failures: number,
+    pendingVersion?: PendingVersion,
+  ): Promise<void> {
+    const retryAfterMs = error instanceof AppError ? error.options.retryAfterMs : undefined;
+    const internalFailureMessage = 'The server could not make the new vectors; its log says why.';
+    const { collectionId } = run;
+    const path =
+      pendingVersion && this.#options.versions.get(collectionId, pendingVersion.version.version)?.path;
+    const message =
+      error instanceof AppError
+        ? error.message
+        : error instanceof ModelError
+          ? error.publicMessage
+          : internalFailureMessage;
+    // What passes by itself is nobody's fault; anything else may be that of one document.
+    const isDocumentError = retryAfterMs === undefined && path !== undefined;
+    const waitReason = isDocumentError
+      ? `The document ${JSON.stringify(path)} keeps it: ${message} It goes on when that can be done, or when the document is replaced or deleted.`
+      : message;
+    run.waitReasons.set(pendingVersion?.version.version ?? 'all', waitReason);
+    if (retryAfterMs === undefined)
+      this.#options.logger.error(
+        { collectionId, error: describedError(error, this.#options.mayQuote()) },
+        'changing the model of a collection',
+      );
+    const ms = retryAfterMs ?? Math.min(retryMsMax, retryMs * 2 ** (failures - 1));
+    const { signal } = run.passController;
+    for (
+      let left = ms;
+      left > 0 && !signal.aborted && pendingVersion?.isRemoved() !== true;
+      left -= pollIntervalMs
+    )
+      await wait(Math.min(left, pollIntervalMs), undefined, { signal, ref: false }).catch(() => {});
+  }
+}
+
+function firstReason(waitReasons: ReadonlyMap<unknown, string> = new Map()): string | null {
+  for (const reason of waitReasons.values()) return reason;
+  return null;
+}
+
+/** Rejects when the signal aborts first. */
+async function abortable(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  const ended = new AbortController();
+  const never = { signal: AbortSignal.any([signal, ended.signal]), ref: false };
+  const aborted = wait(2 ** 31 - 1, undefined, never);
+  aborted.catch(() => {});
+  try {
+    await Promise.race([work, aborted]);
+  } finally {
+    ended.abort();
+  }
+  signal.throwIfAborted();
+}
+
+/** The entries in their order, so many at a time. */
+async function* inBatches<T>(entries: AsyncIterable<T>): AsyncGenerator<T[], void, void> {
+  let group: T[] = [];
+  for await (const entry of entries) {
+    group.push(entry);
+    if (group.length < documentConcurrencyMax) continue;
+    yield group;
+    group = [];
+  }
+  if (group.length > 0) yield group;
+}

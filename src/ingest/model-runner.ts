@@ -1,0 +1,192 @@
+import { AppError } from '../core/app-error.ts';
+import { ModelError } from '../core/model-error.ts';
+import { ModelUnavailableError } from '../core/model-unavailable-error.ts';
+import type { EmbeddingCatalogEntry, RerankerCatalogEntry } from '../models/catalog.ts';
+import type { InstalledModel } from '../models/local-model.ts';
+import type { InputType } from '../models/model.ts';
+import type { EmbedReply, EmbedTask, RerankReply, RerankTask } from '../models/registry.ts';
+import type { Pool, TaskPriority } from './pools.ts';
+
+export interface ModelRunOptions {
+  readonly priority: TaskPriority;
+}
+
+export interface EmbedRunOptions extends ModelRunOptions {
+  readonly model: string;
+}
+
+/** Which models there are; `models/catalog`. Both answer an unknown name with a 404. */
+export interface ModelDirectory {
+  getEmbedding(name: string): EmbeddingCatalogEntry;
+  getReranker(name: string): RerankerCatalogEntry;
+}
+
+export interface EmbeddingOutput {
+  /** `texts.length` rows of `dimensions` floats, unit length. */
+  readonly vectors: Float32Array;
+  readonly dimensions: number;
+  readonly tokens: number;
+  readonly inferenceMs: number;
+}
+
+export interface RerankingOutput {
+  /** One score in 0..1 per document, in the order given. */
+  readonly scores: Float32Array;
+  readonly tokens: number;
+  readonly inferenceMs: number;
+}
+
+/** Characters that one worker task holds at most: small enough that a query never waits long behind another's work. */
+const taskUnitsMax = 64_000;
+/** Characters of a token, about. */
+const unitsPerToken = 4;
+/** Characters of what is told of a failure. */
+const reasonLengthMax = 300;
+/** How soon a model that failed is worth asking again. */
+const failedRetryMs = 1_000;
+
+/**
+ * Runs the models in their pools, or asks the services that run them: splits long lists, so that urgent work gets in
+ * between, and joins the answers.
+ */
+export class ModelRunner {
+  readonly #embedPool: Pick<Pool, 'run'>;
+  readonly #rerankPool: Pick<Pool, 'run'>;
+  readonly #models: ModelDirectory;
+  readonly #onModelError: (model: string, error: unknown) => void;
+
+  constructor(
+    pools: { readonly embed: Pick<Pool, 'run'>; readonly rerank: Pick<Pool, 'run'> },
+    models: ModelDirectory,
+    onModelError: (model: string, error: unknown) => void,
+  ) {
+    this.#embedPool = pools.embed;
+    this.#rerankPool = pools.rerank;
+    this.#models = models;
+    this.#onModelError = onModelError;
+  }
+
+  /** Vectors for `texts`, in their order. No text, no run. */
+  async embed(
+    texts: readonly string[],
+    inputType: InputType,
+    options: EmbedRunOptions,
+  ): Promise<EmbeddingOutput> {
+    const { id, backend: runs, dimensions } = this.#models.getEmbedding(options.model);
+    if (runs !== 'built-in' && 'provider' in runs) {
+      const started = performance.now();
+      const answer = await runs.embed(texts, inputType, { urgent: options.priority === 'query' });
+      return { ...answer, dimensions, inferenceMs: performance.now() - started };
+    }
+    const parts = await Promise.all(
+      splitTexts(texts, taskUnitsMaxFor(runs)).map((part) => {
+        const task: EmbedTask = { model: runs === 'built-in' ? id : runs, texts: part, inputType };
+        return this.#run({ id, runs }, options.priority, this.#embedPool.run<EmbedReply>(task, options));
+      }),
+    );
+    const vectors = concatenate(parts.map((part) => part.vectors));
+    return {
+      vectors,
+      dimensions: texts.length === 0 ? 0 : vectors.length / texts.length,
+      tokens: sum(parts.map((part) => part.tokens)),
+      inferenceMs: sum(parts.map((part) => part.inferenceMs)),
+    };
+  }
+
+  /**
+   * What a worker answers. When a model fails there, a query is told in words it knows and the operator why; a document
+   * is told what it was, since it may be the document's own fault.
+   */
+  async #run<Reply>(
+    model: LocalModelReference,
+    priority: TaskPriority,
+    work: Promise<Reply>,
+  ): Promise<Reply> {
+    try {
+      return await work;
+    } catch (cause) {
+      if (cause instanceof AppError) throw cause;
+      const { id, runs } = model;
+      if (priority !== 'query')
+        throw runs === 'built-in' ? cause : new ModelError(id, reasonOf(cause, runs), cause);
+      this.#onModelError(id, cause);
+      throw new ModelUnavailableError(id, 'it failed', { retryAfterMs: failedRetryMs, cause });
+    }
+  }
+
+  /** Relevance of each document to the query, in their order. */
+  async rerank(
+    name: string,
+    query: string,
+    documents: readonly string[],
+    options: ModelRunOptions,
+  ): Promise<RerankingOutput> {
+    const { id, backend: runs } = this.#models.getReranker(name);
+    if (runs !== 'built-in' && 'provider' in runs) {
+      const started = performance.now();
+      const answer = await runs.score(query, documents, { urgent: options.priority === 'query' });
+      return { ...answer, inferenceMs: performance.now() - started };
+    }
+    const parts = await Promise.all(
+      splitTexts(documents, taskUnitsMaxFor(runs)).map((part) => {
+        const task: RerankTask = { model: runs === 'built-in' ? id : runs, query, documents: part };
+        return this.#run({ id, runs }, options.priority, this.#rerankPool.run<RerankReply>(task, options));
+      }),
+    );
+    return {
+      scores: concatenate(parts.map((part) => part.scores)),
+      tokens: sum(parts.map((part) => part.tokens)),
+      inferenceMs: sum(parts.map((part) => part.inferenceMs)),
+    };
+  }
+}
+
+interface LocalModelReference {
+  readonly id: string;
+  readonly runs: 'built-in' | InstalledModel;
+}
+
+/** One line of what a worker said, without the places of its files. */
+function reasonOf(error: unknown, { folder, model }: InstalledModel): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const line = message.replaceAll(`${folder}/`, '').replaceAll(folder, model.id).replace(/\s+/g, ' ').trim();
+  const words = line.replace(/\.$/, '');
+  return words.length > reasonLengthMax ? `${words.slice(0, reasonLengthMax)}...` : words;
+}
+
+/** An added model takes milliseconds where the built-in ones take microseconds. */
+function taskUnitsMaxFor(runs: 'built-in' | InstalledModel): number {
+  return runs === 'built-in'
+    ? taskUnitsMax
+    : Math.min(taskUnitsMax, unitsPerToken * runs.inferenceOptions.batchTokens);
+}
+
+/** Consecutive runs of texts, each at most `unitsMax` characters long or a single text. */
+function splitTexts(texts: readonly string[], unitsMax: number): string[][] {
+  const runs: string[][] = [];
+  let units = Number.POSITIVE_INFINITY;
+  for (const text of texts) {
+    if (units + text.length > unitsMax) {
+      runs.push([]);
+      units = 0;
+    }
+    runs.at(-1)!.push(text);
+    units += text.length;
+  }
+  return runs;
+}
+
+function concatenate(parts: readonly Float32Array[]): Float32Array {
+  if (parts.length === 1) return parts[0]!;
+  const whole = new Float32Array(sum(parts.map((part) => part.length)));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

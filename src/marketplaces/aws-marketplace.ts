@@ -1,0 +1,239 @@
+import type {
+  GetEntitlementsCommandInput,
+  MarketplaceEntitlementServiceClient,
+} from '@aws-sdk/client-marketplace-entitlement-service';
+import type { MarketplaceMeteringClient, UsageRecord } from '@aws-sdk/client-marketplace-metering';
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
+import { type Egress, findEgressDenial, refusedByEgress } from '../egress/egress.ts';
+import type { AwsOffer, HourlyUsage } from '../storage/marketplaces.ts';
+import { type Tier, tiers } from '../storage/organizations.ts';
+
+export interface AwsMarketplaceSettings {
+  readonly region: string;
+  /** Null: where the SDK finds AWS. */
+  readonly endpoint: string | null;
+  /** Null: where the SDK finds credentials, such as the role of the machine. */
+  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | null;
+  /** Ours; null for any that the account sells. */
+  readonly productCodes: ReadonlySet<string> | null;
+  /** Of whoever bought something without contract dimensions. */
+  readonly tier: Tier;
+  /** Dimensions of contracts and what they entitle to; null where products have none. */
+  readonly tiers: ReadonlyMap<string, Tier> | null;
+  readonly egress: Pick<Egress, 'agents'>;
+  readonly clock: Clock;
+}
+
+/** What became of an hour that was reported. `again`: AWS did not take it, and may the next time. */
+export interface HourReportResult {
+  readonly hour: HourlyUsage;
+  readonly outcome: 'taken' | 'refused' | 'not subscribed' | 'again';
+  readonly reason: string;
+}
+
+interface AwsClients {
+  readonly metering: MarketplaceMeteringClient;
+  readonly entitlements: MarketplaceEntitlementServiceClient;
+  readonly sdk: typeof import('@aws-sdk/client-marketplace-metering');
+  readonly entitlementSdk: typeof import('@aws-sdk/client-marketplace-entitlement-service');
+}
+
+/** Faults of the very records that were sent: sending them again helps nobody. */
+const recordErrorNames: ReadonlySet<string> = new Set([
+  'InvalidUsageDimensionException',
+  'InvalidLicenseException',
+  'InvalidCustomerIdentifierException',
+  'TimestampOutOfBoundsException',
+  'InvalidUsageAllocationsException',
+]);
+/** The reason of what AWS left out of a batch that it took. */
+export const unprocessedReason = 'unprocessed';
+const entitlementPagesMax = 20;
+
+/** AWS Marketplace for a seller of SaaS. The SDK is loaded at the first call: most installations never sell there. */
+export class AwsMarketplace {
+  readonly #settings: AwsMarketplaceSettings;
+  #loading: Promise<AwsClients> | null = null;
+
+  constructor(settings: AwsMarketplaceSettings) {
+    this.#settings = settings;
+  }
+
+  /**
+   * Who comes with a token. Errors: 400 for one that is unknown, expired or for something else; 502 when AWS does not
+   * answer as it should, 503 when it is asked too often.
+   */
+  async resolveCustomer(token: string): Promise<AwsOffer> {
+    const { metering, sdk } = await this.#clients();
+    const command = new sdk.ResolveCustomerCommand({ RegistrationToken: token });
+    const reply = await metering.send(command).catch((error: unknown) => {
+      throw toAppError(error);
+    });
+    const { LicenseArn, CustomerAWSAccountId, ProductCode, CustomerIdentifier } = reply;
+    if (!LicenseArn || !CustomerAWSAccountId || !ProductCode) {
+      throw unexpectedReplyError(new Error('ResolveCustomer names no license'));
+    }
+    const { productCodes } = this.#settings;
+    if (productCodes !== null && !productCodes.has(ProductCode)) {
+      throw new AppError('bad_request', 'This was bought for another product.');
+    }
+    return {
+      marketplace: 'aws',
+      licenseArn: LicenseArn,
+      accountId: CustomerAWSAccountId,
+      productCode: ProductCode,
+      customerId: CustomerIdentifier || null,
+    };
+  }
+
+  /** What an agreement entitles to now; null for nothing. Errors: 502, 503. */
+  async tierOf(offer: AwsOffer): Promise<Tier | null> {
+    const { tiers: byDimension, tier, clock } = this.#settings;
+    if (byDimension === null) return tier;
+    const now = clock.now();
+    let highest = -1;
+    for await (const { Dimension = '', ExpirationDate } of this.#entitlements(offer)) {
+      const isExpired = ExpirationDate !== undefined && ExpirationDate.getTime() <= now;
+      const granted = byDimension.get(Dimension);
+      if (!isExpired && granted !== undefined) highest = Math.max(highest, tiers.indexOf(granted));
+    }
+    return tiers[highest] ?? null;
+  }
+
+  /** Reports at most a batch of hours; says of each what became of it. Never rejects for what AWS says. */
+  async reportHours(hours: readonly HourlyUsage[]): Promise<HourReportResult[]> {
+    const { metering, sdk } = await this.#clients();
+    const records = hours.map(toUsageRecord);
+    try {
+      const { Results = [], UnprocessedRecords = [] } = await metering.send(
+        new sdk.BatchMeterUsageCommand({ UsageRecords: records }),
+      );
+      const unprocessedNames = new Set(UnprocessedRecords.map(usageRecordId));
+      const statuses = new Map(
+        Results.map(({ UsageRecord: record, Status }) => [
+          record === undefined ? '' : usageRecordId(record),
+          Status,
+        ]),
+      );
+      return hours.map((hour, i) => {
+        const name = usageRecordId(records[i]!);
+        const status = unprocessedNames.has(name) ? undefined : statuses.get(name);
+        return { hour, outcome: outcomeOf(status), reason: status ?? unprocessedReason };
+      });
+    } catch (error) {
+      const name = error instanceof Error ? error.name : typeof error;
+      if (!recordErrorNames.has(name)) return hours.map((hour) => ({ hour, outcome: 'again', reason: name }));
+      if (hours.length === 1) return hours.map((hour) => ({ hour, outcome: 'refused', reason: name }));
+      // One bad record refuses its whole batch: each for itself.
+      const results: HourReportResult[] = [];
+      for (const hour of hours) results.push(...(await this.reportHours([hour])));
+      return results;
+    }
+  }
+
+  async *#entitlements({ productCode, licenseArn }: AwsOffer) {
+    const { entitlements, entitlementSdk } = await this.#clients();
+    let token: string | undefined;
+    for (let pages = 0; pages < entitlementPagesMax; pages += 1) {
+      const input: GetEntitlementsCommandInput = {
+        ProductCode: productCode,
+        Filter: { LICENSE_ARN: [licenseArn] },
+        ...(token === undefined ? {} : { NextToken: token }),
+      };
+      const command = new entitlementSdk.GetEntitlementsCommand(input);
+      const page = await entitlements.send(command).catch((error: unknown) => {
+        throw toAppError(error);
+      });
+      // An account may have several agreements at once.
+      for (const entitlement of page.Entitlements ?? [])
+        if ((entitlement.LicenseArn ?? licenseArn) === licenseArn) yield entitlement;
+      token = page.NextToken;
+      if (!token) return;
+    }
+  }
+
+  #clients(): Promise<AwsClients> {
+    this.#loading ??= this.#load().catch((error: unknown) => {
+      this.#loading = null;
+      throw error;
+    });
+    return this.#loading;
+  }
+
+  async #load(): Promise<AwsClients> {
+    const { region, endpoint, credentials, egress } = this.#settings;
+    const options = {
+      region,
+      maxAttempts: 4,
+      requestHandler: {
+        ...egress.agents(),
+        connectionTimeout: limits.marketplaceCallMsMax,
+        requestTimeout: limits.marketplaceCallMsMax,
+      },
+      ...(endpoint === null ? {} : { endpoint }),
+      ...(credentials === null ? {} : { credentials }),
+    };
+    const sdk = await import('@aws-sdk/client-marketplace-metering');
+    const entitlementSdk = await import('@aws-sdk/client-marketplace-entitlement-service');
+    return {
+      sdk,
+      entitlementSdk,
+      metering: new sdk.MarketplaceMeteringClient(options),
+      entitlements: new entitlementSdk.MarketplaceEntitlementServiceClient(options),
+    };
+  }
+}
+
+/** With a license there must be no product code beside it: both together bill twice. */
+function toUsageRecord({ licenseArn, accountId, hour, dimension, quantity }: HourlyUsage): UsageRecord {
+  return {
+    Timestamp: new Date(hour * 3_600_000),
+    CustomerAWSAccountId: accountId,
+    LicenseArn: licenseArn,
+    Dimension: dimension,
+    Quantity: quantity,
+  };
+}
+
+function usageRecordId({ LicenseArn, Timestamp, Dimension }: UsageRecord): string {
+  return `${LicenseArn} ${Timestamp === undefined ? 0 : Math.floor(Timestamp.getTime() / 3_600_000)} ${Dimension}`;
+}
+
+function outcomeOf(status: string | undefined): HourReportResult['outcome'] {
+  switch (status) {
+    case 'Success':
+      return 'taken';
+    case 'DuplicateRecord':
+      return 'refused';
+    case 'CustomerNotSubscribed':
+      return 'not subscribed';
+    default:
+      return 'again';
+  }
+}
+
+function toAppError(error: unknown): AppError {
+  const refused = findEgressDenial(error);
+  if (refused !== null) return refusedByEgress('AWS Marketplace', refused);
+  const name = error instanceof Error ? error.name : '';
+  if (name === 'ExpiredTokenException' || name === 'InvalidTokenException') {
+    return new AppError(
+      'bad_request',
+      'The token of AWS Marketplace is unknown or has expired: start again there.',
+    );
+  }
+  if (name === 'ThrottlingException') {
+    return new AppError('unavailable', 'AWS Marketplace is asked too often; try again shortly.', {
+      retryAfterMs: 30_000,
+    });
+  }
+  return unexpectedReplyError(error);
+}
+
+function unexpectedReplyError(cause: unknown): AppError {
+  return new AppError('bad_gateway', 'AWS Marketplace does not answer as it should; try again shortly.', {
+    cause,
+  });
+}

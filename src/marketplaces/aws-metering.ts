@@ -1,0 +1,201 @@
+import type { AuditLog } from '../audit/audit-log.ts';
+import type { Clock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
+import type { AwsOffer, HourlyUsage } from '../storage/marketplaces.ts';
+import type { Store } from '../storage/store.ts';
+import type { Agreements } from './agreements.ts';
+import {
+  type AwsAgreement,
+  hourMs,
+  isAwsAgreement,
+  isBilledElsewhere,
+  type OtherSources,
+} from './aws-agreement.ts';
+import { type AwsMarketplace, type HourReportResult, unprocessedReason } from './aws-marketplace.ts';
+
+/** What is counted of an organisation. */
+export const usageUnits = ['documents', 'pages', 'queries', 'embed_tokens', 'rerank_tokens'] as const;
+export type UsageUnit = (typeof usageUnits)[number];
+export type UsageCounts = Readonly<Record<UsageUnit, number>>;
+
+/** What of it a dimension of the product bills: one unit for so many. */
+export interface BilledDimension {
+  readonly unit: UsageUnit;
+  readonly unitsPerQuantity: number;
+  readonly dimension: string;
+}
+
+export interface AwsMeteringOptions {
+  readonly store: Store;
+  readonly agreements: Agreements;
+  readonly market: Pick<AwsMarketplace, 'reportHours'>;
+  readonly dimensions: readonly BilledDimension[];
+  /** Of hours since the epoch, `from` inclusive, `to` exclusive. */
+  readonly readUsage: (organizationId: string, from: number, to: number) => Promise<UsageCounts>;
+  /** Until when its use was charged by card; see `OtherSources`. */
+  readonly chargedUntil: (organizationId: string) => number;
+  readonly audit: AuditLog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Reports what organisations used to AWS Marketplace. First the use of an hour is fixed: written once, in the same write
+ * that says that the hour is done. Then it is sent, the very same every time, until AWS has taken it. A crash in between
+ * repeats only the sending, which AWS knows by its hour, license and dimension: nothing is billed twice, and nothing is
+ * forgotten.
+ */
+export class AwsMetering {
+  readonly #options: AwsMeteringOptions;
+
+  constructor(options: AwsMeteringOptions) {
+    this.#options = options;
+  }
+
+  /** Whether use is billed at all, besides what an agreement costs. */
+  get isEnabled(): boolean {
+    return this.#options.dimensions.length > 0;
+  }
+
+  /** The hour that is now. */
+  get currentHour(): number {
+    return Math.floor(this.#options.clock.now() / hourMs);
+  }
+
+  /** The first hour whose use AWS still takes: of the day that is over, and of this month, but for its first hours. */
+  get #oldestHour(): number {
+    const { currentHour: hour } = this;
+    const now = new Date(hour * hourMs);
+    const month = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1) / hourMs;
+    const inTime = hour - limits.marketplaceHoursMax;
+    return hour - month < limits.marketplaceGraceHoursMax ? inTime : Math.max(inTime, month);
+  }
+
+  /** Fixes the use of all hours that are complete. */
+  async closeCompleteHours(agreement: AwsAgreement): Promise<void> {
+    const now = this.#options.clock.now();
+    // The meter writes a little later than it counts.
+    await this.closeHoursBefore(agreement, Math.floor((now - limits.marketplaceSettleMs) / hourMs));
+  }
+
+  /** Fixes the use of the hours before `end`; what is too old to be told is added to the oldest hour that is not. */
+  async closeHoursBefore({ offer }: AwsAgreement, end: number): Promise<void> {
+    const { agreements, dimensions, readUsage } = this.#options;
+    if (dimensions.length === 0) return;
+    await agreements.update(offer, async (known) => {
+      if (known === undefined || known.endedAt !== null || known.hour >= end) return null;
+      const oldest = Math.min(end - 1, Math.max(known.hour, this.#oldestHour));
+      const carried = { ...known.carried };
+      const closedHours: HourlyUsage[] = [];
+      const sources = await this.#sourcesOf(known.organizationId);
+      for (let hour = oldest; hour < end; hour += 1) {
+        if (isBilledElsewhere({ ...known, offer }, hour, sources)) continue;
+        const from = hour === oldest ? known.hour : hour;
+        const counts = await readUsage(known.organizationId, from, hour + 1);
+        closedHours.push(...this.#computeHours(offer, hour, counts, carried));
+      }
+      const extraOperations = closedHours.map((each) => agreements.records.putHour(each));
+      return { after: { ...known, hour: end, carried }, extraOperations };
+    });
+  }
+
+  /** Logs every license whose use another source bills; for the start. */
+  async warnOfOtherSources(): Promise<void> {
+    const { agreements, logger, dimensions } = this.#options;
+    if (dimensions.length === 0) return;
+    for (const agreement of (await agreements.records.listAgreements('aws')).filter(isAwsAgreement)) {
+      const { organizationId, offer, endedAt } = agreement;
+      if (endedAt !== null) continue;
+      const sources = await this.#sourcesOf(organizationId);
+      if (isBilledElsewhere(agreement, this.currentHour, sources))
+        logger.warn(
+          { organizationId, licenseArn: offer.licenseArn, byCard: sources.chargedUntil > 0 },
+          'usage is not reported for an AWS license, because another source bills it',
+        );
+    }
+  }
+
+  async #sourcesOf(organizationId: string): Promise<OtherSources> {
+    const { agreements, chargedUntil } = this.#options;
+    const all = await agreements.listByOrganization(organizationId);
+    return { agreements: all.filter(isAwsAgreement), chargedUntil: chargedUntil(organizationId) };
+  }
+
+  /** Sends what is fixed; gives the licenses that AWS says nobody pays for any more. */
+  async reportHours(): Promise<ReadonlySet<string>> {
+    const { market, agreements } = this.#options;
+    const { records } = agreements;
+    const ended = new Set<string>();
+    const pending = await this.#dropExpired(await records.listHours(limits.marketplaceHoursReadMax));
+    for (let at = 0; at < pending.length; at += limits.marketplaceBatchMax) {
+      const results = await market.reportHours(pending.slice(at, at + limits.marketplaceBatchMax));
+      await this.#recordResults(results);
+      for (const { hour, outcome } of results) if (outcome === 'not subscribed') ended.add(hour.licenseArn);
+      // AWS is down, or does not let us in: the rest waits, too. What it left out for now keeps nobody.
+      if (results.every(({ outcome, reason }) => outcome === 'again' && reason !== unprocessedReason)) break;
+    }
+    return ended;
+  }
+
+  #computeHours(
+    { licenseArn, accountId }: AwsOffer,
+    hour: number,
+    counts: UsageCounts,
+    carried: Record<string, number>,
+  ): HourlyUsage[] {
+    return this.#options.dimensions.flatMap(({ unit, unitsPerQuantity, dimension }) => {
+      const used = (carried[dimension] ?? 0) + counts[unit];
+      const quantity = Math.floor(used / unitsPerQuantity);
+      carried[dimension] = used - quantity * unitsPerQuantity;
+      if (quantity === 0) return [];
+      return [{ licenseArn, accountId, hour, dimension, quantity }];
+    });
+  }
+
+  /** Without those that AWS refuses for their age; whether it took them before, nobody knows, so nobody bills them again. */
+  async #dropExpired(hours: readonly HourlyUsage[]): Promise<HourlyUsage[]> {
+    const oldest = this.#oldestHour;
+    const expired = hours.filter(({ hour }) => hour < oldest);
+    await this.#recordResults(expired.map((hour) => ({ hour, outcome: 'refused', reason: 'too old' })));
+    return hours.filter(({ hour }) => hour >= oldest);
+  }
+
+  async #recordResults(results: readonly HourReportResult[]): Promise<void> {
+    const { store, agreements, audit, logger } = this.#options;
+    const done = results.filter(({ outcome }) => outcome !== 'again');
+    const rejected = done.filter(({ outcome }) => outcome !== 'taken');
+    for (const { hour, reason } of rejected)
+      logger.error(
+        { ...toLogFields(hour), licenseArn: hour.licenseArn, reason },
+        'AWS Marketplace refused usage',
+      );
+    const waiting = results.length - done.length;
+    if (waiting > 0)
+      logger.warn({ waiting, reason: results.at(-1)?.reason }, 'usage waits for AWS Marketplace');
+    if (done.length === 0) return;
+    const auditEvent = {
+      organizationId: null,
+      actor: 'system',
+      address: null,
+      action: 'marketplace.usage_refused',
+    };
+    await store.write(
+      [
+        ...done.map(({ hour }) => agreements.records.deleteHour(hour)),
+        ...rejected.map(({ hour, reason }) =>
+          audit.entryOperation({
+            ...auditEvent,
+            target: hour.licenseArn,
+            details: { ...toLogFields(hour), reason },
+          }),
+        ),
+      ],
+      { mayUseReserve: true },
+    );
+  }
+}
+
+function toLogFields({ hour, dimension, quantity }: HourlyUsage) {
+  return { hour: new Date(hour * hourMs).toISOString(), dimension, quantity };
+}

@@ -1,0 +1,79 @@
+import { assert } from '../core/assert.ts';
+
+/**
+ * How rare words are, learned from the training text: the inverse document frequency ln(1 + (N - n + .5) / (n + .5))
+ * of a stem that n of N passages hold. File layout, little-endian: u32 count, f32 rarity of every stem that is not
+ * listed, count x u32 hashes in ascending order, count x u8 rarities in steps of 1/16.
+ */
+const headerBytes = 8;
+const steps = 16;
+
+/** 32-bit FNV-1a over UTF-16 units, low byte first. */
+export function hashStem(stem: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < stem.length; i += 1) {
+    const unit = stem.charCodeAt(i);
+    hash = Math.imul(hash ^ (unit & 0xff), 0x01000193);
+    hash = Math.imul(hash ^ (unit >>> 8), 0x01000193);
+  }
+  return hash >>> 0;
+}
+
+/** The file for stems with their rarities. Of two stems with one hash the commoner one counts. */
+export function encodeIdfTable(idfByStem: ReadonlyMap<string, number>, defaultIdf: number): Uint8Array {
+  const byHash = new Map<number, number>();
+  for (const [stem, rarity] of idfByStem) {
+    const hash = hashStem(stem);
+    byHash.set(hash, Math.min(rarity, byHash.get(hash) ?? Number.POSITIVE_INFINITY));
+  }
+  const entries = [...byHash].sort((a, b) => a[0] - b[0]);
+  const file = new Uint8Array(headerBytes + 5 * entries.length);
+  const view = new DataView(file.buffer);
+  view.setUint32(0, entries.length, true);
+  view.setFloat32(4, defaultIdf, true);
+  for (const [index, [hash, rarity]] of entries.entries()) {
+    view.setUint32(headerBytes + 4 * index, hash, true);
+    view.setUint8(headerBytes + 4 * entries.length + index, Math.min(255, Math.round(rarity * steps)));
+  }
+  return file;
+}
+
+export class IdfTable {
+  readonly #hashes: Uint32Array;
+  readonly #codes: Uint8Array;
+  readonly #defaultIdf: number;
+
+  /** `file` as `encodeRarities` makes it. */
+  constructor(file: Uint8Array) {
+    const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
+    const count = view.getUint32(0, true);
+    assert(file.length === headerBytes + 5 * count, 'the word rarities are complete');
+    this.#defaultIdf = view.getFloat32(4, true);
+    this.#hashes = new Uint32Array(count);
+    for (let i = 0; i < count; i += 1) this.#hashes[i] = view.getUint32(headerBytes + 4 * i, true);
+    this.#codes = file.slice(headerBytes + 4 * count);
+  }
+
+  /** Rarity of a stem; words the training text hardly knew count as rare. */
+  get(stem: string): number {
+    const at = this.#findIndex(stem);
+    return at === null ? this.#defaultIdf : this.#codes[at]! / steps;
+  }
+
+  /** Whether the training text had the stem more than a few times. */
+  has(stem: string): boolean {
+    return this.#findIndex(stem) !== null;
+  }
+
+  #findIndex(stem: string): number | null {
+    const hash = hashStem(stem);
+    let low = 0;
+    let high = this.#hashes.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#hashes[middle]! < hash) low = middle + 1;
+      else high = middle;
+    }
+    return this.#hashes[low] === hash ? low : null;
+  }
+}

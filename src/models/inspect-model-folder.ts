@@ -1,0 +1,288 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { AppError } from '../core/app-error.ts';
+import { DenseLayer } from './dense-layer.ts';
+import { readJsonFile } from './json-file.ts';
+import type { InferenceOptions, LocalModel, Pooling, RerankHead } from './local-model.ts';
+import { checkModelFiles, listModelFiles, listNames } from './model-files.ts';
+import { OnnxEmbedder } from './onnx-embedder.ts';
+import { OnnxReranker } from './onnx-reranker.ts';
+import { readSentenceModules } from './sentence-modules.ts';
+import { TextTokenizer } from './text-tokenizer.ts';
+import { TokenGraph } from './token-graph.ts';
+
+/** What the person who adds a model may say about it; undefined: what the folder says. */
+export interface ModelOverrides {
+  readonly id: string;
+  readonly kind: 'embedding' | 'reranker' | undefined;
+  readonly graph: string | undefined;
+  readonly pooling: Pooling | undefined;
+  readonly dimensions: number | undefined;
+  readonly tokensMax: number | undefined;
+  readonly queryPrompt: string | undefined;
+  readonly documentPrompt: string | undefined;
+  readonly template: string | undefined;
+}
+
+/** Read when a folder says nothing: as long as most models can, and never so long that one text takes all memory. */
+const tokensDefault = 512;
+const tokensLimit = 8_192;
+const graphFolders = ['', 'onnx'] as const;
+const defaultGraphs = ['model.onnx', 'onnx/model.onnx'] as const;
+const templateDefault =
+  'Query: {query}\nDocument: {document}\nIs the document relevant to the query (yes or no)? Answer:';
+/** One thread and small runs: what is tried out while a model is added. */
+const trialOptions: InferenceOptions = { threads: 1, batchTokens: 2_048, executionProviders: ['cpu'] };
+const trialTexts = [
+  'How long do refunds take?',
+  'Refunds are paid within 14 days of the return, to the account the payment came from.',
+  '',
+] as const;
+
+/**
+ * Reads a folder as Hugging Face lays them out, runs the model, and says what it is. An AppError names the file and
+ * the fault of one that cannot be used.
+ */
+export async function inspectModelFolder(folder: string, overrides: ModelOverrides): Promise<LocalModel> {
+  const config = await readRequiredJson(folder, 'config.json');
+  const graph = await findGraph(folder, overrides.graph);
+  await checkModelFiles(folder, { graph });
+  const tokensMax = overrides.tokensMax ?? (await readTokensMax(folder, config));
+  const tokenizer = await TextTokenizer.open(folder, tokensMax);
+  const tokenGraph = await TokenGraph.open(folder, graph, trialOptions);
+  let outputs: readonly string[];
+  try {
+    outputs = tokenGraph.outputs.map(({ name }) => name);
+  } finally {
+    await tokenGraph.close();
+  }
+  const base = { format: 1, id: overrides.id, graph, tokensMax, source: folder, version: '' } as const;
+  const kind = overrides.kind ?? (outputs.includes('logits') ? 'reranker' : 'embedding');
+  const model =
+    kind === 'embedding'
+      ? await inspectEmbedding(folder, { base, outputs }, overrides)
+      : await inspectReranker(folder, { base, outputs, tokenizer }, overrides);
+  return { ...model, version: await computeVersion(folder, model) };
+}
+
+type ModelBase = Pick<LocalModel, 'format' | 'id' | 'graph' | 'tokensMax' | 'source' | 'version'>;
+
+async function inspectEmbedding(
+  folder: string,
+  { base, outputs }: { readonly base: ModelBase; readonly outputs: readonly string[] },
+  overrides: ModelOverrides,
+): Promise<LocalModel> {
+  const pooledOutput = outputs.find((name) => name === 'sentence_embedding' || name === 'text_embeds');
+  const tokenOutput = outputs.find((name) => name === 'last_hidden_state' || name === 'token_embeddings');
+  const output =
+    overrides.pooling === undefined ? (pooledOutput ?? tokenOutput) : (tokenOutput ?? pooledOutput);
+  const outputName = output ?? outputs[0];
+  if (outputName === undefined) throw unusableModelError(folder, base.graph, 'it has no output');
+  // A graph that gives one vector for a text has all of it inside.
+  const isPooled = outputName === pooledOutput;
+  const modules = isPooled || overrides.pooling !== undefined ? null : await readSentenceModules(folder);
+  const pooling = isPooled ? 'none' : (overrides.pooling ?? modules?.pooling ?? 'mean');
+  const prompts = await readPrompts(folder, overrides);
+  const { layers = [], includesPrompt = true } = modules ?? {};
+  const model = {
+    ...base,
+    kind: 'embedding' as const,
+    ...{ output: outputName, pooling, prompts },
+    ...(layers.length === 0 ? {} : { layers }),
+    ...(includesPrompt ? {} : { skipsPrompt: true }),
+  };
+  const width = await runTrial(folder, base.graph, () => measureWidth(folder, model));
+  const dimensions = overrides.dimensions ?? width;
+  if (dimensions > width)
+    throw new AppError('invalid', `The model has ${width} dimensions; ${dimensions} are too many.`);
+  return { ...model, dimensions };
+}
+
+/** Runs the model once: how long are its vectors, and are they vectors? */
+async function measureWidth(
+  folder: string,
+  model: Omit<LocalModel & { kind: 'embedding' }, 'dimensions'>,
+): Promise<number> {
+  const { graph, output, pooling, tokensMax } = model;
+  const tokenizer = await TextTokenizer.open(folder, tokensMax);
+  const tokenGraph = await TokenGraph.open(folder, graph, trialOptions);
+  let width: number;
+  try {
+    const [batch] = tokenGraph.batches([tokenizer.encodeText(trialTexts[0])]);
+    const { shape } = await tokenGraph.run(batch!, output);
+    const layers = await Promise.all((model.layers ?? []).map((layer) => DenseLayer.open(folder, layer)));
+    width = layers.at(-1)?.outputs ?? shape.at(-1) ?? 0;
+  } finally {
+    await tokenGraph.close();
+  }
+  const embedder = await OnnxEmbedder.open({
+    model: { ...model, dimensions: width },
+    folder,
+    inferenceOptions: trialOptions,
+  });
+  try {
+    await embedder.embed(trialTexts, 'document');
+    const words = tokenizer.sampleVocabularyWords();
+    const { vectors } = await embedder.embed(words, 'document');
+    if (words.length > 1 && vectors.every((component, i) => component === vectors[i % width]))
+      throw new Error(`it gives different texts the same vector (pooling ${pooling})`);
+    return width;
+  } finally {
+    await embedder.close();
+  }
+}
+
+async function inspectReranker(
+  folder: string,
+  { base, outputs, tokenizer }: { base: ModelBase; outputs: readonly string[]; tokenizer: TextTokenizer },
+  { template = templateDefault }: ModelOverrides,
+): Promise<LocalModel> {
+  const output = outputs.includes('logits') ? 'logits' : outputs[0];
+  if (output === undefined) throw unusableModelError(folder, base.graph, 'it has no output');
+  if (!template.includes('{query}') || template.split('{document}').length !== 2)
+    throw new AppError('bad_request', 'The template has to hold {query}, and {document} once.');
+  const shape = await runTrial(folder, base.graph, async () => {
+    const tokenGraph = await TokenGraph.open(folder, base.graph, trialOptions);
+    try {
+      const [batch] = tokenGraph.batches([tokenizer.encodePair(trialTexts[0], trialTexts[1])]);
+      return (await tokenGraph.run(batch!, output)).shape;
+    } finally {
+      await tokenGraph.close();
+    }
+  });
+  const head = detectHead(shape);
+  if (head === null)
+    throw unusableModelError(
+      folder,
+      base.graph,
+      `the output "${output}" has the shape [${shape.join(', ')}]: no scores, no two classes, no tokens`,
+    );
+  const question = head === 'yes-no' ? { ...findYesNoTokens(folder, tokenizer), template } : null;
+  const model = { ...base, kind: 'reranker', output, head, question } as const;
+  await runTrial(folder, base.graph, async () => {
+    const reranker = await OnnxReranker.open({ model, folder, inferenceOptions: trialOptions });
+    try {
+      await reranker.score(trialTexts[0], trialTexts.slice(1));
+    } finally {
+      await reranker.close();
+    }
+  });
+  return model;
+}
+
+function detectHead(shape: readonly number[]): RerankHead | null {
+  if (shape.length === 1 || (shape.length === 2 && shape[1] === 1)) return 'one-logit';
+  if (shape.length === 2 && shape[1] === 2) return 'two-classes';
+  return shape.length === 3 ? 'yes-no' : null;
+}
+
+function findYesNoTokens(folder: string, tokenizer: TextTokenizer): { yes: number; no: number } {
+  const [yes, no] = ['yes', 'no'].map((word) => tokenizer.findTokenId(word));
+  if (yes !== undefined && no !== undefined && yes !== no) return { yes, no };
+  throw new AppError(
+    'invalid',
+    `${join(folder, 'tokenizer.json')} has no tokens "yes" and "no" for a reranker that answers so.`,
+  );
+}
+
+function unusableModelError(folder: string, graph: string, reason: string, cause?: unknown): AppError {
+  return new AppError('invalid', `${join(folder, graph)} cannot be used: ${reason}.`, { cause });
+}
+
+/** What goes wrong while a model runs is the model's fault. */
+async function runTrial<T>(folder: string, graph: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof AppError
+      ? error
+      : unusableModelError(folder, graph, (error as Error).message, error);
+  }
+}
+
+/** The graph that was named, the usual one, or the only one there is. */
+async function findGraph(folder: string, requested: string | undefined): Promise<string> {
+  const graphs = (
+    await Promise.all(
+      graphFolders.map(async (part) =>
+        (await listNames(join(folder, part))).map((name) => (part === '' ? name : `${part}/${name}`)),
+      ),
+    )
+  )
+    .flat()
+    .filter((name) => name.endsWith('.onnx'))
+    .sort();
+  const graph =
+    requested ??
+    defaultGraphs.find((name) => graphs.includes(name)) ??
+    (graphs.length === 1 ? graphs[0] : undefined);
+  if (graph !== undefined && graphs.includes(graph)) return graph;
+  if (graphs.length === 0)
+    throw new AppError(
+      'not_found',
+      `${folder} holds no graph: neither model.onnx nor onnx/model.onnx is there.`,
+    );
+  const choice = `--graph names one of: ${graphs.join(', ')}`;
+  throw new AppError(
+    'not_found',
+    requested === undefined
+      ? `${folder} holds several graphs; ${choice}.`
+      : `${join(folder, requested)} is missing; ${choice}.`,
+  );
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+async function readRequiredJson(folder: string, name: string): Promise<Json> {
+  const json = await readOptionalJson(folder, name);
+  if (json !== null) return json;
+  throw new AppError('not_found', `${join(folder, name)} is missing.`);
+}
+
+async function readOptionalJson(folder: string, name: string): Promise<Json | null> {
+  const json = await readJsonFile(join(folder, name));
+  if (json === null || (typeof json === 'object' && !Array.isArray(json))) return json as Json | null;
+  throw new AppError('invalid', `${join(folder, name)} is no JSON object.`);
+}
+
+async function readTokensMax(folder: string, config: Json): Promise<number> {
+  const sentence = await readOptionalJson(folder, 'sentence_bert_config.json');
+  const tokenizer = await readOptionalJson(folder, 'tokenizer_config.json');
+  const candidates = [sentence?.max_seq_length, tokenizer?.model_max_length, config.max_position_embeddings];
+  const valid = candidates.filter(
+    (max) => typeof max === 'number' && Number.isInteger(max) && max >= 8 && max <= 1e6,
+  );
+  return valid.length === 0 ? tokensDefault : Math.min(tokensLimit, ...(valid as number[]));
+}
+
+async function readPrompts(
+  folder: string,
+  { queryPrompt, documentPrompt }: ModelOverrides,
+): Promise<{ query: string; document: string }> {
+  const config = await readOptionalJson(folder, 'config_sentence_transformers.json');
+  const configured = (config?.prompts ?? {}) as Json;
+  // The prompt of every text that names none.
+  const defaultName = String(config?.default_prompt_name ?? '');
+  const findPrompt = (...names: readonly string[]) => {
+    const prompt = names.map((name) => configured[name]).find((text) => typeof text === 'string');
+    return (prompt as string | undefined) ?? '';
+  };
+  return {
+    query: queryPrompt ?? findPrompt('query', 's2p_query', 'retrieval.query', defaultName),
+    document: documentPrompt ?? findPrompt('document', 'passage', 'corpus', 'retrieval.passage', defaultName),
+  };
+}
+
+async function computeVersion(folder: string, model: LocalModel): Promise<string> {
+  const { id: _id, source: _source, ...facts } = model;
+  const hash = createHash('sha256').update(JSON.stringify(facts));
+  for (const file of await listModelFiles(folder, model)) {
+    hash.update(`\0${file}\0`);
+    await pipeline(createReadStream(join(folder, file)), async (parts) => {
+      for await (const part of parts) hash.update(part as Buffer);
+    });
+  }
+  return hash.digest('hex').slice(0, 16);
+}

@@ -1,0 +1,313 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Logger } from '../core/logger.ts';
+import { ModelUnavailableError } from '../core/model-unavailable-error.ts';
+import type { Egress } from '../egress/egress.ts';
+import { listAddedModels, reservedModelName } from './added-models.ts';
+import {
+  type EmbeddingCatalogEntry,
+  ModelCatalog,
+  type RerankerCatalogEntry,
+  toEmbeddingEntries,
+  toRerankerEntries,
+} from './catalog.ts';
+import { HttpEmbedder, type InputTypeField } from './http-embedder.ts';
+import { HttpReranker, type RerankDialect } from './http-reranker.ts';
+import type { InstalledModel } from './local-model.ts';
+import { ModelProvider, type RequestOutcome } from './model-provider.ts';
+import { modelsFolder } from './models-folder.ts';
+import { OnnxSession } from './onnx-session.ts';
+import {
+  builtInRerankerFolder,
+  defaultEmbeddingModel,
+  getEmbeddingModel,
+  readBuiltInVersion,
+  rerankModels,
+} from './registry.ts';
+
+const cpuProvider = 'cpu';
+
+/** The settings that say which models there are; what each means, `config/schema` says. */
+export interface ModelSettings {
+  readonly embeddingModel: string | null;
+  readonly embeddingUrl: string | null;
+  readonly embeddingKey: string | null;
+  readonly embeddingDimensions: number;
+  readonly embeddingQueryPrefix: string | null;
+  readonly embeddingDocumentPrefix: string | null;
+  readonly embeddingInputType: InputTypeField;
+  readonly embeddingEncoding: 'float' | 'base64';
+  readonly rerankUrl: string | null;
+  readonly rerankModel: string | null;
+  readonly rerankKey: string | null;
+  readonly rerankDialect: RerankDialect;
+  readonly rerankScores: 'probability' | 'logit';
+  readonly modelAliases: string | null;
+  readonly reranker: string | null;
+  readonly modelThreads: number;
+  readonly modelBatchTokens: number;
+  readonly modelExecutionProviders: string;
+  readonly providerSecondsMax: number;
+  readonly providerQueryMsMax: number;
+  readonly providerRequestsMax: number;
+  readonly providerTextsMax: number;
+  readonly providerCharactersMax: number;
+  readonly providerTextCharactersMax: number;
+}
+
+export interface CatalogDependencies {
+  readonly settings: ModelSettings;
+  /** The data directory. */
+  readonly dataFolder: string;
+  readonly egress: Egress;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  /** See `ProviderOptions`. */
+  readonly mayLogReply: () => boolean;
+  readonly onRecovered: (model: string) => void;
+  /** Told of every request to a service. */
+  readonly observe: (model: string, outcome: RequestOutcome, seconds: number) => void;
+}
+
+/** The models that the settings name, beside the built-in ones. An AppError when they make no sense. */
+export async function loadModelCatalog(dependencies: CatalogDependencies): Promise<ModelCatalog> {
+  const { settings } = dependencies;
+  await checkExecutionProviders(settings.modelExecutionProviders);
+  const builtIn: EmbeddingCatalogEntry = {
+    id: defaultEmbeddingModel,
+    version: await readBuiltInVersion(defaultEmbeddingModel),
+    dimensions: getEmbeddingModel(defaultEmbeddingModel).dimensions,
+    backend: 'built-in',
+  };
+  const embeddings = [builtIn];
+  const rerankers: RerankerCatalogEntry[] = rerankModels.map(({ id }) => ({ id, backend: 'built-in' }));
+  const installed = await listInstalledModels(dependencies);
+  embeddings.push(...installed.flatMap(toEmbeddingEntries));
+  rerankers.push(...installed.flatMap(toRerankerEntries));
+  const httpEmbedding = await openHttpEmbedding(dependencies);
+  if (httpEmbedding !== null) embeddings.unshift(httpEmbedding);
+  const httpReranker = openHttpReranker(dependencies);
+  if (httpReranker !== null) rerankers.unshift(httpReranker);
+  const requestedId = settings.embeddingModel ?? defaultEmbeddingModel;
+  const first = embeddings.find(({ id }) => id === requestedId);
+  if (first === undefined) throw unknownModelError('embeddingModel', requestedId, embeddings);
+  const catalog = new ModelCatalog({
+    embeddings: [first, ...embeddings.filter((model) => model !== first)],
+    rerankers,
+    aliases: parseAliases(settings.modelAliases),
+    legacyEmbeddingId: defaultEmbeddingModel,
+  });
+  if (settings.reranker !== null && !catalog.rerankerNames.includes(settings.reranker))
+    throw unknownModelError('reranker', settings.reranker, rerankers);
+  return catalog;
+}
+
+/** A small graph has to open with each alone, so that nobody learns from the first document that one is missing. */
+async function checkExecutionProviders(names: string): Promise<void> {
+  if (names === cpuProvider) return;
+  for (const name of names.split(',')) {
+    try {
+      const session = await OnnxSession.open(join(builtInRerankerFolder, 'model.onnx'), {
+        executionProviders: [name],
+      });
+      await session.close();
+    } catch (cause) {
+      throw new AppError(
+        'invalid',
+        `The setting modelExecutionProviders names ${name}, which onnxruntime cannot use here: ${(cause as Error).message}`,
+        { cause },
+      );
+    }
+  }
+}
+
+/** The models that were added to the data directory, as workers are handed them. */
+export async function listInstalledModels({
+  dataFolder: data,
+  settings,
+}: Pick<CatalogDependencies, 'dataFolder' | 'settings'>): Promise<InstalledModel[]> {
+  const inferenceOptions = {
+    threads: settings.modelThreads,
+    batchTokens: settings.modelBatchTokens,
+    executionProviders: settings.modelExecutionProviders.split(','),
+  };
+  return (await listAddedModels(data)).map((model) => ({
+    model,
+    folder: join(modelsFolder(data), model.id),
+    inferenceOptions,
+  }));
+}
+
+function unknownModelError(
+  setting: string,
+  id: string,
+  models: readonly { readonly id: string }[],
+): AppError {
+  const ids = models.map((model) => model.id).join(', ');
+  return new AppError(
+    'invalid',
+    `The setting ${setting} is ${JSON.stringify(id)}, which is no model here; there are: ${ids}.`,
+  );
+}
+
+function parseAliases(pairs: string | null): Record<string, string> {
+  return Object.fromEntries(
+    (pairs ?? '').split(',').flatMap((pair) => (pair === '' ? [] : [pair.split('=')])),
+  );
+}
+
+async function openHttpEmbedding(dependencies: CatalogDependencies): Promise<EmbeddingCatalogEntry | null> {
+  const { settings } = dependencies;
+  const { embeddingUrl, embeddingModel: model } = settings;
+  if (embeddingUrl === null || model === null) return null;
+  checkModelName(model, [defaultEmbeddingModel], 'embeddingModel');
+  const url = toEndpoint(embeddingUrl, 'embeddings');
+  const provider = createProvider(dependencies, { model, url, key: settings.embeddingKey });
+  const prefixes = {
+    query: settings.embeddingQueryPrefix ?? '',
+    document: settings.embeddingDocumentPrefix ?? '',
+  };
+  const inputTypeField = settings.embeddingInputType;
+  const dimensionsCache = new DimensionsCache(
+    modelsFolder(dependencies.dataFolder),
+    createHash('sha256').update(`${url} ${model}`).digest('hex'),
+  );
+  const width = await dimensionsCache.read();
+  const embedder = new HttpEmbedder({
+    provider,
+    dimensions: settings.embeddingDimensions === 0 ? null : settings.embeddingDimensions,
+    width,
+    prefixes,
+    inputTypeField,
+    encoding: settings.embeddingEncoding,
+    batchTextsMax: settings.providerTextsMax,
+    batchUnitsMax: settings.providerCharactersMax,
+    textUnitsMax: settings.providerTextCharactersMax,
+  });
+  const dimensions = await fetchDimensions(embedder, model);
+  if (settings.embeddingDimensions === 0 && width !== dimensions) await dimensionsCache.write(dimensions);
+  const version = createHash('sha256')
+    .update(JSON.stringify({ model, dimensions, prefixes, inputTypeField }))
+    .digest('hex')
+    .slice(0, 16);
+  return { id: model, version, dimensions, backend: embedder };
+}
+
+/** Collections are made for vectors of one length: it has to be known before the first. */
+async function fetchDimensions(embedder: HttpEmbedder, model: string): Promise<number> {
+  try {
+    return await embedder.dimensions();
+  } catch (error) {
+    if (!(error instanceof ModelUnavailableError)) throw error;
+    throw new AppError(
+      'invalid',
+      `Nobody knows yet how many dimensions the vectors of ${JSON.stringify(model)} have, and its service at embeddingUrl cannot be asked: ${error.reason}. Start the service first, or set QUARRY_EMBEDDING_DIMENSIONS.`,
+      { cause: error },
+    );
+  }
+}
+
+function openHttpReranker(dependencies: CatalogDependencies): RerankerCatalogEntry | null {
+  const { settings } = dependencies;
+  const { rerankUrl, rerankModel: model } = settings;
+  if (rerankUrl === null || model === null) return null;
+  checkModelName(
+    model,
+    rerankModels.map(({ id }) => id),
+    'rerankModel',
+  );
+  const provider = createProvider(dependencies, {
+    model,
+    url: toEndpoint(rerankUrl, 'rerank'),
+    key: settings.rerankKey,
+  });
+  const runs = new HttpReranker({
+    provider,
+    dialect: settings.rerankDialect,
+    scores: settings.rerankScores,
+    batchTextsMax: settings.providerTextsMax,
+    batchUnitsMax: settings.providerCharactersMax,
+    textUnitsMax: settings.providerTextCharactersMax,
+  });
+  return { id: model, backend: runs };
+}
+
+function checkModelName(model: string, builtIn: readonly string[], setting: string): void {
+  if (model === reservedModelName)
+    throw new AppError(
+      'invalid',
+      `The setting ${setting} is "${model}", which stands for vectors that callers send: the service has to call its model otherwise.`,
+    );
+  if (!builtIn.includes(model)) return;
+  throw new AppError(
+    'invalid',
+    `The setting ${setting} is ${JSON.stringify(model)}, which is the name of a built-in model; modelAliases lets clients call another model so.`,
+  );
+}
+
+function createProvider(
+  {
+    settings,
+    egress,
+    clock,
+    random,
+    logger,
+    observe,
+    mayLogReply: mayQuote,
+    onRecovered,
+  }: CatalogDependencies,
+  { model, url, key }: { readonly model: string; readonly url: string; readonly key: string | null },
+): ModelProvider {
+  return new ModelProvider({
+    model,
+    url,
+    key,
+    documentMsMax: settings.providerSecondsMax * 1_000,
+    queryMsMax: settings.providerQueryMsMax,
+    requestsMax: settings.providerRequestsMax,
+    fetch: egress.fetch,
+    clock,
+    random,
+    logger,
+    mayLogReply: mayQuote,
+    onRecovered: () => onRecovered(model),
+    observe: (outcome, seconds) => observe(model, outcome, seconds),
+  });
+}
+
+/** The address of an operation, whether people gave it or the address above it. */
+function toEndpoint(url: string, operation: string): string {
+  return url.endsWith(`/${operation}`) ? url : `${url}/${operation}`;
+}
+
+/** How long the vectors of a service are, so that the server starts while the service is away. */
+class DimensionsCache {
+  readonly #folder: string;
+  readonly #file: string;
+
+  constructor(folder: string, name: string) {
+    this.#folder = folder;
+    this.#file = join(folder, `${name}.json`);
+  }
+
+  async read(): Promise<number | null> {
+    try {
+      const { width } = JSON.parse(await readFile(this.#file, 'utf8')) as { readonly width: unknown };
+      return typeof width === 'number' && width > 0 ? width : null;
+    } catch (error) {
+      // Unknown or half written: the service is asked.
+      if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+      throw error;
+    }
+  }
+
+  async write(width: number): Promise<void> {
+    await mkdir(this.#folder, { recursive: true });
+    await writeFile(`${this.#file}.new`, JSON.stringify({ width }));
+    await rename(`${this.#file}.new`, this.#file);
+  }
+}

@@ -1,0 +1,150 @@
+import { ParseFailure } from '../../parse-failure.ts';
+import type { Raster } from './raster.ts';
+
+/** Windows bitmaps, which sharp does not read: 1 to 32 bits a pixel, with and without run lengths and masks. */
+
+const rle8 = 1;
+const rle4 = 2;
+const bitFields = 3;
+
+interface Header {
+  readonly width: number;
+  readonly height: number;
+  readonly topDown: boolean;
+  readonly bits: number;
+  readonly compression: number;
+  readonly pixelsOffset: number;
+  readonly palette: Uint8Array;
+  readonly paletteEntryBytes: number;
+  readonly masks: readonly number[];
+}
+
+/** Width and height without decoding anything. */
+export function readBmpSize(bytes: Uint8Array): { width: number; height: number } {
+  const { width, height } = readHeader(bytes);
+  return { width, height };
+}
+
+export function decodeBmp(bytes: Uint8Array): Raster {
+  const header = readHeader(bytes);
+  const { width, height, bits, compression } = header;
+  const pixels = new Uint8Array(width * height * 4).fill(255);
+  if (compression === rle8 || compression === rle4) decodeRuns(bytes, header, pixels);
+  else {
+    const stride = Math.ceil((width * bits) / 32) * 4;
+    for (let row = 0; row < height; row++) {
+      const y = header.topDown ? row : height - 1 - row;
+      const at = header.pixelsOffset + row * stride;
+      if (at + stride > bytes.length) break; // the file ends early: what is missing stays white
+      decodeRow(bytes.subarray(at, at + stride), header, pixels.subarray(y * width * 4, (y + 1) * width * 4));
+    }
+  }
+  return { width, height, pixels };
+}
+
+function readHeader(bytes: Uint8Array): Header {
+  if (bytes.length < 30) throw corruptBmpError();
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const headerBytes = view.getUint32(14, true);
+  const isCoreHeader = headerBytes === 12;
+  if (!isCoreHeader && bytes.length < 54) throw corruptBmpError();
+  const width = isCoreHeader ? view.getUint16(18, true) : view.getInt32(18, true);
+  const signedHeight = isCoreHeader ? view.getInt16(20, true) : view.getInt32(22, true);
+  const bits = view.getUint16(isCoreHeader ? 24 : 28, true);
+  const compression = isCoreHeader ? 0 : view.getUint32(30, true);
+  const masked = compression === bitFields || compression === 6;
+  const paletteAt = 14 + headerBytes + (masked && headerBytes === 40 ? 12 : 0);
+  const pixelsAt = view.getUint32(10, true);
+  if (width <= 0 || signedHeight === 0 || ![1, 4, 8, 16, 24, 32].includes(bits) || pixelsAt > bytes.length)
+    throw corruptBmpError();
+  const masks =
+    masked && bytes.length >= 66 ? [54, 58, 62].map((at) => view.getUint32(at, true)) : standardMasks(bits);
+  return {
+    width,
+    height: Math.abs(signedHeight),
+    topDown: signedHeight < 0,
+    bits,
+    compression,
+    pixelsOffset: pixelsAt,
+    palette: bytes.subarray(paletteAt, Math.max(paletteAt, pixelsAt)),
+    paletteEntryBytes: isCoreHeader ? 3 : 4,
+    masks,
+  };
+}
+
+function standardMasks(bits: number): readonly number[] {
+  return bits === 16 ? [0x7c00, 0x03e0, 0x001f] : [0xff0000, 0x00ff00, 0x0000ff];
+}
+
+function corruptBmpError(): ParseFailure {
+  return new ParseFailure('corrupt', 'The BMP image is damaged.');
+}
+
+function decodeRow(row: Uint8Array, header: Header, target: Uint8Array): void {
+  const { width, bits } = header;
+  for (let x = 0; x < width; x++) {
+    if (bits <= 8) {
+      const shift = 8 - bits - ((x * bits) % 8);
+      paint(target, x, header, (row[(x * bits) >> 3]! >> shift) & ((1 << bits) - 1));
+      continue;
+    }
+    const at = (x * bits) >> 3;
+    let value = 0;
+    for (let i = 0; i < bits >> 3; i++) value += row[at + i]! * 2 ** (8 * i);
+    header.masks.forEach((mask, channel) => {
+      target[x * 4 + channel] = scaleComponent(value, mask);
+    });
+  }
+}
+
+/** The bits of `mask` in `value`, scaled to 0..255. */
+function scaleComponent(value: number, mask: number): number {
+  if (mask === 0) return 0;
+  const shift = 31 - Math.clz32(mask & -mask);
+  const max = mask >>> shift;
+  return Math.round((((value & mask) >>> shift) * 255) / max);
+}
+
+function paint(
+  target: Uint8Array,
+  pixel: number,
+  { palette, paletteEntryBytes }: Header,
+  index: number,
+): void {
+  const at = index * paletteEntryBytes;
+  for (let channel = 0; channel < 3; channel++) target[pixel * 4 + channel] = palette[at + 2 - channel] ?? 0;
+}
+
+function decodeRuns(bytes: Uint8Array, header: Header, pixels: Uint8Array): void {
+  const { width, height, compression } = header;
+  let [x, row, at] = [0, 0, header.pixelsOffset];
+  const put = (index: number) => {
+    const y = header.topDown ? row : height - 1 - row;
+    if (x < width && row < height) paint(pixels, y * width + x, header, index);
+    x += 1;
+  };
+  const indexAt = (start: number, i: number) => {
+    if (compression === rle8) return bytes[start + i] ?? 0;
+    const pair = bytes[start + (i >> 1)] ?? 0;
+    return i % 2 === 0 ? pair >> 4 : pair & 15;
+  };
+  while (at + 1 < bytes.length && row < height) {
+    const [count, value] = [bytes[at]!, bytes[at + 1]!];
+    at += 2;
+    if (count > 0) {
+      for (let i = 0; i < count; i++)
+        put(compression === rle8 ? value : i % 2 === 0 ? value >> 4 : value & 15);
+    } else if (value === 0) {
+      x = 0;
+      row += 1;
+    } else if (value === 1) return;
+    else if (value === 2) {
+      x += bytes[at] ?? 0;
+      row += bytes[at + 1] ?? 0;
+      at += 2;
+    } else {
+      for (let i = 0; i < value; i++) put(indexAt(at, i));
+      at += 2 * Math.ceil((compression === rle8 ? value : Math.ceil(value / 2)) / 2);
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import type { ParseLimits } from '../../limits.ts';
+import { ParseFailure } from '../../parse-failure.ts';
+import type { DocumentInfo } from '../../process/parse-task.ts';
+import { TextBudget } from '../../text-budget.ts';
+import { ListNumbering } from '../office/list-numbering.ts';
+import type { CompoundFile } from './compound-file.ts';
+import { DocFormats } from './doc-formats.ts';
+import { readDocLists } from './doc-lists.ts';
+import { type DocPiece, readDocPieces, sliceDocPieces } from './doc-pieces.ts';
+import { DocText } from './doc-text.ts';
+import { readEmbeddedObjectLines } from './embedded-object.ts';
+import { readPropertySetTitle } from './property-set.ts';
+
+/** Words that every Word file starts with: Word 97 and later, Word 6 and 95. */
+const [word97, word6] = [0xa5ec, 0xa5dc];
+
+/**
+ * Word 6 to 2003 documents: paragraphs on lines with their automatic numbers (of Word 97 and later), headings by style
+ * marked with `#`, table rows as `a | b`, what charts say, deleted and hidden text left out, notes at the end; pages end
+ * where the author broke them. Source: [MS-DOC].
+ */
+export function* parseDoc(file: CompoundFile, limits: ParseLimits): Generator<string, DocumentInfo> {
+  const stream = file.read('WordDocument');
+  if (stream === null || stream.length < 68) {
+    throw new ParseFailure('corrupt', 'The Word file is damaged: its document is missing.');
+  }
+  const layout = readLayout(file, stream);
+  const budget = new TextBudget(limits.textUnitsMax);
+  const warnings = new Set<string>();
+  const objectLines = (object: number): string[] => {
+    const streams = { read: (name: string) => file.read(`ObjectPool/_${object}/${name}`) };
+    try {
+      return readEmbeddedObjectLines(streams, limits, budget);
+    } catch (error) {
+      if (!(error instanceof ParseFailure) || error.code === 'too_large') throw error;
+      warnings.add('A chart or table in the document is damaged and was left out.');
+      return [];
+    }
+  };
+  const text = new DocText({ ...layout, objectLines }, budget);
+  const parts = splitParts(layout.pieces, layout.lengths);
+  text.add(stream, parts.main);
+  yield* text.takePages();
+  text.add(stream, parts.notes);
+  const notes = text.takeRest();
+  if (notes !== '') yield notes;
+  return {
+    kind: 'doc',
+    contentType: 'application/msword',
+    unordered: false,
+    headings: true,
+    title: readPropertySetTitle(file) ?? text.title,
+    language: null,
+    warnings: [...warnings],
+  };
+}
+
+interface DocLayout {
+  readonly pieces: readonly DocPiece[];
+  /** Characters of the main text, of the footnotes, of the headers, and so on, in the order they are stored. */
+  readonly lengths: readonly number[];
+  readonly formats: DocFormats;
+  readonly numbering: ListNumbering;
+}
+
+function readLayout(file: CompoundFile, stream: Uint8Array): DocLayout {
+  const view = new DataView(stream.buffer, stream.byteOffset, stream.byteLength);
+  const flags = view.getUint16(10, true);
+  if ((flags & 0x0100) !== 0) {
+    throw new ParseFailure('encrypted', 'The Word file is encrypted with a password.');
+  }
+  const magic = view.getUint16(0, true);
+  if (magic === word6) return readWord6(stream, view);
+  if (magic !== word97) {
+    throw new ParseFailure('unsupported', 'The file is a Word document of a version that is not read.');
+  }
+  const table = file.read((flags & 0x0200) !== 0 ? '1Table' : '0Table');
+  if (table === null) throw new ParseFailure('corrupt', 'The Word file is damaged: its tables are missing.');
+  // A short head is that of an early version, which had fewer parts.
+  const tableRange = (at: number): [number, number] =>
+    at + 8 > stream.length ? [0, 0] : [view.getUint32(at, true), view.getUint32(at + 4, true)];
+  const tablePart = (at: number) => {
+    const [start, bytes] = tableRange(at);
+    return table.subarray(start, start + bytes);
+  };
+  const lengths = Array.from({ length: 8 }, (_, i) => view.getUint32(76 + i * 4, true));
+  const lengthTotal = lengths.reduce((sum, length) => sum + length, 0);
+  const pieces = readDocPieces(tablePart(0x1a2), 2, 1252);
+  return {
+    pieces: pieces ?? [{ start: view.getUint32(24, true), units: lengthTotal, width: 1, codePage: 1252 }],
+    lengths,
+    formats: new DocFormats(stream, {
+      styles: tablePart(0xa2),
+      characters: tablePart(0xfa),
+      paragraphs: tablePart(0x102),
+    }),
+    numbering: readDocLists(table, { definitions: tableRange(0x2e2), lists: tableRange(0x2ea) }),
+  };
+}
+
+/** Word 6 and 95 keep 8-bit text in one run, or in pieces when the file was saved quickly; their formats are not read. */
+function readWord6(stream: Uint8Array, view: DataView): DocLayout {
+  const lengths = Array.from({ length: 8 }, (_, i) => view.getUint32(52 + i * 4, true));
+  const lengthTotal = lengths.reduce((sum, length) => sum + length, 0);
+  const [start, bytes] = [view.getUint32(0x160, true), view.getUint32(0x164, true)];
+  const pieces = bytes === 0 ? null : readDocPieces(stream.subarray(start, start + bytes), 1, 1252);
+  return {
+    pieces: pieces ?? [{ start: view.getUint32(24, true), units: lengthTotal, width: 1, codePage: 1252 }],
+    lengths,
+    formats: new DocFormats(stream, null),
+    numbering: new ListNumbering(),
+  };
+}
+
+/** Main text, then footnotes, endnotes and text boxes; headers and remarks are left out. */
+function splitParts(
+  pieces: readonly DocPiece[],
+  lengths: readonly number[],
+): { main: DocPiece[]; notes: DocPiece[] } {
+  const [main = 0, footnotes = 0, headers = 0, macros = 0, remarks = 0, endnotes = 0, boxes = 0] = lengths;
+  const afterHeaders = main + footnotes + headers + macros + remarks;
+  return {
+    main: sliceDocPieces(pieces, 0, main),
+    notes: [
+      ...sliceDocPieces(pieces, main, main + footnotes),
+      ...sliceDocPieces(pieces, afterHeaders, afterHeaders + endnotes + boxes),
+    ],
+  };
+}

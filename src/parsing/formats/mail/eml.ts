@@ -1,0 +1,130 @@
+import PostalMime, { type Address, type Email } from 'postal-mime';
+import { detectWideCharset, findByteOrderMark } from '../../encoding/charset.ts';
+import { decodeAs, replaceC1Controls } from '../../encoding/decode.ts';
+import type { ParseLimits } from '../../limits.ts';
+import { ParseFailure } from '../../parse-failure.ts';
+import type { DocumentInfo } from '../../process/parse-task.ts';
+import { TextBudget } from '../../text-budget.ts';
+import { convertHtmlToText } from '../web/html.ts';
+import { formatMailPage } from './mail.ts';
+import { readTnef, type TnefMessage } from './tnef.ts';
+
+/** Mail inside mail whose text is read along; what lies deeper is named as an attachment. */
+const mailDepthMax = 10;
+
+/**
+ * Mails as one page: subject, who and when, the text part or else the HTML part or what Outlook packed into
+ * `winmail.dat`, the names of attachments; mails attached to it follow.
+ */
+export async function* parseEml(
+  bytes: Uint8Array,
+  limits: ParseLimits,
+): AsyncGenerator<string, DocumentInfo> {
+  const email = await readEmail(bytes);
+  if (isEncrypted(email)) {
+    throw new ParseFailure('encrypted', 'The mail is encrypted; only its receiver can read it.');
+  }
+  yield await formatPage(email, new TextBudget(limits.textUnitsMax), 0);
+  return {
+    kind: 'eml',
+    contentType: 'message/rfc822',
+    unordered: false,
+    headings: true,
+    title: repairWindows1252(email.subject),
+    language: null,
+    warnings: [],
+  };
+}
+
+/** What only its receiver can open. */
+function isEncrypted(email: Email): boolean {
+  const type = email.headers.find(({ key }) => key === 'content-type')?.value ?? '';
+  const isEncryptedPkcs7 =
+    /^application\/(?:x-)?pkcs7-mime/i.test(type) && !/smime-type="?signed/i.test(type);
+  return isEncryptedPkcs7 || /^multipart\/encrypted/i.test(type);
+}
+
+async function formatPage(email: Email, budget: TextBudget, depth: number): Promise<string> {
+  const tnefMessages = readTnefMessages(email, budget);
+  const text = readBody(email, budget) || tnefMessages.map(({ body }) => body).join('\n\n');
+  budget.consume(text.length);
+  const page = formatMailPage({
+    subject: repairWindows1252(email.subject),
+    fields: [
+      ['From', formatAddresses([email.from])],
+      ['To', formatAddresses(email.to)],
+      ['Cc', formatAddresses(email.cc)],
+      ['Date', email.headers.find(({ key }) => key === 'date')?.value ?? null],
+    ],
+    body: text,
+    attachments: [
+      ...email.attachments.flatMap(({ filename }) => (filename === null ? [] : [filename])),
+      ...tnefMessages.flatMap(({ attachments }) => attachments),
+    ],
+  });
+  const pages = [page];
+  for (const { mimeType, content } of depth < mailDepthMax ? email.attachments : []) {
+    if (!/^message\/rfc822$/i.test(mimeType)) continue;
+    const inner = await readEmail(toBytes(content));
+    if (!isEncrypted(inner)) pages.push(await formatPage(inner, budget, depth + 1));
+  }
+  return pages.join('\n\n');
+}
+
+/** What Outlook sent in its own packing, `winmail.dat`. */
+function readTnefMessages({ attachments }: Email, budget: TextBudget): TnefMessage[] {
+  return attachments
+    .filter(({ mimeType, filename }) => /ms-tnef$/i.test(mimeType) || /^winmail\.dat$/i.test(filename ?? ''))
+    .map(({ content }) => readTnef(toBytes(content), budget));
+}
+
+function toBytes(content: ArrayBuffer | Uint8Array | string): Uint8Array {
+  return typeof content === 'string' ? Buffer.from(content, 'latin1') : new Uint8Array(content);
+}
+
+/** A mail that an editor saved in UTF-16 or UTF-32 no longer has the encodings that its parts declare. */
+async function readEmail(stored: Uint8Array): Promise<Email> {
+  const bytes = removeMailboxLine(stored);
+  const mark = findByteOrderMark(bytes);
+  const wide = mark?.charset ?? detectWideCharset(bytes);
+  const source =
+    wide === null
+      ? bytes
+      : decodeAs(bytes.subarray(mark?.length ?? 0), wide).text.replace(
+          /(charset\s*=\s*"?)utf-?(?:16|32)(?:le|be)?/gi,
+          '$1utf-8',
+        );
+  try {
+    return await PostalMime.parse(source, { maxRfc822NestingDepth: mailDepthMax });
+  } catch (error) {
+    if (!(error instanceof Error) || !/exceeded/i.test(error.message)) throw error;
+    throw new ParseFailure('too_large', 'The mail nests too many parts or has too long headers.');
+  }
+}
+
+/** Without the line that begins a mail in a mailbox, where a program kept it. */
+function removeMailboxLine(bytes: Uint8Array): Uint8Array {
+  const hasMailboxLine = Buffer.from(bytes.subarray(0, 5)).toString('latin1') === 'From ';
+  return hasMailboxLine ? bytes.subarray(bytes.indexOf(0x0a) + 1) : bytes;
+}
+
+function readBody(email: Email, budget: TextBudget): string {
+  const text = repairWindows1252(email.text) ?? '';
+  if (text.trim() !== '' || email.html === undefined) return text.trim() === '' ? '' : text;
+  return convertHtmlToText(replaceC1Controls(email.html), budget).text;
+}
+
+/** The decoder of Node 20 takes windows-1252 for ISO 8859-1. */
+function repairWindows1252(text: string | undefined): string | null {
+  return text === undefined ? null : replaceC1Controls(text);
+}
+
+function formatAddresses(list: readonly (Address | undefined)[] | undefined): string {
+  const formatted = (list ?? []).map((one) => {
+    if (one === undefined) return '';
+    if (one.address === undefined) return `${one.name}: ${formatAddresses(one.group)}`;
+    if (one.name === '') return one.address;
+    return one.address === '' ? one.name : `${one.name} <${one.address}>`;
+  });
+  return replaceC1Controls(formatted.filter((one) => one !== '').join(', '));
+}

@@ -1,0 +1,73 @@
+import type { ParseLimits } from '../../limits.ts';
+import { ParseFailure } from '../../parse-failure.ts';
+import type { DocumentKind } from '../../process/parse-task.ts';
+import type { ZipArchive } from '../../zip.ts';
+import { openPart } from '../office/office-package.ts';
+
+/** The package layer that ODT, ODP and ODS share. Source: OASIS OpenDocument 1.3, part 2. */
+
+export type OpenDocumentKind = Extract<DocumentKind, 'odt' | 'odp' | 'ods'>;
+
+export const openDocumentContentTypes: Readonly<Record<OpenDocumentKind, string>> = {
+  odt: 'application/vnd.oasis.opendocument.text',
+  odp: 'application/vnd.oasis.opendocument.presentation',
+  ods: 'application/vnd.oasis.opendocument.spreadsheet',
+};
+
+const kinds: ReadonlyMap<string, OpenDocumentKind> = new Map([
+  ['text', 'odt'],
+  ['presentation', 'odp'],
+  ['spreadsheet', 'ods'],
+]);
+
+/** Null when the archive is something else. Errors: `encrypted`; `unsupported` for drawings, charts and formulas. */
+export function detectOpenDocumentKind(archive: ZipArchive): OpenDocumentKind | null {
+  const manifest = readText(archive, 'META-INF/manifest.xml');
+  const declared = readText(archive, 'mimetype').trim() || parseRootType(manifest);
+  const type = /^application\/vnd\.oasis\.opendocument\.(\w+)/.exec(declared)?.[1];
+  if (type === undefined) return null;
+  if (manifest.includes('encryption-data')) {
+    throw new ParseFailure('encrypted', 'The OpenDocument file is encrypted with a password.');
+  }
+  const kind = kinds.get(type);
+  if (kind === undefined) {
+    throw new ParseFailure(
+      'unsupported',
+      `The file is an OpenDocument file of the type ${type}, a type that is not read.`,
+    );
+  }
+  if (!archive.has('content.xml')) {
+    throw new ParseFailure(
+      'corrupt',
+      'The OpenDocument file is damaged: its main part content.xml is missing.',
+    );
+  }
+  return kind;
+}
+
+/** Media type that the manifest gives to the package as a whole, for packages without a `mimetype`. */
+function parseRootType(manifest: string): string {
+  const entry = /<[^>]+full-path="\/"[^>]*>/.exec(manifest)?.[0] ?? '';
+  return /media-type="([^"]*)"/.exec(entry)?.[1] ?? '';
+}
+
+function readText(archive: ZipArchive, name: string): string {
+  const bytes = archive.has(name) ? archive.read(name) : null;
+  return bytes === null ? '' : new TextDecoder().decode(bytes);
+}
+
+/** Title and language of `meta.xml`. */
+export function readOpenDocumentProperties(
+  archive: ZipArchive,
+  limits: ParseLimits,
+): { title: string | null; language: string | null } {
+  const properties: { title: string | null; language: string | null } = { title: null, language: null };
+  if (!archive.has('meta.xml')) return properties;
+  const reader = openPart(archive, 'meta.xml', limits);
+  for (let token = reader.next(); token !== 'end'; token = reader.next()) {
+    if (token !== 'open') continue;
+    if (reader.name === 'title') properties.title ??= reader.readText().trim() || null;
+    else if (reader.name === 'language') properties.language ??= reader.readText().trim() || null;
+  }
+  return properties;
+}

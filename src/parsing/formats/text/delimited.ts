@@ -1,0 +1,140 @@
+import { computeControlShare } from '../../encoding/charset.ts';
+import type { DecodedText } from '../../encoding/decode.ts';
+import type { ParseLimits } from '../../limits.ts';
+import { ParseFailure } from '../../parse-failure.ts';
+import type { DocumentInfo } from '../../process/parse-task.ts';
+import { TextBudget } from '../../text-budget.ts';
+import { controlShareMax, toTextContentType } from './plain-text.ts';
+import { RowPaginator, toCellText } from './row-pages.ts';
+
+type Delimiter = ',' | ';' | '\t' | '|';
+
+/**
+ * CSV and TSV (RFC 4180, any of four delimiters, also one that a first line `sep=;` names, as Excel has it): fields
+ * joined by tabs, rows grouped into unordered pages.
+ */
+export function* parseDelimited(
+  decoded: DecodedText,
+  kind: 'csv' | 'tsv',
+  limits: ParseLimits,
+): Generator<string, DocumentInfo> {
+  if (computeControlShare(decoded.text) > controlShareMax) {
+    throw new ParseFailure('unsupported', 'The file is binary, not a table of text.');
+  }
+  const budget = new TextBudget(limits.textUnitsMax);
+  const pages = new RowPaginator();
+  const delimiterLine = /^sep=([,;\t|])\r?\n/.exec(decoded.text);
+  const text = decoded.text.slice(delimiterLine?.[0].length ?? 0);
+  const delimiter =
+    (delimiterLine?.[1] as Delimiter | undefined) ?? (kind === 'tsv' ? '\t' : (detectDelimiter(text) ?? ','));
+  for (const fields of splitRows(text, delimiter)) {
+    const row = fields.map(toCellText).join('\t').trimEnd();
+    if (row === '') continue;
+    budget.consume(row.length + 1);
+    const page = pages.addRow(row);
+    if (page !== null) yield page;
+  }
+  const last = pages.flush();
+  if (last !== null) yield last;
+  return {
+    kind,
+    contentType: toTextContentType(kind === 'tsv' ? 'text/tab-separated-values' : 'text/csv', decoded),
+    unordered: true,
+    headings: false,
+    title: null,
+    language: null,
+    warnings: decoded.warning === null ? [] : [decoded.warning],
+  };
+}
+
+/** The fields of each record; a quote that never closes ends with the text. */
+function* splitRows(text: string, delimiter: Delimiter): Generator<string[]> {
+  let fields: string[] = [];
+  let position = 0;
+  while (position < text.length) {
+    const field = readField(text, position, delimiter);
+    fields.push(field.value);
+    position = field.end;
+    if (text.charAt(position) === delimiter) {
+      position += 1;
+      if (position === text.length) fields.push('');
+      continue;
+    }
+    yield fields;
+    fields = [];
+    position += text.startsWith('\r\n', position) ? 2 : 1;
+  }
+  if (fields.length > 0) yield fields;
+}
+
+interface Field {
+  readonly value: string;
+  /** Index of the delimiter, the line break or the end of the text behind the field. */
+  readonly end: number;
+}
+
+function readField(text: string, start: number, delimiter: Delimiter): Field {
+  if (text.charAt(start) !== '"') {
+    const end = findFieldEnd(text, start, delimiter);
+    return { value: text.slice(start, end), end };
+  }
+  let value = '';
+  let position = start + 1;
+  for (;;) {
+    const quote = text.indexOf('"', position);
+    if (quote === -1) return { value: value + text.slice(position), end: text.length };
+    value += text.slice(position, quote);
+    if (text.charAt(quote + 1) !== '"') {
+      const end = findFieldEnd(text, quote + 1, delimiter);
+      return { value: value + text.slice(quote + 1, end), end };
+    }
+    value += '"';
+    position = quote + 2;
+  }
+}
+
+function findFieldEnd(text: string, start: number, delimiter: Delimiter): number {
+  let end = start;
+  while (end < text.length) {
+    const character = text.charAt(end);
+    if (character === delimiter || character === '\n' || character === '\r') break;
+    end += 1;
+  }
+  return end;
+}
+
+const sampleUnits = 65_536;
+const sampleRows = 50;
+
+/** The delimiter that gives the most fields in every one of the first rows, or null when none gives two. */
+function detectDelimiter(text: string): Delimiter | null {
+  const sample = text.slice(0, sampleUnits);
+  let best: { delimiter: Delimiter; fields: number } | null = null;
+  for (const delimiter of [',', ';', '\t', '|'] as const) {
+    const { fields } = countColumns(sample, delimiter, sample.length < text.length);
+    if (fields >= 2 && (best === null || fields > best.fields)) best = { delimiter, fields };
+  }
+  return best?.delimiter ?? null;
+}
+
+/**
+ * Number of rows looked at, and the number of fields that nearly all of them share (0: they differ). `cut` says that the
+ * last row of the sample may be incomplete.
+ */
+export function countColumns(
+  sample: string,
+  delimiter: Delimiter,
+  isTruncated: boolean,
+): { rows: number; fields: number } {
+  const counts: number[] = [];
+  for (const fields of splitRows(sample, delimiter)) {
+    if (fields.length === 1 && fields[0] === '') continue;
+    counts.push(fields.length);
+    if (counts.length > sampleRows) break;
+  }
+  if (isTruncated || counts.length > sampleRows) counts.pop();
+  const [first] = counts;
+  if (first === undefined) return { rows: 0, fields: 0 };
+  const same = counts.filter((count) => count === first).length;
+  return { rows: counts.length, fields: same >= counts.length * 0.95 ? first : 0 };
+}

@@ -1,0 +1,93 @@
+import type { DecodedText } from '../../encoding/decode.ts';
+import type { ParseLimits } from '../../limits.ts';
+import { ParseFailure } from '../../parse-failure.ts';
+import type { DocumentInfo } from '../../process/parse-task.ts';
+import { TextBudget } from '../../text-budget.ts';
+import { findMarkdownTitle, toTextContentType } from './plain-text.ts';
+
+/** Anything that JSON can be; every field of a stranger's notebook is looked at before it is used. */
+type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
+
+/** A JSON text that says of itself to be a notebook. */
+export function isNotebook(json: string): boolean {
+  return /"nbformat"\s*:/.test(json) && /"(?:cells|worksheets)"\s*:/.test(json);
+}
+
+/**
+ * Jupyter notebooks as one Markdown page: text cells as they are written, code and what it printed in fences. Images and
+ * everything else that is not text are left out. Source: nbformat 3 and 4.
+ */
+export function* parseNotebook(decoded: DecodedText, limits: ParseLimits): Generator<string, DocumentInfo> {
+  const budget = new TextBudget(limits.textUnitsMax);
+  const notebook = JSON.parse(decoded.text) as Json;
+  const sheets = toList(getField(notebook, 'worksheets')).flatMap((sheet) =>
+    toList(getField(sheet, 'cells')),
+  );
+  const cells = [...toList(getField(notebook, 'cells')), ...sheets];
+  const info = getField(getField(notebook, 'metadata'), 'language_info');
+  const language = /^\w+$/.exec(toText(getField(info, 'name')))?.[0] ?? '';
+  const blocks = cells.flatMap((cell) => formatCell(cell, language));
+  for (const block of blocks) budget.consume(block.length + 2);
+  const page = blocks.join('\n\n');
+  if (cells.length === 0) throw new ParseFailure('corrupt', 'The notebook is damaged: it has no cells.');
+  yield page;
+  return {
+    kind: 'notebook',
+    contentType: toTextContentType('application/x-ipynb+json', decoded),
+    unordered: false,
+    headings: true,
+    title: toText(getField(getField(notebook, 'metadata'), 'title')) || findMarkdownTitle(page),
+    language: null,
+    warnings: decoded.warning === null ? [] : [decoded.warning],
+  };
+}
+
+function formatCell(cell: Json, language: string): string[] {
+  const source = (toText(getField(cell, 'source')) || toText(getField(cell, 'input'))).trim();
+  const kind = getField(cell, 'cell_type');
+  if (kind === 'heading') return [`${'#'.repeat(toHeadingLevel(getField(cell, 'level')))} ${source}`];
+  if (kind !== 'code') return source === '' ? [] : [source];
+  const outputs = toList(getField(cell, 'outputs')).map(formatOutput).join('\n').trim();
+  return [
+    ...(source === '' ? [] : [formatFence(source, language)]),
+    ...(outputs === '' ? [] : [formatFence(outputs, '')]),
+  ];
+}
+
+function formatOutput(output: Json): string {
+  const data = getField(output, 'data') ?? output;
+  const text =
+    toText(getField(output, 'text')) ||
+    toText(getField(data, 'text/plain')) ||
+    toText(getField(data, 'text/markdown'));
+  const error = [getField(output, 'ename'), getField(output, 'evalue')]
+    .map(toText)
+    .filter((part) => part !== '');
+  return [text.trimEnd(), error.join(': ')].filter((part) => part !== '').join('\n');
+}
+
+function formatFence(source: string, language: string): string {
+  const fence = source.includes('```') ? '~~~' : '```';
+  return `${fence}${language}\n${source}\n${fence}`;
+}
+
+function toHeadingLevel(level: Json | undefined): number {
+  return typeof level === 'number' && level >= 1 && level <= 6 ? Math.trunc(level) : 1;
+}
+
+function getField(value: Json | undefined, name: string): Json | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  return Object.hasOwn(value, name) ? (value as { readonly [name: string]: Json })[name] : undefined;
+}
+
+function toList(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Text is stored whole or as its lines. */
+function toText(value: Json | undefined): string {
+  if (typeof value === 'string') return value;
+  return toList(value)
+    .filter((line) => typeof line === 'string')
+    .join('');
+}

@@ -1,0 +1,61 @@
+import { rowPageUnitsTarget } from '../../limits.ts';
+
+/**
+ * Groups rows of a table into pages of about `rowPageUnitsTarget` UTF-16 code units: a page ends before the row that would
+ * make it larger. A longer row is a page of its own.
+ */
+export class RowPaginator {
+  private rows: string[] = [];
+  private units = 0;
+
+  /** Adds a row; returns the finished page when the row did not fit any more, else null. */
+  addRow(row: string): string | null {
+    const full = this.units > 0 && this.units + row.length > rowPageUnitsTarget ? this.flush() : null;
+    this.rows.push(row);
+    this.units += row.length + 1;
+    return full;
+  }
+
+  /** The page that is not full yet, or null. */
+  flush(): string | null {
+    if (this.rows.length === 0) return null;
+    const page = this.rows.join('\n');
+    this.rows = [];
+    this.units = 0;
+    return page;
+  }
+}
+
+/** One cell on one line: tabs and line breaks inside it become spaces. */
+export function toCellText(value: string): string {
+  return /[\t\r\n]/.test(value) ? value.replace(/\s*[\t\r\n]+\s*/g, ' ') : value;
+}
+
+/** Names that a program gave, in the languages of its common versions. */
+const defaultSheetName =
+  /^(?:sheet|tabelle|feuil|hoja|foglio|planilha|blad|ark|arkusz|list|лист|工作表)\s*\d*$/iu;
+
+/** Pages of one sheet of a workbook; a name that a person gave it opens the first. */
+export function* paginateSheet(name: string, rows: Iterable<string>): Generator<string, void> {
+  yield* paginateRows(defaultSheetName.test(name) ? rows : addSheetName(name, rows));
+}
+
+function* addSheetName(name: string, rows: Iterable<string>): Generator<string, void> {
+  let isFirst = true;
+  for (const row of rows) {
+    if (isFirst) yield name;
+    isFirst = false;
+    yield row;
+  }
+}
+
+/** Rows in pages. */
+export function* paginateRows(rows: Iterable<string>): Generator<string, void> {
+  const pages = new RowPaginator();
+  for (const row of rows) {
+    const page = pages.addRow(row);
+    if (page !== null) yield page;
+  }
+  const last = pages.flush();
+  if (last !== null) yield last;
+}

@@ -1,0 +1,274 @@
+import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
+import type { DecodedText } from '../../encoding/decode.ts';
+import type { ParseLimits } from '../../limits.ts';
+import type { DocumentInfo } from '../../process/parse-task.ts';
+import { TextBudget } from '../../text-budget.ts';
+import { toTextContentType } from '../text/plain-text.ts';
+import { joinCellLines } from './html-row.ts';
+
+const blockElements = new Set(
+  (
+    'address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption figure ' +
+    'footer form h1 h2 h3 h4 h5 h6 header hr li main menu nav ol optgroup option p pre section select summary table ' +
+    'tbody tfoot thead title tr ul'
+  ).split(' '),
+);
+const paragraphElements = new Set('blockquote dl h1 h2 h3 h4 h5 h6 hr ol p pre section table ul'.split(' '));
+const cellElements = new Set(['td', 'th']);
+const rowElements = new Set(['tr', 'table']);
+/** What makes a row a frame for other things, whose lines stay lines. */
+const layoutElements = new Set(['table', 'pre']);
+/** A heading that never ends, or is longer than this in UTF-16 code units, is no heading. */
+const headingUnitsMax = 500;
+/** Elements whose content is no text of the page. */
+const hiddenElements = new Set('script style noscript template svg iframe ix:header'.split(' '));
+/** Elements that are hidden as a whole when they say so; each of them must be closed, so that nothing else is lost. */
+const hideableElements = new Set('div span section article aside nav ul ol dl table form'.split(' '));
+
+/** HTML and XHTML as one page: blocks on lines, table cells separated by tabs, headings marked with `#`. */
+export function* parseHtml(
+  decoded: DecodedText,
+  kind: 'html' | 'xhtml',
+  limits: ParseLimits,
+): Generator<string, DocumentInfo> {
+  const extracted = convertHtmlToText(decoded.text, new TextBudget(limits.textUnitsMax));
+  yield extracted.text;
+  return {
+    kind,
+    contentType: toTextContentType(kind === 'html' ? 'text/html' : 'application/xhtml+xml', decoded),
+    unordered: false,
+    headings: true,
+    title: extracted.title,
+    language: extracted.language,
+    warnings: decoded.warning === null ? [] : [decoded.warning],
+  };
+}
+
+export interface HtmlText {
+  readonly text: string;
+  /** The title of the head, else the first heading. */
+  readonly title: string | null;
+  readonly heading: string | null;
+  /** `lang` of the html element. */
+  readonly language: string | null;
+}
+
+/** What a reader sees. Linear in the length of the source however deep it nests: no tree, no stack of elements is kept. */
+export function convertHtmlToText(source: string, budget: TextBudget): HtmlText {
+  const collector = new HtmlCollector(source, budget);
+  const tokenizer = new Tokenizer({ decodeEntities: true }, collector);
+  tokenizer.write(source);
+  tokenizer.end();
+  return collector.getResult();
+}
+
+class HtmlCollector implements TokenizerCallbacks {
+  private readonly source: string;
+  private readonly budget: TextBudget;
+  private readonly lines: string[] = [];
+  /** The line being built, in pieces: it is joined once, however many pieces it has. */
+  private line: string[] = [];
+  private lineEndsInSpace = true;
+  private tag = '';
+  private attribute = '';
+  private attributeValue = '';
+  /** Element that hides its content and how many of it are open; nesting of other elements does not matter. */
+  private hidden: { name: string; depth: number } | null = null;
+  private preformatted = 0;
+  private inTitle = false;
+  private headTitle = '';
+  private headingLevel = 0;
+  private firstHeading: string | null = null;
+  private heading: string[] = [];
+  private language: string | null = null;
+  /** Where in `lines` each cell of the innermost row begins; null: no row, or one that is a frame for other things. */
+  private row: number[] | null = null;
+
+  constructor(source: string, budget: TextBudget) {
+    this.source = source;
+    this.budget = budget;
+  }
+
+  getResult(): HtmlText {
+    this.endHeading();
+    this.endRow();
+    const text = this.lines
+      .join('\n')
+      .replace(/\n{3,}/g, '\n\n')
+      .trim();
+    const heading = this.firstHeading;
+    return { text, title: collapseWhitespace(this.headTitle) || heading, heading, language: this.language };
+  }
+
+  onopentagname(start: number, end: number): void {
+    this.tag = this.source.slice(start, end).toLowerCase();
+    if (this.hidden !== null) {
+      if (this.hidden.name === this.tag) this.hidden.depth += 1;
+      return;
+    }
+    if (hiddenElements.has(this.tag)) this.hidden = { name: this.tag, depth: 1 };
+    else this.handleOpen(this.tag);
+  }
+
+  onselfclosingtag(): void {
+    if (this.hidden?.name === this.tag) this.closeHidden();
+  }
+
+  onclosetag(start: number, end: number): void {
+    const name = this.source.slice(start, end).toLowerCase();
+    if (this.hidden === null) this.handleClose(name);
+    else if (this.hidden.name === name) this.closeHidden();
+  }
+
+  ontext(start: number, end: number): void {
+    this.add(this.source.slice(start, end));
+  }
+
+  ontextentity(codepoint: number): void {
+    this.add(String.fromCodePoint(codepoint));
+  }
+
+  oncdata(start: number, end: number, endOffset: number): void {
+    this.add(this.source.slice(start, end - endOffset));
+  }
+
+  onattribname(start: number, end: number): void {
+    this.attribute = this.source.slice(start, end).toLowerCase();
+    this.attributeValue = '';
+  }
+
+  onattribdata(start: number, end: number): void {
+    if (this.tag === 'html' || this.attribute === 'style')
+      this.attributeValue += this.source.slice(start, end);
+  }
+
+  onattribend(): void {
+    const names = this.attribute === 'lang' || this.attribute === 'xml:lang';
+    if (this.tag === 'html' && names) this.language ??= this.attributeValue;
+    if (this.hidden !== null || !hideableElements.has(this.tag)) return;
+    const hides = this.attribute === 'style' && /display\s*:\s*none/i.test(this.attributeValue);
+    if (hides || this.attribute === 'hidden') this.hidden = { name: this.tag, depth: 1 };
+  }
+
+  onattribentity(): void {}
+  oncomment(): void {}
+  ondeclaration(): void {}
+  onend(): void {}
+  onopentagend(): void {}
+  onprocessinginstruction(): void {}
+
+  private closeHidden(): void {
+    if (this.hidden === null) return;
+    this.hidden.depth -= 1;
+    if (this.hidden.depth === 0) this.hidden = null;
+  }
+
+  private handleOpen(name: string): void {
+    if (name === 'title') this.inTitle = true;
+    if (name === 'pre') this.preformatted += 1;
+    const level = getHeadingLevel(name);
+    if (level > 0 || paragraphElements.has(name)) this.endHeading();
+    if (rowElements.has(name)) this.endRow();
+    if (cellElements.has(name)) this.enterCell();
+    if (blockElements.has(name)) this.endBlock(name);
+    if (level > 0 || layoutElements.has(name)) this.row = null;
+    if (name === 'tr') this.row = [];
+    if (level > 0) this.headingLevel = level;
+  }
+
+  private handleClose(name: string): void {
+    if (name === 'title') this.inTitle = false;
+    if (name === 'pre') this.endPreformatted();
+    if (getHeadingLevel(name) > 0) this.endHeading();
+    else if (rowElements.has(name)) this.endRow();
+    if (blockElements.has(name) && getHeadingLevel(name) === 0) this.endBlock(name);
+  }
+
+  private enterCell(): void {
+    if (this.row === null) {
+      if (this.line.length > 0) this.append('\t');
+      return;
+    }
+    this.endLine();
+    this.row.push(this.lines.length);
+  }
+
+  /** Lines of the cells of a row become the row. */
+  private endRow(): void {
+    this.endLine();
+    const starts = this.row;
+    this.row = null;
+    if (starts === null || starts.length === 0) return;
+    const cellLines = starts.map((start, index) => this.lines.slice(start, starts[index + 1]));
+    this.lines.length = starts[0]!;
+    for (const line of joinCellLines(cellLines)) this.lines.push(line);
+  }
+
+  private endPreformatted(): void {
+    this.endLine();
+    this.preformatted = Math.max(0, this.preformatted - 1);
+  }
+
+  private endHeading(): void {
+    const text = collapseWhitespace(this.heading.join(''));
+    if (text !== '') {
+      if (text.length <= headingUnitsMax) this.firstHeading ??= text;
+      const mark = text.length <= headingUnitsMax ? `${'#'.repeat(this.headingLevel)} ` : '';
+      this.lines.push('', `${mark}${text}`, '');
+    }
+    this.headingLevel = 0;
+    this.heading = [];
+  }
+
+  private endBlock(name: string): void {
+    if (this.headingLevel > 0) {
+      this.heading.push(' ');
+      return;
+    }
+    this.endLine();
+    if (paragraphElements.has(name)) this.lines.push('');
+  }
+
+  private endLine(): void {
+    const joined = this.line.join('');
+    const line = this.preformatted > 0 ? joined.trimEnd() : joined.replace(/ *\t */g, '\t').trim();
+    if (line !== '') this.lines.push(line);
+    this.line = [];
+    this.lineEndsInSpace = true;
+  }
+
+  private add(raw: string): void {
+    if (this.hidden !== null) return;
+    this.budget.consume(raw.length);
+    if (this.inTitle) this.headTitle += raw;
+    else if (this.headingLevel > 0) this.heading.push(raw);
+    else if (this.preformatted > 0) this.addPreformatted(raw);
+    else this.append(raw.replace(/[ \t\r\n\f]+/g, ' '));
+  }
+
+  private append(text: string): void {
+    const doubled = this.lineEndsInSpace && text.startsWith(' ');
+    const piece = doubled ? text.slice(1) : text;
+    if (piece === '') return;
+    this.line.push(piece);
+    this.lineEndsInSpace = /[ \t]$/.test(piece);
+  }
+
+  private addPreformatted(raw: string): void {
+    const pieces = raw.split(/\r\n|\r|\n/);
+    const last = pieces.pop() ?? '';
+    for (const piece of pieces) {
+      this.lines.push((this.line.join('') + piece).trimEnd());
+      this.line = [];
+    }
+    if (last !== '') this.line.push(last);
+  }
+}
+
+function getHeadingLevel(name: string): number {
+  return name.length === 2 && name[0] === 'h' && name[1]! >= '1' && name[1]! <= '6' ? Number(name[1]) : 0;
+}
+
+function collapseWhitespace(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,133 @@
+import { realpathSync } from 'node:fs';
+import { processLimits } from '../limits.ts';
+import { ParserChild, type ParserChildOptions } from '../process/parser-child.ts';
+import type { ToolReply } from '../tools/document-tools.ts';
+
+export interface OcrChildOptions extends Pick<ParserChildOptions, 'entry' | 'prlimit' | 'sandbox'> {
+  /** Names of languages with `+` between. */
+  readonly languages: string;
+  /** Where their data lies, see `copyLanguages`. */
+  readonly dataFolder: string;
+}
+
+/** Images after which the embedded engine's process is replaced: its memory only grows. */
+const imagesPerProcessMax = 100;
+
+/**
+ * The embedded OCR engine in a restricted process of its own, one image at a time. It starts with the first image, is
+ * replaced after many images, much memory or trouble, and ends when nothing was asked for a while.
+ */
+export class OcrChild {
+  readonly #options: OcrChildOptions;
+  #child: ParserChild | null = null;
+  #queue: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+  #idleTimer: NodeJS.Timeout | null = null;
+
+  constructor(options: OcrChildOptions) {
+    this.#options = options;
+  }
+
+  recognize(
+    image: Uint8Array,
+    { msMax, signal }: { msMax: number; signal: AbortSignal },
+  ): Promise<ToolReply> {
+    const result = this.#queue.then(() => this.#recognizeWithRetry(image, msMax, signal));
+    this.#queue = result.catch(() => undefined); // the caller holds `result`; the queue only waits
+    return result;
+  }
+
+  /** Twice is once. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#endChild();
+    await this.#queue;
+  }
+
+  async #recognizeWithRetry(image: Uint8Array, msMax: number, signal: AbortSignal): Promise<ToolReply> {
+    for (let number = 1; ; number++) {
+      const reply = await this.#recognizeOnce(image, msMax, signal);
+      const again = reply.kind === 'failed' && reply.code === 'crash';
+      if (!again || number >= processLimits.attemptsMax || signal.aborted || this.#isClosed) return reply;
+    }
+  }
+
+  async #recognizeOnce(image: Uint8Array, msMax: number, signal: AbortSignal): Promise<ToolReply> {
+    if (this.#isClosed || signal.aborted) return canceledReply;
+    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
+    const child = await this.#getChild();
+    const { reply, residentBytes } = await exchangeImage(child, image, { msMax, signal });
+    const isWornOut =
+      child.requestCount >= imagesPerProcessMax || residentBytes > processLimits.ocrRecycleResidentBytes;
+    if (reply.kind === 'failed' || isWornOut) await this.#endChild();
+    this.#idleTimer = setTimeout(() => void this.#endChild(), processLimits.ocrIdleMs);
+    this.#idleTimer.unref();
+    return reply;
+  }
+
+  async #getChild(): Promise<ParserChild> {
+    if (this.#child?.isAlive === true) return this.#child;
+    const { entry, prlimit, sandbox, languages } = this.#options;
+    const dataFolder = realpathSync(this.#options.dataFolder);
+    const words = [dataFolder, languages];
+    this.#child = await ParserChild.start(
+      { entry, prlimit, sandbox, folders: [dataFolder], args: words },
+      () => {},
+    );
+    return this.#child;
+  }
+
+  async #endChild(): Promise<void> {
+    const child = this.#child;
+    this.#child = null;
+    await child?.kill();
+  }
+}
+
+const canceledReply: ToolReply = {
+  kind: 'failed',
+  code: 'timeout',
+  message: 'Reading the image was cancelled.',
+};
+
+interface OcrExchange {
+  readonly reply: ToolReply;
+  readonly residentBytes: number;
+}
+
+/** One image to one process. */
+async function exchangeImage(
+  child: ParserChild,
+  image: Uint8Array,
+  { msMax, signal }: { msMax: number; signal: AbortSignal },
+): Promise<OcrExchange> {
+  let timer: NodeJS.Timeout | undefined;
+  let onAbort = () => {};
+  const toFailure = (code: 'timeout' | 'crash', message: string): OcrExchange => ({
+    reply: { kind: 'failed', code, message },
+    residentBytes: 0,
+  });
+  const reply = new Promise<OcrExchange>((resolve) => {
+    child.listen((message) => {
+      if (message.type === 'recognised') {
+        const { text, confidence, residentBytes } = message;
+        resolve({ reply: { kind: 'text', text, confidence }, residentBytes });
+      } else if (message.type === 'fail') resolve(toFailure('crash', message.message));
+    });
+    timer = setTimeout(
+      () => resolve(toFailure('timeout', `Reading the text of a page took more than ${msMax / 1_000} s.`)),
+      msMax,
+    );
+    onAbort = () => resolve({ reply: canceledReply, residentBytes: 0 });
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  const exit = child.exited.then(() => toFailure('crash', 'The process that reads images died.'));
+  child.sendRequest({ type: 'recognise', image });
+  try {
+    return await Promise.race([reply, exit]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+    child.listen(() => {});
+  }
+}

@@ -1,0 +1,169 @@
+import { AppError } from '../../core/app-error.ts';
+import type { ToolReply } from '../tools/document-tools.ts';
+import type { ToolRunner } from '../tools/tool-runner.ts';
+import { OcrChild } from './ocr-child.ts';
+import { copyLanguages, findLanguageData, getLanguagePackage } from './ocr-languages.ts';
+import { parseOcrTable } from './ocr-text.ts';
+
+export const ocrEngines = ['auto', 'tesseract', 'embedded', 'off'] as const;
+export type OcrEngineName = (typeof ocrEngines)[number];
+
+export interface OcrBounds {
+  readonly msMax: number;
+  readonly signal: AbortSignal;
+}
+
+/** Reads the text of images. */
+export interface OcrEngine {
+  /** How it is named in `/readyz` and the log. */
+  readonly name: string;
+  /** `image`: a PNG. */
+  recognize(image: Uint8Array, bounds: OcrBounds): Promise<ToolReply>;
+  close(): Promise<void>;
+}
+
+export interface OcrEngineOptions {
+  readonly engine: OcrEngineName;
+  /** Names of languages as Tesseract has them, with `+` between. */
+  readonly languages: string;
+  readonly runner: ToolRunner;
+  /** Why the programs of this host are not run although they are installed; null: they are run. */
+  readonly disabledReason: string | null;
+  /** Languages of the tesseract binary. */
+  readonly installedLanguages: readonly string[];
+  /** Compiled module that calls `serveOcr`. */
+  readonly embeddedEntry: string;
+  /** Folder with language data for the embedded engine, which goes before that of packages; null: there is none. */
+  readonly dataFolder: string | null;
+  /** Folder of its own in which the embedded engine finds the languages that it reads. */
+  readonly languagesFolder: string;
+}
+
+/** The engine that the settings ask for. Throws an error with a whole sentence when this host cannot do what they say. */
+export function chooseOcrEngine(options: OcrEngineOptions): OcrEngine {
+  const { engine, installedLanguages: installed, runner, languages } = options;
+  const hasBinary = runner.tools.tesseract !== null;
+  if (engine === 'off') return disabledOcrEngine;
+  if (engine === 'tesseract' && !hasBinary)
+    throw configurationError(
+      options.disabledReason ??
+        'ocrEngine is tesseract, but tesseract is not installed (Debian: tesseract-ocr)',
+    );
+  const names = languages.split('+');
+  const missing = names.filter((name) => !installed.includes(name));
+  if (hasBinary && missing.length === 0 && engine !== 'embedded')
+    return new TesseractEngine(runner, languages);
+  const data = names.flatMap((name) => findLanguageData(name, options.dataFolder) ?? []);
+  if (data.length === names.length && engine !== 'tesseract') {
+    copyLanguages(data, options.languagesFolder);
+    return new EmbeddedOcrEngine(options);
+  }
+  const embeddedLanguages = new Set(data.map(({ language }) => language));
+  const missingEmbedded = names.filter((name) => !embeddedLanguages.has(name));
+  const embeddedReason = `the embedded engine lacks ${missingEmbedded.join(', ')} (npm install ${missingEmbedded.map(getLanguagePackage).join(' ')}, or put the data into ocrDataFolder)`;
+  const binaryReason = hasBinary
+    ? `tesseract lacks ${missing.join(', ')} and has ${installed.join(', ')} (Debian: tesseract-ocr-<language>)`
+    : (options.disabledReason ?? 'tesseract is not installed (Debian: tesseract-ocr)');
+  const reasons = {
+    auto: [embeddedReason, binaryReason],
+    embedded: [embeddedReason],
+    tesseract: [binaryReason],
+  }[engine];
+  throw configurationError(`ocrLanguages is ${languages}, but ${reasons.join('; ')}`);
+}
+
+/** The start of the server fails with this sentence. */
+function configurationError(sentence: string): AppError {
+  return new AppError('unavailable', `${sentence}.`);
+}
+
+const disabledOcrEngine: OcrEngine = {
+  name: 'off',
+  recognize: async () => ({
+    kind: 'missing',
+    message: 'Text in images is not read: OCR is switched off (ocrEngine).',
+  }),
+  close: async () => {},
+};
+
+const binaryMemoryBytesMax = 1_073_741_824;
+const tableBytesMax = 32_000_000;
+
+/** The program of Debian's tesseract-ocr. */
+class TesseractEngine implements OcrEngine {
+  readonly name: string;
+  readonly #runner: ToolRunner;
+  readonly #languages: string;
+
+  constructor(runner: ToolRunner, languages: string) {
+    this.name = `tesseract, languages ${languages}`;
+    this.#runner = runner;
+    this.#languages = languages;
+  }
+
+  async recognize(image: Uint8Array, { msMax, signal }: OcrBounds): Promise<ToolReply> {
+    const exit = await this.#runner.withTemporaryFolder((folder) =>
+      this.#runner.run({
+        tool: 'tesseract',
+        flags: ['stdin', 'stdout', '-l', this.#languages, '--psm', '3', 'tsv'],
+        folder,
+        input: image,
+        msMax,
+        memoryBytesMax: binaryMemoryBytesMax,
+        fileBytesMax: tableBytesMax,
+        outputBytesMax: tableBytesMax,
+        signal,
+      }),
+    );
+    switch (exit.how) {
+      case 'exited':
+        if (exit.code === 0) return { kind: 'text', ...parseOcrTable(exit.output.toString('utf8')) };
+        return toFailure('corrupt', `tesseract could not read the image: ${getLastLine(exit.complaint)}`);
+      case 'killed':
+        return toFailure('memory', 'tesseract needed more memory for the image than it may use.');
+      case 'timeout':
+        return toFailure('timeout', `Reading the text of a page took more than ${msMax / 1_000} s.`);
+      case 'flooded':
+        return toFailure('too_large', 'The image holds more text than is read from one image.');
+      case 'cancelled':
+        return toFailure('timeout', 'Reading the image was cancelled.');
+    }
+  }
+
+  async close(): Promise<void> {}
+}
+
+function toFailure(code: 'corrupt' | 'memory' | 'timeout' | 'too_large', message: string): ToolReply {
+  return { kind: 'failed', code, message };
+}
+
+function getLastLine(stderr: string): string {
+  return stderr.trim().split('\n').at(-1)?.slice(0, 200) || 'it did not say why';
+}
+
+/** tesseract.js: works where nothing is installed. */
+class EmbeddedOcrEngine implements OcrEngine {
+  readonly name: string;
+  readonly #child: OcrChild;
+
+  constructor({ languages, embeddedEntry, languagesFolder, runner }: OcrEngineOptions) {
+    this.name = `embedded tesseract.js, languages ${languages}`;
+    const { prlimit } = runner.tools;
+    const { sandbox } = runner;
+    this.#child = new OcrChild({
+      entry: embeddedEntry,
+      prlimit,
+      sandbox,
+      languages,
+      dataFolder: languagesFolder,
+    });
+  }
+
+  recognize(image: Uint8Array, bounds: OcrBounds): Promise<ToolReply> {
+    return this.#child.recognize(image, bounds);
+  }
+
+  close(): Promise<void> {
+    return this.#child.close();
+  }
+}

@@ -1,0 +1,57 @@
+import { createWorker, PSM, type Worker } from 'tesseract.js';
+import { assert } from '../../core/assert.ts';
+import type { ParserMessage, ParserRequest } from '../process/parser-messages.ts';
+import { startWatchdog } from '../process/watchdog.ts';
+import { parseOcrTable } from './ocr-text.ts';
+
+/**
+ * The process of the embedded OCR engine: one image after the other over the IPC channel. Its arguments are the
+ * folder of the language data and the languages; it fetches nothing.
+ */
+export function serveOcr(watchdog: URL): void {
+  startWatchdog(watchdog);
+  const [, , folder, languages] = process.argv;
+  assert(folder !== undefined && languages !== undefined, 'the host names the language data');
+  let engine: Promise<Worker> | null = null;
+  process.on('message', (request: ParserRequest) => {
+    engine ??= openEngine(folder, languages);
+    void handleRequest(engine, request);
+  });
+  sendToHost({ type: 'ready' });
+}
+
+async function openEngine(folder: string, languages: string): Promise<Worker> {
+  const engine = await createWorker(languages, 1, {
+    langPath: folder,
+    cacheMethod: 'none',
+    errorHandler: () => {}, // the call that failed rejects, too
+  });
+  await engine.setParameters({ tessedit_pageseg_mode: PSM.AUTO });
+  return engine;
+}
+
+async function handleRequest(engine: Promise<Worker>, request: ParserRequest): Promise<void> {
+  try {
+    if (request.type !== 'recognise') throw new Error(`an OCR process does not ${request.type}`);
+    const { data } = await (await engine).recognize(
+      Buffer.from(request.image),
+      {},
+      { text: false, tsv: true },
+    );
+    const ocrText = parseOcrTable(data.tsv ?? '');
+    sendToHost({ type: 'recognised', ...ocrText, residentBytes: process.memoryUsage.rss() });
+  } catch (error) {
+    const message = `The embedded OCR engine failed: ${error instanceof Error ? error.message : String(error)}`;
+    sendToHost({
+      type: 'fail',
+      code: 'crash',
+      message,
+      fatal: true,
+      residentBytes: process.memoryUsage.rss(),
+    });
+  }
+}
+
+function sendToHost(message: ParserMessage): void {
+  process.send?.(message, undefined, {}, () => {}); // a host that is gone needs no answer
+}

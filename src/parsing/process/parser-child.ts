@@ -1,0 +1,230 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createReadStream, realpathSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join, sep } from 'node:path';
+import type { Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { assert } from '../../core/assert.ts';
+import { projectRoot } from '../../core/root.ts';
+import { processLimits } from '../limits.ts';
+import { giveUser, holdUser, takeUser } from '../sandbox-users.ts';
+import { findInstallFolder, type Sandbox, signalExitCodeBase, wrapCommand } from '../tools/sandbox.ts';
+import { isParserMessage, type ParserMessage, type ParserRequest } from './parser-messages.ts';
+import { inputDescriptor, lifelineDescriptor } from './watchdog.ts';
+
+export interface ParserChildOptions {
+  /** Compiled module that calls `serveParser`. */
+  readonly entry: string;
+  /** Absolute path of `prlimit`, or null: then only Node's own limits and the watchdog hold. */
+  readonly prlimit: string | null;
+  /** What keeps the process from the data of the server and from the network, besides the permission model of Node. */
+  readonly sandbox: Sandbox;
+  /** Folders besides the code that the process may read. It may write nowhere, and start no program. */
+  readonly folders: readonly string[];
+  /** Arguments of the module. */
+  readonly args?: readonly string[];
+}
+
+/** How a child ended, and the last of what it wrote to standard error. */
+export interface ChildExit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stderr: string;
+}
+
+/** The compiled code of the package: what every parser process has to read. */
+const codeFolder = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** One forked, restricted parser process. */
+export class ParserChild {
+  readonly pid: number;
+  readonly folders: readonly string[];
+  /** Settles when the process has ended, however it did. */
+  readonly exited: Promise<ChildExit>;
+  /** Requests it has been given. */
+  requestCount = 0;
+  isAlive = true;
+
+  private readonly process: ChildProcess;
+  private sending: Promise<void> = Promise.resolve();
+  private listener: ((message: ParserMessage) => void) | null = null;
+
+  private constructor(process: ChildProcess, folders: readonly string[]) {
+    assert(process.pid !== undefined, 'a forked process has an id');
+    this.pid = process.pid;
+    this.folders = folders;
+    this.process = process;
+    this.exited = this.watchExit();
+    process.on('message', (message) => this.handleMessage(message));
+  }
+
+  /** Forks and waits until the process is ready. Rejects when it cannot start: a fault of the host, not of a document. */
+  static async start(
+    options: ParserChildOptions,
+    onProcess: (event: 'started' | 'ended', pid: number) => void,
+  ): Promise<ParserChild> {
+    const { users } = options.sandbox;
+    const userId = users === null ? null : takeUser(users);
+    const release = () => {
+      if (users !== null && userId !== null) giveUser(users, userId);
+    };
+    const childProcess = forkRestricted(options, userId);
+    if (childProcess.pid === undefined) {
+      release();
+      const [error] = await once(childProcess, 'error');
+      throw new Error('the parser process cannot be started', { cause: error });
+    }
+    if (users !== null && userId !== null) holdUser(users, userId, childProcess.pid);
+    const child = new ParserChild(childProcess, options.folders);
+    void child.exited.then(release);
+    onProcess('started', child.pid);
+    void child.exited.then(() => onProcess('ended', child.pid));
+    let timer: NodeJS.Timeout | undefined;
+    const ready = new Promise<'ready'>((resolve) => child.listen(() => resolve('ready')));
+    const timedOut = new Promise<'late'>((resolve) => {
+      timer = setTimeout(() => resolve('late'), processLimits.startMsMax);
+    });
+    const first = await Promise.race([ready, timedOut, child.exited]);
+    clearTimeout(timer);
+    if (first === 'ready') return child;
+    const end = await child.kill();
+    throw new Error(`the parser process did not become ready: ${describeExit(end)}\n${end.stderr.trim()}`);
+  }
+
+  /** Who hears the messages of the process from now on; one listener at a time. */
+  listen(listener: (message: ParserMessage) => void): void {
+    this.listener = listener;
+  }
+
+  /** Sends a request. A process that is gone shows it through `ended`. */
+  sendRequest(request: ParserRequest): void {
+    if (request.type !== 'tool-reply') this.requestCount += 1;
+    if (this.process.connected) this.process.send(request, () => {});
+  }
+
+  /**
+   * Sends bytes of a file after the request that tells their number. Resolves when they are in the pipe or the process is
+   * gone; rejects when the file cannot be read or has fewer.
+   */
+  sendFile(file: string, size: number): Promise<void> {
+    const sent = this.sending.then(() => this.writeFile(file, size));
+    this.sending = sent.catch(() => {}); // the caller holds `sent`; the next file only waits
+    return sent;
+  }
+
+  private async writeFile(file: string, size: number): Promise<void> {
+    const input = this.process.stdio.at(inputDescriptor) as Writable;
+    let sent = 0;
+    for await (const piece of readFilePieces(file, size)) {
+      if (!this.isAlive || input.destroyed) return;
+      sent += piece.byteLength;
+      if (!input.write(piece)) await Promise.race([once(input, 'drain').catch(() => {}), this.exited]);
+    }
+    if (sent < size) throw new Error(`${file} has ${sent} bytes instead of ${size}`);
+  }
+
+  /** Ends the process at once; resolves when it is gone. */
+  kill(): Promise<ChildExit> {
+    this.process.kill('SIGKILL');
+    return this.exited;
+  }
+
+  private handleMessage(message: unknown): void {
+    if (isParserMessage(message)) {
+      this.listener?.(message);
+      return;
+    }
+    this.listener = null; // what speaks no sense is not heard again
+    this.process.kill('SIGKILL');
+  }
+
+  private watchExit(): Promise<ChildExit> {
+    let stderr = '';
+    this.process.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      stderr = (stderr + text).slice(-processLimits.stderrUnitsMax);
+    });
+    // An error after the start is a message that found no reader; how the process ended is told by `close`.
+    this.process.on('error', () => {});
+    for (const pipe of this.process.stdio.slice(lifelineDescriptor)) pipe?.on('error', () => {});
+    return new Promise((resolve) => {
+      this.process.once('close', (code, signal) => {
+        this.isAlive = false;
+        resolve({ code, signal: signal ?? getSignal(code), stderr });
+      });
+    });
+  }
+}
+
+const readPieceBytes = 262_144;
+
+function readFilePieces(file: string, size: number): AsyncIterable<Buffer> | readonly Buffer[] {
+  return size === 0 ? [] : createReadStream(file, { end: size - 1, highWaterMark: readPieceBytes });
+}
+
+function forkRestricted(
+  { entry, prlimit, sandbox, folders, args = [] }: ParserChildOptions,
+  userId: number | null,
+): ChildProcess {
+  const readable = [codeFolder, ...listDependencyPaths(), ...folders];
+  const program = [
+    ...(prlimit === null ? [] : [prlimit, `--data=${processLimits.dataBytesMax}`, '--core=0']),
+    process.execPath,
+    `--max-old-space-size=${processLimits.heapMebibytesMax}`,
+    '--no-warnings',
+    ...buildPermissionFlags(readable),
+  ];
+  const [execPath, ...execArgv] = wrapCommand(sandbox, {
+    program,
+    folder: null,
+    readable: [...new Set([...findInstallFolder(process.execPath), process.execPath, ...readable])],
+    userId,
+  });
+  return fork(entry, [...args], {
+    execPath: execPath!,
+    execArgv,
+    env: {
+      MALLOC_ARENA_MAX: '2', // the threads that open images would each keep memory of their own
+      HOME: '/', // the library for images looks for fonts there, and fails without a home
+    },
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc', 'pipe', 'pipe'],
+  });
+}
+
+/** A launcher tells by its code which signal ended its program. */
+function getSignal(code: number | null): NodeJS.Signals | null {
+  const names = Object.entries(constants.signals) as [NodeJS.Signals, number][];
+  return names.find(([, number]) => code === signalExitCodeBase + number)?.[0] ?? null;
+}
+
+function listDependencyPaths(): string[] {
+  const folder = join(projectRoot, 'node_modules');
+  // Where the folder is a link, Node looks at the link itself before it follows it.
+  return [folder, realpathSync(folder), join(projectRoot, 'package.json')];
+}
+
+/** Node 20 knows the permission model as experimental, takes one path per flag, and aborts on a path given twice. */
+function buildPermissionFlags(readable: readonly string[]): string[] {
+  const stable = process.allowedNodeEnvironmentFlags.has('--permission');
+  const paths = readable.map((path) => (path.endsWith('.json') || path.endsWith(sep) ? path : path + sep));
+  return [
+    stable ? '--permission' : '--experimental-permission',
+    '--allow-addons',
+    '--allow-worker',
+    ...[...new Set(paths)].map((path) => `--allow-fs-read=${path}`),
+  ];
+}
+
+/** How a process ended, in one line: the error that Node names, or else the last that the process wrote. */
+export function describeExit({ code, signal, stderr }: ChildExit): string {
+  const outcome = signal === null ? `exit code ${code}` : `signal ${signal}`;
+  const lines = stderr.trim().split('\n');
+  const errorLine = lines.findLast((line) => /^[A-Za-z]*Error\b.*:/.test(line)) ?? lines.at(-1) ?? '';
+  return errorLine === '' ? outcome : `${outcome}: ${errorLine.slice(0, 300)}`;
+}
+
+/** Whether the process died for lack of memory: its own watchdog, V8 or the system's allocator says so. */
+export function exitedOutOfMemory({ stderr }: ChildExit): boolean {
+  return /out of memory|bad_alloc|allocation failed|cannot allocate|unable to grow/i.test(stderr);
+}

@@ -1,0 +1,411 @@
+import { stat } from 'node:fs/promises';
+import { defaultParseLimits, type ParseLimits, processLimits } from '../limits.ts';
+import type { ParseFailureData } from '../parse-failure.ts';
+import type { ParseProgress, ParserToolRequest, ToolReply, ToolRequest } from '../tools/document-tools.ts';
+import type { Sandbox } from '../tools/sandbox.ts';
+import type { ToolExecutor } from '../tools/tool-channel.ts';
+import type {
+  DocumentInfo,
+  ParseOutcome,
+  ParserTask,
+  ParseTask,
+  RenderOutcome,
+  RenderTask,
+} from './parse-task.ts';
+import { type ChildExit, describeExit, exitedOutOfMemory, ParserChild } from './parser-child.ts';
+import type { DocumentRequest, ParserMessage, ToolReplyMessage } from './parser-messages.ts';
+
+export interface ParserHostOptions {
+  /** Compiled module that calls `serveParser`. */
+  readonly entry: string;
+  /** Absolute path of `prlimit`, or null. */
+  readonly prlimit: string | null;
+  readonly sandbox: Sandbox;
+  /** Told of every process as it starts and ends, so that the main thread can kill what outlives its owner. */
+  readonly onProcess: (event: 'started' | 'ended', pid: number) => void;
+  /** Who runs programs for documents; absent: nobody. */
+  readonly tools?: ToolExecutor;
+}
+
+/** Hears what is being done with a document. */
+type OnProgress = (progress: ParseProgress) => void;
+
+/** What one attempt came to. `lost`: the process died or was killed; a fresh one may do better. */
+type Attempt =
+  | { readonly kind: 'parsed'; readonly facts: DocumentInfo; readonly residentBytes: number }
+  | { readonly kind: 'rendered'; readonly bytes: Uint8Array | null; readonly residentBytes: number }
+  | { readonly kind: 'failed'; readonly failure: ParseFailureData; readonly residentBytes: number }
+  | { readonly kind: 'lost'; readonly failure: ParseFailureData };
+
+/**
+ * Owns one restricted parser process and supervises it: limits of time and output, replacement after many documents or much
+ * memory, one more attempt in a fresh process when the first was lost, and a fresh process for
+ * each organization. A document can cost itself, never the server. Tasks
+ * run one at a time, in order.
+ */
+export class ParserHost {
+  private readonly options: ParserHostOptions;
+  private child: ParserChild | null = null;
+  /** Whose documents the process reads. */
+  private childOrganizationId: string | undefined;
+  /** A fresh process for the next organization, while organizations take turns. */
+  private standby: Promise<ParserChild | null> | null = null;
+  private standbyTimer: NodeJS.Timeout | undefined;
+  private queue: Promise<unknown> = Promise.resolve();
+  private isClosed = false;
+
+  constructor(options: ParserHostOptions) {
+    this.options = options;
+  }
+
+  /**
+   * The document's pages, or why there are none. Rejects only for faults of this host. Aborting `signal` ends the task
+   * with a `timeout` failure, or takes it out of the queue. Better than ending the worker thread: the process is reaped,
+   * where an ended thread leaves a zombie behind.
+   */
+  parse(
+    task: ParseTask,
+    onProgress: OnProgress = () => {},
+    signal: AbortSignal | null = null,
+  ): Promise<ParseOutcome> {
+    return this.enqueue(async () => {
+      const limits = { ...defaultParseLimits, ...task.limits };
+      const request = (size: number): DocumentRequest => ({
+        type: 'parse',
+        size,
+        path: task.path ?? null,
+        limits,
+      });
+      let pages: string[] = [];
+      const resetPages = () => {
+        pages = [];
+        return pages;
+      };
+      const attempt = await this.runAttempts(task, { limits, request, resetPages, onProgress, signal });
+      return attempt.kind === 'parsed' ? { ...attempt.facts, pages } : { failure: toFailure(attempt) };
+    });
+  }
+
+  /** JPEG of a page, null when there is none. `signal` as above. Rejects only for faults of this host. */
+  render(task: RenderTask, signal: AbortSignal | null = null): Promise<RenderOutcome> {
+    return this.enqueue(async () => {
+      const limits = { ...defaultParseLimits, ...task.limits };
+      const request = (size: number): DocumentRequest => ({
+        type: 'render',
+        size,
+        page: task.page,
+        widthMax: task.widthMax ?? limits.imageSideMax,
+        dotsPerInch: task.dotsPerInch ?? 110,
+        quality: task.quality ?? 78,
+        limits,
+      });
+      const attempt = await this.runAttempts(task, {
+        limits,
+        request,
+        resetPages: () => [],
+        onProgress: () => {},
+        signal,
+      });
+      return attempt.kind === 'rendered' ? attempt.bytes : { failure: toFailure(attempt) };
+    });
+  }
+
+  /** Kills the process, whatever it does; a task under way ends with a failure. May be called twice. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await Promise.all([this.killChild(), this.endStandby()]);
+    await this.queue; // a process that was still starting is gone, too
+    await this.endStandby();
+  }
+
+  private enqueue<T>(run: () => Promise<T>): Promise<T> {
+    const result = this.queue.then(run);
+    this.queue = result.catch(() => undefined); // the caller holds `result`; the queue only waits
+    return result;
+  }
+
+  private async runAttempts(task: ParserTask, input: AttemptInput): Promise<Attempt> {
+    const { signal } = input;
+    if (signal?.aborted) return canceledAttempt;
+    const end = () => void this.killChild();
+    signal?.addEventListener('abort', end, { once: true });
+    try {
+      return await this.attemptUntilEnd(task, input);
+    } finally {
+      signal?.removeEventListener('abort', end);
+    }
+  }
+
+  private async attemptUntilEnd(task: ParserTask, asked: AttemptInput): Promise<Attempt> {
+    const { file, organizationId } = task;
+    const isCancelled = () => asked.signal?.aborted === true;
+    const { size } = await stat(file);
+    const { fileBytesMax } = asked.limits;
+    if (size > fileBytesMax) return tooLargeAttempt(size, fileBytesMax);
+    for (let number = 1; ; number++) {
+      const child = await this.getChild(organizationId);
+      if (isCancelled() || this.isClosed) {
+        await this.killChild();
+        return canceledAttempt;
+      }
+      const attempt = await new ParserAttempt(child, asked, this.options.tools ?? null).run(
+        file,
+        asked.request(size),
+      );
+      if (attempt.kind === 'lost') await this.killChild();
+      else if (needsReplacement(child, attempt.residentBytes)) await this.killChild();
+      if (isCancelled()) return canceledAttempt;
+      if (attempt.kind !== 'lost' || !isRetryable(attempt.failure) || this.isClosed) return attempt;
+      if (number >= processLimits.attemptsMax) return attempt;
+    }
+  }
+
+  /** A living process that has read documents of no other organization. */
+  private async getChild(organizationId: string | undefined): Promise<ParserChild> {
+    if (this.isClosed) throw new Error('the parser host is closed');
+    await new Promise((resolve) => setImmediate(resolve)); // lets the news arrive that an idle process has died
+    const isOtherOrganization = this.child?.isAlive === true && this.childOrganizationId !== organizationId;
+    if (this.child?.isAlive === true && !isOtherOrganization) return this.child;
+    const [standbyChild] = await Promise.all([this.takeStandby(), this.killChild()]);
+    this.child = standbyChild ?? (await this.startChild());
+    this.childOrganizationId = organizationId;
+    if (isOtherOrganization && !this.isClosed) this.prepareStandby();
+    return this.child;
+  }
+
+  private startChild(): Promise<ParserChild> {
+    const { entry, prlimit, sandbox, onProcess } = this.options;
+    return ParserChild.start({ entry, prlimit, sandbox, folders: [] }, onProcess);
+  }
+
+  /** Organizations take turns: the start of the process for the next one costs it no time. */
+  private prepareStandby(): void {
+    this.standby = this.startChild().catch(() => null); // the start that is waited for says why
+    this.standbyTimer = setTimeout(() => void this.endStandby(), processLimits.standbyMs);
+    this.standbyTimer.unref();
+  }
+
+  private async takeStandby(): Promise<ParserChild | null> {
+    const { standby } = this;
+    this.standby = null;
+    clearTimeout(this.standbyTimer);
+    const child = await standby;
+    return child?.isAlive === true ? child : null;
+  }
+
+  private async endStandby(): Promise<void> {
+    await (await this.takeStandby())?.kill();
+  }
+
+  private async killChild(): Promise<void> {
+    const { child } = this;
+    this.child = null;
+    await child?.kill();
+  }
+}
+
+/** What a task asks of each of its attempts. */
+interface AttemptInput {
+  readonly limits: ParseLimits;
+  readonly request: (size: number) => DocumentRequest;
+  readonly resetPages: () => string[];
+  readonly onProgress: OnProgress;
+  readonly signal: AbortSignal | null;
+}
+
+function tooLargeAttempt(size: number, bytesMax: number): Attempt {
+  const message = `The file has ${size} bytes; at most ${bytesMax} are read.`;
+  return { kind: 'failed', failure: { code: 'too_large', message }, residentBytes: 0 };
+}
+
+const canceledAttempt: Attempt = {
+  kind: 'lost',
+  failure: { code: 'timeout', message: 'Reading the document was cancelled.' },
+};
+
+function isRetryable({ code }: ParseFailureData): boolean {
+  return code === 'crash' || code === 'timeout' || code === 'memory';
+}
+
+function needsReplacement(child: ParserChild, residentBytes: number): boolean {
+  return (
+    child.requestCount >= processLimits.recycleDocuments || residentBytes > processLimits.recycleResidentBytes
+  );
+}
+
+function toFailure(attempt: Attempt): ParseFailureData {
+  if (attempt.kind === 'failed' || attempt.kind === 'lost') return attempt.failure;
+  return { code: 'crash', message: 'The parser process answered something that was not asked.' };
+}
+
+/** One request to one process, with its timers and output budget. */
+class ParserAttempt {
+  private readonly child: ParserChild;
+  private readonly limits: ParseLimits;
+  private readonly pages: string[];
+  private readonly onProgress: OnProgress;
+  private readonly tools: ToolExecutor | null;
+  private readonly finished = new AbortController();
+  /** What was made for this document alone. */
+  private readonly releases: (() => Promise<void>)[] = [];
+  private file = '';
+  private pendingToolRequests = 0;
+  private units = 0;
+  private idleTimer: NodeJS.Timeout | undefined;
+  private totalTimer: NodeJS.Timeout | undefined;
+  private settle: (attempt: Attempt) => void = () => {};
+
+  constructor(
+    child: ParserChild,
+    { limits, resetPages: freshPages, onProgress }: AttemptInput,
+    tools: ToolExecutor | null,
+  ) {
+    this.child = child;
+    this.limits = limits;
+    this.pages = freshPages();
+    this.onProgress = onProgress;
+    this.tools = tools;
+  }
+
+  async run(file: string, request: DocumentRequest): Promise<Attempt> {
+    this.file = file;
+    const settled = new Promise<Attempt>((resolve) => {
+      this.settle = resolve;
+    });
+    this.child.listen((message) => this.handleMessage(message));
+    void this.child.exited.then((end) => this.settle({ kind: 'lost', failure: toLossFailure(end) }));
+    this.totalTimer = setTimeout(
+      () => this.expire('in total', this.limits.totalMsMax),
+      this.limits.totalMsMax,
+    );
+    this.restartIdleTimer();
+    this.child.sendRequest(request);
+    void this.sendFile(file, request.size);
+    try {
+      return await settled;
+    } finally {
+      clearTimeout(this.idleTimer);
+      clearTimeout(this.totalTimer);
+      this.child.listen(() => {});
+      this.finished.abort();
+      for (const release of this.releases) await release();
+    }
+  }
+
+  private handleMessage(message: ParserMessage): void {
+    this.restartIdleTimer();
+    switch (message.type) {
+      case 'ready':
+        break;
+      case 'page':
+        this.addPage(message.text);
+        break;
+      case 'progress':
+        this.onProgress(message.progress);
+        break;
+      case 'need':
+        void this.serveToolRequest(message.id, message.need);
+        break;
+      case 'recognised':
+        break;
+      case 'done':
+        this.settle({ kind: 'parsed', facts: message.facts, residentBytes: message.residentBytes });
+        break;
+      case 'image':
+        this.settle({ kind: 'rendered', bytes: message.bytes, residentBytes: message.residentBytes });
+        break;
+      case 'fail': {
+        const { residentBytes, fatal, code } = message;
+        const failure = { code, message: message.message };
+        this.settle(fatal ? { kind: 'lost', failure } : { kind: 'failed', failure, residentBytes });
+        break;
+      }
+    }
+  }
+
+  /** The process keeps the same budget; this one holds even if the process has been taken over. */
+  private addPage(page: string): void {
+    this.units += page.length;
+    this.pages.push(page);
+    if (this.units <= this.limits.textUnitsMax && this.pages.length <= this.limits.rowPagesMax) return;
+    this.pages.length = 0;
+    const message = 'The document holds more text than is read from one document.';
+    this.settle({ kind: 'lost', failure: { code: 'too_large', message } });
+  }
+
+  /** Has a program run for the process, which waits meanwhile: the program has a time limit of its own. */
+  private async serveToolRequest(id: number, toolRequest: ParserToolRequest): Promise<void> {
+    this.pendingToolRequests += 1;
+    clearTimeout(this.idleTimer);
+    try {
+      if (this.tools === null) return this.child.sendRequest({ type: 'tool-reply', id, reply: noToolsReply });
+      const request = toToolRequest(toolRequest, this.file, this.limits);
+      const { reply, release } = await this.tools.execute(request, this.finished.signal);
+      this.releases.push(release);
+      if (!this.finished.signal.aborted) await this.sendToolReply(id, reply);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      const message = `A program that the document needs cannot be run: ${reason}.`;
+      this.settle({ kind: 'lost', failure: { code: 'crash', message } });
+    } finally {
+      this.pendingToolRequests -= 1;
+      if (!this.finished.signal.aborted) this.restartIdleTimer();
+    }
+  }
+
+  private async sendToolReply(id: number, reply: ToolReply): Promise<void> {
+    if (reply.kind !== 'file') return this.child.sendRequest({ type: 'tool-reply', id, reply });
+    const { size } = await stat(reply.file);
+    if (this.finished.signal.aborted) return;
+    this.child.sendRequest({ type: 'tool-reply', id, reply: { kind: 'file', size } });
+    await this.sendFile(reply.file, size);
+  }
+
+  private async sendFile(file: string, size: number): Promise<void> {
+    try {
+      await this.child.sendFile(file, size);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.settle({ kind: 'lost', failure: { code: 'crash', message: `A file cannot be read: ${reason}.` } });
+    }
+  }
+
+  private restartIdleTimer(): void {
+    clearTimeout(this.idleTimer);
+    if (this.pendingToolRequests > 0) return;
+    const { idleMsMax } = this.limits;
+    this.idleTimer = setTimeout(() => this.expire('without progress', idleMsMax), idleMsMax);
+  }
+
+  private expire(scope: string, ms: number): void {
+    const message = `Reading the document was stopped: it took more than ${ms / 1_000} s ${scope}.`;
+    this.settle({ kind: 'lost', failure: { code: 'timeout', message } });
+  }
+}
+
+const noToolsReply: ToolReplyMessage = { kind: 'missing', message: 'Nobody runs programs for this parser.' };
+
+/** The process names no files: a need is about the document under work. */
+function toToolRequest(toolRequest: ParserToolRequest, file: string, limits: ParseLimits): ToolRequest {
+  switch (toolRequest.kind) {
+    case 'recognise': {
+      const msMax = Math.ceil(Math.max(1, Math.min(toolRequest.msLeft, limits.ocrPageMsMax)));
+      return { kind: 'recognise', image: toolRequest.image, msMax };
+    }
+    case 'convert':
+      return { ...toolRequest, file, msMax: limits.convertMsMax };
+    case 'open-heif':
+    case 'draw':
+      return { ...toolRequest, file, msMax: processLimits.imageMsMax };
+  }
+}
+
+function toLossFailure(exit: ChildExit): ParseFailureData {
+  if (exitedOutOfMemory(exit)) {
+    return { code: 'memory', message: 'Reading the document needs more memory than one document may use.' };
+  }
+  return {
+    code: 'crash',
+    message: `The parser process died while reading the document (${describeExit(exit)}).`,
+  };
+}

@@ -1,0 +1,100 @@
+import type { ParseLimits } from '../limits.ts';
+import { isParseFailureCode, type ParseFailureCode } from '../parse-failure.ts';
+import {
+  isParseProgress,
+  isParserToolRequest,
+  type OcrText,
+  type ParseProgress,
+  type ParserToolRequest,
+  type ToolReply,
+} from '../tools/document-tools.ts';
+import { type DocumentInfo, documentKinds } from './parse-task.ts';
+
+/** What the host asks of its parser process; one at a time. */
+export type ParserRequest =
+  | {
+      readonly type: 'parse';
+      /** Bytes of the document, which follow through the pipe of the process. */
+      readonly size: number;
+      readonly path: string | null;
+      readonly limits: ParseLimits;
+    }
+  | {
+      readonly type: 'render';
+      readonly size: number;
+      readonly page: number;
+      readonly widthMax: number;
+      readonly dotsPerInch: number;
+      readonly quality: number;
+      readonly limits: ParseLimits;
+    }
+  /** Only to the process of the embedded OCR engine. */
+  | { readonly type: 'recognise'; readonly image: Uint8Array }
+  /** The answer to a `need` of a request under way. */
+  | { readonly type: 'tool-reply'; readonly id: number; readonly reply: ToolReplyMessage };
+
+/** A tool's reply on its way to the process, which may open no file: `size` bytes of it follow through the pipe. */
+export type ToolReplyMessage =
+  | Exclude<ToolReply, { readonly kind: 'file' }>
+  | { readonly kind: 'file'; readonly size: number };
+
+/** The requests of a document. */
+export type DocumentRequest = Extract<ParserRequest, { type: 'parse' | 'render' }>;
+
+/** What the parser process answers. Each message is a sign of life; `done`, `image` and `fail` end the request. */
+export type ParserMessage =
+  | { readonly type: 'ready' }
+  | { readonly type: 'page'; readonly text: string }
+  | { readonly type: 'progress'; readonly progress: ParseProgress }
+  | { readonly type: 'need'; readonly id: number; readonly need: ParserToolRequest }
+  | ({ readonly type: 'recognised'; readonly residentBytes: number } & OcrText)
+  | { readonly type: 'done'; readonly facts: DocumentInfo; readonly residentBytes: number }
+  | { readonly type: 'image'; readonly bytes: Uint8Array | null; readonly residentBytes: number }
+  | {
+      readonly type: 'fail';
+      readonly code: ParseFailureCode;
+      readonly message: string;
+      /** True: the process is no longer sound and ends itself; the document may be tried in a fresh one. */
+      readonly fatal: boolean;
+      readonly residentBytes: number;
+    };
+
+/** The process read a stranger's file, so the shape of what it says is checked before it is believed. */
+export function isParserMessage(value: unknown): value is ParserMessage {
+  if (typeof value !== 'object' || value === null || !('type' in value)) return false;
+  const message = value as Record<string, unknown>;
+  switch (message.type) {
+    case 'ready':
+      return true;
+    case 'page':
+      return typeof message.text === 'string';
+    case 'progress':
+      return isParseProgress(message.progress);
+    case 'need':
+      return typeof message.id === 'number' && isParserToolRequest(message.need);
+    case 'recognised':
+      return (
+        typeof message.residentBytes === 'number' &&
+        typeof message.text === 'string' &&
+        typeof message.confidence === 'number'
+      );
+    case 'done':
+      return typeof message.residentBytes === 'number' && isDocumentInfo(message.facts);
+    case 'image':
+      return (
+        typeof message.residentBytes === 'number' &&
+        (message.bytes === null || message.bytes instanceof Uint8Array)
+      );
+    case 'fail':
+      return isParseFailureCode(message.code) && typeof message.message === 'string';
+    default:
+      return false;
+  }
+}
+
+function isDocumentInfo(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const info = value as Record<string, unknown>;
+  const known = documentKinds.some((kind) => kind === info.kind);
+  return known && typeof info.contentType === 'string' && Array.isArray(info.warnings);
+}

@@ -1,0 +1,150 @@
+import { readSync } from 'node:fs';
+import { processLimits } from '../limits.ts';
+import { renderPageImage } from '../page-image.ts';
+import { parseDocument } from '../parse.ts';
+import { ParseFailure } from '../parse-failure.ts';
+import type {
+  DocumentTools,
+  ParseProgress,
+  ParserToolRequest,
+  ParseStage,
+  ToolReply,
+} from '../tools/document-tools.ts';
+import type { DocumentRequest, ParserMessage, ParserRequest, ToolReplyMessage } from './parser-messages.ts';
+import { inputDescriptor, startWatchdog } from './watchdog.ts';
+
+/**
+ * The parser process: answers one request after the other over the IPC channel until the channel closes. `watchdog` is the
+ * module that calls `watchProcess`.
+ */
+export function serveParser(watchdog: URL): void {
+  startWatchdog(watchdog);
+  process.on('message', (request: ParserRequest) => {
+    switch (request.type) {
+      case 'parse':
+      case 'render':
+        return void handleRequest(request);
+      case 'tool-reply':
+        return hostTools.resolveRequest(request.id, request.reply);
+      case 'recognise':
+        throw new Error('a parser process does not recognise');
+    }
+  });
+  void sendToHost({ type: 'ready' });
+}
+
+/** What this process asked its host for and has no answer to yet. */
+class HostTools implements DocumentTools {
+  readonly #pending = new Map<number, (reply: ToolReply) => void>();
+  #lastId = 0;
+  #stage: ParseStage | null = null;
+  #reportedAt = 0;
+
+  request(toolRequest: ParserToolRequest): Promise<ToolReply> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    return new Promise((resolve) => {
+      this.#pending.set(id, resolve);
+      void sendToHost({ type: 'need', id, need: toolRequest });
+    });
+  }
+
+  /** A new stage at once, a new page of the same stage not more often than a person reads. */
+  reportProgress(progress: ParseProgress): void {
+    const now = performance.now();
+    if (progress.stage === this.#stage && now - this.#reportedAt < processLimits.progressMsMin) return;
+    this.#stage = progress.stage;
+    this.#reportedAt = now;
+    void sendToHost({ type: 'progress', progress });
+  }
+
+  resolveRequest(id: number, reply: ToolReplyMessage): void {
+    const settle = this.#pending.get(id);
+    this.#pending.delete(id);
+    settle?.(reply.kind === 'file' ? { kind: 'bytes', bytes: receiveBytes(reply.size) } : reply);
+  }
+}
+
+const hostTools = new HostTools();
+
+async function handleRequest(request: DocumentRequest): Promise<void> {
+  try {
+    const bytes = receiveBytes(request.size);
+    if (request.type === 'parse') await handleParse(request, bytes);
+    else await handleRender(request, bytes);
+  } catch (error) {
+    await reportFailure(error);
+  }
+}
+
+/** Takes the next `size` bytes from the pipe; waits for them, because the process has nothing else to do. */
+function receiveBytes(size: number): Uint8Array {
+  const bytes = Buffer.allocUnsafeSlow(size);
+  for (let at = 0; at < size; ) {
+    const count = readSync(inputDescriptor, bytes, at, size - at, null);
+    if (count === 0) throw new Error('the host closed the pipe before the end of the file');
+    at += count;
+  }
+  return bytes;
+}
+
+async function handleParse(
+  { path, limits }: Extract<DocumentRequest, { type: 'parse' }>,
+  bytes: Uint8Array,
+): Promise<void> {
+  const pages = parseDocument(bytes, path, limits, hostTools);
+  for (;;) {
+    const step = await pages.next();
+    if (step.done === true) {
+      return sendToHost({ type: 'done', facts: step.value, residentBytes: process.memoryUsage.rss() });
+    }
+    await sendToHost({ type: 'page', text: step.value });
+  }
+}
+
+async function handleRender(
+  { page, limits, ...size }: Extract<DocumentRequest, { type: 'render' }>,
+  bytes: Uint8Array,
+): Promise<void> {
+  const image = await renderPageImage(bytes, page, size, { limits, tools: hostTools });
+  await sendToHost({ type: 'image', bytes: image, residentBytes: process.memoryUsage.rss() });
+}
+
+/** Anything but a fault of the document leaves the engines in an unknown state: the process says so and ends. */
+async function reportFailure(error: unknown): Promise<void> {
+  const residentBytes = process.memoryUsage.rss();
+  if (error instanceof ParseFailure) {
+    return sendToHost({
+      type: 'fail',
+      code: error.code,
+      message: error.message,
+      fatal: false,
+      residentBytes,
+    });
+  }
+  const reason = error instanceof Error ? error.message : String(error);
+  const code = isOutOfMemory(error) ? 'memory' : 'crash';
+  const message =
+    code === 'memory'
+      ? 'Reading the document needs more memory than one document may use.'
+      : `The parser met an internal error while reading the document: ${reason}`;
+  await sendToHost({ type: 'fail', code, message, fatal: true, residentBytes });
+  process.exit(1);
+}
+
+/** V8, WebAssembly and PDFium each have their own words for it. */
+function isOutOfMemory(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    /out of memory|oom|allocation failed|unable to grow|has no memory|invalid string length|native code called abort/i.test(
+      error.message,
+    )
+  );
+}
+
+/** Resolves when the message is in the pipe, so that pages never pile up in this process. */
+function sendToHost(message: ParserMessage): Promise<void> {
+  return new Promise((resolve) => {
+    process.send?.(message, undefined, {}, () => resolve());
+  });
+}

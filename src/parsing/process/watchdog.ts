@@ -1,0 +1,37 @@
+import { writeSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { Worker } from 'node:worker_threads';
+import { processLimits } from '../limits.ts';
+
+/** The descriptor of the pipe through which the host sends the bytes of files. */
+export const inputDescriptor = 5;
+/** The descriptor of the pipe whose other end the host holds open for as long as it lives. */
+export const lifelineDescriptor = 4;
+
+/**
+ * Starts the watchdog of a restricted process, which ends with its host. `watchdog` is the module that calls `watchProcess`;
+ * it runs on a thread of its own, because the main thread may hang inside a document, and loads no parser.
+ */
+export function startWatchdog(watchdog: URL): void {
+  new Worker(watchdog, {
+    resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 4, stackSizeMb: 1 },
+  });
+  process.on('disconnect', () => process.exit(0));
+}
+
+/**
+ * Ends this process at once when the host is gone (its end of the lifeline closes, even after `kill -9`) or when resident
+ * memory passes the limit, whatever the main thread does meanwhile.
+ */
+export function runWatchdog(): void {
+  const lifeline = new Socket({ fd: lifelineDescriptor, readable: true, writable: false });
+  lifeline.on('error', () => process.kill(process.pid, 'SIGKILL'));
+  lifeline.on('close', () => process.kill(process.pid, 'SIGKILL'));
+  lifeline.resume();
+  setInterval(() => {
+    const residentBytes = process.memoryUsage.rss();
+    if (residentBytes <= processLimits.residentBytesMax) return;
+    writeSync(2, `out of memory: ${residentBytes} bytes resident\n`);
+    process.kill(process.pid, 'SIGKILL');
+  }, processLimits.watchdogMs);
+}

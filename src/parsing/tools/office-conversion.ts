@@ -1,0 +1,25 @@
+import { ParseFailure } from '../parse-failure.ts';
+import type { DocumentTools, OfficeExtension, ToolReply } from './document-tools.ts';
+
+/**
+ * Bytes of the document under work as LibreOffice converts it, or why there are none: `missing` where this host has no
+ * LibreOffice, `failed` with a code where it could not. Runs only inside the parser process.
+ */
+export async function convertOfficeDocument(
+  from: OfficeExtension,
+  to: 'pdf' | 'xlsx',
+  tools: DocumentTools,
+): Promise<Uint8Array | Extract<ToolReply, { kind: 'missing' | 'failed' }>> {
+  tools.reportProgress({ stage: 'converting', page: 0, of: null });
+  const reply = await tools.request({ kind: 'convert', from, to });
+  switch (reply.kind) {
+    case 'bytes':
+      return reply.bytes;
+    case 'missing':
+    case 'failed':
+      return reply;
+    case 'text':
+    case 'file':
+      throw new ParseFailure('crash', 'LibreOffice answered something that was not asked.');
+  }
+}

@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { AppError } from '../../core/app-error.ts';
+import { projectRoot } from '../../core/root.ts';
+import { chooseOcrEngine, type OcrEngine, type OcrEngineName } from '../ocr/ocr-engine.ts';
+import {
+  listTesseractLanguages,
+  type OptionalToolName,
+  type OptionalTools,
+  optionalToolNames,
+  readToolVersion,
+  toolDescriptions,
+} from './optional-tools.ts';
+import type { Sandbox } from './sandbox.ts';
+import { detectIsolation, type Isolation, type IsolationMode } from './sandbox-probe.ts';
+import { ToolRunner } from './tool-runner.ts';
+import { type ConvertedFileStore, ToolServer } from './tool-server.ts';
+
+export interface OpenToolsOptions {
+  /** The programs of this host. */
+  readonly installedTools: OptionalTools;
+  readonly isolation: IsolationMode;
+  /** Folder of all data of the server. */
+  readonly dataFolder: string;
+  readonly ocrEngine: OcrEngineName;
+  readonly ocrLanguages: string;
+  /** Folder with language data of the operator for the embedded engine; null: there is none. */
+  readonly ocrDataFolder: string | null;
+  /** False: LibreOffice is not used. */
+  readonly office: boolean;
+  /** Programs of a kind that run at the same time. */
+  readonly runningMax: number;
+  /** Folder of temporary files; whatever is in it is deleted. On the file system of `converted.folder`. */
+  readonly folder: string;
+  readonly converted: ConvertedFileStore;
+  readonly createUniqueName: () => string;
+}
+
+/** What one tool, or the OCR engine, is on this host, as a person reads it. */
+export interface ToolState {
+  readonly name: string;
+  readonly found: boolean;
+  readonly detail: string;
+}
+
+export interface ToolEnvironment {
+  readonly toolServer: ToolServer;
+  readonly isolation: Isolation;
+  /** The tools and the OCR engine, with versions as far as they are known yet. */
+  listStates(): readonly ToolState[];
+  /** Resolves with the states when every tool has told its version. */
+  readonly statesWithVersions: Promise<readonly ToolState[]>;
+}
+
+/**
+ * Looks what this host has and opens the desk. Rejects with a whole sentence when the settings ask for what is not there.
+ */
+export async function openToolEnvironment(options: OpenToolsOptions): Promise<ToolEnvironment> {
+  const { installedTools: found } = options;
+  const isolation = await detectIsolation(options.isolation, {
+    ...options,
+    tools: found,
+    folderOf: (sandbox) => openToolFolder(sandbox, options),
+    codeFile: join(projectRoot, 'package.json'),
+  });
+  const disabledReason = getDisabledReason(isolation);
+  const tools = disabledReason === null ? found : disablePrograms(found);
+  const installedLanguages = await listTesseractLanguages(tools);
+  const { createUniqueName: freshName, converted, office, runningMax } = options;
+  const { sandbox } = isolation;
+  const folder = openToolFolder(sandbox, options);
+  const runner = new ToolRunner({ tools, sandbox, folder, createUniqueName: freshName, getFreeBytes });
+  const ocrEngine = chooseOcrEngine({
+    engine: options.ocrEngine,
+    languages: options.ocrLanguages,
+    ...{ runner, disabledReason, installedLanguages },
+    dataFolder: options.ocrDataFolder,
+    languagesFolder: join(folder, 'languages'),
+    embeddedEntry: fileURLToPath(new URL('../../../workers/ocr-process.js', import.meta.url)),
+  });
+  const versions = new Map<OptionalToolName, string | null>();
+  const states = () => [
+    { name: 'isolation', found: isolation.sandbox.level !== 'none', detail: isolation.detail },
+    describeOcr(ocrEngine),
+    ...optionalToolNames.map((name): ToolState => {
+      const detail =
+        tools[name] === null && found[name] !== null
+          ? (disabledReason ?? '')
+          : describeTool(name, tools[name], versions.get(name) ?? null);
+      return { name: `tool ${name}`, found: tools[name] !== null, detail };
+    }),
+  ];
+  const statesWithVersions = Promise.all(
+    optionalToolNames.map(async (name) => versions.set(name, await readToolVersion(tools, name))),
+  ).then(states);
+  const toolServer = new ToolServer({
+    runner,
+    ocrEngine,
+    converted,
+    office,
+    disabledReason,
+    runningMax,
+    createUniqueName: freshName,
+  });
+  return { toolServer, isolation, listStates: states, statesWithVersions };
+}
+
+/** Why installed programs are not run; null: they are. */
+function getDisabledReason({ mode, isFull, detail }: Isolation): string | null {
+  if (mode !== 'required' || isFull) return null;
+  return `Programs are not run: QUARRY_TOOLS_ISOLATION is required, but the isolation in force is ${detail}.`;
+}
+
+/** What is left are the programs of the sandbox itself. */
+function disablePrograms(tools: OptionalTools): OptionalTools {
+  return { ...tools, soffice: null, tesseract: null, pdftoppm: null, 'heif-convert': null };
+}
+
+/**
+ * The folder of temporary files; made where it is missing. A user that may not enter the data directory gets one outside
+ * of it, named after the data directory, so that the next start finds and clears it.
+ */
+function openToolFolder(sandbox: Sandbox, { dataFolder, folder }: OpenToolsOptions): string {
+  if (sandbox.users === null) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return folder;
+  }
+  const name = createHash('sha256').update(resolve(dataFolder)).digest('hex').slice(0, 16);
+  const externalFolder = join(tmpdir(), `quarry-tools-${name}`);
+  mkdirSync(externalFolder, { recursive: true });
+  const { uid } = lstatSync(externalFolder);
+  if (!lstatSync(externalFolder).isDirectory() || uid !== process.getuid?.())
+    throw new AppError(
+      'unavailable',
+      `${externalFolder} belongs to another user: delete it and start again.`,
+    );
+  chmodSync(externalFolder, 0o711); // may be entered, not listed
+  return externalFolder;
+}
+
+/** Room on the disk of a folder. */
+export async function getFreeBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
+}
+
+function describeOcr({ name }: OcrEngine): ToolState {
+  return { name: 'ocr', found: name !== 'off', detail: name };
+}
+
+function describeTool(name: OptionalToolName, path: string | null, version: string | null): string {
+  if (path !== null) return version === null ? path : `${path}, ${version}`;
+  const { packages, does } = toolDescriptions[name];
+  return `not installed (optional): it ${does}; Debian: ${packages}`;
+}

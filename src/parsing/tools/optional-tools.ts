@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { join } from 'node:path';
+
+/** Programs that make parsing safer or richer when the host has them; nothing needs them. */
+export const optionalToolNames = [
+  'soffice',
+  'tesseract',
+  'pdftoppm',
+  'heif-convert',
+  'bwrap',
+  'prlimit',
+  'unshare',
+  'setpriv',
+  'nice',
+] as const;
+export type OptionalToolName = (typeof optionalToolNames)[number];
+
+/** Absolute path of each tool, or null where it was not found. */
+export type OptionalTools = Readonly<Record<OptionalToolName, string | null>>;
+
+/** What a missing tool would do, and the Debian package that brings it. */
+export const toolDescriptions: Readonly<
+  Record<OptionalToolName, { readonly packages: string; readonly does: string }>
+> = {
+  soffice: {
+    packages: 'libreoffice-writer-nogui libreoffice-impress-nogui',
+    does: 'tells and draws the pages of Office files',
+  },
+  tesseract: { packages: 'tesseract-ocr', does: 'reads scans, faster than the embedded engine' },
+  pdftoppm: { packages: 'poppler-utils', does: 'draws PDF pages whose Asian fonts are not embedded' },
+  'heif-convert': { packages: 'libheif-examples', does: 'opens HEIC images' },
+  prlimit: { packages: 'util-linux', does: 'bounds the memory of parser processes and tools' },
+  bwrap: { packages: 'bubblewrap', does: 'keeps tools and parsers from the data and the network' },
+  unshare: { packages: 'util-linux', does: 'does the same where there is no bwrap' },
+  setpriv: {
+    packages: 'util-linux',
+    does: 'ends tools together with the server and takes their privileges away',
+  },
+  nice: { packages: 'coreutils', does: 'lets tools yield to searches' },
+};
+
+/** Fixed folders instead of `PATH`, so that nobody can slip in a program of the same name. */
+const standardFolders = [
+  '/usr/bin',
+  '/bin',
+  '/usr/sbin',
+  '/sbin',
+  '/usr/local/bin',
+  '/opt/homebrew/bin',
+] as const;
+
+/** What this host offers. */
+export function findOptionalTools(folders: readonly string[] = standardFolders): OptionalTools {
+  const paths = optionalToolNames.map((name) => [name, findExecutable(name, folders)] as const);
+  return Object.fromEntries(paths) as Record<OptionalToolName, string | null>;
+}
+
+function findExecutable(name: string, folders: readonly string[]): string | null {
+  return folders.map((folder) => join(folder, name)).find(isExecutable) ?? null;
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false; // every reason means the same: it cannot be run
+  }
+}
+
+const runMsMax = 20_000;
+
+/** The flag that makes each tool tell its version; heif-convert has none. */
+const versionFlags: Readonly<Partial<Record<OptionalToolName, string>>> = {
+  soffice: '--version',
+  tesseract: '--version',
+  pdftoppm: '-v',
+};
+
+/** What a tool says about itself in its first line, for example `tesseract 5.3.0`; null when it says nothing. */
+export async function readToolVersion(tools: OptionalTools, name: OptionalToolName): Promise<string | null> {
+  const [path, flag] = [tools[name], versionFlags[name]];
+  if (path === null || flag === undefined) return null;
+  const output = await runForOutput(path, [flag]);
+  return output?.trim().split('\n')[0]?.trim().slice(0, 80) || null;
+}
+
+/** Languages that the tesseract binary has data of, by its names; empty without the binary. */
+export async function listTesseractLanguages({ tesseract }: OptionalTools): Promise<readonly string[]> {
+  if (tesseract === null) return [];
+  const lines = (await runForOutput(tesseract, ['--list-langs']))?.split('\n').slice(1) ?? [];
+  return lines.map((line) => line.trim()).filter((line) => /^[A-Za-z][\w/-]*$/.test(line) && line !== 'osd');
+}
+
+/** Standard output and error of a program; null when it fails or takes too long. */
+function runForOutput(path: string, flags: readonly string[]): Promise<string | null> {
+  return new Promise((resolve) => {
+    const options = { timeout: runMsMax, killSignal: 'SIGKILL', env: { PATH: '/usr/bin:/bin' } } as const;
+    execFile(path, flags, options, (error, stdout, stderr) => {
+      resolve(error === null ? `${stdout}${stderr}` : null);
+    });
+  });
+}

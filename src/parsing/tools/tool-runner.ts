@@ -1,0 +1,256 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import type { Readable } from 'node:stream';
+import { giveUser, takeUser } from '../sandbox-users.ts';
+import { chownFolder, isRegularFile } from './file-ownership.ts';
+import type { OptionalToolName, OptionalTools } from './optional-tools.ts';
+import { findInstallFolder, type Sandbox, signalExitCodeBase, wrapCommand } from './sandbox.ts';
+
+export interface ToolRunnerOptions {
+  readonly tools: OptionalTools;
+  /** Isolates tools from the server's data and the network. */
+  readonly sandbox: Sandbox;
+  /** Parent of the tools' temporary folders; existing contents are deleted. */
+  readonly folder: string;
+  /** Returns a name that was never used before. */
+  readonly createUniqueName: () => string;
+  /** Returns the free bytes on the disk of a folder. */
+  readonly getFreeBytes: (folder: string) => Promise<number>;
+}
+
+/** The disk of the temporary files has less free space than a run needs. */
+export class DiskFullError extends Error {
+  override readonly name = 'DiskFullError';
+}
+
+/**
+ * One run of a program. The program sees no files of the server except those in `folder`. All bounds are
+ * inclusive maxima; exceeding one ends the run.
+ */
+export interface ToolRun {
+  readonly tool: OptionalToolName;
+  readonly flags: readonly string[];
+  /** Working directory of the run; also its HOME and TMPDIR. */
+  readonly folder: string;
+  /** Standard input. */
+  readonly input?: Uint8Array;
+  readonly msMax: number;
+  readonly memoryBytesMax: number;
+  /** Maximum size of each file that the program writes, in bytes. */
+  readonly fileBytesMax: number;
+  /** Maximum size of standard output, in bytes. */
+  readonly outputBytesMax: number;
+  readonly signal: AbortSignal;
+}
+
+export type ToolExit =
+  | { readonly how: 'exited'; readonly code: number; readonly output: Buffer; readonly complaint: string }
+  | { readonly how: 'killed'; readonly complaint: string }
+  | { readonly how: 'timeout' | 'flooded' | 'cancelled' };
+
+const stderrUnitsMax = 2_000;
+/** Niceness of tools, so that searches and queries take precedence. */
+const niceness = '10';
+
+/**
+ * Runs the optional programs, each with bounds on time, memory and output, in its own sandbox, process group
+ * and folder. Lives in the main thread, which therefore owns all these processes.
+ */
+export class ToolRunner {
+  readonly #options: ToolRunnerOptions;
+  readonly #processGroups = new Set<number>();
+
+  /** Also kills processes and deletes files that a killed server left in the same folder. */
+  constructor(options: ToolRunnerOptions) {
+    this.#options = options;
+    const { folder } = options;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    for (const pid of findProcessesIn(folder)) killIfRunning(pid);
+    for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
+  }
+
+  get sandbox(): Sandbox {
+    return this.#options.sandbox;
+  }
+
+  get tools(): OptionalTools {
+    return this.#options.tools;
+  }
+
+  /** Creates a folder for `use` and deletes it afterwards, also on failure. */
+  async withTemporaryFolder<Result>(use: (folder: string) => Promise<Result>): Promise<Result> {
+    const folder = join(this.#options.folder, this.#options.createUniqueName());
+    try {
+      await mkdir(folder, { mode: 0o700 });
+      return await use(folder);
+    } finally {
+      await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+    }
+  }
+
+  /** Errors: `DiskFullError` when less than `bytes` are free. */
+  async checkDiskSpace(bytes: number): Promise<void> {
+    const free = await this.#options.getFreeBytes(this.#options.folder);
+    if (free < bytes) throw new DiskFullError(`${free} bytes are free, ${bytes} are needed`);
+  }
+
+  /** Runs an installed tool. Rejects only when the tool cannot be started. */
+  async run(run: ToolRun): Promise<ToolExit> {
+    if (run.signal.aborted) return { how: 'cancelled' };
+    const { sandbox } = this.#options;
+    if (sandbox.users === null) return this.#runAs(run, null);
+    const userId = takeUser(sandbox.users);
+    try {
+      await chownFolder(run.folder, userId);
+      const end = await this.#runAs(run, userId);
+      await chownFolder(run.folder, getOwnUserId());
+      return end;
+    } finally {
+      giveUser(sandbox.users, userId);
+    }
+  }
+
+  async #runAs(run: ToolRun, userId: number | null): Promise<ToolExit> {
+    const [command, ...flags] = this.#buildCommand(run, userId);
+    const process = spawn(command!, flags, {
+      cwd: run.folder,
+      detached: true,
+      env: buildEnvironment(run.folder),
+      stdio: [run.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    });
+    const { pid } = process;
+    if (pid === undefined) {
+      const cause = await new Promise((resolve) => process.once('error', resolve));
+      throw new Error(`${run.tool} cannot be started`, { cause });
+    }
+    this.#processGroups.add(pid);
+    try {
+      return await waitForExit(process, run, () => killIfRunning(-pid));
+    } finally {
+      this.#processGroups.delete(pid);
+    }
+  }
+
+  /**
+   * Returns the path of a result file in the folder of a run; null when it does not exist or is not a regular
+   * file.
+   */
+  async findResult(folder: string, path: string): Promise<string | null> {
+    const file = join(folder, path);
+    return (await isRegularFile(folder, file)) ? file : null;
+  }
+
+  /** Kills all running tools. */
+  killAll(): void {
+    for (const pid of this.#processGroups) killIfRunning(-pid);
+  }
+
+  #buildCommand(
+    { tool, flags, folder, memoryBytesMax, fileBytesMax, msMax }: ToolRun,
+    userId: number | null,
+  ): string[] {
+    const { tools, sandbox } = this.#options;
+    const path = tools[tool];
+    if (path === null) throw new Error(`${tool} is not installed`);
+    const bounds = [
+      `--data=${memoryBytesMax}`,
+      `--fsize=${fileBytesMax}`,
+      // `msMax` normally ends the run first; this bound also applies when the server is gone.
+      `--cpu=${2 * Math.ceil(msMax / 1_000)}`,
+      '--core=0',
+    ];
+    const program = [...(tools.prlimit === null ? [] : [tools.prlimit, ...bounds]), path, ...flags];
+    return [
+      ...(tools.setpriv === null ? [] : [tools.setpriv, '--pdeathsig', 'KILL']),
+      ...(tools.nice === null ? [] : [tools.nice, '-n', niceness]),
+      ...wrapCommand(sandbox, { program, folder, readable: findInstallFolder(path), userId }),
+    ];
+  }
+}
+
+function getOwnUserId(): number {
+  return process.getuid?.() ?? 0;
+}
+
+/**
+ * Tools do not inherit the server's environment. Each tool uses one core, because the server decides how many
+ * tools run.
+ */
+function buildEnvironment(folder: string): Record<string, string> {
+  return {
+    PATH: '/usr/bin:/bin',
+    HOME: folder,
+    TMPDIR: folder,
+    LANG: 'C.UTF-8',
+    LC_ALL: 'C.UTF-8',
+    OMP_THREAD_LIMIT: '1',
+  };
+}
+
+function waitForExit(process: ChildProcess, run: ToolRun, kill: () => void): Promise<ToolExit> {
+  return new Promise((resolve) => {
+    const output: Buffer[] = [];
+    let bytes = 0;
+    let stderr = '';
+    let stopReason: 'timeout' | 'flooded' | 'cancelled' | null = null;
+    const stop = (reason: 'timeout' | 'flooded' | 'cancelled') => {
+      stopReason ??= reason;
+      kill();
+    };
+    const timer = setTimeout(() => stop('timeout'), run.msMax);
+    const onAbort = () => stop('cancelled');
+    run.signal.addEventListener('abort', onAbort, { once: true });
+    (process.stdout as Readable).on('data', (piece: Buffer) => {
+      bytes += piece.byteLength;
+      if (bytes > run.outputBytesMax) stop('flooded');
+      else output.push(piece);
+    });
+    (process.stderr as Readable).setEncoding('utf8').on('data', (text: string) => {
+      stderr = (stderr + text).slice(-stderrUnitsMax);
+    });
+    // A tool that does not read all of its input reports the reason through its exit code.
+    process.stdin?.on('error', () => {});
+    process.stdin?.end(run.input);
+    process.once('error', () => {}); // a signal that could not be sent: the process is gone
+    // Kill child processes that the tool left behind.
+    process.once('exit', kill);
+    process.once('close', (code) => {
+      clearTimeout(timer);
+      run.signal.removeEventListener('abort', onAbort);
+      if (stopReason !== null) resolve({ how: stopReason });
+      else if (code === null || code > signalExitCodeBase) resolve({ how: 'killed', complaint: stderr });
+      else resolve({ how: 'exited', code, output: Buffer.concat(output), complaint: stderr });
+    });
+  });
+}
+
+/** Returns the processes whose working directory is inside a folder; empty without /proc. */
+function findProcessesIn(folder: string): number[] {
+  return listProcesses().filter((pid) => {
+    try {
+      return `${readlinkSync(`/proc/${pid}/cwd`)}${sep}`.startsWith(folder + sep);
+    } catch {
+      return false; // the process has ended or belongs to another user
+    }
+  });
+}
+
+function listProcesses(): number[] {
+  try {
+    return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
+  } catch {
+    return [];
+  }
+}
+
+/** `pid` is the id of a process, or the negative id of a process group. */
+function killIfRunning(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && (error.code === 'ESRCH' || error.code === 'EPERM')))
+      throw error;
+  }
+}

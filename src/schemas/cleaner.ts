@@ -1,0 +1,84 @@
+import type { TSchema } from './typebox.ts';
+
+/** A value that fits a schema without the fields that the schema does not know; the value itself when it has none. */
+export type Cleaner = (value: unknown) => unknown;
+
+interface JsonSchema {
+  readonly type?: unknown;
+  readonly properties?: Readonly<Record<string, TSchema>>;
+  readonly additionalProperties?: unknown;
+  readonly items?: TSchema;
+  readonly anyOf?: readonly TSchema[];
+}
+
+/**
+ * Null when no value of the schema can hold unknown fields. Ours, because `Value.Clean` of TypeBox looks at each number
+ * of a vector, and a document may bring millions; this looks only where objects with known fields can be.
+ */
+export function createCleaner(schema: TSchema): Cleaner | null {
+  const { type, properties, items, anyOf } = schema as JsonSchema;
+  if (anyOf !== undefined) return createUnionCleaner(anyOf);
+  if (type === 'array' && items !== undefined) return createListCleaner(items);
+  if (properties === undefined || isOpenObject(schema as JsonSchema)) return null;
+  return createObjectCleaner(properties);
+}
+
+function createObjectCleaner(properties: Readonly<Record<string, TSchema>>): Cleaner {
+  const knownNames = Object.keys(properties);
+  const names = new Set(knownNames);
+  const nested = Object.entries(properties).flatMap(([name, property]) => {
+    const clean = createCleaner(property);
+    return clean === null ? [] : [[name, clean] as const];
+  });
+  return (value) => {
+    if (!isObject(value)) return value;
+    let copy: Record<string, unknown> | null = null;
+    if (Object.keys(value).some((name) => !names.has(name))) {
+      const presentNames = knownNames.filter((name) => Object.hasOwn(value, name));
+      copy = Object.fromEntries(presentNames.map((name) => [name, value[name]]));
+    }
+    for (const [name, clean] of nested) {
+      const cleaned = clean(value[name]);
+      if (cleaned === value[name]) continue;
+      copy ??= { ...value };
+      copy[name] = cleaned;
+    }
+    return copy ?? value;
+  };
+}
+
+function createListCleaner(items: TSchema): Cleaner | null {
+  const clean = createCleaner(items);
+  if (clean === null) return null;
+  return (value) => {
+    if (!Array.isArray(value)) return value;
+    const cleaned = value.map(clean);
+    return cleaned.some((item, i) => item !== value[i]) ? cleaned : value;
+  };
+}
+
+/** The fields of all variants are known; a value of another type is left as it is. */
+function createUnionCleaner(variants: readonly TSchema[]): Cleaner | null {
+  const schemas = variants as readonly JsonSchema[];
+  const objects = schemas.flatMap(({ properties }) => (properties === undefined ? [] : [properties]));
+  const list = schemas.find(({ type }) => type === 'array');
+  const cleanObject =
+    objects.length === 0 || schemas.some(isOpenObject)
+      ? null
+      : createObjectCleaner(Object.assign({}, ...objects));
+  const cleanList = list === undefined ? null : createCleaner(list as TSchema);
+  if (cleanObject === null && cleanList === null) return null;
+  return (value) => {
+    const clean = Array.isArray(value) ? cleanList : cleanObject;
+    return clean === null ? value : clean(value);
+  };
+}
+
+/** Takes objects with fields of any name. */
+function isOpenObject({ type, properties, additionalProperties }: JsonSchema): boolean {
+  return type === 'object' && (properties === undefined || additionalProperties !== undefined);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,148 @@
+import { limits } from '../core/limits.ts';
+import { type Static, Type } from './typebox.ts';
+import { Component, Nullable } from './wire.ts';
+
+/** Limits of an organisation as requests change them and replies show them. */
+
+const safeIntegerMax = Number.MAX_SAFE_INTEGER;
+
+/** Overrides by the names of the wire: which limit each is, what it counts, and how far it goes. */
+export const overrides = {
+  override_bpm_fast: {
+    limit: 'bytesPerMinuteFast',
+    what: 'Bytes per minute of fast model calls',
+    most: safeIntegerMax,
+  },
+  override_bpm_slow: {
+    limit: 'bytesPerMinuteSlow',
+    what: 'Bytes per minute of slow model calls',
+    most: safeIntegerMax,
+  },
+  override_max_bytes_per_request: {
+    limit: 'bytesPerRequestMax',
+    what: 'Charged bytes of one model call',
+    most: safeIntegerMax,
+  },
+  override_max_metadata_bytes: {
+    limit: 'metadataBytesMax',
+    what: 'Bytes of the metadata of one document, as compact JSON',
+    most: limits.metadataBytesRaisedMax,
+  },
+  override_rpm: {
+    limit: 'rerankRequestsPerMinute',
+    what: 'Fast rerank calls per minute',
+    most: safeIntegerMax,
+  },
+  override_requests_per_minute: {
+    limit: 'requestsPerMinute',
+    what: 'Requests of any kind per minute',
+    most: safeIntegerMax,
+  },
+  override_queries_per_minute: {
+    limit: 'queriesPerMinute',
+    what: 'Queries per minute',
+    most: safeIntegerMax,
+  },
+  override_document_bytes_per_minute: {
+    limit: 'documentBytesPerMinute',
+    what: 'Raw bytes of documents that come in per minute',
+    most: safeIntegerMax,
+  },
+  override_max_documents: { limit: 'documentsMax', what: 'Documents that are stored', most: safeIntegerMax },
+  override_max_storage_bytes: {
+    limit: 'storageBytesMax',
+    what: 'Raw bytes of stored documents',
+    most: safeIntegerMax,
+  },
+  override_max_ingest_documents: {
+    limit: 'ingestDocumentsMax',
+    what: 'Documents that wait for parsing and indexing at one time',
+    most: safeIntegerMax,
+  },
+} as const;
+
+type OverrideName = keyof typeof overrides;
+type OverriddenLimit = (typeof overrides)[OverrideName]['limit'];
+const names = Object.keys(overrides) as OverrideName[];
+
+function createFields<F>(field: (what: string, most: number) => F): { [Name in OverrideName]: F } {
+  const entries = names.map((name) => [name, field(overrides[name].what, overrides[name].most)]);
+  return Object.fromEntries(entries) as { [Name in OverrideName]: F };
+}
+
+export const overrideFields = createFields((what) =>
+  Nullable(Type.Integer(), { description: `${what}; null when there is no override.` }),
+);
+export const overrideChangeFields = createFields((what, maximum) =>
+  Type.Optional(
+    Nullable(Type.Integer({ minimum: 0, maximum }), {
+      description: `${what}; 0 removes the override, absent or null leaves it.`,
+    }),
+  ),
+);
+
+type ByLimit<V> = { readonly [Limit in OverriddenLimit]: V };
+type ByName<V> = { [Name in OverrideName]: V };
+
+/** Stored overrides under the names of the wire. */
+export function toWireOverrides(stored: ByLimit<number | null>): ByName<number | null> {
+  return Object.fromEntries(names.map((name) => [name, stored[overrides[name].limit]])) as ByName<
+    number | null
+  >;
+}
+
+/** What a request changes, under the names of the limits. */
+export function fromWireOverrides(
+  request: { readonly [Name in OverrideName]?: number | null },
+): ByLimit<number | null | undefined> {
+  return Object.fromEntries(names.map((name) => [overrides[name].limit, request[name]])) as ByLimit<
+    number | null | undefined
+  >;
+}
+
+const limitField = (description: string) =>
+  Nullable(Type.Integer(), { description: `${description}; null for no limit.` });
+
+export const RateLimits = Component('RateLimits', 'What an organisation may use, its overrides applied.', {
+  bpm_fast: limitField('Bytes per minute of fast model calls; embedding and reranking each have all of it'),
+  bpm_slow: limitField('Bytes per minute of slow model calls'),
+  rpm: limitField('Fast rerank calls per minute'),
+  max_bytes_per_request: Type.Integer({ description: 'Charged bytes of one model call.' }),
+  refresh_seconds: Type.Integer({ description: 'How often a quarter of what is per minute comes back.' }),
+  overridden: Type.Boolean({ description: 'Whether any of it is not what the tier says.' }),
+  requests_per_minute: limitField('Requests of any kind per minute'),
+  queries_per_minute: limitField('Queries per minute'),
+  document_bytes_per_minute: limitField('Raw bytes of documents that come in per minute'),
+  max_documents: limitField('Documents that are stored'),
+  max_storage_bytes: limitField('Raw bytes of stored documents'),
+  max_ingest_documents: limitField('Documents that wait for parsing and indexing at one time'),
+});
+export type RateLimits = Static<typeof RateLimits>;
+
+/** What applies, and whether an administrator said something else than the tier. */
+export function toWireLimits(
+  applied: ByLimit<number | null> & { readonly bytesPerRequestMax: number },
+  stored: ByLimit<number | null>,
+): RateLimits {
+  return {
+    bpm_fast: applied.bytesPerMinuteFast,
+    bpm_slow: applied.bytesPerMinuteSlow,
+    rpm: applied.rerankRequestsPerMinute,
+    max_bytes_per_request: applied.bytesPerRequestMax,
+    refresh_seconds: limits.bucketRefillMs / 1_000,
+    overridden: Object.values(toWireOverrides(stored)).some((override) => override !== null),
+    requests_per_minute: applied.requestsPerMinute,
+    queries_per_minute: applied.queriesPerMinute,
+    document_bytes_per_minute: applied.documentBytesPerMinute,
+    max_documents: applied.documentsMax,
+    max_storage_bytes: applied.storageBytesMax,
+    max_ingest_documents: applied.ingestDocumentsMax,
+  };
+}
+
+export const OrganizationStorage = Component('OrganizationStorage', 'What an organisation stores now.', {
+  documents: Type.Integer(),
+  bytes: Type.Integer({ description: 'Raw bytes of their files and texts.' }),
+  ingest_documents: Type.Integer({ description: 'Documents that wait for parsing and indexing.' }),
+});
+export type OrganizationStorage = Static<typeof OrganizationStorage>;

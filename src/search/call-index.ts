@@ -1,0 +1,64 @@
+import { AppError } from '../core/app-error.ts';
+import type { CancellationToken } from '../core/async/cancellation-token.ts';
+import { IndexError } from '../index/collection-index.ts';
+
+/**
+ * Runs a question to the shards, with the trouble that a caller may meet said in the caller's words. What is answered at
+ * once is answered at once.
+ */
+export function callIndex<Result>(
+  caller: CancellationToken,
+  call: () => Result | Promise<Result>,
+): Result | Promise<Result> {
+  const fail = (error: unknown): never => {
+    throw error instanceof IndexError ? toAppError(error, caller) : error;
+  };
+  try {
+    const result = call();
+    return result instanceof Promise ? result.catch(fail) : result;
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+function toAppError(error: IndexError, caller: CancellationToken): unknown {
+  const cause = { cause: error };
+  switch (error.code) {
+    case 'busy':
+      return new AppError('unavailable', 'Too many searches are waiting; try again in a moment.', {
+        retryAfterMs: 500,
+        ...cause,
+      });
+    case 'deadline':
+      return new AppError('unavailable', 'The search did not finish in time.', {
+        retryAfterMs: 2_000,
+        ...cause,
+      });
+    case 'damaged':
+      return new AppError('unavailable', 'The collection is being repaired; try again in a moment.', {
+        retryAfterMs: 1_000,
+        ...cause,
+      });
+    case 'cancelled':
+      // Given up for the caller's own reason; without one the shards were closed under the search.
+      return caller.isCanceled ? caller.signal.reason : collectionDeleted(error);
+    case 'closed':
+      return collectionDeleted(error);
+    case 'memory':
+    case 'io':
+      return new AppError(
+        'unavailable',
+        'The server lacks memory or cannot read its disk; try again later.',
+        {
+          retryAfterMs: 5_000,
+          ...cause,
+        },
+      );
+    default:
+      return error;
+  }
+}
+
+function collectionDeleted(cause: IndexError): AppError {
+  return new AppError('not_found', 'The collection was deleted while it was searched.', { cause });
+}

@@ -1,0 +1,65 @@
+import type { StoredChunk } from '../storage/content.ts';
+import type { Language } from '../text/languages.ts';
+import { findMatchedWords, type LexicalQuery } from '../text/query.ts';
+import type { ChunkHit } from './chunk-hits.ts';
+import { type FineChunkSource, type ScoringQuery, scoreFineChunks } from './fine-chunks.ts';
+import type { QueryOperators } from './operators.ts';
+import { splitByPage } from './page-lookup.ts';
+
+/** The pages a passage lies on, and how much of its score each deserves. */
+export async function scorePages(
+  chunkHit: ChunkHit,
+  query: ScoringQuery,
+  source: FineChunkSource,
+): Promise<{ pageIndex: number; share: number }[]> {
+  const { pageStart, pageEnd, children } = chunkHit.chunk;
+  if (pageEnd - pageStart === 1) return [{ pageIndex: pageStart, share: 1 }];
+  const starts = source.reader.readLayout(chunkHit.version)?.pageStarts;
+  if (starts === undefined) return [];
+  const best = new Map<number, number>();
+  for (const { index, score } of await scoreFineChunks([chunkHit], query, source)) {
+    for (const { page, share } of scorePagesOfFineChunk(
+      query.lexicalQuery,
+      chunkHit,
+      children[index]!,
+      starts,
+    ))
+      best.set(page, Math.max(best.get(page) ?? 0, score * share));
+  }
+  const highest = Math.max(...best.values(), Number.EPSILON);
+  return [...best].map(([pageIndex, score]) => ({ pageIndex, share: score / highest }));
+}
+
+/** On short pages one precise chunk lies on several: the one with most of the words it was found by is meant. */
+function scorePagesOfFineChunk(
+  lexicalQuery: LexicalQuery,
+  { chunk }: ChunkHit,
+  fineChunk: StoredChunk['children'][number],
+  starts: Uint32Array,
+): { page: number; share: number }[] {
+  const pieces = splitByPage(
+    starts,
+    chunk.text.slice(fineChunk.start, fineChunk.end),
+    fineChunk.startCodePoint,
+  );
+  const language = chunk.language as Language | null;
+  const weights = pieces.map(({ text }) => findMatchedWords(lexicalQuery, text, language).length);
+  const highest = Math.max(...weights);
+  return pieces.map(({ page }, i) => ({ page, share: (1 + weights[i]!) / (1 + highest) }));
+}
+
+/** The pages a passage lies on with text that the operators let pass; without operators all of them. */
+export function findAcceptedPages(
+  { version, chunk }: ChunkHit,
+  operators: QueryOperators | null,
+  reader: FineChunkSource['reader'],
+): number[] {
+  const { text, start, pageStart, pageEnd } = chunk;
+  const isAccepted = (part: string) => operators === null || operators.accepts(part);
+  if (pageEnd - pageStart === 1) return isAccepted(text) ? [pageStart] : [];
+  const starts = reader.readLayout(version)?.pageStarts;
+  if (starts === undefined) return [];
+  return splitByPage(starts, text, start).flatMap((piece) =>
+    piece.text.trim() !== '' && isAccepted(piece.text) ? [piece.page] : [],
+  );
+}

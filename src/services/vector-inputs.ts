@@ -1,0 +1,137 @@
+import { AppError } from '../core/app-error.ts';
+import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
+import { formatCount } from '../core/format.ts';
+import { limits } from '../core/limits.ts';
+import { toUnitPrefix } from '../models/dimensions.ts';
+import { decodeVector } from '../requests/base64.ts';
+import { type ContentInput, PreparedText, type VectorInput } from '../requests/prepared-document.ts';
+import { type Collection, hasOwnVectors } from '../storage/collections.ts';
+
+/** What a caller says of a document that matters to its vectors. */
+interface VectorFields {
+  readonly content: ContentInput;
+  readonly vector?: VectorInput | undefined;
+  readonly vectors?: readonly VectorInput[] | undefined;
+}
+
+/** Vectors of the pages of a document, of unit length; nothing where a model makes them. A 4xx says what is wrong. */
+export async function parseDocumentVectors(
+  collection: Collection,
+  { content, vector, vectors }: VectorFields,
+  yieldToEventLoop: YieldToEventLoop,
+): Promise<{ readonly vectors?: Float32Array[]; readonly vectorBytes?: number }> {
+  if (!hasOwnVectors(collection)) {
+    if (vector === undefined && vectors === undefined) return {};
+    throw modelVectorsError(collection, vector === undefined ? 'vectors' : 'vector');
+  }
+  if (content.type === 'auto') throw textRequiredError(collection);
+  const [expectedField, unexpectedVector] =
+    content.type === 'text' ? (['vector', vectors] as const) : (['vectors', vector] as const);
+  if (unexpectedVector !== undefined)
+    throw badRequest(
+      `A document of the type ${JSON.stringify(content.type)} takes ${expectedField === 'vector' ? 'one vector, in `vector`' : 'a vector for each page, in `vectors`'}.`,
+    );
+  const vectorInputs = content.type === 'text' ? (vector === undefined ? null : [vector]) : (vectors ?? null);
+  if (vectorInputs === null)
+    throw badRequest(
+      `The vectors of ${JSON.stringify(collection.name)} come from its callers: \`${expectedField}\` is missing.`,
+    );
+  const units = pageUnitsOf(content);
+  const pages = units.length;
+  if (vectorInputs.length !== pages)
+    throw badRequest(
+      `The document has ${formatCount(pages, 'page')} and ${formatCount(vectorInputs.length, 'vector')}; it needs one for each page.`,
+    );
+  const vectorBytes = estimateVectorBytes(units, collection);
+  if (vectorBytes > limits.ownVectorBytesMax)
+    throw new AppError(
+      'too_large',
+      `The vectors of the passages of this document would take ${vectorBytes} bytes; at most ${limits.ownVectorBytesMax} are allowed. Send it in parts.`,
+    );
+  const unitVectors: Float32Array[] = [];
+  for (const [i, each] of vectorInputs.entries()) {
+    const pause = yieldToEventLoop();
+    if (pause !== null) await pause;
+    unitVectors.push(toUnitVector(expectedField === 'vector' ? 'vector' : `vectors[${i}]`, each, collection));
+  }
+  return { vectors: unitVectors, vectorBytes };
+}
+
+/** The vector of a query, of unit length; null where a model makes it or words alone are asked. A 400 otherwise. */
+export function parseQueryVector(
+  collection: Collection,
+  input: VectorInput | null,
+  { isRequired }: { readonly isRequired: boolean },
+): Float32Array | null {
+  if (!hasOwnVectors(collection)) {
+    if (input === null) return null;
+    throw modelVectorsError(collection, 'query_vector');
+  }
+  if (input !== null) return toUnitVector('query_vector', input, collection);
+  if (!isRequired) return null;
+  throw badRequest(
+    `The vectors of ${JSON.stringify(collection.name)} come from its callers: \`query_vector\` is missing. The weights {"lexical": 1, "vector": 0} ask by words alone.`,
+  );
+}
+
+/** A file holds no vector. */
+export function textRequiredError({ name }: Collection): AppError {
+  return badRequest(
+    `The vectors of ${JSON.stringify(name)} come from its callers: send the text of the file and its vectors with add-document.`,
+  );
+}
+
+/** Length of each page of a text. */
+function pageUnitsOf(content: Exclude<ContentInput, { type: 'auto' }>): readonly number[] {
+  if (content instanceof PreparedText) return content.content.pageUnits;
+  return content.type === 'text' ? [content.text.length] : content.pages.map(({ length }) => length);
+}
+
+/** What the vectors of all passages of a text and the codes of their parts take, about. */
+function estimateVectorBytes(pageUnits: readonly number[], { dimensions }: Collection): number {
+  let bytes = 0;
+  for (const length of pageUnits) {
+    const coarseChunks = 1 + Math.floor(length / limits.coarseChunkUnitsTarget);
+    const fineChunks = 1 + Math.floor(length / limits.fineChunkUnitsTarget);
+    bytes += dimensions * (Float32Array.BYTES_PER_ELEMENT * coarseChunks + fineChunks);
+  }
+  return bytes;
+}
+
+function toUnitVector(field: string, input: VectorInput, { name, dimensions }: Collection): Float32Array {
+  const numbers = toNumbers(field, input);
+  if (numbers.length !== dimensions)
+    throw badRequest(
+      `${field} has ${numbers.length} dimensions; the vectors of ${JSON.stringify(name)} have ${dimensions}.`,
+    );
+  const invalidIndex = numbers.findIndex((number) => !Number.isFinite(number));
+  if (invalidIndex >= 0)
+    throw badRequest(
+      `${field} holds ${numbers[invalidIndex]} at position ${invalidIndex}, which is no finite number.`,
+    );
+  // The largest component becomes 1 first: its square is then neither too large nor too small for any number.
+  let largest = 0;
+  for (const number of numbers) largest = Math.max(largest, Math.abs(number));
+  const unit = toUnitPrefix(
+    Float32Array.from(numbers, (number) => number / largest),
+    dimensions,
+  );
+  if (unit === undefined) throw badRequest(`${field} has the length 0, so that it points nowhere.`);
+  return unit;
+}
+
+function toNumbers(field: string, input: VectorInput): Float32Array | Float64Array {
+  if (typeof input === 'string') return decodeVector(field, input);
+  return input instanceof Float64Array ? input : Float64Array.from(input);
+}
+
+function modelVectorsError({ name, model }: Collection, field: string): AppError {
+  const modelName = model === undefined ? 'a model' : JSON.stringify(model.id);
+  return badRequest(
+    `The vectors of ${JSON.stringify(name)} are made by ${modelName}: it takes no \`${field}\`. A collection with embedding_model "own" does.`,
+  );
+}
+
+function badRequest(detail: string): AppError {
+  return new AppError('bad_request', detail);
+}

@@ -1,0 +1,109 @@
+import type { KeyPermission } from '../schemas/principal.ts';
+import { hash, tables, uuid } from './keys.ts';
+import type { Store, WriteOperation } from './store.ts';
+import { Table } from './table.ts';
+
+/** What a key is restricted to; at least one of both is. */
+export interface StoredRestriction {
+  /** Names of collections; null for all. */
+  readonly collections: readonly string[] | null;
+  /** A filter as JSON text, because users choose names in it; null for none. */
+  readonly filter: string | null;
+}
+
+export interface ApiKey {
+  readonly keyId: string;
+  readonly organizationId: string;
+  /** SHA-256 of the whole secret, lower-case hex. The secret itself is never stored. */
+  readonly hash: string;
+  /** What lists show instead of the secret. */
+  readonly masked: string;
+  readonly name: string;
+  readonly permission: KeyPermission;
+  /** Who made it: a user's id, or null for the installation and the administrator. */
+  readonly createdBy: string | null;
+  /** Milliseconds since the epoch, as all times. */
+  readonly createdAt: number;
+  /** When it ends by itself; absent for one that does not. */
+  readonly expiresAt?: number;
+  /** Absent for one that sees all of its organisation. */
+  readonly restriction?: StoredRestriction;
+}
+
+const keysTable = new Table<readonly [organizationId: string, keyId: string], ApiKey>(tables.apiKeys, [
+  uuid,
+  uuid,
+]);
+const keyHashesTable = new Table<readonly [hash: string], readonly [organizationId: string, keyId: string]>(
+  tables.apiKeyHash,
+  [hash],
+);
+
+/** When a key was used last; apart from the key, so that noting it never undoes a change. */
+const lastUsesTable = new Table<readonly [organizationId: string, keyId: string], number>(tables.apiKeyUse, [
+  uuid,
+  uuid,
+]);
+
+/** API keys by the hash of their secret and by organisation. */
+export class ApiKeys {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  get(organizationId: string, keyId: string): ApiKey | undefined {
+    return keysTable.get(this.#store, [organizationId, keyId]);
+  }
+
+  /** `secretHash`: SHA-256 of the presented secret, lower-case hex. */
+  findByHash(secretHash: string): ApiKey | undefined {
+    const key = keyHashesTable.get(this.#store, [secretHash]);
+    return key === undefined ? undefined : this.get(key[0], key[1]);
+  }
+
+  /** Keys of one organisation, in the order of their ids. */
+  async list(organizationId: string): Promise<ApiKey[]> {
+    const found: ApiKey[] = [];
+    for await (const { value } of keysTable.range(this.#store, [organizationId])) found.push(value);
+    return found;
+  }
+
+  /** Refused with `ExpectationFailed` when another key has the same secret. */
+  create(key: ApiKey): WriteOperation[] {
+    return [
+      keyHashesTable.expect([key.hash], (taken) => taken === undefined, 'the API key is new'),
+      keysTable.put([key.organizationId, key.keyId], key),
+      keyHashesTable.put([key.hash], [key.organizationId, key.keyId]),
+    ];
+  }
+
+  /** Replaces name, permission or restriction; the secret of a key never changes. */
+  update(key: ApiKey): WriteOperation[] {
+    return [
+      keysTable.expect([key.organizationId, key.keyId], (known) => known !== undefined, 'the API key exists'),
+      keysTable.put([key.organizationId, key.keyId], key),
+    ];
+  }
+
+  delete({ organizationId, keyId, hash: secretHash }: ApiKey): WriteOperation[] {
+    return [
+      keysTable.delete([organizationId, keyId]),
+      keyHashesTable.delete([secretHash]),
+      lastUsesTable.delete([organizationId, keyId]),
+    ];
+  }
+
+  /** Milliseconds since the epoch, to the minute; null for one that was never used. */
+  getLastUse({ organizationId, keyId }: Pick<ApiKey, 'organizationId' | 'keyId'>): number | null {
+    return lastUsesTable.get(this.#store, [organizationId, keyId]) ?? null;
+  }
+
+  putLastUse(
+    { organizationId, keyId }: Pick<ApiKey, 'organizationId' | 'keyId'>,
+    at: number,
+  ): WriteOperation {
+    return lastUsesTable.put([organizationId, keyId], at);
+  }
+}

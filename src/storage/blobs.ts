@@ -1,0 +1,269 @@
+import { createHash, type Hash } from 'node:crypto';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { assert } from '../core/assert.ts';
+import type { Random } from '../core/ids.ts';
+import { isReferenced } from './blob-references.ts';
+import { mapDiskFullError, syncFolder } from './durable-files.ts';
+import type { SpaceGuard, Store } from './store.ts';
+
+/**
+ * Raw bytes as files named by their SHA-256, `ab/cd/<hash>`, each written once: to a temporary file while it is
+ * hashed, fsynced, renamed, and the folder fsynced. Equal bytes are one file. A file lives while a reference in the
+ * store names it (blob-references.ts) or somebody holds it.
+ */
+export interface BlobsOptions {
+  /** The blobs' own folder; created when missing. */
+  readonly directory: string;
+  /** Where the references are. */
+  readonly store: Store;
+  readonly random: Random;
+  readonly space?: SpaceGuard;
+}
+
+/**
+ * A blob that is durable and stays until `release`, which is called when the write with its reference was
+ * acknowledged or given up. Idempotent.
+ */
+export interface PinnedBlob {
+  /** SHA-256, lower-case hex. */
+  readonly hash: string;
+  readonly size: number;
+  release(): void;
+}
+
+/** Bytes that are hashed at one time: about a millisecond. */
+const hashChunkBytes = 1_048_576;
+
+const hashPattern = /^[0-9a-f]{64}$/;
+
+export class Blobs {
+  readonly #options: BlobsOptions;
+  readonly #temporary: string;
+  readonly #pins = new Map<string, number>();
+  /** Folders whose own names this process has made durable. */
+  readonly #durableFolders = new Set<string>();
+  readonly #deleting = new Map<string, Promise<boolean>>();
+
+  /** Removes what a crash left half written. */
+  static async open(options: BlobsOptions): Promise<Blobs> {
+    const blobs = new Blobs(options);
+    await rm(blobs.#temporary, { recursive: true, force: true });
+    await mkdir(blobs.#temporary, { recursive: true, mode: 0o700 });
+    return blobs;
+  }
+
+  private constructor(options: BlobsOptions) {
+    this.#options = options;
+    this.#temporary = join(options.directory, 'incoming');
+  }
+
+  /** Absolute path of a blob's file, whether it exists or not. */
+  path(hash: string): string {
+    assert(hashPattern.test(hash), 'a blob is named by a SHA-256 in lower-case hex');
+    return join(this.#folder(hash), hash);
+  }
+
+  /** Bytes, or null when there is no such blob. */
+  async size(hash: string): Promise<number | null> {
+    try {
+      return (await stat(this.path(hash))).size;
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
+  }
+
+  /** For (range) reads; the caller closes it. Null when there is no such blob. An open file survives collection. */
+  async open(hash: string): Promise<FileHandle | null> {
+    try {
+      return await open(this.path(hash), 'r');
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
+  }
+
+  /** Starts a blob whose bytes arrive in pieces. Throws `AppError` reserve_reached when the disk is nearly full. */
+  async createWriter(): Promise<BlobWriter> {
+    this.#options.space?.check();
+    const path = join(this.#temporary, this.#options.random.uuid());
+    const file = await mapDiskFullError(open(path, 'wx', 0o600));
+    const { space } = this.#options;
+    return new BlobWriter({ file, path, ...(space && { space }), store: (hash) => this.#store(hash, path) });
+  }
+
+  /** A blob whose bytes are all here. */
+  async put(bytes: Uint8Array): Promise<PinnedBlob> {
+    const writer = await this.createWriter();
+    try {
+      for (let at = 0; at < bytes.byteLength; at += hashChunkBytes)
+        await writer.write(bytes.subarray(at, at + hashChunkBytes));
+      return await writer.finish();
+    } catch (error) {
+      await writer.abort();
+      throw error;
+    }
+  }
+
+  /** Deletes the file unless somebody refers to it or holds it. Resolves to true when it is gone. */
+  async deleteIfUnreferenced(hash: string): Promise<boolean> {
+    const running = this.#deleting.get(hash);
+    if (running !== undefined) return running;
+    if (this.#pins.has(hash)) return false;
+    const deletion = this.#delete(hash).finally(() => this.#deleting.delete(hash));
+    this.#deleting.set(hash, deletion);
+    return deletion;
+  }
+
+  /** Looks at every file and collects those that nothing refers to: what a crash left. Resolves to their number. */
+  async deleteOrphans(signal?: AbortSignal): Promise<number> {
+    let deleted = 0;
+    for await (const hash of this.#listHashes()) {
+      if (signal?.aborted === true) break;
+      if (await this.deleteIfUnreferenced(hash)) deleted += 1;
+    }
+    return deleted;
+  }
+
+  /** How many files nothing refers to and nobody holds. */
+  async countOrphans(): Promise<number> {
+    let found = 0;
+    for await (const hash of this.#listHashes()) {
+      if (!this.#pins.has(hash) && !(await isReferenced(this.#options.store, hash))) found += 1;
+    }
+    return found;
+  }
+
+  /** Whoever wants to keep the same bytes waits in `#keep` while this runs. */
+  async #delete(hash: string): Promise<boolean> {
+    if (await isReferenced(this.#options.store, hash)) return false;
+    await rm(this.path(hash), { force: true });
+    return true;
+  }
+
+  async #store(hash: string, temporary: string): Promise<() => void> {
+    // A hold taken before the collection started would have stopped it; one that runs is waited for.
+    while (this.#deleting.has(hash)) await this.#deleting.get(hash);
+    this.#pins.set(hash, (this.#pins.get(hash) ?? 0) + 1);
+    try {
+      await this.#moveIntoPlace(hash, temporary);
+    } catch (error) {
+      this.#unpin(hash);
+      throw error;
+    }
+    return () => this.#unpin(hash);
+  }
+
+  async #moveIntoPlace(hash: string, temporary: string): Promise<void> {
+    const folder = this.#folder(hash);
+    if ((await this.size(hash)) !== null) {
+      await rm(temporary, { force: true });
+    } else {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await rename(temporary, this.path(hash));
+    }
+    // Also for a file that is there already: whoever renamed it may not have come this far.
+    await syncFolder(folder);
+    if (this.#durableFolders.has(folder)) return;
+    await syncFolder(dirname(folder));
+    await syncFolder(this.#options.directory);
+    this.#durableFolders.add(folder);
+  }
+
+  #unpin(hash: string): void {
+    const pins = (this.#pins.get(hash) ?? 0) - 1;
+    if (pins > 0) this.#pins.set(hash, pins);
+    else this.#pins.delete(hash);
+  }
+
+  #folder(hash: string): string {
+    return join(this.#options.directory, hash.slice(0, 2), hash.slice(2, 4));
+  }
+
+  async *#listHashes(): AsyncGenerator<string, void, void> {
+    const { directory } = this.#options;
+    for (const first of await readdir(directory)) {
+      if (!/^[0-9a-f]{2}$/.test(first)) continue;
+      for (const second of await readdir(join(directory, first))) {
+        for (const name of await readdir(join(directory, first, second))) {
+          if (hashPattern.test(name)) yield name;
+        }
+      }
+    }
+  }
+}
+
+interface BlobWriterOptions {
+  readonly file: FileHandle;
+  readonly path: string;
+  readonly space?: SpaceGuard;
+  /** Moves the finished file to its place and holds it; resolves to the release. */
+  readonly store: (hash: string) => Promise<() => void>;
+}
+
+/** Takes one blob's bytes in order. End it with `finish` or `abort`; `abort` after `finish` does nothing. */
+export class BlobWriter {
+  readonly #options: BlobWriterOptions;
+  readonly #digest: Hash = createHash('sha256');
+  #size = 0;
+  #ended = false;
+
+  constructor(options: BlobWriterOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Await each call before the next one. Throws `AppError` reserve_reached when the disk is full or nearly so. */
+  async write(bytes: Uint8Array): Promise<void> {
+    assert(!this.#ended, 'a finished blob takes no more bytes');
+    this.#options.space?.check();
+    this.#digest.update(bytes);
+    this.#size += bytes.byteLength;
+    await mapDiskFullError(this.#options.file.appendFile(bytes));
+  }
+
+  /** Makes the blob durable and holds it for the caller. */
+  async finish(): Promise<PinnedBlob> {
+    assert(!this.#ended, 'a blob is finished once');
+    const hash = this.#digest.digest('hex');
+    const size = this.#size;
+    await mapDiskFullError(this.#options.file.sync());
+    this.#ended = true;
+    await this.#options.file.close();
+    let release: (() => void) | null = await this.#store(hash);
+    return {
+      hash,
+      size,
+      release() {
+        release?.();
+        release = null;
+      },
+    };
+  }
+
+  async #store(hash: string): Promise<() => void> {
+    const { store, path } = this.#options;
+    try {
+      return await mapDiskFullError(store(hash));
+    } catch (error) {
+      await rm(path, { force: true });
+      throw error;
+    }
+  }
+
+  /** Forgets the bytes. */
+  async abort(): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
+    await this.#options.file.close();
+    await rm(this.#options.path, { force: true });
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as { code?: unknown }).code === 'ENOENT';
+}

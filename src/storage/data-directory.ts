@@ -1,0 +1,244 @@
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '../core/app-error.ts';
+import type { BackgroundScheduler } from '../core/async/background-scheduler.ts';
+import type { Random } from '../core/ids.ts';
+import type { Logger } from '../core/logger.ts';
+import { Blobs } from './blobs.ts';
+import { DiskSpaceMonitor } from './disk-space-monitor.ts';
+import { replaceFile, syncFolder } from './durable-files.ts';
+import { parseSecrets, secretsFile, serializeSecrets } from './installation-secrets.ts';
+import { currentFormat, type Migration, migrations } from './migrations.ts';
+import { RocksStore } from './rocks-store.ts';
+import { StoreLockedError } from './rocksdb.ts';
+import type { Store } from './store.ts';
+
+export interface DataDirectoryOptions {
+  readonly path: string;
+  /** Free bytes below which writes are refused. */
+  readonly reserveBytes: number;
+  readonly logger: Logger;
+  readonly random: Random;
+  readonly cacheBytes?: number;
+  readonly backgroundScheduler?: BackgroundScheduler;
+  /** For tests of migrations. */
+  readonly format?: { readonly current: number; readonly migrations: readonly Migration[] };
+}
+
+/**
+ * Everything that lasts, in one folder that only its owner can read:
+ *
+ *   format.json    format version, written first
+ *   quarry.pid     process id of the server that has it open
+ *   secrets.json   the installation's secret
+ *   store/         RocksDB, whose own lock keeps a second server out
+ *   blobs/         raw bytes by hash
+ *   index/         snapshots of the engine; can be rebuilt from the store
+ *   models/        models that `quarry models add` added
+ *   cache/         what can be made again, such as page images
+ */
+export class DataDirectory {
+  readonly path: string;
+  readonly store: Store;
+  readonly blobs: Blobs;
+  readonly space: DiskSpaceMonitor;
+  /** Each 32 random bytes: the current secret, then those that a rotation replaced, the newest first. */
+  readonly secrets: readonly Uint8Array[];
+  #closing: Promise<void> | null = null;
+
+  constructor(parts: Pick<DataDirectory, 'path' | 'store' | 'blobs' | 'space' | 'secrets'>) {
+    this.path = parts.path;
+    this.store = parts.store;
+    this.blobs = parts.blobs;
+    this.space = parts.space;
+    this.secrets = parts.secrets;
+  }
+
+  get indexPath(): string {
+    return join(this.path, 'index');
+  }
+
+  get cachePath(): string {
+    return join(this.path, 'cache');
+  }
+
+  /** Idempotent. Afterwards another server may open the folder. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.space.close();
+    await rm(pidPath(this.path), { force: true });
+    await this.store.close();
+  }
+}
+
+/** Opens or creates a data directory. Throws `AppError` unavailable with a sentence for the operator when it cannot. */
+export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
+  const { path, logger } = options;
+  await createFolder(path);
+  const { current = currentFormat, migrations: steps = migrations } = options.format ?? {};
+  const found = await readFormat(path, current);
+  const space = await DiskSpaceMonitor.start({ path, reserveBytes: options.reserveBytes, logger });
+  try {
+    const store = await openStore(options, space);
+    try {
+      await writePid(path);
+      await migrate({ store, path }, { found, current, steps });
+      const secrets = await readSecrets(path, options.random);
+      for (const folder of ['index', 'cache'])
+        await mkdir(join(path, folder), { recursive: true, mode: 0o700 });
+      const blobs = await Blobs.open({
+        directory: join(path, 'blobs'),
+        store,
+        random: options.random,
+        space,
+      });
+      // The names of the folders themselves.
+      await syncFolder(path);
+      return new DataDirectory({ path, store, blobs, space, secrets });
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  } catch (error) {
+    space.close();
+    throw error;
+  }
+}
+
+async function createFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    await readdir(path);
+  } catch (cause) {
+    throw startupError(`The data directory ${path} cannot be used: ${(cause as Error).message}.`, cause);
+  }
+}
+
+/** The format of an existing directory; a new, empty folder gets the current one. */
+async function readFormat(path: string, current: number): Promise<number> {
+  const file = join(path, 'format.json');
+  const text = await readIfExists(file);
+  if (text === null) {
+    const foreignEntries = (await readdir(path)).filter((name) => !isIgnorableEntry(name));
+    if (foreignEntries.length > 0) {
+      throw startupError(
+        `The folder ${path} is not empty and is no data directory of Quarry (it has ${foreignEntries[0]} and no format.json). Choose an empty folder.`,
+      );
+    }
+    await replaceFile(file, encodeFormat(current));
+    return current;
+  }
+  const format = parseFormat(text);
+  if (format === null) throw startupError(`The file ${file} is damaged: it names no format version.`);
+  if (format > current) {
+    throw startupError(
+      `The data directory ${path} has format ${format}, which a newer Quarry wrote; this one reads format ${current}. Run the newer version.`,
+    );
+  }
+  return format;
+}
+
+/** What a crash during creation or the file system itself leaves in a new folder. */
+function isIgnorableEntry(name: string): boolean {
+  // Models may be added before the first start.
+  return name === 'models' || name === 'format.json.new' || name === 'lost+found' || name.startsWith('.');
+}
+
+function encodeFormat(format: number): string {
+  return `${JSON.stringify({ format })}\n`;
+}
+
+function parseFormat(text: string): number | null {
+  try {
+    const { format } = JSON.parse(text) as { format?: unknown };
+    return typeof format === 'number' && Number.isSafeInteger(format) && format > 0 ? format : null;
+  } catch {
+    return null;
+  }
+}
+
+async function openStore(options: DataDirectoryOptions, space: DiskSpaceMonitor): Promise<Store> {
+  const { path, logger, cacheBytes, backgroundScheduler } = options;
+  const location = join(path, 'store');
+  await mkdir(location, { recursive: true, mode: 0o700 });
+  try {
+    return await RocksStore.open({
+      location,
+      logger,
+      space,
+      ...(cacheBytes === undefined ? {} : { cacheBytes }),
+      ...(backgroundScheduler === undefined ? {} : { backgroundScheduler }),
+    });
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    if (cause instanceof StoreLockedError) throw startupError(await lockedMessage(path), cause);
+    throw startupError(`The database in ${location} cannot be opened: ${(cause as Error).message}.`, cause);
+  }
+}
+
+async function lockedMessage(path: string): Promise<string> {
+  const pid = (await readIfExists(pidPath(path)))?.trim() ?? '';
+  const owner = /^\d+$/.test(pid) ? `the server with process id ${pid}` : 'another server';
+  return `The data directory ${path} is in use by ${owner}. Stop that server, or give this one another folder (QUARRY_DATA).`;
+}
+
+function pidPath(path: string): string {
+  return join(path, 'quarry.pid');
+}
+
+/** Only for the message above: the lock itself is RocksDB's, which ends with its process. */
+function writePid(path: string): Promise<void> {
+  return replaceFile(pidPath(path), `${process.pid}\n`);
+}
+
+interface MigrationPlan {
+  readonly found: number;
+  readonly current: number;
+  readonly steps: readonly Migration[];
+}
+
+async function migrate(parts: { store: Store; path: string }, plan: MigrationPlan): Promise<void> {
+  for (let format = plan.found; format < plan.current; format += 1) {
+    const step = plan.steps.find(({ from }) => from === format);
+    if (step === undefined) {
+      throw startupError(
+        `The data directory ${parts.path} has format ${plan.found}, which this Quarry (format ${plan.current}) cannot bring up to date. Use an older version to export the documents.`,
+      );
+    }
+    await step.migrate(parts);
+    await replaceFile(join(parts.path, 'format.json'), encodeFormat(format + 1));
+  }
+}
+
+async function readSecrets(path: string, random: Random): Promise<readonly Uint8Array[]> {
+  const file = join(path, secretsFile);
+  const text = await readIfExists(file);
+  if (text === null) {
+    const secrets = [Buffer.from(random.bytes(32))];
+    await replaceFile(file, serializeSecrets(secrets));
+    return secrets;
+  }
+  const secrets = parseSecrets(text);
+  if (secrets === null)
+    throw startupError(
+      `The file ${file} is damaged. Restore it, or delete it: open invitations, file addresses and what marketplaces gave are then lost.`,
+    );
+  return secrets;
+}
+
+async function readIfExists(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+function startupError(message: string, cause?: unknown): AppError {
+  return new AppError('unavailable', message, cause === undefined ? {} : { cause });
+}

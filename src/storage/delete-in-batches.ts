@@ -1,0 +1,15 @@
+import { limits } from '../core/limits.ts';
+import type { Store, WriteOperation } from './store.ts';
+
+/** Writes the deletions that `next` finds, a bounded group at a time, until it finds no more or `signal` aborts. */
+export async function deleteInBatches(
+  store: Store,
+  nextBatch: (limit: number) => Promise<readonly WriteOperation[]>,
+  signal?: AbortSignal,
+): Promise<void> {
+  while (signal?.aborted !== true) {
+    const deletions = await nextBatch(limits.sweepOperationsMax);
+    if (deletions.length === 0) return;
+    await store.write(deletions, { mayUseReserve: true });
+  }
+}

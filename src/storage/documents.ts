@@ -1,0 +1,210 @@
+import type { DocumentErrorCode, DocumentIndexStatus } from '../schemas/documents.ts';
+import { prefixRange, tables, text, textPrefix, uuid } from './keys.ts';
+import { type Metadata, recordWithMetadataCodec } from './metadata-codec.ts';
+import type { RangeOptions, Store, WriteOperation } from './store.ts';
+import { bytesCodec, Table } from './table.ts';
+
+export type ContentKind = 'text' | 'text-pages' | 'text-pages-unordered' | 'auto';
+
+export interface DocumentError {
+  readonly code: DocumentErrorCode;
+  /** The sentence shown to the user. */
+  readonly message: string;
+  /** True when trying again without a change may help. */
+  readonly retryable: boolean;
+}
+
+/** What info, list and status show of one path, and which version search answers from. */
+export interface DocumentRecord {
+  readonly collectionId: string;
+  readonly path: string;
+  /** Changes on overwrite, stays on a metadata update. */
+  readonly documentId: string;
+  readonly version: number;
+  /** The version that search answers from, or null. */
+  readonly live: number | null;
+  /** The document id of `live`: during an overwrite the old one. */
+  readonly liveDocumentId: string | null;
+  readonly status: DocumentIndexStatus;
+  readonly error: DocumentError | null;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** Raw bytes. */
+  readonly size: number;
+  readonly numPages: number | null;
+  readonly contentKind: ContentKind;
+  readonly contentType: string;
+  /** SHA-256 of the raw bytes, lower-case hex: the blob that file_url serves. */
+  readonly rawHash: string;
+  readonly metadata: Metadata;
+  readonly attempts: number;
+  /** UTF-8 bytes of the document's text; 0 until parsed. */
+  readonly textBytes: number;
+  /** Where vectors came with it: bytes of those of its passages, about. */
+  readonly vectorBytes?: number;
+  /** UTF-8 bytes this document adds to num_indexed_bytes: `textBytes` of the live version, else 0. */
+  readonly indexedBytes: number;
+}
+
+export interface DocumentListOptions {
+  /** Only paths that start with this text, by UTF-8 bytes. */
+  readonly prefix?: string;
+  /** Only paths strictly greater, by UTF-8 bytes. */
+  readonly pathGt?: string;
+  readonly limit?: number;
+}
+
+const documentsTable = new Table<readonly [collectionId: string, path: string], DocumentRecord>(
+  tables.documents,
+  [uuid, text],
+  recordWithMetadataCodec<DocumentRecord>(),
+);
+const idsTable = new Table<readonly [documentId: string], readonly [collectionId: string, path: string]>(
+  tables.documentId,
+  [uuid],
+);
+/** Which documents have failed, so that nobody looks through all of them. */
+const failedDocumentsTable = new Table<readonly [collectionId: string, path: string], Uint8Array>(
+  tables.failedDocuments,
+  [uuid, text],
+  bytesCodec,
+);
+const emptyBytes = new Uint8Array(0);
+
+function hasFailed({ status }: DocumentRecord): boolean {
+  return status === 'parsing_failed' || status === 'indexing_failed';
+}
+
+/** Documents by collection and path, by id, and those that have failed. */
+export class Documents {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  get(collectionId: string, path: string): DocumentRecord | undefined {
+    return documentsTable.get(this.#store, [collectionId, path]);
+  }
+
+  getMany(collectionId: string, paths: readonly string[]): (DocumentRecord | undefined)[] {
+    return documentsTable.getMany(
+      this.#store,
+      paths.map((path) => [collectionId, path] as const),
+    );
+  }
+
+  /**
+   * The record a document id belongs to, while the id is its current or its searchable one; undefined once the
+   * document is gone or replaced.
+   */
+  findById(documentId: string): DocumentRecord | undefined {
+    const key = idsTable.get(this.#store, [documentId]);
+    if (key === undefined) return undefined;
+    const record = this.get(key[0], key[1]);
+    if (record === undefined) return undefined;
+    return record.documentId === documentId || record.liveDocumentId === documentId ? record : undefined;
+  }
+
+  /** Records by path in the order of UTF-8 bytes. */
+  async *list(
+    collectionId: string,
+    options: DocumentListOptions = {},
+  ): AsyncGenerator<DocumentRecord, void, void> {
+    const range = listRange(documentsTable.keyOf(collectionId), options);
+    for await (const { value } of documentsTable.range(this.#store, [collectionId], range)) yield value;
+  }
+
+  /** The same of those that could not be parsed or indexed; what it takes depends on their number only. */
+  async *listFailed(
+    collectionId: string,
+    options: DocumentListOptions = {},
+  ): AsyncGenerator<DocumentRecord, void, void> {
+    const range = listRange(failedDocumentsTable.keyOf(collectionId), options);
+    for await (const { key } of failedDocumentsTable.range(this.#store, [collectionId], range)) {
+      const record = documentsTable.get(this.#store, key);
+      if (record !== undefined && hasFailed(record)) yield record;
+    }
+  }
+
+  /** Lists those of them that earlier builds did not list; join some at a time, while nothing else is written. */
+  async *listMissingFailures(collectionId: string): AsyncGenerator<WriteOperation, void, void> {
+    for await (const record of this.list(collectionId)) {
+      const { path } = record;
+      const isListed = failedDocumentsTable.get(this.#store, [collectionId, path]) !== undefined;
+      if (hasFailed(record) && !isListed) yield failedDocumentsTable.put([collectionId, path], emptyBytes);
+    }
+  }
+
+  /**
+   * Writes a record in the place of `before`, null for a new path; a new document id becomes findable with it. Join it
+   * with the counts' change in one write.
+   */
+  put(record: DocumentRecord, before: DocumentRecord | null): WriteOperation[] {
+    return [
+      ...this.update(record, before),
+      idsTable.put([record.documentId], [record.collectionId, record.path]),
+    ];
+  }
+
+  /** Writes a record, whose document id is findable already, in the place of `before`. */
+  update(record: DocumentRecord, before: DocumentRecord | null): WriteOperation[] {
+    const { collectionId, path } = record;
+    const written = documentsTable.put([collectionId, path], record);
+    const failed = hasFailed(record);
+    if (failed === (before !== null && hasFailed(before))) return [written];
+    const key = [collectionId, path] as const;
+    return [written, failed ? failedDocumentsTable.put(key, emptyBytes) : failedDocumentsTable.delete(key)];
+  }
+
+  /** Removes the record and its ids; the content goes to the garbage in the same write. */
+  delete(record: DocumentRecord): WriteOperation[] {
+    const operations = [
+      documentsTable.delete([record.collectionId, record.path]),
+      this.deleteId(record.documentId),
+    ];
+    if (hasFailed(record)) operations.push(failedDocumentsTable.delete([record.collectionId, record.path]));
+    const live = record.liveDocumentId;
+    if (live !== null && live !== record.documentId) operations.push(this.deleteId(live));
+    return operations;
+  }
+
+  /** After an overwrite has switched: the old document id answers no more. */
+  deleteId(documentId: string): WriteOperation {
+    return idsTable.delete([documentId]);
+  }
+
+  /** The write is refused unless no document has this path at its turn. */
+  expectAbsent(collectionId: string, path: string): WriteOperation {
+    return documentsTable.expect([collectionId, path], (known) => known === undefined, 'the path is free');
+  }
+
+  /** The write is refused unless the document still has this version (nobody overwrote, updated or deleted it). */
+  expectVersion(collectionId: string, path: string, version: number): WriteOperation {
+    return documentsTable.expect(
+      [collectionId, path],
+      (known) => known?.version === version,
+      'the document is unchanged',
+    );
+  }
+
+  /** The write is refused unless `holds` is true for the record as it is at its turn. */
+  expect(
+    collectionId: string,
+    path: string,
+    holds: (record: DocumentRecord | undefined) => boolean,
+    description: string,
+  ): WriteOperation {
+    return documentsTable.expect([collectionId, path], holds, description);
+  }
+}
+
+/** `collection`: how the keys of its documents begin; their paths come next. */
+function listRange(collection: Uint8Array, options: DocumentListOptions): RangeOptions {
+  const { prefix = '', pathGt, limit } = options;
+  const range = prefixRange(Buffer.concat([collection, textPrefix(prefix)]));
+  const after = pathGt === undefined ? null : Buffer.concat([collection, text.encode(pathGt)]);
+  // The greater of the two starts counts: a path_gt before the prefix must not widen the range.
+  const start = after !== null && Buffer.compare(after, range.gte) >= 0 ? { gt: after } : { gte: range.gte };
+  return { ...start, lt: range.lt, ...(limit === undefined ? {} : { limit }) };
+}

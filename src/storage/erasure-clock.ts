@@ -1,0 +1,75 @@
+import type { Clock } from '../core/clock.ts';
+import type { Logger } from '../core/logger.ts';
+import { tables, text } from './keys.ts';
+import { encodeCounters, readCounters, type Store } from './store.ts';
+import { bytesCodec, Table } from './table.ts';
+
+const systemTable = new Table<readonly [name: string], Uint8Array>(tables.system, [text], bytesCodec);
+const timeKey = 'erasure time';
+
+const hourMs = 3_600_000;
+/** How far time may advance between two looks at it, for erasing: a restart after a weekend erases at once. */
+const stepMsMax = 3 * 24 * hourMs;
+
+interface ErasureClockOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * The time by which housekeeping erases what is old. The clock of a machine can jump years ahead and back again, and what
+ * was erased meanwhile would be lost. So this time follows the clock in steps: from the latest time that was seen, which
+ * is stored, it advances by three days at most, once an hour of running. A clock that is set back is followed at once.
+ */
+export class ErasureClock {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  /** When the mark last advanced by a whole step; milliseconds of `Clock.monotonic()`. */
+  #steppedAt = Number.NEGATIVE_INFINITY;
+  #hasWarned = false;
+
+  private constructor(options: ErasureClockOptions) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+  }
+
+  /** Stores the time of the first start, so that a jump before anything is erased is limited like every later one. */
+  static async open(options: ErasureClockOptions): Promise<ErasureClock> {
+    const erasure = new ErasureClock(options);
+    if (erasure.#lastTime === 0) await erasure.#advance(options.clock.now());
+    return erasure;
+  }
+
+  /** Milliseconds since the epoch. */
+  async now(): Promise<number> {
+    const now = this.#clock.now();
+    const lastTime = this.#lastTime;
+    if (now <= lastTime + stepMsMax) return this.#advance(now);
+    if (!this.#hasWarned) {
+      this.#hasWarned = true;
+      const behindDays = Math.round((now - lastTime) / (24 * hourMs));
+      this.#logger.warn(
+        { behindDays },
+        'the clock jumped ahead: what is old is erased in steps until it is reached',
+      );
+    }
+    if (this.#clock.monotonic() - this.#steppedAt < hourMs) return lastTime;
+    this.#steppedAt = this.#clock.monotonic();
+    return this.#advance(lastTime + stepMsMax);
+  }
+
+  /** 0 before the first start. */
+  get #lastTime(): number {
+    const [mark = 0] = readCounters(systemTable.get(this.#store, [timeKey]), 1);
+    return mark;
+  }
+
+  async #advance(lastTime: number): Promise<number> {
+    const operation = systemTable.put([timeKey], encodeCounters([lastTime]));
+    await this.#store.write([operation], { mayUseReserve: true });
+    return lastTime;
+  }
+}

@@ -1,0 +1,343 @@
+import { AppError } from '../core/app-error.ts';
+import { assert } from '../core/assert.ts';
+import type { BackgroundScheduler } from '../core/async/background-scheduler.ts';
+import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
+import {
+  ExpectationFailedError,
+  encodeCounters,
+  operationsBytes,
+  readCounters,
+  type SpaceGuard,
+  storeClosed,
+  type WriteOperation,
+  type WriteOptions,
+} from './store.ts';
+
+export type PlainOperation = Extract<WriteOperation, { type: 'put' | 'delete' }>;
+
+export interface GroupCommitOptions {
+  /** The values as of the last finished commit, in the order asked. */
+  readonly getMany: (keys: readonly Uint8Array[]) => readonly (Uint8Array | undefined)[];
+  /** Makes all operations durable and visible, in order, all or nothing. One call at a time. */
+  readonly commit: (operations: readonly PlainOperation[]) => Promise<void>;
+  readonly pendingBytesMax: number;
+  /** Bytes after which a group is closed although more writes wait. */
+  readonly groupBytesMax: number;
+  readonly space?: SpaceGuard;
+  /** Whoever is told that a write is durable goes on at once: so each is told at its turn. */
+  readonly backgroundScheduler: BackgroundScheduler;
+}
+
+interface PendingWrite {
+  readonly operations: readonly WriteOperation[];
+  readonly bytes: number;
+  /** Bytes that count against `pendingBytesMax`: none of a write that may exceed it, whose owner has a bound of its own. */
+  readonly countedBytes: number;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Turns concurrent writes into few commits: while one commit runs, everything that arrives waits and becomes the next
+ * one. Order is the order of the calls. Expectations and additions are evaluated here, at each write's turn, so
+ * that no caller ever needs a lock to be right.
+ */
+export class GroupCommit {
+  readonly #options: GroupCommitOptions;
+  #waiting: PendingWrite[] = [];
+  #waitingBytes = 0;
+  #inFlightBytes = 0;
+  #inFlightWrites = 0;
+  /** Of all that waits or is in flight, what counts. */
+  #countedBytes = 0;
+  #running: Promise<void> | null = null;
+  /** Settles when everybody was told whose write is durable by now. */
+  #notified: Promise<unknown> = Promise.resolve();
+  #closed = false;
+  #commits = 0;
+  #committedWrites = 0;
+  #failedCommits = 0;
+  /** Per table byte: operations that were committed to the table. */
+  readonly #revisions = new Float64Array(256);
+
+  constructor(options: GroupCommitOptions) {
+    assert(options.groupBytesMax <= options.pendingBytesMax, 'one group fits into what may wait');
+    this.#options = options;
+  }
+
+  write(operations: readonly WriteOperation[], options: WriteOptions = {}): Promise<void> {
+    const bytes = operationsBytes(operations);
+    const rejection = this.#rejectionFor(bytes, options);
+    if (rejection !== null) return Promise.reject(rejection);
+    return new Promise((resolve, reject) => {
+      const countedBytes = options.mayExceedQueue === true ? 0 : bytes;
+      this.#waiting.push({ operations, bytes, countedBytes, resolve, reject });
+      this.#waitingBytes += bytes;
+      this.#countedBytes += countedBytes;
+      this.#running ??= this.#run();
+    });
+  }
+
+  /** Grows with every commit that writes to the table, before its writes are told; a failed one may leave its mark, too. */
+  revisionOf(table: number): number {
+    return (this.#revisions[table] ?? 0) + this.#failedCommits;
+  }
+
+  get statistics() {
+    return {
+      pendingBytes: this.#waitingBytes + this.#inFlightBytes,
+      pendingWrites: this.#waiting.length + this.#inFlightWrites,
+      commits: this.#commits,
+      committedWrites: this.#committedWrites,
+      failedCommits: this.#failedCommits,
+    };
+  }
+
+  /** Refuses new writes and resolves when all accepted ones are settled. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#running;
+    await this.#notified;
+  }
+
+  #rejectionFor(bytes: number, options: WriteOptions): unknown {
+    if (this.#closed) return storeClosed();
+    const pending = this.#countedBytes;
+    const isFull = pending > 0 && pending + bytes > this.#options.pendingBytesMax;
+    if (isFull && options.mayExceedQueue !== true) {
+      return new AppError('queue_full', 'The write queue is full; try again in a moment.', {
+        retryAfterMs: 1_000,
+        privateDetails: { pendingBytes: pending },
+      });
+    }
+    if (options.mayUseReserve === true) return null;
+    try {
+      this.#options.space?.check();
+      return null;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  async #run(): Promise<void> {
+    // Writes called in the same turn of the event loop join the first group too.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) await this.#commitGroup(this.#takeGroup());
+    this.#running = null;
+  }
+
+  #takeGroup(): PendingWrite[] {
+    let bytes = 0;
+    let count = 0;
+    for (const write of this.#waiting) {
+      if (count > 0 && bytes + write.bytes > this.#options.groupBytesMax) break;
+      bytes += write.bytes;
+      count += 1;
+    }
+    const group = this.#waiting.splice(0, count);
+    this.#waitingBytes -= bytes;
+    this.#inFlightBytes = bytes;
+    this.#inFlightWrites = count;
+    return group;
+  }
+
+  async #commitGroup(group: readonly PendingWrite[]): Promise<void> {
+    const { getMany, backgroundScheduler: turns } = this.#options;
+    const evaluated = await evaluate(group, getMany, turns.slice());
+    try {
+      if (evaluated.operations.length > 0) {
+        await this.#options.commit(evaluated.operations);
+        this.#commits += 1;
+        for (const { key } of evaluated.operations) this.#revisions[key[0]!]! += 1;
+      }
+      this.#committedWrites += evaluated.accepted.length;
+      this.#notifyWriters(evaluated.accepted);
+    } catch (error) {
+      this.#failedCommits += 1;
+      for (const write of evaluated.accepted) write.reject(error);
+      this.#rejectQueued(error);
+    } finally {
+      for (const [write, error] of evaluated.rejected) write.reject(error);
+      for (const { countedBytes } of group) this.#countedBytes -= countedBytes;
+      this.#inFlightBytes = 0;
+      this.#inFlightWrites = 0;
+    }
+  }
+
+  #notifyWriters(finished: readonly PendingWrite[]): void {
+    for (const write of finished)
+      this.#notified = this.#options.backgroundScheduler.yield().then(write.resolve);
+  }
+
+  /** What was queued behind a failed commit may rest on it, so it fails with it. */
+  #rejectQueued(error: unknown): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    for (const write of waiting) {
+      this.#countedBytes -= write.countedBytes;
+      write.reject(error);
+    }
+  }
+}
+
+interface EvaluationResult {
+  readonly operations: PlainOperation[];
+  readonly accepted: PendingWrite[];
+  readonly rejected: [PendingWrite, unknown][];
+}
+
+/**
+ * Runs a group's expectations and additions against the store plus the group's own earlier operations. Pauses between
+ * the writes of a large group: meanwhile the store stays as it is, because only groups change it.
+ */
+async function evaluate(
+  group: readonly PendingWrite[],
+  getMany: GroupCommitOptions['getMany'],
+  yieldToEventLoop: YieldToEventLoop,
+): Promise<EvaluationResult> {
+  const overlay = await Overlay.open(group, getMany, yieldToEventLoop);
+  const evaluated: EvaluationResult = { operations: [], accepted: [], rejected: [] };
+  for (const write of group) {
+    const turn = yieldToEventLoop();
+    if (turn !== null) await turn;
+    try {
+      const plain = evaluateWrite(write.operations, overlay);
+      for (const operation of plain) evaluated.operations.push(operation);
+      evaluated.accepted.push(write);
+    } catch (error) {
+      evaluated.rejected.push([write, error]);
+    }
+  }
+  for (const total of overlay.totals()) evaluated.operations.push(total);
+  return evaluated;
+}
+
+function evaluateWrite(operations: readonly WriteOperation[], overlay: Overlay): PlainOperation[] {
+  // Whatever must be read is read before anything is applied: a write that cannot be evaluated leaves no trace.
+  for (const operation of operations) {
+    if (operation.type === 'add') overlay.load(operation.key);
+    if (operation.type !== 'expect') continue;
+    if (!operation.holds(overlay.get(operation.key))) throw new ExpectationFailedError(operation.description);
+  }
+  const plain: PlainOperation[] = [];
+  for (const operation of operations) {
+    if (operation.type === 'expect') continue;
+    if (operation.type === 'add') {
+      overlay.add(operation);
+      continue;
+    }
+    overlay.apply(operation);
+    plain.push(operation);
+  }
+  return plain;
+}
+
+interface Counters {
+  readonly key: Uint8Array;
+  readonly totals: number[];
+}
+
+/** Keys that are read at one time: less than a millisecond. */
+const keysReadMax = 128;
+
+/** The store as the group's next write will find it; only keys that some operation of the group asks for are kept. */
+class Overlay {
+  readonly #neededKeys: ReadonlyMap<string, Uint8Array>;
+  /** 1 for tables with such a key: most operations write to others. */
+  readonly #neededTables = new Uint8Array(256);
+  readonly #values = new Map<string, Uint8Array | undefined>();
+  /** Counters that nothing overwrote since the group added to them: they are written once, at the end. */
+  readonly #counters = new Map<string, Counters>();
+  readonly #getMany: GroupCommitOptions['getMany'];
+
+  static async open(
+    group: readonly PendingWrite[],
+    getMany: GroupCommitOptions['getMany'],
+    yieldToEventLoop: YieldToEventLoop,
+  ): Promise<Overlay> {
+    const overlay = new Overlay(group, getMany);
+    const keys = [...overlay.#neededKeys];
+    for (let i = 0; i < keys.length; i += keysReadMax) {
+      const turn = yieldToEventLoop();
+      if (turn !== null) await turn;
+      overlay.#prefetch(keys.slice(i, i + keysReadMax));
+    }
+    return overlay;
+  }
+
+  private constructor(group: readonly PendingWrite[], getMany: GroupCommitOptions['getMany']) {
+    this.#getMany = getMany;
+    const keys = new Map<string, Uint8Array>();
+    for (const write of group) {
+      for (const operation of write.operations) {
+        if (operation.type !== 'add' && operation.type !== 'expect') continue;
+        keys.set(toKeyText(operation.key), operation.key);
+        this.#neededTables[operation.key[0]!] = 1;
+      }
+    }
+    this.#neededKeys = keys;
+  }
+
+  /** In one call, which costs far less than as many. */
+  #prefetch(keys: readonly (readonly [string, Uint8Array])[]): void {
+    try {
+      const values = this.#getMany(keys.map(([, key]) => key));
+      for (const [i, [text]] of keys.entries()) this.#values.set(text, values[i]);
+    } catch {
+      // Each is read by itself at its write's turn: the one that cannot be read keeps no other from being written.
+    }
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    const text = toKeyText(key);
+    const counters = this.#counters.get(text);
+    if (counters !== undefined) return encodeCounters(counters.totals);
+    return this.#read(text, key);
+  }
+
+  /** Reads what an addition to this key will need; throws where the store cannot. */
+  load(key: Uint8Array): void {
+    this.#read(toKeyText(key), key);
+  }
+
+  apply(operation: PlainOperation): void {
+    if (this.#neededTables[operation.key[0]!] === 0) return;
+    const text = toKeyText(operation.key);
+    if (!this.#neededKeys.has(text)) return;
+    this.#counters.delete(text);
+    this.#values.set(text, operation.type === 'put' ? operation.value : undefined);
+  }
+
+  add({ key, amounts }: Extract<WriteOperation, { type: 'add' }>): void {
+    const text = toKeyText(key);
+    let counters = this.#counters.get(text);
+    if (counters === undefined) {
+      const stored = this.#read(text, key);
+      counters = { key, totals: readCounters(stored, (stored?.byteLength ?? 0) / 8) };
+      this.#counters.set(text, counters);
+    }
+    const { totals } = counters;
+    amounts.forEach((amount, i) => {
+      totals[i] = (totals[i] ?? 0) + amount;
+    });
+  }
+
+  /** What the group's additions come to. */
+  totals(): PlainOperation[] {
+    return Array.from(this.#counters.values(), ({ key, totals }) => {
+      const value = encodeCounters(totals);
+      return { type: 'put', key, value };
+    });
+  }
+
+  #read(text: string, key: Uint8Array): Uint8Array | undefined {
+    if (!this.#values.has(text)) this.#values.set(text, this.#getMany([key])[0]);
+    return this.#values.get(text);
+  }
+}
+
+/** A key as a string with one code unit per byte, so that comparing strings compares bytes. */
+export function toKeyText(key: Uint8Array): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1');
+}

@@ -1,0 +1,272 @@
+import { assert } from '../core/assert.ts';
+
+/**
+ * The layout of every key in the store. A key is one byte that names its table, then the fields below in order, each
+ * encoded so that comparing keys byte by byte compares the fields:
+ *
+ * | field   | bytes                                                                                    |
+ * |---------|------------------------------------------------------------------------------------------|
+ * | uuid    | 16                                                                                       |
+ * | hash    | 32 (SHA-256)                                                                             |
+ * | u8, u32 | 1, 4, big-endian                                                                         |
+ * | u53     | 8, big-endian                                                                            |
+ * | text    | UTF-8, each 0x00 written as 0x00 0xFF, closed by 0x00 0x01: sorts by UTF-8 bytes, and no |
+ * |         | text is a prefix of another                                                              |
+ *
+ * | byte | table            | key fields                                        | value                                  |
+ * |------|------------------|---------------------------------------------------|----------------------------------------|
+ * | 0x01 | system           | text name                                         | counters of the installation           |
+ * | 0x10 | organisations    | uuid organizationId                               | organisation                           |
+ * | 0x11 | none             | of versions before accounts, never read           |                                        |
+ * | 0x12 | apiKeys          | uuid organizationId, uuid keyId                   | API key                                |
+ * | 0x13 | apiKeyHash       | hash of the secret                                | organizationId, keyId                  |
+ * | 0x14 | users            | uuid userId                                       | user                                   |
+ * | 0x15 | userEmail        | text address                                      | userId                                 |
+ * | 0x16 | sessions         | hash of the token                                 | session                                |
+ * | 0x17 | userSessions     | uuid userId, uuid sessionId                       | hash of the token                      |
+ * | 0x18 | members          | uuid organizationId, uuid userId                  | member                                 |
+ * | 0x19 | memberships      | uuid userId, uuid organizationId                  | nothing                                |
+ * | 0x1a | invitations      | uuid organizationId, text address                 | invitation                             |
+ * | 0x1b | invitationEmail  | text address, uuid organizationId                 | nothing                                |
+ * | 0x1c | none             | until format 1                                    |                                        |
+ * | 0x1d | none             | until format 1                                    |                                        |
+ * | 0x1e | identities       | text issuer, text subject                         | userId                                 |
+ * | 0x1f | none             | until format 1                                    |                                        |
+ * | 0x20 | collections      | uuid organizationId, text name                    | collection                             |
+ * | 0x21 | collectionId     | uuid collectionId                                 | organizationId, name                   |
+ * | 0x22 | tombstones       | uuid collectionId                                 | deletion in progress                   |
+ * | 0x23 | counts           | uuid collectionId                                 | counters: documents by status, bytes   |
+ * | 0x24 | vectorStates     | uuid collectionId                                 | generations of a collection's vectors  |
+ * | 0x25 | queryDefaults    | uuid collectionId                                 | what queries ask unless they say other |
+ * | 0x26 | secondFactors    | uuid userId                                       | second factor of a sign-in             |
+ * | 0x28 | apiKeyUse        | uuid organizationId, uuid keyId                   | when an API key was used last          |
+ * | 0x29 | repeatableCalls  | uuid userId, hash of operation and key             | a change that may be sent again        |
+ * | 0x2a | buckets          | uuid organizationId, text limit                   | what is left of a rate limit           |
+ * | 0x2b | usedLinks        | hash of random bytes in the link                  | when a used sign-in link ends          |
+ * | 0x30 | documents        | uuid collectionId, text path                      | document                               |
+ * | 0x31 | documentId       | uuid documentId                                   | collectionId, path                     |
+ * | 0x32 | versions         | uuid collectionId, u53 version                    | what a search result shows             |
+ * | 0x33 | live             | uuid collectionId, u32 shard, u53 version         | documentId                             |
+ * | 0x34 | changes          | uuid collectionId, u53 sequence                   | shard, add, remove                     |
+ * | 0x35 | failedDocuments  | uuid collectionId, text path                      | nothing                                |
+ * | 0x40 | content          | uuid documentId, u8 part, u32 index               | by part, see content.ts                |
+ * | 0x50 | jobs             | u53 version                                       | job                                    |
+ * | 0x51 | garbage          | u53 dueAt, u53 version                            | what to delete then                    |
+ * | 0x60 | blobReferences   | hash of the bytes, uuid documentId                | nothing                                |
+ * | 0x61 | auditEntries     | uuid organizationId, u53 at, uuid entryId         | audit entry                            |
+ * | 0x70 | usage            | uuid organizationId, u8 kind, u8 length, u32 period, text | counters: usage/rows.ts        |
+ * | 0x80 | billingAccounts  | uuid organizationId                               | what is known of its payments          |
+ * | 0x81 | billingCustomers | text customer at Stripe                           | organizationId                         |
+ * | 0x82 | billingDue       | uuid organizationId                               | since when Stripe is to be read again  |
+ * | 0x83 | billingCalls     | uuid organizationId, text name                    | a call to Stripe without an outcome    |
+ * | 0x84 | billingEvents    | text event                                        | when an event of Stripe came in        |
+ * | 0x85 | redemptions      | uuid organizationId, text promotion code          | a promo code that was redeemed         |
+ * | 0x86 | redeemers        | text promotion code, uuid redemptionId            | nothing                                |
+ * | 0x87 | billingGrants    | uuid organizationId, text invoice                 | usage credit for a paid subscription   |
+ * | 0x88 | usageReported    | uuid organizationId                               | what Stripe knows of its usage         |
+ * | 0x89 | billingMarks     | text name                                         | how far something was read             |
+ * | 0x8a | departedCustomers | text customer                                    | whose organization was deleted         |
+ * | 0x90 | marketplaceSignUps      | hash of a token                            | an offer without an organisation       |
+ * | 0x91 | marketplaceAgreements   | text marketplace, text subject             | what an organisation has there         |
+ * | 0x92 | marketplaceAgreementsOf | uuid organizationId, text marketplace, text subject | nothing                       |
+ * | 0x93 | marketplaceHours        | text license, u53 hour, text dimension     | use that is to be reported             |
+ */
+export const tables = {
+  system: 0x01,
+  organisations: 0x10,
+  apiKeys: 0x12,
+  apiKeyHash: 0x13,
+  users: 0x14,
+  userEmail: 0x15,
+  sessions: 0x16,
+  userSessions: 0x17,
+  members: 0x18,
+  memberships: 0x19,
+  invitations: 0x1a,
+  invitationEmail: 0x1b,
+  identities: 0x1e,
+  collections: 0x20,
+  collectionId: 0x21,
+  tombstones: 0x22,
+  counts: 0x23,
+  vectorStates: 0x24,
+  queryDefaults: 0x25,
+  secondFactors: 0x26,
+  apiKeyUse: 0x28,
+  repeatableCalls: 0x29,
+  buckets: 0x2a,
+  usedLinks: 0x2b,
+  documents: 0x30,
+  documentId: 0x31,
+  versions: 0x32,
+  live: 0x33,
+  changes: 0x34,
+  failedDocuments: 0x35,
+  content: 0x40,
+  jobs: 0x50,
+  garbage: 0x51,
+  blobReferences: 0x60,
+  auditEntries: 0x61,
+  usage: 0x70,
+  billingAccounts: 0x80,
+  billingCustomers: 0x81,
+  billingDue: 0x82,
+  billingCalls: 0x83,
+  billingEvents: 0x84,
+  redemptions: 0x85,
+  redeemers: 0x86,
+  billingGrants: 0x87,
+  usageReported: 0x88,
+  billingMarks: 0x89,
+  departedCustomers: 0x8a,
+  marketplaceSignUps: 0x90,
+  marketplaceAgreements: 0x91,
+  marketplaceAgreementsOf: 0x92,
+  marketplaceHours: 0x93,
+} as const;
+
+/** How one field of a key becomes bytes and back. */
+export interface KeyField<T> {
+  encode(value: T): Uint8Array;
+  /** How many bytes `write` writes. */
+  bytes(value: T): number;
+  /** Writes at `offset` and returns the offset behind it. */
+  write(value: T, key: Buffer, offset: number): number;
+  /** Reads at `offset` and returns the value with the offset behind it. */
+  decode(bytes: Uint8Array, offset: number): readonly [value: T, next: number];
+}
+
+function keyField<T>(field: Omit<KeyField<T>, 'encode'>): KeyField<T> {
+  return {
+    ...field,
+    encode(value) {
+      const bytes = Buffer.allocUnsafe(field.bytes(value));
+      field.write(value, bytes, 0);
+      return bytes;
+    },
+  };
+}
+
+/**
+ * Bytes of ids that were asked for lately: nearly every key of a write names the same document or collection. Callers
+ * copy them into their keys and never write to them.
+ */
+const recentIds = new Map<string, Uint8Array>();
+const recentIdsMax = 4_096;
+
+function encodeUuid(value: string): Uint8Array {
+  const known = recentIds.get(value);
+  if (known !== undefined) return known;
+  // In memory of its own: a pooled buffer that is kept keeps the whole pool.
+  const bytes = new Uint8Array(Buffer.from(value.replaceAll('-', ''), 'hex'));
+  assert(bytes.byteLength === 16 && value.length === 36, 'a uuid has 16 bytes');
+  if (recentIds.size >= recentIdsMax) recentIds.clear();
+  recentIds.set(value, bytes);
+  return bytes;
+}
+
+export const uuid: KeyField<string> = {
+  encode: encodeUuid,
+  bytes: () => 16,
+  write(value, key, offset) {
+    key.set(encodeUuid(value), offset);
+    return offset + 16;
+  },
+  decode(bytes, offset) {
+    const hex = view(bytes).toString('hex', offset, offset + 16);
+    const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)];
+    return [parts.join('-'), offset + 16];
+  },
+};
+
+/** A SHA-256 digest, in lower-case hex outside of keys. */
+export const hash: KeyField<string> = keyField({
+  bytes: () => 32,
+  write(value, key, offset) {
+    const written = key.write(value, offset, 32, 'hex');
+    assert(written === 32 && value.length === 64, 'a hash has 32 bytes');
+    return offset + 32;
+  },
+  decode: (bytes, offset) => [view(bytes).toString('hex', offset, offset + 32), offset + 32],
+});
+
+export const u8: KeyField<number> = keyField({
+  bytes: () => 1,
+  write(value, key, offset) {
+    assert(Number.isInteger(value) && value >= 0 && value <= 0xff, 'a u8 lies in 0..255');
+    return key.writeUInt8(value, offset);
+  },
+  decode: (bytes, offset) => [view(bytes).readUInt8(offset), offset + 1],
+});
+
+export const u32: KeyField<number> = keyField({
+  bytes: () => 4,
+  write(value, key, offset) {
+    assert(Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff, 'a u32 lies in 0..2^32-1');
+    return key.writeUInt32BE(value, offset);
+  },
+  decode: (bytes, offset) => [view(bytes).readUInt32BE(offset), offset + 4],
+});
+
+export const u53: KeyField<number> = keyField({
+  bytes: () => 8,
+  write(value, key, offset) {
+    assert(Number.isSafeInteger(value) && value >= 0, 'a u53 lies in 0..2^53-1');
+    key.writeUInt32BE(Math.floor(value / 0x1_0000_0000), offset);
+    return key.writeUInt32BE(value % 0x1_0000_0000, offset + 4);
+  },
+  decode(bytes, offset) {
+    const buffer = view(bytes);
+    return [buffer.readUInt32BE(offset) * 0x1_0000_0000 + buffer.readUInt32BE(offset + 4), offset + 8];
+  },
+});
+
+export const text: KeyField<string> = keyField({
+  bytes: (value) => (value.includes('\0') ? textPrefix(value).byteLength : Buffer.byteLength(value)) + 2,
+  write(value, key, offset) {
+    let end = offset;
+    if (value.includes('\0')) {
+      const prefix = textPrefix(value);
+      key.set(prefix, offset);
+      end += prefix.byteLength;
+    } else end += key.write(value, offset, 'utf8');
+    return key.writeUInt16BE(0x0001, end);
+  },
+  decode(bytes, offset) {
+    const buffer = view(bytes);
+    const parts: Uint8Array[] = [];
+    let start = offset;
+    for (;;) {
+      const zero = buffer.indexOf(0x00, start);
+      assert(zero >= 0, 'a text in a key is closed');
+      parts.push(buffer.subarray(start, zero));
+      if (buffer[zero + 1] === 0x01) return [Buffer.concat(parts).toString('utf8'), zero + 2];
+      parts.push(buffer.subarray(zero, zero + 1));
+      start = zero + 2;
+    }
+  },
+});
+
+/** The bytes with which every key of a text that starts with `value` continues: `text` without its closing. */
+export function textPrefix(value: string): Uint8Array {
+  const utf8 = Buffer.from(value, 'utf8');
+  if (!utf8.includes(0x00)) return utf8;
+  return Buffer.from(utf8.toString('latin1').replaceAll('\0', '\0\xff'), 'latin1');
+}
+
+/** The range of all keys that start with `prefix`. */
+export function prefixRange(prefix: Uint8Array): { gte: Uint8Array; lt: Uint8Array } {
+  const end = Buffer.from(prefix);
+  for (let index = end.length - 1; index >= 0; index -= 1) {
+    const byte = end[index] as number;
+    if (byte < 0xff) {
+      end[index] = byte + 1;
+      return { gte: prefix, lt: end.subarray(0, index + 1) };
+    }
+  }
+  assert(false, 'a table byte is below 0xff, so every prefix has a successor');
+}
+
+function view(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -1,0 +1,303 @@
+import { readdir, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '../core/app-error.ts';
+import { BackgroundScheduler } from '../core/async/background-scheduler.ts';
+import { systemClock } from '../core/clock.ts';
+import { limits } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
+import { GroupCommit, type PlainOperation } from './group-commit.ts';
+import { openRocks, packGroup, type RocksDatabase } from './rocksdb.ts';
+import {
+  type Entry,
+  encodeCounters,
+  type RangeOptions,
+  readCounters,
+  type SpaceGuard,
+  type Store,
+  type StoreStatistics,
+  storeClosed,
+  type WriteOperation,
+  type WriteOptions,
+} from './store.ts';
+import { type GroupWriter, ThreadWriter } from './thread-writer.ts';
+
+export interface RocksStoreOptions {
+  /** The database's folder; created when missing, its parent must exist. */
+  readonly location: string;
+  readonly logger: Logger;
+  /** Bytes of the cache of uncompressed blocks. */
+  readonly cacheBytes?: number;
+  readonly pendingBytesMax?: number;
+  readonly space?: SpaceGuard;
+  /** Shared with other work that is not urgent; by default its own. */
+  readonly backgroundScheduler?: BackgroundScheduler;
+  /** Replaces the writer's thread, so that tests can make a disk fail. */
+  readonly startWriter?: (database: RocksDatabase) => GroupWriter;
+}
+
+/** What is known about the group whose write failed, until the store has healed. */
+interface FailedGroup {
+  readonly number: number;
+  /** Puts every key of the group back to what it was. */
+  readonly undo: readonly PlainOperation[];
+}
+
+const emptyBytes = new Uint8Array(0);
+
+/**
+ * Each group stores its number here: after a failure this tells whether the group reached the disk all the same. Keys
+ * that start with 0x00 are the store's own, and no range shows them.
+ */
+const groupKey = Uint8Array.of(0x00, 0x01);
+const firstKey = Uint8Array.of(0x01);
+
+/**
+ * The store on disk: reads on the calling thread, writes in groups on a thread of their own.
+ *
+ * RocksDB refuses every write after one has failed (disk full, I/O error) until it is opened again, while reads go
+ * on. So a failed write rejects its callers, later ones get reserve_reached, and as soon as there is room the
+ * database is reopened underneath; a rejected group that reached the log after all is undone then, which keeps the
+ * promise that a rejected write is not visible.
+ */
+export class RocksStore implements Store {
+  readonly #options: RocksStoreOptions;
+  readonly #commits: GroupCommit;
+  readonly #turns: BackgroundScheduler;
+  #database: RocksDatabase | null;
+  #writer: GroupWriter;
+  #groupNumber: number;
+  #reopenCount = 0;
+  #failedGroup: FailedGroup | null = null;
+  #recoveryTimer: NodeJS.Timeout | null = null;
+  #recovery: Promise<void> | null = null;
+  #closing: Promise<void> | null = null;
+
+  /** Throws `StoreLocked` when another process (or this one) has the folder open. */
+  static async open(options: RocksStoreOptions): Promise<RocksStore> {
+    return new RocksStore(options, await openDatabase(options));
+  }
+
+  private constructor(options: RocksStoreOptions, database: RocksDatabase) {
+    const pendingBytesMax = options.pendingBytesMax ?? limits.storePendingBytesMax;
+    this.#options = options;
+    this.#database = database;
+    this.#writer = startWriter(options, database);
+    this.#groupNumber = storedGroupNumber(database);
+    this.#turns = options.backgroundScheduler ?? new BackgroundScheduler(systemClock);
+    this.#commits = new GroupCommit({
+      getMany: (keys) => this.getMany(keys),
+      commit: (operations) => this.#commit(operations),
+      pendingBytesMax,
+      groupBytesMax: Math.min(pendingBytesMax, limits.storeGroupBytesMax),
+      ...(options.space === undefined ? {} : { space: options.space }),
+      backgroundScheduler: this.#turns,
+    });
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    return this.#requireDatabase().getMany([key])[0];
+  }
+
+  getMany(keys: readonly Uint8Array[]): (Uint8Array | undefined)[] {
+    return keys.length === 0 ? [] : this.#requireDatabase().getMany(keys);
+  }
+
+  async *range(options: RangeOptions): AsyncGenerator<Entry, void, void> {
+    const database = this.#requireDatabase();
+    const start = options.gt === undefined && options.gte === undefined ? { gte: firstKey } : {};
+    const iterator = database.iterate({ ...options, ...start });
+    try {
+      for (;;) {
+        const chunk = await this.#readStep(() => iterator.nextv(limits.storeRangeChunk), database);
+        if (chunk.length === 0) return;
+        for (const [key, value] of chunk) yield { key, value: value ?? emptyBytes };
+      }
+    } finally {
+      await iterator.close();
+    }
+  }
+
+  write(operations: readonly WriteOperation[], options?: WriteOptions): Promise<void> {
+    return this.#commits.write(operations, options);
+  }
+
+  revisionOf(table: number): number {
+    return this.#commits.revisionOf(table) + this.#reopenCount;
+  }
+
+  statistics(): StoreStatistics {
+    return { ...this.#commits.statistics, liveBytes: this.#database?.estimatedBytes() ?? 0 };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#commits.close();
+    if (this.#recoveryTimer !== null) clearTimeout(this.#recoveryTimer);
+    await this.#recovery;
+    const database = this.#database;
+    this.#database = null;
+    await this.#writer.stop();
+    if (database !== null) await this.#closeDatabase(database);
+  }
+
+  #requireDatabase(): RocksDatabase {
+    if (this.#database !== null) return this.#database;
+    throw this.#closing === null ? storeReopening() : storeClosed();
+  }
+
+  /** One read of an iteration; a database that was closed meanwhile is the caller's `unavailable`. */
+  async #readStep<T>(read: () => Promise<T>, database: RocksDatabase): Promise<T> {
+    if (this.#requireDatabase() !== database) throw storeReopening();
+    try {
+      return await read();
+    } catch (error) {
+      if (this.#database === database) throw error;
+      throw this.#closing === null ? storeReopening() : storeClosed();
+    }
+  }
+
+  async #commit(operations: readonly PlainOperation[]): Promise<void> {
+    if (this.#failedGroup !== null) throw storeNotWritable();
+    const number = this.#groupNumber + 1;
+    this.#groupNumber = number;
+    const group = await this.#pack([...operations, groupMarker(number)]);
+    try {
+      await this.#writer.write(group);
+    } catch (error) {
+      this.#handleWriteFailure(number, operations, error);
+    }
+  }
+
+  #pack(operations: readonly PlainOperation[]): Promise<ArrayBuffer> {
+    return packGroup(operations, this.#turns.slice());
+  }
+
+  /** Returns when the group turns out to be durable (the thread died after the write); otherwise throws. */
+  #handleWriteFailure(number: number, operations: readonly PlainOperation[], error: unknown): void {
+    const database = this.#requireDatabase();
+    // A synced write becomes visible only after it is durable.
+    if (storedGroupNumber(database) === number) return;
+    const before = database.getMany(operations.map((operation) => operation.key));
+    const undo = operations.map(({ key }, index): PlainOperation => {
+      const value = before[index];
+      return value === undefined ? { type: 'delete', key } : { type: 'put', key, value };
+    });
+    this.#failedGroup = { number, undo };
+    this.#scheduleRecovery();
+    this.#options.logger.error(
+      { error: String(error) },
+      'a write to the store failed; writes pause until it heals',
+    );
+    throw storeNotWritable(error);
+  }
+
+  #scheduleRecovery(): void {
+    if (this.#closing !== null) return;
+    this.#recoveryTimer = setTimeout(() => {
+      this.#recovery = this.#recover();
+    }, limits.storeReopenMs);
+  }
+
+  /** Reopens the database once there is room for what opening writes; tries again later when it cannot. */
+  async #recover(): Promise<void> {
+    const failed = this.#failedGroup;
+    if (failed === null) return;
+    try {
+      await this.#reopen(failed);
+      this.#failedGroup = null;
+      this.#options.logger.info({}, 'the store accepts writes again');
+    } catch (error) {
+      this.#options.logger.warn({ error: String(error) }, 'the store cannot be written yet');
+      this.#scheduleRecovery();
+    }
+  }
+
+  async #reopen(failed: FailedGroup): Promise<void> {
+    await checkFreeSpace(this.#options.location);
+    const failedDatabase = this.#database;
+    this.#database = null;
+    await this.#writer.stop();
+    if (failedDatabase !== null) await this.#closeDatabase(failedDatabase);
+    const database = await openDatabase(this.#options);
+    this.#writer = startWriter(this.#options, database);
+    try {
+      await this.#undo(failed, database);
+    } finally {
+      this.#database = database;
+      this.#reopenCount += 1;
+    }
+  }
+
+  /** Also proves that writing works again: it always writes, if only the next group's number. */
+  async #undo(failed: FailedGroup, database: RocksDatabase): Promise<void> {
+    const isDurable = storedGroupNumber(database) === failed.number;
+    this.#groupNumber += 1;
+    const marker = groupMarker(this.#groupNumber);
+    await this.#writer.write(await this.#pack(isDurable ? [...failed.undo, marker] : [marker]));
+  }
+
+  /** A database with an error refuses to flush when it closes; what matters is in its log. */
+  async #closeDatabase(database: RocksDatabase): Promise<void> {
+    try {
+      await database.close();
+    } catch (error) {
+      this.#options.logger.warn({ error: String(error) }, 'the store closed with an error');
+    }
+  }
+}
+
+function openDatabase(options: RocksStoreOptions): Promise<RocksDatabase> {
+  return openRocks({
+    location: options.location,
+    cacheBytes: options.cacheBytes ?? limits.storeCacheBytes,
+  });
+}
+
+function startWriter(options: RocksStoreOptions, database: RocksDatabase): GroupWriter {
+  return options.startWriter === undefined
+    ? new ThreadWriter(database.handle)
+    : options.startWriter(database);
+}
+
+function groupMarker(number: number): PlainOperation {
+  return { type: 'put', key: groupKey, value: encodeCounters([number]) };
+}
+
+function storedGroupNumber(database: RocksDatabase): number {
+  return readCounters(database.getMany([groupKey])[0], 1)[0] ?? 0;
+}
+
+/** Opening copies the log into tables first: without room for that, a reopened database could not even be read. */
+async function checkFreeSpace(location: string): Promise<void> {
+  let logBytes = 0;
+  for (const name of await readdir(location)) {
+    if (name.endsWith('.log')) logBytes += (await stat(join(location, name))).size;
+  }
+  const { bavail, bsize } = await statfs(location);
+  const neededBytes = logBytes + limits.storeReopenBytes;
+  if (bavail * bsize < neededBytes) {
+    throw new AppError('reserve_reached', `The disk has less than ${neededBytes} free bytes.`);
+  }
+}
+
+function storeNotWritable(cause?: unknown): AppError {
+  return new AppError(
+    'reserve_reached',
+    'The data directory cannot be written at the moment (is the disk full?); nothing was changed, reads go on.',
+    { retryAfterMs: 5_000, cause },
+  );
+}
+
+function storeReopening(): AppError {
+  return new AppError(
+    'unavailable',
+    'The store is being reopened after a disk error; try again in a moment.',
+    {
+      retryAfterMs: 1_000,
+    },
+  );
+}

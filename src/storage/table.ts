@@ -1,0 +1,152 @@
+import { Packr } from 'msgpackr';
+import { assert } from '../core/assert.ts';
+import { type KeyField, prefixRange } from './keys.ts';
+import type { RangeOptions, Store, WriteOperation } from './store.ts';
+
+/**
+ * Values are plain MessagePack: maps with their field names, no shared structures, no extensions. Any reader of any
+ * later version can read them without knowing what wrote them.
+ */
+const packr = new Packr({ useRecords: false, variableMapSize: true, moreTypes: false });
+
+/** How a record becomes bytes and back. */
+export interface ValueCodec<V> {
+  encode(value: V): Uint8Array;
+  decode(bytes: Uint8Array): V;
+}
+
+/** Records of strings, numbers, booleans, null, bytes, arrays and objects whose field names our code chose. */
+export function recordCodec<V>(): ValueCodec<V> {
+  return {
+    // `pack` returns a view into a large shared buffer, which a waiting write must not keep alive; small copies share one
+    // of Node's own small ones.
+    encode: (value) => Buffer.from(packr.pack(value)),
+    decode: (bytes) => packr.unpack(bytes) as V,
+  };
+}
+
+/** Bytes as they are. */
+export const bytesCodec: ValueCodec<Uint8Array> = { encode: (value) => value, decode: (bytes) => bytes };
+
+type Fields<K extends readonly unknown[]> = { readonly [I in keyof K]: KeyField<K[I]> };
+
+/** Leading fields of a key: none, some or all of them. */
+type Leading<K extends readonly unknown[]> = K extends readonly [...infer Start, unknown]
+  ? K | Leading<readonly [...Start]>
+  : readonly [];
+
+export interface TableEntry<K, V> {
+  readonly key: K;
+  readonly value: V;
+}
+
+/**
+ * One kind of record under one table byte. It has no store of its own: operations are built here and joined with
+ * others into one atomic write; reads name the store they read.
+ */
+export class Table<K extends readonly unknown[], V> {
+  readonly #byte: number;
+  readonly #fields: readonly KeyField<unknown>[];
+  readonly #codec: ValueCodec<V>;
+
+  constructor(byte: number, fields: Fields<K>, codec: ValueCodec<V> = recordCodec<V>()) {
+    this.#byte = byte;
+    this.#fields = fields as unknown as readonly KeyField<unknown>[];
+    this.#codec = codec;
+  }
+
+  /** The bytes of a key, or of the common start of all keys with these leading fields. */
+  keyOf(...leading: Leading<K>): Uint8Array {
+    return this.#keyOf(leading);
+  }
+
+  /** Written in place, without memory beside that of the key: a write has dozens of them. */
+  #keyOf(leading: readonly unknown[]): Uint8Array {
+    let length = 1;
+    for (let i = 0; i < leading.length; i += 1) length += this.#fields[i]!.bytes(leading[i]);
+    const key = Buffer.allocUnsafe(length);
+    key[0] = this.#byte;
+    let offset = 1;
+    for (let i = 0; i < leading.length; i += 1) offset = this.#fields[i]!.write(leading[i], key, offset);
+    return key;
+  }
+
+  decodeKey(bytes: Uint8Array): K {
+    assert(bytes[0] === this.#byte, 'a key belongs to the table that reads it');
+    const values: unknown[] = [];
+    let offset = 1;
+    for (const field of this.#fields) {
+      const [value, next] = field.decode(bytes, offset);
+      values.push(value);
+      offset = next;
+    }
+    assert(offset === bytes.byteLength, 'a key has exactly the fields of its table');
+    return values as unknown as K;
+  }
+
+  decodeValue(bytes: Uint8Array): V {
+    return this.#codec.decode(bytes);
+  }
+
+  put(key: K, value: V): WriteOperation {
+    return { type: 'put', key: this.#encodeKey(key), value: this.#codec.encode(value) };
+  }
+
+  delete(key: K): WriteOperation {
+    return { type: 'delete', key: this.#encodeKey(key) };
+  }
+
+  /** The write is refused unless `holds` is true for the record (undefined when there is none) at its turn. */
+  expect(key: K, holds: (value: V | undefined) => boolean, description: string): WriteOperation {
+    return {
+      type: 'expect',
+      key: this.#encodeKey(key),
+      holds: (bytes) => holds(bytes === undefined ? undefined : this.#codec.decode(bytes)),
+      description,
+    };
+  }
+
+  get(store: Store, key: K): V | undefined {
+    const bytes = store.get(this.#encodeKey(key));
+    return bytes === undefined ? undefined : this.#codec.decode(bytes);
+  }
+
+  getMany(store: Store, keys: readonly K[]): (V | undefined)[] {
+    const values = store.getMany(keys.map((key) => this.#encodeKey(key)));
+    return values.map((bytes) => (bytes === undefined ? undefined : this.#codec.decode(bytes)));
+  }
+
+  /** All records whose key starts with these fields, in key order; `options` narrow the range. */
+  async *range(
+    store: Store,
+    leading: Leading<K>,
+    options: RangeOptions = {},
+  ): AsyncGenerator<TableEntry<K, V>, void, void> {
+    for await (const { key, value } of store.range(
+      intersectRange(prefixRange(this.keyOf(...leading)), options),
+    )) {
+      yield { key: this.decodeKey(key), value: this.#codec.decode(value) };
+    }
+  }
+
+  /** The same without decoding, and without values: the raw keys, for deleting. */
+  async *keys(
+    store: Store,
+    leading: Leading<K>,
+    options: RangeOptions = {},
+  ): AsyncGenerator<Uint8Array, void, void> {
+    const range = intersectRange(prefixRange(this.keyOf(...leading)), { ...options, values: false });
+    for await (const { key } of store.range(range)) yield key;
+  }
+
+  #encodeKey(key: K): Uint8Array {
+    return this.#keyOf(key);
+  }
+}
+
+/** `options` inside `range`: a bound of the caller replaces the range's own on its side. */
+function intersectRange(range: { gte: Uint8Array; lt: Uint8Array }, options: RangeOptions): RangeOptions {
+  const start = options.gt === undefined && options.gte === undefined ? { gte: range.gte } : {};
+  const end = options.lt === undefined && options.lte === undefined ? { lt: range.lt } : {};
+  return { ...start, ...end, ...options };
+}

@@ -1,0 +1,85 @@
+import { Worker } from 'node:worker_threads';
+import { assert } from '../core/assert.ts';
+
+/** Makes groups durable, one at a time. Handed to the store, so that tests can make a disk fail. */
+export interface GroupWriter {
+  /** Resolves when the group is fsynced and visible. Takes the block over. */
+  write(group: ArrayBuffer): Promise<void>;
+  /** Ends the thread after the write that runs. Idempotent. */
+  stop(): Promise<void>;
+}
+
+export interface WriterRequest {
+  readonly id: number;
+  readonly group: ArrayBuffer;
+}
+
+export interface WriterReply {
+  readonly id: number;
+  readonly error: string | null;
+}
+
+interface PendingGroup {
+  readonly id: number;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A writer on a thread of its own that shares the open database through its handle. */
+export class ThreadWriter implements GroupWriter {
+  readonly #handle: bigint;
+  #worker: Worker | null = null;
+  #pending: PendingGroup | null = null;
+  #lastId = 0;
+  #isStopped = false;
+
+  constructor(handle: bigint) {
+    this.#handle = handle;
+  }
+
+  write(group: ArrayBuffer): Promise<void> {
+    assert(this.#pending === null, 'the writer gets one group at a time');
+    assert(!this.#isStopped, 'a stopped writer gets nothing more');
+    this.#worker ??= this.#start();
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const written = new Promise<void>((resolve, reject) => {
+      this.#pending = { id, resolve, reject };
+    });
+    this.#worker.postMessage({ id, group } satisfies WriterRequest, [group]);
+    return written;
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#worker?.terminate();
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./writer-thread.js', import.meta.url), {
+      workerData: { handle: this.#handle },
+      // Loaders and hooks of the main thread only slow this one's start.
+      execArgv: [],
+    });
+    worker.on('message', (reply: WriterReply) => {
+      const pending = this.#pending;
+      assert(pending !== null && pending.id === reply.id, 'the writer answers what it was asked');
+      this.#pending = null;
+      if (reply.error === null) pending.resolve();
+      else pending.reject(new Error(reply.error));
+    });
+    worker.on('error', (error) =>
+      this.#onThreadEnd(worker, error instanceof Error ? error : new Error(String(error))),
+    );
+    worker.on('exit', () => this.#onThreadEnd(worker, new Error('the writer thread ended')));
+    return worker;
+  }
+
+  /** The next write starts a new thread; what was running is unknown to us, and the store finds out. */
+  #onThreadEnd(worker: Worker, error: Error): void {
+    if (this.#worker === worker) this.#worker = null;
+    const pending = this.#pending;
+    this.#pending = null;
+    pending?.reject(error);
+  }
+}

@@ -1,0 +1,44 @@
+import { hash, tables } from './keys.ts';
+import type { Store, WriteOperation } from './store.ts';
+import { Table } from './table.ts';
+
+/** A sign-in link that was used. */
+export interface UsedLink {
+  /** SHA-256 of random bytes in the link, lower-case hex. */
+  readonly hash: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+const usedLinksTable = new Table<readonly [hash: string], number>(tables.usedLinks, [hash]);
+
+/** The sign-in links that were used, until well after their end: a link works once. */
+export class UsedLinks {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  has(linkHash: string): boolean {
+    return usedLinksTable.get(this.#store, [linkHash]) !== undefined;
+  }
+
+  /** Refused with `ExpectationFailed` when it was used meanwhile: of many uses at once, one wins. */
+  markUsed({ hash: linkHash, expiresAt }: UsedLink): WriteOperation[] {
+    return [
+      usedLinksTable.expect([linkHash], (known) => known === undefined, 'the link is unused'),
+      usedLinksTable.put([linkHash], expiresAt),
+    ];
+  }
+
+  /** Deletes up to `limit` links that ended before `before` (milliseconds). */
+  async deleteExpired(before: number, limit: number): Promise<WriteOperation[]> {
+    const found: WriteOperation[] = [];
+    for await (const { key, value } of usedLinksTable.range(this.#store, [])) {
+      if (value < before) found.push(usedLinksTable.delete(key));
+      if (found.length === limit) break;
+    }
+    return found;
+  }
+}

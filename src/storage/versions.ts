@@ -1,0 +1,57 @@
+import { tables, u53, uuid } from './keys.ts';
+import { type Metadata, recordWithMetadataCodec } from './metadata-codec.ts';
+import type { Store, WriteOperation } from './store.ts';
+import { Table } from './table.ts';
+
+/** What a search result shows of a version, without reading the document. */
+export interface VersionRecord {
+  readonly collectionId: string;
+  readonly version: number;
+  readonly documentId: string;
+  readonly path: string;
+  readonly metadata: Metadata;
+  readonly shard: number;
+  readonly contentType: string;
+  /** SHA-256 of the raw bytes: what file_url serves while search answers from this version. */
+  readonly rawHash: string;
+  /** Pages of this document can be rendered as images. */
+  readonly hasImages: boolean;
+}
+
+const versionsTable = new Table<readonly [collectionId: string, version: number], VersionRecord>(
+  tables.versions,
+  [uuid, u53],
+  recordWithMetadataCodec<VersionRecord>(),
+);
+
+/** Versions by collection and number. */
+export class Versions {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  get(collectionId: string, version: number): VersionRecord | undefined {
+    return versionsTable.get(this.#store, [collectionId, version]);
+  }
+
+  getMany(collectionId: string, numbers: readonly number[]): (VersionRecord | undefined)[] {
+    return versionsTable.getMany(
+      this.#store,
+      numbers.map((version) => [collectionId, version] as const),
+    );
+  }
+
+  put(record: VersionRecord): WriteOperation {
+    return versionsTable.put([record.collectionId, record.version], record);
+  }
+
+  delete(collectionId: string, version: number): WriteOperation {
+    return versionsTable.delete([collectionId, version]);
+  }
+
+  async *list(collectionId: string): AsyncGenerator<VersionRecord, void, void> {
+    for await (const { value } of versionsTable.range(this.#store, [collectionId])) yield value;
+  }
+}

@@ -1,0 +1,25 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { assertDefined } from '../core/assert.ts';
+import { setNiceness } from '../core/niceness.ts';
+import { attachWriter, diskNiceness } from './rocksdb.ts';
+import type { WriterReply, WriterRequest } from './thread-writer.ts';
+
+// Whoever searches does not wait for what it writes.
+setNiceness(diskNiceness);
+
+/** The thread that waits for the disk, so that the event loop does not. Started by `thread-writer.ts`. */
+const port = assertDefined(parentPort, 'the writer runs in a thread of its own');
+const { handle } = workerData as { handle: bigint };
+const writer = await attachWriter(handle);
+
+port.on('message', ({ id, group }: WriterRequest) => {
+  try {
+    writer.writeSynced(group);
+    port.postMessage({ id, error: null } satisfies WriterReply);
+  } catch (error) {
+    port.postMessage({
+      id,
+      error: error instanceof Error ? error.message : String(error),
+    } satisfies WriterReply);
+  }
+});

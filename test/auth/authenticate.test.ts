@@ -1,0 +1,233 @@
+import t from 'tap';
+import { bootstrapInstallation } from '../../src/accounts/bootstrap.ts';
+import { generateKey } from '../../src/accounts/key-format.ts';
+import { Authenticator } from '../../src/auth/authenticate.ts';
+import { type OperationName, requiredAccessOf } from '../../src/auth/authorize.ts';
+import { AppError } from '../../src/core/app-error.ts';
+import { systemRandom } from '../../src/core/ids.ts';
+import { MemoryStore } from '../../src/storage/memory-store.ts';
+import { accountComponents, bearer, credentials, testActor } from '../accounts/account-components.ts';
+import { FakeClock } from '../admission/fake-clock.ts';
+
+const oldKey = 'the-key-we-always-had';
+const adminKey = 'administrators-only-please';
+
+/** A store that counts what is read from it. */
+class CountingStore extends MemoryStore {
+  reads = 0;
+
+  override get(key: Uint8Array): Uint8Array | undefined {
+    this.reads += 1;
+    return super.get(key);
+  }
+}
+
+async function build(options: { adminKey?: string | null; cacheEntriesMax?: number } = {}) {
+  const store = new CountingStore();
+  const clock = new FakeClock();
+  const components = accountComponents(store, { clock });
+  const { organizations, keys } = components;
+  const { organizationId } = await bootstrapInstallation({
+    organizations,
+    keys,
+    random: systemRandom,
+    operatorKey: oldKey,
+  });
+  const keyInput = { organizationId, name: 'test', permission: 'read_only', createdBy: null } as const;
+  const { secret, key } = await keys.issue(keyInput, testActor);
+  const authenticator = new Authenticator({
+    ...components,
+    hasAdminPassword: false,
+    adminKey: options.adminKey === undefined ? adminKey : options.adminKey,
+    ...(options.cacheEntriesMax === undefined ? {} : { cacheEntriesMax: options.cacheEntriesMax }),
+  });
+  const statusOf = (header: string | undefined, operation: OperationName = 'get-status'): number => {
+    try {
+      authenticator.authenticate(
+        credentials(header === undefined ? {} : { authorization: header }),
+        operation,
+      );
+      return 200;
+    } catch (error) {
+      if (error instanceof AppError) return error.status;
+      throw error;
+    }
+  };
+  return { ...components, store, clock, organizationId, secret, key, authenticator, statusOf };
+}
+
+t.test('a key names its organisation and what it may do', async (t) => {
+  const { authenticator, organizationId, secret, key } = await build();
+  const principal = {
+    kind: 'organisation',
+    organizationId,
+    keyId: key.keyId,
+    permission: 'read_only',
+    zdr: false,
+  };
+  for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
+    t.same(
+      authenticator.authenticate(credentials({ authorization: `${scheme} ${secret}` }), 'get-status'),
+      principal,
+    );
+  }
+  t.match(authenticator.authenticate(bearer(oldKey), 'add-document'), {
+    organizationId,
+    permission: 'all',
+  });
+  t.same(authenticator.authenticate(bearer(adminKey), 'add-api-key'), { kind: 'administrator' });
+});
+
+t.test('no, a malformed or an unknown key is a 401 that says how to do better', async (t) => {
+  const { statusOf, authenticator, secret } = await build();
+  const headers = [
+    undefined,
+    '',
+    'Bearer',
+    'Bearer ',
+    secret,
+    `Basic ${secret}`,
+    `Bearer${secret}`,
+    `Bearer ${secret} x`,
+    `Bearer ${secret.slice(0, -1)}`,
+    `Bearer ${secret}é`,
+    `Bearer ${generateKey(systemRandom)}`,
+    `Bearer ${'x'.repeat(256)}`,
+    `Bearer ${'x'.repeat(257)}`,
+    `Bearer ${oldKey}x`,
+    `Bearer ${adminKey}x`,
+  ];
+  for (const header of headers) t.equal(statusOf(header), 401, String(header));
+  try {
+    authenticator.authenticate(credentials({}), 'get-status');
+    t.fail('it must throw');
+  } catch (error) {
+    t.match(error, { options: { headers: { 'www-authenticate': 'Bearer' } }, message: /Bearer <API key>/ });
+  }
+  const words = (operation: OperationName) => () => authenticator.authenticate(bearer('nonsense'), operation);
+  t.throws(words('get-status'), { message: /API key is not valid/ });
+  t.throws(words('get-user'), { message: /session is not valid.*Sign in again/ }, 'people have no key');
+});
+
+t.test('a key with a wrong checksum costs no look-up', async (t) => {
+  const { store, statusOf, secret } = await build();
+  store.reads = 0;
+  const wrong = secret.slice(0, -1) + (secret.endsWith('0') ? '1' : '0');
+  for (const token of [wrong, 'x'.repeat(39), 'ze_', 'some-other-long-secret'])
+    t.equal(statusOf(`Bearer ${token}`), 401);
+  t.equal(store.reads, 0);
+  t.equal(statusOf(`Bearer ${generateKey(systemRandom)}`), 401);
+  t.ok(store.reads > 0, 'a well-formed one is looked up');
+});
+
+t.test('operations for everybody ask nobody', async (t) => {
+  const { authenticator } = await build({ adminKey: null });
+  for (const [operation, need] of Object.entries(requiredAccessOf)) {
+    if (need !== 'nothing') continue;
+    t.equal(authenticator.authenticate(credentials({}), operation as OperationName), null, operation);
+    t.equal(authenticator.authenticate(bearer('nonsense'), operation as OperationName), null, operation);
+  }
+});
+
+t.test(
+  'administration without QUARRY_ADMIN_KEY is a 503 for everybody; with it, others are known as who they are',
+  async (t) => {
+    const off = await build({ adminKey: null });
+    for (const header of [undefined, `Bearer ${adminKey}`, `Bearer ${off.secret}`]) {
+      t.equal(off.statusOf(header, 'create-organization'), 503);
+    }
+    t.equal(off.statusOf(`Bearer ${adminKey}`), 401);
+    const on = await build();
+    t.equal(on.statusOf(undefined, 'create-organization'), 401);
+    t.equal(
+      on.statusOf(`Bearer ${on.secret}`, 'create-organization'),
+      200,
+      'the table of permissions answers 403',
+    );
+  },
+);
+
+t.test('a revoked key ends at once, although it was remembered', async (t) => {
+  const { statusOf, keys, key, secret } = await build();
+  t.equal(statusOf(`Bearer ${secret}`), 200);
+  await keys.revoke(key, testActor);
+  t.equal(statusOf(`Bearer ${secret}`), 401);
+});
+
+t.test('a changed permission and zero data retention act on the next request', async (t) => {
+  const { authenticator, organizations, keys, key, secret } = await build();
+  t.match(authenticator.authenticate(bearer(secret), 'get-status'), { permission: 'read_only', zdr: false });
+  await keys.update(key, { permission: 'all' }, testActor);
+  await organizations.update(key.organizationId, { zdr: true }, testActor);
+  t.match(authenticator.authenticate(bearer(secret), 'get-status'), { permission: 'all', zdr: true });
+});
+
+t.test('a remembered key costs no look-up for a second, and one look-up after it', async (t) => {
+  const { store, clock, statusOf, secret } = await build();
+  statusOf(`Bearer ${secret}`);
+  store.reads = 0;
+  for (let i = 0; i < 10; i += 1) t.equal(statusOf(`Bearer ${secret}`), 200);
+  t.equal(store.reads, 0);
+  await clock.advance(1_000);
+  t.equal(statusOf(`Bearer ${secret}`), 200);
+  t.ok(store.reads > 0);
+});
+
+t.test('a key ends by itself within a second of its time, and tells when it was used last', async (t) => {
+  const { clock, keys, organizationId, statusOf, key, store } = await build();
+  t.equal(keys.lastUsedAt(key), null);
+  const keyInput = { organizationId, name: 'short', permission: 'all', createdBy: null } as const;
+  const short = await keys.issue({ ...keyInput, expiresAt: clock.now() + 5_000 }, testActor);
+  await t.rejects(keys.issue({ ...keyInput, expiresAt: clock.now() }, testActor), { code: 'bad_request' });
+  await clock.advance(4_999);
+  t.equal(statusOf(`Bearer ${short.secret}`), 200);
+  const used = clock.now();
+  await clock.advance(1_001);
+  t.equal(statusOf(`Bearer ${short.secret}`), 401);
+  t.equal(keys.lastUsedAt(short.key), used);
+  await keys.flushUses();
+  t.equal(accountComponents(store, { clock }).keys.lastUsedAt(short.key), used, 'also after a restart');
+  await keys.revoke(short.key, testActor);
+  t.equal(keys.lastUsedAt(short.key), null);
+  keys.recordUse(short.key);
+  await keys.flushUses();
+  t.equal(keys.lastUsedAt(short.key), null, 'a use that comes late leaves nothing behind');
+});
+
+t.test('what is remembered is bounded, and holds no wrong keys', async (t) => {
+  const { authenticator, organizationId, keys, statusOf } = await build({ cacheEntriesMax: 5 });
+  const secrets: string[] = [];
+  for (let i = 0; i < 20; i += 1) {
+    const keyInput = { organizationId, name: `${i}`, permission: 'all', createdBy: null } as const;
+    secrets.push((await keys.issue(keyInput, testActor)).secret);
+  }
+  for (const secret of secrets) t.equal(statusOf(`Bearer ${secret}`), 200);
+  t.equal(authenticator.cacheSize, 5);
+  for (let i = 0; i < 20; i += 1) statusOf(`Bearer ${generateKey(systemRandom)}`);
+  t.equal(authenticator.cacheSize, 5);
+});
+
+t.test('the operator’s own key keeps working after a start without the setting', async (t) => {
+  const { store, clock } = await build();
+  const components = accountComponents(store, { clock });
+  await bootstrapInstallation({ ...components, operatorKey: null });
+  const authenticator = new Authenticator({ ...components, hasAdminPassword: false, adminKey: null });
+  t.match(authenticator.authenticate(bearer(oldKey), 'get-status'), { permission: 'all' });
+});
+
+t.test('a refused credential is answered with the one that the operation takes', async (t) => {
+  const { authenticator } = await build();
+  const ask = (operation: OperationName, header?: string) => () =>
+    authenticator.authenticate(credentials(header === undefined ? {} : { authorization: header }), operation);
+  const cases: readonly (readonly [OperationName, RegExp])[] = [
+    ['get-user', /Bearer <session token>/],
+    ['get-status', /Bearer <API key>/],
+    ['create-organization', /Bearer <administrator key>/],
+  ];
+  for (const [operation, message] of cases) {
+    t.throws(ask(operation, 'Basic YTpi'), { message }, `${operation} with Basic`);
+    t.throws(ask(operation), { message }, `${operation} with nothing`);
+  }
+  t.throws(ask('create-organization', `Bearer ${'x'.repeat(20)}`), { message: /QUARRY_ADMIN_KEY/ });
+  t.throws(ask('get-user', `Bearer ${'x'.repeat(20)}`), { message: /Sign in again/ });
+});

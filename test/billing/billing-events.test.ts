@@ -1,0 +1,96 @@
+import type Stripe from 'stripe';
+import t from 'tap';
+import { BillingEvents } from '../../src/billing/billing-events.ts';
+import { limits } from '../../src/core/limits.ts';
+import { BillingRecords, emptyBillingAccount } from '../../src/storage/billing.ts';
+import { MemoryStore } from '../../src/storage/memory-store.ts';
+
+/** Whom events concern, and who is read when. */
+
+const idOf = (count: number) => `00000000-0000-4000-8000-${String(count).padStart(12, '0')}`;
+interface ListedEvent {
+  readonly type: string;
+  readonly object: object;
+  readonly before?: object;
+}
+
+/** Events over a store, and over a Stripe that lists `told` and cannot be read for some. */
+async function start(
+  listedEvents: readonly ListedEvent[] = [],
+  isDown: (organizationId: string) => boolean = () => false,
+) {
+  const store = new MemoryStore();
+  const records = new BillingRecords(store);
+  const time = { ms: 1_000_000 };
+  const read: string[] = [];
+  const list = async function* () {
+    for (const [id, { type, object, before }] of listedEvents.entries())
+      yield { id: `evt_${id}`, type, created: 1_000, data: { object, previous_attributes: before } };
+  };
+  const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+  const events = new BillingEvents({
+    ...{ store, records, webhookSecret: null },
+    stripe: { events: { list } } as unknown as Stripe,
+    clock: { now: () => time.ms, monotonic: () => time.ms },
+    random: { uuid: () => 'one' } as never,
+    logger: logger as never,
+    sync: {
+      read: async (organizationId: string) => {
+        read.push(organizationId);
+        if (isDown(organizationId)) throw new Error('no answer');
+        const reason = records.getPendingSync(organizationId);
+        if (reason !== undefined) await store.write(records.completePendingSync(organizationId, reason));
+      },
+    } as never,
+  });
+  /** Who was read since the last time, when all that was begun has ended. */
+  const readOrganizations = async (): Promise<string[]> => {
+    for (let before = -1; before < read.length; ) {
+      before = read.length;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    return read.splice(0);
+  };
+  return { store, records, events, time, readOrganizations };
+}
+
+t.test('a payment method that was taken from a customer concerns that customer', async (t) => {
+  const card = { id: 'pm_1', object: 'payment_method' };
+  const listedEvents: ListedEvent[] = [
+    { type: 'payment_method.detached', object: { ...card, customer: null }, before: { customer: 'cus_1' } },
+    {
+      type: 'payment_method.detached',
+      object: { ...card, customer: null },
+      before: { customer: 'cus_other' },
+    },
+  ];
+  const { store, records, events, readOrganizations } = await start(listedEvents);
+  await store.write(records.putAccount(idOf(1), { ...emptyBillingAccount, customerId: 'cus_1' }));
+  await events.catchUp(new AbortController().signal);
+  t.strictSame(await readOrganizations(), [idOf(1)]);
+});
+
+t.test('those whom Stripe never answers wait longer and longer, and keep nobody waiting', async (t) => {
+  const most = limits.billingDueBatchMax;
+  const last = idOf(most + 1);
+  const { store, records, events, time, readOrganizations } = await start([], (id) => id !== last);
+  const due = Array.from({ length: most + 1 }, (_, i) =>
+    records.putPendingSync(idOf(i + 1), 'something happened'),
+  );
+  await store.write(due);
+  const turn = async (ms: number) => {
+    time.ms += ms;
+    await events.readPending();
+    return readOrganizations();
+  };
+  const first = await turn(0);
+  t.equal(first.length, most);
+  t.notOk(first.includes(last));
+  t.strictSame(await turn(1), [last], 'the others are read although the first cannot be');
+  t.strictSame(await turn(1), [], 'who waits is left alone');
+  t.equal((await turn(limits.billingRetryMs)).length, most);
+  t.strictSame(await turn(limits.billingRetryMs), [], 'the second time longer');
+  t.equal((await turn(limits.billingRetryMs)).length, most);
+  for (let i = 0; i < 10; i += 1) await turn(limits.billingRetryMsMax);
+  t.equal((await turn(limits.billingRetryMsMax)).length, most, 'and never longer than that');
+});

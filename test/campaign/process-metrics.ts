@@ -1,0 +1,67 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { memoryOf } from '../../bench/harness/process-memory.ts';
+import { descendantsOf } from '../crash/child-processes.ts';
+import type { PartContext } from './part.ts';
+
+/** What a process uses now. */
+export interface ProcessMetrics {
+  readonly memoryBytes: number;
+  readonly descriptors: number;
+  readonly threads: number;
+  readonly processesBelow: number;
+}
+
+/** Null where the system does not tell: only Linux does. */
+export function readProcessMetrics(pid: number): ProcessMetrics | null {
+  const memory = memoryOf(pid);
+  if (memory === null) return null;
+  const entries = (name: string) => readdirSync(join('/proc', String(pid), name)).length;
+  return {
+    memoryBytes: memory.ownBytes,
+    descriptors: entries('fd'),
+    threads: entries('task'),
+    processesBelow: descendantsOf(pid).length,
+  };
+}
+
+const memorySampleMs = 100;
+
+/** Samples the memory of a process until the function that it returns is called, which gives the peak; 0: unknown. */
+export function samplePeakMemory(context: PartContext, pid: number): () => number {
+  let peak = 0;
+  const sample = () => {
+    const figures = context.signal.aborted ? null : readProcessMetrics(pid);
+    peak = Math.max(peak, figures?.memoryBytes ?? 0);
+  };
+  sample();
+  const timer = setInterval(sample, memorySampleMs);
+  context.onCleanup(() => clearInterval(timer));
+  return () => {
+    clearInterval(timer);
+    return peak;
+  };
+}
+
+/** What the files below a folder take of the disk, while others create and delete some. */
+export function folderBytes(folder: string): number {
+  try {
+    return readdirSync(folder).reduce((sum, name) => {
+      const path = join(folder, name);
+      const found = statSync(path, { throwIfNoEntry: false });
+      if (found === undefined) return sum;
+      // Files with holes count with what they take.
+      return sum + (found.isDirectory() ? folderBytes(path) : found.blocks * 512);
+    }, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
+    throw error;
+  }
+}
+
+/** The value of one sample of /metrics; null when it is not there. */
+export async function readMetric(url: string, name: string, label = ''): Promise<number | null> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const line = text.split('\n').find((each) => each.startsWith(`${name}${label}`));
+  return line === undefined ? null : Number(line.split(' ').at(-1));
+}

@@ -1,0 +1,96 @@
+import t from 'tap';
+import { ProgressBar } from '../../src/cli/progress.ts';
+import type { Terminal } from '../../src/cli/terminal.ts';
+import {
+  displayWidth,
+  formatBytes,
+  formatDuration,
+  formatTable,
+  pluralize,
+  toPrintable,
+  wrap,
+} from '../../src/cli/text-layout.ts';
+
+t.test('bytes and times read as people say them', async (t) => {
+  const bytes: [number, string][] = [
+    [0, '0 B'],
+    [999, '999 B'],
+    [1000, '1.0 kB'],
+    [1_550_000, '1.6 MB'],
+    [99_600, '100 kB'],
+    [999_499, '999 kB'],
+    [999_500, '1.0 MB'],
+    [2e12, '2.0 TB'],
+  ];
+  for (const [value, words] of bytes) t.equal(formatBytes(value), words);
+  const times: [number, string][] = [
+    [0, '0:00'],
+    [59_400, '0:59'],
+    [59_600, '1:00'],
+    [3_600_000, '1:00:00'],
+  ];
+  for (const [value, words] of times) t.equal(formatDuration(value), words);
+  t.equal(pluralize(1, 'file'), '1 file');
+  t.equal(pluralize(0, 'file'), '0 files');
+});
+
+t.test('text of a document cannot move the cursor or reverse the line', async (t) => {
+  t.equal(toPrintable('a\u001b[2Jb\u202ec\r\nd\u0007'), 'a[2Jbc d');
+});
+
+t.test('wrapped lines fit, lose no letter, and count wide letters twice', async (t) => {
+  const texts = ['one two three', '', 'x'.repeat(100), '検索エンジン'.repeat(9), `a ${'é'.repeat(30)} b`];
+  for (const text of texts) {
+    const lines = wrap(text, 13);
+    for (const line of lines) t.ok(displayWidth(line) <= 13, line);
+    t.equal(lines.join('').replaceAll(' ', ''), text.replaceAll(' ', ''));
+  }
+  t.equal(displayWidth('検索'), 4);
+  t.equal(displayWidth('e\u0301'), 1);
+});
+
+t.test('columns of a table line up, numbers to the right', async (t) => {
+  t.same(
+    formatTable(
+      ['Name', '>Count'],
+      [
+        ['検索', '7'],
+        ['abcdef', '1234'],
+      ],
+    ),
+    ['Name    Count', '検索        7', 'abcdef   1234'],
+  );
+});
+
+function recordedProgress(isInteractive: boolean): { lines: string[]; terminal: Terminal } {
+  const lines: string[] = [];
+  const terminal = {
+    out: () => undefined,
+    note: (text: string) => void lines.push(text),
+    columns: 80,
+    isInteractive,
+    confirm: async () => null,
+    readSecret: async () => '',
+  };
+  return { lines, terminal };
+}
+
+t.test('progress draws over itself for a person and writes few plain lines elsewhere', async (t) => {
+  for (const isInteractive of [true, false]) {
+    let now = 0;
+    const { lines, terminal } = recordedProgress(isInteractive);
+    const progress = new ProgressBar('uploading', terminal, { now: () => now, monotonic: () => now });
+    for (let done = 0; done <= 100; done++) {
+      now += 100;
+      progress.update({ done, total: 100, label: `${done}/100 files` });
+    }
+    progress.finish('100 files');
+    progress.finish('once only');
+    t.equal(lines.at(-1), isInteractive ? '\r\x1b[K100 files\n' : '100 files\n');
+    t.equal(lines.length, isInteractive ? 102 : 3);
+    t.match(
+      lines[1],
+      isInteractive ? /\[\.+\] uploading 1 % 1\/100 files, 0:20 left$/ : /99 % 99\/100 files, 0:00 left\n$/,
+    );
+  }
+});

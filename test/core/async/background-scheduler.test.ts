@@ -1,0 +1,63 @@
+import t from 'tap';
+import { BackgroundScheduler } from '../../../src/core/async/background-scheduler.ts';
+import { limits } from '../../../src/core/limits.ts';
+
+/** Turns by a clock that stands still unless somebody works. */
+function schedulerWithClock() {
+  let now = 0;
+  const scheduler = new BackgroundScheduler({ monotonic: () => now });
+  const work = (share: number) => {
+    now += share * limits.backgroundSliceMsMax;
+  };
+  return { scheduler, work };
+}
+
+const nextEventLoopTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+t.test('work goes on in the order in which it came, as much in one turn as takes a turn', async (t) => {
+  const { scheduler, work } = schedulerWithClock();
+  const done: number[] = [];
+  const all = [0.5, 0.6, 0.2, 3, 0.1].map(async (share, i) => {
+    await scheduler.yield();
+    // Its work goes on behind a promise that is kept already: that counts as well.
+    await Promise.resolve();
+    work(share);
+    done.push(i);
+  });
+  const after: number[] = [];
+  while (done.length < all.length) {
+    await nextEventLoopTurn();
+    after.push(done.length);
+  }
+  t.same(done, [0, 1, 2, 3, 4]);
+  t.same([...new Set(after)], [2, 4, 5], 'whoever is too long keeps others waiting once');
+});
+
+t.test('who asks while others go on waits behind them, and a pause ends nothing', async (t) => {
+  const { scheduler } = schedulerWithClock();
+  const done: string[] = [];
+  const lane = async (name: string) => {
+    for (let i = 0; i < 3; i += 1) {
+      await scheduler.yield();
+      done.push(name);
+    }
+  };
+  await Promise.all([lane('a'), lane('b')]);
+  t.equal(done.join(''), 'ababab');
+  await nextEventLoopTurn();
+  await lane('c');
+  t.equal(done.join(''), 'abababccc');
+});
+
+t.test('a long piece of work pauses when its share of the turn is used up', async (t) => {
+  const { scheduler, work } = schedulerWithClock();
+  const yieldToEventLoop = scheduler.slice();
+  t.equal(yieldToEventLoop(), null);
+  work(0.9);
+  t.equal(yieldToEventLoop(), null);
+  work(0.2);
+  const pause = yieldToEventLoop();
+  t.type(pause, Promise);
+  await pause;
+  t.equal(yieldToEventLoop(), null, 'a new share');
+});

@@ -1,0 +1,26 @@
+import t from 'tap';
+import {
+  buffersOf,
+  countOfTexts,
+  eachText,
+  packTexts,
+  textOf,
+  unpackTexts,
+} from '../../src/core/packed-texts.ts';
+
+t.test('texts come out of their block as they went in', async (t) => {
+  for (const texts of [[], [''], ['a', '', 'é😀', 'x'.repeat(100_000)]]) {
+    const packed = packTexts(texts);
+    t.same(unpackTexts(packed), texts);
+    t.same(Array.from(eachText(packed), textOf), texts);
+    t.equal(countOfTexts(packed), texts.length);
+    t.equal(countOfTexts(texts), texts.length);
+    t.equal(packed.block.byteLength, packed.block.buffer.byteLength);
+    t.same(buffersOf(packed), [packed.block.buffer, packed.lengths.buffer]);
+  }
+  t.same(buffersOf(['a']), []);
+});
+
+t.test('a lone surrogate becomes a replacement character', async (t) => {
+  t.same(unpackTexts(packTexts(['a\ud800b'])), ['a\ufffdb']);
+});

@@ -1,0 +1,27 @@
+import t from 'tap';
+import { readProcessMemoryBytes } from '../../src/core/process-memory.ts';
+
+const status =
+  'Name:\tnode\nVmRSS:\t  900 kB\nRssAnon:\t  200 kB\nRssFile:\t  600 kB\nRssShmem:\t  100 kB\nVmSwap:\t   50 kB\n';
+
+t.test('memory counts what no file backs, swapped out or not', async (t) => {
+  const cases: readonly (readonly [kernelStatus: () => string, expected: number])[] = [
+    [() => status, 350 * 1_024],
+    [() => status.replace('VmSwap', 'Other'), 900],
+    [() => '', 900],
+    [
+      () => {
+        throw new Error('ENOENT');
+      },
+      900,
+    ],
+  ];
+  for (const [kernelStatus, expected] of cases) {
+    t.equal(readProcessMemoryBytes({ kernelStatus, residentBytes: () => 900 }), expected);
+  }
+});
+
+t.test('this process holds some memory', async (t) => {
+  const bytes = readProcessMemoryBytes();
+  t.ok(bytes > 10_000_000 && bytes < 10_000_000_000, `${bytes} bytes`);
+});

@@ -1,0 +1,358 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { TestRandom } from '../storage/test-random.ts';
+import { DocumentGenerator, type DocumentState, type ModelMetadata } from './documents.ts';
+import { type CrashReply, ServerGoneError, type ServerProcess } from './server.ts';
+
+/** What a path may hold: one state when the server has answered, two while an answer is missing; null: no document. */
+type PossibleStates = readonly (DocumentState | null)[];
+
+export interface CollectionModel {
+  readonly name: string;
+  /** Whether the collection exists; two entries while an answer is missing. */
+  possibleExists: readonly boolean[];
+  readonly paths: Map<string, PossibleStates>;
+  /** Its embedding model; two entries while a change of it is not answered. */
+  possibleModels: readonly string[];
+  /** A change of its model was acknowledged since the last check: its vectors may be of either. */
+  isModelChanging: boolean;
+  /** Requests that touch its documents. */
+  activeRequests: number;
+  /** It is being created or deleted: nobody else touches it. */
+  isExclusive: boolean;
+}
+
+/** What must never be found again. */
+export interface RemovedText {
+  readonly collection: string;
+  readonly marker: string;
+}
+
+export const builtInModel = 'zembed-1';
+const shardCounts = [1, 8, 16];
+const pathsMax = 40;
+/** Before the next request after one that was not answered. */
+const retryDelayMs = 20;
+
+/** Everything that a server was asked to do and has answered, and what it was asked when it was killed. */
+export class CrashModel {
+  readonly collections = new Map<string, CollectionModel>();
+  /** Words of texts that were replaced or deleted since the last check. */
+  readonly removedTexts: RemovedText[] = [];
+  /** Paths that changed since the last check, as `folder path`. */
+  readonly changedPaths = new Set<string>();
+  readonly generator: DocumentGenerator;
+  readonly #random: TestRandom;
+  /** Embedding models that collections are created with and changed to. */
+  readonly #models: readonly string[];
+  readonly #busyPaths = new Set<string>();
+  acknowledged = 0;
+  /** Processes other than the server that were killed since the last check. */
+  parserKills = 0;
+  modelChanges = 0;
+  /** While true, any request may fail: what is not acknowledged is in doubt until the next check. */
+  mayFail = false;
+
+  constructor(random: TestRandom, models: readonly string[] = [builtInModel]) {
+    this.#random = random;
+    this.#models = models;
+    this.generator = new DocumentGenerator(random);
+  }
+
+  /** Random requests, one after the other, until `stopped` answers true or the server is gone. */
+  async work(server: ServerProcess, stopped: () => boolean): Promise<void> {
+    while (!stopped()) {
+      // A step that finds nothing to do must not keep the others from their answers.
+      await new Promise((resolve) => setImmediate(resolve));
+      try {
+        await this.step(server);
+      } catch (error) {
+        if (!(error instanceof ServerGoneError) || !(stopped() || this.mayFail)) throw error;
+        if (stopped()) return;
+        await wait(retryDelayMs);
+      }
+    }
+  }
+
+  async step(server: ServerProcess): Promise<void> {
+    const usable = [...this.collections.values()].filter(
+      ({ possibleExists: exists, isExclusive: exclusive }) => exists.length === 1 && exists[0] && !exclusive,
+    );
+    const roll = this.#random.below(100);
+    if (usable.length < 2 || roll < 1) return this.#createCollection(server);
+    if (roll < 2 && usable.length > 2) return this.deleteCollection(server, this.#pickRandom(usable));
+    const collection = this.#pickRandom(usable);
+    if (roll < 4 && this.#models.length > 1) return this.#changeModel(server, collection);
+    collection.activeRequests += 1;
+    try {
+      await this.#change(server, collection, roll);
+    } finally {
+      collection.activeRequests -= 1;
+    }
+  }
+
+  async #change(server: ServerProcess, collection: CollectionModel, roll: number): Promise<void> {
+    if (roll < 8) return this.#batch(server, collection);
+    const path = `file-${this.#random.below(pathsMax)}.txt`;
+    const key = `${collection.name} ${path}`;
+    if (this.#busyPaths.has(key) || this.#statesOf(collection, path).length > 1) return;
+    this.#busyPaths.add(key);
+    try {
+      if (roll < 55) await this.add(server, collection, path);
+      else if (roll < 65) await this.#upload(server, collection, path);
+      else if (roll < 80) await this.#updateMetadata(server, collection, path);
+      else if (roll < 92) await this.#delete(server, collection, path);
+      else await this.#checkQuery(server, collection, path);
+    } finally {
+      this.#busyPaths.delete(key);
+    }
+  }
+
+  /** Adds or overwrites; sometimes waits for the index and asks for the word at once. */
+  async add(
+    server: ServerProcess,
+    collection: CollectionModel,
+    path: string,
+    documentState = this.generator.next(),
+  ): Promise<void> {
+    const isWaiting = this.#random.below(4) === 0;
+    const { content, metadata } = documentState;
+    const body = {
+      collection_name: collection.name,
+      path,
+      content,
+      metadata,
+      overwrite: true,
+      wait: isWaiting,
+    };
+    const reply = await this.#withPendingChange(collection, path, documentState, () =>
+      server.call('documents/add-document', body),
+    );
+    if (
+      reply.status < 300 &&
+      isWaiting &&
+      reply.body.index_status === 'indexed' &&
+      documentState.marker !== ''
+    ) {
+      const found = await this.findMarker(server, collection.name, documentState.marker);
+      if (!this.mayFail && !found.includes(path))
+        throw new Error(`${path} is indexed and not found by ${documentState.marker}`);
+    }
+  }
+
+  /** The vectors of a model other than the built-in one are too coarse to be asked about single words. */
+  weightsFor(collection: string): object {
+    const known = this.collections.get(collection);
+    const isBuiltIn = known === undefined || known.possibleModels.every((model) => model === builtInModel);
+    return isBuiltIn && known?.isModelChanging !== true ? {} : { weights: { lexical: 1, vector: 0 } };
+  }
+
+  /** Paths of the snippets that hold a word. */
+  async findMarker(server: ServerProcess, collection: string, marker: string): Promise<string[]> {
+    const body = { collection_name: collection, query: marker, k: 10, ...this.weightsFor(collection) };
+    const reply = await server.call('queries/top-snippets', body);
+    if (this.#isServerFailure(reply)) return [];
+    if (reply.status !== 200) throw new Error(`a query was answered ${reply.status}: ${reply.body.detail}`);
+    const results = reply.body.results as { path: string; content: string }[];
+    return results.filter((result) => result.content.includes(marker)).map((result) => result.path);
+  }
+
+  async deleteCollection(server: ServerProcess, collection: CollectionModel): Promise<void> {
+    await this.#withExclusiveAccess(collection, async () => {
+      collection.possibleExists = [true, false];
+      const reply = await server.call('collections/delete-collection', { collection_name: collection.name });
+      if (this.#isServerFailure(reply)) return;
+      this.#expectStatus(reply, [200]);
+      this.removeCollection(collection);
+    });
+  }
+
+  /** The collection is gone for certain. */
+  removeCollection(collection: CollectionModel): void {
+    collection.possibleExists = [false];
+    for (const states of collection.paths.values()) this.markRemoved(collection, states, null);
+    collection.paths.clear();
+  }
+
+  /** States that did not last: their words must never be found again. */
+  markRemoved(collection: CollectionModel, states: PossibleStates, keptState: DocumentState | null): void {
+    for (const state of states) {
+      if (state === null || state.marker === '' || state.marker === keptState?.marker) continue;
+      this.removedTexts.push({ collection: collection.name, marker: state.marker });
+    }
+  }
+
+  async #createCollection(server: ServerProcess): Promise<void> {
+    const name = `folder ${this.#random.below(4)}`;
+    const collection = this.collections.get(name) ?? {
+      name,
+      possibleExists: [false],
+      possibleModels: [builtInModel],
+      isModelChanging: false,
+      paths: new Map<string, PossibleStates>(),
+      activeRequests: 0,
+      isExclusive: false,
+    };
+    if (collection.possibleExists.length > 1 || collection.possibleExists[0] || collection.isExclusive)
+      return;
+    this.collections.set(name, collection);
+    await this.#withExclusiveAccess(collection, async () => {
+      collection.possibleExists = [false, true];
+      const model = this.#pickRandom(this.#models);
+      collection.possibleModels = [model];
+      const options = { num_shards: this.#pickRandom(shardCounts), embedding_model: model };
+      const reply = await server.call('collections/add-collection', { collection_name: name, ...options });
+      if (this.#isServerFailure(reply)) return;
+      this.#expectStatus(reply, [201]);
+      collection.possibleExists = [true];
+    });
+  }
+
+  async #changeModel(server: ServerProcess, collection: CollectionModel): Promise<void> {
+    await this.#withExclusiveAccess(collection, async () => {
+      const model = this.#pickRandom(this.#models);
+      const before = collection.possibleModels;
+      collection.possibleModels = [...new Set([...before, model])];
+      collection.isModelChanging = true;
+      const body = { collection_name: collection.name, embedding_model: model };
+      const reply = await server.call('collections/change-model', body);
+      if (this.#isServerFailure(reply)) return;
+      this.#expectStatus(reply, [200, 409]);
+      collection.possibleModels = reply.status === 200 ? [model] : before;
+      this.modelChanges += reply.status === 200 ? 1 : 0;
+    });
+  }
+
+  async #batch(server: ServerProcess, collection: CollectionModel): Promise<void> {
+    const names = Array.from({ length: 2 + this.#random.below(4) }, () => this.#random.below(pathsMax));
+    const paths = [...new Set(names)].map((name) => `file-${name}.txt`);
+    const isTaken = (path: string) =>
+      this.#busyPaths.has(`${collection.name} ${path}`) || this.#statesOf(collection, path).length > 1;
+    if (paths.some(isTaken)) return;
+    const entries = paths.map((path) => ({ path, written: this.generator.next() }));
+    for (const { path } of entries) this.#busyPaths.add(`${collection.name} ${path}`);
+    try {
+      const before = entries.map(({ path, written: documentState }) =>
+        this.#beginChange(collection, path, documentState),
+      );
+      const documents = entries.map(({ path, written: { content, metadata } }) => ({
+        path,
+        content,
+        metadata,
+        overwrite: true,
+      }));
+      const body = { collection_name: collection.name, documents };
+      const reply = await server.call('documents/add-documents', body);
+      if (this.#isServerFailure(reply)) return;
+      this.#expectStatus(reply, [200]);
+      const results = reply.body.results as { status: number }[];
+      entries.forEach(({ path, written: documentState }, i) => {
+        if (this.#isServerFailure(results[i]!)) return;
+        this.#endChange(collection, path, results[i]!.status < 300, {
+          before: before[i]!,
+          after: documentState,
+        });
+      });
+    } finally {
+      for (const { path } of entries) this.#busyPaths.delete(`${collection.name} ${path}`);
+    }
+  }
+
+  async #upload(server: ServerProcess, collection: CollectionModel, path: string): Promise<void> {
+    const documentState = this.generator.pdf(1 + this.#random.below(20));
+    const metadata = Buffer.from(JSON.stringify(documentState.metadata)).toString('base64url');
+    const address = `/v1/documents/${encodeURIComponent(collection.name)}/${encodeURIComponent(path)}?overwrite=true`;
+    await this.#withPendingChange(collection, path, documentState, async () => {
+      const headers = { 'x-quarry-metadata': metadata, 'content-type': 'application/pdf' };
+      const reply = await server.request(address, { method: 'PUT', headers, body: documentState.raw });
+      if (reply.status === 503) throw new ServerGoneError('the server is stopping');
+      return { status: reply.status, body: JSON.parse(Buffer.from(reply.body).toString()) };
+    });
+  }
+
+  async #updateMetadata(server: ServerProcess, collection: CollectionModel, path: string): Promise<void> {
+    const [before] = this.#statesOf(collection, path);
+    if (before === null || before === undefined) return;
+    const metadata: ModelMetadata = this.generator.metadata();
+    const body = { collection_name: collection.name, path, metadata };
+    await this.#withPendingChange(collection, path, { ...before, metadata }, () =>
+      server.call('documents/update-document', body),
+    );
+  }
+
+  async #delete(server: ServerProcess, collection: CollectionModel, path: string): Promise<void> {
+    await this.#withPendingChange(collection, path, null, () =>
+      server.call('documents/delete-document', { collection_name: collection.name, path }),
+    );
+  }
+
+  async #checkQuery(server: ServerProcess, collection: CollectionModel, path: string): Promise<void> {
+    const [known] = this.#statesOf(collection, path);
+    const marker = known?.marker ?? '';
+    const found = await this.findMarker(server, collection.name, marker === '' ? 'herring' : marker);
+    const unexpectedPaths = marker === '' ? [] : found.filter((other) => other !== path);
+    if (unexpectedPaths.length > 0) throw new Error(`${unexpectedPaths[0]} holds the word of ${path}`);
+  }
+
+  /** One request about one path: while it runs, both states are possible. */
+  async #withPendingChange(
+    collection: CollectionModel,
+    path: string,
+    after: DocumentState | null,
+    ask: () => Promise<CrashReply>,
+  ): Promise<CrashReply> {
+    const before = this.#beginChange(collection, path, after);
+    const reply = await ask();
+    if (this.#isServerFailure(reply)) return reply;
+    this.#expectStatus(reply, [200, 201, 400, 404, 429]);
+    this.#endChange(collection, path, reply.status < 300, { before, after });
+    return reply;
+  }
+
+  #beginChange(collection: CollectionModel, path: string, after: DocumentState | null): DocumentState | null {
+    const [before = null] = this.#statesOf(collection, path);
+    collection.paths.set(path, [before, after]);
+    this.changedPaths.add(`${collection.name} ${path}`);
+    return before;
+  }
+
+  #endChange(
+    collection: CollectionModel,
+    path: string,
+    done: boolean,
+    { before, after }: { readonly before: DocumentState | null; readonly after: DocumentState | null },
+  ): void {
+    const keptState = done ? after : before;
+    collection.paths.set(path, [keptState]);
+    this.markRemoved(collection, [before, after], keptState);
+    if (done) this.acknowledged += 1;
+  }
+
+  /** The server could not do it, and it may: what it was asked is in doubt. */
+  #isServerFailure({ status }: { readonly status: number }): boolean {
+    return this.mayFail && status >= 429;
+  }
+
+  #statesOf(collection: CollectionModel, path: string): PossibleStates {
+    return collection.paths.get(path) ?? [null];
+  }
+
+  /** Waits until nobody touches the collection's documents. */
+  async #withExclusiveAccess(collection: CollectionModel, work: () => Promise<void>): Promise<void> {
+    collection.isExclusive = true;
+    try {
+      while (collection.activeRequests > 0) await new Promise((resolve) => setImmediate(resolve));
+      await work();
+    } finally {
+      collection.isExclusive = false;
+    }
+  }
+
+  #expectStatus(reply: CrashReply, allowed: readonly number[]): void {
+    if (allowed.includes(reply.status)) return;
+    throw new Error(`an answer ${reply.status} was not expected: ${JSON.stringify(reply.body)}`);
+  }
+
+  #pickRandom<T>(list: readonly T[]): T {
+    return list[this.#random.below(list.length)]!;
+  }
+}

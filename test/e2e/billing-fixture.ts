@@ -1,0 +1,300 @@
+import Stripe from 'stripe';
+import type { Test } from 'tap';
+import { StripeEmulator } from '../support/stripe-emulator/emulator.ts';
+import { createMailFolder, type HttpReply, TestUser } from './people.ts';
+import { adminKey, type ServerVariables, TestServer } from './server.ts';
+
+/** A server that takes payments, the Stripe account it uses, and one time for both. */
+
+export const seconds = (date: string): number => Date.parse(date) / 1_000;
+/** After that a session of somebody who did nothing may be over. */
+const sessionSeconds = 6 * 86_400;
+const webhookSecret = 'whsec_of_the_tests';
+
+/** What a month of a tier costs, in cents, and a million tokens. */
+export const monthlyPriceCents = { free: 0, starter: 5_000, teams: 20_000 } as const;
+export type PlanTier = keyof typeof monthlyPriceCents;
+
+export class BillingFixture {
+  readonly emulator: StripeEmulator;
+  readonly server: TestServer;
+  /** For what the owner of the Stripe account does by hand. */
+  readonly stripe: Stripe;
+  readonly #mails: () => string[];
+  #ownerCount = 0;
+  readonly #owners: OrganizationOwner[] = [];
+  /** How much of what happened at Stripe has been looked at. */
+  #processedEvents = 0;
+
+  private constructor(parts: {
+    emulator: StripeEmulator;
+    server: TestServer;
+    stripe: Stripe;
+    mails: () => string[];
+  }) {
+    this.emulator = parts.emulator;
+    this.server = parts.server;
+    this.stripe = parts.stripe;
+    this.#mails = parts.mails;
+  }
+
+  /** Everything empty but for the catalogue, at a date. */
+  static async start(t: Test, date: string, variables: ServerVariables = {}): Promise<BillingFixture> {
+    const emulator = await StripeEmulator.start({ startSeconds: seconds(date), isFrozen: true });
+    t.teardown(() => emulator.stop());
+    const stripe = new Stripe(emulator.secretKey, {
+      host: '127.0.0.1',
+      port: Number(new URL(emulator.url).port),
+      protocol: 'http',
+      telemetry: false,
+    });
+    await setUpCatalog(stripe);
+    const box = createMailFolder(t);
+    const server = await TestServer.start(
+      t,
+      {
+        MAIL_URL: box.url,
+        TRUST_PROXY: 'true',
+        STRIPE_API_BASE: emulator.url,
+        STRIPE_SECRET_KEY: emulator.secretKey,
+        STRIPE_WEBHOOK_SECRET: webhookSecret,
+        ...variables,
+      },
+      { clockOffsetMs: () => emulator.clockOffsetMs },
+    );
+    const fixture = new BillingFixture({ emulator, server, stripe, mails: box.mails });
+    fixture.listen();
+    return fixture;
+  }
+
+  /** Stripe's events go to where the server is now. */
+  listen(): void {
+    this.emulator.webhooks.deliverTo(`${this.server.url}/api/billing/webhook`, webhookSecret);
+  }
+
+  /** A new organisation on the tier free, and its owner, signed in. */
+  async createOwner(): Promise<OrganizationOwner> {
+    this.#ownerCount += 1;
+    const known = new Set<string>();
+    // Only letters that it has not read yet, so that no old link is followed again.
+    const unread = () => this.#mails().filter((mail) => !known.has(mail));
+    const user = new TestUser(`owner-${this.#ownerCount}@example.com`, this.server, unread);
+    // Each at a host of their own: many who sign in from one are stopped.
+    user.headers = { 'x-forwarded-for': `10.1.${this.#ownerCount >> 8}.${this.#ownerCount & 255}` };
+    const owner = new OrganizationOwner(this, user, () => {
+      for (const mail of this.#mails()) known.add(mail);
+    });
+    await owner.createOrganization(`Organisation ${this.#ownerCount}`);
+    this.#owners.push(owner);
+    return owner;
+  }
+
+  /** Somebody who has never been here. */
+  createPerson(email: string): TestUser {
+    return new TestUser(email, this.server, this.#mails);
+  }
+
+  /** Moves the time of Stripe and of the server, stopping wherever something happens on the way. */
+  async advanceTo(date: string | number): Promise<void> {
+    const goal = typeof date === 'number' ? date : seconds(date);
+    for (;;) {
+      const stop = Math.min(goal, this.emulator.nextDue);
+      this.emulator.moveTo(Math.max(stop, this.emulator.now));
+      await this.server.syncClock();
+      await this.waitUntilSynced();
+      if (stop === goal) return;
+    }
+  }
+
+  /**
+   * Half a minute later, or more where the clock of the server, which goes on by itself, is nearly there already: what was
+   * read a moment ago is read again.
+   */
+  async advanceBriefly(secondsMin = 30): Promise<void> {
+    const { now, clockOffsetMs: aheadMs } = this.emulator;
+    const atServer = Math.ceil((Date.now() + aheadMs) / 1_000);
+    this.emulator.moveTo(Math.max(now + secondsMin, atServer + 2));
+    await this.server.syncClock();
+  }
+
+  /** Everything that Stripe told has arrived, and the server has read those to whom something happened. */
+  async waitUntilSynced(): Promise<void> {
+    await this.emulator.webhooks.waitUntilDelivered();
+    const { events } = this.emulator.state;
+    const customers = new Set(
+      events.slice(this.#processedEvents).map(({ object }) => object.customer ?? object.id),
+    );
+    this.#processedEvents = events.length;
+    for (const owner of this.#owners) if (owner.hasCustomerIn(customers)) await owner.status();
+    await this.emulator.webhooks.waitUntilDelivered();
+  }
+
+  /** Starts the server again, after its end or instead of it, with further variables. */
+  async restart(variables: ServerVariables = {}): Promise<void> {
+    await this.server.restart(variables);
+    this.listen();
+  }
+
+  /** Fails unless every request of the server was one that Stripe understands. */
+  checkNoInvalidRequests(t: Test): void {
+    t.strictSame(this.emulator.invalidRequests, [], 'Stripe understood every request');
+  }
+}
+
+/** The owner of one organisation, as a program. */
+export class OrganizationOwner {
+  readonly user: TestUser;
+  readonly #fixture: BillingFixture;
+  readonly #discardMails: () => void;
+  #signedInAt = 0;
+  organizationId = '';
+
+  constructor(fixture: BillingFixture, user: TestUser, forgetMails: () => void) {
+    this.#fixture = fixture;
+    this.user = user;
+    this.#discardMails = forgetMails;
+  }
+
+  async createOrganization(name: string): Promise<void> {
+    await this.signIn();
+    const created = await this.user.call('organizations/add-organization', { name });
+    if (created.status !== 201 && created.status !== 200)
+      throw new Error(`add-organization: ${created.status} ${created.text}`);
+    this.organizationId = created.body.organization_id;
+  }
+
+  /** Again, where the session may have ended: it lasts a week. */
+  async signIn(): Promise<void> {
+    const { now } = this.#fixture.emulator;
+    if (now - this.#signedInAt < sessionSeconds) return;
+    this.#signedInAt = now;
+    this.#discardMails();
+    const answer = await this.user.signIn();
+    if (answer.status !== 200) throw new Error(`sign-in answered ${answer.status}: ${answer.text}`);
+  }
+
+  async request(
+    operation: string,
+    body: object = {},
+    headers: Record<string, string> = {},
+  ): Promise<HttpReply> {
+    await this.signIn();
+    return this.user.call(`billing/${operation}`, { organization_id: this.organizationId, ...body }, headers);
+  }
+
+  /** The body of a success; anything else fails the test with what the server said. */
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of many operations, read by name
+  async call(operation: string, body: object = {}): Promise<any> {
+    const answer = await this.request(operation, body);
+    if (answer.status !== 200) throw new Error(`${operation} answered ${answer.status}: ${answer.text}`);
+    return answer.body;
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  status(): Promise<any> {
+    return this.call('status');
+  }
+
+  hasCustomerIn(customers: ReadonlySet<string>): boolean {
+    return this.#customers().some((id) => customers.has(id));
+  }
+
+  /** The customer at Stripe; null while there is none. */
+  customer(): string | null {
+    return this.subscription()?.customer ?? this.#customers().at(-1) ?? null;
+  }
+
+  /** More than one where a failure of Stripe hid the first. */
+  #customers(): string[] {
+    const ownCustomerIds = (customer: { readonly [field: string]: unknown }) =>
+      (customer.metadata as Record<string, string>).organization_id === this.organizationId;
+    return this.#fixture.emulator.state
+      .listObjects('customer')
+      .filter(ownCustomerIds)
+      .map(({ id }) => id);
+  }
+
+  /** A card as the browser makes one of what is typed into Stripe's form. */
+  async createCard(token = 'tok_visa'): Promise<string> {
+    const { id } = await this.#fixture.stripe.paymentMethods.create({ type: 'card', card: { token } });
+    return id;
+  }
+
+  /** What Stripe holds of the subscription; null when there is none that counts. */
+  subscription() {
+    const { state: fixture } = this.#fixture.emulator;
+    const ownCustomerIds = this.#customers();
+    const counts = (status: string) => !['canceled', 'incomplete_expired'].includes(status);
+    return (
+      fixture
+        .listObjects('subscription')
+        .find((one) => ownCustomerIds.includes(one.customer) && counts(one.status)) ?? null
+    );
+  }
+
+  /** Everything ever invoiced, oldest first. */
+  invoices() {
+    const ownCustomerIds = this.#customers();
+    return this.#fixture.emulator.state
+      .listObjects('invoice')
+      .filter((one) => ownCustomerIds.includes(one.customer));
+  }
+
+  /** Opens the page of an invoice and does there what the bank asks for. */
+  async payOnInvoicePage(url: string, card = ''): Promise<number> {
+    const answer = await fetch(url, { method: 'POST', body: new URLSearchParams({ card }) });
+    await this.#fixture.emulator.webhooks.waitUntilDelivered();
+    return answer.status;
+  }
+}
+
+/** The limits that a tier has, as `status` shows them. */
+export const limitsByTier: Readonly<Record<string, object>> = {
+  free: { bpm_fast: 500_000, bpm_slow: 5_000_000, rpm: 1_000 },
+  starter: { bpm_fast: 2_500_000, bpm_slow: 20_000_000, rpm: 5_000 },
+  teams: { bpm_fast: 10_000_000, bpm_slow: 100_000_000, rpm: 20_000 },
+  enterprise: { bpm_fast: null, bpm_slow: null, rpm: null },
+};
+
+/** What the administrator of the installation asks for. */
+export async function administratorStatus(server: TestServer, path: string, body: object): Promise<number> {
+  const answer = await fetch(`${server.url}/v1/admin/${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return answer.status;
+}
+
+/** The catalogue that the server looks for when nothing is configured. */
+async function setUpCatalog(stripe: Stripe): Promise<void> {
+  for (const tier of ['starter', 'teams'] as const) {
+    const product = await stripe.products.create({ name: `Quarry ${tier}` });
+    await stripe.prices.create({
+      currency: 'usd',
+      product: product.id,
+      unit_amount: monthlyPriceCents[tier],
+      lookup_key: `quarry_${tier}_monthly`,
+      recurring: { interval: 'month' },
+    });
+  }
+  for (const [metric, each] of [
+    ['embed', '0.000005'],
+    ['rerank', '0.0000025'],
+  ] as const) {
+    const name = `quarry_${metric}_tokens`;
+    const meter = await stripe.billing.meters.create({
+      display_name: name,
+      event_name: name,
+      default_aggregation: { formula: 'sum' },
+    });
+    const product = await stripe.products.create({ name });
+    await stripe.prices.create({
+      currency: 'usd',
+      product: product.id,
+      unit_amount_decimal: Stripe.Decimal.from(each),
+      lookup_key: name,
+      recurring: { interval: 'month', usage_type: 'metered', meter: meter.id },
+    });
+  }
+}

@@ -1,0 +1,102 @@
+import t from 'tap';
+import { testFileMsMax } from '../timeouts.ts';
+import {
+  administratorStatus,
+  BillingFixture,
+  limitsByTier,
+  type OrganizationOwner,
+  type PlanTier,
+} from './billing-fixture.ts';
+
+/** A tier that the administrator gave, next to one that is paid for: the better one applies, and every reply says so. */
+
+t.setTimeout(testFileMsMax);
+const fixture = await BillingFixture.start(t, '2027-08-10T12:00:00Z');
+type Tier = PlanTier | 'enterprise';
+
+async function grant(owner: OrganizationOwner, subscription_tier: Tier): Promise<void> {
+  const body = { organization_id: owner.organizationId, subscription_tier };
+  const status = await administratorStatus(fixture.server, 'update-organization', body);
+  if (status !== 200) throw new Error(`the administrator was answered ${status}`);
+}
+
+async function subscribe(owner: OrganizationOwner, tier: 'starter' | 'teams') {
+  return owner.call('subscribe', { tier, payment_method_id: await owner.createCard() });
+}
+
+const checkTier = (tier: Tier) => ({ subscription_tier: tier, rate_limits: limitsByTier[tier] });
+
+t.test('a granted tier or a lower one is never charged', async (t) => {
+  const owner = await fixture.createOwner();
+  await grant(owner, 'teams');
+  const payment_method_id = await owner.createCard();
+  for (const tier of ['starter', 'teams'])
+    for (const operation of ['subscribe', 'preview'])
+      t.match(
+        await owner.request(operation, { tier, payment_method_id }),
+        { status: 409, body: { detail: /gave this organization the tier teams, free of charge/ } },
+        `${operation} to ${tier}`,
+      );
+  t.strictSame(owner.invoices(), [], 'nothing was charged');
+  await fixture.advanceBriefly();
+  t.match(await owner.status(), checkTier('teams'), 'nothing was lowered');
+});
+
+t.test('a tier above the granted one is sold, and the granted one returns after it', async (t) => {
+  const owner = await fixture.createOwner();
+  await grant(owner, 'starter');
+  t.match(await subscribe(owner, 'teams'), { status: 'active', subscription_tier: 'teams' });
+  t.match(await owner.call('pause'), {
+    status: 'paused',
+    subscription_tier: 'starter',
+    paused_tier: 'teams',
+  });
+  t.match(await owner.status(), checkTier('starter'));
+  t.match(await owner.call('subscribe', { tier: 'teams' }), {
+    status: 'resumed',
+    subscription_tier: 'teams',
+  });
+  await fixture.stripe.subscriptions.cancel(owner.subscription()!.id);
+  await fixture.advanceBriefly();
+  t.match(await owner.status(), { ...checkTier('starter'), status: 'none' });
+  await grant(owner, 'free');
+  t.match(await owner.status(), checkTier('free'));
+});
+
+t.test('a better tier that is granted during a subscription stays until it is withdrawn', async (t) => {
+  const owner = await fixture.createOwner();
+  await subscribe(owner, 'starter');
+  await grant(owner, 'teams');
+  await fixture.advanceBriefly();
+  t.match(await owner.status(), { ...checkTier('teams'), status: 'active' });
+  t.equal(
+    (await owner.request('subscribe', { tier: 'teams' })).status,
+    409,
+    'an upgrade would change nothing',
+  );
+  await grant(owner, 'free');
+  await fixture.advanceBriefly();
+  t.match(await owner.status(), checkTier('starter'), 'what is paid for');
+});
+
+t.test('every operation names the same tier for an enterprise with a live subscription', async (t) => {
+  const owner = await fixture.createOwner();
+  await subscribe(owner, 'teams');
+  await grant(owner, 'enterprise');
+  await fixture.advanceBriefly();
+  const enterprise = { subscription_tier: 'enterprise' };
+  t.match(await owner.status(), { ...checkTier('enterprise'), status: 'active' });
+  t.match(await owner.call('downgrade', { tier: 'starter' }), {
+    ...enterprise,
+    pending_downgrade: { tier: 'starter' },
+  });
+  t.match(await owner.status(), { ...enterprise, pending_downgrade: { tier: 'starter' } });
+  t.match(await owner.call('cancel-downgrade'), { ...enterprise, pending_downgrade: null });
+  t.equal((await owner.request('subscribe', { tier: 'teams' })).status, 400, 'agreed on in person');
+  t.match(await owner.call('pause'), { ...enterprise, paused_tier: 'teams' });
+  t.match(await owner.status(), { ...checkTier('enterprise'), status: 'paused' });
+  const info = await owner.user.call('organizations/get-info', { organization_id: owner.organizationId });
+  t.match(info.body.organization, enterprise);
+});
+
+t.test('Stripe understood every request', async (t) => fixture.checkNoInvalidRequests(t));

@@ -1,0 +1,135 @@
+import t from 'tap';
+import { testFileMsMax, waitUntil } from '../timeouts.ts';
+import { BillingFixture, type OrganizationOwner } from './billing-fixture.ts';
+
+/** The customer of a deleted organization is deleted at Stripe with its cards, when nothing is owed any more. */
+
+t.setTimeout(testFileMsMax);
+const fixture = await BillingFixture.start(t, '2027-09-10T12:00:00Z');
+const { emulator, server } = fixture;
+
+async function subscribedOwner(): Promise<{ readonly owner: OrganizationOwner; readonly customer: string }> {
+  const owner = await fixture.createOwner();
+  await owner.call('subscribe', { tier: 'starter', payment_method_id: await owner.createCard() });
+  await owner.call('add-payment-method', { payment_method_id: await owner.createCard() });
+  return { owner, customer: owner.customer()! };
+}
+
+async function deleteOrganization({
+  user,
+  organizationId: organization_id,
+}: OrganizationOwner): Promise<void> {
+  const answer = await user.call('organizations/delete-organization', { organization_id });
+  if (answer.status !== 200) throw new Error(`delete-organization answered ${answer.status}: ${answer.text}`);
+}
+
+const isDeleted = (customer: string) => emulator.state.get('customer', customer).deleted === true;
+const cards = (customer: string) =>
+  emulator.state.listObjects('payment_method').filter((card) => card.customer === customer).length;
+const invoices = (customer: string) =>
+  emulator.state.listObjects('invoice').filter((invoice) => invoice.customer === customer);
+
+t.test('the customer goes with the organization, and its cards with it', async (t) => {
+  const [deletedOwner, keptOwner] = [await subscribedOwner(), await subscribedOwner()];
+  t.equal(cards(deletedOwner.customer), 2);
+  await deleteOrganization(deletedOwner.owner);
+  await waitUntil('the customer is deleted', () => isDeleted(deletedOwner.customer));
+  t.equal(cards(deletedOwner.customer), 0);
+  t.equal(isDeleted(keptOwner.customer), false);
+  t.equal(cards(keptOwner.customer), 2);
+});
+
+/** A subscription to something else that the owner of the Stripe account sells to the same customer. */
+async function otherSubscription(customer: string, card?: string): Promise<string> {
+  const product = await fixture.stripe.products.create({ name: 'Another product' });
+  const recurring = { interval: 'month' } as const;
+  const price = await fixture.stripe.prices.create({
+    ...{ currency: 'usd', product: product.id, unit_amount: 900, recurring },
+  });
+  const charged = card === undefined ? {} : { default_payment_method: card };
+  const items = [{ price: price.id }];
+  return (await fixture.stripe.subscriptions.create({ customer, items, ...charged })).id;
+}
+
+t.test('a customer with subscriptions of other products stays, with the cards that those need', async (t) => {
+  const { owner, customer } = await subscribedOwner();
+  const [usual, own] = [await owner.createCard(), await owner.createCard()];
+  for (const card of [usual, own]) await fixture.stripe.paymentMethods.attach(card, { customer });
+  await fixture.stripe.customers.update(customer, { invoice_settings: { default_payment_method: usual } });
+  const others = [await otherSubscription(customer), await otherSubscription(customer, own)];
+  t.equal(cards(customer), 4);
+  await deleteOrganization(owner);
+  const logLine = () => server.fullLog.split('\n').find((line) => line.includes('stays at Stripe'));
+  await waitUntil('the customer is left', () => logLine() !== undefined);
+  t.match(JSON.parse(logLine()!), { customer, organizationId: owner.organizationId, level: 40 });
+  t.equal(isDeleted(customer), false);
+  const statuses = emulator.state
+    .listObjects('subscription')
+    .filter((one) => one.customer === customer)
+    .map(({ id, status }) => (others.includes(id) ? `other ${status}` : `ours ${status}`));
+  t.same(statuses.sort(), ['other active', 'other active', 'ours canceled']);
+  const left = emulator.state.listObjects('payment_method').filter((card) => card.customer === customer);
+  t.same(left.map(({ id }) => id).sort(), [usual, own].sort());
+  t.same(emulator.state.get('customer', customer).metadata, {}, 'nothing says whose it was here');
+  await fixture.restart();
+  t.equal(isDeleted(customer), false, 'and it is not looked at again');
+});
+
+t.test('while Stripe fails it stays noted, and a killed server goes on after its start', async (t) => {
+  const { owner, customer } = await subscribedOwner();
+  const operation = /^(PaymentMethods\.detach|Customers\.del)$/;
+  emulator.faults.add({ kind: 'lost-before', operation, times: 10_000 });
+  await deleteOrganization(owner);
+  await waitUntil('the subscription has ended', () => {
+    const mine = emulator.state.listObjects('subscription').filter((one) => one.customer === customer);
+    return mine.every(({ status }) => status === 'canceled');
+  });
+  t.equal(isDeleted(customer), false);
+  await server.stop('SIGKILL');
+  await fixture.restart();
+  t.equal(isDeleted(customer), false, 'Stripe fails still');
+  await server.stop('SIGKILL');
+  emulator.faults.clear();
+  await fixture.restart();
+  await waitUntil('the customer is deleted', () => isDeleted(customer));
+  t.equal(cards(customer), 0);
+});
+
+t.test('the last use is paid before the customer goes', async (t) => {
+  const { owner, customer } = await subscribedOwner();
+  const payload = { stripe_customer_id: customer, value: String(20_000_000_000) };
+  await fixture.stripe.billing.meterEvents.create({ event_name: 'quarry_embed_tokens', payload });
+  await fixture.advanceBriefly();
+  await deleteOrganization(owner);
+  await waitUntil('the last invoice', () => invoices(customer).length === 2);
+  await fixture.advanceBriefly(3 * 3_600);
+  await fixture.restart();
+  await waitUntil('the customer is deleted', () => isDeleted(customer));
+  const last = invoices(customer).at(-1)!;
+  t.match(last, { status: 'paid' });
+  t.ok(last.amount_paid > 90_000, `${last.amount_paid} cents were paid for the last use`);
+});
+
+const isGivenUp = (customer: string) =>
+  server.fullLog
+    .split('\n')
+    .some((line) => line.includes(customer) && line.includes('was not deleted at Stripe; will try again'));
+
+t.test('a customer that was deleted by hand is forgotten', async (t) => {
+  const { owner, customer } = await subscribedOwner();
+  emulator.faults.add({ kind: 'lost-before', operation: /^Customers\.del$/, times: 10_000 });
+  await deleteOrganization(owner);
+  // Only then the server makes no further attempt by itself.
+  await waitUntil('the server gives up', () => isGivenUp(customer));
+  t.equal(cards(customer), 0);
+  emulator.faults.clear();
+  await fixture.stripe.customers.del(customer);
+  await fixture.restart();
+  const logLine = /"customer":"(cus_\w+)".*is gone at Stripe/g;
+  const deletedOwner = () =>
+    [...server.fullLog.matchAll(logLine)].map(([, id]) => id).filter((id) => id === customer);
+  await waitUntil('it is forgotten', () => deletedOwner().length > 0);
+  t.equal(deletedOwner().length, 1);
+});
+
+t.test('Stripe understood every request', async (t) => fixture.checkNoInvalidRequests(t));

@@ -1,0 +1,185 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import type { Test } from 'tap';
+import { openPage } from './browser.ts';
+import { CheckedApiClient, waitFor } from './checked-api-client.ts';
+import { signInAgain, signInAsOperator, upload } from './dashboard-actions.ts';
+import { handbook } from './dashboard-first-run.ts';
+import { inspectInAllThemes } from './dashboard-themes.ts';
+import { sendRequest } from './people.ts';
+import { TestServer } from './server.ts';
+
+/** What goes wrong while somebody works, and how they get on. */
+
+/** An upload that the server refuses, one that is there already, and a file that nobody can read. */
+export async function uploadStory(t: Test, browser: Browser): Promise<void> {
+  const server = await TestServer.start(t);
+  const { page, problems } = await openPage(t, browser);
+  await signInAsOperator(page, server);
+  await page.getByRole('link', { name: 'Upload', exact: true }).first().click();
+
+  const row = page.getByRole('table', { name: 'Uploads' });
+  let attempts = 0;
+  await page.route('**/v1/documents/**', (route) => {
+    attempts += 1;
+    return route.abort('connectionreset');
+  });
+  await upload(page, 'large.pdf', handbook);
+  await row.getByText('It was cut off 3 times.').waitFor();
+  await page.setViewportSize({ width: 320, height: 720 });
+  const whole = page.getByRole('list', { name: 'Why files did not arrive' });
+  await whole.getByText('It may be too large for a proxy on the way.').waitFor();
+  await page.setViewportSize({ width: 1_280, height: 800 });
+  await page.getByText('No connection to the server.').waitFor({ state: 'detached' });
+  t.equal(attempts, 3, 'what somebody on the way cuts off is not sent for ever');
+  await page.getByRole('button', { name: 'Clear list' }).click();
+  await page.unroute('**/v1/documents/**');
+
+  await page.route('**/v1/documents/**', (route) =>
+    route.fulfill({ status: 429, json: { detail: 'The disk is almost full: free some room first.' } }),
+  );
+  await upload(page, 'handbook.pdf', handbook);
+  await row.getByText('The disk is almost full: free some room first.').waitFor();
+  await inspectInAllThemes(t, page, 'upload-failed');
+  await page.unroute('**/v1/documents/**');
+  await page.getByRole('button', { name: 'Try again: handbook.pdf' }).click();
+  await row.getByText('Uploaded', { exact: true }).waitFor();
+
+  await upload(page, 'handbook.pdf', handbook);
+  await page.getByRole('button', { name: 'Replace handbook.pdf' }).click();
+  await page.getByText('2 files uploaded').waitFor();
+
+  await upload(page, 'broken.pdf', Buffer.from('%PDF-1.7\nand nothing that belongs behind it'));
+  await page.getByText('3 files uploaded').waitFor();
+  await page.getByRole('link', { name: 'See documents' }).click();
+  const documents = page.getByRole('table', { name: 'Documents' });
+  await documents.getByText('Not readable').waitFor();
+  await page.getByText('Failed 1').click();
+  await documents.getByRole('link', { name: 'broken.pdf' }).waitFor();
+  await page.getByRole('button', { name: 'Try all again' }).click();
+  await page.getByText('1 document tried again.').waitFor();
+  await documents.getByRole('link', { name: 'broken.pdf' }).click();
+  await page.getByText('This file could not be read').waitFor();
+  t.same(
+    problems.filter((line) => !line.includes('429')),
+    [],
+  );
+}
+
+/** What nobody would type: a folder from the desktop, a change of mind, a file that is too large. */
+export async function folderUploadStory(t: Test, browser: Browser): Promise<void> {
+  const server = await TestServer.start(t, { UPLOAD_BYTES_MAX: '50000' });
+  const { page, problems } = await openPage(t, browser);
+  await signInAsOperator(page, server);
+  await page.getByRole('link', { name: 'Upload', exact: true }).first().click();
+  await page.getByText('up to 50 kB each').waitFor();
+  const folder = mkdtempSync(join(tmpdir(), 'quarry-dropped-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  mkdirSync(join(folder, 'reports', '2026'), { recursive: true });
+  for (const name of ['.DS_Store', 'a.txt', 'b.txt', '2026/c.txt', '2026/d.txt'])
+    writeFileSync(join(folder, 'reports', name), `Granite, by ${name}`);
+  writeFileSync(join(folder, 'reports', 'large.txt'), 'x'.repeat(50_001));
+
+  const sent: string[] = [];
+  await page.route('**/v1/documents/**', (route) => {
+    // Never answered: each of them is under way until somebody cancels it.
+    sent.push(decodeURIComponent(new URL(route.request().url()).pathname.split('/').at(-1) ?? ''));
+  });
+  await dropFolder(page, join(folder, 'reports'));
+  const rows = page.getByRole('table', { name: 'Uploads' });
+  await rows.getByText('It is larger than 50 kB.').waitFor();
+  await rows.getByText('Waiting', { exact: true }).waitFor();
+  t.equal(sent.length, 3, 'three at a time');
+  t.equal(await rows.getByRole('row').count(), 5, 'what the system hides is not meant');
+  await inspectInAllThemes(t, page, 'uploads');
+
+  await page.getByRole('button', { name: `Cancel ${sent[0]}` }).click();
+  await waitFor('the one that waited takes its turn', async () => (sent.length === 4 ? true : null));
+  await page.getByRole('button', { name: 'Cancel all' }).click();
+  await waitFor('all are cancelled', async () =>
+    (await rows.getByText('Cancelled').count()) === 4 ? true : null,
+  );
+  await page.unroute('**/v1/documents/**');
+  for (const name of ['reports/a.txt', 'reports/2026/c.txt'])
+    await page.getByRole('button', { name: `Try again: ${name}` }).click();
+  await page.getByText('2 files uploaded, 1 too large').waitFor();
+  t.equal(await page.getByRole('button', { name: 'Try again: reports/large.txt' }).count(), 0);
+  const stored = await new CheckedApiClient(server).call('documents/get-document-info-list', {
+    collection_name: 'documents',
+  });
+  t.same(
+    stored.documents.map(({ path }: { path: string }) => path),
+    ['reports/2026/c.txt', 'reports/a.txt'],
+  );
+  t.same(problems, []);
+}
+
+/** As the desktop hands it over: the browser gets names, and reads the folder by itself. */
+async function dropFolder(page: Page, folder: string): Promise<void> {
+  const { x, y, width, height } = (await page.getByRole('region', { name: 'Files' }).boundingBox())!;
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files: [folder], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+    await session.send('Input.dispatchDragEvent', { type, x: x + width / 2, y: y + height / 2, data });
+}
+
+/** The session ends while a form is filled in: it stays, and goes on after signing in in another tab. */
+export async function expiredSessionStory(t: Test, browser: Browser): Promise<void> {
+  const server = await TestServer.start(t);
+  const { page, context, problems } = await openPage(t, browser);
+  await signInAsOperator(page, server);
+  await page.getByRole('link', { name: 'Collections' }).click();
+  await page.getByRole('button', { name: 'New collection' }).click();
+  const form = page.getByRole('dialog', { name: 'New collection' });
+  await form.getByLabel('Name').fill('half done');
+
+  const session = (await context.cookies()).find(({ name }) => name.endsWith('session'));
+  const headers = { authorization: `Bearer ${session?.value}` };
+  t.equal((await sendRequest(`${server.url}/api/users/revoke-session`, { headers, body: {} })).status, 200);
+  await form.getByRole('button', { name: 'Create collection' }).click();
+  await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+  await page.getByRole('button', { name: 'I have signed in' }).click();
+  await page.getByText('Nobody has signed in in this browser yet').waitFor();
+
+  const tab = await context.newPage();
+  await signInAgain(tab, server);
+  await page.bringToFront();
+  // The other tab told this one, which goes on by itself.
+  await page.getByText('half done was created.').waitFor();
+  t.same((await new CheckedApiClient(server).call('collections/get-collection-list')).collection_names, [
+    'half done',
+  ]);
+  t.same(problems, []);
+}
+
+/** The network goes away and comes back: nothing that was entered is lost, and the page goes on by itself. */
+export async function offlineStory(t: Test, browser: Browser): Promise<void> {
+  const server = await TestServer.start(t);
+  const api = new CheckedApiClient(server);
+  await api.call('collections/add-collection', { collection_name: 'notes' });
+  await api.add('notes', 'refunds.txt', 'Refunds are paid within fourteen days.');
+  const { page, context, problems } = await openPage(t, browser);
+  await signInAsOperator(page, server);
+  await page.getByRole('link', { name: 'Playground' }).click();
+  await page.getByRole('heading', { name: 'Playground' }).waitFor();
+  await page.getByLabel('Question').fill('When are refunds paid?');
+  await context.setOffline(true);
+  await page.getByRole('button', { name: 'Ask', exact: true }).click();
+  await page.getByText('No connection to the server.').waitFor();
+  await context.setOffline(false);
+  await page.getByText('No connection to the server.').waitFor({ state: 'detached' });
+  t.equal(await page.getByLabel('Question').inputValue(), 'When are refunds paid?');
+  await page.getByRole('button', { name: 'Ask', exact: true }).click();
+  await page.getByRole('region', { name: 'Answers' }).getByText('within fourteen days').waitFor();
+
+  await context.setOffline(true);
+  await page.getByRole('link', { name: 'Collections' }).click();
+  await context.setOffline(false);
+  await page.getByRole('table', { name: 'Collections' }).getByRole('link', { name: 'notes' }).waitFor();
+  await waitFor('the banner goes', async () =>
+    (await page.getByText('No connection to the server.').count()) === 0 ? true : null,
+  );
+  t.same(problems, []);
+}

@@ -1,0 +1,100 @@
+import type { Browser, Page } from 'playwright-core';
+import type { Test } from 'tap';
+import { openPage } from './browser.ts';
+import { CheckedApiClient } from './checked-api-client.ts';
+import { signInAsOperator } from './dashboard-actions.ts';
+import { adminKey, TestServer } from './server.ts';
+
+const injection = `"><img src=x onerror="window.hacked=1"><script>window.hacked=2</script><svg onload="window.hacked=3">`;
+/** A word that no line breaks by itself, and signs that turn what follows. */
+const longWord = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft'.repeat(3);
+const rightToLeftName = '\u202egnp.exe';
+const widths = [320, 768, 1_280];
+const page1 = 'javascript:window.hacked=4';
+
+/** Whatever is stored is shown as text: names, paths, metadata, documents, keys, organisations. */
+export async function injectionStory(t: Test, browser: Browser): Promise<void> {
+  const server = await TestServer.start(t);
+  const api = new CheckedApiClient(server);
+  const collection = `c ${injection}`;
+  const path = `p ${injection}`;
+  await api.call('collections/add-collection', { collection_name: collection });
+  await api.add(collection, path, `Granite ${injection} in the text. ${page1}`, {
+    metadata: { author: injection, 'list:tags': [injection, page1] },
+  });
+  await api.add(collection, page1, `Marble ${page1}`);
+  const markup = Buffer.from(
+    `<html><title>${injection}</title><body>Basalt<script>window.hacked=5</script>${injection}</body>`,
+  );
+  await api.add(collection, 'page.html', { type: 'auto', base64_data: markup.toString('base64') });
+  for (const name of [longWord, `${rightToLeftName} שלום`]) {
+    await api.call('collections/add-collection', { collection_name: name });
+    await api.add(name, `${name}/${longWord}.txt`, `${rightToLeftName} Marble ${longWord}`, {
+      metadata: { author: longWord },
+    });
+  }
+  const { page, problems } = await openPage(t, browser);
+  await signInAsOperator(page, server);
+  const organizationId = /First organization: (\S+)/.exec(server.printedText)?.[1] ?? '';
+  const administration = new CheckedApiClient(server, adminKey);
+  await administration.call('admin/add-api-key', {
+    organization_id: organizationId,
+    name: injection,
+    permission: 'all',
+  });
+
+  const openPath = async (address: string) => {
+    await page.goto(`${server.url}/app/${address}`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.waitForLoadState('networkidle');
+    t.equal(await page.evaluate('window.hacked'), undefined, address);
+    await checkNoOverflow(t, page, address);
+  };
+  const inPlace = new URLSearchParams({ collection, path });
+  await openPath('organization');
+  await page.getByLabel('Name').fill(`o ${injection} ${longWord}`.slice(0, 255));
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('The organisation has its new name.').waitFor();
+  await openPath('settings');
+  await page.getByLabel('Name').fill(`${injection} ${longWord}`.slice(0, 200));
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved').waitFor();
+  for (const address of ['', 'collections', 'keys', 'members', 'usage', 'audit', 'settings', 'organizations'])
+    await openPath(address);
+  await page.getByText(`o ${injection}`).first().waitFor();
+  await openPath(`documents?${new URLSearchParams({ collection })}`);
+  await page.getByRole('link', { name: path }).waitFor();
+  await openPath(`document?${inPlace}`);
+  await page.getByText(`Granite ${injection} in the text.`).first().waitFor();
+  await openPath(`document?${new URLSearchParams({ collection, path: 'page.html' })}`);
+  await openPath(`playground?${new URLSearchParams({ collection })}`);
+  await page.getByLabel('Question').fill('granite marble basalt');
+  await page.keyboard.press('Enter');
+  const answers = page.getByRole('region', { name: 'Answers' });
+  await answers.getByText(injection).first().waitFor();
+  t.equal(await page.locator('img[src="x"], script:not([src])').count(), 0, 'none of it became markup');
+  await openPath(`documents?${new URLSearchParams({ collection: longWord })}`);
+  await openPath(
+    `document?${new URLSearchParams({ collection: longWord, path: `${longWord}/${longWord}.txt` })}`,
+  );
+  await openPath('collections');
+  await page.getByRole('button', { name: `Actions for ${longWord}` }).click();
+  await page.getByRole('button', { name: 'Delete…' }).click();
+  await page.getByRole('dialog').waitFor();
+  await checkNoOverflow(t, page, 'a dialog');
+  t.equal(await page.evaluate('window.hacked'), undefined);
+  t.same(problems, []);
+}
+
+async function checkNoOverflow(t: Test, page: Page, where: string): Promise<void> {
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+    const wide = await page.evaluate<string[]>(`
+      [document.documentElement, ...document.querySelectorAll('dialog, main, aside, .card, .table-frame')]
+        .filter((each) => each.scrollWidth > each.clientWidth + 1)
+        .map((each) => each.tagName + '.' + each.className + ' ' + each.scrollWidth + ' of ' + each.clientWidth)
+    `);
+    t.same(wide, [], `${where} at ${width} px`);
+  }
+}

@@ -1,0 +1,174 @@
+import type { Browser, Page } from 'playwright-core';
+import type { Test } from 'tap';
+import { openPage } from './browser.ts';
+import { CheckedApiClient, waitFor } from './checked-api-client.ts';
+import { signInAsOperator } from './dashboard-actions.ts';
+import { TestServer } from './server.ts';
+
+/** As much of everything as people have who use it in earnest. */
+
+const documentCount = 10_000;
+const failed = 3;
+/** Rows that may exist at one time, whatever their number: those on the screen and some beside them. */
+const rowsMax = 60;
+const heapBytesMax = 64_000_000;
+
+/** Notes how many rows there are at most, and what kept the page busy for long. */
+const rowObserverScript = `
+  window.rowsSeen = 0;
+  window.longTasks = [];
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) window.longTasks.push(Math.round(duration));
+  }).observe({ type: 'longtask', buffered: true });
+  const look = () => {
+    window.rowsSeen = Math.max(window.rowsSeen, document.querySelectorAll('.virtual-row').length);
+    requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+`;
+
+/** Ten thousand documents are scrolled through, searched by prefix, and those that failed are found at once. */
+export async function largeDocumentListStory(t: Test, browser: Browser): Promise<void> {
+  const server = await TestServer.start(t);
+  const api = new CheckedApiClient(server);
+  await api.call('collections/add-collection', { collection_name: 'many' });
+  const names = Array.from({ length: documentCount }, (_, i) => `notes/${String(i).padStart(5, '0')}.txt`);
+  const documents = names.map((path, i) => ({
+    path,
+    content: { type: 'text', text: `Note ${i}.` } as const,
+  }));
+  await api.addAll('many', documents);
+  const broken = Buffer.from('%PDF-1.7\nnothing behind it').toString('base64');
+  for (let i = 0; i < failed; i += 1)
+    await api.add('many', `scans/${i}.pdf`, { type: 'auto', base64_data: broken });
+
+  const { page, context, problems } = await openPage(t, browser);
+  await context.addInitScript(rowObserverScript);
+  await signInAsOperator(page, server);
+  const listRequests: { readonly path_gt: string | null; readonly only_failed?: boolean }[] = [];
+  page.on('request', (request) => {
+    if (request.url().endsWith('get-document-info-list')) listRequests.push(request.postDataJSON());
+  });
+  await page.goto(`${server.url}/app/documents?collection=many`);
+  const table = page.getByRole('table', { name: 'Documents' });
+  await table.getByRole('link', { name: names[0]! }).waitFor();
+  await scrollToEnd(page, `scans/${failed - 1}.pdf`);
+  await page.getByText('10,003 documents').waitFor();
+  t.ok(listRequests.length < 30, `${listRequests.length} calls for ${documentCount} documents`);
+  const [rows, tasks] = await page.evaluate<[number, number[]]>('[window.rowsSeen, window.longTasks]');
+  t.ok(rows > 10 && rows < rowsMax, `${rows} rows at most`);
+  t.comment(`tasks of more than 200 ms: ${tasks.filter((ms) => ms > 200).join(', ') || 'none'}`);
+  const heap = await heapBytes(page);
+  t.ok(heap < heapBytesMax, `${heap} bytes`);
+
+  await page.getByRole('link', { name: `scans/${failed - 1}.pdf` }).click();
+  await page.getByText('This file could not be read').waitFor();
+  listRequests.length = 0;
+  await page.goBack();
+  await page.getByRole('link', { name: `scans/${failed - 1}.pdf` }).waitFor();
+  await page.getByText('10,003 documents').waitFor();
+  t.ok(listRequests.length <= 2, 'who comes back is where they were');
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.getByRole('link', { name: 'Documents', exact: true }).click();
+  await page.getByText('documents so far').waitFor();
+  t.equal(await page.evaluate('window.scrollY'), 0, 'who goes there anew begins at the beginning');
+
+  await page.getByLabel('Path begins with').fill('notes/0999');
+  await page.getByText('10 documents').waitFor();
+  await page.getByLabel('Path begins with').fill('');
+  await page.getByText('documents so far').waitFor();
+
+  listRequests.length = 0;
+  await page.getByText(`Failed ${failed}`).click();
+  await page.getByText(`${failed} documents`, { exact: true }).waitFor();
+  t.ok(
+    listRequests.length > 0 && listRequests.every((each) => each.only_failed === true),
+    'only those are asked for',
+  );
+  await page.reload();
+  await page.getByText(`${failed} documents`, { exact: true }).waitFor();
+  t.same(problems, []);
+}
+
+/** With the wheel, a screen at a time, until the last one is there. */
+async function scrollToEnd(page: Page, last: string): Promise<void> {
+  await page.mouse.move(700, 400);
+  await waitFor(
+    'the end of the list',
+    async () => {
+      await page.mouse.wheel(0, 20_000);
+      return (await page.getByRole('link', { name: last }).count()) > 0 ? true : null;
+    },
+    60_000,
+  );
+}
+
+async function heapBytes(page: Page): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('HeapProfiler.collectGarbage');
+  const { usedSize } = await session.send('Runtime.getHeapUsage');
+  await session.detach();
+  return usedSize;
+}
+
+/** Hundreds of files are dropped by mistake and called off, and hundreds of collections and results come in parts. */
+export async function largeListsStory(t: Test, browser: Browser): Promise<void> {
+  const server = await TestServer.start(t);
+  const api = new CheckedApiClient(server);
+  for (let i = 0; i < 130; i += 1)
+    await api.call('collections/add-collection', { collection_name: `c${String(i).padStart(3, '0')}` });
+  const documents = Array.from({ length: 70 }, (_, i) => ({
+    path: `${i}.txt`,
+    content: { type: 'text', text: `Granite ${i}.` } as const,
+  }));
+  await api.addAll('c000', documents);
+  const { page, problems } = await openPage(t, browser);
+  await signInAsOperator(page, server);
+
+  await page.goto(`${server.url}/app/collections`);
+  const rows = page.getByRole('table', { name: 'Collections' }).getByRole('row');
+  await page.getByRole('button', { name: 'Show 30 more of 30' }).waitFor();
+  t.equal(await rows.count(), 101);
+  await page.getByRole('link', { name: 'c070' }).scrollIntoViewIfNeeded();
+  const scrolled = await page.evaluate<number>('window.scrollY');
+  t.ok(scrolled > 1_000, `${scrolled} px`);
+  await page.getByRole('link', { name: 'c070' }).click();
+  await page.getByText('This collection is empty').waitFor();
+  await page.goBack();
+  await waitFor('who goes back is where they were', async () =>
+    (await page.evaluate('window.scrollY')) === scrolled ? true : null,
+  );
+  await page.getByRole('button', { name: 'Show 30 more of 30' }).click();
+  await page.getByRole('link', { name: 'c129' }).waitFor();
+  await waitFor('every row has its numbers', async () =>
+    (await page.locator('.table .skeleton').count()) === 0 ? true : null,
+  );
+
+  await page.goto(`${server.url}/app/playground?collection=c000`);
+  await page.getByLabel('Question').fill('granite');
+  await page.getByLabel('Results').fill('70');
+  await page.getByRole('button', { name: 'Ask', exact: true }).click();
+  const results = page.getByRole('region', { name: 'Answers' }).getByRole('listitem');
+  await page.getByRole('button', { name: 'Show 20 more of 20' }).click();
+  await waitFor('all results', async () => ((await results.count()) === 70 ? true : null));
+
+  let sent = 0;
+  await page.route('**/v1/documents/c001/**', () => {
+    sent += 1; // and never answered
+  });
+  await page.goto(`${server.url}/app/upload?collection=c001`);
+  const files = Array.from({ length: 300 }, (_, i) => ({
+    name: `${i}.txt`,
+    mimeType: 'text/plain',
+    buffer: Buffer.from('text'),
+  }));
+  await page.getByLabel('Files to upload').setInputFiles(files);
+  await waitFor('the first of them are on their way', async () => (sent === 3 ? true : null));
+  await page.getByRole('button', { name: 'Cancel all' }).click();
+  await page.getByRole('button', { name: 'Clear list' }).waitFor();
+  t.equal(sent, 3, 'none begins because another one ends');
+  await page.getByRole('button', { name: 'Clear list' }).click();
+  t.same((await api.call('status/get-status', { collection_name: 'c001' })).num_documents, 0);
+  t.same(problems, []);
+}

@@ -1,0 +1,89 @@
+import type { Browser } from 'playwright-core';
+import type { Test } from 'tap';
+import { openPage } from './browser.ts';
+import { signInAsOperator } from './dashboard-actions.ts';
+import { administratorPasswordHash, password } from './dashboard-pages.ts';
+import { inspectInAllThemes } from './dashboard-themes.ts';
+import { freePort } from './free-port.ts';
+import { openIdIssuer } from './openid-issuer.ts';
+import { TestServer } from './server.ts';
+
+/** Ways in beside a link: at somebody else's, and with the password of the administrator. */
+
+/** At a provider and back to the page that was asked for; who is not known for sure there learns why they are not in. */
+export async function providerStory(t: Test, browser: Browser): Promise<void> {
+  const port = await freePort();
+  const base = `http://127.0.0.1:${port}`;
+  const issuer = await openIdIssuer(t, `${base}/api/auth/google/auth`);
+  await TestServer.start(t, {
+    PORT: String(port),
+    BASE_URL: base,
+    GOOGLE_CLIENT_ID: 'quarry',
+    GOOGLE_CLIENT_SECRET: 'a-secret-between-the-two',
+    OIDC_ISSUER: issuer,
+  });
+  const comeBackAs = async (login: string, { page }: Awaited<ReturnType<typeof openPage>>) => {
+    await page.goto(`${base}/app/settings`);
+    await page.getByRole('link', { name: 'Continue with Google' }).click();
+    await page.waitForURL(`${issuer}/**`);
+    await page.locator('[name=login]').fill(login);
+    await page.locator('[name=password]').fill('x');
+    await page.locator('[type=submit]').click();
+    await page.getByRole('heading', { name: 'Authorize' }).waitFor();
+    await page.locator('[type=submit]').click();
+  };
+  const hers = await openPage(t, browser);
+  await hers.page.goto(`${base}/app/`);
+  await hers.page.getByRole('link', { name: 'Continue with Google' }).waitFor();
+  await inspectInAllThemes(t, hers.page, 'sign-in-provider');
+  await comeBackAs('ada@example.com', hers);
+  await hers.page.waitForURL(`${base}/app/settings`);
+  await hers.page.getByText('ada@example.com').first().waitFor();
+
+  const his = await openPage(t, browser);
+  await comeBackAs('new@example.com', his);
+  await his.page.getByText('has not verified your e-mail address').waitFor();
+  await his.page.getByRole('link', { name: 'Go to the dashboard' }).click();
+  await his.page.getByRole('heading', { name: 'Sign in to Quarry' }).waitFor();
+  t.same([...hers.problems, ...his.problems.filter((line) => !line.includes('403'))], []);
+}
+
+/** With the password alone, beside a person's own session, and out again. */
+export async function administratorStory(t: Test, browser: Browser): Promise<void> {
+  const server = await TestServer.start(t, { ADMIN_PASSWORD_HASH: administratorPasswordHash() });
+  const { page, problems } = await openPage(t, browser);
+  const signIn = async (text: string) => {
+    await page.getByLabel('Password of the administrator').fill(text);
+    await page.getByRole('button', { name: 'Sign in as administrator' }).click();
+  };
+  await page.goto(`${server.url}/app/`);
+  await page.getByText('Administrator', { exact: true }).click();
+  await signIn('guessed');
+  await page.getByRole('alert').getByText('The password is wrong.').waitFor();
+  await inspectInAllThemes(t, page, 'sign-in-administrator');
+  await signIn(password);
+  const organizations = page.getByRole('table', { name: 'Organisations' });
+  await organizations.getByRole('button').first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Plan').selectOption('Teams');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await organizations.getByText('Teams').waitFor();
+  await inspectInAllThemes(t, page, 'administrator-alone');
+  await page.getByRole('link', { name: 'To the dashboard' }).click();
+  await page.getByRole('heading', { name: 'Sign in to Quarry' }).waitFor();
+
+  await signInAsOperator(page, server);
+  const entry = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Administration' });
+  await entry.click();
+  await organizations.waitFor();
+  t.equal(await entry.getAttribute('aria-current'), 'page');
+  await inspectInAllThemes(t, page, 'administrator');
+  await page.getByRole('button', { name: 'Sign out as administrator' }).click();
+  await page.getByLabel('Password of the administrator').waitFor();
+  await entry.waitFor({ state: 'detached' });
+  await page.reload();
+  await page.getByRole('link', { name: 'Overview' }).waitFor();
+  t.equal(await entry.count(), 0, 'who is no administrator sees no way there');
+  t.same(problems, []);
+}

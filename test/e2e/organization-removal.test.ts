@@ -1,0 +1,217 @@
+import { type ExecFileException, execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { buildPdf } from '../parsing/fixtures.ts';
+import { testFileMsMax } from '../timeouts.ts';
+import { CheckedApiClient, waitFor } from './checked-api-client.ts';
+import { sendRequest } from './people.ts';
+import { adminKey, TestServer } from './server.ts';
+
+/** What administrators do from the command line, and that a deleted organisation is gone, whatever happens meanwhile. */
+
+t.setTimeout(testFileMsMax);
+
+const cli = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
+const server = await TestServer.start(t);
+
+interface CliOutput {
+  readonly code: number;
+  readonly out: string;
+  readonly note: string;
+}
+
+function runQuarry(...words: readonly string[]): Promise<CliOutput> {
+  return runQuarryAs({ QUARRY_ADMIN_KEY: adminKey }, ...words);
+}
+
+function runQuarryAs(credentials: Record<string, string>, ...words: readonly string[]): Promise<CliOutput> {
+  const environment = { ...process.env, QUARRY_URL: server.url, ...credentials };
+  return new Promise((resolve) => {
+    const ended = (error: ExecFileException | null, out: string, note: string) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, note });
+    execFile('env', ['-u', 'NODE_OPTIONS', process.execPath, cli, ...words], { env: environment }, ended);
+  });
+}
+
+const json = { accept: 'application/json' };
+const printed = /http:\S+verify\?token=\S+/.exec(server.printedText)?.[0] ?? '';
+const session = (await sendRequest(printed, { method: 'GET', headers: json })).body.access_token;
+const account = (path: string, body: object) =>
+  sendRequest(`${server.url}/api/organizations/${path}`, {
+    headers: { authorization: `Bearer ${session}` },
+    body,
+  });
+const { organization_id } = (await account('add-organization', { name: 'Acme' })).body;
+const keyRequest = { organization_id, name: 'Website', permission: 'all' };
+const { api_key } = (await account('api-keys/add-api-key', keyRequest)).body;
+const acme = new CheckedApiClient(server, api_key);
+const collection_name = 'handbook';
+await acme.call('collections/add-collection', { collection_name });
+const documents = Array.from({ length: 60 }, (_, i) => ({
+  path: `${i}.txt`,
+  content: { type: 'text', text: `Granite number ${i}. `.repeat(40) } as const,
+  metadata: { number: String(i) },
+}));
+await acme.addAll(collection_name, documents);
+await acme.add(collection_name, '0.txt', 'Basalt instead.', { overwrite: true });
+await acme.call('documents/delete-document', { collection_name, path: '1.txt' });
+for (let i = 0; i < 5; i += 1) await acme.find(collection_name, 'granite');
+const pdf = { type: 'auto', base64_data: Buffer.from(buildPdf(['seen'])).toString('base64') } as const;
+await acme.add(collection_name, 'seen.pdf', pdf);
+const { page } = await acme.call('documents/get-page-info', {
+  collection_name,
+  path: 'seen.pdf',
+  page_index: 0,
+});
+await (await fetch(page.image_url ?? '')).arrayBuffer();
+const images = () => readdirSync(join(server.data, 'cache', 'pages'));
+
+await t.test('usage: what was used so far, over time, of one collection, and for programs', async (t) => {
+  const soFar = await runQuarry('usage', '--key', api_key);
+  t.equal(soFar.code, 0);
+  t.match(soFar.out, /^What +This month +Bytes +Units +In all +Bytes +Units\n/);
+  t.match(soFar.out, /\nDocuments added +62 .+ 62 +62 .+ 62\n/);
+  t.match(soFar.out, /\nQueries +5 /);
+  const byDay = await runQuarry('usage', '--by', 'day', '--key', api_key);
+  t.match(
+    byDay.out,
+    /^From \(UTC\) +Added +Indexed +Deleted +Queries +Rerank +Embed\n20\d\d-\d\d-\d\d +62 +62 +1 +5 +0 +0\n/,
+  );
+  const ofOne = await runQuarry('usage', collection_name, '--by', 'hour', '--json', '--key', api_key);
+  const rows = JSON.parse(ofOne.out);
+  t.same(Object.keys(rows), ['documents', 'queries']);
+  t.match(rows.queries, [{ organization_id, query_type: 'documents', event_count: 5 }]);
+  const inPerson = await runQuarryAs({}, 'usage', '--organization', organization_id, '--key', session);
+  t.same(inPerson, soFar, 'somebody who signed in reads the same');
+  t.match(await runQuarryAs({}, 'usage', '--key', session), { code: 1, note: /x-quarry-organization/ });
+  t.match(await runQuarry('usage', '--since', 'yesterday', '--key', api_key), {
+    code: 2,
+    note: /--since is "yesterday"/,
+  });
+});
+
+await t.test(
+  'audit export: all pages, for programs and for spreadsheets, by administrators and owners',
+  async (t) => {
+    const soon = '2099-01-01T00:00:00.000Z';
+    const named = ['--organization', organization_id] as const;
+    t.match(await runQuarry('keys', 'add', 'until then', '--expires', '2099-01-01', ...named), {
+      code: 0,
+      out: /^ze_\w{36}\n$/,
+    });
+    const listed = JSON.parse((await runQuarry('keys', 'list', '--json', ...named)).out).api_keys;
+    t.match(listed, [{ name: 'Website', expires_at: null, last_used_at: /^20/ }, { expires_at: soon }]);
+    t.match(await runQuarry('keys', 'add', 'too late', '--expires', '2020-01-01', ...named), { code: 1 });
+    const evil = { organization_id, name: '=HYPERLINK("x")', permission: 'read_only' };
+    const issued = await account('api-keys/add-api-key', evil);
+    const lines = (await runQuarry('audit', 'export', '--organization', organization_id)).out
+      .trim()
+      .split('\n');
+    const entries = lines.map((line) => JSON.parse(line));
+    t.match(entries.at(-1), { action: 'organization.created', address: '127.0.0.1' });
+    t.match(entries[0], { action: 'api_key.created', details: { name: evil.name } });
+    t.notMatch(lines.join('\n'), issued.body.api_key);
+    const csv = (await runQuarry('audit', 'export', '--organization', organization_id, '--format', 'csv'))
+      .out;
+    t.match(csv, /^at,action,actor,target,address,details,id\n20/);
+    t.match(csv, /,"\{""name"":""=HYPERLINK/, 'what a person chose is quoted');
+    t.equal(csv.trim().split('\n').length, lines.length + 1);
+    const owners = await runQuarryAs(
+      {},
+      'audit',
+      'export',
+      '--organization',
+      organization_id,
+      '--key',
+      session,
+    );
+    t.match(owners, { code: 0, out: lines.slice(1).join('\n') }, 'an owner’s session reads the same');
+    const keys = await runQuarryAs(
+      {},
+      'audit',
+      'export',
+      '--organization',
+      organization_id,
+      '--key',
+      api_key,
+    );
+    t.match(keys, { code: 1, out: '', note: /People call get-audit-log, not keys/ });
+    const all = await runQuarryAs({}, 'audit', 'export', '--installation', '--key', session);
+    t.match(all, { out: '', note: /admin/i }, 'but not what belongs to nobody');
+    t.not(all.code, 0);
+    const whole = (await runQuarry('audit', 'export', '--installation', '--since', '2020-01-01')).out;
+    t.match(whole, /"action":"user.login"/);
+    const cursor = await sendRequest(`${server.url}/v1/admin/get-audit-log`, {
+      headers: { authorization: `Bearer ${adminKey}` },
+      body: { organization_id, cursor: 'nonsense' },
+    });
+    t.match(cursor, { status: 400, body: { detail: /next_cursor/ } });
+  },
+);
+
+await t.test('a server that is killed while it removes an organisation leaves nothing of it', async (t) => {
+  await acme.call('models/embed', { model: 'zembed-1', input_type: 'query', input: 'granite' });
+  const before = await waitFor('the rate limit is remembered', async () => {
+    const ran = await runQuarry('doctor', '--organization', organization_id);
+    return ran.out.includes('\nbuckets ') ? ran : null;
+  });
+  t.match(before, { code: 1, out: /exists\.\n.*Left of it/s });
+  for (const file of [
+    'organisations',
+    'apiKeys',
+    'collections',
+    'members',
+    'usage',
+    'auditEntries',
+    'collectionId',
+  ])
+    t.match(before.out, new RegExp(`^${file} +\\d+$`, 'm'));
+  t.equal(readdirSync(join(server.data, 'index')).length, 1);
+  t.equal(images().length, 1);
+  t.match(await account('delete-organization', { organization_id, confirm_name: 'Acme' }), { status: 200 });
+  await server.stop('SIGKILL');
+  t.notMatch(server.log, /organisation is gone/, 'it was not done yet');
+  await server.restart();
+  t.equal(await acme.status('collections/get-collection-list', {}), 401);
+  const authorization = `Bearer ${adminKey}`;
+  const found = await waitFor('removal', async () => {
+    const address = `${server.url}/v1/admin/inspect-organization`;
+    const { body } = await sendRequest(address, { headers: { authorization }, body: { organization_id } });
+    return body.state === 'gone' ? body : null;
+  });
+  t.match(found, { removed_at: /^20/, remains: [], orphans: [] });
+  t.same(readdirSync(join(server.data, 'index')), []);
+  t.same(images(), []);
+  t.match(await runQuarry('doctor', '--organization', organization_id), {
+    code: 0,
+    out: /does not exist; the last of it was removed at 20.*\.\nNothing in the store names it\./,
+  });
+});
+
+await t.test(
+  'the administrator deletes what nobody owns any more, but not the first organisation',
+  async (t) => {
+    const administration = new CheckedApiClient(server, adminKey);
+    const orphan = { organization_id: '77777777-7777-4777-8777-777777777777' };
+    await administration.call('admin/create-organization', orphan);
+    const { api_key: key } = await administration.call('admin/add-api-key', {
+      ...orphan,
+      name: 'k',
+      permission: 'all',
+    });
+    const user = new CheckedApiClient(server, key);
+    t.equal(await user.status('collections/add-collection', { collection_name }), 201);
+    t.equal(await administration.status('admin/delete-organization', orphan), 200);
+    t.equal(await user.status('collections/get-collection-list', {}), 401);
+    t.equal(await administration.status('admin/delete-organization', orphan), 404);
+    t.equal(await administration.status('admin/get-organization', orphan), 404);
+    const me = await sendRequest(`${server.url}/api/users/get-user`, {
+      headers: { authorization: `Bearer ${session}` },
+      body: {},
+    });
+    const first = { organization_id: me.body.organizations[0].organization_id };
+    t.equal(await administration.status('admin/delete-organization', first), 409);
+  },
+);

@@ -1,0 +1,213 @@
+import { execFile } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { createMailFolder, sendRequest, TestUser } from './people.ts';
+import { adminKey, TestServer } from './server.ts';
+
+/** Profiles, the end of an account by its owner, and what the administrator does with people. */
+
+t.setTimeout(600_000);
+
+const cli = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
+const run = promisify(execFile);
+
+const { url: mailUrl, mails } = createMailFolder(t);
+const server = await TestServer.start(t, { MAIL_URL: mailUrl, TRUST_PROXY: 'true' });
+let hostCount = 0;
+
+async function signedIn(name: string): Promise<TestUser> {
+  const user = new TestUser(`${name}@example.com`, server, mails);
+  hostCount += 1;
+  user.headers = { 'x-forwarded-for': `10.0.0.${hostCount}` };
+  t.match(await user.signIn(), { status: 200 });
+  return user;
+}
+
+async function userOf(user: TestUser) {
+  return (await user.call('users/get-user')).body.user;
+}
+
+const callAsAdministrator = (operation: string, body: unknown = {}) =>
+  sendRequest(`${server.url}/v1/admin/${operation}`, {
+    body,
+    headers: { authorization: `Bearer ${adminKey}` },
+  });
+
+interface UserPage {
+  readonly users: readonly { readonly email: string }[];
+  readonly next_after: string | null;
+}
+
+function signInMails({ email }: TestUser): string[] {
+  return mails().filter((mail) => mail.includes(`To: ${email}`) && mail.includes('verify?token='));
+}
+
+/** Asks for another link and waits for its mail, which is not the only one to this person. */
+async function askForLink(user: TestUser): Promise<string> {
+  const before = signInMails(user).length;
+  const linkRequest = { headers: user.headers, body: { email: user.email } };
+  t.match(await sendRequest(`${server.url}/api/auth/magic-link/send`, linkRequest), { status: 200 });
+  for (let tries = 0; signInMails(user).length === before; tries += 1) {
+    if (tries === 4_000) throw new Error(`${user.email} got no mail`);
+    await sleep(25);
+  }
+  return user.link();
+}
+
+function followLink(link: string, user: TestUser) {
+  return sendRequest(link, { method: 'GET', headers: { ...user.headers, accept: 'application/json' } });
+}
+
+async function invite(owner: TestUser, invitee: TestUser, organization_id: string, permission: string) {
+  const invitation = { organization_id, email: invitee.email, permission };
+  t.match(await owner.call('organizations/users/invite-user', invitation), { status: 200 });
+  const { invitations } = (await invitee.call('users/get-user')).body;
+  const { invite_code } = invitations[0];
+  t.match(await invitee.call('organizations/users/accept-invite', { invite_code }), { status: 200 });
+}
+
+t.test('null or an empty text clears a field of a profile, what is absent stays', async (t) => {
+  const ann = await signedIn('ann');
+  const edit = (body: unknown) => ann.call('users/edit-user', body);
+  const full = { name: 'Ann', company: 'Acme', avatar_url: 'https://example.com/ann.png' };
+  t.match(await edit(full), { status: 200, body: { user: full } });
+  t.match(await edit({ name: null }), { status: 200, body: { user: { ...full, name: null } } });
+  t.match(await edit({ company: '' }), {
+    status: 200,
+    body: { user: { ...full, name: null, company: null } },
+  });
+  const cleared = { name: null, company: null, avatar_url: null };
+  t.match(await edit({ avatar_url: null, company: null }), { status: 200, body: { user: cleared } });
+  t.match(await userOf(ann), cleared);
+  t.match(await edit({ name: ' ' }), { status: 400, body: { detail: /name/ } });
+  t.match(await edit({}), { status: 400, body: { detail: /Nothing to change/ } });
+});
+
+t.test('an account is deleted by its owner, unless an organization would lose its last owner', async (t) => {
+  const [bea, cid] = [await signedIn('bea'), await signedIn('cid')];
+  const { organization_id } = (await bea.call('organizations/add-organization', { name: 'Bees' })).body;
+  await invite(bea, cid, organization_id, 'MEMBER');
+  const key = { organization_id, name: 'Website', permission: 'all' };
+  const { api_key } = (await bea.call('organizations/api-keys/add-api-key', key)).body;
+  const end = (confirm_email: string) => bea.call('users/delete-user', { confirm_email });
+
+  t.match(await end(cid.email), { status: 400, body: { detail: /confirm_email/ } });
+  t.match(await end(bea.email), {
+    status: 409,
+    body: { detail: /last owner of "Bees".*delete the organization/ },
+  });
+  t.match(await userOf(bea), { email: bea.email }, 'a refused deletion changes nothing');
+
+  const heir = { organization_id, user_id: (await userOf(cid)).id, permission: 'OWNER' };
+  t.match(await bea.call('organizations/users/update-user', heir), { status: 200 });
+  const { id } = await userOf(bea);
+  t.match(await end(bea.email.toUpperCase()), { status: 200 });
+  t.match(await bea.call('users/get-user'), { status: 401 }, 'the session ended');
+  const { users, api_keys } = (await cid.call('organizations/get-info', { organization_id })).body;
+  t.same(
+    users.map(({ email }: { email: string }) => email),
+    [cid.email],
+  );
+  t.match(api_keys, [{ created_by: id }], 'keys belong to the organization');
+  const asKey = { authorization: `Bearer ${api_key}` };
+  t.match(await sendRequest(`${server.url}/v1/status/get-status`, { headers: asKey, body: {} }), {
+    status: 200,
+  });
+  t.same((await callAsAdministrator('list-users', { email: bea.email })).body.users, []);
+  const { entries } = (await callAsAdministrator('get-audit-log')).body;
+  const entry = entries.find(({ action }: { action: string }) => action === 'user.deleted');
+  t.match(entry, { action: 'user.deleted', actor: id, target: id });
+  const log = (await cid.call('organizations/get-audit-log', { organization_id })).body.entries;
+  t.match(log[0], { action: 'member.left', target: id });
+});
+
+t.test(
+  'the administrator lists people, ends their sessions, disables, enables and deletes them',
+  async (t) => {
+    const [dan, eva] = [await signedIn('dan'), await signedIn('eva')];
+    const user_id = (await userOf(dan)).id;
+    const { organization_id } = (await dan.call('organizations/add-organization', { name: 'Dogs' })).body;
+    const found = await callAsAdministrator('list-users', { email: ' DAN@example.com' });
+    t.match(found.body, {
+      users: [
+        {
+          user_id,
+          email: dan.email,
+          disabled_at: null,
+          sessions: 1,
+          organizations: [{ organization_id, name: 'Dogs', permission: 'OWNER' }],
+        },
+      ],
+      next_after: null,
+    });
+    const all: string[] = [];
+    for (let after: string | null = null, pages = 0; after !== null || pages === 0; pages += 1) {
+      const page = (await callAsAdministrator('list-users', { after, limit: 1 })).body as UserPage;
+      all.push(...page.users.map(({ email }) => email));
+      after = page.next_after;
+    }
+    t.equal(new Set(all).size, all.length);
+    t.ok(all.includes(dan.email) && all.includes(eva.email));
+    t.match(await dan.call('users/edit-user', { name: 'Captain Ahab' }), { status: 200 });
+    for (const search of ['DAN@EXA', 'dan@e', 'tain ah']) {
+      const { users } = (await callAsAdministrator('list-users', { search })).body as UserPage;
+      t.same(
+        users.map(({ email }) => email),
+        [dan.email],
+        `the server searches for "${search}"`,
+      );
+    }
+    t.match(await callAsAdministrator('list-users', { search: '' }), { status: 422 });
+
+    t.match(await callAsAdministrator('end-user-sessions', { user_id }), { status: 200 });
+    t.match(await dan.call('users/get-user'), { status: 401 });
+    t.match(await userOf(eva), { email: eva.email }, 'others stay signed in');
+
+    t.match(await callAsAdministrator('disable-user', { user_id }), { status: 200 });
+    t.match(await callAsAdministrator('disable-user', { user_id }), { status: 200 }, 'idempotent');
+    const again = new TestUser(dan.email, server, mails);
+    again.headers = { 'x-forwarded-for': '10.1.0.1' };
+    t.match((await callAsAdministrator('list-users', { email: dan.email })).body.users[0], {
+      disabled_at: /^20/,
+    });
+    await server.restart();
+    const link = await askForLink(dan);
+    t.match(
+      await followLink(link, dan),
+      { status: 403, body: { detail: /disabled/ } },
+      'also after a restart',
+    );
+    t.match(await callAsAdministrator('enable-user', { user_id }), { status: 200 });
+    t.match(await followLink(link, dan), { status: 200 });
+
+    const command = (...words: string[]) =>
+      run('env', ['-u', 'NODE_OPTIONS', process.execPath, cli, 'users', ...words, '--url', server.url], {
+        env: { PATH: process.env.PATH ?? '', QUARRY_ADMIN_KEY: adminKey },
+      });
+    t.match((await command('list')).stdout, new RegExp(`${eva.email}.*off`));
+    t.notMatch((await command('list', '--search', 'dan@')).stdout, eva.email);
+    t.match((await command('end-sessions', eva.email)).stdout, /signed out/);
+    t.match(await eva.call('users/get-user'), { status: 401 });
+    const missing = await command('delete', 'nobody@example.com', '--yes').catch((error) => error);
+    t.match(missing.stderr, /no user with the address/);
+
+    t.match(await callAsAdministrator('delete-user', { user_id }), {
+      status: 409,
+      body: { detail: /The user is the last owner of "Dogs"/ },
+    });
+    t.match(await callAsAdministrator('delete-organization', { organization_id }), { status: 200 });
+    t.match(await callAsAdministrator('delete-user', { user_id }), { status: 200 });
+    for (const operation of ['delete-user', 'disable-user', 'enable-user', 'end-user-sessions'])
+      t.match(await callAsAdministrator(operation, { user_id }), { status: 404 }, operation);
+    const actions = (await callAsAdministrator('get-audit-log')).body.entries
+      .filter(
+        ({ target, actor }: { target: string; actor: string }) =>
+          target === user_id && actor === 'administrator',
+      )
+      .map(({ action }: { action: string }) => action);
+    t.same(actions, ['user.deleted', 'user.enabled', 'user.disabled', 'user.disabled']);
+  },
+);

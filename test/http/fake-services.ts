@@ -1,0 +1,292 @@
+import { unauthorizedError } from '../../src/auth/authorize.ts';
+import { EventLoopScheduler } from '../../src/core/async/event-loop-scheduler.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { systemRandom } from '../../src/core/ids.ts';
+import { limits } from '../../src/core/limits.ts';
+import { silentLogger } from '../../src/core/logger.ts';
+import { Metrics } from '../../src/core/metrics.ts';
+import type { AccountServices } from '../../src/http/account-route.ts';
+import { Dashboard } from '../../src/http/dashboard.ts';
+import type { ServerBounds } from '../../src/http/exchange.ts';
+import { parseJson } from '../../src/http/json-body.ts';
+import { LargeBodyReader } from '../../src/http/large-body-reader.ts';
+import { type HttpListener, startHttpListener } from '../../src/http/listen.ts';
+import {
+  RequestHandler,
+  type RequestHandlerOptions,
+  type RequestHandlerSettings,
+} from '../../src/http/request-handler.ts';
+import { routes } from '../../src/http/routes.ts';
+import type { Services } from '../../src/http/services.ts';
+import { prepareRequest } from '../../src/requests/prepare-request.ts';
+import { decodeBase64 } from '../../src/schemas/checks.ts';
+import type { DocumentResponse } from '../../src/schemas/documents.ts';
+import { toWireLimits, toWireOverrides } from '../../src/schemas/organization-limits.ts';
+import type { Principal } from '../../src/schemas/principal.ts';
+import { RenderedJson } from '../../src/services/rendered-json.ts';
+import { noOverrides } from '../../src/storage/organizations.ts';
+import { testEventMsMax } from '../timeouts.ts';
+
+/** Services that answer every operation with a small reply of the documented shape, and the door in front of them. */
+
+export const uuid = '00000000-0000-4000-8000-000000000001';
+export const pageBytes = new Uint8Array([0xff, 0xd8, 0xff, 0xd9]);
+
+const document: DocumentResponse = {
+  id: uuid,
+  collection_name: 'c',
+  path: 'p',
+  metadata: {},
+  index_status: 'indexed',
+  size: 1,
+  num_pages: 1,
+  file_url: 'http://x/v1/documents/get-document?token=t',
+  sha256: '0'.repeat(64),
+  error: null,
+  error_code: null,
+  title: null,
+  language: null,
+  warnings: [],
+  content: null,
+};
+const metric = { count: 0, bytes: 0, billable_units: 0 };
+const models = { rerank: metric, embed: metric };
+const counters = { docs: metric, ocr: metric, indexed: metric, queries: metric };
+const success = { message: 'Success!' };
+const { content: _, ...listed } = document;
+
+export const fakeServices: Services = {
+  addCollection: async () => success,
+  deleteCollection: async () => success,
+  updateCollection: async () => success,
+  changeModel: async () => success,
+  getCollectionList: async () => ({ collection_names: ['a', 'b'] }),
+  addDocument: async (_call, { content, overwrite }) => {
+    if (content.type === 'auto') decodeBase64(content.base64_data);
+    return { status: overwrite ? 200 : 201, body: success };
+  },
+  addDocuments: async (_call, request) => ({
+    results: request.documents.map(() => ({ path: null, status: 422, detail: 'no' })),
+  }),
+  uploadDocument: async (_call, { overwrite }, body) => {
+    for await (const _chunk of body);
+    return { status: overwrite ? 200 : 201, body: success };
+  },
+  updateDocument: async () => success,
+  deleteDocument: async (_call, { path }) => ({ deleted_paths: typeof path === 'string' ? [path] : path }),
+  getDocumentInfo: async () => ({ document: { ...document, content: null } }),
+  getDocumentInfoList: async () => ({ documents: [{ ...listed, created_at: '2026-11-21T00:00:00.000Z' }] }),
+  getPageInfo: async (_call, { path, page_index }) => ({
+    page: { id: uuid, collection_name: 'c', path, page_index, content: null, image_url: null },
+  }),
+  getDocumentFile: async () => fakeFileReply('hello'),
+  getPageImage: async () => ({ bytes: pageBytes, contentType: 'image/jpeg' }),
+  getStatus: async () => ({
+    num_documents: 0,
+    num_parsing_documents: 0,
+    num_indexing_documents: 0,
+    num_indexed_documents: 0,
+    num_failed_documents: 0,
+    num_indexed_bytes: 0,
+  }),
+  topDocuments: async () =>
+    RenderedJson.of({ results: [{ path: 'p', score: 1, metadata: null, file_url: document.file_url }] }),
+  topPages: async () => RenderedJson.of({ results: [], document_results: [] }),
+  topSnippets: async () => RenderedJson.of({ results: [], document_results: [] }),
+  parseDocument: async (_call, { base64_data }) => ({
+    pages: [decodeBase64(base64_data).toString()],
+    warnings: [],
+  }),
+  getModelList: async () => ({
+    embedding_models: ['zembed-1'],
+    rerankers: ['zerank-2'],
+    default_embedding_model: 'zembed-1',
+    default_reranker: null,
+  }),
+  embed: async () => ({ results: [{ embedding: [1, 0] }], usage: { total_bytes: 1, total_tokens: 1 } }),
+  rerank: async () => ({
+    results: [{ index: 0, relevance_score: 0.5 }],
+    total_bytes: 1,
+    total_tokens: 1,
+    actual_latency_mode: 'fast',
+    e2e_latency: 0.1,
+    inference_latency: 0.1,
+  }),
+  openAiEmbeddings: async () => ({
+    object: 'list',
+    data: [{ object: 'embedding', index: 0, embedding: [1, 0] }],
+    model: 'zembed-1',
+    usage: { prompt_tokens: 1, total_tokens: 1 },
+  }),
+  cohereRerank: async () => ({
+    id: uuid,
+    results: [{ index: 0, relevance_score: 0.5 }],
+    meta: { api_version: { version: '1' }, billed_units: { search_units: 1 }, tokens: { input_tokens: 1 } },
+  }),
+  createOrganization: async () => success,
+  listOrganizations: async () => ({ organizations: [], next_after: null }),
+  getOrganization: async (_call, { organization_id }) => ({
+    organization_id,
+    name: 'n',
+    subscription_tier: 'free',
+    ...toWireOverrides(noOverrides),
+    rate_limits: toWireLimits({ ...noOverrides, bytesPerRequestMax: 5_000_000 }, noOverrides),
+    storage: { documents: 0, bytes: 0, ingest_documents: 0 },
+    zdr: false,
+  }),
+  updateOrganization: async () => success,
+  addApiKey: async () => ({ api_key: 'ze_x' }),
+  listApiKeys: async () => ({ api_keys: [] }),
+  updateApiKey: async () => success,
+  deleteApiKey: async () => success,
+  deleteOrganization: async () => success,
+  inspectOrganization: async (_call, { organization_id }) => ({
+    organization_id,
+    state: 'exists',
+    removed_at: null,
+    remains: [{ place: 'organisations', count: 1 }],
+    orphans: [],
+  }),
+  getAuditLog: async () => ({ entries: [], next_cursor: null }),
+  listUsers: async () => ({ users: [], next_after: null }),
+  endUserSessions: async () => success,
+  disableUser: async () => success,
+  enableUser: async () => success,
+  deleteUser: async () => success,
+  resetSecondFactor: async () => success,
+  getAdministratorSecondFactor: async () => ({
+    is_enabled: false,
+    enabled_at: null,
+    recovery_codes_left: 0,
+  }),
+  beginAdministratorSecondFactor: async () => ({ secret: '', otpauth_url: '' }),
+  confirmAdministratorSecondFactor: async () => ({ recovery_codes: [] }),
+  disableAdministratorSecondFactor: async () => success,
+  usageDocuments: async () => [],
+  usageQueries: async () => [],
+  usageReranker: async () => [],
+  usageEmbed: async () => [],
+  usageModelsCounters: async () => ({ all_time: models, billing_cycle: models }),
+  usageCounters: async () => ({ all_time: counters, billing_cycle: counters }),
+};
+
+export function fakeFileReply(text: string, contentType = 'text/plain; charset=utf-8', filename = 'p') {
+  const bytes = Buffer.from(text);
+  return {
+    size: bytes.length,
+    contentType,
+    filename,
+    etag: 'e1',
+    open: async function* ({ start, end }: { start: number; end: number }) {
+      yield bytes.subarray(start, end);
+    },
+  };
+}
+
+const principals: Readonly<Record<string, Principal>> = {
+  'Bearer all': { kind: 'organisation', organizationId: uuid, keyId: uuid, permission: 'all', zdr: false },
+  'Bearer read': {
+    kind: 'organisation',
+    organizationId: uuid,
+    keyId: uuid,
+    permission: 'read_only',
+    zdr: false,
+  },
+  'Bearer zdr': { kind: 'organisation', organizationId: uuid, keyId: uuid, permission: 'all', zdr: true },
+  'Bearer admin': { kind: 'administrator' },
+};
+
+const settings: RequestHandlerSettings = {
+  baseUrl: null,
+  trustProxy: false,
+  jsonBytesMax: 3_000_000,
+  jsonBytesHeldMax: 20_000_000,
+  uploadBytesMax: 200_000_000,
+  uploadsRunningMax: 20,
+  requestsRunningMax: 4_096,
+  webhooksPerMinuteMax: 1_000,
+  bodyIdleMsMax: testEventMsMax,
+  requestMsMax: testEventMsMax,
+  home: '/docs',
+};
+/** A test of a bound sets it; elsewhere a busy machine must not reach one. */
+const serverBounds: ServerBounds = {
+  headerMsMax: testEventMsMax,
+  replyIdleMsMax: testEventMsMax,
+  lingerMsMax: 1_000,
+};
+
+export interface TestHttpServer extends HttpListener {
+  readonly url: string;
+  readonly metrics: Metrics;
+}
+
+export interface TestHttpServerOptions extends Partial<Omit<RequestHandlerOptions, 'services' | 'settings'>> {
+  readonly services?: Partial<Services>;
+  readonly settings?: Partial<RequestHandlerSettings>;
+  readonly bounds?: Partial<ServerBounds>;
+}
+
+export async function startTestHttpServer(
+  kind: 'uws' | 'node' | 'auto',
+  options: TestHttpServerOptions = {},
+): Promise<TestHttpServer> {
+  const metrics = new Metrics();
+  const server = new RequestHandler({
+    routes,
+    authenticator: {
+      authenticate: (credentials) => {
+        const header = credentials.header('authorization');
+        if (header === undefined) return null;
+        const principal = principals[header];
+        if (!principal) throw unauthorizedError('The API key is not valid.');
+        return principal;
+      },
+    },
+    metadataBytesMax: () => limits.metadataBytesMax,
+    modelBytesMax: () => limits.modelBytesMax,
+    notReadyReason: () => null,
+    readiness: () => ({ ready: true, components: { store: { ready: true } } }),
+    dashboard: new Dashboard(new Map()),
+    metrics,
+    logger: silentLogger,
+    clock: systemClock,
+    scheduler: new EventLoopScheduler(systemClock),
+    bodyScheduler: new EventLoopScheduler(systemClock),
+    largeBodies: new LargeBodyReader({
+      pool: { run: async (task) => prepareRequest(task, parseJson) },
+      semaphore: { acquire: () => null, release: () => {} },
+      fileBytesMax: 200_000_000,
+    }),
+    random: systemRandom,
+    version: '0.1.0',
+    validateReplies: true,
+    ...options,
+    accounts: options.accounts ?? ({} as AccountServices),
+    services: { ...fakeServices, ...options.services },
+    settings: { ...settings, ...options.settings },
+  });
+  const open = await startHttpListener({
+    requestHandler: server,
+    kind,
+    host: '127.0.0.1',
+    port: 0,
+    bounds: { ...serverBounds, ...options.bounds },
+    logger: silentLogger,
+  });
+  return { ...open, metrics, url: `http://127.0.0.1:${open.port}` };
+}
+
+/** Posts JSON (or a raw text) with a key that may do everything. */
+export function post(
+  server: TestHttpServer,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return fetch(`${server.url}${path}`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer all', 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' || body === undefined ? (body ?? null) : JSON.stringify(body),
+  });
+}

@@ -1,0 +1,64 @@
+import t, { type Test } from 'tap';
+import { UwsUnavailableError } from '../../src/http/server-uws.ts';
+import { startTestHttpServer, type TestHttpServer, type TestHttpServerOptions } from './fake-services.ts';
+import { RawClient } from './raw-client.ts';
+
+/** Some of the tests wait for a time-out of a server, so they run side by side. */
+t.jobs = 6;
+
+export const megabyte = 1_048_576;
+export const listPath = '/v1/collections/get-collection-list';
+export const addPath = '/v1/documents/add-document';
+
+export interface ServerTestContext {
+  readonly t: Test;
+  readonly kind: 'uws' | 'node';
+  readonly open: (options?: TestHttpServerOptions) => Promise<TestHttpServer>;
+  readonly connect: (server: TestHttpServer) => Promise<RawClient>;
+}
+
+/**
+ * Why uWebSockets.js is not tested, or false. Its packages are optional, one for each Node, so a checkout installed
+ * for another one has none; on the platform that CI runs on it must be there.
+ */
+async function findUwsMissing(): Promise<string | false> {
+  const required =
+    process.platform === 'linux' && process.arch === 'x64' && process.version.startsWith('v20.');
+  try {
+    await (await startTestHttpServer('uws')).close(0);
+    return false;
+  } catch (error) {
+    if (required || !(error instanceof UwsUnavailableError)) throw error;
+    return error.message;
+  }
+}
+const uwsMissing = await findUwsMissing();
+
+/** Runs a test against both servers: what a client may rely on, whichever of them is running. */
+export function serverContract(title: string, run: (context: ServerTestContext) => Promise<void>): void {
+  for (const kind of ['uws', 'node'] as const) {
+    const skip = kind === 'uws' && uwsMissing;
+    t.test(`${kind}: ${title}`, { skip }, async (t) => {
+      const open = async (options?: TestHttpServerOptions) => {
+        const server = await startTestHttpServer(kind, options);
+        t.teardown(() => server.close(0));
+        return server;
+      };
+      const connect = async (server: TestHttpServer) => {
+        const client = await RawClient.open(server.port);
+        t.teardown(() => client.close());
+        return client;
+      };
+      await run({ t, kind, open, connect });
+    });
+  }
+}
+
+/** A service waits at it until the test lets it go. */
+export function createGate() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open: () => open(), opened };
+}

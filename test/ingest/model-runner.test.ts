@@ -1,0 +1,90 @@
+import t from 'tap';
+import { AppError } from '../../src/core/app-error.ts';
+import { ModelRunner } from '../../src/ingest/model-runner.ts';
+import type { RunOptions } from '../../src/ingest/pools.ts';
+import type { EmbedTask, RerankTask } from '../../src/models/registry.ts';
+import { builtInModels } from './built-in-models.ts';
+
+const taskUnitsMax = 64_000;
+
+/** Models that answer with the length of each text. */
+function setup() {
+  const tasks: {
+    readonly units: number;
+    readonly texts: number;
+    readonly priority: RunOptions['priority'];
+  }[] = [];
+  const answer = (texts: readonly string[], options: RunOptions | undefined) => {
+    const units = texts.reduce((sum, text) => sum + text.length, 0);
+    tasks.push({ units, texts: texts.length, priority: options?.priority });
+    return { tokens: texts.length, inferenceMs: 1 };
+  };
+  const embed = {
+    run: async <Result>(task: object, options?: RunOptions) => {
+      const { texts } = task as EmbedTask;
+      const vectors = Float32Array.from(texts.flatMap((text) => [text.length, 1]));
+      return { ...answer(texts, options), vectors, dimensions: 2 } as Result;
+    },
+  };
+  const rerank = {
+    run: async <Result>(task: object, options?: RunOptions) => {
+      const { documents } = task as RerankTask;
+      const scores = Float32Array.from(documents, (text) => text.length);
+      return { ...answer(documents, options), scores } as Result;
+    },
+  };
+  return { runner: new ModelRunner({ embed, rerank }, builtInModels, () => {}), tasks };
+}
+
+const sizes = [0, 10, 63_990, 1, 200_000, 5, 40_000, 40_000, 3];
+const texts = sizes.map((size) => 'x'.repeat(size));
+
+t.test(
+  'a long list is split so that urgent work gets in between, and comes back whole and in order',
+  async (t) => {
+    const { runner, tasks } = setup();
+    const embedded = await runner.embed(texts, 'document', { model: 'letters', priority: 'ingest' });
+    t.same(
+      [...embedded.vectors].filter((_, i) => i % 2 === 0),
+      sizes,
+    );
+    t.match(embedded, { dimensions: 2, tokens: sizes.length, inferenceMs: tasks.length });
+    for (const { units, texts: count, priority } of tasks) {
+      t.ok(units <= taskUnitsMax || count === 1, `${count} texts of ${units} characters`);
+      t.equal(priority, 'ingest');
+    }
+    const ranked = await runner.rerank('zerank-2', 'query', texts, { priority: 'query' });
+    t.same([...ranked.scores], sizes);
+  },
+);
+
+t.test('a query is told which model failed, everybody else what happened', async (t) => {
+  const failure = new Error('the graph is broken');
+  const pool = { run: () => Promise.reject(failure) };
+  const troubles: unknown[] = [];
+  const runner = new ModelRunner({ embed: pool, rerank: pool }, builtInModels, (model, error) => {
+    troubles.push([model, error]);
+  });
+  const away = { name: 'AppError', model: 'mine', reason: 'it failed' };
+  await t.rejects(runner.embed(['a'], 'query', { model: 'mine', priority: 'query' }), away);
+  await t.rejects(runner.rerank('mine', 'a', ['b'], { priority: 'query' }), away);
+  t.same(troubles, [
+    ['mine', failure],
+    ['mine', failure],
+  ]);
+  await t.rejects(runner.embed(['a'], 'document', { model: 'mine', priority: 'ingest' }), failure);
+  const busy = new AppError('unavailable', 'The server is busy.');
+  const full = { run: () => Promise.reject(busy) };
+  const crowded = new ModelRunner({ embed: full, rerank: full }, builtInModels, () =>
+    t.fail('no trouble of a model'),
+  );
+  await t.rejects(crowded.rerank('mine', 'a', ['b'], { priority: 'query' }), busy);
+});
+
+t.test('no text needs no model', async (t) => {
+  const { runner, tasks } = setup();
+  const nothing = await runner.embed([], 'query', { model: 'letters', priority: 'query' });
+  t.match(nothing, { dimensions: 0, tokens: 0 });
+  t.equal(nothing.vectors.length, 0);
+  t.same(tasks, []);
+});

@@ -1,0 +1,101 @@
+import t from 'tap';
+import { flushAfter, flushOnImmediate, QueryBatcher } from '../../src/ingest/query-batcher.ts';
+
+t.test('queries that come together ride together, at most 64, and each gets its own vector', async (t) => {
+  const sizes: number[] = [];
+  const batcher = new QueryBatcher(async (texts) => {
+    sizes.push(texts.length);
+    return { vectors: Float32Array.from(texts.flatMap((text) => [Number(text), -1])), dimensions: 2 };
+  }, flushAfter(8));
+  const vectors = await Promise.all(Array.from({ length: 150 }, (_, i) => batcher.embed(String(i))));
+  t.same(
+    vectors.map((vector) => vector[0]),
+    vectors.map((_, i) => i),
+  );
+  t.same(sizes, [64, 64, 22]);
+});
+
+t.test('a run that fails fails its own queries only', async (t) => {
+  let calls = 0;
+  const batcher = new QueryBatcher(async (texts) => {
+    calls += 1;
+    if (calls === 1) throw new Error('the model is away');
+    return { vectors: new Float32Array(texts.length), dimensions: 1 };
+  }, flushOnImmediate);
+  const failing = ['a', 'b'].map((text) => batcher.embed(text));
+  for (const query of failing) await t.rejects(query, /the model is away/);
+  t.equal((await batcher.embed('c')).length, 1);
+});
+
+t.test(
+  'a query that arrives alone waits for the end of its turn only, and those of one turn ride together',
+  async (t) => {
+    const runs: (readonly string[])[] = [];
+    const batcher = new QueryBatcher(async (texts) => {
+      runs.push(texts);
+      return { vectors: new Float32Array(texts.length), dimensions: 1 };
+    }, flushOnImmediate);
+    await batcher.embed('alone');
+    const together = [batcher.embed('a'), Promise.resolve().then(() => batcher.embed('b'))];
+    await Promise.all(together);
+    t.same(runs, [['alone'], ['a', 'b']]);
+  },
+);
+
+t.test('while as many runs as may be are under way the others wait, and share the next ones', async (t) => {
+  const runs: (readonly string[])[] = [];
+  const endTurn: (() => void)[] = [];
+  const batcher = new QueryBatcher(
+    async (texts) => {
+      runs.push(texts);
+      await new Promise<void>((resolve) => endTurn.push(resolve));
+      if (texts.includes('broken')) throw new Error('it holds no number');
+      return { vectors: Float32Array.from(texts, (text) => text.length), dimensions: 1 };
+    },
+    flushOnImmediate,
+    2,
+  );
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const pending: Promise<unknown>[] = [];
+  for (const text of ['a', 'bb', 'ccc', 'broken', 'eeeee']) {
+    pending.push(batcher.embed(text).then(([length]) => length, String));
+    await turn();
+  }
+  t.same(runs, [['a'], ['bb']], 'who finds a place goes at once');
+  endTurn.shift()!();
+  await turn();
+  await turn();
+  t.same(runs.slice(2), [['ccc', 'broken']], 'its share, so that the next run to end finds work as well');
+  endTurn.shift()!();
+  await turn();
+  await turn();
+  t.same(runs.slice(3), [['eeeee']]);
+  while (endTurn.length > 0) {
+    endTurn.shift()!();
+    await turn();
+    await turn();
+  }
+  t.same(
+    await Promise.all(pending),
+    [1, 2, 3, 'Error: it holds no number', 5],
+    'nobody fails for his company',
+  );
+});
+
+t.test('those that come together are divided among the runs that may be', async (t) => {
+  const runs: (readonly string[])[] = [];
+  const batcher = new QueryBatcher(
+    async (texts) => {
+      runs.push(texts);
+      return { vectors: Float32Array.from(texts, Number), dimensions: 1 };
+    },
+    flushOnImmediate,
+    3,
+  );
+  const vectors = await Promise.all(['1', '2', '3', '4', '5', '6', '7'].map((text) => batcher.embed(text)));
+  t.same(runs, [['1', '2', '3'], ['4', '5', '6'], ['7']]);
+  t.same(
+    vectors.map(([component]) => component),
+    [1, 2, 3, 4, 5, 6, 7],
+  );
+});

@@ -1,0 +1,141 @@
+import t from 'tap';
+import { ModelRunner } from '../../src/ingest/model-runner.ts';
+import { Pool } from '../../src/ingest/pools.ts';
+import { QueryEmbedder } from '../../src/ingest/query-embedder.ts';
+import { openBuiltInEmbedder } from '../../src/models/registry.ts';
+import { createTestRandom } from '../storage/test-random.ts';
+import { builtInModels } from './built-in-models.ts';
+
+/** Vectors of one number: how long the text is. Each side notes what it ran. */
+function createEmbedder(fields: { bytesMax?: number; inlineUnitsMax?: number } = {}) {
+  const runs = { inline: [] as string[][], pooled: [] as string[][] };
+  const vectorsOf = (texts: readonly string[]) => Float32Array.from(texts, (text) => text.length);
+  const embedder = new QueryEmbedder({
+    inline: {
+      embedSync: (texts) => {
+        runs.inline.push([...texts]);
+        if (texts.includes('broken')) throw new Error('the model is away');
+        return { vectors: vectorsOf(texts), tokens: 1 };
+      },
+    },
+    embedInPool: async (texts, model) => {
+      runs.pooled.push([...(model === 'small' ? [] : [model]), ...texts]);
+      if (texts.includes('broken')) throw new Error('the service is away');
+      return { vectors: vectorsOf(texts), dimensions: 1 };
+    },
+    inlineModel: 'small',
+    inlineUnitsMax: 10,
+    bytesMax: 100_000,
+    ...fields,
+  });
+  const embed = async (text: string, collectionId = 'mine', shared = false, model = 'small') =>
+    (await embedder.embed({ model, collectionId, text, shared }))[0];
+  return { runs, embedder, embed };
+}
+
+t.test('short queries run here, at once; long ones go to the pool', async (t) => {
+  const { runs, embed } = createEmbedder();
+  const texts = ['a', 'bb', 'x'.repeat(11), 'ccc'];
+  t.same(await Promise.all(texts.map((text) => embed(text))), [1, 2, 11, 3]);
+  t.same(runs, { inline: [['a'], ['bb'], ['ccc']], pooled: [['x'.repeat(11)]] });
+});
+
+t.test('long queries that let others ride with them share a run of the pool', async (t) => {
+  const { runs, embed } = createEmbedder();
+  const texts = ['x'.repeat(11), 'y'.repeat(12)];
+  t.same(await Promise.all(texts.map((text) => embed(text, 'mine', true))), [11, 12]);
+  t.same(runs, { inline: [], pooled: [texts] });
+});
+
+t.test('another model runs in the pool, and its vectors are its own', async (t) => {
+  const { runs, embed } = createEmbedder();
+  t.equal(await embed('a'), 1);
+  t.equal(await embed('a', 'mine', false, 'large'), 1);
+  t.same(
+    await Promise.all([embed('bb', 'mine', true, 'large'), embed('ccc', 'mine', true, 'large')]),
+    [2, 3],
+  );
+  t.same(runs, {
+    inline: [['a']],
+    pooled: [
+      ['large', 'a'],
+      ['large', 'bb', 'ccc'],
+    ],
+  });
+});
+
+t.test('a vector of the pool is kept for the collection that asked for it, and for no other', async (t) => {
+  const { runs, embed } = createEmbedder();
+  const ask = (collection: string) => embed('question', collection, false, 'large');
+  t.equal(await ask('mine'), 8);
+  t.equal(await ask('mine'), 8);
+  t.equal(runs.pooled.length, 1);
+  t.equal(await ask('theirs'), 8);
+  t.equal(runs.pooled.length, 2, 'how fast the answer comes tells nothing about others');
+});
+
+t.test('the kept vectors stay inside their memory, which may be none', async (t) => {
+  for (const bytesMax of [0, 2_000]) {
+    const { embedder, embed } = createEmbedder({ bytesMax });
+    for (let i = 0; i < 50; i += 1) {
+      t.equal(await embed(`text ${i}`, 'mine', false, 'large'), `text ${i}`.length);
+      t.ok(embedder.bytes <= bytesMax);
+    }
+    t.equal(embedder.bytes > 0, bytesMax > 0);
+  }
+});
+
+t.test('a failure is told to those who wait and is not kept', async (t) => {
+  const { runs, embed } = createEmbedder();
+  for (let i = 0; i < 2; i += 1) {
+    await t.rejects(embed('broken'), /the model is away/);
+    await t.rejects(embed('broken', 'mine', false, 'large'), /the service is away/);
+  }
+  t.equal(runs.inline.length, 2);
+  t.equal(runs.pooled.length, 2);
+});
+
+t.test('a query has the same vector wherever it ran, alone or in company, bit for bit', async (t) => {
+  const random = createTestRandom();
+  const words = [
+    'refund',
+    'The',
+    'straße',
+    '東京',
+    'naïve',
+    '42',
+    '🐟',
+    'x-ray',
+    'unbelievable',
+    'zzqq',
+    '\ud800',
+  ];
+  const texts = Array.from({ length: 200 }, () =>
+    Array.from({ length: random.below(12) }, () => words[random.below(words.length)]).join(' '),
+  );
+  const pool = new Pool({ name: 'embed', threads: 1, queueTasksMax: 1_000 });
+  t.teardown(() => pool.close());
+  const models = new ModelRunner({ embed: pool, rerank: pool }, builtInModels, () => {});
+  const model = await openBuiltInEmbedder('zembed-1');
+  t.teardown(() => model.close());
+  const pooled = (all: readonly string[]) =>
+    models.embed(all, 'query', { model: 'zembed-1', priority: 'query' });
+  const embedder = new QueryEmbedder({
+    inline: model,
+    inlineModel: 'zembed-1',
+    inlineUnitsMax: 1_000,
+    embedInPool: pooled,
+    bytesMax: 0,
+  });
+  const inline = await Promise.all(
+    texts.map(async (text) =>
+      embedder.embed({ model: 'zembed-1', collectionId: 'mine', text, shared: false }),
+    ),
+  );
+  for (const [i, text] of texts.entries()) {
+    const { vectors } = await pooled([text]);
+    if (Buffer.compare(Buffer.from(vectors.buffer), Buffer.from(inline[i]!.buffer)) !== 0)
+      t.fail(`the vectors of ${JSON.stringify(text)} differ (seed ${random.seed})`);
+  }
+  t.equal(inline.length, texts.length);
+});

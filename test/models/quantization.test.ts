@@ -1,0 +1,69 @@
+import t from 'tap';
+import { computeDotProducts, dequantize, getCodeBytes, quantize } from '../../src/models/quantization.ts';
+
+/** Rows of length 1 with components from a fixed pseudo-random sequence. */
+function unitRows(rows: number, dimensions: number): Float32Array {
+  let state = 7;
+  const values = Float32Array.from({ length: rows * dimensions }, () => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    return state / 2 ** 31 - 1;
+  });
+  for (let row = 0; row < rows; row += 1) {
+    const part = values.subarray(row * dimensions, (row + 1) * dimensions);
+    const length = Math.hypot(...part);
+    part.set(part.map((value) => value / length));
+  }
+  return values;
+}
+
+const dimensions = 320;
+const vectors = unitRows(5, dimensions);
+
+t.test('a record is a step and one byte per component', async (t) => {
+  t.equal(getCodeBytes(dimensions), 324);
+  t.equal(quantize(vectors, dimensions).length, 5 * 324);
+  const record = quantize(Float32Array.of(0.5, -1, 0.25), 3);
+  t.ok(Math.abs(new DataView(record.buffer).getFloat32(0, true) - 1 / 127) < 1e-9);
+  t.same(Array.from(new Int8Array(record.buffer, 4)), [64, -127, 32]);
+});
+
+t.test('decoding gives every component back within half a step', async (t) => {
+  const back = dequantize(quantize(vectors, dimensions), dimensions);
+  for (let row = 0; row < 5; row += 1) {
+    const original = vectors.subarray(row * dimensions, (row + 1) * dimensions);
+    const step = Math.max(...original.map(Math.abs)) / 127;
+    for (let i = 0; i < dimensions; i += 1) {
+      t.ok(Math.abs(original[i]! - back[row * dimensions + i]!) <= step * 0.500_01);
+    }
+  }
+});
+
+t.test(
+  'the product with codes is the product with the decoded vectors, at any offset in memory',
+  async (t) => {
+    const records = quantize(vectors, dimensions);
+    const moved = new Uint8Array(records.length + 3);
+    moved.set(records, 3);
+    const query = vectors.subarray(dimensions, 2 * dimensions);
+    const decoded = dequantize(records, dimensions);
+    const products = computeDotProducts(query, moved.subarray(3));
+    t.equal(products.length, 5);
+    for (let row = 0; row < 5; row += 1) {
+      let exact = 0;
+      for (let i = 0; i < dimensions; i += 1) exact += query[i]! * decoded[row * dimensions + i]!;
+      t.ok(Math.abs(products[row]! - exact) < 1e-5);
+    }
+    t.ok(Math.abs(products[1]! - 1) < 0.01, 'a vector is nearest to its own codes');
+  },
+);
+
+t.test('no vectors and zero vectors are fine', async (t) => {
+  t.equal(quantize(new Float32Array(0), dimensions).length, 0);
+  t.same(dequantize(quantize(new Float32Array(4), 4), 4), new Float32Array(4));
+});
+
+t.test('half a record is refused', async (t) => {
+  t.throws(() => quantize(new Float32Array(5), 4), /whole rows/);
+  t.throws(() => dequantize(new Uint8Array(9), 4), /whole records/);
+  t.throws(() => computeDotProducts(new Float32Array(4), new Uint8Array(9)), /whole records/);
+});

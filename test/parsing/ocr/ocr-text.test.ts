@@ -1,0 +1,37 @@
+import t from 'tap';
+import { parseOcrTable } from '../../../src/parsing/ocr/ocr-text.ts';
+
+/** Rows of the engines' table: `block paragraph line confidence word`. */
+function table(rows: readonly string[]): string {
+  const cells = rows.map((row) => {
+    const [block, paragraph, line, confidence, word] = row.split(' ');
+    return ['5', '1', block, paragraph, line, '1', '0', '0', '9', '9', confidence, word].join('\t');
+  });
+  return ['level\tpage_num\tblock_num\tpar_num', '1\t1\t0\t0\t0\t0\t0\t0\t9\t9\t-1\t', ...cells].join('\n');
+}
+
+t.test('words become lines, lines paragraphs, and a word that a line end cut is one again', async (t) => {
+  const rows = [
+    '1 1 1 90 The',
+    '1 1 1 90 quar-',
+    '1 1 2 90 ry',
+    '1 1 2 90 opens',
+    '1 2 1 90 Later',
+    '2 1 1 90 Aside',
+  ];
+  t.same(parseOcrTable(table(rows)), { text: 'The quarry\nopens\n\nLater\n\nAside', confidence: 90 });
+  t.equal(
+    parseOcrTable(table(['1 1 1 90 X-', '1 1 2 90 ray'])).text,
+    'X-\nray',
+    'capitals keep their hyphen',
+  );
+});
+
+t.test(
+  'specks that the engine does not believe in are no words, and a picture of them holds no text',
+  async (t) => {
+    t.equal(parseOcrTable(table(['1 1 1 95 Words', '1 1 1 3 ~|', '1 1 1 90 here'])).text, 'Words here');
+    t.match(parseOcrTable(table(['1 1 1 12 =~', '1 1 2 30 ii', '1 1 3 20 _'])), { text: '' });
+    t.same(parseOcrTable(''), { text: '', confidence: 0 });
+  },
+);

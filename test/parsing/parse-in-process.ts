@@ -1,0 +1,34 @@
+import { defaultParseLimits, type ParseLimits } from '../../src/parsing/limits.ts';
+import { parseDocument } from '../../src/parsing/parse.ts';
+import { ParseFailure } from '../../src/parsing/parse-failure.ts';
+import type { ParsedDocument } from '../../src/parsing/process/parse-task.ts';
+
+/** The document that the bytes are, read in this process. */
+export async function parseInProcess(
+  bytes: Uint8Array,
+  path: string | null = null,
+  limits: Partial<ParseLimits> = {},
+): Promise<ParsedDocument> {
+  const stream = parseDocument(bytes, path, { ...defaultParseLimits, ...limits });
+  const pages: string[] = [];
+  for (;;) {
+    const step = await stream.next();
+    if (step.done === true) return { ...step.value, pages };
+    pages.push(step.value);
+  }
+}
+
+/** Why the bytes are not read; throws when they are. */
+export async function parseFailureOf(
+  bytes: Uint8Array,
+  path: string | null = null,
+  limits: Partial<ParseLimits> = {},
+): Promise<ParseFailure> {
+  try {
+    const document = await parseInProcess(bytes, path, limits);
+    throw new Error(`was read as ${document.kind} with ${document.pages.length} pages`);
+  } catch (error) {
+    if (error instanceof ParseFailure) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,34 @@
+import { serveParser } from '../../../src/parsing/process/parser-serve.ts';
+
+/** A parser process that fails as the path of the document says, before the real one hears the request. */
+let requestCount = 0;
+
+const faults: Readonly<Record<string, () => void>> = {
+  hang: () => {
+    for (;;);
+  },
+  abort: () => process.abort(),
+  kill: () => process.kill(process.pid, 'SIGKILL'),
+  exit: () => process.exit(3),
+  heap: () => {
+    const retained: number[][] = [];
+    for (;;) retained.push(new Array<number>(100_000).fill(0.5));
+  },
+  buffers: () => {
+    const retained: Buffer[] = [];
+    for (;;) retained.push(Buffer.alloc(16_000_000, 1));
+  },
+  flood: () => {
+    for (;;) process.send?.({ type: 'page', text: 'x'.repeat(1_000_000) });
+  },
+  nonsense: () => process.send?.({ type: 'done', facts: 'all is well' }),
+  'kill unless fresh': () => {
+    if (requestCount > 1) process.kill(process.pid, 'SIGKILL');
+  },
+};
+
+process.on('message', (request: { path?: string }) => {
+  requestCount += 1;
+  faults[request.path ?? '']?.();
+});
+serveParser(new URL('../../../workers/watchdog.js', import.meta.url));

@@ -1,0 +1,14 @@
+import { defaultParseLimits } from '../../src/parsing/limits.ts';
+import { renderPdfPage } from '../../src/parsing/pdf/pdf.ts';
+import { buildPdf, type GrayscaleImage } from './fixtures.ts';
+
+/** What a scanner makes of a page with this text: PDFium draws it with its own fonts, so no host needs any. */
+export async function renderText(text: string, dotsPerInch = 150): Promise<GrayscaleImage> {
+  const rendered = await renderPdfPage(buildPdf([text]), 0, {
+    limits: defaultParseLimits,
+    scaleOf: () => dotsPerInch / 72,
+  });
+  if (rendered === null) throw new Error('the page was not drawn');
+  const { width, height, pixels } = rendered;
+  return { width, height, pixels: Uint8Array.from({ length: width * height }, (_, i) => pixels[i * 4]!) };
+}

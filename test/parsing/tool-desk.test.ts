@@ -1,9 +1,0 @@
-import { fileURLToPath } from 'node:url';
-import t from 'tap';
-
-/*
- * The suite runs in a process of its own without NODE_OPTIONS: the test runner would load itself into every process
- * that the suite forks, and a parser process may not read the runner's files.
- */
-const suite = fileURLToPath(new URL('./tool-desk-suite.js', import.meta.url));
-await t.spawn('/usr/bin/env', ['-u', 'NODE_OPTIONS', process.execPath, suite], {}, 'parser processes');

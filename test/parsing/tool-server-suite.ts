@@ -1,0 +1,233 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+import { systemRandom } from '../../src/core/ids.ts';
+import { chooseOcrEngine } from '../../src/parsing/ocr/ocr-engine.ts';
+import { isFailedOutcome } from '../../src/parsing/process/parse-task.ts';
+import { ParserHost } from '../../src/parsing/process/parser-host.ts';
+import { findOptionalTools } from '../../src/parsing/tools/optional-tools.ts';
+import { noSandbox } from '../../src/parsing/tools/sandbox.ts';
+import { ToolRunner } from '../../src/parsing/tools/tool-runner.ts';
+import { ToolServer } from '../../src/parsing/tools/tool-server.ts';
+import { testEventMsMax, testFileMsMax, waitUntil } from '../timeouts.ts';
+import { buildDocx, buildPdf, buildScannedPdf, docxPart, utf8 } from './fixtures.ts';
+import { renderText } from './render-text.ts';
+
+/** Documents whose programs hang, die, find no room or are not there: each costs at most itself. */
+
+t.setTimeout(testFileMsMax);
+const entry = fileURLToPath(new URL('../../workers/parser-process.js', import.meta.url));
+const rtf = utf8('{\\rtf1\\ansi Words of a letter.\\par}');
+/** Where LibreOffice is told to put its result. */
+const createOutputFolder = 'while [ "$1" != --outdir ]; do shift; done; mkdir -p "$2"';
+
+/** A parser with programs that are what a test says: shell scripts in the place of the real ones. */
+function createToolServer(
+  t: Test,
+  scripts: { soffice?: string; tesseract?: string },
+  freeBytes = async () => Number.MAX_SAFE_INTEGER,
+) {
+  const base = t.testdir({ files: {}, tools: {}, made: {}, programs: {} });
+  const [derivedFolder, folder, files] = [join(base, 'made'), join(base, 'tools'), join(base, 'files')];
+  const program = (name: string, script: string | undefined) => {
+    if (script === undefined) return null;
+    const file = join(base, 'programs', name);
+    writeFileSync(file, `#!/bin/sh\n${script}\n`);
+    chmodSync(file, 0o755);
+    return file;
+  };
+  const tools = {
+    ...findOptionalTools([]),
+    soffice: program('soffice', scripts.soffice),
+    tesseract: program('tesseract', scripts.tesseract),
+  };
+  const freshName = () => systemRandom.uuid();
+  const runner = new ToolRunner({
+    tools,
+    sandbox: noSandbox,
+    folder,
+    createUniqueName: freshName,
+    getFreeBytes: freeBytes,
+  });
+  const engine = scripts.tesseract === undefined ? 'off' : 'tesseract';
+  const languages = { languages: 'eng', installedLanguages: ['eng'] };
+  const embedded = { disabledReason: null, embeddedEntry: '', dataFolder: null, languagesFolder: '' };
+  const ocrEngine = chooseOcrEngine({ engine, ...languages, runner, ...embedded });
+  const converted = {
+    folder: derivedFolder,
+    find: async (name: string) => (existsSync(join(derivedFolder, name)) ? join(derivedFolder, name) : null),
+    add: async (name: string, file: string) => {
+      await rename(file, join(derivedFolder, name));
+      return join(derivedFolder, name);
+    },
+  };
+  const toolServer = new ToolServer({
+    runner,
+    ocrEngine,
+    converted,
+    office: true,
+    disabledReason: null,
+    runningMax: 2,
+    createUniqueName: freshName,
+  });
+  const host = () => {
+    const one = new ParserHost({
+      entry,
+      prlimit: null,
+      sandbox: noSandbox,
+      onProcess: () => {},
+      tools: toolServer,
+    });
+    t.teardown(() => one.close());
+    return one;
+  };
+  t.teardown(() => toolServer.close());
+  const stored = (bytes: Uint8Array, name = 'a'.repeat(64)) => {
+    writeFileSync(join(files, name), bytes);
+    return { kind: 'parse', file: join(files, name) } as const;
+  };
+  return { host, stored, folder, derivedFolder, base };
+}
+
+t.test('a program that hangs is ended at its own limit, and the document does without it', async (t) => {
+  const { host, stored, folder } = createToolServer(t, { soffice: 'sleep 600' });
+  const limits = { convertMsMax: 400, idleMsMax: testEventMsMax };
+  const outcome = await host().parse({ ...stored(rtf), limits });
+  t.match(outcome, { pages: ['Words of a letter.'], warnings: [/took more than 0.4 s/], pageImages: false });
+  t.same(readdirSync(folder), [], 'nothing is left');
+});
+
+t.test('a program runs no longer than its document, which ends in time', async (t) => {
+  const pids = t.testdirName;
+  const { host, stored } = createToolServer(t, { soffice: `echo $$ > ${pids}/pid; sleep 600` });
+  const parser = host();
+  await parser.parse(stored(buildPdf(['warm'])));
+  // Waiting for a program is no idleness.
+  const limits = { totalMsMax: 2_500, idleMsMax: 1_500 };
+  // Twice, since a lost document is tried once more in a fresh process, which takes its time to start.
+  const late = parser.parse({ ...stored(rtf, 'b'.repeat(64)), limits });
+  t.match(await late, { failure: { code: 'timeout', message: /2\.5 s in total/ } });
+  const pid = Number(readFileSync(join(pids, 'pid'), 'utf8'));
+  await waitUntil('the end of the program', () => !existsSync(`/proc/${pid}/cwd`));
+  t.throws(() => process.kill(pid, 0), 'the program is gone');
+  t.match(await parser.parse(stored(buildPdf(['next']))), { pages: ['next'] });
+});
+
+t.test('cancelling a document ends its program at once', async (t) => {
+  const { host, stored, folder } = createToolServer(t, { soffice: 'sleep 600' });
+  const parser = host();
+  const cancelling = new AbortController();
+  const running = parser.parse(stored(rtf), undefined, cancelling.signal);
+  while (readdirSync(folder).length === 0) await sleep(20);
+  cancelling.abort();
+  t.match(await running, { failure: { code: 'timeout', message: /cancelled/ } });
+  while (readdirSync(folder).length > 0) await sleep(20);
+});
+
+t.test(
+  'success without a result, death and refusal of LibreOffice leave the text that we read',
+  async (t) => {
+    const cases: [string, RegExp][] = [
+      ['exit 0', /damaged or protected/],
+      ['exit 77', /damaged or protected/],
+      ['kill -9 $$', /died/],
+    ];
+    for (const [i, [soffice, words]] of cases.entries()) {
+      const { host, stored } = createToolServer(t, { soffice });
+      const outcome = await host().parse(stored(rtf, String(i).repeat(64)));
+      t.match(outcome, { pages: ['Words of a letter.'], warnings: [words] }, soffice);
+    }
+  },
+);
+
+t.test(
+  'without room for LibreOffice the text that we read is kept, and the room is asked for again',
+  async (t) => {
+    const pdf = join(t.testdirName, 'result.pdf');
+    let free = 100;
+    const converting = { soffice: `${createOutputFolder}; cp ${pdf} "$2/document.pdf"` };
+    const { host, stored, folder } = createToolServer(t, converting, async () => free);
+    writeFileSync(pdf, buildPdf(['Words of a', 'letter.']));
+    const parser = host();
+    const broken = buildDocx([], { parts: { 'word/document.xml': docxPart('').slice(0, -20) } });
+    t.match(await parser.parse(stored(rtf)), {
+      pages: ['Words of a letter.'],
+      warnings: [/no room for temp/],
+    });
+    t.same(readdirSync(folder), []);
+    free = 1e9;
+    t.match(await parser.parse(stored(rtf)), { pages: ['Words of a', 'letter.'], warnings: [] });
+    const filling = createToolServer(t, { soffice: 'exit 0' }, async () => (free -= 6e8));
+    free = 1e9;
+    const outcome = await filling.host().parse(filling.stored(rtf));
+    t.match(outcome, { pages: ['Words of a letter.'], warnings: [/no room for temp/] }, 'filled meanwhile');
+    const unread = await filling.host().parse(filling.stored(broken, 'b'.repeat(64)));
+    t.match(unread, { failure: { code: 'crash', message: /no room for temp/ } }, 'not called damaged');
+  },
+);
+
+t.test('two documents with equal bytes at once are converted once, and later ones not at all', async (t) => {
+  const runs = t.testdirName;
+  const pdf = join(runs, 'result.pdf');
+  const { host, stored } = createToolServer(t, {
+    soffice: `echo run >> ${runs}/runs; sleep 0.5; ${createOutputFolder}; cp ${pdf} "$2/document.pdf"`,
+  });
+  writeFileSync(pdf, buildPdf(['Words of a', 'letter.']));
+  const task = stored(rtf);
+  const outcomes = await Promise.all([host().parse(task), host().parse(task)]);
+  for (const outcome of outcomes) t.equal(isFailedOutcome(outcome) ? 0 : outcome.pages.length, 2);
+  const image = await host().render({ ...task, kind: 'render', page: 1 });
+  t.ok(image instanceof Uint8Array && image[0] === 0xff);
+  t.equal(readFileSync(join(runs, 'runs'), 'utf8'), 'run\n');
+});
+
+t.test('an Office file of pictures only is read by OCR from the pages that LibreOffice draws', async (t) => {
+  const pdf = join(t.testdirName, 'result.pdf');
+  const { host, stored } = createToolServer(t, {
+    soffice: `${createOutputFolder}; cp ${pdf} "$2/document.pdf"`,
+    tesseract: "cat > image.png; printf '5\\t1\\t1\\t1\\t1\\t1\\t0\\t0\\t9\\t9\\t95\\tscanned\\n'",
+  });
+  writeFileSync(pdf, buildScannedPdf([await renderText('words', 40)]));
+  t.match(await host().parse(stored(buildDocx([]))), { kind: 'docx', pages: ['scanned'] });
+  t.match(await host().parse(stored(buildDocx(['typed']), 'b'.repeat(64))), { pages: ['typed'] });
+});
+
+t.test('what is made of a file that is not kept is gone with the document', async (t) => {
+  const pdf = join(t.testdirName, 'result.pdf');
+  const { host, stored, derivedFolder } = createToolServer(t, {
+    soffice: `${createOutputFolder}; cp ${pdf} "$2/document.pdf"`,
+  });
+  writeFileSync(pdf, buildPdf(['Words of a letter.']));
+  t.match(await host().parse(stored(rtf, systemRandom.uuid())), { pages: ['Words of a letter.'] });
+  await waitUntil('the removal of the result', () => readdirSync(derivedFolder).length === 0);
+  t.same(readdirSync(derivedFolder), []);
+});
+
+t.test(
+  'an OCR program that dies costs its page, and one that finds no room for its files the document',
+  async (t) => {
+    const scan = buildScannedPdf([await renderText('words', 40)]);
+    const dying = createToolServer(t, { tesseract: 'kill -9 $$' });
+    const outcome = await dying.host().parse(dying.stored(scan));
+    t.match(outcome, { pages: [''] });
+    t.ok(
+      !isFailedOutcome(outcome) &&
+        outcome.warnings.some((warning) => /not read: 1\. tesseract/.test(warning)),
+    );
+    const full = createToolServer(t, { tesseract: 'exit 0' });
+    const parser = full.host();
+    await parser.parse(full.stored(buildPdf(['warm'])));
+    // A folder that cannot be written to stands for a disk that is full.
+    rmSync(full.folder, { recursive: true });
+    writeFileSync(full.folder, '');
+    t.match(await parser.parse(full.stored(scan)), {
+      failure: { code: 'crash', message: /cannot be run: (?!Error)/ },
+    });
+    rmSync(full.folder);
+    mkdirSync(full.folder);
+    t.match(await parser.parse(full.stored(scan)), { pages: [''] });
+  },
+);

@@ -1,0 +1,72 @@
+import t from 'tap';
+import { TapDigest } from './tap-digest.ts';
+
+function digest(lines: readonly string[]) {
+  const output: string[] = [];
+  const tapDigest = new TapDigest((line) => void output.push(line));
+  lines.forEach((line) => {
+    tapDigest.line(line);
+  });
+  return { output, totals: tapDigest.totals, summary: tapDigest.summary(61.4) };
+}
+
+t.test('totals are those of tap, and a file that failed is shown whole', async (t) => {
+  const { output, totals } = digest([
+    'TAP version 14',
+    '# Subtest: dist/test/a.test.js',
+    '    ok 1 - fine',
+    'ok 1 - dist/test/a.test.js # time=6ms',
+    '# Subtest: dist/test/b.test.js',
+    '    not ok 1 - broken',
+    'not ok 2 - dist/test/b.test.js # time=6ms',
+    '# { total: 5, pass: 2, fail: 1, skip: 2 }',
+  ]);
+  t.same(totals, { passed: 2, failed: 1, skipped: 2 });
+  t.same(output, [
+    'ok 1 - dist/test/a.test.js # time=6ms',
+    '# Subtest: dist/test/b.test.js',
+    '    not ok 1 - broken',
+    'not ok 2 - dist/test/b.test.js # time=6ms',
+  ]);
+});
+
+t.test('a run that died, ran nothing or crashed in a file is never a success', async (t) => {
+  t.same(digest([]).totals, { passed: 0, failed: 1, skipped: 0 });
+  t.same(digest(['ok 1 - a']).totals, { passed: 0, failed: 1, skipped: 0 });
+  t.same(digest(['# { total: 0, pass: 0 }']).totals, { passed: 0, failed: 1, skipped: 0 });
+  t.same(digest(['not ok 1 - crashed.test.js', '# { total: 3, pass: 3 }']).totals, {
+    passed: 3,
+    failed: 1,
+    skipped: 0,
+  });
+});
+
+t.test('the last lines name the tests that failed, with their files, and the totals', async (t) => {
+  const { summary } = digest([
+    '# Subtest: dist/test/a.test.js',
+    '    ok 1 - fine',
+    'ok 1 - dist/test/a.test.js # time=6ms',
+    '# Subtest: dist/test/b.test.js',
+    '    # Subtest: what is added is found',
+    '        # Subtest: at once',
+    '            not ok 1 - should be equal',
+    '            not ok 2 - should match',
+    '        not ok 1 - at once',
+    '    not ok 1 - what is added is found # time=3ms',
+    '    not ok 2 - known to fail # todo',
+    'not ok 2 - dist/test/b.test.js # time=6ms',
+    '# Subtest: dist/test/c.test.js',
+    'not ok 3 - dist/test/c.test.js # time=6ms',
+    '# { total: 1205, pass: 1200, fail: 2, todo: 1, skip: 2 }',
+  ]);
+  t.same(summary, [
+    'Failed tests:',
+    '  dist/test/b.test.js: what is added is found > at once > should be equal',
+    '  dist/test/c.test.js: the file failed outside of its tests (see its lines above)',
+    '1,200 passed, 2 failed, 3 skipped in 3 files (61 s)',
+  ]);
+  t.same(digest(['ok 1 - a', '# { total: 3, pass: 3 }']).summary, [
+    'All tests passed: 3 passed, 0 failed, 0 skipped in 1 file (61 s)',
+  ]);
+  t.match(digest(['ok 1 - a']).summary, ['Failed tests:', '  the run ended before its last test']);
+});

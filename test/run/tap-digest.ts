@@ -1,0 +1,111 @@
+/** Checks of a whole run, as tap counts them: a skipped one is neither passed nor failed. */
+export interface TestTotals {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+/** A test that failed: its file, and its title or what became of the file as a whole. */
+export interface FailedTest {
+  readonly file: string;
+  readonly title: string;
+}
+
+/**
+ * Lines of TAP in, lines for people out: a line per test file, and everything inside of files that failed. `totals` and
+ * `failures` hold once all lines are in.
+ *
+ * The totals are tap's own closing comment, `# { total: 7, pass: 4, fail: 1, skip: 2 }`; a run that died before it got
+ * there, or that ran nothing, counts as one failure.
+ */
+export class TapDigest {
+  readonly failures: FailedTest[] = [];
+  readonly #write: (line: string) => void;
+  /** Lines since the last finished test file. */
+  #pending: string[] = [];
+  #totals: TestTotals | null = null;
+  #failedFiles = 0;
+  #files = 0;
+
+  constructor(show: (line: string) => void) {
+    this.#write = show;
+  }
+
+  line(text: string): void {
+    const summary = /^# (\{ total: .*\})$/.exec(text);
+    if (summary !== null) this.#totals = totalsOf(summary[1] ?? '');
+    const point = /^(not )?ok \d+ - (.*)$/.exec(text);
+    if (point === null) {
+      this.#pending.push(text);
+      return;
+    }
+    this.#files += 1;
+    if (point[1] !== undefined) this.#reportFailedFile(withoutTapSuffix(point[2] ?? ''));
+    this.#pending = [];
+    this.#write(text.replace(/ \{$/, ''));
+  }
+
+  get totals(): TestTotals {
+    const { passed, failed, skipped } = this.#totals ?? { passed: 0, failed: 1, skipped: 0 };
+    const hasNoTests = passed + failed + skipped === 0;
+    return { passed, failed: Math.max(failed, hasNoTests ? 1 : this.#failedFiles), skipped };
+  }
+
+  /** The last lines of a run: which tests failed, and the totals. */
+  summary(seconds: number): string[] {
+    const { passed, failed, skipped } = this.totals;
+    const files = this.#files === 1 ? '1 file' : `${count(this.#files)} files`;
+    const counts = `${count(passed)} passed, ${count(failed)} failed, ${count(skipped)} skipped`;
+    const totals = `${counts} in ${files} (${Math.round(seconds)} s)`;
+    if (failed === 0) return [`All tests passed: ${totals}`];
+    const listed = this.failures.map(({ file, title }) => `  ${file}: ${title}`);
+    return [
+      'Failed tests:',
+      ...(listed.length > 0 ? listed : ['  the run ended before its last test']),
+      totals,
+    ];
+  }
+
+  #reportFailedFile(file: string): void {
+    this.#failedFiles += 1;
+    this.#pending.forEach(this.#write);
+    const titles = failedTitles(this.#pending);
+    const reported =
+      titles.length > 0 ? titles : ['the file failed outside of its tests (see its lines above)'];
+    this.failures.push(...reported.map((title) => ({ file, title })));
+  }
+}
+
+/**
+ * Titles of the tests of a file that failed, each with the first failure inside of it: `parser processes > kill -9 > should
+ * be equal`. TAP indents tests by four spaces a level and prints what is inside of a test before the test itself.
+ */
+function failedTitles(lines: readonly string[]): string[] {
+  const titles: string[] = [];
+  /** The first failure of each level below tests that have not ended yet. */
+  const inner = new Map<number, string>();
+  for (const line of lines) {
+    const [, indent, isFailed, title = ''] = /^( {4,})(not )?ok \d+ - (.*)$/.exec(line) ?? [];
+    if (indent === undefined) continue;
+    const level = indent.length / 4;
+    const below = inner.get(level + 1);
+    inner.delete(level + 1);
+    if (isFailed === undefined || /# (todo|skip)\b/i.test(title)) continue;
+    const path = below === undefined ? withoutTapSuffix(title) : `${withoutTapSuffix(title)} > ${below}`;
+    if (level === 1) titles.push(path);
+    else if (!inner.has(level)) inner.set(level, path);
+  }
+  return titles;
+}
+
+/** Without ` # time=6ms` and the brace that opens a block. */
+function withoutTapSuffix(title: string): string {
+  return title.replace(/ \{$/, '').replace(/ # time=\S+$/, '');
+}
+
+const count = (number: number) => number.toLocaleString('en-US');
+
+function totalsOf(text: string): TestTotals {
+  const named = (name: string) => Number(new RegExp(`\\b${name}: (\\d+)`).exec(text)?.[1] ?? 0);
+  return { passed: named('pass'), failed: named('fail'), skipped: named('skip') + named('todo') };
+}

@@ -1,0 +1,37 @@
+import t from 'tap';
+import { renderList, renderPages, renderWithText } from '../../src/services/rendered-json.ts';
+
+const atOnce = () => null;
+
+/** Texts whose slices end inside of pairs, escapes and lone halves. */
+const texts = [
+  '',
+  'short "text"',
+  `${'x'.repeat(65_535)}😀${'y'.repeat(65_534)}😀 end`,
+  `${'x'.repeat(65_535)}\ud800${'\n'.repeat(70_000)}`,
+  '😀'.repeat(100_000),
+  '\ud83d'.repeat(65_537),
+];
+
+t.test('a long text in slices is the JSON of the whole text', async (t) => {
+  for (const content of [...texts, null]) {
+    const object = { id: 7, absent: undefined, content, last: ['x'] };
+    const reply = await renderWithText({ name: 'document', field: 'content' }, object, atOnce);
+    t.equal(reply.toBytes().toString(), JSON.stringify({ document: object }));
+  }
+});
+
+t.test('a list written item by item is the JSON of the whole list', async (t) => {
+  for (const items of [[], [1], texts.map((text) => ({ text }))]) {
+    const reply = await renderList('items', items, atOnce);
+    t.equal(reply.toBytes().toString(), JSON.stringify({ items }));
+  }
+});
+
+t.test('a reply of pages is what JSON.stringify makes of it', async (t) => {
+  for (const pages of [[], [''], ['a "quote"', '\u2028é😀', 'x'.repeat(200_000)]]) {
+    const body = { pages, warnings: ['one'] };
+    const reply = await renderPages(body, () => null);
+    t.equal(reply.toBytes().toString(), JSON.stringify(body));
+  }
+});

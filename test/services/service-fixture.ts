@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto';
+import type { Test } from 'tap';
+import { AuditLog } from '../../src/audit/audit-log.ts';
+import { BackgroundScheduler } from '../../src/core/async/background-scheduler.ts';
+import { systemRandom } from '../../src/core/ids.ts';
+import type { OrganizationPrincipal } from '../../src/schemas/principal.ts';
+import type { ServiceCall } from '../../src/services/call.ts';
+import { CollectionServices } from '../../src/services/collections.ts';
+import { DocumentUrls } from '../../src/services/document-urls.ts';
+import { DocumentServices } from '../../src/services/documents.ts';
+import { FileServices } from '../../src/services/files.ts';
+import { QueryServices } from '../../src/services/queries.ts';
+import { StatusServices } from '../../src/services/status.ts';
+import { cancellationTokenWith } from '../core/cancellation-token.ts';
+import { openComponents, organizationId } from '../ingest/controllable-store.ts';
+import { tokenSecret } from '../simulate/server-components.ts';
+
+const clock = { now: () => Date.now(), monotonic: () => performance.now() };
+
+const unlimitedAdmission = { acquire: () => null, release: () => {} };
+
+export function serviceCallFor(organization = organizationId): ServiceCall<OrganizationPrincipal> {
+  return {
+    principal: {
+      kind: 'organisation',
+      organizationId: organization,
+      keyId: 'key',
+      permission: 'all',
+      zdr: false,
+    },
+    requestId: 'request',
+    baseUrl: 'http://quarry.test',
+    receivedAt: performance.now(),
+    yieldToEventLoop: () => null,
+    address: () => '192.0.2.1',
+    cancellation: cancellationTokenWith(),
+  };
+}
+
+/** The use cases over the rooms of a server, with a collection `papers`. */
+export async function createServices(t: Test, options: Parameters<typeof openComponents>[1] = {}) {
+  const first = await openComponents(t, options);
+  const addresses = new DocumentUrls(tokenSecret);
+  const renderedImages: number[] = [];
+  const recordedUsage: object[] = [];
+  const recordedModelUsage: object[] = [];
+  /** Refuses new documents while a test says so. */
+  const admission = { check() {} };
+  /** What documents wait for while a test says so. */
+  const admissionError: { reason: string | null } = { reason: null };
+  const audit = new AuditLog({ store: first.store, clock, random: systemRandom });
+  const collections = new CollectionServices({
+    ...first,
+    clock,
+    audit,
+    random: systemRandom,
+    model: { id: 'letters', version: '1', dimensions: 8 },
+    findModel: (id) => ({ id, version: '1', dimensions: 8 }),
+    lifecycle: {
+      onModelChanged: () => {},
+      open: (collection) => first.indexes.open(collection),
+      remove: ({ collectionId }) => {
+        first.ingest.abandonCollection(collectionId);
+        return first.indexes.remove(collectionId);
+      },
+    },
+  });
+  const documents = new DocumentServices({
+    ...first,
+    documentUrls: addresses,
+    clock,
+    audit,
+    backgroundScheduler: new BackgroundScheduler(clock),
+    admission: { check: () => admission.check() },
+    quotas: { reserve: () => null },
+    waitLimiter: { tryAcquire: () => true, release: () => {} },
+    fileBytesMax: 1_000_000,
+    metadataBytesMax: () => 65_535,
+    findWaitReason: () => admissionError.reason,
+  });
+  const images = {
+    get: async ({ page }: { readonly page: number }) => {
+      renderedImages.push(page);
+      return Uint8Array.of(0xff, 0xd8, page);
+    },
+  };
+  const queries = new QueryServices({
+    ...first,
+    documentUrls: addresses,
+    clock,
+    meter: {
+      recordQuery: (usageEvent) => void recordedUsage.push(usageEvent),
+      recordEmbed: (usageEvent) => void recordedModelUsage.push({ kind: 'embed', ...usageEvent }),
+      recordRerank: (usageEvent) => void recordedModelUsage.push({ kind: 'rerank', ...usageEvent }),
+    },
+    semaphoreOf: () => unlimitedAdmission,
+    rerankModels: () => ['zerank-2'],
+    rerankerDefault: null,
+    defaultEmbeddingModel: 'letters',
+  });
+  const files = new FileServices({ ...first, images, secrets: [tokenSecret] });
+  const status = new StatusServices({
+    ...first,
+    clock,
+    findWaitReason: () => admissionError.reason,
+    modelDefault: 'letters',
+    parsingDocumentsIn: () => [],
+    modelChangeOf: () => null,
+  });
+  return {
+    admissionError,
+    first,
+    collections,
+    documents,
+    queries,
+    files,
+    status,
+    recordedUsage,
+    recordedModelUsage,
+    renderedImages,
+    admission,
+  };
+}
+export type ServiceFixture = Awaited<ReturnType<typeof createServices>>;
+
+/** Adds a text and waits until it is indexed. */
+export function addTextDocument(
+  { documents }: ServiceFixture,
+  path: string,
+  text: string,
+  fields: object = {},
+) {
+  const content = { type: 'text' as const, text };
+  const request = { collection_name: 'papers', path, content, wait: true, overwrite: true, ...fields };
+  return documents.addDocument(serviceCallFor(), request);
+}
+
+export function sha256(bytes: string | Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+export function fileTokenOf(address: string): string {
+  return new URL(address).searchParams.get('token')!;
+}

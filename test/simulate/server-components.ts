@@ -1,0 +1,335 @@
+import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { MessagePort } from 'node:worker_threads';
+import type { ChunkTask } from '../../src/chunking/chunk-task.ts';
+import { type ChunkProcessors, prepareDocument } from '../../src/chunking/prepare-document.ts';
+import { BackgroundScheduler } from '../../src/core/async/background-scheduler.ts';
+import { KeyedMutex } from '../../src/core/async/mutex.ts';
+import type { Clock } from '../../src/core/clock.ts';
+import type { Random } from '../../src/core/ids.ts';
+import { limits } from '../../src/core/limits.ts';
+import { type Logger, silentLogger } from '../../src/core/logger.ts';
+import { Indexes } from '../../src/index/indexes.ts';
+import { createVectorRenewal, StoredVectors, type VectorMaker } from '../../src/index/stored-vectors.ts';
+import { VersionPublisher } from '../../src/index/version-publisher.ts';
+import { DocumentTransitions } from '../../src/ingest/document-transitions.ts';
+import { DocumentWriter } from '../../src/ingest/document-writer.ts';
+import { Ingest } from '../../src/ingest/ingest.ts';
+import { IngestSteps } from '../../src/ingest/ingest-steps.ts';
+import type { MemoryLimit } from '../../src/ingest/memory-limit.ts';
+import { ModelChanges } from '../../src/ingest/model-changes.ts';
+import { embedChunks } from '../../src/models/chunk-vectors.ts';
+import type { Embedder } from '../../src/models/model.ts';
+import { computeDotProducts } from '../../src/models/quantization.ts';
+import type { ParseOutcome, ParseTask } from '../../src/parsing/process/parse-task.ts';
+import { Search } from '../../src/search/search.ts';
+import { Blobs } from '../../src/storage/blobs.ts';
+import { ChangeLog, LiveVersions } from '../../src/storage/changes.ts';
+import {
+  type Collection,
+  Collections,
+  cancelVectorChange,
+  getVectorState,
+  startVectorChange,
+  type VectorSet,
+} from '../../src/storage/collections.ts';
+import { Contents } from '../../src/storage/content.ts';
+import { Counts } from '../../src/storage/counts.ts';
+import { Documents } from '../../src/storage/documents.ts';
+import { collectGarbage } from '../../src/storage/garbage.ts';
+import { Sequence } from '../../src/storage/sequence.ts';
+import type { SpaceGuard, Store } from '../../src/storage/store.ts';
+import { sweepCollections } from '../../src/storage/sweep.ts';
+import { issueToken } from '../../src/storage/tokens.ts';
+import { VersionReader } from '../../src/storage/version-reader.ts';
+import { Versions } from '../../src/storage/versions.ts';
+import { analyzeChunks } from '../../src/text/terms.ts';
+
+/** Vector dimensions of the model of new collections. */
+const dimensions = 8;
+
+export interface ServerComponentsOptions {
+  readonly store: Store;
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Text of a raw file, or null for an unreadable file; throws if the parser itself fails. */
+  readonly parse: (rawHash: string) => Promise<string[] | null>;
+  /** Refuses work while the disk has no space for results; unlimited by default. */
+  readonly space?: SpaceGuard;
+  /** Never reached by default. */
+  readonly memory?: Pick<MemoryLimit, 'isReached'>;
+  /** Called before a document is chunked. */
+  readonly onChunk?: (path: string) => Promise<void>;
+  /** Memory limit for all documents being indexed concurrently. */
+  readonly indexBytes?: number;
+  readonly logger?: Logger;
+  readonly mayQuote?: () => boolean;
+}
+
+/** Signing secret of tokens. */
+export const tokenSecret = new Uint8Array(32).fill(7);
+
+/**
+ * Opens the modules of the server without HTTP and with simple models: one of several successive processes on the
+ * same data.
+ */
+export async function openServerComponents(options: ServerComponentsOptions) {
+  const { store, folder, clock, random, parse, space = { check() {} } } = options;
+  const { onChunk = async () => {}, indexBytes = limits.indexingBytesMax } = options;
+  const { memory = { isReached: false }, logger = silentLogger, mayQuote = () => true } = options;
+  const reads = { versions: new Versions(store), contents: new Contents(store) };
+  const parts = {
+    store,
+    ...reads,
+    reader: new VersionReader({
+      ...reads,
+      fileToken: (documentId) => issueToken(tokenSecret, { kind: 'file', documentId }),
+      bytesMax: 100_000,
+    }),
+    sequence: await Sequence.open(store),
+    changes: new ChangeLog(store),
+    live: new LiveVersions(store),
+    collections: new Collections(store),
+    documents: new Documents(store),
+    counts: new Counts(store),
+  };
+  const indexFolder = join(folder, 'index');
+  const blobsFolder = join(folder, 'blobs');
+  mkdirSync(indexFolder, { recursive: true });
+  const blobs = await Blobs.open({ directory: blobsFolder, store, random });
+  const indexes = new Indexes({ ...parts, folder: indexFolder, retireMs: 50, logger: silentLogger });
+  const vectors = new StoredVectors({ ...parts, space });
+  const turns = new BackgroundScheduler(clock);
+  const shared = {
+    ...parts,
+    versionPublisher: new VersionPublisher({ ...parts, indexes }),
+    locks: new KeyedMutex(),
+    clock,
+    random,
+    space,
+    turns,
+    count: () => [],
+  };
+  const progress = new DocumentTransitions(shared);
+  const parsePool = {
+    run: async <Result>(task: object) =>
+      (await Promise.race([runParse(parse, task as ParseTask), parseOutcomeWhenCanceled(task)])) as Result,
+  };
+  const chunker = {
+    run: async (task: ChunkTask) => {
+      await onChunk(task.path);
+      return { result: await prepareDocument(task, chunkProcessorsFor(embedderFor(task.model!))), ms: 1 };
+    },
+  };
+  const steps = new IngestSteps({
+    ...parts,
+    turns,
+    indexes,
+    blobs,
+    pools: { parse: parsePool },
+    chunker,
+    getModel: (collectionId) => {
+      const collection = parts.collections.findById(collectionId);
+      if (collection === undefined) return letterModel;
+      return { ...vectorMakerFor(getVectorState(collection)), embedChunks: 'in-worker' as const };
+    },
+    renewVectors: createVectorRenewal({ ...parts, vectors, vectorMakerOf: vectorMakerFor }),
+    parseLimits: {},
+    hasPageImages: () => false,
+    clock,
+  });
+  const ingest = await Ingest.open({
+    store,
+    transitions: progress,
+    steps,
+    memory,
+    clock,
+    backgroundScheduler: turns,
+    ...{ logger, mayQuote },
+    parallel: { parse: 2, index: 2, indexBytes },
+  });
+  const writer = new DocumentWriter({
+    ...shared,
+    onJob: (job) => ingest.enqueue(job),
+    onAbandoned: (record) => ingest.abandon(record),
+  });
+  const search = new Search({
+    ...parts,
+    clock,
+    getIndex: (collectionId, generation) => indexes.get(collectionId, generation),
+    computeSimilarities: computeDotProducts,
+    mayDegrade: true,
+    isKnownWord: null,
+    models: {
+      embed: async ({ text, model }) => letterVectors([text], embedderFor(model?.id).dimensions).vectors,
+      rerank: async (_model, _query, texts) => new Float32Array(texts.length),
+      rerankWeight: () => 1,
+    },
+  });
+  const modelChanges = new ModelChanges({
+    ...parts,
+    ...{ indexes, vectors, vectorMakerOf: vectorMakerFor, logger, mayQuote },
+    findNewerVersion: () => null,
+    checkCapacity: () => space.check(),
+  });
+  for (const collection of await parts.collections.listAll()) await indexes.open(collection);
+  ingest.start();
+  await modelChanges.start();
+  return {
+    ...parts,
+    blobs,
+    indexes,
+    ingest,
+    writer,
+    search,
+    /** Creates the record and the shards of a collection as the collection services do. */
+    async addCollection(collection: Omit<Collection, 'dimensions' | 'languages'>) {
+      const whole = { ...collection, dimensions, languages: [] };
+      await indexes.open(whole);
+      try {
+        await store.write(parts.collections.create(whole));
+      } catch (error) {
+        await indexes.remove(whole.collectionId);
+        throw error;
+      }
+    },
+    async deleteCollection(collection: Collection) {
+      await store.write(parts.collections.delete(collection, clock.now()), { mayUseReserve: true });
+      ingest.abandonCollection(collection.collectionId);
+      modelChanges.refresh(collection.collectionId);
+      await indexes.remove(collection.collectionId);
+    },
+    /** Starts a change to the other model, or cancels the change in progress. */
+    async changeModel(collection: Collection) {
+      const { collectionId } = collection;
+      const state = getVectorState(collection);
+      const id = state.model?.id === alternateEmbedder.id ? letterEmbedder.id : alternateEmbedder.id;
+      const after =
+        state.next === null
+          ? startVectorChange(state, { ...embedderFor(id), version: '1' })
+          : cancelVectorChange(state);
+      await store.write(parts.collections.putVectors(collectionId, state, after));
+      modelChanges.refresh(collectionId);
+    },
+    async clean() {
+      await collectGarbage({ store, blobs }, clock.now());
+      await sweepCollections({ store, blobs }, clock.now());
+      await blobs.deleteOrphans();
+      await indexes.removeOrphans();
+    },
+    async close() {
+      await modelChanges.close();
+      await ingest.close();
+      await indexes.close();
+    },
+    /** Frees the memory of a killed process; its files keep their content of that moment. */
+    async bury() {
+      const keptFolder = join(folder, 'kept');
+      copyFolder(indexFolder, keptFolder);
+      await modelChanges.close();
+      await ingest.close();
+      await indexes.close();
+      rmSync(indexFolder, { recursive: true, force: true });
+      copyFolder(keptFolder, indexFolder);
+      rmSync(keptFolder, { recursive: true, force: true });
+    },
+  };
+}
+export type ServerComponents = Awaited<ReturnType<typeof openServerComponents>>;
+
+/** Copies a folder; files that the process deletes meanwhile may be missing. */
+function copyFolder(from: string, to: string): void {
+  mkdirSync(to, { recursive: true });
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    try {
+      if (entry.isDirectory()) copyFolder(source, target);
+      else copyFileSync(source, target);
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'ENOENT') throw error;
+    }
+  }
+}
+
+/** Reply of the parse worker to a canceled task. */
+async function parseOutcomeWhenCanceled(task: { port?: MessagePort }): Promise<ParseOutcome> {
+  await new Promise((resolve) => task.port?.once('message', resolve));
+  return { failure: { code: 'timeout', message: 'Reading the document was cancelled.' } };
+}
+
+async function runParse(parse: ServerComponentsOptions['parse'], task: ParseTask): Promise<ParseOutcome> {
+  const pages = await parse(task.file.slice(-64));
+  if (pages === null) return { failure: { code: 'corrupt', message: 'The file is damaged.' } };
+  return {
+    kind: 'text',
+    contentType: 'text/plain',
+    pages,
+    unordered: false,
+    headings: false,
+    title: null,
+    language: null,
+    warnings: [],
+  };
+}
+
+/** `letterEmbedder` as a model that runs in the chunk worker. */
+export const letterModel = {
+  id: 'letters',
+  dimensions: 8,
+  generation: 0,
+  embedChunks: 'in-worker' as const,
+};
+
+/** Embedding model that distinguishes texts only by their letters. */
+export const letterEmbedder: Embedder = {
+  id: 'letters',
+  dimensions,
+  embed: async (texts) => letterVectors(texts),
+  close: async () => {},
+};
+
+/** Second model with longer vectors. */
+const alternateEmbedder: Embedder = {
+  id: 'sounds',
+  dimensions: 12,
+  embed: async (texts) => letterVectors(texts, 12),
+  close: async () => {},
+};
+
+/** Collections without a stored model use the first one. */
+function embedderFor(id: string | undefined): Embedder {
+  return id === alternateEmbedder.id ? alternateEmbedder : letterEmbedder;
+}
+
+function vectorMakerFor({ generation, model }: VectorSet): VectorMaker {
+  const embedder = embedderFor(model?.id);
+  const { id, dimensions } = embedder;
+  return {
+    ...{ id, dimensions, generation },
+    embedChunks: (chunks, onStep) => embedChunks(embedder, chunks, onStep),
+  };
+}
+
+/** Chunk processors of workers/chunk.ts with a different model. */
+export function chunkProcessorsFor(embedder: Embedder): ChunkProcessors {
+  return {
+    dimensions: embedder.dimensions,
+    analyze: analyzeChunks,
+    embed: (chunks, onStep) => embedChunks(embedder, chunks, onStep),
+  };
+}
+
+/** Normalized histograms of character codes modulo `dimensions`. */
+export function letterVectors(texts: readonly string[], dimensions = 8) {
+  const vectors = new Float32Array(texts.length * dimensions);
+  texts.forEach((text, row) => {
+    const vector = vectors.subarray(row * dimensions, (row + 1) * dimensions).fill(0.01);
+    for (let i = 0; i < text.length; i += 1) vector[text.charCodeAt(i) % dimensions]! += 1;
+    const length = Math.hypot(...vector);
+    vector.forEach((value, i) => {
+      vector[i] = value / length;
+    });
+  });
+  return { vectors, dimensions, tokens: texts.length, inferenceMs: 0 };
+}

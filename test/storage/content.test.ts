@@ -1,0 +1,270 @@
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { unpackTexts } from '../../src/core/packed-texts.ts';
+import { Contents, type Layout, type StoredChunk, type TextParts } from '../../src/storage/content.ts';
+import { MemoryStore } from '../../src/storage/memory-store.ts';
+import { operationsBytes } from '../../src/storage/store.ts';
+import { toNewChunk } from './new-chunk.ts';
+import { createTestRandom } from './test-random.ts';
+
+const random = createTestRandom();
+const separator = '\n\n';
+
+/** A document of random pages, cut into random chunks, with what its reader must find. */
+function randomDocument(): { pages: string[]; points: string[]; chunks: StoredChunk[]; layout: Layout } {
+  const letters = ['a', 'b ', 'é', '中', '😀', '\n'];
+  const page = () =>
+    Array.from({ length: random.below(40) }, () => letters[random.below(letters.length)]).join('');
+  const pages = Array.from({ length: 1 + random.below(5) }, page);
+  const points = [...pages.join(separator)];
+  const chunks: StoredChunk[] = [];
+  for (let start = 0; start < points.length; ) {
+    const end = Math.min(points.length, start + 1 + random.below(12));
+    chunks.push(chunkOf(points, start, end));
+    start = end;
+  }
+  const lengths = pages.map((text) => [...text].length);
+  const starts = lengths.map((_, index) =>
+    lengths.slice(0, index).reduce((sum, length) => sum + length + 2, 0),
+  );
+  const layout: Layout = {
+    length: points.length,
+    textBytes: Buffer.byteLength(points.join('')),
+    unordered: false,
+    title: 'T',
+    language: null,
+    pageStarts: Uint32Array.from(starts),
+    pageLengths: Uint32Array.from(lengths),
+    chunkStarts: Uint32Array.from(chunks.map(({ start }) => start)),
+  };
+  return { pages, points, chunks, layout };
+}
+
+function chunkOf(points: readonly string[], start: number, end: number): StoredChunk {
+  const text = points.slice(start, end).join('');
+  const child = { start: 0, end: text.length, startCodePoint: start, endCodePoint: end };
+  return {
+    text,
+    start,
+    end,
+    pageStart: 0,
+    pageEnd: 1,
+    prefix: 'T > H',
+    blank: text.trim() === '',
+    language: null,
+    children: [child],
+  };
+}
+
+const joined = (parts: TextParts | undefined) => (parts === undefined ? undefined : [...parts].join(''));
+
+t.test(`text, slices and pages read back exactly, in code points (seed ${random.seed})`, async (t) => {
+  for (let round = 0; round < 60; round += 1) {
+    const contents = await filled(randomUUID(), randomDocument());
+    const { documentId, pages, points } = contents;
+    if (joined(await contents.contents.textParts(documentId)) !== points.join('')) t.fail('the text differs');
+    pages.forEach((page, index) => {
+      if (joined(contents.contents.pageParts(documentId, index)) !== page) t.fail(`page ${index} differs`);
+    });
+    for (let slice = 0; slice < 20; slice += 1) {
+      const start = random.below(points.length + 2);
+      const end = start + random.below(points.length + 2 - start);
+      const expected = points.slice(start, end).join('');
+      if (contents.contents.readSlice(documentId, start, end) !== expected)
+        t.fail(`[${start}, ${end}) differs`);
+    }
+  }
+  t.pass('all rounds');
+});
+
+async function filled(documentId: string, made: ReturnType<typeof randomDocument>) {
+  const store = new MemoryStore();
+  const contents = new Contents(store);
+  const chunks = made.chunks.map((chunk, index) => contents.putChunk(documentId, index, toNewChunk(chunk)));
+  await store.write([...chunks, contents.putLayout(documentId, made.layout)]);
+  return { ...made, store, contents, documentId };
+}
+
+t.test('chunks, layout, codes and index block come back as they were', async (t) => {
+  const { store, contents, documentId, chunks, layout } = await filled(randomUUID(), randomDocument());
+  t.same(contents.readLayout(documentId), layout);
+  t.same(contents.readChunks(chunks.map((_, chunk) => ({ documentId, chunk }))), chunks);
+  t.same(contents.readChunks([{ documentId, chunk: 999 }]), [undefined]);
+  const block = {
+    rowCount: 2,
+    dimensions: 3,
+    model: 'm',
+    vectors: Float32Array.of(0, 1, 0, 0.6, 0.8, 0),
+    terms: Uint8Array.of(1, 2, 3),
+    chunkOfRow: Uint32Array.of(0, 5),
+  };
+  await store.write([
+    ...contents.putIndexPieces(documentId, block),
+    contents.putIndexHead(documentId, block),
+    contents.putCodes(documentId, 5, Uint8Array.of(7)),
+  ]);
+  t.same({ ...contents.readIndexBlock(documentId), terms: null }, { ...block, terms: null });
+  t.same([...(contents.readIndexBlock(documentId)?.terms ?? [])], [1, 2, 3]);
+  t.same(contents.readChunksOfRows([documentId]), [block.chunkOfRow]);
+  t.same(
+    contents.readCodes([5, 6].map((chunk) => ({ documentId, chunk }))).map((codes) => codes?.[0]),
+    [7, undefined],
+  );
+});
+
+t.test('vectors of two models stand side by side, and deleting one leaves the other', async (t) => {
+  const store = new MemoryStore();
+  const contents = new Contents(store);
+  const documentId = randomUUID();
+  const block = (generation: number, dimensions: number) => ({
+    ...{ rowCount: 2, dimensions, model: `m${generation}`, generation, terms: Uint8Array.of(1, 2, 3) },
+    vectors: Float32Array.from({ length: 2 * dimensions }, (_, i) => generation + i),
+    chunkOfRow: Uint32Array.of(0, 5),
+  });
+  const codes = (generation: number) =>
+    contents.readCodes([{ documentId, chunk: 5 }], generation).map((found) => found?.[0]);
+  const place = [{ documentId, chunk: 5 }];
+  t.equal(contents.readRowLayout(documentId), undefined);
+  await store.write([
+    ...contents.putIndexPieces(documentId, block(0, 3)),
+    contents.putIndexHead(documentId, block(0, 3)),
+    contents.putCodes(documentId, 5, Uint8Array.of(70)),
+  ]);
+  for (const [generation, dimensions] of [
+    [1, 5],
+    [2, 4],
+    [5, 2],
+  ] as const) {
+    const rows = contents.readRowLayout(documentId)!;
+    t.same(rows, { rowCount: 2, chunkOfRow: Uint32Array.of(0, 5), termPieces: 1 });
+    const made = { ...block(generation, dimensions), ...rows };
+    await store.write([
+      ...contents.putVectorPieces(documentId, made),
+      contents.putCodes(documentId, 5, Uint8Array.of(70 + generation), generation),
+    ]);
+    t.notOk(contents.hasVectors(documentId, generation), 'before the head they are not all there');
+    t.same(await contents.deleteOtherGeneration(documentId, generation, 10), [], 'and the others stay');
+    await store.write([contents.putVectorHead(documentId, made)]);
+    t.equal(contents.readCodes(place, generation - 1)[0]?.length, 1, 'the others are still there');
+    await store.write(await contents.deleteOtherGeneration(documentId, generation, 100));
+    t.same(await contents.deleteOtherGeneration(documentId, generation, 100), []);
+    const { vectors, model, terms } = contents.readIndexBlock(documentId, generation)!;
+    t.same([vectors, model, [...terms]], [made.vectors, `m${generation}`, [1, 2, 3]]);
+    t.equal(contents.readIndexBlock(documentId, generation - 1), undefined);
+    t.equal(
+      contents.readIndexBlock(documentId, generation + 2),
+      undefined,
+      'nor vectors of a later generation',
+    );
+    t.same([codes(generation), codes(generation + 1)], [[70 + generation], [undefined]]);
+    t.same(contents.readChunksOfRows([documentId, randomUUID()]), [Uint32Array.of(0, 5), undefined]);
+  }
+});
+
+t.test(
+  'the vectors and terms of the longest documents come back as they were, in bounded writes',
+  async (t) => {
+    const store = new MemoryStore();
+    const contents = new Contents(store);
+    const documentId = randomUUID();
+    for (const rowCount of [0, 1, 12_500, 12_501]) {
+      const block = {
+        rowCount,
+        dimensions: 320,
+        model: 'm',
+        vectors: Float32Array.from({ length: rowCount * 320 }, (_, i) => i % 1_000),
+        terms: Uint8Array.from({ length: rowCount * 700 }, (_, i) => i % 251),
+        chunkOfRow: Uint32Array.from({ length: rowCount }, (_, i) => i),
+      };
+      const pieces = contents.putIndexPieces(documentId, block);
+      for (const piece of pieces) {
+        await store.write([piece]);
+        if (operationsBytes([piece]) > 4_100_000) t.fail('a piece is too large');
+      }
+      await store.write([contents.putIndexHead(documentId, block)]);
+      const found = contents.readIndexBlock(documentId)!;
+      t.equal(Buffer.compare(Buffer.from(found.vectors.buffer), Buffer.from(block.vectors.buffer)), 0);
+      t.equal(Buffer.compare(found.terms, block.terms), 0, `${rowCount} rows`);
+      t.same(contents.readChunksOfRows([documentId]), [block.chunkOfRow]);
+    }
+  },
+);
+
+t.test('a document without text has empty text and no page; one without chunks has none', async (t) => {
+  const store = new MemoryStore();
+  const contents = new Contents(store);
+  const documentId = randomUUID();
+  t.equal(joined(await contents.textParts(documentId)), undefined);
+  t.equal(contents.readSlice(documentId, 0, 1), undefined);
+  t.equal(joined(contents.pageParts(documentId, 0)), undefined);
+  t.equal(contents.readIndexBlock(documentId), undefined);
+  t.same(contents.readChunksOfRows([documentId]), [undefined]);
+  const none = new Uint32Array(0);
+  const empty = { length: 0, textBytes: 0, unordered: false, title: null, language: null };
+  const layout = { ...empty, pageStarts: none, pageLengths: none, chunkStarts: none };
+  await store.write([contents.putLayout(documentId, layout)]);
+  t.equal(joined(await contents.textParts(documentId)), '');
+  t.equal(contents.readSlice(documentId, 0, 5), '');
+  t.equal(joined(contents.pageParts(documentId, 0)), undefined);
+});
+
+t.test('chunks that a broken attempt left behind the last are no text', async (t) => {
+  const store = new MemoryStore();
+  const contents = new Contents(store);
+  const documentId = randomUUID();
+  const points = [...'the text'];
+  const chunks = [chunkOf(points, 0, 4), chunkOf(points, 4, 8)];
+  const rest = { textBytes: 8, unordered: false, title: null, language: null };
+  const pages = { pageStarts: Uint32Array.of(0), pageLengths: Uint32Array.of(8) };
+  const layout = { length: 8, ...rest, ...pages, chunkStarts: Uint32Array.of(0, 4) };
+  await store.write([
+    contents.putLayout(documentId, layout),
+    ...[...chunks, chunkOf([...'left over'], 0, 9)].map((chunk, i) =>
+      contents.putChunk(documentId, i, toNewChunk(chunk)),
+    ),
+  ]);
+  t.equal(joined(await contents.textParts(documentId)), 'the text');
+});
+
+t.test('parsed pages wait for chunking and are then deleted with one write', async (t) => {
+  const store = new MemoryStore();
+  const contents = new Contents(store);
+  const [documentId, other] = [randomUUID(), randomUUID()];
+  const pages = Array.from({ length: 300 }, (_, index) => `page ${index} é`);
+  const head = {
+    kind: 'text',
+    contentType: 'text/plain',
+    pageCount: 300,
+    unordered: false,
+    headings: true,
+    title: null,
+    language: 'de',
+    warnings: ['w'],
+  };
+  await store.write(pages.map((page, index) => contents.putParsedPage(documentId, index, page)));
+  t.equal(contents.readParsedHead(documentId), undefined, 'without the head the step is not complete');
+  await store.write([contents.putParsedHead(documentId, head), contents.putParsedPage(other, 0, 'x')]);
+  t.same(contents.readParsedHead(documentId), head);
+  t.same((await contents.readParsedPages(documentId, 1_000)).map(joined), pages);
+  t.same(
+    [299, 300].map((page) => joined(contents.readParsedPage(documentId, page))),
+    [pages[299], undefined],
+  );
+  await store.write([...contents.deleteParsed(documentId, 300)]);
+  t.same(await contents.deleteAll(documentId, 10), []);
+  t.equal((await contents.deleteAll(other, 10)).length, 1);
+});
+
+t.test('a long page is decoded in parts that divide no character', async (t) => {
+  const store = new MemoryStore();
+  const contents = new Contents(store);
+  const documentId = randomUUID();
+  for (const text of ['é'.repeat(400_000), `a${'😀'.repeat(200_000)}`, `${'x'.repeat(262_142)}€ end`]) {
+    await store.write([contents.putParsedPage(documentId, 0, text)]);
+    const parts = [...contents.readParsedPage(documentId, 0)!];
+    t.ok(parts.length > 1);
+    t.ok(parts.join('') === text);
+    const packed = await contents.packedPages(documentId, 1, () => null);
+    t.ok(unpackTexts(packed)[0] === text);
+  }
+});

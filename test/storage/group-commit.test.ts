@@ -1,0 +1,194 @@
+import t from 'tap';
+import { BackgroundScheduler } from '../../src/core/async/background-scheduler.ts';
+import { limits } from '../../src/core/limits.ts';
+import { GroupCommit, type PlainOperation } from '../../src/storage/group-commit.ts';
+import { readCounters } from '../../src/storage/store.ts';
+import { putOperation } from './store-contract.ts';
+
+interface Commit {
+  readonly keys: string[];
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** By its clock, a turn of the event loop is over when two callers have been told. */
+function newTurns(): BackgroundScheduler {
+  let now = 0;
+  return new BackgroundScheduler({ monotonic: () => (now += limits.backgroundSliceMsMax / 2) });
+}
+const callersPerTurn = 2;
+
+/** Commits that end when the test says so. */
+function manual(groupBytesMax = 1_000): { commits: Commit[]; group: GroupCommit } {
+  const commits: Commit[] = [];
+  const commit = (operations: readonly PlainOperation[]) =>
+    new Promise<void>((resolve, reject) => {
+      commits.push({ keys: operations.map(({ key }) => Buffer.from(key).toString()), resolve, reject });
+    });
+  return {
+    commits,
+    group: new GroupCommit({
+      ...{ getMany: () => [], commit, groupBytesMax },
+      pendingBytesMax: 10_000,
+      backgroundScheduler: newTurns(),
+    }),
+  };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Turns of the event loop until so many commits have begun. */
+async function begun(commits: readonly Commit[], count: number): Promise<number> {
+  let turns = 0;
+  for (; commits.length < count; turns += 1) await turn();
+  return turns;
+}
+
+t.test('what arrives during a commit becomes the next one, in order', async (t) => {
+  const { commits, group } = manual();
+  const writes = [group.write([putOperation('a', '')])];
+  await turn();
+  writes.push(group.write([putOperation('b', '')]), group.write([putOperation('c', '')]));
+  await turn();
+  t.same(
+    commits.map(({ keys }) => keys),
+    [['a']],
+    'one commit at a time',
+  );
+  commits[0]?.resolve();
+  await begun(commits, 2);
+  t.same(commits[1]?.keys, ['b', 'c']);
+  commits[1]?.resolve();
+  await Promise.all(writes);
+  t.equal(group.statistics.pendingBytes, 0);
+});
+
+t.test('a group stays below its bound, a larger write is a group of its own', async (t) => {
+  const { commits, group } = manual(100);
+  const sizes = [30, 30, 30, 500, 10];
+  const writes = Promise.all(
+    sizes.map((size, index) => group.write([putOperation(String(index), 'x'.repeat(size))])),
+  );
+  for (let round = 0; round < 4; round += 1) {
+    await begun(commits, round + 1);
+    commits[round]?.resolve();
+  }
+  await writes;
+  t.same(
+    commits.map(({ keys }) => keys),
+    [['0', '1'], ['2'], ['3'], ['4']],
+  );
+});
+
+t.test('a large group is made ready in turns, in order', async (t) => {
+  const { commits, group } = manual(10_000);
+  const keys = Array.from({ length: 40 }, (_, i) => `key ${i}`);
+  const writes = keys.map((key) => group.write([putOperation(key, '')]));
+  t.ok((await begun(commits, 1)) > 3, 'the event loop went on meanwhile');
+  t.same(commits[0]?.keys, keys);
+  commits[0]?.resolve();
+  await Promise.all(writes);
+});
+
+t.test('what was queued behind a failed commit fails with it, what comes later is tried', async (t) => {
+  const { commits, group } = manual();
+  const first = group.write([putOperation('a', '')]);
+  await turn();
+  const behind = group.write([putOperation('b', '')]);
+  commits[0]?.reject(new Error('disk'));
+  await t.rejects(first, { message: 'disk' });
+  await t.rejects(behind, { message: 'disk' });
+  const later = group.write([putOperation('c', '')]);
+  await turn();
+  commits[1]?.resolve();
+  await later;
+  t.same(
+    commits.map(({ keys }) => keys),
+    [['a'], ['c']],
+  );
+  t.match(group.statistics, {
+    commits: 1,
+    committedWrites: 1,
+    failedCommits: 1,
+    pendingWrites: 0,
+    pendingBytes: 0,
+  });
+});
+
+t.test('a write that cannot be evaluated leaves no trace in its group', async (t) => {
+  const stored = new Map<string, Uint8Array>();
+  const keyOf = (key: Uint8Array) => Buffer.from(key).toString();
+  const group = new GroupCommit({
+    getMany: (keys) =>
+      keys.map((key) => {
+        if (keyOf(key) === 'broken') throw new Error('a damaged block');
+        return stored.get(keyOf(key));
+      }),
+    async commit(operations) {
+      for (const operation of operations)
+        if (operation.type === 'put') stored.set(keyOf(operation.key), operation.value);
+    },
+    pendingBytesMax: 1_000,
+    groupBytesMax: 1_000,
+    backgroundScheduler: newTurns(),
+  });
+  const add = (key: string) => ({ type: 'add' as const, key: Buffer.from(key), amounts: [1] });
+  const [broken, sound] = await Promise.allSettled([
+    group.write([add('count'), add('broken')]),
+    group.write([add('count')]),
+  ]);
+  t.match(broken, { status: 'rejected', reason: { message: 'a damaged block' } });
+  t.match(sound, { status: 'fulfilled' });
+  t.same(readCounters(stored.get('count'), 1), [1], 'only the sound write counted');
+});
+
+t.test(
+  'a large group does not keep the event loop: its callers learn of it turn by turn, in order',
+  async (t) => {
+    const { commits, group } = manual(10_000);
+    const notified: number[] = [];
+    const count = 3 * callersPerTurn + 1;
+    const writes = Array.from({ length: count }, (_, i) =>
+      group.write([putOperation(String(i), '')]).then(() => notified.push(i)),
+    );
+    await begun(commits, 1);
+    commits[0]?.resolve();
+    const counts: number[] = [];
+    for (let round = 0; notified.length < count && round < count; round += 1) {
+      await turn();
+      counts.push(notified.length);
+    }
+    await Promise.all(writes);
+    t.same(
+      notified,
+      writes.map((_, i) => i),
+    );
+    t.ok(
+      counts.every((notified, round) => notified - (counts[round - 1] ?? 0) <= 2 * callersPerTurn),
+      `told after each turn: ${counts}`,
+    );
+    t.ok(counts.length > 1, 'not all in one turn');
+  },
+);
+
+t.test(
+  'a commit that ends begins the next one before all its callers are told, and closing tells them all',
+  async (t) => {
+    const { commits, group } = manual(10_000);
+    const notified: string[] = [];
+    const count = 4 * callersPerTurn;
+    const first = Array.from({ length: count }, (_, i) =>
+      group.write([putOperation(String(i), '')]).then(() => notified.push('first')),
+    );
+    await begun(commits, 1);
+    const second = group.write([putOperation('later', '')]).then(() => notified.push('second'));
+    commits[0]?.resolve();
+    await turn();
+    t.equal(commits.length, 2);
+    t.ok(notified.length < count);
+    commits[1]?.resolve();
+    await group.close();
+    await Promise.all([...first, second]);
+    t.same(notified, [...first.map(() => 'first'), 'second']);
+  },
+);

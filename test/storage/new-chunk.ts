@@ -1,0 +1,12 @@
+import type { NewChunk, StoredChunk } from '../../src/storage/content.ts';
+
+/** A chunk as it is handed to the store. */
+export function toNewChunk({ children, ...chunk }: StoredChunk): NewChunk {
+  const spans = children.flatMap((child) => [
+    child.start,
+    child.end,
+    child.startCodePoint,
+    child.endCodePoint,
+  ]);
+  return { ...chunk, spans: Uint32Array.from(spans) };
+}

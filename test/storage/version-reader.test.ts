@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { Contents, type StoredChunk } from '../../src/storage/content.ts';
+import { MemoryStore } from '../../src/storage/memory-store.ts';
+import { VersionReader } from '../../src/storage/version-reader.ts';
+import { type VersionRecord, Versions } from '../../src/storage/versions.ts';
+import { toNewChunk } from './new-chunk.ts';
+import { version } from './records.ts';
+
+const fileToken = (documentId: string) => `token of ${documentId}`;
+
+const chunkCount = 4;
+
+function chunkOf(words: string, number: number): StoredChunk {
+  const text = `${words} "${number}" \\ é 中 \n`;
+  const length = [...text].length;
+  const start = number * length;
+  const end = start + length;
+  const child = { start: 0, end: text.length, startCodePoint: start, endCodePoint: end };
+  const rest = { prefix: 'T', blank: false, language: 'en', children: [child] };
+  return { text, start, end, pageStart: number, pageEnd: number + 1, ...rest };
+}
+
+/** A store with versions of four chunks and as many pages each; row 0 is chunk 1, row 1 chunk 3. */
+async function openReader(bytesMax: number) {
+  const store = new MemoryStore();
+  const directReaders = { versions: new Versions(store), contents: new Contents(store) };
+  let reads = 0;
+  const countingStore = {
+    ...{ revisionOf: () => 0, range: store.range, write: store.write, statistics: store.statistics },
+    close: () => store.close(),
+    get: (key: Uint8Array) => countingStore.getMany([key])[0],
+    getMany(keys: readonly Uint8Array[]) {
+      reads += keys.length;
+      return store.getMany(keys);
+    },
+  };
+  const countingReaders = { versions: new Versions(countingStore), contents: new Contents(countingStore) };
+  const reader = new VersionReader({ ...countingReaders, fileToken, bytesMax });
+  const add = async (words: string, fields: Partial<VersionRecord> = {}) => {
+    const record = version({ path: `${words}.txt`, ...fields });
+    const { contents, versions } = directReaders;
+    const { documentId } = record;
+    const chunks = Array.from({ length: chunkCount }, (_, number) => chunkOf(words, number));
+    const starts = Uint32Array.from(chunks, ({ start }) => start);
+    const layout = {
+      length: chunks.at(-1)!.end,
+      textBytes: 0,
+      unordered: false,
+      title: null,
+      language: null,
+      pageStarts: starts,
+      pageLengths: Uint32Array.from(chunks, ({ start, end }) => end - start),
+      chunkStarts: starts,
+    };
+    const vectors = new Float32Array(2);
+    const head = { rowCount: 2, dimensions: 1, model: 'm', chunkOfRow: Uint32Array.of(1, 3) };
+    const block = { ...head, vectors, terms: new Uint8Array(0) };
+    await store.write([
+      versions.put(record),
+      contents.putLayout(documentId, layout),
+      ...chunks.map((chunk, number) => contents.putChunk(documentId, number, toNewChunk(chunk))),
+      ...chunks.map((_, number) => contents.putCodes(documentId, number, Uint8Array.of(number))),
+      ...contents.putIndexPieces(documentId, block),
+      contents.putIndexHead(documentId, block),
+    ]);
+    return { record, chunks };
+  };
+  return { store, ...directReaders, reader, add, reads: () => reads };
+}
+
+t.test('rows, records, codes and pages are what the store holds, kept or not', async (t) => {
+  for (const bytesMax of [0, 4_000, 1_000_000]) {
+    const { reader, add, contents } = await openReader(bytesMax);
+    const one = await add('one');
+    const two = await add('two', { collectionId: one.record.collectionId, version: 2 });
+    const { collectionId } = one.record;
+    for (let round = 0; round < 3; round += 1) {
+      const [second, missing, first] = reader.readRecords(collectionId, [2, 9, 1]);
+      t.match(second, { ...two.record, pathJson: '"two.txt"' });
+      t.equal(missing, undefined);
+      t.match(first, { ...one.record, pathJson: '"one.txt"' });
+      t.equal(first?.fileToken(), fileToken(one.record.documentId));
+      const places = [
+        { version: 2, row: 1 },
+        { version: 1, row: 0 },
+        { version: 2, row: 2 },
+        { version: 7, row: 0 },
+        { version: 2, row: 1 },
+      ];
+      const rows = reader.readRows(collectionId, places);
+      t.same(
+        rows.map((row) => row && [row.version.version, row.number, row.chunk.text]),
+        [
+          [2, 3, two.chunks[3]!.text],
+          [1, 1, one.chunks[1]!.text],
+          undefined,
+          undefined,
+          [2, 3, two.chunks[3]!.text],
+        ],
+        `${bytesMax} bytes`,
+      );
+      t.same(
+        reader
+          .readCodes([
+            { version: one.record, number: 2 },
+            { version: two.record, number: 9 },
+          ])
+          .map((codes) => codes?.[0]),
+        [2, undefined],
+      );
+      for (let page = 0; page <= chunkCount; page += 1)
+        t.same(
+          [...(reader.readPage(two.record, page) ?? [])],
+          [...(contents.pageParts(two.record.documentId, page) ?? [])],
+        );
+      t.ok(reader.bytes <= bytesMax, `${reader.bytes} bytes are kept`);
+    }
+  }
+});
+
+t.test('what replies show of a row or a document is kept with it', async (t) => {
+  const { reader, add } = await openReader(1_000_000);
+  const { record } = await add('one');
+  const { collectionId } = record;
+  const row = () => reader.readRows(collectionId, [{ version: 1, row: 0 }])[0]!;
+  t.equal(row().replyFragment, null);
+  row().replyFragment = Buffer.from('"one"');
+  t.equal(Buffer.from(row().replyFragment!).toString(), '"one"');
+  t.equal(reader.readRows(collectionId, [{ version: 1, row: 1 }])[0]!.replyFragment, null);
+  row().version.replyFragment = {
+    prefix: Buffer.from('{'),
+    suffix: Buffer.from('}'),
+    baseUrl: 'http://quarry.test',
+  };
+  t.equal(reader.readRecords(collectionId, [1])[0]!.replyFragment?.baseUrl, 'http://quarry.test');
+  reader.evict(collectionId, 1);
+  t.equal(row().replyFragment, null);
+  t.equal(row().version.replyFragment, null);
+});
+
+t.test('what was read once is not read again', async (t) => {
+  const { reader, add, reads } = await openReader(1_000_000);
+  const { record } = await add('one');
+  const all = () => {
+    reader.readRows(record.collectionId, [{ version: 1, row: 0 }]);
+    reader.readCodes([{ version: record, number: 1 }]);
+    reader.readPage(record, 2);
+  };
+  all();
+  const once = reads();
+  t.ok(once >= 5, `${once} reads`);
+  all();
+  t.equal(reads(), once);
+});
+
+t.test('one collection never finds what another has, whatever was read before', async (t) => {
+  const { reader, add } = await openReader(1_000_000);
+  const mine = await add('mine', { version: 1 });
+  const theirs = randomUUID();
+  t.equal(reader.readRecords(mine.record.collectionId, [1])[0]?.path, 'mine.txt');
+  t.same(reader.readRecords(theirs, [1]), [undefined]);
+  t.same(reader.readRows(theirs, [{ version: 1, row: 0 }]), [undefined]);
+  const same = await add('theirs', { collectionId: theirs, version: 1 });
+  t.equal(reader.readRows(theirs, [{ version: 1, row: 0 }])[0]?.chunk.text, same.chunks[1]!.text);
+  t.equal(
+    reader.readRows(mine.record.collectionId, [{ version: 1, row: 0 }])[0]?.chunk.text,
+    mine.chunks[1]!.text,
+  );
+});
+
+t.test('its memory is bounded, and what is forgotten gives its share back', async (t) => {
+  const bytesMax = 20_000;
+  const { reader, add } = await openReader(bytesMax);
+  const { record } = await add('first');
+  const { collectionId } = record;
+  for (let number = 2; number < 40; number += 1) {
+    await add(`number ${number}`, { collectionId, version: number });
+    reader.readRows(collectionId, [{ version: number, row: 0 }]);
+    t.ok(reader.bytes > 0 && reader.bytes <= bytesMax);
+  }
+  reader.evictCollection(collectionId);
+  t.equal(reader.bytes, 0);
+  reader.readRows(collectionId, [{ version: 1, row: 0 }]);
+  t.ok(reader.bytes > 0);
+  reader.evict(randomUUID(), 1);
+  t.ok(reader.bytes > 0, 'another collection has another version 1');
+  reader.evict(collectionId, 1);
+  t.equal(reader.bytes, 0);
+});
+
+t.test('to forget one collection does not count as a use of the others', async (t) => {
+  const probe = await openReader(1_000_000);
+  probe.reader.readRecords((await probe.add('aa')).record.collectionId, [1]);
+  const { reader, add, reads } = await openReader(2 * probe.reader.bytes);
+  const { collectionId } = (await add('aa')).record;
+  for (const [i, words] of ['bb', 'cc'].entries()) await add(words, { collectionId, version: i + 2 });
+  reader.readRecords(collectionId, [1]);
+  reader.readRecords(collectionId, [2]);
+  reader.readRecords(collectionId, [1]);
+  reader.evictCollection(randomUUID());
+  reader.evict(randomUUID(), 2);
+  reader.readRecords(collectionId, [3]);
+  const before = reads();
+  reader.readRecords(collectionId, [1]);
+  t.equal(reads(), before, 'what was used stays');
+  reader.readRecords(collectionId, [2]);
+  t.ok(reads() > before, 'what was not made room');
+});

@@ -1,4 +1,0 @@
-import { MemoryStore } from '../../src/store/memory-store.ts';
-import { storeContract } from './store-contract.ts';
-
-storeContract({ name: 'memory', open: async (options = {}) => new MemoryStore(options) });

@@ -1,0 +1,103 @@
+import { finalizeInvoice, voidInvoice } from './invoicing.ts';
+import { scheduleDueAt, startNextPhase } from './schedule-lifecycle.ts';
+import type { StripeObject, StripeState } from './stripe-state.ts';
+import {
+  collectAndUpdate,
+  discardPendingUpdate,
+  endSubscription,
+  expireFirstPayment,
+  paymentSecondsMax,
+  periodOf,
+  renewSubscription,
+} from './subscription-lifecycle.ts';
+
+/** What is due at a time, by itself. */
+interface DueEvent {
+  readonly at: number;
+  readonly run: () => void;
+}
+
+const stepsMax = 100_000;
+
+/** Everything that was due up to now happens, each at its own time; of two at one time phases and updates are first. */
+export function runDueEvents(state: StripeState): void {
+  const now = state.now;
+  for (let steps = 0; steps < stepsMax; steps += 1) {
+    const [first] = dueEvents(state)
+      .filter(({ at }) => at <= now)
+      .sort((one, other) => one.at - other.at);
+    if (first === undefined) return;
+    state.runAt(first.at, first.run);
+  }
+  throw new Error('time does not come to rest');
+}
+
+/** When the next thing is due by itself; infinitely late when nothing is. */
+export function nextDueAt(state: StripeState): number {
+  return Math.min(...dueEvents(state).map(({ at }) => at));
+}
+
+function dueEvents(state: StripeState): DueEvent[] {
+  return [
+    ...state.listObjects('subscription').flatMap((subscription) => pendingUpdateDue(state, subscription)),
+    ...state.listObjects('subscription_schedule').flatMap((schedule) => scheduleDue(state, schedule)),
+    ...state.listObjects('subscription').flatMap((subscription) => periodDue(state, subscription)),
+    ...state.listObjects('invoice').flatMap((invoice) => invoiceDue(state, invoice)),
+    ...state.listObjects('checkout.session').flatMap((session) => sessionDue(state, session)),
+  ];
+}
+
+function pendingUpdateDue(state: StripeState, subscription: StripeObject): DueEvent[] {
+  if (subscription.status === 'incomplete') {
+    const at = subscription.created + paymentSecondsMax;
+    return [{ at, run: () => expireFirstPayment(state, subscription) }];
+  }
+  if (subscription.pending_update === null) return [];
+  const at = subscription.pending_update.expires_at;
+  return [{ at, run: () => discardPendingUpdate(state, subscription) }];
+}
+
+function periodDue(state: StripeState, subscription: StripeObject): DueEvent[] {
+  if (subscription.status === 'paused') return resumptionDue(state, subscription);
+  if (subscription.status !== 'active' && subscription.status !== 'past_due') return [];
+  const at = periodOf(subscription).end;
+  const sooner = subscription.cancel_at;
+  if (sooner !== null && sooner < at)
+    return [{ at: sooner, run: () => endSubscription(state, subscription, 'cancellation_requested') }];
+  return [{ at, run: () => renewSubscription(state, subscription) }];
+}
+
+/** What nobody pays to resume is void after a day, and the pause goes on. */
+function resumptionDue(state: StripeState, subscription: StripeObject): DueEvent[] {
+  const invoice = state.find(subscription.latest_invoice ?? '');
+  if (invoice?.status !== 'open' || !state.resumptions.has(invoice.id)) return [];
+  return [{ at: invoice.created + paymentSecondsMax, run: () => voidInvoice(state, invoice) }];
+}
+
+function scheduleDue(state: StripeState, schedule: StripeObject): DueEvent[] {
+  return schedule.status === 'active'
+    ? [{ at: scheduleDueAt(schedule), run: () => startNextPhase(state, schedule) }]
+    : [];
+}
+
+function invoiceDue(state: StripeState, invoice: StripeObject): DueEvent[] {
+  if (invoice.status === 'draft' && invoice.automatically_finalizes_at !== null) {
+    const run = () => {
+      finalizeInvoice(state, invoice);
+      collectAndUpdate(state, invoice);
+    };
+    return [{ at: invoice.automatically_finalizes_at, run }];
+  }
+  if (invoice.status === 'open' && invoice.next_payment_attempt !== null)
+    return [{ at: invoice.next_payment_attempt, run: () => void collectAndUpdate(state, invoice) }];
+  return [];
+}
+
+function sessionDue(state: StripeState, session: StripeObject): DueEvent[] {
+  const run = () => {
+    session.status = 'expired';
+    session.url = null;
+    state.recordEvent('checkout.session.expired', session);
+  };
+  return session.status === 'open' ? [{ at: session.expires_at, run }] : [];
+}

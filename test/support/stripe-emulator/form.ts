@@ -1,0 +1,34 @@
+/** What a form holds once its brackets are read: texts, lists and named values. */
+export type FormValue = string | FormValue[] | { [name: string]: FormValue };
+
+/** Reads `items[0][price]=x&expand[]=y` as the SDK writes it. */
+export function parseForm(text: string): Record<string, FormValue> {
+  const root: Record<string, FormValue> = {};
+  for (const [key, value] of new URLSearchParams(text)) {
+    const inner = [...key.matchAll(/\[([^\]]*)\]/g)].map(([, name]) => name!);
+    putValue(root, [key.replace(/\[.*$/, ''), ...inner], value);
+  }
+  return toList(root) as Record<string, FormValue>;
+}
+
+function putValue(into: Record<string, FormValue>, path: readonly string[], value: string): void {
+  const [name, ...rest] = path;
+  const key = name === '' ? String(Object.keys(into).length) : name!;
+  if (rest.length === 0) {
+    into[key] = value;
+    return;
+  }
+  const below = into[key];
+  const next = typeof below === 'object' && !Array.isArray(below) ? below : {};
+  into[key] = next;
+  putValue(next, rest, value);
+}
+
+/** Named values whose names are 0, 1, 2, ... are a list. */
+function toList(value: FormValue): FormValue {
+  if (typeof value === 'string' || Array.isArray(value)) return value;
+  const names = Object.keys(value);
+  const isList = names.length > 0 && names.every((name, index) => name === String(index));
+  if (isList) return names.map((name) => toList(value[name]!));
+  return Object.fromEntries(names.map((name) => [name, toList(value[name]!)]));
+}

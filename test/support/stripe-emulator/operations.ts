@@ -1,0 +1,149 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { declarations, listOf, type Shape, sdkFolder, shapeOf } from './sdk-shapes.ts';
+
+/** One thing that Stripe can be asked for, as the SDK asks for it. */
+export interface StripeOperation {
+  /** The file and the method of the SDK: `Subscriptions.create`. */
+  readonly name: string;
+  readonly method: string;
+  /** Path below `/v1/`; null where an id stands. */
+  readonly segments: readonly (string | null)[];
+  /** Null where it takes no parameters. */
+  readonly parameters: Shape | null;
+  readonly replyShape: Shape;
+}
+
+/** The files of the SDK whose operations the emulator knows, by how their paths begin. */
+const resourceFiles: Readonly<Record<string, readonly string[]>> = {
+  billing: [
+    'Billing/Meters',
+    'Billing/MeterEvents',
+    'Billing/MeterEventAdjustments',
+    'Billing/CreditGrants',
+    'Billing/CreditBalanceSummary',
+    'Billing/CreditBalanceTransactions',
+  ],
+  billing_portal: ['BillingPortal/Configurations', 'BillingPortal/Sessions'],
+  charges: ['Charges'],
+  checkout: ['Checkout/Sessions'],
+  coupons: ['Coupons'],
+  customers: ['Customers'],
+  events: ['Events'],
+  invoiceitems: ['InvoiceItems'],
+  invoice_payments: ['InvoicePayments'],
+  invoices: ['Invoices'],
+  payment_intents: ['PaymentIntents'],
+  payment_methods: ['PaymentMethods'],
+  prices: ['Prices'],
+  products: ['Products'],
+  promotion_codes: ['PromotionCodes'],
+  setup_intents: ['SetupIntents'],
+  subscription_items: ['SubscriptionItems'],
+  subscription_schedules: ['SubscriptionSchedules'],
+  subscriptions: ['Subscriptions'],
+  test_helpers: ['TestHelpers/TestClocks'],
+  webhook_endpoints: ['WebhookEndpoints'],
+};
+
+const operationsByPrefix = new Map<string, readonly StripeOperation[]>();
+
+/** The operation of a request and the ids in its path; null where the SDK has none. */
+export function findOperation(
+  method: string,
+  path: string,
+): { operation: StripeOperation; ids: readonly string[] } | null {
+  const pathSegments = path
+    .replace(/^\/v1\//, '')
+    .split('/')
+    .map(decodeURIComponent);
+  const matches = ({ method: its, segments }: StripeOperation) =>
+    its === method &&
+    segments.length === pathSegments.length &&
+    segments.every((segment, index) => segment === null || segment === pathSegments[index]);
+  const found = (resourceFiles[pathSegments[0]!] ?? []).flatMap(readOperations).filter(matches);
+  const literal = ({ segments }: StripeOperation) => segments.filter((segment) => segment !== null).length;
+  const [operation] = found.sort((one, other) => literal(other) - literal(one));
+  if (operation === undefined) return null;
+  return { operation, ids: pathSegments.filter((_, index) => operation.segments[index] === null) };
+}
+
+/** All operations that the emulator can be asked for. */
+export function allOperations(): readonly StripeOperation[] {
+  return Object.values(resourceFiles).flat().flatMap(readOperations);
+}
+
+function readOperations(file: string): readonly StripeOperation[] {
+  const before = operationsByPrefix.get(file);
+  if (before !== undefined) return before;
+  const requests = readRequests(file);
+  const scope = declarations(`resources/${file}`);
+  const methods = scope.statements
+    .filter(ts.isClassDeclaration)
+    .flatMap(({ members }) => members.filter(ts.isMethodDeclaration));
+  const operations = methods.flatMap((node): StripeOperation[] => {
+    const name = ts.isIdentifier(node.name) ? node.name.text : '';
+    const request = requests.get(name);
+    if (request === undefined || node.type === undefined) return [];
+    const parameter = node.parameters.find(
+      (one) => ts.isIdentifier(one.name) && one.name.text === 'params' && one.type !== undefined,
+    );
+    return [
+      {
+        name: `${file}.${name}`,
+        ...request,
+        parameters: parameter === undefined ? null : shapeOf(parameter.type!, scope),
+        replyShape: replyShapeOf(node.type, scope),
+      },
+    ];
+  });
+  operationsByPrefix.set(file, operations);
+  return operations;
+}
+
+/** `Promise<Response<X>>` is X, `ApiListPromise<X>` a list of X. */
+function replyShapeOf(type: ts.TypeNode, scope: ReturnType<typeof declarations>): Shape {
+  if (!ts.isTypeReferenceNode(type) || !ts.isIdentifier(type.typeName)) return shapeOf(type, scope);
+  const [inner] = type.typeArguments ?? [];
+  const name = type.typeName.text;
+  if (inner === undefined) return shapeOf(type, scope);
+  if (name === 'ApiListPromise' || name === 'ApiSearchResultPromise') return listOf(shapeOf(inner, scope));
+  return name === 'Promise' || name === 'Response' ? replyShapeOf(inner, scope) : shapeOf(type, scope);
+}
+
+type SdkRequest = Pick<StripeOperation, 'method' | 'segments'>;
+
+/** What each method of the compiled code sends: `this._makeRequest('POST', '/v1/customers', ...)`. */
+function readRequests(file: string): Map<string, SdkRequest> {
+  const text = readFileSync(join(sdkFolder, 'resources', `${file}.js`), 'utf8');
+  const tree = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, false, ts.ScriptKind.JS);
+  const found = new Map<string, SdkRequest>();
+  const visit = (node: ts.Node, method: string): void => {
+    const inside = ts.isMethodDeclaration(node) && ts.isIdentifier(node.name) ? node.name.text : method;
+    if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
+      const [httpMethod, path] = node.arguments;
+      if (
+        node.expression.name.text === '_makeRequest' &&
+        httpMethod !== undefined &&
+        ts.isStringLiteral(httpMethod)
+      ) {
+        found.set(inside, { method: httpMethod.text, segments: segmentsOf(path!) });
+        return;
+      }
+    }
+    ts.forEachChild(node, (child) => visit(child, inside));
+  };
+  visit(tree, '');
+  return found;
+}
+
+function segmentsOf(path: ts.Expression): (string | null)[] {
+  const text = ts.isTemplateExpression(path)
+    ? path.head.text + path.templateSpans.map((span) => `{}${span.literal.text}`).join('')
+    : (path as ts.StringLiteralLike).text;
+  return text
+    .replace(/^\/v1\//, '')
+    .split('/')
+    .map((segment) => (segment === '{}' ? null : segment));
+}

@@ -1,0 +1,283 @@
+import { type Field, findShape, listOf, type Shape } from './sdk-shapes.ts';
+import type { StripeObject, StripeState } from './stripe-state.ts';
+
+/** Where the SDK declares each kind of object. */
+const sdkTypes: Readonly<Record<string, readonly [file: string, name: string]>> = {
+  'billing.credit_balance_summary': ['Billing/CreditBalanceSummary', 'CreditBalanceSummary'],
+  'billing.credit_balance_transaction': ['Billing/CreditBalanceTransactions', 'CreditBalanceTransaction'],
+  'billing.credit_grant': ['Billing/CreditGrants', 'CreditGrant'],
+  'billing.meter': ['Billing/Meters', 'Meter'],
+  'billing.meter_event': ['Billing/MeterEvents', 'MeterEvent'],
+  'billing.meter_event_summary': ['Billing/MeterEventSummaries', 'MeterEventSummary'],
+  'billing_portal.configuration': ['BillingPortal/Configurations', 'Configuration'],
+  'billing_portal.session': ['BillingPortal/Sessions', 'Session'],
+  'checkout.session': ['Checkout/Sessions', 'Session'],
+  'test_helpers.test_clock': ['TestHelpers/TestClocks', 'TestClock'],
+  coupon: ['Coupons', 'Coupon'],
+  customer: ['Customers', 'Customer'],
+  customer_balance_transaction: ['CustomerBalanceTransactions', 'CustomerBalanceTransaction'],
+  event: ['Events', 'EventBase'],
+  invoice: ['Invoices', 'Invoice'],
+  invoice_payment: ['InvoicePayments', 'InvoicePayment'],
+  invoiceitem: ['InvoiceItems', 'InvoiceItem'],
+  line_item: ['InvoiceLineItems', 'InvoiceLineItem'],
+  payment_intent: ['PaymentIntents', 'PaymentIntent'],
+  payment_method: ['PaymentMethods', 'PaymentMethod'],
+  price: ['Prices', 'Price'],
+  product: ['Products', 'Product'],
+  promotion_code: ['PromotionCodes', 'PromotionCode'],
+  setup_intent: ['SetupIntents', 'SetupIntent'],
+  subscription: ['Subscriptions', 'Subscription'],
+  subscription_item: ['SubscriptionItems', 'SubscriptionItem'],
+  subscription_schedule: ['SubscriptionSchedules', 'SubscriptionSchedule'],
+  webhook_endpoint: ['WebhookEndpoints', 'WebhookEndpoint'],
+};
+
+/** What is only answered to those who ask for it by `expand`. */
+const expandOnlyFields: Readonly<Record<string, readonly string[]>> = {
+  coupon: ['applies_to'],
+  customer: ['subscriptions', 'sources', 'tax'],
+  invoice: ['payments', 'confirmation_secret'],
+};
+
+/** What the emulator keeps of everything; a few kinds do not show it. */
+const commonFields: readonly string[] = ['id', 'created', 'livemode'];
+
+/** What stands in an answer whole though it is kept as an id, or is kept elsewhere. */
+const expanders: Readonly<
+  Record<string, (state: StripeState, stripeObject: StripeObject) => Record<string, unknown>>
+> = {
+  invoice: (state, invoice) => ({
+    payments: listOfObjects(
+      state.listObjects('invoice_payment').filter((payment) => payment.invoice === invoice.id),
+    ),
+    confirmation_secret: confirmationSecretOf(state, invoice),
+  }),
+  customer: (state, customer) => ({
+    subscriptions: listOfObjects(
+      state
+        .listObjects('subscription')
+        .filter((one) => one.customer === customer.id)
+        .map((one) => expandSubscription(state, one)),
+    ),
+  }),
+  subscription: expandSubscription,
+  subscription_item: expandItem,
+};
+
+function expandSubscription(state: StripeState, subscription: StripeObject): StripeObject {
+  const { items, pending_update: pending } = subscription;
+  const expandedObject = (all: readonly StripeObject[]) => all.map((item) => expandItem(state, item));
+  return {
+    ...subscription,
+    items: { ...items, data: expandedObject(items.data) },
+    pending_update:
+      pending === null
+        ? null
+        : { ...pending, subscription_items: expandedObject(pending.subscription_items) },
+  };
+}
+
+function expandItem(state: StripeState, item: StripeObject): StripeObject {
+  const price = state.get('price', item.price);
+  return { ...item, plan: planOf(price), price };
+}
+
+/** What a recurring price was called before there were prices. */
+function planOf(price: StripeObject): StripeObject {
+  return {
+    id: price.id,
+    object: 'plan',
+    active: price.active,
+    amount: price.unit_amount,
+    amount_decimal: price.unit_amount_decimal,
+    billing_scheme: 'per_unit',
+    created: price.created,
+    currency: price.currency,
+    interval: price.recurring.interval,
+    interval_count: price.recurring.interval_count,
+    livemode: false,
+    metadata: price.metadata,
+    meter: price.recurring.meter,
+    product: price.product,
+    usage_type: price.recurring.usage_type,
+  };
+}
+
+function confirmationSecretOf(state: StripeState, invoice: StripeObject) {
+  const payment = state.listObjects('invoice_payment').find((one) => one.invoice === invoice.id);
+  if (payment === undefined) return null;
+  const intent = state.get('payment_intent', payment.payment.payment_intent);
+  return { client_secret: intent.client_secret, type: 'payment_intent' };
+}
+
+function listOfObjects(data: readonly StripeObject[]): StripeList {
+  return { object: 'list', data, has_more: false, url: '/v1/none' };
+}
+
+/** One page of a list. */
+export interface StripeList {
+  readonly object: 'list';
+  readonly data: readonly StripeObject[];
+  readonly has_more: boolean;
+  readonly url: string;
+}
+
+/** A thing that was deleted is answered as little more than its id. */
+export interface DeletedObject {
+  readonly id: string;
+  readonly object: string;
+  readonly deleted: true;
+}
+
+/** What operations answer. */
+export type StripeReply = StripeObject | StripeList | DeletedObject;
+
+/**
+ * An answer as Stripe gives it: what was asked for expanded, and every field that the SDK's types promise filled in. An
+ * answer that they do not allow is a fault of the emulator, and said so.
+ */
+export function present(state: StripeState, answer: StripeReply, expand: readonly string[] = []): unknown {
+  if (answer.object === 'list') {
+    const { data, ...page } = answer as StripeList;
+    const below = expand.filter((path) => path.startsWith('data.')).map((path) => path.slice('data.'.length));
+    return { ...page, data: data.map((stripeObject) => present(state, stripeObject, below)) };
+  }
+  if ((answer as DeletedObject).deleted === true) return answer;
+  const stripeObject = answer as StripeObject;
+  const [file, name] = sdkTypes[stripeObject.object] ?? [];
+  if (file === undefined || name === undefined)
+    throw new Error(`the emulator cannot show a ${stripeObject.object}`);
+  const hidden = (expandOnlyFields[stripeObject.object] ?? []).filter((field) => !isExpanded(expand, field));
+  const expandedObject = { ...stripeObject, ...expanders[stripeObject.object]?.(state, stripeObject) };
+  const shown = Object.fromEntries(
+    Object.entries(expandedObject).filter(([field]) => !hidden.includes(field)),
+  );
+  const completed = completeShape(findShape(`resources/${file}`, name), shown, stripeObject.object);
+  return expandFields(state, completed as Record<string, unknown>, expand);
+}
+
+function isExpanded(expand: readonly string[], field: string): boolean {
+  return expand.some((path) => path === field || path.startsWith(`${field}.`));
+}
+
+function expandFields(
+  state: StripeState,
+  stripeObject: Record<string, unknown>,
+  paths: readonly string[],
+): unknown {
+  const found = { ...stripeObject };
+  for (const field of new Set(paths.map((path) => path.split('.')[0]!))) {
+    const below = paths
+      .filter((path) => path.startsWith(`${field}.`))
+      .map((path) => path.slice(field.length + 1));
+    found[field] = expandValue(state, stripeObject[field], below);
+  }
+  return found;
+}
+
+function expandValue(state: StripeState, value: unknown, below: readonly string[]): unknown {
+  if (typeof value === 'string') {
+    const stripeObject = state.find(value);
+    return stripeObject === null ? value : present(state, stripeObject, below);
+  }
+  if (Array.isArray(value)) return value.map((one) => expandValue(state, one, below));
+  if (typeof value !== 'object' || value === null) return value;
+  return below.length === 0 ? value : expandFields(state, value as Record<string, unknown>, below);
+}
+
+/** The value with what the shape promises beyond it. */
+function completeShape(shape: Shape, value: unknown, at: string): unknown {
+  switch (shape.kind) {
+    case 'fields':
+      return completeFields(shape.fields, value, at);
+    case 'array':
+      if (!Array.isArray(value)) throw shapeMismatch(at, 'a list', value);
+      return value.map((one, index) => completeShape(shape.of, one, `${at}[${index}]`));
+    case 'map':
+      return value;
+    case 'union':
+      return completeUnion(shape.of, value, at);
+    case 'string':
+      if (typeof value !== 'string') throw shapeMismatch(at, 'a text', value);
+      if (shape.words !== null && !shape.words.includes(value))
+        throw shapeMismatch(at, shape.words.join(' or '), value);
+      return value;
+    case 'decimal':
+      if (typeof value !== 'string') throw shapeMismatch(at, 'a decimal', value);
+      return value;
+    case 'number':
+    case 'boolean':
+      if (typeof value !== shape.kind) throw shapeMismatch(at, shape.kind, value);
+      return value;
+    case 'null':
+      if (value !== null) throw shapeMismatch(at, 'null', value);
+      return value;
+    case 'anything':
+      return value;
+  }
+}
+
+function completeFields(fields: ReadonlyMap<string, Field>, value: unknown, at: string): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw shapeMismatch(at, 'an object', value);
+  const found: Record<string, unknown> = {};
+  for (const [name, one] of Object.entries(value)) {
+    const field = fields.get(name);
+    if (field === undefined) {
+      if (commonFields.includes(name)) continue;
+      throw new Error(`the emulator's ${at} has ${name}, which the SDK's types do not know`);
+    }
+    if (one !== undefined) found[name] = completeShape(field.shape(), one, `${at}.${name}`);
+  }
+  for (const [name, field] of fields) {
+    if (!(name in found) && !field.optional) found[name] = emptyValueOf(field.shape(), `${at}.${name}`);
+  }
+  return found;
+}
+
+function completeUnion(of: readonly Shape[], value: unknown, at: string): unknown {
+  let errors: unknown = shapeMismatch(at, 'one of its kinds', value);
+  for (const shape of of) {
+    try {
+      return completeShape(shape, value, at);
+    } catch (error) {
+      if (shape.kind === 'fields' || errors === undefined) errors = error;
+    }
+  }
+  throw errors;
+}
+
+/** What stands where nothing is: null where that is allowed, otherwise the least of its kind. */
+function emptyValueOf(shape: Shape, at: string): unknown {
+  switch (shape.kind) {
+    case 'union':
+      return shape.of.some(({ kind }) => kind === 'null') ? null : emptyValueOf(shape.of[0]!, at);
+    case 'array':
+      return [];
+    case 'map':
+      return {};
+    case 'boolean':
+      return false;
+    case 'number':
+      return 0;
+    case 'null':
+    case 'anything':
+      return null;
+    case 'fields':
+      return completeFields(shape.fields, isList(shape) ? emptyList : {}, at);
+    default:
+      throw new Error(`the emulator's ${at} is missing`);
+  }
+}
+
+const emptyList: StripeList = { object: 'list', data: [], has_more: false, url: '/v1/none' };
+
+function isList({ fields }: { readonly fields: ReadonlyMap<string, Field> }): boolean {
+  const names = [...(listOf({ kind: 'null' }) as { fields: ReadonlyMap<string, Field> }).fields.keys()];
+  return fields.size === names.length && names.every((name) => fields.has(name));
+}
+
+function shapeMismatch(at: string, expected: string, value: unknown): Error {
+  return new Error(`the emulator's ${at} should be ${expected}: ${JSON.stringify(value)?.slice(0, 200)}`);
+}

@@ -1,0 +1,270 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+
+/**
+ * The types of the Stripe SDK, read from its declarations. They are generated from Stripe's own description of its
+ * interface, so what they say of a parameter or of an answer is what Stripe says. Files are read when they are needed:
+ * only the syntax is parsed, names are followed by hand, which takes milliseconds where a type checker takes seconds.
+ */
+
+export interface Field {
+  readonly shape: () => Shape;
+  readonly optional: boolean;
+}
+
+export type Shape =
+  /** `words` are all that it may be; null for any text. */
+  | { readonly kind: 'string'; readonly words: readonly string[] | null }
+  | { readonly kind: 'number' | 'boolean' | 'null' | 'decimal' | 'anything' }
+  | { readonly kind: 'array' | 'map'; readonly of: Shape }
+  | { readonly kind: 'fields'; readonly fields: ReadonlyMap<string, Field> }
+  | { readonly kind: 'union'; readonly of: readonly Shape[] };
+
+/** Statements among which a name is looked for, and where to look when it is not there. */
+interface DeclarationScope {
+  readonly file: string;
+  readonly statements: readonly ts.Statement[];
+  readonly parent: DeclarationScope | null;
+}
+
+interface DeclaredType {
+  readonly nodes: readonly (ts.InterfaceDeclaration | ts.TypeAliasDeclaration)[];
+  readonly scope: DeclarationScope;
+}
+
+/** Where the compiled SDK lies; its declarations lie beside its code. */
+export const sdkFolder = dirname(fileURLToPath(import.meta.resolve('stripe')));
+
+const files = new Map<string, DeclarationScope>();
+const shapes = new Map<ts.Node, Shape>();
+
+/** The declarations of one file of the SDK, by its path without a suffix: `resources/Customers`. */
+export function declarations(path: string): DeclarationScope {
+  const known = files.get(path);
+  if (known !== undefined) return known;
+  const name = join(sdkFolder, `${path}.d.ts`);
+  const text = existsSync(name) ? readFileSync(name, 'utf8') : '';
+  const tree = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, false);
+  const scope: DeclarationScope = { file: path, statements: tree.statements, parent: null };
+  files.set(path, scope);
+  return scope;
+}
+
+/** The shape of a type that a file declares: `shapeNamed('resources/Customers', 'Customer')`. */
+export function findShape(path: string, name: string): Shape {
+  const found = findDeclaration(declarations(path), name);
+  if (found === null) throw new Error(`the SDK has no type ${name} in ${path}`);
+  return shapeOfDeclared(found);
+}
+
+/** The shape that a type node has where it stands. */
+export function shapeOf(node: ts.TypeNode, scope: DeclarationScope): Shape {
+  if (ts.isParenthesizedTypeNode(node)) return shapeOf(node.type, scope);
+  if (ts.isArrayTypeNode(node)) return { kind: 'array', of: shapeOf(node.elementType, scope) };
+  if (ts.isUnionTypeNode(node)) return unionOf(node.types.map((type) => shapeOf(type, scope)));
+  if (ts.isTypeLiteralNode(node)) return shapeOfMembers(node, [{ members: node.members, scope }]);
+  if (ts.isTypeReferenceNode(node)) return shapeOfReference(node, scope);
+  if (ts.isLiteralTypeNode(node)) return shapeOfLiteral(node);
+  switch (node.kind) {
+    case ts.SyntaxKind.StringKeyword:
+      return { kind: 'string', words: null };
+    case ts.SyntaxKind.NumberKeyword:
+      return { kind: 'number' };
+    case ts.SyntaxKind.BooleanKeyword:
+      return { kind: 'boolean' };
+    default:
+      return { kind: 'anything' };
+  }
+}
+
+function shapeOfLiteral(node: ts.LiteralTypeNode): Shape {
+  const { literal } = node;
+  if (ts.isStringLiteral(literal)) return { kind: 'string', words: [literal.text] };
+  if (literal.kind === ts.SyntaxKind.NullKeyword) return { kind: 'null' };
+  if (ts.isNumericLiteral(literal)) return { kind: 'number' };
+  return { kind: 'boolean' };
+}
+
+function shapeOfReference(node: ts.TypeReferenceNode, scope: DeclarationScope): Shape {
+  const name = nameOf(node.typeName);
+  const [first, second] = node.typeArguments ?? [];
+  switch (name) {
+    case 'Array':
+    case 'ReadonlyArray':
+      return { kind: 'array', of: shapeOf(first!, scope) };
+    case 'Emptyable':
+      return unionOf([{ kind: 'string', words: [''] }, { kind: 'null' }, shapeOf(first!, scope)]);
+    case 'Record':
+      return { kind: 'map', of: shapeOf(second!, scope) };
+    case 'ApiList':
+    case 'Stripe.ApiList':
+      return listOf(shapeOf(first!, scope));
+    case 'Decimal':
+    case 'Stripe.Decimal':
+      return { kind: 'decimal' };
+    // What keeps the compiler from refusing words that are added later; Stripe itself refuses what it does not know.
+    case 'OtherString':
+    case 'Stripe.OtherString':
+      return { kind: 'union', of: [] };
+    default: {
+      const found = findDeclaration(scope, name);
+      return found === null ? { kind: 'anything' } : shapeOfDeclared(found);
+    }
+  }
+}
+
+/** One page of a list, as every list operation answers it. */
+export function listOf(of: Shape): Shape {
+  const always = (shape: Shape): Field => ({ shape: () => shape, optional: false });
+  return {
+    kind: 'fields',
+    fields: new Map([
+      ['object', always({ kind: 'string', words: ['list'] })],
+      ['data', always({ kind: 'array', of })],
+      ['has_more', always({ kind: 'boolean' })],
+      ['url', always({ kind: 'string', words: null })],
+      ['total_count', { shape: () => ({ kind: 'number' }), optional: true }],
+    ]),
+  };
+}
+
+function shapeOfDeclared({ nodes, scope }: DeclaredType): Shape {
+  const [first] = nodes;
+  const known = shapes.get(first!);
+  if (known !== undefined) return known;
+  if (ts.isTypeAliasDeclaration(first!)) {
+    const shape = shapeOf(first.type, scope);
+    shapes.set(first, shape);
+    return shape;
+  }
+  const parts = nodes.filter(ts.isInterfaceDeclaration).flatMap((node) => inheritedMembers(node, scope));
+  return shapeOfMembers(first!, parts);
+}
+
+interface MemberGroup {
+  readonly members: readonly ts.TypeElement[];
+  readonly scope: DeclarationScope;
+}
+
+/** Its own members after those of what it extends. */
+function inheritedMembers(node: ts.InterfaceDeclaration, scope: DeclarationScope): MemberGroup[] {
+  const extended = (node.heritageClauses ?? []).flatMap((clause) => clause.types);
+  const above = extended.flatMap(({ expression }) => {
+    const found = findDeclaration(scope, expressionName(expression));
+    return (found?.nodes ?? [])
+      .filter(ts.isInterfaceDeclaration)
+      .flatMap((parent) => inheritedMembers(parent, found!.scope));
+  });
+  return [...above, { members: node.members, scope }];
+}
+
+function shapeOfMembers(key: ts.Node, parts: readonly MemberGroup[]): Shape {
+  const known = shapes.get(key);
+  if (known !== undefined) return known;
+  const fields = new Map<string, Field>();
+  let values: Shape | null = null;
+  for (const { members, scope } of parts) {
+    for (const member of members) {
+      if (ts.isIndexSignatureDeclaration(member)) values = shapeOf(member.type, scope);
+      if (!ts.isPropertySignature(member) || member.type === undefined) continue;
+      const { type } = member;
+      const name = ts.isStringLiteral(member.name) || ts.isIdentifier(member.name) ? member.name.text : '';
+      let shape: Shape | null = null;
+      const lazily = () => {
+        shape ??= shapeOf(type, scope);
+        return shape;
+      };
+      fields.set(name, { shape: lazily, optional: member.questionToken !== undefined });
+    }
+  }
+  const lazyShape = membersShape(fields, values);
+  shapes.set(key, lazyShape);
+  return lazyShape;
+}
+
+/** An interface without members says nothing of what it stands for. */
+function membersShape(fields: ReadonlyMap<string, Field>, values: Shape | null): Shape {
+  if (fields.size > 0) return { kind: 'fields', fields };
+  return values === null ? { kind: 'anything' } : { kind: 'map', of: values };
+}
+
+/** Words of one union become one list; what stands twice stands once. */
+function unionOf(parts: readonly Shape[]): Shape {
+  const flat = parts.flatMap((part) => (part.kind === 'union' ? part.of : [part]));
+  const texts = flat.filter((part) => part.kind === 'string');
+  const others = flat.filter((part) => part.kind !== 'string');
+  const open = texts.some((part) => part.words === null);
+  const words = open ? null : texts.flatMap((part) => part.words ?? []);
+  const all: Shape[] = texts.length === 0 ? [...others] : [...others, { kind: 'string', words }];
+  return all.length === 1 ? all[0]! : { kind: 'union', of: all };
+}
+
+function nameOf(name: ts.EntityName): string {
+  return ts.isIdentifier(name) ? name.text : `${nameOf(name.left)}.${name.right.text}`;
+}
+
+function expressionName(expression: ts.Expression): string {
+  if (ts.isPropertyAccessExpression(expression))
+    return `${expressionName(expression.expression)}.${expression.name.text}`;
+  return ts.isIdentifier(expression) ? expression.text : '';
+}
+
+/** Follows a name such as `SubscriptionCreateParams.Item` from where it stands. */
+function findDeclaration(scope: DeclarationScope, name: string): DeclaredType | null {
+  const parts = name.split('.');
+  let around: DeclarationScope | null = scope;
+  for (const part of parts.slice(0, -1)) {
+    around = around === null ? null : findNamespaceIn(around, part, around === scope);
+  }
+  return around === null ? null : findDeclarationIn(around, parts.at(-1)!, parts.length === 1);
+}
+
+function findDeclarationIn(scope: DeclarationScope, name: string, upwards: boolean): DeclaredType | null {
+  const nodes = scope.statements.filter(
+    (node): node is ts.InterfaceDeclaration | ts.TypeAliasDeclaration =>
+      (ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) && node.name.text === name,
+  );
+  if (nodes.length > 0) return { nodes, scope };
+  const elsewhere = findImport(scope, name);
+  if (elsewhere !== null) return findDeclarationIn(declarations(elsewhere.file), elsewhere.name, false);
+  return upwards && scope.parent !== null ? findDeclarationIn(scope.parent, name, true) : null;
+}
+
+function findNamespaceIn(scope: DeclarationScope, name: string, upwards: boolean): DeclarationScope | null {
+  const statements = scope.statements.flatMap((node) =>
+    ts.isModuleDeclaration(node) &&
+    node.name.text === name &&
+    node.body !== undefined &&
+    ts.isModuleBlock(node.body)
+      ? [...node.body.statements]
+      : [],
+  );
+  if (statements.length > 0) return { file: scope.file, statements, parent: scope };
+  const elsewhere = findImport(scope, name);
+  if (elsewhere !== null) {
+    const there = declarations(elsewhere.file);
+    return elsewhere.name === '*' ? there : findNamespaceIn(there, elsewhere.name, false);
+  }
+  return upwards && scope.parent !== null ? findNamespaceIn(scope.parent, name, true) : null;
+}
+
+/** The file and the name there of what this file imports, or passes on, under a name; `*` for all of a file. */
+function findImport(scope: DeclarationScope, name: string): { file: string; name: string } | null {
+  for (const node of scope.statements) {
+    if (!ts.isImportDeclaration(node) && !ts.isExportDeclaration(node)) continue;
+    if (node.moduleSpecifier === undefined || !ts.isStringLiteral(node.moduleSpecifier)) continue;
+    const file = join(dirname(scope.file), node.moduleSpecifier.text.replace(/\.js$/, ''));
+    const names = ts.isImportDeclaration(node) ? node.importClause?.namedBindings : node.exportClause;
+    if (names === undefined) continue;
+    if (ts.isNamespaceImport(names) || ts.isNamespaceExport(names)) {
+      if (names.name.text === name) return { file, name: '*' };
+      continue;
+    }
+    const elements: readonly (ts.ImportSpecifier | ts.ExportSpecifier)[] = names.elements;
+    const element = elements.find((one) => one.name.text === name);
+    if (element !== undefined) return { file, name: (element.propertyName ?? element.name).text };
+  }
+  return null;
+}

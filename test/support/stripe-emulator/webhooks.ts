@@ -1,0 +1,124 @@
+import { createHmac } from 'node:crypto';
+
+/** What becomes of one event on its way. */
+export type DeliveryMode = 'sent' | 'lost' | 'twice' | 'held';
+
+export interface WebhookDelivery {
+  readonly type: string;
+  readonly id: string;
+  /** The status that the receiver answered, 0 when it did not. */
+  readonly status: number;
+}
+
+export interface WebhookReceiver {
+  readonly url: string;
+  readonly secret: string;
+}
+
+interface WebhookMessage {
+  readonly id: string;
+  readonly type: string;
+  readonly body: string;
+}
+
+const msMax = 10_000;
+
+/** Brings what happened to those who want to know, one after the other, signed; on request badly. */
+export class WebhookSender {
+  readonly #now: () => number;
+  readonly #registeredReceivers: (type: string) => readonly WebhookReceiver[];
+  #receiver: WebhookReceiver | null = null;
+  #deliveryModeOf: (type: string) => DeliveryMode = () => 'sent';
+  #heldMessages: WebhookMessage[] = [];
+  #queue: Promise<void> = Promise.resolve();
+  /** Everything that was sent, in order. */
+  readonly deliveries: WebhookDelivery[] = [];
+
+  /** `registered`: the endpoints of the account that want events of a type. */
+  constructor(now: () => number, registered: (type: string) => readonly WebhookReceiver[]) {
+    this.#now = now;
+    this.#registeredReceivers = registered;
+  }
+
+  /** Also there, without an endpoint of the account. */
+  deliverTo(url: string, secret: string): void {
+    this.#receiver = { url, secret };
+  }
+
+  /** Decides for each event what becomes of it. */
+  set deliveryMode(deliveryModeOf: (type: string) => DeliveryMode) {
+    this.#deliveryModeOf = deliveryModeOf;
+  }
+
+  enqueue(message: WebhookMessage): void {
+    switch (this.#deliveryModeOf(message.type)) {
+      case 'sent':
+        this.#send(message);
+        return;
+      case 'twice':
+        this.#send(message);
+        this.#send(message);
+        return;
+      case 'held':
+        this.#heldMessages.push(message);
+        return;
+      case 'lost':
+        return;
+    }
+  }
+
+  /** Sends what was held, in another order if wished. */
+  release(
+    order: (messages: readonly WebhookMessage[]) => readonly WebhookMessage[] = (letters) => letters,
+  ): void {
+    const messages = order(this.#heldMessages);
+    this.#heldMessages = [];
+    for (const message of messages) this.#send(message);
+  }
+
+  /** Everything that was to be sent has arrived or failed. */
+  async waitUntilDelivered(): Promise<void> {
+    let queue: Promise<void>;
+    do {
+      queue = this.#queue;
+      await queue;
+    } while (queue !== this.#queue);
+  }
+
+  #send(message: WebhookMessage): void {
+    const receivers = [
+      ...this.#registeredReceivers(message.type),
+      ...(this.#receiver === null ? [] : [this.#receiver]),
+    ];
+    this.#queue = this.#queue.then(async () => {
+      for (const receiver of receivers) {
+        const status = await deliver(receiver, message.body, this.#now());
+        this.deliveries.push({ id: message.id, type: message.type, status });
+      }
+    });
+  }
+}
+
+/** The header that proves where a body comes from. */
+export function signatureHeader(body: string, secret: string, seconds: number): string {
+  const signed = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
+  return `t=${seconds},v1=${signed}`;
+}
+
+async function deliver({ url, secret }: WebhookReceiver, body: string, seconds: number): Promise<number> {
+  try {
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json; charset=utf-8',
+        'stripe-signature': signatureHeader(body, secret, seconds),
+      },
+      body,
+      signal: AbortSignal.timeout(msMax),
+    });
+    await answer.arrayBuffer();
+    return answer.status;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,128 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { importWebModule } from './import-web-module.ts';
+
+/** Modules of the dashboard without DOM access. */
+
+interface HighlightModule {
+  readonly splitHighlights: (
+    text: string,
+    terms: readonly string[],
+  ) => { text: string; isHighlighted: boolean }[];
+}
+interface CompareModule {
+  readonly compareByBytes: (one: string, other: string) => number;
+}
+interface CodeSamplesModule {
+  readonly renderSample: (
+    language: string,
+    call: { kind: string; request: object; baseUrl: string },
+  ) => string;
+}
+
+t.test('words of the question are marked in every form they stand in, and nothing else is', async (t) => {
+  const { splitHighlights } = await importWebModule<HighlightModule>('pages/highlight-parts.ts');
+  const cases = [
+    ['Refunds are paid. No refund later.', ['refund'], ['Refunds', 'refund']],
+    ['The company and other companies; accompany', ['compani'], ['company', 'companies']],
+    ['Ein Gerät, GERÄTE', ['gerat'], ['Gerät', 'GERÄTE']],
+    ['day daylight days', ['day'], ['day']],
+    ['<b>refund</b>', ['refund'], ['refund']],
+    ['nothing here', ['refund'], []],
+    ['nothing here', [''], []],
+  ] as const;
+  for (const [text, terms, found] of cases) {
+    const parts = splitHighlights(text, terms);
+    t.same(
+      parts.filter(({ isHighlighted }) => isHighlighted).map((part) => part.text),
+      found,
+      text,
+    );
+    t.equal(parts.map((part) => part.text).join(''), text, 'nothing of the text is lost');
+  }
+});
+
+t.test('paths are in the order of the server, which is that of their bytes', async (t) => {
+  const { compareByBytes } = await importWebModule<CompareModule>('words/compare-by-bytes.ts');
+  const paths = ['b', 'a', 'ab', '', 'a\u{1F600}', 'a\uFFFD', 'ä', 'Z', 'a/b', 'a-b'];
+  const asBytes = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other));
+  t.same([...paths].sort(compareByBytes), [...paths].sort(asBytes));
+  t.equal(compareByBytes('same', 'same'), 0);
+});
+
+t.test('money is written in its own unit, and parts of the smallest one are not rounded away', async (t) => {
+  const { formatMoney } = await importWebModule<{
+    formatMoney: (amount: number, currency: string) => string;
+  }>('words/money.ts');
+  const digits = (amount: number, currency: string) => formatMoney(amount, currency).replace(/[^\d.,-]/g, '');
+  for (const [amount, currency, formatted] of [
+    [5_000, 'usd', '50.00'],
+    [-3_468, 'usd', '-34.68'],
+    [2.5, 'usd', '0.025'],
+    [0.000_5, 'eur', '0.000005'],
+    [5_000, 'jpy', '5,000'],
+    [0, 'usd', '0.00'],
+  ] as const)
+    t.equal(digits(amount, currency), formatted, `${amount} ${currency}`);
+});
+
+t.test('ways to pay are named as people know them', async (t) => {
+  const { paymentMethodName } = await importWebModule<{ paymentMethodName: (method: object) => string }>(
+    'pages/team/payment-method-name.ts',
+  );
+  for (const [method, name] of [
+    [{ type: 'card', brand: 'visa', last4: '4242' }, 'Visa •••• 4242'],
+    [{ type: 'card', brand: 'amex', last4: '8431' }, 'American Express •••• 8431'],
+    [{ type: 'sepa_debit', brand: null, last4: '3000' }, 'Sepa debit •••• 3000'],
+    [{ type: 'paypal', brand: null, last4: null }, 'Paypal'],
+  ] as const)
+    t.equal(paymentMethodName(method), name);
+});
+
+t.test('what is copied as code is code, whatever the question holds', async (t) => {
+  const { renderSample } = await importWebModule<CodeSamplesModule>('pages/code-samples.ts');
+  const request = {
+    collection_name: "Ada's",
+    query: 'What\'s "new"?\n$(rm -rf .) `x` \\',
+    k: 3,
+    filter: { $and: [{ a: 'b' }, { 'list:c': { $in: ['d'] } }] },
+    latency_mode: 'high',
+    precise_responses: true,
+  };
+  const call = { kind: 'snippets', request, baseUrl: 'http://127.0.0.1:8720/v1' };
+  const curl = renderSample('curl', call).replace('curl -s', "printf '%s\\n'");
+  const printed = execFileSync('sh', ['-c', curl], { env: { QUARRY_API_KEY: 'k' } }).toString();
+  t.match(printed, 'Authorization: Bearer k');
+  t.same(JSON.parse(printed.slice(printed.indexOf('{'))), request);
+
+  const folder = t.testdir();
+  const receivedBodies: unknown[] = [];
+  const server = createServer((request, response) => {
+    t.equal(`${request.method} ${request.url}`, 'POST /v1/queries/top-snippets');
+    t.equal(request.headers.authorization, 'Bearer k');
+    void json(request).then((body) => {
+      receivedBodies.push(body);
+      response.end('{"results": []}');
+    });
+  });
+  t.teardown(() => server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as { port: number };
+  const here = { ...call, baseUrl: `http://127.0.0.1:${port}/v1` };
+  for (const [language, program, file] of [
+    ['Node', process.execPath, 'code.mjs'],
+    ['Python', 'python3', 'code.py'],
+  ] as const) {
+    writeFileSync(join(folder, file), renderSample(language, here));
+    const env = { PATH: process.env.PATH, QUARRY_API_KEY: 'k' };
+    const { stdout } = await promisify(execFile)(program, [join(folder, file)], { env });
+    t.same(JSON.parse(stdout), { results: [] }, `${language} runs as it is pasted`);
+    t.same(receivedBodies.pop(), request, language);
+  }
+});

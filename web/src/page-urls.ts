@@ -1,0 +1,28 @@
+/** Addresses of pages. Names of collections and documents hold any character, so they go into the query. */
+
+function pageUrl(page: string, query: Readonly<Record<string, string | undefined>>): string {
+  const parameters = Object.entries(query).filter((each): each is [string, string] => each[1] !== undefined);
+  const search = new URLSearchParams(parameters).toString();
+  return search === '' ? `/app/${page}` : `/app/${page}?${search}`;
+}
+
+export function documentsUrl(collection: string): string {
+  return pageUrl('documents', { collection });
+}
+
+/** Those that could not be parsed or indexed. */
+export function failedDocumentsUrl(collection: string): string {
+  return pageUrl('documents', { collection, show: 'failed' });
+}
+
+export function documentUrl(collection: string, path: string, page?: number): string {
+  return pageUrl('document', { collection, path, page: page === undefined ? undefined : String(page + 1) });
+}
+
+export function uploadUrl(collection: string): string {
+  return pageUrl('upload', { collection });
+}
+
+export function playgroundUrl(collection: string): string {
+  return pageUrl('playground', { collection });
+}

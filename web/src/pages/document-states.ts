@@ -1,0 +1,51 @@
+import type { ChipTone } from '../parts/chip.tsx';
+import type { DocumentRow } from '../server/retrieval.ts';
+import { formatCount } from '../words/numbers.ts';
+
+/** What the states of a document are called, and how they look. */
+
+type Status = DocumentRow['index_status'];
+
+export const stateLabels: Readonly<Record<Status, readonly [string, ChipTone]>> = {
+  not_parsed: ['Waiting', 'neutral'],
+  parsing: ['Reading', 'info'],
+  not_indexed: ['Read', 'info'],
+  indexing: ['Indexing', 'info'],
+  indexed: ['Indexed', 'good'],
+  parsing_failed: ['Not readable', 'bad'],
+  indexing_failed: ['Not indexed', 'bad'],
+};
+
+/** Nothing more happens to it by itself. */
+export function isSettled(status: Status): boolean {
+  return status === 'indexed' || hasFailed(status);
+}
+
+export function hasFailed(status: Status): boolean {
+  return status === 'parsing_failed' || status === 'indexing_failed';
+}
+
+/** What a failed document has to be set to, to be tried again. */
+export function retryStatusOf(status: Status): 'not_parsed' | 'not_indexed' {
+  return status === 'parsing_failed' ? 'not_parsed' : 'not_indexed';
+}
+
+const stageLabels = {
+  waiting: 'Waiting for a reader',
+  reading: 'Reading',
+  converting: 'Converting',
+  recognising: 'Reading pictures',
+} as const;
+
+interface StageProgress {
+  readonly stage: keyof typeof stageLabels;
+  readonly done: number;
+  readonly pages: number | null;
+}
+
+export function stageLabel({ stage, done, pages }: StageProgress): string {
+  const label = stageLabels[stage];
+  return pages === null || pages === 0
+    ? label
+    : `${label}, page ${formatCount(done)} of ${formatCount(pages)}`;
+}

@@ -1,0 +1,40 @@
+import { useLoad, usePoll } from '../server/load.ts';
+import { getStatus } from '../server/retrieval.ts';
+import { formatCounted } from '../words/numbers.ts';
+
+interface IndexingProgress {
+  /** Documents on their way into search. */
+  readonly inProgress: number;
+  readonly failed: number;
+}
+
+/** How far the documents of a collection are, looked at again and again; undefined while not known. */
+export function useIndexingProgress(collection: string | null): IndexingProgress | undefined {
+  const loadProgress = async (abort: AbortSignal): Promise<IndexingProgress> => {
+    if (collection === null) return { inProgress: 0, failed: 0 };
+    const status = await getStatus(collection, abort);
+    const inProgress = status.num_parsing_documents + status.num_indexing_documents;
+    return { inProgress, failed: status.num_failed_documents };
+  };
+  const progress = useLoad(loadProgress, [collection]);
+  usePoll(
+    async (abort) => {
+      const found = await loadProgress(abort);
+      progress.replace(found);
+      return found.inProgress > 0 ? 'busy' : 'idle';
+    },
+    [collection],
+  );
+  return progress.data;
+}
+
+/** Said as long as there are some. */
+export function IndexingNotice({ left: inProgress }: { readonly left: number | undefined }) {
+  if (inProgress === undefined || inProgress === 0) return null;
+  return (
+    <p class="note" role="status">
+      {formatCounted(inProgress, 'document is', 'documents are')} on the way into search and cannot be found
+      yet.
+    </p>
+  );
+}

@@ -1,0 +1,137 @@
+import { signal } from '@preact/signals';
+import type * as wire from '../../../src/schemas/queries.ts';
+import { parseFilter } from '../../../src/search/filter.ts';
+import { now } from '../browser/clock.ts';
+import { topDocuments, topPages, topSnippets } from '../server/retrieval.ts';
+import { organizationId } from '../server/session.ts';
+import { parseJson } from '../words/parse-json.ts';
+
+/** A question as the playground asks it, and what came back. Both stay while other pages are shown. */
+
+export type ResultKind = 'snippets' | 'pages' | 'documents';
+
+export interface PlaygroundQuery {
+  readonly kind: ResultKind;
+  readonly query: string;
+  readonly k: number;
+  readonly filter: string;
+  /** Empty for whatever the server uses by itself. */
+  readonly reranker: string;
+  readonly latency: 'low' | 'high';
+  readonly isPrecise: boolean;
+}
+
+export const playgroundQuery = signal<PlaygroundQuery>({
+  kind: 'snippets',
+  query: '',
+  k: 10,
+  filter: '',
+  reranker: '',
+  latency: 'low',
+  isPrecise: false,
+});
+
+/** In the place of a reranker, none of which has such a name: none, whatever the server would use. */
+export const noReranker = '-';
+
+export const resultsMax: Readonly<Record<ResultKind, number>> = {
+  snippets: 128,
+  pages: 1_024,
+  documents: 2_048,
+};
+
+export function updateQuery(changes: Partial<PlaygroundQuery>): void {
+  playgroundQuery.value = { ...playgroundQuery.peek(), ...changes };
+}
+
+/** What is wrong with the filter, as the server would say it; null for nothing. The rules are the server's own. */
+export function findFilterError(filter: string): string | null {
+  if (filter.trim() === '') return null;
+  const { value, error: fault } = parseJson(filter);
+  if (fault !== null) return fault;
+  try {
+    parseFilter(value);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+export type PlaygroundRequest = (wire.TopSnippetsRequest | wire.TopPagesRequest | wire.TopDocumentsRequest) &
+  Readonly<Record<string, unknown>>;
+
+/** The body of the call: what is as it would be anyway is left out. */
+export function buildRequest(collection: string, input: PlaygroundQuery): PlaygroundRequest {
+  const { kind, query, k, filter, reranker, latency, isPrecise } = input;
+  return {
+    collection_name: collection,
+    query,
+    k,
+    ...(filter.trim() === '' ? {} : { filter: parseJson(filter).value }),
+    ...(reranker === '' ? {} : { reranker: reranker === noReranker ? null : reranker }),
+    ...(latency === 'low' ? {} : { latency_mode: latency }),
+    ...(kind === 'snippets' && isPrecise ? { precise_responses: true } : {}),
+    ...(kind === 'pages' ? { include_content: true } : {}),
+    ...(kind === 'documents' ? { include_metadata: true } : {}),
+  };
+}
+
+interface PlaygroundReplyBase {
+  /** Another one for each answer. */
+  readonly number: number;
+  readonly organizationId: string;
+  readonly collection: string;
+  /** Milliseconds from the click to the answer. */
+  readonly ms: number;
+  readonly warnings: readonly string[];
+  readonly explanation: wire.QueryExplanation | undefined;
+}
+
+export type PlaygroundReply = PlaygroundReplyBase &
+  (
+    | { readonly kind: 'snippets'; readonly results: readonly wire.SnippetResponse[] }
+    | { readonly kind: 'pages'; readonly results: readonly wire.PageRetrievalResponse[] }
+    | { readonly kind: 'documents'; readonly results: readonly wire.DocumentRetrievalResponse[] }
+  );
+
+const lastReply = signal<PlaygroundReply | null>(null);
+let replyCount = 0;
+
+/** What the last question found, where it was put to this collection. */
+export function replyFor(collection: string | null): PlaygroundReply | null {
+  const found = lastReply.value;
+  return found?.collection === collection && found.organizationId === organizationId() ? found : null;
+}
+
+/** Asks, and keeps the answer. Errors: `CallError`. */
+export async function runQuery(collection: string): Promise<void> {
+  const input = playgroundQuery.peek();
+  const request = { ...buildRequest(collection, input), explain: true };
+  const scope = { organizationId: organizationId(), collection };
+  const startedAt = now();
+  const found = await fetchResults(input.kind, request);
+  replyCount += 1;
+  lastReply.value = { ...found, ...scope, number: replyCount, ms: now() - startedAt };
+}
+
+type WithoutCallFields<Each> = Each extends PlaygroundReply
+  ? Omit<Each, 'number' | 'organizationId' | 'collection' | 'ms'>
+  : never;
+type PlaygroundResults = WithoutCallFields<PlaygroundReply>;
+
+async function fetchResults(kind: ResultKind, request: PlaygroundRequest): Promise<PlaygroundResults> {
+  switch (kind) {
+    case 'snippets': {
+      const { results, warnings = [], explain } = await topSnippets(request as wire.TopSnippetsRequest);
+      return { kind, results, warnings, explanation: explain };
+    }
+    case 'pages': {
+      const { results, warnings = [], explain } = await topPages(request as wire.TopPagesRequest);
+      return { kind, results, warnings, explanation: explain };
+    }
+    case 'documents': {
+      const { results, warnings = [], explain } = await topDocuments(request as wire.TopDocumentsRequest);
+      return { kind, results, warnings, explanation: explain };
+    }
+  }
+}

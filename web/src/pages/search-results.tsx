@@ -1,0 +1,269 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type * as wire from '../../../src/schemas/queries.ts';
+import { documentUrl } from '../page-urls.ts';
+import { Button } from '../parts/button.tsx';
+import { EmptyState } from '../parts/empty-state.tsx';
+import { formatScore as asScore, formatCount, formatCounted, formatDuration } from '../words/numbers.ts';
+import { Explanation, maxLexicalScore } from './explanation.tsx';
+import { HighlightedText } from './highlighted-text.tsx';
+import { PageThumbnail } from './page-thumbnail.tsx';
+import type { PlaygroundReply } from './playground-query.ts';
+
+/** Results whose page is looked for, so that its picture can stand beside them. */
+const thumbnailsMax = 20;
+/** Results that are shown before one asks for more, and then each time. */
+const pageSize = 50;
+
+interface SearchResultsProps {
+  readonly found: PlaygroundReply | null;
+  /** Another answer is on its way. */
+  readonly isStale: boolean;
+}
+
+/** What came back, best first. */
+export function SearchResults({ found, isStale }: SearchResultsProps) {
+  if (found === null)
+    return (
+      <EmptyState title="Ask something that your documents answer">
+        No special words are needed. What is found is marked, with its page and how well it fits.
+      </EmptyState>
+    );
+  return (
+    <div class={isStale ? 'old' : ''}>
+      <Summary found={found} />
+      {found.warnings.map((warning) => (
+        <p key={warning} class="note">
+          {warning}
+        </p>
+      ))}
+      {found.results.length === 0 ? (
+        <EmptyState title="Nothing was found">
+          Documents that are not indexed yet are not found; a filter may leave out all others.
+        </EmptyState>
+      ) : (
+        <Results key={found.number} found={found} />
+      )}
+    </div>
+  );
+}
+
+function Summary({ found }: { readonly found: PlaygroundReply }) {
+  const timings = found.explanation?.ms;
+  const server =
+    timings === undefined ? null : timings.embed + timings.search + timings.rerank + timings.read;
+  const corrected = found.explanation?.spelling ?? [];
+  return (
+    <div class="summary">
+      <p role="status" class="number">
+        <strong>{formatCounted(found.results.length, 'result')}</strong> in {formatDuration(found.ms)}
+        {server !== null && <span class="soft"> · {formatDuration(server)} of them in search</span>}
+      </p>
+      {timings !== undefined && (
+        <p class="soft number times">
+          Embedding {formatDuration(timings.embed)} · search {formatDuration(timings.search)} · reranking{' '}
+          {formatDuration(timings.rerank)} · reading {formatDuration(timings.read)}
+        </p>
+      )}
+      {corrected.map(({ typed, read_as: readAs }) => (
+        <p key={typed} class="note">
+          No document has “{typed}”: looked for “{readAs}”.
+        </p>
+      ))}
+    </div>
+  );
+}
+
+/** Two thousand at once would make the page slow: so many, and more when they are wanted. */
+function Results({ found }: { readonly found: PlaygroundReply }) {
+  const [shownCount, setShownCount] = useState(pageSize);
+  const left = found.results.length - shownCount;
+  return (
+    <>
+      <ol class="results">
+        <ResultItems found={found} most={shownCount} />
+      </ol>
+      {left > 0 && (
+        <div class="row center more-results">
+          <Button onClick={() => setShownCount(shownCount + pageSize)}>
+            Show {formatCount(Math.min(left, pageSize))} more of {formatCount(left)}
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function ResultItems({ found, most: max }: { readonly found: PlaygroundReply; readonly most: number }) {
+  const { collection } = found;
+  const highest = maxLexicalScore(found.results);
+  switch (found.kind) {
+    case 'snippets':
+      return found.results.slice(0, max).map((result, i) => {
+        const [first = 0, end = 1] = result.page_span;
+        const key = `${result.path}\n${result.start_index}\n${result.end_index}`;
+        return (
+          <Result
+            key={key}
+            location={{ collection, path: result.path, page: first, end }}
+            result={result}
+            highest={highest}
+            rank={i}
+          >
+            <Excerpt text={result.content} explain={result.explain} />
+          </Result>
+        );
+      });
+    case 'pages':
+      return found.results.slice(0, max).map((result, i) => {
+        const location = {
+          collection,
+          path: result.path,
+          page: result.page_index,
+          end: result.page_index + 1,
+        };
+        return (
+          <Result
+            key={`${result.path}\n${location.page}`}
+            location={location}
+            image={result.image_url}
+            result={result}
+            highest={highest}
+            rank={i}
+          >
+            <Excerpt text={result.content ?? ''} explain={result.explain} />
+          </Result>
+        );
+      });
+    case 'documents':
+      return found.results.slice(0, max).map((result, i) => (
+        <Result
+          key={result.path}
+          location={{ collection, path: result.path, page: null, end: null }}
+          result={result}
+          highest={highest}
+          rank={i}
+          image={null}
+        >
+          <MetadataList metadata={result.metadata} />
+        </Result>
+      ));
+  }
+}
+
+interface ResultLocation {
+  readonly collection: string;
+  readonly path: string;
+  /** First page, from 0; null where no page is named. */
+  readonly page: number | null;
+  /** The page after the last. */
+  readonly end: number | null;
+}
+
+interface ResultProps {
+  readonly location: ResultLocation;
+  readonly result: { readonly score: number; readonly explain?: wire.ResultExplanation };
+  readonly highest: number;
+  readonly rank: number;
+  /** Address of the picture of the page; undefined when it has to be asked for. */
+  readonly image?: string | null;
+  readonly children: ComponentChildren;
+}
+
+function Result({ location, result, highest, rank, image, children }: ResultProps) {
+  const [isExplained, setExplained] = useState(false);
+  const { collection, path, page } = location;
+  const { explain } = result;
+  return (
+    <li class="result">
+      <div class="result-head">
+        <span class="rank number" aria-hidden="true">
+          {formatCount(rank + 1)}
+        </span>
+        <a class="cut" href={documentUrl(collection, path, page ?? undefined)} title={path}>
+          {path}
+        </a>
+        {page !== null && <span class="soft number">{pageLabel(location)}</span>}
+        <span class="score number" title="Relevance within this question, 0 to 1">
+          <span class="level" aria-hidden="true">
+            <span style={{ width: `${Math.round(result.score * 100)}%` }} />
+          </span>
+          <span class="unseen">Relevance </span>
+          {asScore(result.score)}
+        </span>
+      </div>
+      <div class="result-body">
+        <div class="result-words">{children}</div>
+        {page !== null && rank < thumbnailsMax && (
+          <PageThumbnail
+            reference={{ collection, path }}
+            first={page}
+            end={location.end ?? page + 1}
+            knownUrl={image}
+            terms={explain?.lexical.terms ?? []}
+          />
+        )}
+      </div>
+      {explain !== undefined && (
+        <button
+          type="button"
+          class="text-button"
+          aria-expanded={isExplained}
+          onClick={() => setExplained(!isExplained)}
+        >
+          {isExplained ? 'Hide how it was found' : 'How it was found'}
+        </button>
+      )}
+      {isExplained && explain !== undefined && <Explanation explain={explain} highest={highest} />}
+    </li>
+  );
+}
+
+function pageLabel({ page, end }: ResultLocation): string {
+  const first = (page ?? 0) + 1;
+  const last = end ?? first;
+  return last > first ? `pages ${formatCount(first)}–${formatCount(last)}` : `page ${formatCount(first)}`;
+}
+
+/** How much of a text is shown before one asks for all of it. */
+const excerptUnits = 700;
+
+function Excerpt({
+  text,
+  explain,
+}: {
+  readonly text: string;
+  readonly explain: wire.ResultExplanation | undefined;
+}) {
+  const [isWhole, setWhole] = useState(false);
+  const terms = explain?.lexical.terms ?? [];
+  const isLong = text.length > excerptUnits + 100;
+  const visibleText = isLong && !isWhole ? `${text.slice(0, excerptUnits)}…` : text;
+  return (
+    <>
+      <p class="passage">
+        <HighlightedText text={visibleText} terms={terms} />
+      </p>
+      {isLong && (
+        <button type="button" class="text-button" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+          {isWhole ? 'Show less' : 'Show all'}
+        </button>
+      )}
+    </>
+  );
+}
+
+function MetadataList({ metadata }: { readonly metadata: wire.DocumentRetrievalResponse['metadata'] }) {
+  const entries = Object.entries(metadata ?? {});
+  if (entries.length === 0) return <p class="soft">No metadata.</p>;
+  return (
+    <dl class="facts">
+      {entries.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{typeof value === 'string' ? value : value.join(', ')}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,27 @@
+/** What a `User-Agent` header says, in two words; the most telling name in it wins. */
+
+const programs: readonly (readonly [RegExp, string])[] = [
+  [/\bEdg\w*\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bFirefox\//, 'Firefox'],
+  [/\b(HeadlessChrome|Chrome|CriOS)\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+  [/^curl\//, 'curl'],
+  [/^node\b|undici/, 'Node.js'],
+  [/python/i, 'Python'],
+];
+const systems: readonly (readonly [RegExp, string])[] = [
+  [/iPhone|iPad/, 'iOS'],
+  [/Android/, 'Android'],
+  [/Windows/, 'Windows'],
+  [/Mac OS X|Macintosh/, 'macOS'],
+  [/Linux|X11/, 'Linux'],
+];
+
+export function userAgentName(userAgent: string): string {
+  const named = (known: readonly (readonly [RegExp, string])[]) =>
+    known.find(([shape]) => shape.test(userAgent))?.[1];
+  const [program, system] = [named(programs), named(systems)];
+  if (program === undefined) return userAgent.split(/[/ ]/)[0] || 'A program';
+  return system === undefined ? program : `${program} on ${system}`;
+}

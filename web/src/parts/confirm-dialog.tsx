@@ -1,0 +1,71 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { useAsyncAction } from '../server/use-async-action.ts';
+import { Button } from './button.tsx';
+import { Dialog, DialogActions } from './dialog.tsx';
+import { ErrorMessage } from './error-message.tsx';
+import { Field } from './field.tsx';
+
+interface ConfirmDialogProps {
+  readonly title: string;
+  /** What the button says, for example "Delete collection". */
+  readonly action: string;
+  /** When given, it has to be typed before the button works. */
+  readonly requiredText?: string;
+  /** `primary` for what is not dangerous. */
+  readonly tone?: 'danger' | 'primary';
+  readonly onConfirm: () => Promise<unknown>;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** Asks before something that matters; stays open and says why when it fails. */
+export function ConfirmDialog({
+  title,
+  action,
+  requiredText,
+  tone = 'danger',
+  onConfirm,
+  onClose,
+  children,
+}: ConfirmDialogProps) {
+  const [text, setWords] = useState('');
+  const submission = useAsyncAction(async () => {
+    await onConfirm();
+    onClose();
+  });
+  const isReady = requiredText === undefined || text === requiredText;
+  return (
+    <Dialog title={title} onClose={onClose} mayClose={!submission.isBusy}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isReady) submission.start();
+        }}
+      >
+        <div class="prose">{children}</div>
+        {requiredText !== undefined && (
+          <Field label={`Type “${requiredText}” to go on`}>
+            {(names) => (
+              <input
+                {...names}
+                type="text"
+                autoComplete="off"
+                spellcheck={false}
+                value={text}
+                onInput={(event) => setWords(event.currentTarget.value)}
+              />
+            )}
+          </Field>
+        )}
+        <ErrorMessage error={submission.error} />
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" tone={tone} busy={submission.isBusy} disabled={!isReady}>
+            {action}
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,34 @@
+import { useEffect, useState } from 'preact/hooks';
+import { copyText } from '../browser/copy-text.ts';
+import { Button } from './button.tsx';
+
+const shownMs = 2_000;
+
+interface CopyButtonProps {
+  readonly text: string;
+  /** What is copied, for the button's name: "Copy key". */
+  readonly label?: string;
+  readonly onCopied?: () => void;
+}
+
+/** Copies a text; the button says so for two seconds. */
+export function CopyButton({ text, label = 'Copy', onCopied }: CopyButtonProps) {
+  const [outcome, setOutcome] = useState<'copied' | 'failed' | null>(null);
+  useEffect(() => {
+    if (outcome === null) return;
+    const timer = setTimeout(() => setOutcome(null), shownMs);
+    return () => clearTimeout(timer);
+  }, [outcome]);
+  const copy = async () => {
+    const isCopied = await copyText(text);
+    setOutcome(isCopied ? 'copied' : 'failed');
+    if (isCopied) onCopied?.();
+  };
+  return (
+    <Button onClick={() => void copy()} class="copy">
+      <span aria-live="polite">
+        {outcome === null ? label : outcome === 'copied' ? 'Copied' : 'Select and copy it'}
+      </span>
+    </Button>
+  );
+}

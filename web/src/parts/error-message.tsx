@@ -1,0 +1,29 @@
+import { ApiError, errorMessage } from '../server/api-call.ts';
+import { Button } from './button.tsx';
+
+/** What went wrong, in the words of the server; nothing when nothing did. */
+export function ErrorMessage({ error }: { readonly error: unknown }) {
+  if (error === null || error === undefined) return null;
+  return (
+    <p class="trouble" role="alert">
+      {errorMessage(error)}
+    </p>
+  );
+}
+
+/** In the place of what could not be loaded. */
+export function LoadError({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }) {
+  const requestId = error instanceof ApiError ? error.requestId : null;
+  return (
+    <div class="blank" role="alert">
+      <h2>This could not be loaded</h2>
+      <p>{errorMessage(error)}</p>
+      {requestId !== null && (
+        <p class="hint">
+          For the log of the server: request <code>{requestId}</code>
+        </p>
+      )}
+      <Button onClick={onRetry}>Try again</Button>
+    </div>
+  );
+}

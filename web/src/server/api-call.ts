@@ -1,0 +1,143 @@
+import { signal } from '@preact/signals';
+import type { HTTPValidationError } from '../../../src/schemas/errors.ts';
+
+/** Calls the server API: JSON in both directions, authenticated by the session cookie. */
+
+/** An error reply of the server with its message, or a network failure; `status` is 0 if no reply arrived. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly status: number;
+  readonly requestId: string | null;
+  readonly retryAfterMs: number | null;
+
+  constructor(
+    detail: string,
+    details: { status: number; requestId?: string | null; retryAfterMs?: number | null },
+  ) {
+    super(detail);
+    this.status = details.status;
+    this.requestId = details.requestId ?? null;
+    this.retryAfterMs = details.retryAfterMs ?? null;
+  }
+}
+
+export const noReplyMessage =
+  'The server does not answer. What you entered is still here; try again in a moment.';
+
+const unexpectedReplyMessage =
+  'Something else answered in the place of the server, perhaps a proxy that wants you to sign in.';
+
+/**
+ * Whether the server is reachable. A call without a reply sets it to false; `watchReachability` resets it.
+ */
+export const isReachable = signal(true);
+/** Number of times the server became reachable again, so that failed loads can be retried. */
+export const reconnectCount = signal(0);
+
+/** Called when a session ends during use; resolves after the user has signed in again. */
+let sessionRenewer: (() => Promise<void>) | null = null;
+
+export function onSessionEnd(handler: () => Promise<void>): void {
+  sessionRenewer = handler;
+}
+
+/** For requests outside `callApi` that receive a 401: resolves after the user has signed in again. */
+export function renewSession(): Promise<void> {
+  return sessionRenewer === null
+    ? Promise.reject(new ApiError('Sign in first.', { status: 401 }))
+    : sessionRenewer();
+}
+
+export interface ApiCallOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Organization of the call, for retrieval operations. */
+  readonly organizationId?: string | undefined;
+  /**
+   * `person` (default): an ended session is renewed and the call repeated. `anybody`: a 401 is an error like others.
+   */
+  readonly as?: 'person' | 'anybody';
+}
+
+/** Sends a request and returns the reply. Errors: `ApiError`; `AbortError` of the given signal. */
+export async function callApi<Reply>(
+  path: string,
+  request: unknown = {},
+  options: ApiCallOptions = {},
+): Promise<Reply> {
+  for (;;) {
+    try {
+      return await callOnce<Reply>(path, request, options);
+    } catch (error) {
+      const isSessionExpired = error instanceof ApiError && error.status === 401 && options.as !== 'anybody';
+      if (!isSessionExpired) throw error;
+      await renewSession();
+    }
+  }
+}
+
+async function callOnce<Reply>(path: string, request: unknown, options: ApiCallOptions): Promise<Reply> {
+  const { signal: abort, organizationId } = options;
+  const response = await mapNetworkErrors(
+    fetch(path, {
+      method: 'POST',
+      credentials: 'same-origin',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json',
+        ...(organizationId === undefined ? {} : { 'x-quarry-organization': organizationId }),
+      },
+      body: JSON.stringify(request),
+      ...(abort === undefined ? {} : { signal: abort }),
+    }),
+  );
+  const text = await mapNetworkErrors(response.text());
+  if (!response.ok) throw toApiError(response.status, text, (name) => response.headers.get(name));
+  try {
+    return JSON.parse(text) as Reply;
+  } catch {
+    throw new ApiError(unexpectedReplyMessage, { status: response.status });
+  }
+}
+
+async function mapNetworkErrors<T>(request: Promise<T>): Promise<T> {
+  try {
+    return await request;
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    isReachable.value = false;
+    throw new ApiError(noReplyMessage, { status: 0 });
+  }
+}
+
+/** Builds the error for a reply. */
+export function toApiError(status: number, text: string, header: (name: string) => string | null): ApiError {
+  const wait = header('retry-after-ms');
+  const details = {
+    status,
+    requestId: header('x-request-id'),
+    retryAfterMs: wait === null ? null : Number(wait),
+  };
+  return new ApiError(parseDetail(text) ?? `The server answered with status ${status}.`, details);
+}
+
+function parseDetail(text: string): string | null {
+  let body: { detail?: unknown };
+  try {
+    body = JSON.parse(text) as { detail?: unknown };
+  } catch {
+    return null; // an HTML page of a proxy, without useful information
+  }
+  if (typeof body.detail === 'string') return body.detail;
+  if (!Array.isArray(body.detail)) return null;
+  const issues = body.detail as NonNullable<HTTPValidationError['detail']>;
+  return issues.map(({ loc, msg }) => `${loc.slice(1).join('.') || 'The request'} ${msg}`).join('; ');
+}
+
+/** Message to show for any thrown value. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+export function isAbortError(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError';
+}

@@ -1,0 +1,48 @@
+import { useLocation } from 'preact-iso';
+import { Menu } from '../parts/menu.tsx';
+import { organization, organizations, selectOrganization } from '../server/session.ts';
+import { Icon } from './icons.tsx';
+
+/** Which organisation the pages show, and the way to another. */
+export function OrganizationSwitcher() {
+  const { path, url, route } = useLocation();
+  const current = organization.value;
+  // What the address names may not be there in the other one.
+  const choose = (id: string) => {
+    const to = path === '/app/document' ? '/app/documents' : path;
+    if (url !== to) route(to);
+    selectOrganization(id);
+  };
+  const name = current === null ? 'No organisation' : current.name;
+  return (
+    <Menu
+      class="switcher"
+      name={`Organisation: ${name}. Change it`}
+      label={
+        <>
+          <span class="badge" aria-hidden="true" data-letter={[...name][0]?.toUpperCase()} />
+          <span class="switcher-name">{name}</span>
+          <Icon name="down" />
+        </>
+      }
+    >
+      <ul>
+        {organizations.value.map(({ organization_id: id, name: each, permission }) => (
+          <li key={id}>
+            <button type="button" aria-pressed={id === current?.organization_id} onClick={() => choose(id)}>
+              <span class="menu-words">{each}</span>
+              <span class="soft">{permission.toLowerCase()}</span>
+              {id === current?.organization_id && <Icon name="check" />}
+            </button>
+          </li>
+        ))}
+        <li class="apart">
+          <a href="/app/organizations">
+            <Icon name="plus" />
+            <span class="menu-words">Create or join an organisation</span>
+          </a>
+        </li>
+      </ul>
+    </Menu>
+  );
+}

@@ -1,0 +1,43 @@
+import { useEffect, useState } from 'preact/hooks';
+import { SignInMethods } from '../pages/sign-in.tsx';
+import { Button } from '../parts/button.tsx';
+import { Dialog, DialogActions } from '../parts/dialog.tsx';
+import { refreshSession, session } from '../server/session.ts';
+
+const checkMs = 2_000;
+
+/** Over a page whose session ended: the page and what was entered stay, and go on when the same person is back. */
+export function SessionEndedDialog() {
+  useEffect(() => {
+    const check = () => {
+      if (!document.hidden) void refreshSession();
+    };
+    const timer = setInterval(check, checkMs);
+    document.addEventListener('visibilitychange', check);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener('visibilitychange', check);
+    };
+  }, []);
+  const [isMissing, setMissing] = useState(false);
+  const confirmSignIn = async () => setMissing(!(await refreshSession()));
+  const email = session.value.state === 'in' ? session.value.account.user.email : '';
+  return (
+    <Dialog title="Your session has ended" mayClose={false} onClose={() => {}}>
+      <p>
+        Sign in as <strong>{email}</strong> again, in another tab if you like. What you were doing stays here
+        and goes on by itself.
+      </p>
+      <SignInMethods isOverlay email={email} />
+      <p role="status" class="hint">
+        {isMissing && 'Nobody has signed in in this browser yet, or the server does not answer.'}
+      </p>
+      <DialogActions>
+        <Button onClick={() => window.location.assign('/app/')}>Leave this page</Button>
+        <Button tone="primary" onClick={() => void confirmSignIn()}>
+          I have signed in
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}

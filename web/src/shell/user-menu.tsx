@@ -1,0 +1,63 @@
+import { RadioGroup } from '../parts/field.tsx';
+import { Menu } from '../parts/menu.tsx';
+import { showToast } from '../parts/toasts.tsx';
+import { errorMessage } from '../server/api-call.ts';
+import { session, signOut } from '../server/session.ts';
+import { Icon } from './icons.tsx';
+import { currentTheme, setTheme } from './theme.ts';
+
+/** Who is signed in, how the dashboard looks, and the way out. */
+export function UserMenu() {
+  if (session.value.state !== 'in') return null;
+  const { user } = session.value.account;
+  const handleSignOut = () => {
+    signOut().catch((error: unknown) => showToast(errorMessage(error), 'bad'));
+  };
+  return (
+    <Menu
+      class="person"
+      name={`${user.name ?? user.email}: account and appearance`}
+      label={
+        <>
+          <span
+            class="badge round"
+            aria-hidden="true"
+            data-letter={[...(user.name ?? user.email)][0]?.toUpperCase()}
+          />
+          <span class="switcher-name">{user.name ?? user.email}</span>
+          <Icon name="down" />
+        </>
+      }
+    >
+      <div class="menu-choice">
+        <RadioGroup
+          legend="Appearance"
+          name="theme"
+          value={currentTheme()}
+          options={[
+            ['auto', 'System'],
+            ['light', 'Light'],
+            ['dark', 'Dark'],
+          ]}
+          onChange={setTheme}
+        />
+      </div>
+      <ul>
+        <li>
+          <a href="/app/settings">Your settings</a>
+        </li>
+        <li>
+          {/* Another page of the server, so the browser opens it and not the router. */}
+          <a href="/docs" target="_blank" rel="noreferrer">
+            API documentation
+          </a>
+        </li>
+        <li class="apart">
+          <button type="button" onClick={handleSignOut}>
+            Sign out
+          </button>
+        </li>
+      </ul>
+    </Menu>
+  );
+}

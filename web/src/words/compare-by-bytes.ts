@@ -1,0 +1,11 @@
+/** The order of the server: by the bytes of UTF-8, which is the order of the code points. */
+export function compareByBytes(one: string, other: string): number {
+  const [these, those] = [one[Symbol.iterator](), other[Symbol.iterator]()];
+  for (;;) {
+    const [left, right] = [these.next(), those.next()];
+    if (left.done === true || right.done === true)
+      return Number(right.done ?? false) - Number(left.done ?? false);
+    const difference = (left.value.codePointAt(0) ?? 0) - (right.value.codePointAt(0) ?? 0);
+    if (difference !== 0) return difference;
+  }
+}

@@ -1,0 +1,15 @@
+/** What somebody typed, as JSON, or what is wrong with it. */
+export type JsonParseResult =
+  | { readonly value: unknown; readonly error: null }
+  | { readonly value: null; readonly error: string };
+
+export function parseJson(text: string): JsonParseResult {
+  try {
+    return { value: JSON.parse(text), error: null };
+  } catch (error) {
+    return {
+      value: null,
+      error: `This is not JSON yet: ${error instanceof Error ? error.message : String(error)}`,
+    };
+  }
+}
