@@ -94,7 +94,7 @@ interface CaseRun {
 
 async function runCase(chosen: BenchCase, { line, args, signal }: CaseRun): Promise<Section> {
   const options = line.optionsFor(chosen.presets[line.size]);
-  // Read first: a run of minutes must not end at a file that is not there.
+  // Read before the run, so that a missing file is reported before minutes of measurement.
   const earlier = options.compare === null ? null : await readReport(options.compare);
   const machine = machineFacts();
   const startedAt = new Date().toISOString();
@@ -145,7 +145,7 @@ async function compare(files: readonly string[]): Promise<number> {
   return findRegressions(comparison).length === 0 ? exitCodes.done : exitCodes.regressed;
 }
 
-/** What a run said, as reports look today. */
+/** Renders JSON reports in the current layout. */
 async function render(files: readonly string[]): Promise<number> {
   if (files.length === 0) throw new BenchUsageError('render takes the JSON of one report or more.');
   for (const file of files) {
@@ -192,7 +192,7 @@ try {
     process.stderr.write('bench: interrupted; nothing was written\n');
     process.exitCode = exitCodes.interrupted;
   } else {
-    // A sentence for what a person can mend; a bug of the bench keeps its stack.
+    // User errors are printed as a sentence; a bug of the bench is rethrown with its stack.
     if (!(error instanceof Error) || error instanceof AssertionError) throw error;
     process.stderr.write(`bench: ${error.message}\n`);
     process.exitCode = error instanceof BenchUsageError ? exitCodes.usage : exitCodes.failed;

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { type App, startApp } from './app/app.ts';
 import type { Settings } from './config/schema.ts';
 
-/** Runs the server until SIGTERM or SIGINT, then closes it; a second signal ends the process at once. */
+/** Runs the server until SIGTERM or SIGINT, then closes it; a second signal exits the process at once. */
 export async function main(settings: Settings): Promise<void> {
   disablePretenuring();
   const app = await startApp(settings);
@@ -24,15 +24,19 @@ export async function main(settings: Settings): Promise<void> {
 }
 
 /**
- * Where many objects of one place in the code live long, as those of queries that wait while the caches fill, V8 takes to
- * making all later ones old at once. What a query makes is young after that as before, and nothing old may point to it: it
- * would be moved twice, and stay until the whole heap is collected.
+ * Disables V8's allocation-site pretenuring. If many objects allocated at one site live long, such as those
+ * of queries that wait while the caches fill, V8 allocates all later objects of that site directly in the old
+ * generation. The data of a query remains short-lived, but data referenced from an old object is retained: it
+ * is copied twice and stays until a full garbage collection.
  */
 function disablePretenuring(): void {
   setFlagsFromString('--no-allocation-site-pretenuring');
 }
 
-/** The link and the key are credentials, so only a terminal shows them; elsewhere a log could keep them for long. */
+/**
+ * Returns the startup lines with the sign-in link and the first key. Both are credentials: they are printed
+ * only to a terminal, because elsewhere a log could retain them; otherwise they are written to private files.
+ */
 function formatCredentials({ newKey, signInUrl }: App, { data }: Settings): string[] {
   if (process.stdout.isTTY) {
     return [
@@ -48,14 +52,14 @@ function formatCredentials({ newKey, signInUrl }: App, { data }: Settings): stri
   return lines;
 }
 
-/** Readable by the user of the server alone, whatever was there before. */
+/** Replaces the file by one that only the server's user can read. */
 function writePrivateFile(path: string, text: string): string {
   rmSync(path, { force: true });
   writeFileSync(path, `${text}\n`, { mode: 0o600, flag: 'wx' });
   return path;
 }
 
-/** Tells a person where the server is and how to search for the first time. */
+/** Prints the server address and the commands for a first search. */
 function printStartupMessage(app: App, settings: Settings): void {
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   const url = settings.baseUrl ?? `http://${host}:${app.port}`;

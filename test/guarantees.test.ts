@@ -5,7 +5,7 @@ import { projectRoot } from '../src/core/root.ts';
 
 const page = readFileSync(join(projectRoot, 'docs', 'operate', 'guarantees.md'), 'utf8');
 
-/** A row of the page: `| guarantee | file below test/ | title |`. */
+/** Row of the page: `| guarantee | file below test/ | title |`. */
 const rows = [...page.matchAll(/^\| (.+?) \| `(.+?)` \| (.+?) \|$/gm)].map(
   ([, guarantee = '', file = '', title = '']) => ({ guarantee, file, title }),
 );
@@ -27,7 +27,7 @@ t.test('a title that only a comment mentions is not taken for a test', async (t)
   t.ok(declares("t.test('a title', async () => {});", 'a title'));
 });
 
-/** Titles are string literals; those of tests that are made in a loop start with a placeholder. */
+/** Whether the source declares the title. Titles are string literals; those of loops start with a placeholder. */
 function declares(source: string, title: string): boolean {
   return [`'${title}'`, `\`${title}\``, `: ${title}\``, `: ${title} (`, `\`${title} (`].some((form) =>
     source.includes(form),

@@ -1,10 +1,10 @@
-/** How long one test file may take: far beyond what a slow and busy machine needs, so that only a hang reaches it. */
+/** Time limit of one test file: far more than a slow, loaded machine needs, so that only a hang reaches it. */
 export const testFileMsMax = 1_200_000;
 
-/** How long a test waits for an event before it fails: an event that is late on a busy machine is not missing. */
+/** Time limit for an event: on a loaded machine, a late event is not a failure. */
 export const testEventMsMax = 180_000;
 
-/** Waits until `holds` answers true; fails with `what` when it never does. */
+/** Waits until `holds` returns true; throws with `what` after `testEventMsMax`. */
 export async function waitUntil(
   what: string,
   holds: () => boolean | Promise<boolean>,

@@ -18,7 +18,7 @@ import { analyzeChunks } from '../src/text/terms.ts';
 
 refuseConnections();
 
-/** Niceness of a thread that is never as urgent as one that answers somebody. */
+/** Niceness of a thread whose work is less urgent than replies to requests. */
 const niceness = 10;
 
 setNiceness(niceness);
@@ -26,13 +26,13 @@ setNiceness(niceness);
 const models = new ModelCache({ open: openEmbedder, keyOf: toModelKey, isRemoved: isModelRemoved });
 models.startChecking();
 
-/** An answer, and the buffers of it that move. */
+/** Reply, and the buffers in it that are transferred. */
 interface Sent {
   readonly answer: readonly ChunkOutcome[];
   readonly moved: readonly ArrayBuffer[];
 }
 
-/** Answers a `ChunkOutcome` for each document of a batch; the large parts of the results moved without a copy. */
+/** Returns a `ChunkOutcome` for each document of a batch; large parts of the results move without a copy. */
 export default async function chunk({ tasks }: ChunkBatch): Promise<unknown> {
   const outcomes: ChunkOutcome[] = [];
   for (const task of tasks) {
@@ -50,10 +50,10 @@ export default async function chunk({ tasks }: ChunkBatch): Promise<unknown> {
   return move({ [transferableSymbol]: moved, [valueSymbol]: reply });
 }
 
-/** From so many chunks on, reading them in one go would hold the main thread. */
+/** Number of chunks at which deserializing them at once would block the main thread. */
 const packedChunksMin = 64;
 
-/** A document that rides alone may be long: its blocks move as they are. */
+/** A document sent alone may be long: its blocks are transferred as they are. */
 function packSingle({ result, ms }: TimedChunkResult): Sent {
   const { chunks, terms, spans, vectors, codes } = result;
   const packed = chunks.length < packedChunksMin ? [] : packChunks(chunks);
@@ -72,7 +72,7 @@ function packMany(outcomes: readonly ChunkOutcome[]): Sent {
   return { answer, moved: [block] };
 }
 
-/** For a model that does not run here. */
+/** Used when the model does not run in this process. */
 const noEmbedder = {
   dimensions: 0,
   embed: async () => ({ vectors: new Float32Array(0), codes: new Uint8Array(0), tokens: 0 }),

@@ -14,7 +14,7 @@ refuseConnections();
 const models = new ModelCache({ open: openEmbedder, keyOf: toModelKey, isRemoved: isModelRemoved });
 models.startChecking();
 
-/** Embeds the texts of one task; the caller gets an `EmbedReply` whose vectors moved without a copy. */
+/** Embeds the texts of one task. Returns an `EmbedReply` whose vectors move without a copy. */
 export default async function embed(task: EmbedTask): Promise<unknown> {
   const reply = await models.use(task.model, async (embedder): Promise<EmbedReply> => {
     const started = performance.now();

@@ -6,12 +6,14 @@ import { collectTransferables, type PrepareTask, prepareRequest } from '../src/r
 
 refuseConnections();
 
-/** Niceness of a thread that reads bodies of megabytes, while others wait for short replies. */
+/**
+ * Niceness of a thread that parses bodies of several megabytes while other requests wait for short replies.
+ */
 const niceness = 5;
 
 setNiceness(niceness);
 
-/** Answers a `PrepareOutcome`; its bytes move without a copy. */
+/** Returns a `PrepareResult`; its bytes move without a copy. */
 export default function prepare(task: PrepareTask): unknown {
   const outcome = prepareRequest(task, parseJson);
   return move({ [transferableSymbol]: collectTransferables(outcome), [valueSymbol]: outcome });

@@ -3,5 +3,5 @@ import { serveOcr } from '../src/parsing/ocr/ocr-serve.ts';
 
 refuseConnections();
 
-/** The forked process of the embedded OCR engine. */
+/** Entry point of the forked process of the embedded OCR engine. */
 serveOcr(new URL('./watchdog.js', import.meta.url));

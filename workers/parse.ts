@@ -18,7 +18,7 @@ import { openToolChannel } from '../src/parsing/tools/tool-channel.ts';
 
 refuseConnections();
 
-/** What the pool gives each of its workers; absent: no sandbox. */
+/** Worker data passed by the pool; absent: no sandbox. */
 interface ParseWorkerData {
   readonly sandbox: Sandbox;
 }
@@ -34,15 +34,19 @@ const parserHost = new ParserHost({
 });
 
 /**
- * A message on `line` ends the task with a failure; progress comes back over it. The port closes when the task is over.
+ * A message on `port` cancels the task with a failure; progress is sent over the same port. The port closes
+ * when the task is done.
  */
 type TaskWithPort = ParserTask & { readonly port?: MessagePort };
 
-/** Piscina's entry: a `SentParseOutcome` or `RenderOutcome` per call; failures of the document come back as data. */
+/**
+ * Entry point for Piscina. Returns a `SentParseOutcome` or `RenderOutcome`; failures of the document are
+ * returned as data.
+ */
 export default async function run(task: TaskWithPort): Promise<unknown> {
   const { port } = task;
   const cancelling = new AbortController();
-  // A task that was cancelled while it waited for this thread must not begin.
+  // A task that was canceled while queued for this thread must not start.
   if (port !== undefined && receiveMessageOnPort(port) !== undefined) cancelling.abort();
   port?.once('message', () => cancelling.abort());
   const { signal } = cancelling;

@@ -3,5 +3,5 @@ import { serveParser } from '../src/parsing/process/parser-serve.ts';
 
 refuseConnections();
 
-/** The forked parser process. */
+/** Entry point of the forked parser process. */
 serveParser(new URL('./watchdog.js', import.meta.url));

@@ -14,7 +14,7 @@ refuseConnections();
 const models = new ModelCache({ open: openReranker, keyOf: toModelKey, isRemoved: isModelRemoved });
 models.startChecking();
 
-/** Scores the documents of one task; the caller gets a `RerankReply` whose scores moved without a copy. */
+/** Scores the documents of one task. Returns a `RerankReply` whose scores move without a copy. */
 export default async function rerank(task: RerankTask): Promise<unknown> {
   const reply = await models.use(task.model, async (reranker): Promise<RerankReply> => {
     const started = performance.now();

@@ -3,5 +3,5 @@ import { runWatchdog } from '../src/parsing/process/watchdog.ts';
 
 refuseConnections();
 
-/** The one extra thread of a forked process that reads documents. */
+/** Entry point of the watchdog thread of a forked process that reads documents. */
 runWatchdog();

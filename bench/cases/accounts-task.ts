@@ -18,16 +18,16 @@ import { UsageMeter } from '../../src/usage/meter.ts';
 import type { QueryUsageEvent } from '../../src/usage/usage-events.ts';
 import { ownCpuMs } from '../harness/cpu-time.ts';
 
-/** Fills a data directory with organisations and keys, starts on it, and checks keys; in processes of its own. */
+/** Task process: fills a data directory with organizations and keys, starts on it, and checks keys. */
 
 export interface AccountsInput {
   readonly step: 'fill' | 'start' | 'check';
-  /** Data directory. */
+  /** Path of the data directory. */
   readonly folder: string;
   readonly keys: number;
   readonly keysPerOrganization: number;
   readonly seconds: number;
-  /** For `check`: some of the keys that are there. */
+  /** For `check`: secrets of some existing keys. */
   readonly secrets: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export interface AccountsOutput {
   readonly secrets: readonly string[];
   /** Milliseconds from opening the directory until keys can be checked. */
   readonly startMs: number;
-  /** Resident bytes of the process then. */
+  /** Resident bytes of the process at that time. */
   readonly residentBytes: number;
   readonly cachedUs: number;
   readonly lookedUpUs: number;
@@ -45,7 +45,7 @@ export interface AccountsOutput {
 const emptyOutput: AccountsOutput = {
   ...{ secrets: [], startMs: 0, residentBytes: 0, cachedUs: 0, lookedUpUs: 0, countedUs: 0 },
 };
-/** Nobody asks for limits here. */
+/** Not read: the case checks no limits. */
 const tiers = {} as Tiers;
 const secretsMax = 20_000;
 const organizationsPerWrite = 100;
@@ -161,7 +161,7 @@ async function check(store: Store, { seconds, secrets }: AccountsInput): Promise
   return { ...emptyOutput, cachedUs, lookedUpUs, countedUs };
 }
 
-/** Microseconds of CPU of one call, the loop around it included. */
+/** Returns microseconds of CPU per call, including the overhead of the loop. */
 function cpuUsOf(seconds: number, call: (index: number) => void): number {
   const until = performance.now() + seconds * 1_000;
   const startCpu = ownCpuMs();

@@ -17,7 +17,7 @@ interface AccountsMeasurement {
   readonly checks: readonly AccountsOutput[];
 }
 
-/** What do many organisations and keys cost, and what does each call pay for being let in and counted? */
+/** Measures the cost of many organizations and keys, and of authenticating and counting a call. */
 export const accountsCase: BenchCase = {
   name: 'accounts',
   summary: 'start and memory with many organisations and keys; CPU of a key check and of counting a query',

@@ -6,7 +6,7 @@ import { ownCpuMs } from '../harness/cpu-time.ts';
 import { interleave } from '../harness/rounds.ts';
 import type { TaskProgress } from '../harness/task-process.ts';
 
-/** Asks an index of one row, so that nearly all CPU goes into getting there and back; in a process of its own. */
+/** Task process: calls an index of one row, so that nearly all CPU is spent in crossing the native boundary. */
 
 export interface BoundaryInput {
   readonly seed: number;
@@ -17,7 +17,7 @@ export interface BoundaryInput {
 export interface BoundaryOutput {
   readonly ways: readonly {
     readonly name: string;
-    /** Microseconds that are promised at most; null: nothing is. */
+    /** Target: maximum microseconds; null if there is none. */
     readonly most: number | null;
     /** Microseconds of CPU per call, all threads of the process together, round by round. */
     readonly cpuUs: readonly number[];
@@ -35,7 +35,7 @@ const dimensions = 320;
 const callMsMax = 60_000;
 const vector = new Float32Array(dimensions);
 vector[0] = 1;
-/** A block of terms of one row with one word; see src/text/terms.ts. */
+/** A TermBlock of one row with one word; see src/text/terms.ts. */
 const terms = new Uint8Array(32);
 terms.set([0x51, 0x54, 0x42, 0x31, 1, 0, 0, 0, 1, 0, 0, 0]);
 terms.set([7, 0, 0, 0, 0, 0, 0, 0, 1], 16);
@@ -50,7 +50,7 @@ const search = (vector: Float32Array | null) => (index: CollectionIndex) =>
     deadlineMs: callMsMax,
   });
 
-/** A listing is always answered by a thread of the engine. */
+/** Listings always run on a thread of the engine. */
 const list = (index: CollectionIndex) => index.list(null, 10);
 
 const callVariants: readonly CallVariant[] = [
@@ -58,7 +58,7 @@ const callVariants: readonly CallVariant[] = [
   {
     name: 'search by a word and a vector, answered on the calling thread',
     inFlight: 1,
-    // It does a little more than getting there and back.
+    // Includes some search work in addition to the boundary.
     max: null,
     call: search(vector),
   },

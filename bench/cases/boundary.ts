@@ -10,7 +10,7 @@ import {
 } from '../report/performance-targets.ts';
 import type { BoundaryInput, BoundaryOutput } from './boundary-task.ts';
 
-/** What does it cost to call the engine, however little there is to find? */
+/** Measures the cost of calling the engine, independent of the amount of search work. */
 export const boundaryCase: BenchCase = {
   name: 'boundary',
   summary: 'CPU of a call into the native engine and back, on the calling thread and by an engine thread',

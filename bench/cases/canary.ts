@@ -6,8 +6,8 @@ const block = Buffer.alloc(1 << 20, 'canary');
 const bytesPerSecond = 200e6;
 
 /**
- * Work of known length: does `--compare` see it when a thing gets slower? `--handicap 2` does twice the work for the
- * same figure, so a comparison with an earlier run has to call it a regression.
+ * Work of known duration; verifies that `--compare` detects a slowdown. `--handicap 2` doubles the work for
+ * the same figure, so that a comparison with an earlier run must report a regression.
  */
 export const canaryCase = singleFigureCase({
   name: 'canary',

@@ -3,7 +3,7 @@ import type { BenchCase } from '../harness/bench-case.ts';
 import { toEngineFindings } from '../harness/engine-findings.ts';
 import { measureEngines } from '../harness/engine-measurement.ts';
 
-/** How fast and how exactly does the engine find vectors, against the other engines one could have used? */
+/** Measures speed and recall of the engine's vector search against other engines. */
 export const engineCase: BenchCase = {
   name: 'engine',
   summary:

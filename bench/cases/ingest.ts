@@ -23,15 +23,15 @@ import {
 const modes = ['ingest alone', 'searching alone', 'both'] as const;
 type Mode = (typeof modes)[number];
 /**
- * What takes turns. The index grows by all that is added, so searching alone is measured half before and half after
- * searching meanwhile: both then meet an index that is equally large on average.
+ * Interleaved steps. The index grows with every addition, so that searching alone is measured half before and
+ * half after searching during ingest: on average both then have an index of the same size.
  */
 const stepKinds = ['ingest', 'searches'] as const;
 
 interface Round {
-  /** Megabytes of text that could be found at the end, per second; null when nothing was added. */
+  /** Megabytes of text per second that were searchable at the end; null if nothing was added. */
   readonly ingestMbPerSecond: number | null;
-  /** CPU of the server for a megabyte; only where nothing else ran. */
+  /** CPU milliseconds of the server per megabyte; null if searches ran at the same time. */
   readonly cpuMsPerMb: number | null;
   readonly p50Ms: number | null;
   readonly p99Ms: number | null;
@@ -41,12 +41,12 @@ const batchDocuments = 64;
 const lanes = 4;
 /** Documents of the corpus that may be added besides those that are searched. */
 const addedDocumentsMax = 10_000_000;
-/** Promised of text that goes into a collection of so many documents of so many words. */
+/** Targets for a collection of this number of documents with this number of words. */
 const targets = { mbPerSecond: 5, p99Times: 2, documents: 10_000, words: 600, rate: 100, cores: 2 };
-/** Text that is made before the clock starts, for each second of a round: more than it is likely to take in. */
+/** Text generated before the measurement, per second of a round; more than the server is expected to ingest. */
 const preparedMbPerSecond = 8;
 
-/** How fast does text become searchable, and what do those who search meanwhile notice? */
+/** Measures how fast text becomes searchable, and the effect of ingest on search latency. */
 export const ingestCase: BenchCase = {
   name: 'ingest',
   summary: 'megabytes of text per second over HTTP until they can be found, and the search latency meanwhile',
@@ -75,7 +75,7 @@ async function measure(server: QuarryServer, context: BenchContext): Promise<Map
   const plan: CollectionPlan = { name: 'ingest', shards: options.shards[0] ?? 1, documents };
   await fillCollections(server, [plan], new Corpus({ ...options, documents }), context);
   await waitUntilIdle(server.pid, context);
-  // Texts nobody has seen yet: the same topics as the corpus, other documents.
+  // New texts: the topics of the corpus, but other documents.
   const freshCorpus = new Corpus({
     ...options,
     seed: options.seed + 1,
@@ -119,7 +119,7 @@ interface RunParts {
   readonly plan: CollectionPlan;
 }
 
-/** What one measured window gave; null what did not run. */
+/** Results of one measured window; null for parts that did not run. */
 interface WindowResult {
   readonly added: { readonly textBytes: number; readonly ms: number } | null;
   readonly latencies: HistogramCounts | null;
@@ -154,7 +154,7 @@ async function runMode(
   return { added, latencies: searches?.latencies ?? null, serverCpuMs };
 }
 
-/** The figures of windows that belong together: searches of all of them are one crowd. */
+/** Joins the windows of a round; quantiles are taken of the latencies of all windows together. */
 function figuresOfRound(outcomes: readonly WindowResult[]): Round {
   const latencies = new LatencyHistogram();
   for (const outcome of outcomes) if (outcome.latencies !== null) latencies.add(outcome.latencies);
@@ -174,7 +174,10 @@ interface Batch {
   readonly textBytes: number;
 }
 
-/** Adds documents as fast as they are taken, a few requests at a time, each waiting until its documents are found. */
+/**
+ * Adds documents as fast as the server accepts them, with a few concurrent requests, each of which waits
+ * until its documents are searchable.
+ */
 class DocumentFeeder {
   readonly #server: QuarryServer;
   readonly #collection: string;
@@ -187,7 +190,7 @@ class DocumentFeeder {
     this.#corpus = corpus;
   }
 
-  /** Makes the texts for a run of so many milliseconds. */
+  /** Generates the texts for a run of `ms` milliseconds. */
   prepare(ms: number): Batch[] {
     const prepared: Batch[] = [];
     for (let bytes = 0; bytes < preparedMbPerSecond * 1_000 * ms; ) {

@@ -8,7 +8,7 @@ import { type RandomStream, randomBelow, randomStream } from '../harness/random.
 import { interleave } from '../harness/rounds.ts';
 import type { TaskProgress } from '../harness/task-process.ts';
 
-/** Fills one shard with chunks of made-up words and asks it for the best by BM25; runs in a process of its own. */
+/** Task process: fills one shard with chunks of generated words and searches it by BM25. */
 
 export interface LexicalInput {
   readonly chunks: number;
@@ -42,7 +42,7 @@ const searchMsMax = 60_000;
 const questionsPerKind = 500;
 const streams = { chunk: 41, question: 42 } as const;
 
-/** What is asked: ranks of words, 0 the commonest. Ten of the first twenty stand in nearly every chunk. */
+/** Queries as ranks of words, 0 the most frequent. Ten of the first twenty words occur in nearly every chunk. */
 const kinds: readonly { readonly name: string; readonly drawRanks: (random: RandomStream) => number[] }[] = [
   {
     name: 'five words, two of them common',
@@ -63,19 +63,19 @@ const kinds: readonly { readonly name: string; readonly drawRanks: (random: Rand
   { name: 'one word', drawRanks: (random) => [100 + randomBelow(random, 5_000)] },
 ];
 
-/** The 64-bit name of the word of a rank: a bijection, so no two share one. */
+/** Returns the 64-bit hash of the word of a rank. The mapping is a bijection, so that there are no collisions. */
 function hashOf(rank: number): bigint {
   return BigInt.asUintN(64, BigInt(rank + 1) * 0x9e3779b97f4a7c15n);
 }
 
-/** A rank under Zipf's law, by inversion of its integral. */
+/** Draws a rank from a Zipf distribution by inversion of its integral. */
 function drawRank(random: RandomStream): number {
   return Math.min(vocabularySize - 1, Math.floor((vocabularySize + 1) ** random()) - 1);
 }
 
 export default async function lexical(input: LexicalInput, progress: TaskProgress): Promise<LexicalOutput> {
   const directory = await mkdtemp(join(tmpdir(), 'quarry-bench-lexical-'));
-  // One searching thread: what is measured is one core.
+  // One search thread: the case measures a single core.
   CollectionIndex.useSearchThreads(1);
   const index = await CollectionIndex.open({ collectionId: 'lexical', dimensions, shards: 1, directory });
   try {
@@ -150,7 +150,7 @@ function generateDocument(random: RandomStream, rows: number) {
   return { content: { vectors, terms: termBlock(counted, entries) }, entries };
 }
 
-/** The packed bytes of test/text/term-block.ts. */
+/** Encodes a TermBlock; same layout as test/text/term-block.ts. */
 function termBlock(
   rows: readonly (readonly { readonly hash: bigint; readonly count: number }[])[],
   entries: number,

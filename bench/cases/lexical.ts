@@ -14,7 +14,7 @@ import type { LexicalInput, LexicalOutput, LexicalRound } from './lexical-task.t
 
 const target = { kind: 'five words, two of them common', p50Ms: 5, chunks: 1_000_000, results: 100 } as const;
 
-/** How long does the lexical side take for the best chunks by BM25? */
+/** Measures the latency of lexical search for the best chunks by BM25. */
 export const lexicalCase: BenchCase = {
   name: 'lexical',
   summary: 'best chunks by BM25 in one shard on one core, for queries with common and with rare words',

@@ -1,21 +1,21 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 
-/** What a manifest says that a file is. */
+/** Expected outcome of a file according to a manifest. */
 export type ExpectedOutcome = 'text' | 'refused or opened' | 'refused or repaired' | 'unknown';
 
-/** A document to be parsed. */
+/** A document to parse. */
 export interface DocumentFile {
-  /** As a person would name it: relative to the folder. */
+  /** Path relative to the folder. */
   readonly name: string;
   readonly file: string;
   readonly bytes: number;
-  /** Extension without its dot, in lower case, unless the manifest says otherwise. */
+  /** Extension in lower case without the dot, unless the manifest specifies another type. */
   readonly type: string;
-  /** The manifest's word: normal, encrypted, broken, huge; empty without a manifest. */
+  /** Kind from the manifest: normal, encrypted, broken, huge; empty without a manifest. */
   readonly kind: string;
   readonly wanted: ExpectedOutcome;
-  /** The text a person would read in it, where somebody wrote it down. */
+  /** Reference text of the document, or null. */
   readonly expected: string | null;
 }
 
@@ -27,8 +27,9 @@ const expectedOutcomes: Readonly<Record<string, ExpectedOutcome>> = {
 };
 
 /**
- * The documents of a folder: those of its `manifest.csv` (columns `file`, `type`, `kind` and `expected`, the path of a
- * text), or without one every file below it. Rejects when there are none.
+ * Returns the documents of a folder: those in its `manifest.csv` (columns `file`, `type`, `kind` and
+ * `expected`, the path of a text), or without a manifest every file below it. Errors: rejects if there are
+ * none.
  */
 export async function listDocumentFiles(folder: string): Promise<DocumentFile[]> {
   const rows = await readManifest(join(folder, 'manifest.csv'));
@@ -69,7 +70,7 @@ async function readManifest(file: string): Promise<Record<string, string>[] | nu
   return rows.map((fields) => Object.fromEntries(names.map((name, i) => [name, fields[i] ?? ''])));
 }
 
-/** Records of comma-separated values; a quoted field may hold commas, line ends and doubled quotes. */
+/** Parses CSV records; a quoted field may contain commas, line breaks and doubled quotes. */
 function parseCsv(text: string): string[][] {
   const records: string[][] = [];
   let fields: string[] = [];

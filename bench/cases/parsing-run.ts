@@ -21,37 +21,40 @@ import { peakBytesOf } from '../harness/process-memory.ts';
 import { type WordAgreement, wordAgreement } from '../harness/word-agreement.ts';
 import type { DocumentFile } from './parsing-files.ts';
 
-/** What became of one document. */
+/** Result of parsing one document. */
 export interface ParsedFile extends Omit<DocumentFile, 'file' | 'expected'> {
   /** `text`, `no text`, or the code of the failure. */
   readonly outcome: string;
-  /** The sentence for the person who sent it, or what was left out. */
+  /** Error message for the user, or what was left out. */
   readonly reason: string;
-  /** Null without a manifest's word for it. */
+  /** Whether the outcome matches the manifest; null without a manifest entry. */
   readonly asWanted: boolean | null;
   readonly pages: number;
   readonly characters: number;
-  /** Pages that were read by OCR. */
+  /** Number of pages read by OCR. */
   readonly ocrPages: number;
   readonly cpuMs: number | null;
   readonly ms: number;
-  /** Against the text that the manifest names. */
+  /** Agreement with the text that the manifest names. */
   readonly expected: WordAgreement | null;
-  /** Against poppler's text, of PDFs that both could read. */
+  /** Agreement with poppler's text, for PDFs that both could read. */
   readonly poppler: (WordAgreement & { readonly cpuMs: number | null; readonly clean: boolean }) | null;
 }
 
 const popplerMsMax = 60_000;
 const sampleMs = 25;
 
-/** The server's parse pool with one thread and the tools of this host, and poppler's `pdftotext` beside it. */
+/**
+ * The server's parse pool with one thread and the tools of this host; also runs poppler's `pdftotext` for
+ * comparison.
+ */
 export class ParsingRun {
   readonly #processes = new ParserProcessRegistry();
   readonly #tools: ToolEnvironment;
   readonly #pool: Pool;
   readonly #sampler = setInterval(() => this.#sampleMemory(), sampleMs);
   #peakBytes = 0;
-  /** Images that the OCR engine was given so far. */
+  /** Number of images passed to the OCR engine so far. */
   #recognizedImages = 0;
 
   private constructor(tools: ToolEnvironment) {
@@ -70,14 +73,17 @@ export class ParsingRun {
     });
   }
 
-  /** `folder` is for temporary files and ends with the run; `office`: whether LibreOffice is asked where it is installed. */
+  /**
+   * Opens a run. `folder` contains temporary files for the duration of the run; `office`: whether LibreOffice
+   * is used if installed.
+   */
   static async open(folder: string, office = true): Promise<ParsingRun> {
     const tools = await openToolEnvironment({
-      // CPU time and memory are measured of direct children, which a sandbox would stand between.
+      // CPU time and memory are measured of direct children; a sandbox would add a process in between.
       ...{ installedTools: findOptionalTools(), isolation: 'off', dataFolder: folder },
       ...{ ocrEngine: 'auto', ocrLanguages: 'eng', ocrDataFolder: null, office, runningMax: 1 },
       folder: join(folder, 'tools'),
-      // What is converted for one document is of no use to another.
+      // No cache: a conversion is not reused by other documents.
       converted: {
         folder,
         find: async () => null,
@@ -91,19 +97,19 @@ export class ParsingRun {
     return new ParsingRun(tools);
   }
 
-  /** The tools and the OCR engine that take part. */
+  /** Returns the available tools and the OCR engine. */
   toolNames(): string[] {
     return this.#tools
       .listStates()
       .flatMap(({ name, found, detail }) => (found ? [`${name}: ${detail}`] : []));
   }
 
-  /** Whether LibreOffice takes part. */
+  /** Whether LibreOffice is used. */
   get hasOffice(): boolean {
     return this.#tools.toolServer.hasOffice;
   }
 
-  /** The most RAM that a parser process used so far; null where the system does not tell. */
+  /** Peak resident memory of a parser process in bytes; null if the system does not report it. */
   get peakBytes(): number | null {
     return this.#peakBytes === 0 ? null : this.#peakBytes;
   }
@@ -115,7 +121,7 @@ export class ParsingRun {
     await this.#tools.toolServer.close();
   }
 
-  /** Parses a document and compares its text with what others say of it. */
+  /** Parses a document and compares its text with the reference text and with poppler. */
   async parse(document: DocumentFile): Promise<ParsedFile> {
     const { file, expected, ...documentFacts } = document;
     const recognizedBefore = this.#recognizedImages;
@@ -144,21 +150,24 @@ export class ParsingRun {
     return 'failure' in outcome ? outcome : { ...outcome, pages: [...unpackTexts(outcome.pages)] };
   }
 
-  /** CPU of parsing a file; rejects when it has no text. */
+  /** Returns the CPU milliseconds of parsing a file. Errors: rejects if it cannot be parsed. */
   async cpuMsOfParsing(file: string): Promise<number> {
     const { result, cpuMs, ms } = await this.#timed(() => this.pagesOf(file));
     if (isFailedOutcome(result)) throw new Error(`${file} could not be parsed: ${result.failure.message}`);
     return cpuMs ?? ms;
   }
 
-  /** CPU of drawing the first page at 110 dots per inch; null when there is no image of it. */
+  /** Returns the CPU milliseconds of rendering the first page at 110 dpi; null if it cannot be rendered. */
   async cpuMsOfImage(file: string): Promise<number | null> {
     const task: ParserTask = { kind: 'render', file, page: 0 };
     const { result, cpuMs, ms } = await this.#timed(() => this.#call<RenderOutcome>(task));
     return result instanceof Uint8Array ? (cpuMs ?? ms) : null;
   }
 
-  /** CPU of poppler's `pdftotext` and what it says; null when it is not on the path, fails or hangs. */
+  /**
+   * Returns the output and CPU milliseconds of poppler's `pdftotext`; null if it is not installed, fails or
+   * hangs.
+   */
   async popplerText(file: string): Promise<{ readonly text: string; readonly cpuMs: number } | null> {
     const { result, cpuMs, ms } = await this.#timed(() =>
       outputOf('pdftotext', ['-q', '-enc', 'UTF-8', file, '-']),
@@ -182,7 +191,7 @@ export class ParsingRun {
     const [start, cpu] = [performance.now(), childrenCpuMs(this.#processes.listPids())];
     const result = await work();
     const ms = performance.now() - start;
-    await new Promise((resolve) => setTimeout(resolve, 2)); // news of processes that came and went arrive
+    await new Promise((resolve) => setTimeout(resolve, 2)); // waits for events of started and exited processes
     const after = childrenCpuMs(this.#processes.listPids());
     this.#sampleMemory();
     return { result, ms, cpuMs: cpu === null || after === null ? null : Math.max(0, after - cpu) };
@@ -209,7 +218,7 @@ function isAsExpected({ wanted }: DocumentFile, outcome: string): boolean | null
   }
 }
 
-/** Share of characters that say a font has no usable map. */
+/** Returns the share of characters that indicate a font without a usable character map. */
 function unmappedShare(text: string): number {
   const visible = text.match(/[^\s]/gu)?.length ?? 0;
   return (text.match(/(?!\s)\p{Cc}|[\ufffd\ue000-\uf8ff]/gu)?.length ?? 0) / Math.max(1, visible);

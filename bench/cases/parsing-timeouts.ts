@@ -13,25 +13,28 @@ import { ToolRunner } from '../../src/parsing/tools/tool-runner.ts';
 import { ToolServer } from '../../src/parsing/tools/tool-server.ts';
 import { generateHangingPage, generateReport, generateScannedPages } from '../harness/generated-files.ts';
 
-/** How far beyond its time a document gets. */
+/** Time a document takes beyond its limit. */
 export interface TimeoutResult {
   readonly what: string;
-  /** The time it has, in milliseconds, and how often: a document that was lost is tried once more. */
+  /**
+   * Time limit in milliseconds, and the number of attempts: a document whose process was lost is retried
+   * once.
+   */
   readonly msMax: number;
   readonly attempts: number;
-  /** From the first to the last, the start of a fresh parser process included. */
+  /** Total milliseconds of all attempts, including the restart of the parser process. */
   readonly ms: number;
-  /** What became of it, in the words that its sender reads. */
+  /** Outcome as the message to the user. */
   readonly said: string;
 }
 
 interface TimeoutTrial {
   readonly what: string;
   readonly bytes: Uint8Array;
-  /** The one that it runs into. */
+  /** Name of the limit that the trial exceeds. */
   readonly limit: 'idleMsMax' | 'totalMsMax' | 'convertMsMax' | 'ocrPageMsMax' | 'ocrMsMax';
   readonly msMax: number;
-  /** Whether running into it costs the document, or only what a program would have told. */
+  /** Whether exceeding the limit fails the document; otherwise only the output of one tool is lost. */
   readonly isFatal: boolean;
 }
 
@@ -71,8 +74,8 @@ function createQuickTrials(): TimeoutTrial[] {
 }
 
 /**
- * Runs documents into each kind of time-out; `folder` is for their files. Programs hang because they are scripts that do.
- * `smoke`: only the quick ones.
+ * Measures documents that exceed each kind of time limit; `folder` contains their files. Tools are replaced
+ * by scripts that hang. `smoke`: only the quick trials.
  */
 export async function measureTimeouts(folder: string, smoke: boolean): Promise<TimeoutResult[]> {
   const host = await createHostWithHangingTools(folder);

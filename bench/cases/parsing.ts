@@ -23,10 +23,10 @@ import {
 import { type ParsedFile, ParsingRun } from './parsing-run.ts';
 import { measureTimeouts } from './parsing-timeouts.ts';
 
-/** How many first pages are drawn. */
+/** Maximum number of first pages to render. */
 const imagesMax = 20;
 
-/** What is read in the documents that people have, how fast, and how much of it is right? */
+/** Measures completeness, correctness and speed of parsing real documents. */
 export const parsingCase: BenchCase = {
   name: 'parsing',
   summary: 'documents of your own (--dir), file by file: text, order, time, memory; speed on generated ones',
@@ -63,7 +63,7 @@ export const parsingCase: BenchCase = {
   },
 };
 
-/** The generated files: a report of `--pages` pages, and others that grow with it. */
+/** Writes the generated files: a report of `--pages` pages, and others whose size grows with it. */
 async function writeGeneratedFiles(
   folder: string,
   { options, progress }: BenchContext,
@@ -112,7 +112,7 @@ async function measureSpeeds(
       measure: async () => perSecond(Buffer.byteLength(text) / 1e6, measureChunkingMs(text)),
     },
   ];
-  for (const { measure } of measurements) await measure(); // once to warm up
+  for (const { measure } of measurements) await measure(); // one unmeasured pass to warm up
   const found = new Map(measurements.map(({ name }) => [name, [] as (number | null)[]]));
   for (const [done, { configuration }] of interleave(measurements, options.rounds, options.seed).entries()) {
     signal.throwIfAborted();
@@ -150,7 +150,7 @@ async function parseFiles(
   return parsed;
 }
 
-/** First pages of the PDFs that have text, evenly chosen. */
+/** Measures first pages of the PDFs that have text, evenly sampled. */
 async function measureImages(
   run: ParsingRun,
   folder: string,
@@ -167,7 +167,7 @@ async function measureImages(
   for (const [done, { name }] of chosen.entries()) {
     signal.throwIfAborted();
     progress.update('page images', done, chosen.length, name);
-    if (done === 0) await run.cpuMsOfImage(join(folder, name)); // once to warm up
+    if (done === 0) await run.cpuMsOfImage(join(folder, name)); // one unmeasured pass to warm up
     const ms = await run.cpuMsOfImage(join(folder, name));
     if (ms !== null) times.push(ms);
   }

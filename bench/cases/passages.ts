@@ -12,7 +12,7 @@ import { startQuarryServer } from '../harness/quarry-server.ts';
 import { topicQuestions } from '../harness/topic-questions.ts';
 import type { BenchFindings, Figure } from '../report/findings.ts';
 
-/** Ways to ask `top-snippets`, and how many snippets. Five is what published tables of chunkers have. */
+/** Variants of `top-snippets` requests and numbers of snippets. Published comparisons of chunkers use five. */
 const variants = [
   { name: 'coarse', count: 5, parameters: {} },
   { name: 'precise', count: 5, parameters: { precise_responses: true } },
@@ -26,7 +26,7 @@ type SnippetVariant = (typeof variants)[number];
 const batchDocuments = 64;
 const collection = 'passages';
 
-/** Do snippets hold the passages that answer, and how much besides? */
+/** Measures whether snippets contain the passages that answer, and how much other text. */
 export const passagesCase: BenchCase = {
   name: 'passages',
   summary: 'recall, precision and overlap of snippets with the passages that answer, character by character',
@@ -55,7 +55,7 @@ export const passagesCase: BenchCase = {
 interface SnippetQuality extends PassageQuality {
   readonly way: string;
   readonly count: number;
-  /** Mean characters of an answer. */
+  /** Mean characters of a response. */
   readonly characters: number;
 }
 
@@ -108,7 +108,7 @@ async function measureVariant(
   };
 }
 
-/** The documents of a topic answer a question about it from end to end. */
+/** Generates a set in which each document of a topic answers the questions about it as a whole. */
 function generatedPassageSet(options: BenchContext['options']): PassageSet {
   const { documents, questions } = topicQuestions(options);
   const wholeDocuments = questions.map(({ answers, ...question }) => ({

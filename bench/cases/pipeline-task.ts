@@ -13,13 +13,13 @@ import { ownCpuMs } from '../harness/cpu-time.ts';
 import { interleave } from '../harness/rounds.ts';
 import type { TaskProgress } from '../harness/task-process.ts';
 
-/** Runs each worker pool of the pipeline alone; in a process of its own. */
+/** Task process: runs each worker pool of the pipeline alone. */
 
 export interface PipelineInput {
   readonly seed: number;
   readonly seconds: number;
   readonly rounds: number;
-  /** A judged set, or a folder of such, whose text is used; null: generated text. */
+  /** A judged set, or a folder of judged sets, whose text is used; null: generated text. */
   readonly judged: string | null;
 }
 
@@ -27,25 +27,25 @@ export interface PipelineOutput {
   readonly steps: readonly {
     readonly name: string;
     readonly threads: number;
-    /** What is promised per second of a processor; null: nothing is. */
+    /** Target: minimum megabytes per CPU second; null if there is none. */
     readonly mbPerCpuSecondLeast: number | null;
     /** Megabytes of text per second, round by round. */
     readonly mbPerSecond: readonly number[];
-    /** The same per second of a processor; null where other processes do the work. */
+    /** Megabytes of text per CPU second; null if other processes do the work. */
     readonly mbPerCpuSecond: readonly (number | null)[];
   }[];
-  /** What somebody waits for, asked one at a time on one thread; microseconds, round by round. */
+  /** Latencies of single requests, sent one at a time to one thread; microseconds, round by round. */
   readonly answers: readonly {
     readonly name: string;
     readonly p50: readonly number[];
     readonly p95: readonly number[];
-    /** Time of processors per answer. */
+    /** CPU time per request. */
     readonly cpu: readonly number[];
   }[];
 }
 
 interface Texts {
-  /** Of about 8,000 words. */
+  /** A text of about 8,000 words. */
   readonly document: string;
   readonly passages: readonly string[];
   readonly questions: readonly string[];
@@ -59,12 +59,12 @@ interface Step {
   readonly run: (pool: Pick<Pool, 'run'>) => Promise<unknown>;
 }
 
-/** Work on the calling thread, measured as if it had a pool of one. */
+/** Work on the calling thread, measured as a pool of one thread. */
 interface InlineStep extends Omit<Step, 'pool'> {
   readonly pool: null;
 }
 
-/** A single answer; `turn` counts up, so that no question is asked twice in a row. */
+/** A single request; `index` increases, so that no question is repeated consecutively. */
 interface LatencyStep {
   readonly name: string;
   readonly run: (index: number) => Promise<unknown>;
@@ -142,7 +142,7 @@ interface Rate {
   readonly cpu: number | null;
 }
 
-/** As many tasks at once as there are threads, and one that waits. */
+/** Runs one task per thread, plus one queued task. */
 async function measureRate(step: Step | InlineStep, pool: Pool | null, seconds: number): Promise<Rate> {
   const [start, cpuBefore] = [performance.now(), ownCpuMs()];
   let tasks = 0;
@@ -158,7 +158,7 @@ async function measureRate(step: Step | InlineStep, pool: Pool | null, seconds: 
   return { wall: kilobytes / (performance.now() - start), cpu };
 }
 
-/** One at a time, in microseconds. */
+/** Runs requests one at a time. Returns microseconds. */
 async function measureLatency(
   { run }: LatencyStep,
   seconds: number,
@@ -188,7 +188,7 @@ function generatedTexts(seed: number): Texts {
   };
 }
 
-/** The text of a set, one document behind the other, cut into as much as is needed. */
+/** Returns the concatenated text of a set, cut to the required length. Errors: Error if it is too short. */
 async function judgedTexts(folder: string): Promise<Texts> {
   const set = await readJudgedSet((await findJudgedFolders(folder))[0]!);
   const text = set.documents.map((document) => document.text).join('\n\n');

@@ -16,7 +16,7 @@ const modes = [
   { name: 'zerank-2, latency_mode high', parameters: { reranker: 'zerank-2', latency_mode: 'high' } },
 ] as const;
 
-/** How good are the answers, end to end over HTTP? */
+/** Measures the relevance of results end to end over HTTP. */
 export const relevanceCase: BenchCase = {
   name: 'relevance',
   summary: 'nDCG@10 of documents over HTTP, with and without a reranker; generated questions or judged sets',

@@ -24,13 +24,13 @@ const targets = {
   uws: { queriesLeast: 11_000, cpuUsMost: 120 },
   node: { queriesLeast: 8_000, cpuUsMost: 160 },
 } as const;
-/** What that is promised for. */
+/** Setup for which the targets apply. */
 const targetSetup = { documents: 10_000, words: 300, questions: 10_000, results: 10, cores: 2, modelMs: 3 };
-/** What a query may take of a core beside a slow model. */
+/** Maximum CPU milliseconds of a query in addition to a slow model. */
 const otherQueryMsMax = 0.1;
 const cores = availableParallelism();
 
-/** What can one server do over HTTP, and how long do its users wait at a given rate? */
+/** Measures the throughput of one server over HTTP, and its latency at given rates. */
 export const serverCase: BenchCase = {
   name: 'server',
   summary: 'queries over HTTP: closed-loop maximum, latency at fixed rates, CPU per query; uWS and node:http',
@@ -113,7 +113,7 @@ function loadTable(configurations: readonly MeasuredConfiguration[]): ReportTabl
   };
 }
 
-/** What the server is meant to reach in the closed loop. */
+/** Returns the targets of the server in the closed loop. */
 function performanceTargets(
   { configurations, modelMs }: SearchMeasurement,
   options: BenchOptions,
@@ -171,7 +171,10 @@ function targetConditions(
   ];
 }
 
-/** With a slow model the cores are the limit: each query takes the model's time of one, and a little for all else. */
+/**
+ * Returns the targets with a slow model. The cores are then the limit: each query takes the model's CPU time
+ * plus a small overhead.
+ */
 function slowModelTargets(
   http: 'uws' | 'node',
   modelMs: number,
@@ -196,7 +199,10 @@ function slowModelTargets(
   ];
 }
 
-/** Work of the model against what there is: more than all cores would mean that it was not done. */
+/**
+ * Compares the CPU time of the model with the available cores; more than all cores would mean that the model
+ * did not run.
+ */
 function modelTable(configurations: readonly MeasuredConfiguration[], modelMs: number): ReportTable {
   return {
     title: 'What the model took of the cores',
@@ -217,7 +223,7 @@ function modelTable(configurations: readonly MeasuredConfiguration[], modelMs: n
   };
 }
 
-/** 1 / (1 - quantile): the axis on which percentiles lie evenly. */
+/** Percentiles as 1 / (1 - quantile), the axis on which they are evenly spaced. */
 const percentiles = [
   { at: 2, label: '50 %' },
   { at: 10, label: '90 %' },

@@ -29,13 +29,13 @@ import {
   targetTable,
 } from '../report/performance-targets.ts';
 
-/** How many times the CPU of a query over one shard a query over so many may take. */
+/** Targets: maximum CPU of a query by number of shards, relative to one shard. */
 const cpuRatioMax = { 8: 4, 16: 6.5, 32: 10, 64: 20 } as const;
-/** Collections for which that is promised. */
+/** Setup for which the targets apply. */
 const targetSetup = { documents: 10_000, words: 300, results: 10 };
 const serverCpu = ({ serverCpuUs }: LoadFigures) => serverCpuUs;
 
-/** What does it cost, and what does it bring, that a collection is spread over more shards? */
+/** Measures cost and benefit of distributing a collection over more shards. */
 export const shardsCase: BenchCase = {
   name: 'shards',
   summary:
@@ -106,7 +106,7 @@ export function toShardsFindings(measurement: SearchMeasurement, options: BenchO
 
 interface Group {
   readonly title: string;
-  /** Its name in a chart, which no other group has. */
+  /** Unique name of the group in a chart. */
   readonly shortName: string;
   readonly documents: number;
   readonly members: readonly MeasuredConfiguration[];
@@ -114,7 +114,7 @@ interface Group {
   readonly strategies: readonly Strategies[];
 }
 
-/** Configurations that differ in their shards only. */
+/** Groups configurations that differ only in their shards. */
 function groupConfigurations({ configurations, filled, agreement, strategies }: SearchMeasurement): Group[] {
   const indexByCollection = new Map(filled.map(({ plan }, i) => [plan.name, i]));
   const indexOf = ({ configuration: { collection } }: MeasuredConfiguration) =>
@@ -141,8 +141,8 @@ function namesOf({ collection: { documents }, connections, ratePerSecond }: Sear
 }
 
 /**
- * CPU per query against one shard, where it is most: the worst of all connections and rates, over collections of the
- * promised size, or over all where none is of it.
+ * Returns the targets for CPU per query relative to one shard: the worst ratio over all connections and
+ * rates, for collections of the target size, or for all if none has it.
  */
 function performanceTargets(groups: readonly Group[], options: BenchOptions): PerformanceTarget[] {
   const large = groups.filter(({ documents }) => documents === targetSetup.documents);
@@ -192,7 +192,7 @@ function loadTable({ title, members, agreement, strategies }: Group): ReportTabl
   };
 }
 
-/** The way that all shards searched, or the share of each. */
+/** Formats the search strategy that all shards used, or the share of each. */
 function formatStrategies(counts: Strategies): string {
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
   return Object.entries(counts)

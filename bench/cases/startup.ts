@@ -25,9 +25,9 @@ const kinds = ['snapshot', 'replay', 'rebuild'] as const;
 type Kind = (typeof kinds)[number];
 
 interface StartTimes {
-  /** From the start of the process until the server says that it is ready. */
+  /** Milliseconds from the start of the process until the server reports ready. */
   readonly readyMs: number;
-  /** Until the first question about the collection is answered. */
+  /** Milliseconds until the first query on the collection returns results. */
   readonly answeredMs: number;
 }
 
@@ -35,7 +35,7 @@ const target = { vectors: 1_000_000, dimensions: 384, seconds: 3 };
 const answerMsMax = 300_000;
 const pollMs = 10;
 
-/** How long until a server that holds documents answers again? */
+/** Measures the time until a server with documents answers queries again. */
 export const startupCase: BenchCase = {
   name: 'startup',
   summary:
@@ -59,11 +59,11 @@ export const startupCase: BenchCase = {
 interface IndexStartTimes {
   readonly vectors: number;
   readonly dimensions: number;
-  /** Milliseconds from opening its folder until it has answered a search, round by round. */
+  /** Milliseconds from opening the folder until the first search returns, round by round. */
   readonly readyMs: readonly number[];
 }
 
-/** An index that was built and saved once, opened again and again, each time in a process of its own. */
+/** Builds and saves an index once, then opens it repeatedly, each time in a new process. */
 async function measureIndex(directory: string, context: BenchContext): Promise<IndexStartTimes> {
   const { options, progress, signal } = context;
   const set = await prepareVectorDataset({ ...options, rows: options.vectors }, context);
@@ -136,9 +136,9 @@ interface StartPreparation {
   readonly folder: string;
 }
 
-/** Leaves the data directory as the kind of start wants to find it. */
+/** Prepares the data directory for a kind of start. */
 async function prepare(kind: Kind, { start, corpus, plan, folder }: StartPreparation): Promise<void> {
-  // A server that was stopped has left snapshots of everything.
+  // A stopped server leaves snapshots of everything.
   if (kind === 'snapshot') return;
   if (kind === 'rebuild') {
     await rm(join(folder, 'index'), { recursive: true, force: true });

@@ -8,10 +8,10 @@ import { sqliteVec } from './sqlite-vec.ts';
 import { usearch } from './usearch.ts';
 import type { EngineKind } from './vector-engine.ts';
 
-/** Ours, with the kernels of this processor and with lesser ones. */
+/** Quarry, with the fastest kernels of this processor and with a restricted instruction set. */
 export const ownEngines: readonly EngineKind[] = [quarry, quarryAvx2];
 
-/** Every engine the case `engine` knows, ours first. */
+/** All engines of the case `engine`, Quarry first. */
 export const engineKinds: readonly EngineKind[] = [
   quarry,
   hnswlibNode,

@@ -13,7 +13,7 @@ import {
   type VectorEngine,
 } from './vector-engine.ts';
 
-/** The part of Chroma's client that is used. */
+/** Used subset of Chroma's client API. */
 interface Collection {
   add(rows: { ids: string[]; embeddings: number[][]; metadatas: Record<string, boolean>[] }): Promise<void>;
   query(options: {
@@ -35,16 +35,16 @@ interface Chroma {
 
 const collectionNamed = {
   name: 'rows',
-  /** Chroma asks for one; the vectors are there already. */
+  /** Required by Chroma, but never called, because the vectors are supplied. */
   embeddingFunction: { generate: () => Promise.reject(new Error('The bench brings its own vectors.')) },
 };
 const batchRows = 1_000;
 const startMsMax = 60_000;
 
 /**
- * Chroma's server in a process of its own, asked through its client over HTTP; the CPU time is the server's. The server
- * stores another effort of a collection at once, but goes on searching an index that it has opened with the effort of
- * before: it is started again for each.
+ * Chroma's server in its own process, called through its client over HTTP; the CPU time is that of the
+ * server. The server stores a changed ef of a collection at once, but keeps searching an already opened index
+ * with the previous one: it is therefore restarted for each.
  */
 export const chroma: EngineKind = {
   name: 'chroma',
@@ -109,7 +109,7 @@ class ChromaEngine implements VectorEngine {
     }
   }
 
-  /** The first search waits for what is still to be indexed. */
+  /** Runs a search, because the first search waits for pending indexing. */
   async finish(): Promise<void> {
     await this.#collection.query({
       queryEmbeddings: [new Array(this.#dimensions).fill(1 / Math.sqrt(this.#dimensions))],
@@ -129,7 +129,7 @@ class ChromaEngine implements VectorEngine {
     return (ids[0] ?? []).map(Number);
   }
 
-  /** A collection is always saved. */
+  /** A collection is always persisted. */
   readonly save = async (): Promise<void> => {};
 
   bytesByPart(): null {
@@ -160,7 +160,7 @@ async function startServer(directory: string): Promise<Server> {
   const program = join(peerFolder('chromadb'), 'dist', 'cli.mjs');
   const programArguments = ['run', '--path', directory, '--host', '127.0.0.1', '--port', String(port)];
   const server = spawn(process.execPath, [program, ...programArguments], { stdio: 'ignore' });
-  // However this process ends, the server does not outlive it.
+  // Kills the server whenever this process exits.
   const kill = () => server.kill('SIGKILL');
   process.once('exit', kill);
   server.once('exit', () => process.off('exit', kill));

@@ -2,7 +2,7 @@ import { assert } from '../../src/core/assert.ts';
 import type { EngineCall, EngineReply } from './engine-process.ts';
 import { EngineWork } from './engine-work.ts';
 
-/** The process of one engine. It ends when the bench does, however that ends. */
+/** Child process of one engine. Exits with the bench. */
 let work: EngineWork | null = null;
 
 async function runCall({ method, task }: EngineCall): Promise<unknown> {

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { EngineWork } from './engine-work.ts';
 
-/** What can be asked, with what it takes and gives. */
+/** Methods of the engine process, with their parameter and result types. */
 interface EngineCalls {
   readonly open: {
     readonly task: Parameters<typeof EngineWork.open>[0];
@@ -27,7 +27,7 @@ export interface EngineCall {
 }
 export interface EngineProgress {
   readonly method: keyof EngineCalls;
-  /** Rows. */
+  /** Rows processed. */
   readonly done: number;
   readonly total: number;
 }
@@ -36,7 +36,7 @@ export type EngineReply =
   | { readonly number: number; readonly value: unknown }
   | { readonly number: number; readonly failure: string };
 
-/** What it was doing, for the sentence that says why an engine failed. */
+/** Names of the steps for error messages. */
 const stepLabels = {
   open: 'opening',
   build: 'building',
@@ -49,7 +49,7 @@ const stepLabels = {
 const stderrCharactersMax = 16 * 1_024;
 const closeMsMax = 20_000;
 
-/** One engine in a process of its own, asked one thing at a time. */
+/** One engine in its own process; one call at a time. */
 export class EngineProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<never>;
@@ -57,7 +57,7 @@ export class EngineProcess {
   #number = 0;
   #stderr = '';
 
-  /** `onProgress` is told how far the engine is with what takes long. */
+  /** `onProgress` is called during long operations. */
   constructor(onProgress: (progress: EngineProgress) => void = () => {}) {
     this.#onProgress = onProgress;
     const child = fileURLToPath(new URL('./engine-child.js', import.meta.url));
@@ -104,7 +104,7 @@ export class EngineProcess {
     }
   }
 
-  /** Ends the process; harmless twice. */
+  /** Terminates the process. Idempotent. */
   async terminate(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), closeMsMax);

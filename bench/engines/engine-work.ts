@@ -16,7 +16,7 @@ import { openVectorFile, type VectorFile } from '../vectors/vector-file.ts';
 import { engineKinds } from './catalog.ts';
 import type { EngineKind, EngineSearch, QueryVector, VectorEngine } from './vector-engine.ts';
 
-/** What an engine's process can be asked to do; one at a time, in a sensible order. */
+/** Operations of an engine process. Calls must not overlap and must be in a valid order. */
 
 export interface OpenTask {
   readonly engine: string;
@@ -26,19 +26,19 @@ export interface OpenTask {
   readonly url: string | null;
   readonly seed: number;
 }
-/** Memory of the process before something and after it; null where it cannot be told. */
+/** Memory of the process before and after an operation; null if the system does not report it. */
 export interface MemoryGrowth {
   readonly before: ProcessMemory | null;
   readonly after: ProcessMemory | null;
 }
 export interface EngineOpenResult extends TimeSpent, MemoryGrowth {
   readonly version: string;
-  /** What it can do besides searching. */
+  /** Optional capabilities besides searching. */
   readonly capabilities: { readonly replace: boolean; readonly save: boolean };
 }
 export interface SearchParameters {
   readonly ef: number;
-  /** Number of the filter in `filters`; null: none. */
+  /** Index in `filters`; null: no filter. */
   readonly filter: number | null;
   readonly count: number;
 }
@@ -46,12 +46,12 @@ export interface MeasureTask extends SearchParameters {
   readonly ms: number;
   readonly searchesMin: number;
   readonly inFlight: number;
-  /** Replaces random rows meanwhile, one after the other. */
+  /** Replaces random rows during the searches, one after the other. */
   readonly isReplacing: boolean;
 }
 export interface TimeSpent {
   readonly wallMs: number;
-  /** User and system, all threads of the process that does the work. */
+  /** User and system time of all threads of the process that does the work. */
   readonly cpuMs: number;
 }
 export interface SearchRunResult extends TimeSpent {
@@ -69,7 +69,7 @@ const recallQuestionsMin = 50;
 const streams = { churn: 31, mixed: 32 } as const;
 
 export class EngineWork {
-  /** Told now and then how far building or replacing is, in rows. */
+  /** Called periodically with the progress of building or replacing, in rows. */
   onProgress: (done: number, total: number) => void = () => {};
   readonly #engine: VectorEngine;
   readonly #set: LoadedVectorDataset;
@@ -88,11 +88,11 @@ export class EngineWork {
     const clock = startClock(null);
     const engine = await kind.open(engineOptions(task, kind));
     const work = new EngineWork(engine, { set, questions, seed: task.seed });
-    // An engine that loads late has loaded when it has answered.
+    // An engine that loads lazily has loaded after its first search.
     if (task.load) await work.#search({ ef: 64, filter: null, count: 10 }, 0);
     const capabilities = { replace: engine.replace !== null, save: engine.save !== null };
     const timeSpent = clock();
-    // A server of its own was not there before.
+    // A separate server did not run before.
     const isInProcess = engine.serverPid === null;
     const memory = { before: isInProcess ? before : null, after: isInProcess ? measureOwnMemory() : null };
     return { work, opened: { ...timeSpent, ...memory, version, capabilities } };
@@ -138,7 +138,10 @@ export class EngineWork {
     };
   }
 
-  /** Share of the nearest rows that are found (see hitsOf), over as many questions as a few seconds allow. */
+  /**
+   * Returns the share of the nearest rows that are found (see `countHits`), over as many questions as fit
+   * into a few seconds.
+   */
   async recall(parameters: SearchParameters): Promise<number> {
     const until = performance.now() + recallMsMax;
     let [found, wanted] = [0, 0];
@@ -160,7 +163,7 @@ export class EngineWork {
     const latencies = new LatencyHistogram();
     let searches = 0;
     let replaced = 0;
-    // Some engines change their effort slowly, by loading themselves again: that is no part of a search.
+    // Some engines apply a changed ef slowly, by reloading; this is not part of a search.
     await this.#search(task, this.#searchCount++);
     const clock = startClock(this.#engine.serverPid);
     const until = performance.now() + task.ms;
@@ -185,7 +188,7 @@ export class EngineWork {
     return { ...clock(), searches, latencies: latencies.counts(), replaced };
   }
 
-  /** Replaces a share of all rows, drawn by lot; `round` says which. */
+  /** Replaces a random share of all rows; `round` selects the random stream. */
   async churn({ round, share }: { readonly round: number; readonly share: number }): Promise<TimeSpent> {
     const all = Array.from({ length: this.#set.rows }, (_, row) => row);
     const rows = shuffle(all, randomStream(this.#seed, streams.churn, round)).slice(0, all.length * share);
@@ -264,14 +267,14 @@ function filterOf({ filter }: SearchParameters) {
   return filter === null ? null : filters[filter]!;
 }
 
-/** Of this process without its JavaScript heap, whose garbage is the harness's. */
+/** Returns the memory of this process without its JavaScript heap, which contains garbage of the harness. */
 function measureOwnMemory(): ProcessMemory | null {
   collectGarbage();
   const all = memoryOf(process.pid);
   return all === null ? null : { ...all, ownBytes: all.ownBytes - process.memoryUsage().heapTotal };
 }
 
-/** Wall and CPU time from now on, of this process or of the server that works for it. */
+/** Starts measuring wall and CPU time, of this process or of the server that works for it. */
 function startClock(serverPid: number | null): () => TimeSpent {
   const cpu = () => (serverPid === null ? ownCpuMs() : (cpuMsOf(serverPid) ?? Number.NaN));
   const [wallStart, cpuStart] = [performance.now(), cpu()];

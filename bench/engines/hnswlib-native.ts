@@ -10,7 +10,7 @@ import {
   type VectorEngine,
 } from './vector-engine.ts';
 
-/** hnswlib's headers compiled for this machine, filters in C++. */
+/** hnswlib's headers compiled for this machine, with filters in C++. */
 export const hnswlibNative: EngineKind = {
   name: 'hnswlib (native)',
   efRange: { min: 10, max: 4_096 },

@@ -9,7 +9,7 @@ import {
   type VectorEngine,
 } from './vector-engine.ts';
 
-/** The part of hnswlib-node that is used. */
+/** Used subset of the hnswlib-node API. */
 interface HierarchicalGraph {
   initIndex(options: {
     maxElements: number;
@@ -32,7 +32,7 @@ interface Hnswlib {
   HierarchicalNSW: new (space: 'ip', dimensions: number) => HierarchicalGraph;
 }
 
-/** What a Node user would install today: synchronous, one thread, filters by a JavaScript callback. */
+/** The npm package as published: synchronous, one thread, filters by a JavaScript callback. */
 export const hnswlibNode: EngineKind = {
   name: 'hnswlib-node',
   efRange: { min: 10, max: 4_096 },
@@ -46,12 +46,12 @@ class HnswlibNode implements VectorEngine {
   readonly serverPid = null;
   readonly #graph: HierarchicalGraph;
   readonly #labels = new LabeledRows();
-  /** By label. */
+  /** Tags by label. */
   readonly #tags: number[] = [];
   readonly #path: string;
   readonly #dimensions: number;
   #ef = 0;
-  /** From the first replaced row on, a new one takes the place of a deleted one. */
+  /** Whether new rows reuse the slots of deleted rows; set by the first replacement. */
   #replacing = false;
 
   constructor({ dimensions, rows, directory, load }: EngineOptions) {

@@ -1,13 +1,13 @@
 /**
- * Which row a label stands for, where every addition gets a label of its own, the next whole number from 0. With
- * hnswlib that is a need: it mixes its books up when a label is deleted and added again while other deleted labels wait
- * for their place to be taken.
+ * Maps labels to rows. Every addition gets a new label, the next integer from 0. hnswlib requires this: its
+ * state becomes inconsistent if a label is deleted and added again while other deleted labels wait for reuse
+ * of their slots.
  */
 export class LabeledRows {
   readonly #rowOf: number[] = [];
   readonly #labelOf: number[] = [];
 
-  /** Labels for rows that are added for the first time or again. */
+  /** Assigns labels to rows that are added for the first time or again. */
   assignLabels(rows: readonly number[]): Uint32Array {
     return Uint32Array.from(rows, (row) => {
       this.#labelOf[row] = this.#rowOf.length;
@@ -15,7 +15,7 @@ export class LabeledRows {
     });
   }
 
-  /** The present label of a row; undefined before it is added. */
+  /** Current label of a row; undefined before it is added. */
   labelOf(row: number): number | undefined {
     return this.#labelOf[row];
   }
@@ -25,7 +25,7 @@ export class LabeledRows {
   }
 
   rowOf(label: number): number {
-    // After loading nothing is known, but a set that was added once has labels equal to its rows.
+    // After loading the map is empty, but a dataset that was added once has labels equal to its rows.
     return this.#rowOf[label] ?? label;
   }
 }

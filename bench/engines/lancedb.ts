@@ -8,7 +8,7 @@ import {
   type VectorEngine,
 } from './vector-engine.ts';
 
-/** The part of LanceDB that is used. */
+/** Used subset of the LanceDB API. */
 interface VectorQuery {
   distanceType(type: 'cosine'): VectorQuery;
   ef(ef: number): VectorQuery;
@@ -36,12 +36,15 @@ interface Lance {
 
 const tableName = 'rows';
 const indexSecondsMax = 3_600;
-/** Rows ranked again by their floats, per result, at most: 8-bit codes alone do not reach the recalls. */
+/**
+ * Maximum number of rows per result that are rescored by their floats; 8-bit codes alone do not reach the
+ * target recalls.
+ */
 const refineFactorMax = 4;
 
 /**
- * LanceDB: HNSW over 8-bit codes within partitions, the best ranked again by their floats: as many as the effort keeps in
- * view, because it keeps at least those in view that are ranked again.
+ * LanceDB: HNSW over 8-bit codes within partitions; the best rows are rescored by their floats. The number of
+ * rescored rows follows ef, because LanceDB keeps at least as many candidates as it rescores.
  */
 export const lancedb: EngineKind = {
   name: 'lancedb',
@@ -107,7 +110,7 @@ class LanceEngine implements VectorEngine {
     return found.map(({ id }) => id);
   }
 
-  /** A table is always saved. */
+  /** A table is always persisted. */
   readonly save = async (): Promise<void> => {};
 
   bytesByPart(): null {

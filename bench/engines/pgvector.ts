@@ -8,7 +8,7 @@ import {
   type VectorEngine,
 } from './vector-engine.ts';
 
-/** The part of pg that is used. */
+/** Used subset of the pg API. */
 interface Client {
   connect(): Promise<void>;
   query(
@@ -23,7 +23,7 @@ interface Pg {
 
 const table = 'quarry_bench_rows';
 
-/** pgvector in a PostgreSQL server that runs already and is named by --pgvector; one connection. */
+/** pgvector in a running PostgreSQL server given by --pgvector; one connection. */
 export const pgvector: EngineKind = {
   name: 'pgvector',
   efRange: { min: 10, max: 1_000 },
@@ -53,7 +53,7 @@ class PgvectorEngine implements VectorEngine {
       `CREATE TABLE ${table} (id integer PRIMARY KEY, vector vector(${dimensions}), ${columns})`,
     );
     const { rows } = await client.query('SELECT pg_backend_pid() AS pid, inet_server_addr() AS address');
-    // CPU time can be read of a backend of this machine only.
+    // CPU time is only available for a backend on this machine.
     const local = rows[0]?.address === null || rows[0]?.address === '127.0.0.1';
     return new PgvectorEngine(client, dimensions, local ? Number(rows[0]?.pid) : null);
   }

@@ -14,10 +14,10 @@ const busyRetryMs = 10;
 const collectionId = 'bench';
 const fallbackKernels = 'avx2';
 
-/** A block of terms of one row without words; see src/text/terms.ts. */
+/** A TermBlock of one row without words; see src/text/terms.ts. */
 const noTerms = Uint8Array.from([0x51, 0x54, 0x42, 0x31, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 
-/** Our engine through its public door, one shard, every row a document of its own. */
+/** Quarry's engine through its public API: one shard, each row a document of its own. */
 export const quarry: EngineKind = {
   name: 'quarry',
   efRange: { min: 10, max: 4_096 },
@@ -27,7 +27,7 @@ export const quarry: EngineKind = {
   open: (options) => QuarryEngine.open(options),
 };
 
-/** The same on a processor that has only AVX2, or as if it were one: the setting engineKernels. */
+/** Same as `quarry` with the setting engineKernels at avx2, as on a processor that supports only AVX2. */
 export const quarryAvx2: EngineKind = {
   ...quarry,
   name: 'quarry (avx2)',
@@ -53,7 +53,7 @@ class QuarryEngine implements VectorEngine {
   readonly serverPid = null;
   readonly #index: CollectionIndex;
   readonly #dimensions: number;
-  /** A version is a label plus 1. */
+  /** Labels of rows; the version of a row is its label plus 1. */
   readonly #labels = new LabeledRows();
   readonly #attributesOf = new Map<number, Record<string, string>>();
   #sequence = 0;
@@ -156,7 +156,7 @@ class QuarryEngine implements VectorEngine {
   }
 }
 
-/** Comes again until the shard, which may be compacted just now, takes it. */
+/** Retries until the shard, which may be compacting, accepts the change. */
 async function retryWhileBusy(stage: () => Promise<void>): Promise<void> {
   for (;;) {
     try {

@@ -3,7 +3,7 @@ import { peerVersion, requirePeer } from '../peers/peer-packages.ts';
 import { filters, type TagFilter } from '../vectors/tags.ts';
 import type { EngineKind, EngineOptions, EngineSearch, VectorEngine } from './vector-engine.ts';
 
-/** The part of better-sqlite3 and sqlite-vec that is used. */
+/** Used subset of better-sqlite3 and sqlite-vec. */
 interface Statement {
   run(...values: readonly unknown[]): unknown;
   all(...values: readonly unknown[]): readonly { readonly rowid: number }[];
@@ -19,7 +19,7 @@ interface SqliteVec {
   getLoadablePath(): string;
 }
 
-/** Vectors in SQLite: it compares the question with every row, so it is exact. */
+/** Vectors in SQLite; compares the query with every row and is therefore exact. */
 export const sqliteVec: EngineKind = {
   name: 'sqlite-vec',
   efRange: null,
@@ -87,7 +87,7 @@ class SqliteVecEngine implements VectorEngine {
     }
   };
 
-  /** A database is always saved. */
+  /** A database is always persisted. */
   readonly save = async (): Promise<void> => {};
 
   bytesByPart(): null {

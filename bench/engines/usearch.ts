@@ -8,7 +8,7 @@ import {
   type VectorEngine,
 } from './vector-engine.ts';
 
-/** The part of usearch that is used. */
+/** Used subset of the usearch API. */
 interface UsearchIndex {
   add(keys: BigUint64Array, vectors: Float32Array, threads: number): void;
   search(vector: Float32Array, count: number, threads: number): { readonly keys: BigUint64Array };
@@ -27,7 +27,7 @@ interface Usearch {
   }) => UsearchIndex;
 }
 
-/** usearch with 32-bit floats. Its JavaScript binding offers no filter. */
+/** usearch with 32-bit floats. Its JavaScript binding has no filters. */
 export const usearch: EngineKind = {
   name: 'usearch',
   efRange: { min: 10, max: 4_096 },
@@ -61,7 +61,7 @@ class UsearchEngine implements VectorEngine {
     );
   }
 
-  /** The effort of a search is fixed when an index is opened, so it is kept in a file to be opened with each. */
+  /** Saves the index to a file, because ef is fixed when an index is opened: the file is reopened for each ef. */
   async finish(): Promise<void> {
     this.#index.save(this.#path);
   }

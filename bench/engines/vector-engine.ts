@@ -1,25 +1,32 @@
 import type { TagFilter } from '../vectors/tags.ts';
 
 /**
- * What the case `engine` asks of every engine, ours and the others' alike. One engine lives in one process of its own,
- * so that its memory and its CPU time are its own. All search by inner product over unit vectors: cosine.
+ * Interface of the case `engine` to every engine, Quarry's own included. Each engine runs in its own process,
+ * so that its memory and CPU time are measured separately. All search by inner product over unit vectors,
+ * that is, by cosine.
  */
 export interface VectorEngine {
-  /** Rows `first`, `first + 1`, ...: one after the other in `vectors`, each with its byte of tags. */
+  /** Adds rows `first`, `first + 1`, ...: concatenated in `vectors`, each with its byte of tags. */
   add(first: number, vectors: Float32Array, tags: Uint8Array): Promise<void>;
-  /** After the last `add`: builds what is built afterwards and waits for what runs in the background. */
+  /** Called after the last `add`. Builds the index if needed and waits for background work. */
   finish(): Promise<void>;
-  /** Row numbers of the `count` nearest rows that pass the filter, best first. */
+  /** Returns row numbers of the `count` nearest rows that pass the filter, best first. */
   search(search: EngineSearch): Promise<ArrayLike<number>> | ArrayLike<number>;
-  /** Replaces rows by new ones with the same vectors and tags, as an update of their documents would; null: cannot. */
+  /**
+   * Replaces rows by new ones with the same vectors and tags, like an update of their documents; null:
+   * unsupported.
+   */
   readonly replace:
     | ((rows: readonly number[], vectors: Float32Array, tags: Uint8Array) => Promise<void>)
     | null;
-  /** Writes what `open` with `load` needs into its directory; null: the engine keeps nothing, or always has. */
+  /**
+   * Writes the files that `open` with `load` needs into the directory; null: the engine is not persistent, or
+   * always persisted.
+   */
   readonly save: (() => Promise<void>) | null;
-  /** What the engine says about its own memory, in bytes by part; null when it says nothing. */
+  /** Returns the memory that the engine reports, in bytes by part; null if it reports none. */
   bytesByPart(): Record<string, number> | null;
-  /** A process of its own that does the work; null when this process does. */
+  /** Id of a separate process that does the work; null if this process does. */
   readonly serverPid: number | null;
   close(): Promise<void>;
 }
@@ -27,12 +34,12 @@ export interface VectorEngine {
 export interface EngineSearch {
   readonly query: QueryVector;
   readonly count: number;
-  /** Rows a graph search keeps in view (ef, expansion, probes); the more, the more it finds. */
+  /** Candidates that a graph search keeps (ef, expansion, probes); a higher value increases recall. */
   readonly ef: number;
   readonly filter: TagFilter | null;
 }
 
-/** One question in the two forms that engines take, made before the clock runs. */
+/** One query in the two representations that engines take, created before the measurement. */
 export interface QueryVector {
   readonly vector: Float32Array;
   readonly numbers: readonly number[];
@@ -40,26 +47,26 @@ export interface QueryVector {
 
 export interface EngineOptions {
   readonly dimensions: number;
-  /** Rows that will be there at once; a replaced one leaves its place first. */
+  /** Maximum number of rows at the same time; a replacement deletes the old row first. */
   readonly rows: number;
   readonly directory: string;
-  /** Opens what `save` wrote into the directory. */
+  /** Opens the files that `save` wrote into the directory. */
   readonly load: boolean;
-  /** Address of a server that runs already, for engines that need one. */
+  /** URL of a running server, for engines that need one. */
   readonly url: string | null;
 }
 
-/** Graph parameters that all graph engines are built with. */
+/** Graph parameters of all graph engines. */
 export const graphParameters = { connections: 16, efConstruction: 200 } as const;
 
 export interface EngineKind {
   readonly name: string;
-  /** Least and most effort that make sense; null: it searches exactly, whatever the effort. */
+  /** Useful range of ef; null: the search is exact for every ef. */
   readonly efRange: { readonly min: number; readonly max: number } | null;
   readonly filters: boolean;
-  /** Answers one call at a time on the calling thread, so that several under way mean nothing. */
+  /** Whether calls run one at a time on the calling thread, so that concurrent calls have no effect. */
   readonly synchronous: boolean;
-  /** What it is, for the report: package and version. Throws when it is not installed. */
+  /** Returns package and version for the report. Errors: throws if it is not installed. */
   version(): string;
   open(options: EngineOptions): Promise<VectorEngine>;
 }

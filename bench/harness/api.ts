@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const attemptsMax = 20;
 const callMsMax = 60_000;
 
-/** The operations of the public API that a bench needs to set things up; what is measured goes another way. */
+/** Public API operations for setting up a bench. Measured requests use the load generator instead. */
 export class BenchApiClient {
   readonly #url: string;
   readonly #key: string;
@@ -14,8 +14,8 @@ export class BenchApiClient {
   }
 
   /**
-   * One operation, for example `status/get-status`. Waits and tries again while the server is busy (429, 503); any
-   * other refusal rejects with the server's words.
+   * Calls one operation, for example `status/get-status`. Retries while the server is busy (429, 503).
+   * Errors: rejects with the server's message for any other error status.
    */
   async call<Reply>(operation: string, body: object): Promise<Reply> {
     for (let attempt = 1; ; attempt++) {
@@ -34,7 +34,7 @@ export class BenchApiClient {
     }
   }
 
-  /** uWebSockets.js names itself in every reply, node:http does not. */
+  /** Detects the HTTP server: uWebSockets.js adds a header to every reply, node:http does not. */
   async detectHttpServer(): Promise<'uws' | 'node'> {
     const reply = await fetch(`${this.#url}/healthz`, { signal: AbortSignal.timeout(callMsMax) });
     await reply.text();
@@ -42,7 +42,7 @@ export class BenchApiClient {
   }
 }
 
-/** The bytes of one request to an operation, ready to be written to a keep-alive connection. */
+/** Returns the bytes of one request, ready to be written to a keep-alive connection. */
 export function requestBytes(options: {
   readonly operation: string;
   readonly body: object;

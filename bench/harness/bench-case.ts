@@ -2,7 +2,7 @@ import type { BenchFindings } from '../report/findings.ts';
 import type { BenchOptions, RunSize } from './options.ts';
 import type { BenchProgress } from './progress.ts';
 
-/** What a case is handed when it runs. */
+/** Input of a case. */
 export interface BenchContext {
   readonly options: BenchOptions;
   readonly progress: BenchProgress;
@@ -10,13 +10,13 @@ export interface BenchContext {
   readonly signal: AbortSignal;
 }
 
-/** One question that the bench can answer. To add a case, write its file and list it in `main.ts`. */
+/** A bench case. To add a case, write its file and list it in `main.ts`. */
 export interface BenchCase {
   readonly name: string;
   /** One line for the help. */
   readonly summary: string;
-  /** Flags that the case sets by itself, in words of the command line, for each size. */
+  /** Default flags of the case for each run size, in command-line syntax. */
   readonly presets: Readonly<Record<RunSize, string>>;
-  /** Rejects when a measurement would not mean what it says. */
+  /** Runs the case. Errors: rejects if a measurement would be invalid. */
   run(context: BenchContext): Promise<BenchFindings>;
 }

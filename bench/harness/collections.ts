@@ -6,19 +6,19 @@ import type { Corpus } from './corpus.ts';
 import { cpuMsOf } from './cpu-time.ts';
 import { randomStream, shuffle } from './random.ts';
 
-/** A collection to be made: the first `documents` of the corpus in so many shards. */
+/** A collection to be filled with the first `documents` of the corpus. */
 export interface CollectionPlan {
   readonly name: string;
   readonly shards: number;
   readonly documents: number;
 }
 
-/** What one portion of documents took, from the first byte sent until all of it can be found. */
+/** Ingest measurements of one portion of documents, from the first byte sent until all of it is searchable. */
 export interface IngestFigures {
   readonly documents: number;
   readonly textBytes: number;
   readonly ms: number;
-  /** All threads of the server; null where the system does not tell. */
+  /** CPU of all threads of the server; null if the system does not report it. */
   readonly serverCpuMs: number | null;
 }
 
@@ -34,15 +34,15 @@ interface FillTarget {
 
 const fillStream = 5;
 const batchDocuments = 64;
-/** Batches of a portion that are under way at once, so that no pool waits for the client. */
+/** Concurrent batches of a portion; enough that no worker pool waits for the client. */
 const batchesAtOnce = 4;
 const idleCpuShareMax = 0.1;
 const settleMsMax = 60_000;
 
 /**
- * Adds the documents over HTTP, portion by portion, the collections taking turns in an order that is drawn anew for each
- * portion, so that whatever disturbs the machine, and a server that is not warm yet, hits all alike. Rejects when a
- * document is refused or fails.
+ * Adds the documents over HTTP, portion by portion. The order of the collections is random for each portion,
+ * so that disturbances of the machine and a cold server affect all alike. Errors: rejects if a document is
+ * rejected or fails.
  */
 export async function fillCollections(
   server: FillTarget,
@@ -82,7 +82,7 @@ interface DocumentRange {
   readonly count: number;
 }
 
-/** Adds documents of the corpus and waits until they can be found. */
+/** Adds documents of the corpus and waits until they are searchable. */
 export async function addPortion(
   { api, pid }: FillTarget,
   collection: string,
@@ -133,7 +133,7 @@ async function waitForIndexed(api: BenchApiClient, plan: CollectionPlan, signal:
   }
 }
 
-/** Waits until the server has nothing left to do after documents went in. */
+/** Waits until the server is idle after ingest. */
 export async function waitUntilIdle(pid: number, { progress, signal }: BenchContext): Promise<void> {
   const until = performance.now() + settleMsMax;
   for (;;) {

@@ -1,17 +1,17 @@
 import { type RandomStream, randomBelow, randomStream } from './random.ts';
 
 /**
- * A made-up library: documents and questions about topics, in words that nobody has to download. Word frequencies
- * follow Zipf's law, as in any language; each topic has words of its own, so that vectors cluster and a question has
- * right answers. Everything follows from the seed and stays the same when models or tokenizers change, so that runs
- * of different versions can be compared.
+ * Generated corpus: documents and questions about topics, without any download. Word frequencies follow
+ * Zipf's law, as in natural language; each topic has its own words, so that vectors cluster and a question
+ * has relevant documents. All content is derived from the seed and independent of models and tokenizers, so
+ * that runs of different versions are comparable.
  */
 export interface CorpusOptions {
   readonly seed: number;
   readonly documents: number;
-  /** Words of a document on average; single documents have half to one and a half times as many. */
+  /** Mean words per document; single documents have half to one and a half times as many. */
   readonly wordsPerDocument: number;
-  /** Default: one topic for every few dozen documents. */
+  /** Number of topics; default: one for every few dozen documents. */
   readonly topics?: number;
 }
 
@@ -27,7 +27,7 @@ const functionWordShare = 0.4;
 const topicWordShare = 0.55;
 const sentencesPerParagraph = 5;
 
-/** The commonest words of English, commonest first: without them no list of postings would be long. */
+/** The most frequent words of English, in descending order; without them no postings list would be long. */
 const functionWords = (
   'the of and to in a is that for it as was with be by on not he this are or his from at which but have an had they ' +
   'you were their one all we can her has there been if more when will would who so no out up'
@@ -40,10 +40,10 @@ const syllables = onsets.flatMap((onset) =>
   vowels.flatMap((vowel) => codas.map((coda) => onset + vowel + coda)),
 );
 
-/** Purposes of streams of chance, so that no two share one. */
+/** Ids of random streams; each purpose has its own. */
 const streams = { topic: 1, document: 2, question: 3 } as const;
 
-/** Cumulative shares of ranks 0..count-1 under Zipf's law (Mandelbrot's form: 1 / (rank + 2.7)^1.07). */
+/** Cumulative probabilities of ranks 0..count-1 under Zipf's law (Mandelbrot's form: 1 / (rank + 2.7)^1.07). */
 function zipf(count: number): Float64Array {
   const shares = new Float64Array(count);
   let total = 0;
@@ -54,7 +54,7 @@ function zipf(count: number): Float64Array {
   return shares.map((share) => share / total);
 }
 
-/** The rank that a draw falls on. */
+/** Draws a rank from cumulative probabilities. */
 function drawRank(shares: Float64Array, random: RandomStream): number {
   const draw = random();
   let low = 0;
@@ -67,9 +67,10 @@ function drawRank(shares: Float64Array, random: RandomStream): number {
   return low;
 }
 
-/** The content word of a rank: two or three syllables, different for every rank. */
+/** Returns the content word of a rank: two or three syllables, unique per rank. */
 function contentWord(rank: number): string {
-  // 100,003 is prime to the number of pairs, so neighbouring ranks get unlike words and no two ranks the same.
+  // 100,003 is coprime to the number of pairs, so that adjacent ranks get dissimilar words and all ranks
+  // differ.
   const pairs = syllables.length ** 2;
   const pair = (rank * 100_003) % pairs;
   const stem =
@@ -100,7 +101,7 @@ export class Corpus {
     });
   }
 
-  /** Document `index` of the library, 0 <= index < documents. */
+  /** Returns document `index`, 0 <= index < documents. */
   document(index: number): CorpusDocument {
     const random = randomStream(this.#options.seed, streams.document, index);
     const topic = randomBelow(random, this.topics);
@@ -111,7 +112,7 @@ export class Corpus {
     };
   }
 
-  /** A question about one topic: a few of its words among common ones. Any index from 0 is fine. */
+  /** Returns a question about one topic: a few of its words among common ones. `index` is any integer from 0. */
   question(index: number): string {
     const random = randomStream(this.#options.seed, streams.question, index);
     const topic = randomBelow(random, this.topics);
@@ -122,7 +123,7 @@ export class Corpus {
     return `how ${words.join(' ')}?`;
   }
 
-  /** The topic that question `index` is about. */
+  /** Returns the topic of question `index`. */
   topicOfQuestion(index: number): number {
     return randomBelow(randomStream(this.#options.seed, streams.question, index), this.topics);
   }

@@ -1,30 +1,30 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { platform } from 'node:os';
 
-/** Linux counts in hundredths of a second here on every architecture (USER_HZ). */
+/** Milliseconds per clock tick of Linux's /proc (USER_HZ), equal on every architecture. */
 const tickMs = 10;
 
 /**
- * Milliseconds of CPU that all threads of a process used so far, user and system, in steps of 10; null where the
- * system does not tell (only Linux does). Throws when the process is gone.
+ * Milliseconds of CPU that all threads of a process have used, user and system, in steps of 10; null if the
+ * system does not report it (only Linux does). Errors: throws if the process does not exist.
  */
 export function cpuMsOf(pid: number): number | null {
   if (platform() !== 'linux') return null;
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  // The name of the program stands in parentheses and may hold anything; fields 14 and 15 are counted after it.
+  // The program name is in parentheses and may contain any character; fields 14 and 15 are counted after it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * tickMs;
 }
 
-/** Milliseconds of CPU that this process used so far, all its threads, user and system. */
+/** Milliseconds of CPU that all threads of this process have used, user and system. */
 export function ownCpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 }
 
 /**
- * Milliseconds of CPU that processes started from this one used so far: those that ended, in steps of 10, and the living
- * ones of these ids to the microsecond. Null where the system does not tell. Only differences mean anything.
+ * Milliseconds of CPU that child processes have used: exited ones in steps of 10, and the living ones given
+ * by id to the microsecond; null if the system does not report it. Only differences are meaningful.
  */
 export function childrenCpuMs(living: readonly number[]): number | null {
   if (platform() !== 'linux') return null;
@@ -42,7 +42,7 @@ function threadsCpuMs(pid: number): number {
     );
     return nanoseconds.reduce((sum, one) => sum + one, 0) / 1e6;
   } catch {
-    // It ended meanwhile: what it used counts among those that ended.
+    // Exited in the meantime: its CPU time counts among the exited children.
     return 0;
   }
 }

@@ -2,13 +2,13 @@ import type { MemoryGrowth } from '../engines/engine-work.ts';
 import type { ChurnResult, MeasuredEngine, MeasuredMode, ModeFigures } from './engine-measurement.ts';
 import { ratioOf, spreadOf } from './statistics.ts';
 
-/** Single figures of measured engines, as the tables, charts and promises of the case need them. */
+/** Single figures of measured engines for the tables, charts and targets of the case. */
 
 export function findMode(engine: MeasuredEngine | undefined, name: string): MeasuredMode | undefined {
   return engine?.modes.find((mode) => mode.name === name);
 }
 
-/** Median over the rounds; null when it was not measured. */
+/** Returns the median over the rounds; null if not measured. */
 export function medianOf(
   mode: MeasuredMode | undefined,
   of: (figures: ModeFigures) => number | null,
@@ -18,7 +18,7 @@ export function medianOf(
 
 export const perCpuSecond = ({ searchesPerCpuSecond }: ModeFigures) => searchesPerCpuSecond;
 
-/** How many times the first mode is the second, round by round. */
+/** Returns the median over the rounds of the ratio of the first mode to the second. */
 export function ratioOfModes(
   own: MeasuredMode | undefined,
   peer: MeasuredMode | undefined,
@@ -28,7 +28,7 @@ export function ratioOfModes(
   return ratioOf(own.rounds.map(of), peer.rounds.map(of))?.median ?? null;
 }
 
-/** Bytes per vector that a process holds more after building, or loading, than before. */
+/** Returns the growth of process memory by building or loading, in bytes per vector. */
 export function ownBytesPerVector(growth: MemoryGrowth | null, rows: number): number | null {
   if (growth === null || growth.before === null || growth.after === null) return null;
   return (growth.after.ownBytes - growth.before.ownBytes) / rows;
@@ -38,7 +38,7 @@ export function churnRounds({ recalls }: ChurnResult): number {
   return recalls.length - 1;
 }
 
-/** Rows per second of CPU time. */
+/** Returns rows per second of CPU time. */
 export function buildRate({ built }: MeasuredEngine, rows: number): number {
   return (rows * 1_000) / built.cpuMs;
 }

@@ -79,7 +79,7 @@ function recallTable(engines: readonly MeasuredEngine[], target: number): Report
         effort: mode?.ef ?? null,
         recall: mode?.recall ?? null,
         perCpuSecond: medianOf(mode, perCpuSecond),
-        // At other recalls it would be no comparison.
+        // At different recalls the ratio would not be comparable.
         times: ratioOfModes(own, targetMode),
         p50Ms: medianOf(singleSearchMode, ({ p50Ms }) => p50Ms),
         p99Ms: medianOf(singleSearchMode, ({ p99Ms }) => p99Ms),
@@ -153,7 +153,7 @@ function buildTable(engines: readonly MeasuredEngine[], rows: number): ReportTab
   };
 }
 
-/** Round by round, because a peer that replaces slowly does fewer rounds. */
+/** One row per round, because a peer that replaces slowly completes fewer rounds. */
 function churnTables(engines: readonly MeasuredEngine[]): ReportTable[] {
   const churned = engines.flatMap(({ name, churned }) => (churned === null ? [] : [{ name, churned }]));
   if (churned.length === 0) return [];
@@ -182,7 +182,7 @@ function churnTables(engines: readonly MeasuredEngine[]): ReportTable[] {
   ];
 }
 
-/** What engines say about their own memory. */
+/** Tables of the memory that engines report themselves. */
 function partsTables(engines: readonly MeasuredEngine[], rows: number): ReportTable[] {
   return engines.flatMap(({ name, built }) =>
     built.bytesByPart === null
@@ -251,10 +251,10 @@ function figuresOf(engine: MeasuredEngine, rows: number): Figure[] {
   };
   const once = (what: string, unit: string, better: Figure['better'], value: number | null) =>
     value === null ? [] : named(what, unit, better, [value]);
-  // Points of the curve lie at other recalls in every run; what is measured at a target recall can be compared.
+  // Points of the curve have other recalls in every run; only measurements at a target recall are comparable.
   const modes = engine.modes.filter(({ name }) => !name.startsWith('effort '));
   return [
-    // While rows are replaced, the CPU time is not that of the searches alone.
+    // While rows are replaced, the CPU time includes the replacements.
     ...modes
       .filter(({ isReplacing: replacing }) => !replacing)
       .flatMap((mode) =>
@@ -317,10 +317,13 @@ function notesOf({ engines, leftOut, missing, set }: EngineMeasurement): string[
   ];
 }
 
-/** A recall is found by chance of the questions and by whole steps of an effort; what is further off is said. */
+/**
+ * Tolerated deviation from a target recall, which depends on the random questions and on the integer steps of
+ * ef; larger deviations are noted.
+ */
 const recallTolerance = 0.01;
 
-/** Where an engine was not measured at the recalls asked for. */
+/** Returns notes for engines that were not measured at the target recalls. */
 function recallNotes({ name, curve, modes }: MeasuredEngine): string[] {
   return recallTargets.flatMap((target) => {
     const mode = modes.find((one) => one.name === `recall ${target}`);
@@ -337,7 +340,7 @@ function recallNotes({ name, curve, modes }: MeasuredEngine): string[] {
   });
 }
 
-/** A report may be shown to anybody: it names no folder of the machine. */
+/** Removes the folder, because a report may be published and must not contain paths of the machine. */
 function withoutFolder({ set: { folder: _, ...set }, ...rest }: EngineMeasurement) {
   return { ...rest, set };
 }

@@ -15,17 +15,20 @@ import { BenchUsageError } from './options.ts';
 import { findEf, measureRecallCurve, type TunedEf } from './recall-tuning.ts';
 import { interleave } from './rounds.ts';
 
-/** The recalls at which engines are compared. */
+/** Recalls at which engines are compared. */
 export const recallTargets = [0.95, 0.99] as const;
-/** With a filter an engine has to find so much, or as near to it as it comes. */
+/** Target recall with a filter; the nearest reachable recall is used if an engine does not reach it. */
 const filteredRecall = 0.99;
 const concurrentSearches = 16;
 const searchesMin = 30;
 export const churnShare = 0.2;
-/** A peer that replaces slowly is not waited for longer: the report says how many rounds it did. */
+/** Time limit of replacing rows for a peer; the report states the number of completed rounds. */
 const peerChurnMsMax = 300_000;
 
-/** What is measured in every round: an effort, with or without a filter, with one search under way or several. */
+/**
+ * A configuration measured in every round: an ef, with or without a filter, with one search in flight or
+ * several.
+ */
 export interface Mode {
   readonly name: string;
   readonly ef: number;
@@ -33,14 +36,14 @@ export interface Mode {
   readonly filter: number | null;
   readonly inFlight: number;
   readonly isReplacing: boolean;
-  /** Measured when all else is done, because replacing leaves its mark on the index. */
+  /** Whether the mode is measured after all others, because replacing rows alters the index. */
   readonly isLast: boolean;
 }
 
-/** One round of a mode, in the figures that tables show. */
+/** Results of one round of a mode, as shown in tables. */
 export interface ModeFigures {
   readonly searchesPerSecond: number;
-  /** Searches per second of CPU time, all threads together: what one core can do. */
+  /** Searches per second of CPU time of all threads: the throughput of one core. */
   readonly searchesPerCpuSecond: number;
   readonly p50Ms: number | null;
   readonly p99Ms: number | null;
@@ -53,7 +56,7 @@ export interface MeasuredMode extends Mode {
 
 export interface ChurnResult extends TimeSpent {
   readonly ef: number;
-  /** At first, when the index was built of the same rows and nothing was replaced; then after each round. */
+  /** Recall of the newly built index, then recall after each round of replacements. */
   readonly recalls: readonly number[];
 }
 
@@ -72,9 +75,9 @@ export interface MeasuredEngine {
 export interface EngineMeasurement {
   readonly set: VectorDataset;
   readonly engines: readonly MeasuredEngine[];
-  /** Engines that could not be measured, and why. */
+  /** Engines that could not be measured, with reasons. */
   readonly missing: readonly UnavailableEngine[];
-  /** Engines that --engines left out. */
+  /** Engines excluded by --engines. */
   readonly leftOut: readonly string[];
 }
 
@@ -91,11 +94,14 @@ interface RunningEngine {
   readonly built: BuildResult;
   curve: readonly TunedEf[];
   modes: readonly Mode[];
-  /** Why a peer that was measured at first is not any more. */
+  /** Reason why a peer failed during the measurement; null if it did not. */
   failure: string | null;
 }
 
-/** Builds every engine over the same vectors, each in its own process, and measures them in interleaved rounds. */
+/**
+ * Builds every engine over the same vectors, each in its own process, and measures them in interleaved
+ * rounds.
+ */
 export async function measureEngines(context: BenchContext): Promise<EngineMeasurement> {
   const { options } = context;
   const allOfFile = options.vectorsFile !== null && !options.isVectorsFlagSet;
@@ -137,7 +143,7 @@ function chosenKinds(names: readonly string[] | null): readonly EngineKind[] {
   });
 }
 
-/** What the step gives; null when the engine, a peer, has failed by then: it is asked nothing more. */
+/** Runs a step; returns null if the engine, a peer, has failed, and skips all its later steps. */
 async function runUnlessFailed<T>(
   engine: RunningEngine,
   context: BenchContext,
@@ -153,7 +159,10 @@ async function runUnlessFailed<T>(
   }
 }
 
-/** Why there are no figures of an engine. Of a peer any failure is a finding; our own ends the run. */
+/**
+ * Returns the reason why an engine has no results. A failure of a peer is reported; a failure of Quarry ends
+ * the run.
+ */
 function reasonOf(kind: EngineKind, error: Error, { signal, progress }: BenchContext): string {
   if (signal.aborted || (ownEngines.includes(kind) && !(error instanceof PeerMissingError))) throw error;
   const [reason = ''] = error.message.split('\n');
@@ -161,7 +170,7 @@ function reasonOf(kind: EngineKind, error: Error, { signal, progress }: BenchCon
   return reason;
 }
 
-/** The engine, built and tuned, or why there is none. */
+/** Returns the built and tuned engine, or the reason why it is unavailable. */
 async function startOrExplain(
   kind: EngineKind,
   set: VectorDataset,
@@ -202,7 +211,7 @@ async function start(
   }
 }
 
-/** Finds the efforts that reach the recalls, and with them what the rounds have to measure. */
+/** Finds the efs that reach the target recalls, and derives the modes to measure. */
 async function tune(engine: RunningEngine, { options, progress, signal }: BenchContext): Promise<void> {
   const { kind, process } = engine;
   const recallOf = (filter: number | null) => (ef: number) => {
@@ -294,7 +303,10 @@ function figuresOf({ searches, wallMs, cpuMs, latencies, replaced }: SearchRunRe
   };
 }
 
-/** What is measured once: saving and loading in a fresh process, then replacing a share of the rows again and again. */
+/**
+ * Runs the one-time measurements: saving, loading in a new process, then replacing a share of the rows
+ * repeatedly.
+ */
 async function finishEngine(
   engine: RunningEngine,
   set: VectorDataset,
@@ -303,7 +315,7 @@ async function finishEngine(
   const { kind, process, opened, built, curve, directory } = engine;
   signal.throwIfAborted();
   progress.note(`${kind.name}: saving, loading, replacing`);
-  // Saved first: what was replaced in the end may still take its room.
+  // Saved before the replacements, because replaced rows may still occupy space.
   const saved = opened.capabilities.save ? await process.call('save') : null;
   const churned = opened.capabilities.replace
     ? await churn(engine, options.size === 'full' ? 10 : 3, options.results)
@@ -344,7 +356,7 @@ async function churn(
   return { ...spent, ef, recalls };
 }
 
-/** The point of a curve that finds most, with the least effort of such. */
+/** Returns the point of a curve with the highest recall; among equals, the one with the lowest ef. */
 export function bestPoint(curve: readonly TunedEf[]): TunedEf {
   return assertDefined(curve.toSorted((a, b) => b.recall - a.recall)[0], 'a curve has points');
 }

@@ -2,18 +2,18 @@ import { deflateSync } from 'node:zlib';
 import { zipSync } from 'fflate';
 import { Corpus } from './corpus.ts';
 
-/** Plain documents of any size that the bench makes itself: the same bytes for the same seed. */
+/** Generated documents of any size: the same bytes for the same seed. */
 export interface GeneratedFile {
   readonly name: string;
   readonly bytes: Uint8Array;
-  /** How much is in it, in the unit that its speed is told in. */
+  /** Amount of content in the unit of the speed figure. */
   readonly amount: number;
 }
 
 const linesPerPage = 46;
 const unitsPerLine = 84;
 
-/** A report in Helvetica, one column, a footer with the number of the page; 46 lines to a page. */
+/** Generates a PDF report in Helvetica: one column, a footer with the page number, 46 lines per page. */
 export function generateReport(pages: number, seed: number): GeneratedFile {
   const lines = new LineGenerator(seed);
   const objects: Buffer[] = [
@@ -38,7 +38,7 @@ export function generateReport(pages: number, seed: number): GeneratedFile {
   return { name: 'report.pdf', bytes: pdfOf(objects), amount: pages };
 }
 
-/** One page whose content keeps any engine busy for minutes. */
+/** Generates a page whose content takes any parser minutes. */
 export function generateHangingPage(): Uint8Array {
   const words = latin1(`BT /F1 1 Tf 1 TL 0 700 Td ${'(over and over again) Tj T* '.repeat(4_000_000)} ET`);
   return pdfOf([
@@ -52,7 +52,7 @@ export function generateHangingPage(): Uint8Array {
   ]);
 }
 
-/** Pages that are pictures of nothing that can be read. */
+/** Generates pages that are images without readable text. */
 export function generateScannedPages(pages: number): Uint8Array {
   const side = 64;
   const dots = Buffer.from(Array.from({ length: side * side }, (_, i) => ((i * 7_919) % 97) * 2));
@@ -93,7 +93,7 @@ const relationships = 'http://schemas.openxmlformats.org';
 const wordNames = `${relationships}/wordprocessingml/2006/main`;
 const wordType = 'application/vnd.openxmlformats-officedocument.wordprocessingml';
 
-/** A workbook of one sheet: shared strings and numbers, ten columns. */
+/** Generates a workbook of one sheet: shared strings and numbers, ten columns. */
 export function generateWorkbook(cells: number, seed: number): GeneratedFile {
   const strings = new LineGenerator(seed).take(500).map((line) => line.slice(0, 24));
   const rows = Array.from({ length: Math.ceil(cells / columns) }, (_, row) => {
@@ -121,7 +121,7 @@ export function generateWorkbook(cells: number, seed: number): GeneratedFile {
   };
 }
 
-/** A Word document of paragraphs and headings; its amount is in megabytes of text. */
+/** Generates a Word document of paragraphs and headings; the amount is in megabytes of text. */
 export function generateLetter(megabytes: number, seed: number): GeneratedFile {
   const lines = new LineGenerator(seed);
   const blocks: string[] = [];
@@ -144,7 +144,10 @@ export function generateLetter(megabytes: number, seed: number): GeneratedFile {
   return { name: 'letter.docx', bytes: zipOfficeFile('word/document.xml', parts), amount: units / 1e6 };
 }
 
-/** A page of headings, paragraphs, links, lists and tables; its amount is in megabytes of markup. */
+/**
+ * Generates a web page of headings, paragraphs, links, lists and tables; the amount is in megabytes of
+ * markup.
+ */
 export function generateWebPage(megabytes: number, seed: number): GeneratedFile {
   const lines = new LineGenerator(seed);
   const pieces = ['<!doctype html><html lang="en"><head><title>Page</title></head><body>'];
@@ -192,7 +195,7 @@ function relations(entries: readonly (readonly [string, string, string])[]): str
   return `<Relationships xmlns="${relationships}/package/2006/relationships">${items.join('')}</Relationships>`;
 }
 
-/** Lines of made-up text, one after the other. */
+/** Generator of lines of text. */
 class LineGenerator {
   readonly #corpus: Corpus;
   #buffered: string[] = [];

@@ -1,6 +1,6 @@
 import { assert } from '../../src/core/assert.ts';
 
-/** A histogram as it travels between threads. */
+/** Transferable form of a histogram, for messages between threads. */
 export interface HistogramCounts {
   readonly counts: Uint32Array;
   readonly values: number;
@@ -10,14 +10,14 @@ export interface HistogramCounts {
 
 const linearSteps = 2_048;
 const stepsPerDoubling = linearSteps / 2;
-/** About an hour; a longer value counts in the last step, while the maximum stays exact. */
+/** Range of about one hour; longer values count in the last step, while the maximum stays exact. */
 const doublings = 21;
 const slots = linearSteps + doublings * stepsPerDoubling;
 
 /**
- * Latencies in a fixed amount of memory: steps of 1 us up to 2 ms, beyond that 1,024 steps per doubling, so that no
- * quantile is off by more than 0.1 %. A quantile is the upper edge of its step: it never flatters. Count, mean and
- * maximum are exact.
+ * Latency histogram with fixed memory: steps of 1 us up to 2 ms, beyond that 1,024 steps per doubling, so
+ * that quantiles are accurate to 0.1 %. A quantile is the upper edge of its step, that is, never too low.
+ * Count, mean and maximum are exact.
  */
 export class LatencyHistogram {
   readonly #counts = new Uint32Array(slots);
@@ -25,7 +25,7 @@ export class LatencyHistogram {
   #totalMs = 0;
   #mostMs = 0;
 
-  /** `milliseconds` is not negative. */
+  /** Records a latency; `milliseconds` must not be negative. */
   record(milliseconds: number): void {
     assert(milliseconds >= 0, 'a latency is not negative');
     const slot = slotOf(Math.ceil(milliseconds * 1_000));
@@ -58,8 +58,8 @@ export class LatencyHistogram {
   }
 
   /**
-   * The smallest latency that a share of `quantile` (0..1) of the values does not exceed; null when there are too few
-   * values for one of them to lie beyond it: a p99 of fifty values would be their maximum under another name.
+   * Returns the smallest latency that a share of `quantile` (0..1) of the values does not exceed; null if
+   * there are too few values for one to lie beyond it: a p99 of fifty values would only be their maximum.
    */
   quantileMs(quantile: number): number | null {
     assert(quantile >= 0 && quantile < 1, 'a quantile lies in 0..1');
@@ -90,7 +90,7 @@ function slotOf(microseconds: number): number {
   return Math.min(slot, slots - 1);
 }
 
-/** The largest whole number of microseconds that falls into the slot. */
+/** Returns the largest integer number of microseconds that falls into the slot. */
 function upperEdge(slot: number): number {
   if (slot < linearSteps) return slot;
   const doubling = Math.floor(slot / stepsPerDoubling) - 1;

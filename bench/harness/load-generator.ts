@@ -3,34 +3,38 @@ import { Worker } from 'node:worker_threads';
 import { assert } from '../../src/core/assert.ts';
 import type { LoadJob, LoadOutcome, LoadTarget } from './load-run.ts';
 
-/** What the main thread asks of the worker. */
+/** Request from the main thread to the worker. */
 export interface LoadRequest {
   readonly target: string;
   readonly job: LoadJob;
 }
 
-/** What the worker answers. */
+/** Reply of the worker. */
 export type LoadReply = { readonly outcome: LoadOutcome } | { readonly failure: string };
 
-/** Load on HTTP servers of this machine, from one thread of its own. One job at a time. */
+/** Generates load on HTTP servers of this machine from a worker thread. One job at a time. */
 export class LoadGenerator {
   readonly #worker: Worker;
-  /** Where each target's next job starts, so that every target gets the same requests in the same order. */
+  /**
+   * Index of the first request of each target's next job, so that every target gets the same sequence of
+   * requests.
+   */
   readonly #next = new Map<string, number>();
   #running = false;
   #crash: Error | null = null;
 
   constructor(targets: Readonly<Record<string, LoadTarget>>) {
     this.#worker = new Worker(new URL('./load-worker.js', import.meta.url), { workerData: targets });
-    // A crash rejects the job that runs (`once` listens for it too); between jobs it is kept for the next.
+    // A crash rejects the running job (`once` listens for it too); between jobs it is stored for the next
+    // one.
     this.#worker.on('error', (error) => {
       this.#crash = error;
     });
   }
 
   /**
-   * Rejects with a sentence when a connection failed; refusals of the server are part of the outcome. Once `signal`
-   * has ended a job early, the generator is good for nothing but to be closed.
+   * Runs one job. Error statuses of the server are part of the outcome. After `signal` has ended a job early,
+   * the generator can only be closed. Errors: rejects if a connection fails.
    */
   async run(target: string, job: Omit<LoadJob, 'from'>, signal: AbortSignal): Promise<LoadOutcome> {
     assert(!this.#running, 'the load generator runs one job at a time');
@@ -49,7 +53,7 @@ export class LoadGenerator {
     }
   }
 
-  /** Ends the thread; harmless twice. */
+  /** Terminates the thread. Idempotent. */
   async close(): Promise<void> {
     await this.#worker.terminate();
   }

@@ -4,66 +4,66 @@ import { cpuMsOf, ownCpuMs } from './cpu-time.ts';
 import { type HistogramCounts, LatencyHistogram } from './histogram.ts';
 import { type HttpMessage, MessageReader } from './message-reader.ts';
 
-/** A server on this machine and the requests to send it, over and over in this order. */
+/** A server on this machine and the requests to send to it, cyclically in this order. */
 export interface LoadTarget {
   readonly port: number;
   readonly requests: readonly Uint8Array[];
 }
 
 export interface LoadJob {
-  /** The first request to send: where the job before it stopped. */
+  /** Index of the first request: the position where the previous job stopped. */
   readonly from: number;
   readonly connections: number;
   readonly warmUpMs: number;
   readonly measureMs: number;
   /**
-   * Requests per second over all connections, sent at evenly spaced times whatever the server does (open loop), or
-   * null: each connection sends its next request when the last is answered (closed loop).
+   * Requests per second over all connections, sent at evenly spaced times independent of the server (open
+   * loop); null: each connection sends its next request after the reply to the last (closed loop).
    */
   readonly ratePerSecond: number | null;
-  /** The process whose CPU time is read at both ends of the measured window. */
+  /** Process whose CPU time is read at the start and end of the measured window. */
   readonly serverPid: number;
 }
 
 export interface LoadOutcome {
-  /** The measured window as it really was. */
+  /** Actual duration of the measured window. */
   readonly windowMs: number;
-  /** Good replies that arrived within the window. */
+  /** Replies with status 200 that arrived within the window. */
   readonly replies: number;
   /**
-   * One latency per request that was due within the window, until the last byte of its reply. In an open loop it
-   * counts from when the request was due, not from when a connection was free to send it: a server that stalls is
-   * charged for everybody who waits (no coordinated omission). A request that got no reply in time counts with the
-   * time it had waited.
+   * One latency per request due within the window, up to the last byte of its reply. In an open loop it
+   * starts at the due time, not when a connection became free, so that a stall of the server counts for all
+   * waiting requests (no coordinated omission). A request without a timely reply counts with the time it has
+   * waited.
    */
   readonly latencies: HistogramCounts;
-  /** Open loop: how much later than due the generator itself looked at its clock; part of the latencies. */
+  /** Open loop: delay of the generator's own timer relative to the due time; included in the latencies. */
   readonly lateness: HistogramCounts;
-  /** Requests that were due and had no reply when the job gave up waiting. */
+  /** Requests that were due and had no reply when the job stopped waiting. */
   readonly abandoned: number;
-  /** Replies other than 200, warm-up included, and the first of them. */
+  /** Replies with a status other than 200, warm-up included; then status line and body of the first of them. */
   readonly refused: number;
   readonly firstRefusal: string | null;
   readonly serverCpuMs: number | null;
-  /** CPU time of the whole process that the generator runs in. */
+  /** CPU time of the whole process of the generator. */
   readonly clientCpuMs: number;
-  /** Requests of all kinds that were sent; the next job starts at `from + sent`. */
+  /** Number of requests sent, including warm-up; the next job starts at `from + sent`. */
   readonly sent: number;
 }
 
-/** How long replies may still arrive after the window, in milliseconds. */
+/** Maximum milliseconds to wait for replies after the window. */
 const drainMsMax = 10_000;
 const rejectionCharactersMax = 500;
 
 interface Connection {
   readonly socket: Socket;
-  /** When the request that is under way was due; null when none is. */
+  /** Due time of the request in flight; null if there is none. */
   dueMs: number | null;
 }
 
 /**
- * Sends one job's requests and measures. One request is under way per connection at any time. Rejects when a
- * connection fails or the server ends one.
+ * Sends the requests of one job and measures them. Each connection has at most one request in flight. Errors:
+ * rejects if a connection fails or the server closes one.
  */
 export async function runLoad(target: LoadTarget, job: LoadJob): Promise<LoadOutcome> {
   assert(target.requests.length > 0 && job.connections > 0, 'a job has requests and connections');
@@ -105,7 +105,7 @@ class LoadRun {
       this.#end = resolve;
       this.#fail = reject;
     });
-    // A failure before anybody waits is kept until somebody does.
+    // Prevents an unhandled rejection if the run fails before `#ended` is awaited.
     this.#ended.catch(() => {});
   }
 
@@ -172,14 +172,14 @@ class LoadRun {
     }
   }
 
-  /** Open loop: sends what is due and comes back when the next is. */
+  /** Open loop: sends the due requests and schedules the next ones. */
   #schedule(startMs: number, everyMs: number, index: number): void {
     const now = performance.now();
     let next = index;
     for (; this.#isSending && startMs + next * everyMs <= now; next++) {
       const due = startMs + next * everyMs;
       if (this.#inWindow(due)) this.#lateness.record(now - due);
-      // In turn: a server closes a connection that rests for some seconds.
+      // Round-robin, because the server closes connections that are idle for some seconds.
       const connection = this.#idle.shift();
       if (connection === undefined) this.#waiting.push(due);
       else this.#send(connection, due);
@@ -227,7 +227,7 @@ class LoadRun {
     if (!this.#isSending && this.#idle.length === this.#connections.length) this.#end();
   }
 
-  /** Waits for the replies that are still due, gives up after a while, and returns how many never came. */
+  /** Waits for outstanding replies up to a limit. Returns the number of requests without a reply. */
   async #drain(): Promise<number> {
     if (this.#idle.length === this.#connections.length) return 0;
     this.#timer(() => this.#end(), drainMsMax);

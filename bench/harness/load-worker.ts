@@ -3,7 +3,10 @@ import { assertDefined } from '../../src/core/assert.ts';
 import type { LoadReply, LoadRequest } from './load-generator.ts';
 import { type LoadTarget, runLoad } from './load-run.ts';
 
-/** The thread of the load generator: nothing else runs here, so that drawing and counting disturb no request. */
+/**
+ * Thread of the load generator. It runs nothing else, so that progress output and evaluation do not delay
+ * requests.
+ */
 const port = assertDefined(parentPort, 'the load generator runs in a worker thread');
 const targets = workerData as Readonly<Record<string, LoadTarget>>;
 

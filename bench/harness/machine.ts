@@ -7,36 +7,39 @@ import { projectRoot } from '../../src/core/root.ts';
 import { CollectionIndex } from '../../src/index/collection-index.ts';
 
 const cachesMax = 8;
-/** Of x86, then of ARM, where `asimd` is NEON. */
+/** CPU features of x86, then of ARM, where `asimd` is NEON. */
 const instructionsThatMatter = [
   ...['avx2', 'fma', 'f16c', 'avx_vnni', 'avx512f', 'avx512bw', 'avx512_vnni', 'avx512_bf16', 'avx512_fp16'],
   ...['amx_int8', 'asimd', 'asimdhp', 'asimddp', 'i8mm', 'bf16', 'sve', 'sve2'],
 ];
 
-/** Where a measurement was taken and of what. */
+/** Machine and software of a measurement. */
 export interface MachineFacts {
   readonly processor: string;
-  /** What tells processors of one name apart; null where the system does not say. Not in reports before 22 November. */
+  /**
+   * Distinguishes processors of the same name; null if the system does not report it. Missing in reports
+   * before 22 November.
+   */
   readonly processorModel?: string | null;
-  /** Sets of instructions that engines and models make use of, as the system calls them. */
+  /** Instruction sets used by engines and models, as named by the system. */
   readonly instructions?: readonly string[];
-  /** Of one core, smallest first. */
+  /** Caches of one core, smallest first. */
   readonly caches?: readonly string[];
-  /** What our engine computes with. */
+  /** Kernels that Quarry's engine uses. */
   readonly kernels?: string;
-  /** Threads this process may run on at once. */
+  /** Number of threads that can run at the same time. */
   readonly cores: number;
   readonly memoryBytes: number;
   readonly system: string;
   readonly node: string;
   readonly quarry: string;
-  /** Git commit, with "+" when files differ from it; null outside a checkout. */
+  /** Git commit, with "+" if files differ from it; null outside a checkout. */
   readonly commit: string | null;
-  /** Processes that wanted to run in the last minute, on average. */
+  /** Load average of the last minute. */
   readonly loadBefore: number;
 }
 
-/** The facts now, before anything is measured. */
+/** Returns the current facts; called before the measurement. */
 export function machineFacts(): MachineFacts {
   const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
     version: string;
@@ -45,7 +48,7 @@ export function machineFacts(): MachineFacts {
     processor: cpus()[0]?.model.trim() ?? 'unknown',
     ...processorFacts(readOrNull('/proc/cpuinfo')),
     caches: caches(),
-    // No case chooses others.
+    // No case selects other kernels.
     kernels: assertDefined(CollectionIndex.runnableKernels().at(-1), 'every processor runs the scalar ones'),
     cores: availableParallelism(),
     memoryBytes: totalmem(),
@@ -57,7 +60,7 @@ export function machineFacts(): MachineFacts {
   };
 }
 
-/** What Linux says of the first core, in the words of x86 or of ARM. */
+/** Returns what Linux reports of the first core; supports the formats of x86 and ARM. */
 export function processorFacts(
   cpuinfo: string | null,
 ): Pick<MachineFacts, 'processorModel' | 'instructions'> {
@@ -85,7 +88,7 @@ function caches(): string[] {
   });
 }
 
-/** Null where there is no such file: on other systems than Linux, or in a container that hides it. */
+/** Returns null if the file does not exist: on other systems than Linux, or in a container that hides it. */
 function readOrNull(path: string): string | null {
   return existsSync(path) ? readFileSync(path, 'utf8') : null;
 }
@@ -101,7 +104,7 @@ function commit(): string | null {
     const changed = git('status', '--porcelain', '--untracked-files=no').trim() !== '';
     return `${git('rev-parse', '--short=10', 'HEAD').trim()}${changed ? '+' : ''}`;
   } catch {
-    // An archive without a history, or a machine without git: the version alone has to say what was measured.
+    // Without git or a history, only the version identifies what was measured.
     return null;
   }
 }

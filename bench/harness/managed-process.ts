@@ -5,7 +5,7 @@ export interface ManagedProcessOptions {
   /** Compiled file and its arguments, run by this Node.js. */
   readonly programArguments: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** What the child prints on standard output when it is ready. */
+  /** Pattern of the line that the child prints on standard output when it is ready. */
   readonly ready: RegExp;
   readonly readyMsMax: number;
   /** Milliseconds from SIGTERM to SIGKILL. */
@@ -14,7 +14,10 @@ export interface ManagedProcessOptions {
 
 const outputCharactersMax = 64 * 1024;
 
-/** Starts a process and waits until it is ready. Rejects with what it wrote when it ends or takes too long. */
+/**
+ * Starts a process and waits until it is ready. Errors: rejects with its output if it exits or takes too
+ * long.
+ */
 export async function startProcess(options: ManagedProcessOptions): Promise<ManagedProcess> {
   const child = new ManagedProcess(options);
   try {
@@ -26,9 +29,9 @@ export async function startProcess(options: ManagedProcessOptions): Promise<Mana
   }
 }
 
-/** A process that was started for a bench and ends with it. */
+/** A child process that ends with the bench. */
 export class ManagedProcess {
-  /** The match of `ready`; rejects when the process ends before. */
+  /** Match of `options.ready`; rejects if the process exits before. */
   readonly ready: Promise<RegExpExecArray>;
   readonly #options: ManagedProcessOptions;
   readonly #process: ChildProcessWithoutNullStreams;
@@ -73,7 +76,7 @@ export class ManagedProcess {
   }
 
   /**
-   * Ends the process; harmless twice. Rejects when it had to be killed, or had crashed before (with what it wrote to
+   * Stops the process. Idempotent. Errors: rejects if it had to be killed, or had crashed before (with its
    * standard error).
    */
   stop(): Promise<void> {
@@ -90,14 +93,14 @@ export class ManagedProcess {
       throw this.#failure(`did not end within ${this.#options.stopMsMax} ms of SIGTERM`);
   }
 
-  /** Kills the process at once, as a crash would; `stop` then finds it ended and is content. */
+  /** Kills the process at once, like a crash; a later `stop` then succeeds. */
   async kill(): Promise<void> {
     this.#stopping = Promise.resolve();
     this.#process.kill('SIGKILL');
     await this.#closed;
   }
 
-  /** SIGTERM, after a while SIGKILL; resolves when the process is gone. */
+  /** Sends SIGTERM, then SIGKILL after `stopMsMax`; resolves when the process has exited. */
   async terminate(): Promise<'ended' | 'killed'> {
     if (this.#process.pid === undefined) return 'ended';
     let outcome: 'ended' | 'killed' = 'ended';

@@ -1,4 +1,4 @@
-/** A bound on what one message may hold. */
+/** Maximum size of one message in bytes. */
 const messageBytesMax = 64 * 1024 * 1024;
 const headEnd = Buffer.from('\r\n\r\n');
 const lengthHeader = /\r\ncontent-length: *(\d+)/i;
@@ -6,18 +6,18 @@ const lengthHeader = /\r\ncontent-length: *(\d+)/i;
 export interface HttpMessage {
   /** Request line or status line. */
   readonly startLine: string;
-  /** Valid until the next piece arrives. */
+  /** Valid until the next `push`. */
   readonly body: Buffer;
 }
 
 /**
- * Cuts the bytes of an HTTP/1.1 connection into messages, requests and replies alike. It reads what the load
- * generator and its trivial server need and refuses the rest: every message has a content-length or no body.
+ * Splits the bytes of an HTTP/1.1 connection into messages, requests and replies alike. Supports only what
+ * the load generator and the trivial server need: every message has a content-length or no body.
  */
 export class MessageReader {
   readonly #onMessage: (message: HttpMessage) => void;
   #buffer: Buffer = Buffer.alloc(0);
-  /** Bytes of the message that is arriving; 0 while its head is incomplete. */
+  /** Bytes of the incoming message; 0 while its head is incomplete. */
   #messageBytes = 0;
   #bodyStart = 0;
 
@@ -25,7 +25,7 @@ export class MessageReader {
     this.#onMessage = onMessage;
   }
 
-  /** Takes the next bytes; throws when they are nothing this reader understands. */
+  /** Processes the next bytes. Errors: throws for unsupported messages. */
   push(piece: Buffer): void {
     this.#buffer = this.#buffer.length === 0 ? piece : Buffer.concat([this.#buffer, piece]);
     while (this.#readHead() && this.#buffer.length >= this.#messageBytes) {
@@ -37,7 +37,7 @@ export class MessageReader {
     }
   }
 
-  /** True when the head of the arriving message is complete. */
+  /** Returns whether the head of the incoming message is complete. */
   #readHead(): boolean {
     if (this.#messageBytes > 0) return true;
     const end = this.#buffer.indexOf(headEnd);

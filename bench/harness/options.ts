@@ -5,13 +5,13 @@ import { type HttpKind, httpKinds } from './quarry-server.ts';
 export const sizes = ['smoke', 'usual', 'full'] as const;
 export type RunSize = (typeof sizes)[number];
 
-/** Everything a person can say to a bench run. */
+/** All options of a bench run. */
 export interface BenchOptions {
   readonly size: RunSize;
   readonly documents: readonly number[];
   readonly wordsPerDocument: number;
   readonly vectors: number;
-  /** Somebody typed --vectors: it limits the rows of a file too. */
+  /** Whether --vectors was given: it then also limits the rows of a file. */
   readonly isVectorsFlagSet: boolean;
   readonly dimensions: number;
   readonly difficulty: Difficulty;
@@ -30,39 +30,42 @@ export interface BenchOptions {
   readonly warmUpSeconds: number;
   readonly rounds: number;
   readonly http: HttpKind;
-  /** Milliseconds that an embedding model of the bench's own takes for a query; null: the built-in model. */
+  /** Milliseconds that the bench's own embedding model takes for a query; null: the built-in model. */
   readonly modelMs: number | null;
   /** Judged collections in BEIR layout; null: generated ones. */
   readonly judged: string | null;
   /** Documents with the passages that answer questions; null: generated ones. */
   readonly passages: string | null;
-  /** Documents to parse, with or without a manifest; null: generated ones only. */
+  /** Documents to parse, with or without a manifest; null: only generated ones. */
   readonly dir: string | null;
-  /** Pages of the generated report; the other generated files grow with it. */
+  /** Pages of the generated report; the size of the other generated files is proportional. */
   readonly pages: number;
-  /** The canary does so many times its usual work. */
+  /** Factor by which the canary increases its work. */
   readonly handicap: number;
-  /** A JSON report of an earlier run. */
+  /** JSON report of an earlier run. */
   readonly compare: string | null;
   /** Folder for the results; null: below bench/results. */
   readonly out: string | null;
   readonly keep: boolean;
 }
 
-/** A fault of the command line, as a sentence. */
+/** Invalid command line; the message is a complete sentence. */
 export class BenchUsageError extends Error {}
 
 interface FlagSpec<T> {
   readonly placeholder: string | null;
   readonly defaultText: string | null;
   readonly meaning: string;
-  /** The value of what was typed, else of the preset. Throws a UsageFailure that says what is allowed. */
+  /**
+   * Parses the value of the flag, else of the preset. Errors: `BenchUsageError` that lists the allowed
+   * values.
+   */
   readonly read: (text: string | null, flag: string) => T;
 }
 
 const shardCounts = [1, 8, 16, 32, 64];
 
-/** One line per flag: the parser and the help are made from it. */
+/** One line per flag: the parser and the help are generated from it. */
 const flags = {
   full: switchFlag('the long form: larger collections, more rounds'),
   smoke: switchFlag('every case in a second or two; the figures mean nothing'),
@@ -135,15 +138,21 @@ const flags = {
 type FlagName = keyof typeof flags;
 
 export interface CommandLine {
-  /** The words that are no flags: name of the case, or a command. */
+  /** Arguments that are not flags: name of the case, or a command. */
   readonly positionals: readonly string[];
   readonly size: RunSize;
   readonly help: boolean;
-  /** The options of a case with these presets, in words of the command line; what a person typed goes first. */
+  /**
+   * Returns the options of a case with these presets in command-line syntax; flags given by the user take
+   * precedence.
+   */
   optionsFor(presets: string): BenchOptions;
 }
 
-/** Reads the words after `npm run bench --`. Throws a UsageFailure that names the word and what is allowed. */
+/**
+ * Parses the arguments after `npm run bench --`. Errors: `BenchUsageError` with the argument and the allowed
+ * values.
+ */
 export function readCommandLine(args: readonly string[]): CommandLine {
   const { values, positionals } = parseFlags(args);
   if (values.out !== undefined && values.keep === true)
@@ -160,7 +169,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   return { positionals, size, help: values.help === true, optionsFor };
 }
 
-/** What a report may say of a run: names of files and folders, which are the machine's own affair, are left out. */
+/** Removes names of files and folders from the arguments, because they must not appear in a report. */
 export function redactArguments(args: readonly string[]): string[] {
   const shown: string[] = [];
   for (let i = 0; i < args.length; i++) {
@@ -176,12 +185,12 @@ export function redactArguments(args: readonly string[]): string[] {
   return shown;
 }
 
-/** The same for the options themselves. */
+/** Same as `redactArguments` for the options. */
 export function redactOptions(options: BenchOptions): Record<string, unknown> {
   const hidden = redactedOptions
     .filter((name) => options[name] !== null)
     .map((name) => [name, 'given'] as const);
-  // Which vectors were used, a report says itself.
+  // The report states the vectors separately.
   const { isVectorsFlagSet: _, ...shown } = options;
   return { ...shown, ...Object.fromEntries(hidden) };
 }
@@ -256,7 +265,7 @@ function parseFlags(args: readonly string[]) {
   }
 }
 
-/** The help page; `cases` are the lines of the cases. */
+/** Returns the help page; `cases` are the lines of the cases. */
 export function helpText(cases: readonly { readonly name: string; readonly summary: string }[]): string {
   const rows = Object.entries<FlagSpec<unknown>>(flags).map(([name, flag]) => {
     const defaultNote = flag.defaultText === null ? '' : ` [${flag.defaultText}]`;

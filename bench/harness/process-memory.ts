@@ -1,15 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { platform } from 'node:os';
 
-/** Memory of a process that lies in RAM now. */
+/** Resident memory of a process. */
 export interface ProcessMemory {
-  /** Its own: it has to stay in RAM or be swapped. */
+  /** Private and shared anonymous memory: must stay in RAM or be swapped. */
   readonly ownBytes: number;
-  /** Of mapped files: the system may drop it and read it again. */
+  /** Pages of mapped files: the system may evict and reload them. */
   readonly mappedBytes: number;
 }
 
-/** Null where the system does not tell (only Linux does). Throws when the process is gone. */
+/**
+ * Returns the current memory; null if the system does not report it (only Linux does). Errors: throws if the
+ * process does not exist.
+ */
 export function memoryOf(pid: number): ProcessMemory | null {
   if (platform() !== 'linux') return null;
   const status = readFileSync(`/proc/${pid}/status`, 'latin1');
@@ -18,14 +21,17 @@ export function memoryOf(pid: number): ProcessMemory | null {
   return { ownBytes: bytes('RssAnon') + bytes('RssShmem'), mappedBytes: bytes('RssFile') };
 }
 
-/** The most bytes of RAM that a process ever used; null where the system does not tell, or when it is gone. */
+/**
+ * Returns the peak resident memory of a process in bytes; null if the system does not report it, or if the
+ * process has exited.
+ */
 export function peakBytesOf(pid: number): number | null {
   if (platform() !== 'linux') return null;
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'latin1');
     return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1_024;
   } catch {
-    // It ended between the list of processes and this look at it.
+    // Exited after it was listed.
     return null;
   }
 }

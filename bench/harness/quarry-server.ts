@@ -11,29 +11,29 @@ import { slowModel } from './slow-model.ts';
 export const httpKinds = ['auto', 'uws', 'node'] as const;
 export type HttpKind = (typeof httpKinds)[number];
 
-/** A Quarry server of its own process and an empty data directory, as a user starts it. */
+/** A Quarry server in its own process with an empty data directory, as a user starts it. */
 export interface QuarryServer {
   readonly pid: number;
   readonly port: number;
   readonly key: string;
   readonly api: BenchApiClient;
-  /** Which HTTP server answers. */
+  /** HTTP server in use. */
   readonly http: 'uws' | 'node';
-  /** Stops the process and removes its data, unless they were given; harmless twice. */
+  /** Stops the process and removes its data, unless `data` was given. Idempotent. */
   stop(): Promise<void>;
-  /** Kills the process at once and leaves the data as they are. */
+  /** Kills the process at once and keeps its data. */
   kill(): Promise<void>;
 }
 
 export interface QuarryServerOptions {
   readonly http: HttpKind;
-  /** A data directory that outlives the server, with the API key of its first organisation. */
+  /** A data directory that outlives the server, with the API key of its first organization. */
   readonly data?: { readonly folder: string; readonly key: string };
-  /** Folder of a model that embeds instead of the built-in one, on a thread for each core. */
+  /** Folder of an embedding model that replaces the built-in one, with one thread per core; null: none. */
   readonly modelFolder?: string | null;
 }
 
-/** As `npm start` has it. */
+/** Same value as in `npm start`. */
 const heapFlag = '--max-semi-space-size=32';
 const commandLine = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 
@@ -86,7 +86,7 @@ export async function startQuarryServer(options: QuarryServerOptions): Promise<Q
   }
 }
 
-/** Adds the model and answers the variables with which a server embeds with it. */
+/** Adds the model. Returns the environment variables that make the server use it. */
 async function addSlowModel(data: string, folder: string | null): Promise<Record<string, string>> {
   if (folder === null) return {};
   const unsetOptions = { kind: undefined, graph: undefined, pooling: undefined, dimensions: undefined };
@@ -95,12 +95,12 @@ async function addSlowModel(data: string, folder: string | null): Promise<Record
   return {
     QUARRY_EMBEDDING_MODEL: slowModel,
     QUARRY_EMBED_THREADS: String(availableParallelism()),
-    // A question that comes again is embedded again.
+    // Disables the cache, so that repeated questions are embedded again.
     QUARRY_QUERY_VECTOR_CACHE_BYTES: '0',
   };
 }
 
-/** The variables of this process without its own settings of Quarry: a bench measures defaults, not a shell. */
+/** Returns the environment of this process without Quarry settings, because a bench measures defaults. */
 function serverEnvironment({ data, key, http }: { data: string; key: string; http: HttpKind }) {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QUARRY_'));
   return {

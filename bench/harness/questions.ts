@@ -4,7 +4,7 @@ import type { CollectionPlan } from './collections.ts';
 import type { Corpus } from './corpus.ts';
 import type { LoadTarget } from './load-run.ts';
 
-/** What the load of all cases asks: ten snippets, as an application would. */
+/** Operation of the load in all cases. */
 export const searchOperation = 'queries/top-snippets';
 
 const comparedQuestions = 50;
@@ -13,7 +13,7 @@ export function searchBody(collection: string, question: string, results: number
   return { collection_name: collection, query: question, k: results };
 }
 
-/** The requests of the load on one collection, ready to be sent. */
+/** Returns the requests of the load on one collection. */
 export function createLoadTarget(
   server: { readonly port: number; readonly key: string },
   collection: string,
@@ -32,17 +32,20 @@ export function createLoadTarget(
 }
 
 export interface AnswerAgreement {
-  /** Mean share of the documents in the answers of the first collection of its size that each finds too. */
+  /**
+   * Mean share of the documents found in the first collection of the same size that each collection also
+   * finds.
+   */
   readonly agreement: ReadonlyMap<CollectionPlan, number>;
   readonly replyBytes: number;
-  /** How often shards of each collection found their nearest vectors in which way, by `explain`. */
+  /** Number of searches per strategy over the shards of each collection, from `explain`. */
   readonly strategies: ReadonlyMap<CollectionPlan, Strategies>;
 }
 
-/** Searches of one shard each, by the name of their strategy. */
+/** Number of single-shard searches by strategy name. */
 export type Strategies = Readonly<Record<string, number>>;
 
-/** Asks every collection the same questions: the more they agree, the more their speeds can be compared. */
+/** Runs the same questions on every collection. Speeds are the more comparable, the more the results agree. */
 export async function compareAnswers(
   api: BenchApiClient,
   plans: readonly CollectionPlan[],
@@ -71,7 +74,7 @@ export async function compareAnswers(
   return { agreement: shared, replyBytes: Math.round(bytes / comparedQuestions / plans.length), strategies };
 }
 
-/** Asks once more, because an explained answer is longer than those of the load. */
+/** Uses a separate request, because a reply with `explain` is longer than those of the load. */
 async function countStrategies(
   api: BenchApiClient,
   body: object,

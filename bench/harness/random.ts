@@ -1,15 +1,15 @@
 /** A reproducible stream of numbers, 0 <= number < 1. */
 export type RandomStream = () => number;
 
-/** Steps after which every bit of a key has reached every bit of the state. */
+/** Steps after which every bit of a key affects every bit of the state. */
 const mixingSteps = 12;
 
 /**
- * The stream that belongs to `keys` (whole numbers below 2^32), the same on every machine: the generator sfc32 (Chris
- * Doty-Humphrey, PractRand), whose 128 bits of state the keys are stirred into one by one. Different keys give streams
- * that have nothing to do with each other, so that document 7 is the same text whether or not document 6 was ever made.
- * A step loses nothing, so two keys after the same ones before never end in the same state: 32 bits would not do, a
- * million rows would have thousands of twins.
+ * Returns the stream of `keys` (integers below 2^32), equal on every machine: the generator sfc32 (Chris
+ * Doty-Humphrey, PractRand), into whose 128 bits of state the keys are mixed one by one. Different keys give
+ * independent streams, so that document 7 has the same text whether or not document 6 was generated. A step
+ * is invertible, so that two keys after the same prefix never give the same state; with a state of 32 bits, a
+ * million rows would have thousands of collisions.
  */
 export function randomStream(...keys: readonly number[]): RandomStream {
   let [a, b, c, counter] = [0x243f6a88, 0x85a308d3 | 0, 0x13198a2e, 1];
@@ -28,12 +28,12 @@ export function randomStream(...keys: readonly number[]): RandomStream {
   return () => step() / 2 ** 32;
 }
 
-/** A whole number, 0 <= number < limit. */
+/** Returns an integer, 0 <= number < limit. */
 export function randomBelow(random: RandomStream, limit: number): number {
   return Math.floor(random() * limit);
 }
 
-/** The values in a random order (Fisher and Yates). */
+/** Returns the values in a random order (Fisher-Yates shuffle). */
 export function shuffle<T>(values: readonly T[], random: RandomStream): T[] {
   const order = [...values];
   for (let last = order.length - 1; last > 0; last--) {

@@ -1,6 +1,6 @@
 import type { EngineKind } from '../engines/vector-engine.ts';
 
-/** An effort with the recall that it reaches. */
+/** An ef with the recall that it reaches. */
 export interface TunedEf {
   readonly ef: number;
   readonly recall: number;
@@ -9,13 +9,16 @@ export interface TunedEf {
 type EfRange = EngineKind['efRange'];
 type RecallAt = (ef: number) => Promise<number>;
 
-/** Steps of an effort, small against its effect. */
+/** Growth factor of ef between points of the curve. */
 const efGrowth = 1.6;
-/** Nobody needs points beyond it. */
+/** Recall at which a curve ends. */
 const recallTargetDefault = 0.998;
 const efPrecision = 1.04;
 
-/** Recall at rising efforts up to the most, until there is enough of it; an exact engine has one point. */
+/**
+ * Measures recall at increasing efs up to the maximum, until `recallTarget` is reached; an exact engine has
+ * one point.
+ */
 export async function measureRecallCurve(
   efRange: EfRange,
   recallAt: RecallAt,
@@ -30,7 +33,7 @@ export async function measureRecallCurve(
   }
 }
 
-/** The least effort that reaches the recall, to a few per cent; null when none does. */
+/** Returns the lowest ef that reaches the recall, accurate to a few percent; null if none does. */
 export async function findEf(
   target: number,
   curve: readonly TunedEf[],

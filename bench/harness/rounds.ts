@@ -8,8 +8,8 @@ export interface RoundStep<T> {
 const shuffleStream = 4;
 
 /**
- * Interleaved repetitions: every round measures each configuration once, in an order of its own, so that noise of
- * the machine, warm caches and slow drifts hit all of them alike.
+ * Interleaves repetitions: every round measures each configuration once in a random order, so that noise of
+ * the machine, warm caches and slow drifts affect all of them alike.
  */
 export function interleave<T>(configurations: readonly T[], rounds: number, seed: number): RoundStep<T>[] {
   return Array.from({ length: rounds }, (_, round) =>

@@ -5,9 +5,9 @@ import type { BenchOptions } from './options.ts';
 import type { LoadFigures, MeasuredConfiguration, SearchMeasurement } from './search-measurement.ts';
 import { ratioOf, spreadOf } from './statistics.ts';
 
-/** What the cases that put load on a server share: columns, rows, figures, sentences. */
+/** Shared by the cases that put load on a server: columns, rows, figures, sentences. */
 
-/** Above this share of its ceiling the generator slows the server down. */
+/** Share of its ceiling above which the generator slows down the server. */
 const ceilingShareMax = 0.7;
 
 const column = (key: string, heading: string, unit: string | null, digits: number): ReportColumn => ({
@@ -52,7 +52,7 @@ export function loadRow({ rounds, joined }: MeasuredConfiguration): ReportRow {
   };
 }
 
-/** Against another configuration, round by round. */
+/** Returns ratios to another configuration, computed round by round. */
 export function peerRow(own: MeasuredConfiguration, peer: MeasuredConfiguration | undefined): ReportRow {
   const ratio = (of: (figures: LoadFigures) => number | null) =>
     peer === undefined ? null : (ratioOf(own.rounds.map(of), peer.rounds.map(of))?.median ?? null);
@@ -64,7 +64,7 @@ export function peerRow(own: MeasuredConfiguration, peer: MeasuredConfiguration 
   };
 }
 
-/** Megabytes of text per second, portion by portion. */
+/** Returns megabytes of text per second, portion by portion. */
 export function ingestRates(portions: readonly IngestFigures[]): number[] {
   return portions.map(({ textBytes, ms }) => textBytes / 1_000 / ms);
 }
@@ -82,7 +82,7 @@ export function loadFigures({ configuration, rounds }: MeasuredConfiguration): F
       : [{ name: `${configuration.name}: ${what}`, unit, better, values }];
   };
   return [
-    // In an open loop the rate is given.
+    // In an open loop the rate is fixed.
     ...(configuration.ratePerSecond === null
       ? figureOf('throughput', 'queries/s', 'more', ({ queriesPerSecond }) => queriesPerSecond)
       : []),
@@ -134,7 +134,7 @@ export function loadNotes({ ceiling, configurations, replyBytes }: SearchMeasure
   ];
 }
 
-/** Only an open loop has moments that the generator can be late for. */
+/** Describes the lateness of the generator; only an open loop has due times. */
 function formatLateness(configurations: readonly MeasuredConfiguration[]): string {
   const known = configurations.flatMap(({ joined }) => joined.latenessP99Ms ?? []);
   return known.length === 0

@@ -19,19 +19,19 @@ import { interleave } from './rounds.ts';
 import { makeSlowModel } from './slow-model.ts';
 import { runWrk, type WrkOutcome, wrkVersion } from './wrk.ts';
 
-/** One way to put load on one collection. */
+/** A load configuration for one collection. */
 export interface SearchConfiguration {
   readonly name: string;
   readonly http: HttpKind;
   readonly collection: CollectionPlan;
   readonly connections: number;
-  /** Open loop at so many requests per second; null: closed loop. */
+  /** Requests per second of an open loop; null: closed loop. */
   readonly ratePerSecond: number | null;
-  /** "wrk" only for the closed loop, and only where it is on the path. */
+  /** "wrk" only in the closed loop, and only if it is installed. */
   readonly client: 'own' | 'wrk';
 }
 
-/** The figures of one measured window, or of several joined. */
+/** Results of one measured window, or of several joined. */
 export interface LoadFigures {
   readonly queriesPerSecond: number;
   readonly p50Ms: number | null;
@@ -39,12 +39,12 @@ export interface LoadFigures {
   readonly p99Ms: number | null;
   readonly p999Ms: number | null;
   readonly mostMs: number | null;
-  /** Latencies that the quantiles are taken of. */
+  /** Number of latencies that the quantiles are computed from. */
   readonly samples: number;
   readonly abandoned: number;
   readonly serverCpuUs: number | null;
   readonly clientCpuUs: number | null;
-  /** Open loop: how late the generator itself was. */
+  /** Open loop: p99 delay of the generator's own timer. */
   readonly latenessP99Ms: number | null;
 }
 
@@ -52,23 +52,26 @@ export interface MeasuredConfiguration {
   readonly configuration: SearchConfiguration;
   /** In the order of the rounds. */
   readonly rounds: readonly LoadFigures[];
-  /** All rounds as one: quantiles of all latencies. With wrk, which gives no histogram, medians of the rounds. */
+  /**
+   * All rounds joined: quantiles of all latencies. With wrk, which outputs no histogram, medians of the
+   * rounds.
+   */
   readonly joined: LoadFigures;
 }
 
 export interface SearchMeasurement {
   readonly configurations: readonly MeasuredConfiguration[];
-  /** The generator against a server that does nothing, in the same rounds. */
+  /** The generator against a trivial server, in the same rounds. */
   readonly ceiling: Omit<MeasuredConfiguration, 'configuration'>;
   readonly filled: readonly FilledCollection[];
-  /** By collection, in the order of `filled`; see Answers. */
+  /** By collection, in the order of `filled`; see `AnswerAgreement`. */
   readonly agreement: readonly number[];
-  /** The same. */
+  /** By collection, in the order of `filled`; see `AnswerAgreement`. */
   readonly strategies: readonly Strategies[];
   readonly replyBytes: number;
-  /** What answered, by the kind that was asked for. */
+  /** HTTP server in use, by requested kind. */
   readonly answeredBy: Readonly<Record<string, 'uws' | 'node'>>;
-  /** Milliseconds that the bench's own model takes, measured before; null with the built-in one. */
+  /** CPU milliseconds per text of the bench's own model, measured before; null with the built-in model. */
   readonly modelMs: number | null;
 }
 
@@ -84,9 +87,9 @@ interface PreparedServers {
 }
 
 /**
- * Fills each server's collections with the same corpus, then puts load on each configuration in interleaved rounds, over
- * HTTP and from another process than the server. Rejects when a document fails, a query is refused or a connection
- * breaks.
+ * Fills each server's collections with the same corpus, then puts load on each configuration in interleaved
+ * rounds, over HTTP and from another process than the server. Errors: rejects if a document fails, a query
+ * gets an error status or a connection breaks.
  */
 export async function measureSearches(
   configurations: readonly SearchConfiguration[],
@@ -163,7 +166,7 @@ interface TrivialServer {
   readonly port: number;
 }
 
-/** Of the wrk client or of our own generator. */
+/** Result of wrk or of the built-in generator. */
 type ClientOutcome = { readonly own: LoadOutcome } | { readonly wrk: WrkOutcome };
 
 async function measureRounds(
@@ -179,7 +182,7 @@ async function measureRounds(
   const all: (SearchConfiguration | null)[] = [...configurations, null];
   const outcomes = new Map(all.map((configuration) => [configuration, [] as ClientOutcome[]]));
   try {
-    // Once around unmeasured: a process that has just started runs slower than it will.
+    // One unmeasured pass, because a newly started process is slower.
     for (const [done, configuration] of all.entries()) {
       signal.throwIfAborted();
       progress.update('warming up', done, all.length, nameOf(configuration));
@@ -233,7 +236,7 @@ function loadTargets(
   return { ...targets, [ceilingName]: { ...assertDefined(first, 'there is load'), port: trivial.port } };
 }
 
-/** Runs one configuration once, or with null the trivial server. */
+/** Runs one configuration once; with null, the trivial server. */
 class Runner {
   readonly #prepared: PreparedServers;
   readonly #trivial: TrivialServer;
@@ -272,7 +275,7 @@ class Runner {
     const server = configuration === null ? this.#trivial : this.#server(configuration);
     const job = {
       ...times,
-      // What the generator can do at most shows in a closed loop only.
+      // The maximum of the generator is only visible in a closed loop.
       connections: configuration?.connections ?? Math.max(...options.connections),
       ratePerSecond: configuration?.ratePerSecond ?? null,
       serverPid: server.pid,
@@ -307,7 +310,7 @@ class Runner {
   }
 }
 
-/** Which client the closed loop gets; wrk counts whole seconds, and shorter windows have none to spare. */
+/** Returns the client of the closed loop; wrk only supports whole seconds and is not used for shorter windows. */
 export async function closedLoopClient(
   seconds: number,
 ): Promise<{ client: 'own' | 'wrk'; description: string }> {

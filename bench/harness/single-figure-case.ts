@@ -3,14 +3,14 @@ import type { BenchCase } from './bench-case.ts';
 import type { BenchOptions } from './options.ts';
 import { spreadOf } from './statistics.ts';
 
-/** A case that measures one thing again and again. */
+/** A case that measures a single figure repeatedly. */
 export interface SingleFigureCase extends Pick<BenchCase, 'name' | 'summary'> {
   readonly presets?: BenchCase['presets'];
-  /** What is measured and how, and what a reader has to mind: a sentence or a few each. */
+  /** Description of the measurement, and caveats for the reader: a few sentences each. */
   readonly method: string;
   readonly caveats: string;
   readonly figure: Pick<Figure, 'unit' | 'better'> & { readonly what: string };
-  /** One round. */
+  /** Measures one round. */
   readonly measure: (options: BenchOptions) => number | Promise<number>;
 }
 

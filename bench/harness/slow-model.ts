@@ -5,11 +5,11 @@ import { OnnxSession } from '../../src/models/onnx-session.ts';
 import { cacheFolder } from '../vectors/vector-dataset.ts';
 import { randomStream } from './random.ts';
 
-/** Name under which a server knows the model. */
+/** Name of the model on the server. */
 export const slowModel = 'slow';
 
 const width = 64;
-/** Rows and columns of the matrix that is multiplied to pass the time. */
+/** Rows and columns of the multiplied matrix. */
 const side = 192;
 const stepsMax = 2_000;
 const trialRuns = 60;
@@ -26,7 +26,7 @@ const pieces = [
   'an',
 ];
 
-/** Any text in letters; nothing stands around it. */
+/** Tokenizer for text of Latin letters, without special tokens around it. */
 const tokenizer = {
   version: '1.0',
   added_tokens: [],
@@ -46,8 +46,8 @@ const tokenizer = {
 };
 
 /**
- * Vectors of letters, and for each text `steps` products of matrices that change them by nothing but time: texts that
- * share a run take as long as one after the other, as with a transformer on a processor.
+ * Builds a graph that outputs vectors of letters and computes `steps` matrix products per text, which do not
+ * affect the result. Texts in one run take as long as one after the other, like a transformer on a CPU.
  */
 function buildGraph(steps: number): Uint8Array {
   const random = randomStream(1);
@@ -69,7 +69,8 @@ function buildGraph(steps: number): Uint8Array {
     outputs: [{ name: 'last_hidden_state', type: 'float', shape: ['texts', 'tokens', width] }],
     nodes: [
       { operator: 'Gather', inputs: ['table', 'input_ids'], outputs: ['rows'] },
-      // A matrix of each text's own: what depends on the input cannot be computed when the model is loaded.
+      // A matrix per text: an operation that depends on the input cannot be precomputed when the model is
+      // loaded.
       {
         operator: 'ReduceMax',
         inputs: ['rows'],
@@ -88,7 +89,7 @@ function buildGraph(steps: number): Uint8Array {
   });
 }
 
-/** Milliseconds of a processor that a text takes; nothing else runs in this process meanwhile. */
+/** Returns CPU milliseconds per text. Nothing else may run in this process at the same time. */
 async function measureMs(path: string): Promise<number> {
   const session = await OnnxSession.open(path);
   try {
@@ -105,8 +106,9 @@ async function measureMs(path: string): Promise<number> {
 }
 
 /**
- * Folder of a model that takes about `ms` milliseconds of one core of this machine for each text, however long; made
- * anew each time, because a machine is not always equally fast. Answers also what it takes.
+ * Creates a model that takes about `ms` milliseconds of one core of this machine per text, independent of its
+ * length. It is recreated for each run, because the speed of a machine varies. Returns its folder and its
+ * measured time.
  */
 export async function makeSlowModel(ms: number): Promise<{ readonly folder: string; readonly ms: number }> {
   const folder = join(cacheFolder, 'slow-model');

@@ -1,13 +1,16 @@
 import { assert } from '../../src/core/assert.ts';
 
-/** What repetitions of one measurement gave. */
+/** Statistics of repeated measurements. */
 export interface Spread {
   readonly median: number;
   readonly least: number;
   readonly most: number;
 }
 
-/** Median, least and most of at least one value; null when one is missing: a gap is shown, not averaged away. */
+/**
+ * Returns median, minimum and maximum of at least one value; null if one is missing, so that gaps stay
+ * visible.
+ */
 export function spreadOf(values: readonly (number | null)[]): Spread | null {
   assert(values.length > 0, 'a spread has values');
   const known = values.filter((value) => value !== null);
@@ -20,8 +23,8 @@ export function spreadOf(values: readonly (number | null)[]): Spread | null {
 }
 
 /**
- * How many times `values` is of `peers`, round by round, then the spread over rounds. Both were measured in the same
- * rounds, so that what disturbed the machine in a round disturbed both. Null when a value is missing or a peer is 0.
+ * Returns the spread over rounds of the ratio of `values` to `peers`. Both were measured in the same rounds,
+ * so that disturbances of a round affect both. Null if a value is missing or a peer is 0.
  */
 export function ratioOf(
   values: readonly (number | null)[],

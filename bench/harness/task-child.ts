@@ -1,6 +1,6 @@
 import type { Task, TaskCall, TaskProgress, TaskReply } from './task-process.ts';
 
-/** The process of one task. It ends when it is done, or when the bench is. */
+/** Child process of one task. Exits after the task, or with the bench. */
 process.once('message', ({ file, input }: TaskCall) => {
   run(file, input).then(
     (output) => process.send?.({ output } satisfies TaskReply),
@@ -9,7 +9,7 @@ process.once('message', ({ file, input }: TaskCall) => {
 });
 process.once('disconnect', () => process.exit(0));
 
-/** So often is enough for a bar, and takes nothing of what is measured. */
+/** Interval of progress messages: sufficient for a progress bar, without affecting the measurement. */
 const progressIntervalMs = 100;
 let sentMs = Number.NEGATIVE_INFINITY;
 let sentPhase = '';

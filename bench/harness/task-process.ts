@@ -5,7 +5,7 @@ import type { BenchProgress } from './progress.ts';
 
 export type TaskProgress = Pick<BenchProgress, 'update'>;
 
-/** What a task file exports as its default: one piece of work on plain data. */
+/** Default export of a task file: a function on serializable data. */
 export type Task<Input, Output> = (input: Input, progress: TaskProgress) => Promise<Output>;
 
 export interface TaskCall {
@@ -18,8 +18,8 @@ export type TaskReply =
   | { readonly failure: string };
 
 /**
- * Runs a task file in a process of its own, so that its memory, its CPU time and its threads are its own. Shows
- * how far it is, and rejects with what went wrong in it.
+ * Runs a task file in its own process, so that memory, CPU time and threads are measured separately. Shows
+ * its progress. Errors: rejects with the error of the task.
  */
 export async function runTask<Output>(
   file: URL,

@@ -6,10 +6,10 @@ interface TopicDocument {
   readonly text: string;
 }
 
-/** Made-up documents, and questions with the documents that answer them: those of the topic that it is about. */
+/** Generates documents, and questions with the relevant documents: those of the topic of the question. */
 export function topicQuestions(options: BenchOptions): {
   readonly documents: readonly TopicDocument[];
-  /** Each is answered by a document at least. */
+  /** Each question has at least one relevant document. */
   readonly questions: readonly {
     readonly id: string;
     readonly text: string;

@@ -2,9 +2,9 @@ import { createServer } from 'node:net';
 import { MessageReader } from './message-reader.ts';
 
 /**
- * The cheapest server there can be in this language: a process that answers every request with the same bytes. What
- * the load generator reaches against it is the generator's own ceiling. Argument: bytes of the reply's body. It ends
- * when its standard input does, so it cannot outlive the bench.
+ * Minimal HTTP server: a process that replies to every request with the same bytes. The throughput of the
+ * load generator against it is the generator's own ceiling. Argument: bytes of the reply body. Exits when its
+ * standard input ends, so that it does not outlive the bench.
  */
 const bodyBytes = Number(process.argv[2]);
 const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${bodyBytes}\r\n\r\n`;
@@ -13,7 +13,7 @@ const reply = Buffer.from(head + 'x'.repeat(bodyBytes));
 const server = createServer({ noDelay: true }, (socket) => {
   const reader = new MessageReader(() => void socket.write(reply));
   socket.on('data', (piece) => reader.push(piece));
-  // A client that goes away mid-request is the end of its connection and nothing else.
+  // A client that disconnects during a request only ends its connection.
   socket.on('error', () => socket.destroy());
 });
 server.listen(0, '127.0.0.1', () => {

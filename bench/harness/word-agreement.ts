@@ -1,14 +1,17 @@
-/** How far one text has the words of another, each from 0 to 1. */
+/** Agreement of the words of two texts; each score is from 0 to 1. */
 export interface WordAgreement {
-  /** F1 of the words, each as often as it occurs, wherever it stands. */
+  /** F1 of the words with multiplicity, independent of order. */
   readonly words: number;
-  /** F1 of the pairs of neighbouring words: falls where the order differs. */
+  /** F1 of the pairs of adjacent words: decreases if the order differs. */
   readonly pairs: number;
-  /** Words of the text that was wanted. */
+  /** Number of words of the reference text. */
   readonly wanted: number;
 }
 
-/** Compares without regard to case, marks, ligatures and markup; a letter of a script without spaces is a word. */
+/**
+ * Compares texts, ignoring case, punctuation, ligatures and markup; a character of a script without spaces
+ * counts as a word.
+ */
 export function wordAgreement(found: string, expected: string): WordAgreement {
   const [own, other] = [wordsOf(found), wordsOf(expected)];
   return { words: f1(own, other), pairs: f1(pairsOf(own), pairsOf(other)), wanted: other.length };
@@ -18,7 +21,7 @@ const wordPattern =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}])[\p{L}\p{N}\p{M}])+/gu;
 
 export function wordsOf(text: string): string[] {
-  // Marks of embedded directions stand between words, also where no space does.
+  // Bidirectional control characters separate words, even without a space.
   const plain = text.replace(/<!--[\s\S]*?-->|[\u202a-\u202e]/g, ' ').replace(/[\u00ad\u200b-\u200f]/g, '');
   return plain.normalize('NFKC').toLowerCase().match(wordPattern) ?? [];
 }
@@ -27,7 +30,7 @@ function pairsOf(words: readonly string[]): string[] {
   return words.slice(1).map((word, i) => `${words[i]} ${word}`);
 }
 
-/** Two empty lists agree. */
+/** Returns F1 with multiplicity; 1 for two empty lists. */
 function f1(found: readonly string[], expected: readonly string[]): number {
   if (found.length + expected.length === 0) return 1;
   const left = new Map<string, number>();

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { cpuMsOf } from './cpu-time.ts';
 
-/** A load generator in C: it leaves the server more of a shared machine than one in JavaScript does. */
+/** wrk, a load generator in C: on a shared machine it leaves more CPU to the server than one in JavaScript. */
 
 export interface WrkJob {
   readonly port: number;
   readonly key: string;
   readonly operation: string;
-  /** JSON bodies, sent in turn. */
+  /** JSON bodies, sent cyclically. */
   readonly bodies: readonly object[];
   readonly connections: number;
   readonly warmUpSeconds: number;
@@ -32,10 +32,10 @@ export interface WrkOutcome {
 
 const run = promisify(execFile);
 
-/** "wrk 4.1.0", or null when it is not on the path. */
+/** Returns the version, e.g. "wrk 4.1.0"; null if wrk is not installed. */
 export async function wrkVersion(): Promise<string | null> {
   try {
-    // It prints its version and ends with 1.
+    // Prints the version and exits with 1.
     await run('wrk', ['-v']);
     return null;
   } catch (error) {
@@ -46,8 +46,8 @@ export async function wrkVersion(): Promise<string | null> {
 }
 
 /**
- * Closed loop with wrk on one thread. Rejects when a reply was none, or was no 200. wrk counts whole seconds, so both
- * durations are rounded up.
+ * Runs a closed loop with wrk on one thread. wrk only supports whole seconds, so that both durations are
+ * rounded up. Errors: rejects if a reply is missing or its status is not 200.
  */
 export async function runWrk(job: WrkJob): Promise<WrkOutcome> {
   const folder = await mkdtemp(join(tmpdir(), 'quarry-bench-wrk-'));

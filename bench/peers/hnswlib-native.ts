@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { projectRoot } from '../../src/core/root.ts';
 import { PeerMissingError, peerFolder, peersFolder } from './peer-packages.ts';
 
-/** The addon of hnswlib_native.cc. */
+/** Addon compiled from hnswlib_native.cc. */
 export interface HnswlibNativeModule {
   readonly Index: new (
     dimensions: number,
@@ -33,7 +33,7 @@ export function requireHnswlibNative(): HnswlibNativeModule & { readonly built: 
   return { ...module, built: readFileSync(builtWith, 'utf8') };
 }
 
-/** Compiles the addon for this very machine. Throws what the compiler says. */
+/** Compiles the addon for this machine. Errors: Error with the output of the compiler. */
 export function compileHnswlibNative(): void {
   const prefix = dirname(dirname(process.execPath));
   const headers = join(prefix, 'include', 'node');
@@ -61,7 +61,7 @@ export function compileHnswlibNative(): void {
   writeFileSync(builtWith, `${compiler} ${flags.slice(0, 2).join(' ')}, ${instructionsOf(compiler)}`);
 }
 
-/** The widest instructions that hnswlib's headers compute with when they are compiled like this. */
+/** Returns the widest instruction set that hnswlib's headers use when compiled with these flags. */
 function instructionsOf(compiler: string): string {
   const macros = execFileSync(compiler, ['-march=native', '-dM', '-E', '-x', 'c++', devNull], {
     encoding: 'utf8',

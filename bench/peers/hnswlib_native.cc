@@ -1,5 +1,6 @@
-// hnswlib's own headers for Node, compiled on the machine it runs on (AVX-512 where there is one) and with filters in
-// C++: the strongest form of this peer. Compiled by `npm run bench -- peers install`, never part of the product.
+// Addon of hnswlib's own headers, compiled for the machine it runs on (with AVX-512 if available) and with
+// filters in C++: the fastest variant of this peer. Compiled by `npm run bench -- peers install`; never part of
+// the product.
 #include <hnswlib/hnswlib.h>
 #include <napi.h>
 
@@ -10,7 +11,7 @@
 
 namespace {
 
-// Accepts the rows whose byte of tags has the bit.
+// Accepts the rows whose tag byte has the bit set.
 class TagFilter : public hnswlib::BaseFilterFunctor {
  public:
   TagFilter(const std::vector<uint8_t>& tags, uint8_t bit) : tags_(tags), bit_(bit) {}
@@ -21,7 +22,7 @@ class TagFilter : public hnswlib::BaseFilterFunctor {
   const uint8_t bit_;
 };
 
-// new Index(dimensions, rows, connections, buildEffort, path | null): path loads what save wrote.
+// new Index(dimensions, rows, connections, efConstruction, path | null): loads the file written by save.
 class Index : public Napi::ObjectWrap<Index> {
  public:
   static Napi::Function Define(Napi::Env env) {
@@ -80,7 +81,7 @@ class Index : public Napi::ObjectWrap<Index> {
     return info.Env().Undefined();
   }
 
-  // search(vector: Float32Array, count, effort, bit): Uint32Array of labels, nearest first; bit 0: no filter
+  // search(vector: Float32Array, count, ef, bit): Uint32Array of labels, nearest first; bit 0: no filter
   Napi::Value Search(const Napi::CallbackInfo& info) {
     const auto vector = info[0].As<Napi::Float32Array>();
     const size_t count = info[1].As<Napi::Number>().Uint32Value();

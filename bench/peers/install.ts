@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import { compileHnswlibNative } from './hnswlib-native.ts';
 import { type PeerPackage, peerPackages, peersFolder } from './peer-packages.ts';
 
-/** Packages that compile or fetch something of their own when they are installed. */
+/** Packages with install scripts that compile or download files. */
 const packagesWithScripts: readonly PeerPackage[] = ['hnswlib-node', 'usearch', 'better-sqlite3'];
 const outputBytesMax = 64 * 1024 * 1024;
 
 /**
- * Installs the other engines into the bench's own folder, one by one, so that one that cannot be installed does not
- * take the others with it. Tells `say` how each went; resolves with the number of failures.
+ * Installs the peer engines into the bench's own folder, one by one, so that a failed installation does not
+ * affect the others. Prints the result of each. Returns the number of failures.
  */
 export function installPeers(print: (line: string) => void): number {
   mkdirSync(peersFolder, { recursive: true });
   const manifest = {
     name: 'quarry-bench-peers',
     private: true,
-    // What is there stays listed: npm removes what its manifest does not name.
+    // Lists the installed packages, because npm removes packages that are not in the manifest.
     dependencies: Object.fromEntries(
       Object.entries(peerPackages).filter(([name, version]) => isInstalled(name, version)),
     ),

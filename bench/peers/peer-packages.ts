@@ -3,10 +3,10 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { projectRoot } from '../../src/core/root.ts';
 
-/** Where `npm run bench -- peers install` puts the other engines; git ignores it. */
+/** Folder of the peer engines installed by `npm run bench -- peers install`; ignored by git. */
 export const peersFolder = join(projectRoot, 'bench', '.peers');
 
-/** Packages of the other engines, exactly these versions. None is a dependency of the project. */
+/** Packages of the peer engines with exact versions. They are not dependencies of the project. */
 export const peerPackages = {
   'hnswlib-node': '3.0.0',
   usearch: '2.25.3',
@@ -19,10 +19,10 @@ export const peerPackages = {
 
 export type PeerPackage = keyof typeof peerPackages;
 
-/** An engine that is not there, with a sentence that says how it comes. */
+/** Thrown if an engine is unavailable; the message describes how to install it. */
 export class PeerMissingError extends Error {}
 
-/** Loads a package of the peers' folder; hnswlib-node is also there for the tests of the project. */
+/** Loads a package from the peers' folder; hnswlib-node may also be installed in the project, for its tests. */
 export function requirePeer(name: PeerPackage): unknown {
   return createRequire(join(peerFolder(name), 'package.json'))(name);
 }
@@ -32,7 +32,7 @@ export function peerVersion(name: PeerPackage): string {
   return `${name} ${(JSON.parse(text) as { version: string }).version}`;
 }
 
-/** Where a package lies; throws when it is not installed. */
+/** Returns the folder of a package. Errors: `PeerMissingError` if it is not installed. */
 export function peerFolder(name: PeerPackage): string {
   for (const root of [peersFolder, projectRoot]) {
     const folder = join(root, 'node_modules', ...name.split('/'));

@@ -2,7 +2,7 @@ import type { Comparison, FigureChange } from './compare.ts';
 import type { Report, ReportRow, ReportTable } from './findings.ts';
 import { formatNumber } from './format-number.ts';
 
-/** The parts of a report in words and cells, which Markdown and HTML print alike. */
+/** Text and table cells of a report, shared by Markdown and HTML. */
 
 export function formatCells({ columns }: ReportTable, row: ReportRow): string[] {
   return columns.map(({ key, digits, digitsKey }) => {
@@ -16,7 +16,7 @@ export function formatHeadings({ columns }: ReportTable): string[] {
   return columns.map(({ heading, unit }) => (unit === null ? heading : `${heading} [${unit}]`));
 }
 
-/** Words stand left, figures right. */
+/** Whether a column contains text, which is aligned left; numbers are aligned right. */
 export function isTextColumn({ columns, rows }: ReportTable, column: number): boolean {
   const key = columns[column]?.key ?? '';
   return rows.some((row) => typeof row[key] === 'string');
@@ -49,7 +49,7 @@ const verdictLabels = {
 } as const;
 const verdictOrder = ['worse', 'lost', 'not measured', 'better', 'new', 'same'] as const;
 
-/** The comparison as a table, what got worse first. */
+/** Returns the comparison as a table, regressions first. */
 export function comparisonTable(comparison: Comparison): ReportTable {
   const { before } = comparison;
   const spread = (change: FigureChange, which: 'before' | 'after') => {
@@ -81,7 +81,7 @@ export function comparisonTable(comparison: Comparison): ReportTable {
   };
 }
 
-/** Three digits that count. */
+/** Formats a number with three significant digits. */
 export function formatSignificant(value: number): string {
   const size = Math.abs(value);
   if (size === 0 || size >= 100) return formatNumber(value, 0);

@@ -1,7 +1,7 @@
 import { type Spread, spreadOf } from '../harness/statistics.ts';
 import type { Figure, Report } from './findings.ts';
 
-/** What became of one figure between two runs. */
+/** Change of one figure between two runs. */
 export interface FigureChange {
   readonly name: string;
   readonly unit: string;
@@ -9,31 +9,34 @@ export interface FigureChange {
   readonly after: Spread | null;
   /** Median after / median before. */
   readonly factor: number | null;
-  /** Lost: it was measured before, and now it could not be, though what it is of was measured. */
+  /** "lost": measured before, but failed now although its subject was measured. */
   readonly verdict: 'worse' | 'lost' | 'not measured' | 'better' | 'same' | 'new';
 }
 
 export interface Comparison {
   readonly changes: readonly FigureChange[];
-  /** Why the two runs might not be comparable at all. */
+  /** Reasons why the two runs may not be comparable. */
   readonly warnings: readonly string[];
   readonly before: { readonly startedAt: string; readonly commit: string | null };
 }
 
-/** Differences below this share are noise whatever the rounds say. */
+/** Relative differences below this value count as noise, whatever the rounds show. */
 const minDifference = 0.05;
-/** A figure that was measured once says nothing about its noise, so more of it is assumed. */
+/** Threshold for a figure that was measured once, because its noise is unknown. */
 const minDifferenceOnce = 0.15;
-/** How right answers are hardly depends on the machine: by unit, the difference that is none. */
+/**
+ * Thresholds of quality figures by unit. Quality hardly depends on the machine, so that smaller differences
+ * are significant.
+ */
 const minDifferenceOfQuality: Readonly<Record<string, number>> = { share: 0.01, nDCG: 0.01, '%': 1 };
 
-/** Options that say where to write or how much to repeat, not what is measured. */
+/** Options that define output or repetitions, but not what is measured. */
 const harmlessOptions = new Set(['out', 'keep', 'rounds', 'compare', 'seconds', 'warmUpSeconds']);
 
 /**
- * A figure is worse (or better) when the medians differ by more than the least difference and no round of one run
- * reaches into the rounds of the other: then noise as large as the rounds show does not explain it. One that the new run
- * lacks is lost, unless the run says that it did not measure what it is of.
+ * Compares two runs. A figure is worse (or better) if the medians differ by more than the minimum difference
+ * and the ranges of the rounds do not overlap, so that noise does not explain the difference. A figure
+ * missing in the new run is lost, unless the run declares its subject as not measured.
  */
 export function compareReports(before: Report, after: Report): Comparison {
   const old = new Map(before.figures.map((figure) => [figure.name, figure]));
@@ -98,7 +101,7 @@ function warningsOf(before: Report, after: Report): string[] {
     'node',
   ] as const;
   const machine = facts
-    // What an older report does not name cannot be said to differ.
+    // A fact missing in an older report is not a difference.
     .filter((fact) => before.machine[fact] !== undefined && after.machine[fact] !== undefined)
     .flatMap((fact) => differenceOf(`machine: ${fact}`, before.machine[fact], after.machine[fact]));
   const options = namesOf(before.options, after.options)

@@ -1,13 +1,13 @@
 import type { MachineFacts } from '../harness/machine.ts';
 
-/** A column of a table of results. */
+/** Column of a result table. */
 export interface ReportColumn {
   readonly key: string;
   readonly heading: string;
   readonly unit: string | null;
-  /** Digits after the point; of no meaning for words. */
+  /** Decimal places; ignored for text. */
   readonly digits: number;
-  /** Key of the digits of a row, where its own differ. */
+  /** Key of the row field with the decimal places of that row, if they differ. */
   readonly digitsKey?: string;
 }
 
@@ -21,19 +21,19 @@ export interface ReportTable {
 }
 
 export interface Axis {
-  /** With its unit. A linear y axis starts at 0, a linear x axis at the least value. */
+  /** Label with its unit. A linear y axis starts at 0, a linear x axis at the minimum value. */
   readonly label: string;
-  /** "recall" goes by the logarithm of what is missed: from .9 to .99 is as far as from .99 to .999. */
+  /** "recall": logarithmic in 1 - recall; the distance from .9 to .99 equals that from .99 to .999. */
   readonly scale: 'linear' | 'logarithmic' | 'recall';
-  /** Where to draw ticks, with their words; by default round figures. */
+  /** Positions and labels of ticks; default: round numbers. */
   readonly ticks?: readonly { readonly at: number; readonly label: string }[];
 }
 
-/** A point of a line; without `y` the line has a gap there. */
+/** Point of a line; null `y` makes a gap. */
 export interface Point {
   readonly x: number;
   readonly y: number | null;
-  /** Least and most over repetitions, where they are shown. */
+  /** Minimum and maximum over repetitions, if shown. */
   readonly spread?: { readonly least: number; readonly most: number } | null;
 }
 
@@ -53,42 +53,42 @@ export interface LineChart {
 export interface BarChart {
   readonly kind: 'bars';
   readonly title: string;
-  /** With its unit; the axis is linear and starts at 0. */
+  /** Label with its unit; the axis is linear and starts at 0. */
   readonly yLabel: string;
   readonly bars: readonly { readonly name: string; readonly value: number | null }[];
 }
 
 export type Chart = LineChart | BarChart;
 
-/** One measured quantity that two runs can be compared by. */
+/** A measured quantity by which two runs can be compared. */
 export interface Figure {
-  /** What was measured of what, the same from run to run: "quarry: searches per second at recall .95". */
+  /** Stable name of subject and quantity: "quarry: searches per second at recall .95". */
   readonly name: string;
   readonly unit: string;
   readonly better: 'more' | 'less';
-  /** Round by round; one value where it was measured once. */
+  /** One value per round; a single value if measured once. */
   readonly values: readonly number[];
 }
 
-/** What a case found out, in a form that every report can print. */
+/** Results of a case, independent of the report format. */
 export interface BenchFindings {
   readonly title: string;
-  /** What was measured and how, one sentence or a few each. */
+  /** Description of the measurement, one or a few sentences each. */
   readonly method: readonly string[];
   readonly tables: readonly ReportTable[];
   readonly charts: readonly Chart[];
-  /** What a reader has to know to read the figures rightly. */
+  /** Information required to interpret the figures. */
   readonly notes: readonly string[];
   readonly figures: readonly Figure[];
-  /** What the case found in place and measured with: runs that differ in it cannot be compared. */
+  /** Conditions found by the case; runs that differ in them are not comparable. */
   readonly conditions?: Readonly<Record<string, string>>;
-  /** Things that this run did not measure; names of their figures begin with theirs and a colon. */
+  /** Subjects that this run did not measure; names of their figures start with the subject and a colon. */
   readonly notMeasured?: readonly string[];
-  /** Everything that was measured, round by round; only the JSON holds it. */
+  /** All measurements, round by round; only included in the JSON report. */
   readonly measured: unknown;
 }
 
-/** Findings with what belongs to the run rather than to the case. */
+/** Findings with the data of the run. */
 export interface Report extends BenchFindings {
   readonly format: 2;
   readonly case: string;

@@ -9,7 +9,7 @@ export interface Section {
   readonly comparison: Comparison | null;
 }
 
-/** The colours and letters of the dashboard. */
+/** Colors and fonts of the dashboard. */
 const style = `
   :root { color-scheme: light dark; --page: light-dark(#fff, #101215); --sunken: light-dark(#f4f5f7, #15181c);
     --line: light-dark(#e3e6ea, #272c33); --text: light-dark(#14171c, #eceef1); --soft: light-dark(#58606c, #a0a8b3);
@@ -24,7 +24,7 @@ const style = `
   .frame svg { width: 100%; max-width: 47.5rem; min-width: 36rem; height: auto }
   .bad { color: var(--bad); font-weight: 600 } .good { color: var(--good) } code { font-size: .9em }`;
 
-/** One page with everything in it: no script, no font, no picture and no address from elsewhere. */
+/** Renders a self-contained page: no scripts, fonts, images or external URLs. */
 export function htmlReport(title: string, sections: readonly Section[]): string {
   const contents =
     sections.length < 2
@@ -82,12 +82,15 @@ function renderTable(content: ReportTable): string {
   return `<h2>${escapeXml(content.title)}</h2>\n${renderFrame(content.title, cells.join('\n'))}`;
 }
 
-/** What may be wider than the page: then the keyboard has to reach it to move it. */
+/**
+ * Wraps content that may be wider than the page in a focusable element, so that it can be scrolled by
+ * keyboard.
+ */
 function renderFrame(label: string, content: string): string {
   return `<div class="frame" role="group" aria-label="${escapeXml(label)}" tabindex="0">\n${content}\n</div>`;
 }
 
-/** The verdicts of a comparison stand out. */
+/** Highlights the verdicts of a comparison. */
 function highlightVerdict(cell: string): string {
   if (cell.startsWith('REGRESSION')) return `<span class="bad">${cell}</span>`;
   if (cell === 'better') return `<span class="good">${cell}</span>`;
@@ -99,7 +102,7 @@ function renderList(sentences: readonly string[]): string {
   return `<ul>${items.join('\n')}</ul>`;
 }
 
-/** Sentences mark code as Markdown does. */
+/** Converts Markdown code spans to HTML. */
 function renderCode(text: string): string {
   return text.replace(/`([^`]*)`/g, '<code>$1</code>');
 }

@@ -2,7 +2,7 @@ import { comparisonTable, describeMachine, formatCells, formatHeadings, isTextCo
 import type { Comparison } from './compare.ts';
 import type { Report, ReportTable } from './findings.ts';
 
-/** The report as a page of Markdown; `chartFile` is the picture that lies beside it. */
+/** Renders the report as Markdown; `chartFile` is the image in the same folder. */
 export function markdownReport(report: Report, chartFile: string, comparison: Comparison | null): string {
   const picture = report.charts.length === 0 ? [] : [`![${report.title}](${chartFile})`, ''];
   const compared =
@@ -33,7 +33,7 @@ export function markdownReport(report: Report, chartFile: string, comparison: Co
   ].join('\n');
 }
 
-/** A table with its heading, line by line. */
+/** Renders a table with its heading as lines. */
 export function renderTable(content: ReportTable): string[] {
   return [
     `## ${content.title}`,

@@ -1,29 +1,29 @@
 import type { ReportRow, ReportTable } from './findings.ts';
 import { formatNumber } from './format-number.ts';
 
-/** Something that was promised, beside what a run found. */
+/** A performance target with the value measured in a run. */
 export interface PerformanceTarget {
-  /** What is meant, with its unit, and of what size where the promise names one. */
+  /** Quantity with its unit, and the setup if the target names one. */
   readonly what: string;
-  /** Null where the run did not measure it. */
+  /** Measured value; null if the run did not measure it. */
   readonly reached: number | null;
-  /** Neither: nothing is promised, the figure is only shown. */
+  /** Minimum; with neither `least` nor `most` the value is only shown. */
   readonly least?: number;
   readonly most?: number;
-  /** See `unmet`: a run that was something else is shown and not judged. */
+  /** Result of `listUnmetConditions`; if not null, the value is shown but not judged. */
   readonly unmetConditions?: string | null;
 }
 
-/** What a promise takes for granted, and whether a run was so. */
+/** Condition of a target, and whether the run met it. */
 export type TargetCondition = readonly [words: string, met: boolean];
 
-/** What the promise is for and the run was not; null where the run was all of it. */
+/** Returns the conditions that the run did not meet; null if it met all. */
 export function listUnmetConditions(conditions: readonly TargetCondition[]): string | null {
   const missing = conditions.filter(([, met]) => !met).map(([words]) => words);
   return missing.length === 0 ? null : missing.join(', ');
 }
 
-/** A figure of one short round says nothing, for or against. */
+/** Condition of sufficient rounds and seconds, because a single short round is not significant. */
 export function isMeasuredLongEnough(
   options: { readonly rounds: number; readonly seconds: number },
   secondsMin: number,
@@ -34,10 +34,10 @@ export function isMeasuredLongEnough(
 
 export const roundsMin = 3;
 
-/** Of more digits a number has none. */
+/** Decimal places beyond the precision of a double are meaningless. */
 const digitsMax = 15;
 
-/** The promises of a case, kept or not; at least `digits` after the point of what was reached. */
+/** Returns the targets of a case with their results; measured values have at least `digits` decimal places. */
 export function targetTable(targets: readonly PerformanceTarget[], digits: number): ReportTable {
   return {
     title: 'Reached and wanted',
@@ -76,7 +76,10 @@ function verdictOf(target: PerformanceTarget): string {
   return isReached(reached, target) ? 'reached' : 'MISSED';
 }
 
-/** So many that the figure shown lies on the side of the bound where it is: never "0.01, <= 0.01, MISSED". */
+/**
+ * Returns enough decimal places for the displayed value to be on the correct side of the bound: never "0.01,
+ * <= 0.01, MISSED".
+ */
 function digitsOf(target: PerformanceTarget, digits: number): number {
   const { reached } = target;
   if (reached === null) return digits;

@@ -1,7 +1,7 @@
 import type { Axis } from './findings.ts';
 import { formatNumber } from './format-number.ts';
 
-/** A tick of an axis, with its words. */
+/** Tick of an axis with its label. */
 export interface Tick {
   readonly at: number;
   readonly label: string;
@@ -9,20 +9,23 @@ export interface Tick {
 
 export interface AxisScale {
   readonly ticks: readonly Tick[];
-  /** 0 at the start of the axis, 1 at its end. */
+  /** Returns the relative position: 0 at the start of the axis, 1 at its end. */
   position(value: number): number;
 }
 
 const tickCount = 5;
 const decadeSteps = [1, 2, 5];
-/** The last stands for all beyond it: that nothing is missed has no place on a logarithmic axis. */
+/**
+ * Largest recall on the axis; higher values are drawn there, because recall 1 is at infinity on a logarithmic
+ * axis.
+ */
 const recallMax = 0.9999;
 const recallTicks: readonly Tick[] = [
   ...[0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999].map((at) => ({ at, label: String(at) })),
   { at: recallMax, label: `${recallMax} to 1` },
 ];
 
-/** The scale on which all values can be seen; `fromZero` for linear axes that start at 0. */
+/** Creates a scale that covers all values; `fromZero`: linear axes start at 0. */
 export function createScale(axis: Axis, values: readonly number[], fromZero: boolean): AxisScale {
   if (axis.scale === 'logarithmic') return createLogarithmicScale(axis, values);
   if (axis.scale === 'recall') return createRecallScale(axis, values);
@@ -47,13 +50,13 @@ function createLogarithmicScale(axis: Axis, values: readonly number[]): AxisScal
   return { ticks, position: (value) => (span === 0 ? 0.5 : (Math.log(value) - start) / span) };
 }
 
-/** By the logarithm of the share that is missed, from the tick below the least value to the one above the largest. */
+/** Scale by the logarithm of 1 - recall, from the tick below the minimum value to the tick above the maximum. */
 function createRecallScale(axis: Axis, values: readonly number[]): AxisScale {
   const spread = (value: number) => -Math.log10(1 - Math.min(recallMax, Math.max(0, value)));
   const [least, most] = [Math.min(...values), Math.min(recallMax, Math.max(...values))];
   const above = recallTicks.findIndex(({ at }) => at >= most);
   const below = recallTicks.findLastIndex(({ at }) => at <= least);
-  // At least two, or the axis has no length.
+  // At least two ticks, otherwise the axis has no length.
   const last = Math.max(1, above);
   const ticks = axis.ticks ?? recallTicks.slice(Math.min(below, last - 1), last + 1);
   const [start, end] = [spread(ticks[0]!.at), spread(ticks.at(-1)!.at)];
@@ -64,7 +67,10 @@ function tickLabel(at: number): string {
   return formatNumber(at, digitsOf(at));
 }
 
-/** 1, 2 and 5 times powers of ten from at most `least` to at least `most`; only the powers when they are many. */
+/**
+ * Returns 1, 2 and 5 times powers of ten that enclose `least` and `most`; only the powers if the range is
+ * wide.
+ */
 function decadeTicks(least: number, most: number): number[] {
   const from = Math.floor(Math.log10(least));
   const to = Math.ceil(Math.log10(most) + 1e-9);
@@ -77,7 +83,7 @@ function decadeTicks(least: number, most: number): number[] {
   return all.slice(Math.max(0, first), last < 0 ? all.length : last + 1);
 }
 
-/** Round values from at most `least` to at least `most`: steps of 1, 2, 2.5 or 5 times a power of ten. */
+/** Returns round values that enclose `least` and `most`: steps of 1, 2, 2.5 or 5 times a power of ten. */
 export function linearTicks(least: number, most: number): number[] {
   const span = most - least;
   if (!(span > 0)) return [least, least + 1];

@@ -1,11 +1,11 @@
 import type { Chart } from './findings.ts';
 
-/** So many looks (colour, shape, dashes) there are. */
+/** Number of distinct styles (color, shape, dashes). */
 export const stylesMax = 8;
 
 /**
- * The look of every name on a page, the same in all its charts. Names that meet in a chart look different, as long as
- * there are looks left; beyond that the rarest is taken, so that as few names as possible share one.
+ * Assigns a style to every name on a page, equal in all its charts. Names in the same chart get different
+ * styles while styles are left; beyond that the least used style is reused.
  */
 export function assignStyles(charts: readonly Chart[]): ReadonlyMap<string, number> {
   const groups = charts.map(namesOf);
@@ -22,7 +22,7 @@ function namesOf(chart: Chart): string[] {
   return (chart.kind === 'lines' ? chart.series : chart.bars).map(({ name }) => name);
 }
 
-/** The first of the looks that fewest names have, rather one that no name of `near` has. */
+/** Returns the least used style, preferring one that no name of `near` has. */
 function pickRarestStyle(styles: ReadonlyMap<string, number>, near: readonly string[]): number {
   const taken = near.map((name) => styles.get(name));
   const uses = Array.from({ length: stylesMax }, (_, style) => {

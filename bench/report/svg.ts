@@ -5,8 +5,9 @@ import { type AxisScale, createScale } from './scales.ts';
 import { assignStyles, type stylesMax } from './styles.ts';
 
 /**
- * Charts as one SVG picture without scripts, fonts or addresses of its own. It follows the reader's light or dark
- * scheme; series differ by colour, by shape of their points and by their dashes, so that no one needs to see colour.
+ * Renders charts as one SVG image without scripts, fonts or external URLs. It follows the reader's light or
+ * dark color scheme; series differ by color, marker shape and dashes, so that they can be distinguished
+ * without color.
  */
 
 const width = 760;
@@ -16,13 +17,13 @@ const plotWidth = width - plot.left - plot.right;
 const plotHeight = panelHeight - plot.top - plot.bottom;
 const legendColumnsMax = 4;
 const legendRowHeight = 20;
-/** That the usual height of a panel has room for; more make it higher. */
+/** Legend rows included in the default height of a panel; further rows increase it. */
 const legendRowsDefault = 2;
-/** Of a letter, roughly: no font is known here. */
+/** Approximate width of a character, because font metrics are unknown. */
 const letterWidth = 7;
 const sampleWidth = 32;
 const sampleGap = 8;
-/** Beyond so many points the figures of a chart would lie on top of each other. */
+/** Number of points above which value labels would overlap and are omitted. */
 const labeledPointsMax = 10;
 const plotPadding = 30;
 
@@ -56,10 +57,10 @@ interface Position {
   readonly y: number;
 }
 
-/** A name of a series or a bar, and its look; see `stylesOf`. */
+/** Styles by name of a series or bar; see `assignStyles`. */
 type Styles = ReadonlyMap<string, number>;
 
-/** The charts below each other; `styles` are those of the page that they stand on, with other charts perhaps. */
+/** Renders charts one below the other; `styles` are those of the whole page, which may contain other charts. */
 export function svgCharts(
   title: string,
   charts: readonly Chart[],
@@ -91,7 +92,7 @@ function renderPanel(chart: Chart, styles: Styles): string {
   ].join('\n');
 }
 
-/** The series that a legend names, in as many columns as names leave room for, and the height beyond the usual. */
+/** Returns the series of the legend, its number of columns, and the height beyond the default. */
 function layoutLegend(chart: Chart) {
   const series = chart.kind === 'lines' && chart.series.length > 1 ? chart.series : [];
   const longest = Math.max(0, ...series.map(({ name }) => name.length));
@@ -142,7 +143,7 @@ function renderBarPanel(chart: BarChart, styles: Styles): string[] {
           'middle',
           'value',
         ),
-        // Names that are too wide to stand beside each other stand on two lines in turn.
+        // Names that are too wide alternate between two lines.
         renderText(
           { x: middle, y: plot.top + plotHeight + 20 + (isCrowded ? 18 * (i % 2) : 0) },
           name,
@@ -154,7 +155,7 @@ function renderBarPanel(chart: BarChart, styles: Styles): string[] {
   ];
 }
 
-/** At least one value, so that a chart of gaps only still has axes. */
+/** Returns at least two values, so that a chart without data still has axes. */
 function withFallback(values: readonly number[]): readonly number[] {
   return values.length === 0 ? [0, 1] : values;
 }
@@ -163,7 +164,7 @@ function yAt(scale: AxisScale, value: number): number {
   return plot.top + plotHeight * (1 - scale.position(value));
 }
 
-/** Horizontal lines with their figures, and the name of the axis. */
+/** Renders horizontal grid lines with their labels, and the name of the axis. */
 function renderAxis(scale: AxisScale, label: string): string[] {
   const across = (y: number, className: string) =>
     renderSegment(className, { x: plot.left, y }, { x: width - plot.right, y });
@@ -241,7 +242,7 @@ function lineClass(style: number): string {
   return `line s${style}${style === 0 ? '' : ` d${style}`}`;
 }
 
-/** Circle, square, triangle, diamond, and again in other colours. */
+/** Renders a circle, square, triangle or diamond; shapes repeat with other colors. */
 function renderMarker(style: number, { x, y }: Position): string {
   const [a, b] = [round(x), round(y)];
   const ink = `class="f${style}"`;
@@ -272,7 +273,7 @@ function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** Words as they may stand in SVG and HTML. */
+/** Escapes text for SVG and HTML. */
 export function escapeXml(text: string): string {
   return text
     .replaceAll('&', '&amp;')

@@ -4,14 +4,14 @@ import { htmlReport, type Section } from './html.ts';
 import { markdownReport } from './markdown.ts';
 import { svgCharts } from './svg.ts';
 
-/** Writes one case's report as JSON, Markdown, SVG and HTML into `folder`; resolves with the paths. */
+/** Writes the report of one case as JSON, Markdown, SVG and HTML into `folder`. Resolves with the paths. */
 export async function writeReport(section: Section, folder: string): Promise<string[]> {
   const { report } = section;
   const json = { [`${report.case}.json`]: `${JSON.stringify(report, null, 1)}\n` };
   return [...(await writeFiles(folder, json)), ...(await renderReport(section, folder))];
 }
 
-/** Writes what is made from the JSON of a report. */
+/** Writes the files that are derived from the JSON report. */
 export async function renderReport(section: Section, folder: string): Promise<string[]> {
   const { report, comparison } = section;
   const file = (ending: string) => `${report.case}.${ending}`;

@@ -1,10 +1,10 @@
 import { type RandomStream, randomStream } from '../harness/random.ts';
 
 /**
- * Unit vectors as text embeddings lie: around topics, which lie around themes. `easy`: topics of equal size, well apart,
- * noise alike in all dimensions. `hard`: topics of very unequal size (Zipf) that run into each other, a few dimensions
- * with far more spread than the rest (as in real models; they hurt codes with one scale), and questions that lie
- * further off their topic than its documents.
+ * Unit vectors distributed like text embeddings: around topics, which are distributed around themes. `easy`:
+ * topics of equal size, well separated, with isotropic noise. `hard`: topics of very unequal size (Zipf) that
+ * overlap, a few dimensions with far larger variance than the rest (as in real models; this degrades codes
+ * with a single scale), and questions that are further from their topic than its documents.
  */
 export const difficulties = ['easy', 'hard'] as const;
 export type Difficulty = (typeof difficulties)[number];
@@ -19,20 +19,23 @@ export interface ClusteredVectorsOptions {
 const rowsPerTopic = 100;
 const topicsMin = 16;
 const topicsPerTheme = 12;
-/** Length of a topic's own part against its theme's, and of the noise against the topic's, for whole vectors. */
+/**
+ * Length of a topic's offset relative to its theme, and of the noise relative to the topic, for whole
+ * vectors.
+ */
 const shapes = {
   easy: { topicSpread: 1.5, noise: 0.7, questionNoise: 0.7, spectrum: 0, zipf: 0 },
   hard: { topicSpread: 0.7, noise: 0.9, questionNoise: 1.1, spectrum: 0.45, zipf: 0.8 },
 } as const;
 
-/** Purposes of streams of chance, apart from those of the corpus. */
+/** Ids of random streams, disjoint from those of the corpus. */
 const streams = { theme: 11, topic: 12, row: 13, question: 14 } as const;
 
 export class ClusteredVectors {
   readonly #options: ClusteredVectorsOptions;
   readonly #topics: number;
   readonly #scales: Float64Array;
-  /** Cumulative shares of the topics. */
+  /** Cumulative probabilities of the topics. */
   readonly #shares: Float64Array;
   readonly #centers: (Float64Array | undefined)[];
 
@@ -51,7 +54,7 @@ export class ClusteredVectors {
     for (let topic = 0; topic < this.#topics; topic++) this.#shares[topic]! /= sum;
   }
 
-  /** All rows, block by block. */
+  /** Yields all rows, block by block. */
   *rows(blockRows: number): Generator<Float32Array> {
     const { rows, difficulty } = this.#options;
     for (let first = 0; first < rows; first += blockRows) {
@@ -60,7 +63,7 @@ export class ClusteredVectors {
     }
   }
 
-  /** Questions about the same topics; none of them is a row. */
+  /** Returns questions about the same topics; none of them is a row. */
   questions(count: number): Float32Array {
     return this.#block(streams.question, 0, count, shapes[this.#options.difficulty].questionNoise);
   }
@@ -103,9 +106,12 @@ export class ClusteredVectors {
   }
 }
 
-/** Root mean square 1; `spectrum` 0 makes all dimensions alike, more lets a few of them dominate. */
+/**
+ * Returns scales with root mean square 1; `spectrum` 0 makes all dimensions equal, higher values let a few of
+ * them dominate.
+ */
 function dimensionScales(dimensions: number, spectrum: number): Float64Array {
-  // The strong dimensions are strewn about by a step that is prime to any usual number of dimensions.
+  // The strong dimensions are distributed by a step that is coprime to common numbers of dimensions.
   const scales = Float64Array.from(
     { length: dimensions },
     (_, i) => (1 + ((i * 7_919) % dimensions)) ** -spectrum,
@@ -114,7 +120,7 @@ function dimensionScales(dimensions: number, spectrum: number): Float64Array {
   return scales.map((scale) => scale / Math.sqrt(meanSquare));
 }
 
-/** `out` becomes `centre` plus normal noise whose length is about `spread`, scaled to length 1. */
+/** Sets `out` to `center` plus normal noise of length about `spread`, scaled to length 1. */
 function addNormalNoise(
   out: Float32Array | Float64Array,
   center: Float64Array,

@@ -2,7 +2,7 @@ import { assert } from '../../src/core/assert.ts';
 import { filters } from './tags.ts';
 import { openVectorFile } from './vector-file.ts';
 
-/** Rows, best first, with their similarities; -1 and -Infinity where fewer match. */
+/** Rows with their similarities, best first; -1 and -Infinity if fewer rows match. */
 export interface ExactNeighbors {
   readonly rows: Int32Array;
   readonly scores: Float64Array;
@@ -35,16 +35,16 @@ class BestRows implements ExactNeighbors {
 export interface ExactTask {
   readonly vectorsPath: string;
   readonly tags: Uint8Array;
-  /** Questions, one after the other. */
+  /** Questions, concatenated. */
   readonly questions: Float32Array;
   readonly depth: number;
   readonly blockRows: number;
 }
 
 /**
- * The nearest rows of each question by inner product in double precision, computed without any of the code that is
- * measured: first without a filter, then with each of `filters`. One list per case, `depth` rows per question. Of
- * equally near rows the first stands first; which of them an engine finds makes no difference: see isHit.
+ * Computes the nearest rows of each question by inner product in double precision, without any of the
+ * measured code: first without a filter, then with each of `filters`. Returns one list per case, with `depth`
+ * rows per question. Ties are in ascending order of rows; `countHits` accepts any of the tied rows.
  */
 export async function exactSearch(
   { vectorsPath, tags, questions, depth, blockRows }: ExactTask,
@@ -98,7 +98,7 @@ function addBlock({ block, query, tags, first, rows }: RowBlock, best: readonly 
   }
 }
 
-/** Equal rows have equal similarities to the last bit, wherever they lie. */
+/** Returns the inner product. Equal rows give bit-identical results, independent of their position. */
 export function similarity(block: Float32Array, from: number, query: Float32Array): number {
   const { length } = query;
   let [a, b, c, d] = [0, 0, 0, 0];

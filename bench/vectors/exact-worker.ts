@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { assertDefined } from '../../src/core/assert.ts';
 import { type ExactNeighbors, type ExactTask, exactSearch } from './exact-search.ts';
 
-/** A thread that finds the exact answers of some of the questions. */
+/** Worker thread that computes the exact neighbors of some of the questions. */
 const port = assertDefined(parentPort, 'exact answers are found in worker threads');
 
 export type ExactReply = { readonly rows: number } | { readonly answers: readonly ExactNeighbors[] };

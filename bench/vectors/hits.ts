@@ -1,19 +1,22 @@
 import type { ExactNeighbors } from './exact-search.ts';
 
-/** Exact similarity of a row to the question at hand; null when the row does not pass the filter at hand. */
+/**
+ * Returns the exact similarity of a row to the current question; null if the row does not pass the current
+ * filter.
+ */
 export type SimilarityOf = (row: number) => Promise<number | null>;
 
 export interface RecallCounts {
-  /** Of what was returned, so many are right. */
+  /** Number of returned rows that are correct. */
   readonly found: number;
-  /** So many could be: as many as were asked for, or as match. */
+  /** Number of correct rows possible: the requested count, or the number of matching rows if smaller. */
   readonly expected: number;
 }
 
 /**
- * How many of the rows that an engine returned belong to the `count` nearest. A row does when its exact similarity
- * reaches that of the last of them, so that of equally near rows any is as good as another; a row returned twice counts
- * once. `exact` are the right answers, at least `count` of them where so many match. The same rule holds for every engine.
+ * Counts the returned rows that belong to the `count` nearest. A row does if its exact similarity reaches that
+ * of the last of them, so that tied rows are interchangeable; duplicates count once. `rows` and `scores` are
+ * the exact neighbors, at least `count` if so many match. The same rule applies to every engine.
  */
 export async function countHits(
   { rows, scores }: ExactNeighbors,
@@ -24,7 +27,8 @@ export async function countHits(
   const expected = Math.min(count, matching < 0 ? rows.length : matching);
   if (expected === 0) return { found: 0, expected };
   const scoreMin = scores[expected - 1]!;
-  // Where the list of right answers ends below `least`, or with the last match, it holds all rows that reach it.
+  // If the list of exact neighbors ends below `scoreMin`, or with the last match, it contains all rows that
+  // reach it.
   const isComplete = matching >= 0 || scores.at(-1)! < scoreMin;
   let found = 0;
   for (const row of new Set(Array.from(returned).slice(0, count))) {

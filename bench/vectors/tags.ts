@@ -2,9 +2,9 @@ import { randomStream } from '../harness/random.ts';
 import type { VectorFile } from './vector-file.ts';
 
 /**
- * Which rows pass which filter, as one byte per row with a bit per filter. An independent filter picks rows by lot. A
- * correlated one picks the rows that lie furthest in a random direction: for most questions the matching rows are far
- * away and close together, where searching a graph with a filter breaks down.
+ * Filters, encoded as one byte per row with a bit per filter. An independent filter selects random rows. A
+ * correlated filter selects the rows furthest in a random direction: for most questions the matching rows are
+ * distant and close together, which is the hard case for filtered graph search.
  */
 export interface TagFilter {
   readonly name: string;

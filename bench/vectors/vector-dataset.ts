@@ -12,45 +12,54 @@ import type { ExactReply } from './exact-worker.ts';
 import { filters, makeTags, type TagFilter } from './tags.ts';
 import { type VectorFile, withVectorFile, writeVectorFile } from './vector-file.ts';
 
-/** Rows, questions and exact answers, on disk. Kept from run to run: the answers of a million rows take minutes. */
+/**
+ * Rows, questions and exact neighbors on disk. Cached between runs, because exact search over a million rows
+ * takes minutes.
+ */
 export interface VectorDataset {
   readonly name: string;
   readonly folder: string;
   readonly rows: number;
   readonly dimensions: number;
   readonly questions: number;
-  /** Rows and questions of one's own files that were left out. */
+  /** Number of rows and questions of user-supplied files that are not used. */
   readonly unused: { readonly rows: number; readonly questions: number };
 }
 
 export interface VectorDatasetOptions {
   readonly seed: number;
-  /** Generated rows, or the first ones of `vectorsFile`; null: all of the file, up to `ownBytesMax`. */
+  /**
+   * Number of generated rows, or of the first rows of `vectorsFile`; null: all of the file, up to
+   * `ownBytesMax`.
+   */
   readonly rows: number | null;
   readonly dimensions: number;
   readonly questions: number;
   readonly difficulty: Difficulty;
-  /** A file of one's own (.npy, .fvecs) instead of generated rows. */
+  /** User-supplied file (.npy, .fvecs) instead of generated rows. */
   readonly vectorsFile: string | null;
-  /** Questions of one's own; without, the last rows of `vectorsFile` are held out as questions. */
+  /** User-supplied questions; if null, the last rows of `vectorsFile` are held out as questions. */
   readonly questionsFile: string | null;
 }
 
-/** 32-bit floats taken of a file when nobody says how many rows: each engine holds them all at once. */
+/**
+ * Maximum bytes of 32-bit floats read from a file if the number of rows is not given; each engine keeps all
+ * of them in memory.
+ */
 export const ownBytesMax = 2 ** 30;
-/** Right answers kept per question; no case asks for more results. */
+/** Number of exact neighbors stored per question; no case requests more results. */
 export const groundTruthDepth = 100;
-/** Raise it when the generator, the tags or the exact search change, so that no old answer is believed. */
+/** Increase if the generator, the tags or the exact search change, so that outdated caches are not used. */
 const formatVersion = 2;
 const blockRows = 1_024;
 export const cacheFolder = join(projectRoot, 'bench', '.cache');
 
-/** What a process needs to measure: the questions, their exact answers, the tags. */
+/** Data that a measuring process needs: the questions, their exact neighbors, the tags. */
 export interface LoadedVectorDataset extends VectorDataset {
   readonly vectorsPath: string;
   readonly questionRows: Float32Array;
   readonly tags: Uint8Array;
-  /** Exact answers without a filter, then by filter; see exactSearch. */
+  /** Exact neighbors without a filter, then by filter; see `exactSearch`. */
   readonly answers: readonly ExactNeighbors[];
 }
 
@@ -75,7 +84,7 @@ export async function loadVectorDataset(set: VectorDataset): Promise<LoadedVecto
 
 async function bytesOf(path: string): Promise<ArrayBuffer> {
   const bytes = await readFile(path);
-  // A copy of its own: a view of numbers must begin at a multiple of their size.
+  // A copy, because the offset of a typed array must be a multiple of its element size.
   return Uint8Array.from(bytes).buffer;
 }
 
@@ -83,7 +92,7 @@ function sliceNeighbors({ rows, scores }: ExactNeighbors, from: number, count: n
   return { rows: rows.subarray(from, from + count), scores: scores.subarray(from, from + count) };
 }
 
-/** The exact answers of one question, as many as are kept. */
+/** Returns all stored exact neighbors of one question. */
 export function exactNeighborsOf(
   set: Pick<LoadedVectorDataset, 'answers'>,
   filter: TagFilter | null,
@@ -93,7 +102,7 @@ export function exactNeighborsOf(
   return sliceNeighbors(all, question * groundTruthDepth, groundTruthDepth);
 }
 
-/** Makes the set, or finds it made. A run that is interrupted leaves no half of one. */
+/** Creates the dataset, or returns the cached one. An interrupted run leaves no partial dataset. */
 export async function prepareVectorDataset(
   options: VectorDatasetOptions,
   context: BenchContext,
@@ -125,7 +134,7 @@ export async function prepareVectorDataset(
 
 type DatasetSize = Pick<VectorDataset, 'rows' | 'dimensions' | 'questions' | 'unused'>;
 
-/** How much of what there is is used. */
+/** Returns the number of rows, dimensions and questions to use. */
 export async function readSize({
   vectorsFile,
   questionsFile,
@@ -195,7 +204,7 @@ async function writeVectors(options: VectorDatasetOptions, size: DatasetSize, fo
   await writeVectorFile(target.questions, { rows: questions, dimensions }, [generator.questions(questions)]);
 }
 
-/** Files of one's own: every row is scaled to length 1, because cosine is what is measured. */
+/** Copies user-supplied vectors, scaled to length 1, because the measured similarity is the cosine. */
 async function copyVectors(
   from: { readonly vectorsFile: string; readonly questionsFile: string | null },
   { rows, dimensions, questions }: DatasetSize,

@@ -3,14 +3,14 @@ import { endianness } from 'node:os';
 import { assert } from '../../src/core/assert.ts';
 
 /**
- * Rows of 32-bit floats on disk, read block by block: `.npy` (version 1 or 2, little-endian float32, two dimensions, C
- * order) and `.fvecs` (each row preceded by its length). What the bench writes itself is `.npy`.
+ * Rows of 32-bit floats on disk, read block by block: `.npy` (version 1 or 2, little-endian float32, two
+ * dimensions, C order) and `.fvecs` (each row preceded by its length). The bench itself writes `.npy`.
  */
 export interface VectorFile {
   readonly path: string;
   readonly rows: number;
   readonly dimensions: number;
-  /** `count` rows from `first` on, one after the other; both lie within the file. */
+  /** Reads `count` rows starting at `first`, concatenated; the range must be within the file. */
   read(first: number, count: number): Promise<Float32Array>;
   close(): Promise<void>;
 }
@@ -22,7 +22,7 @@ const dimensionsMax = 65_536;
 
 assert(endianness() === 'LE', 'vector files are read as they lie on disk, which is little-endian');
 
-/** Opens a file of vectors. Rejects with a sentence when it is neither of the formats. */
+/** Opens a vector file. Errors: Error if it has neither of the formats. */
 export async function openVectorFile(path: string): Promise<VectorFile> {
   const file = await open(path);
   try {
@@ -33,7 +33,7 @@ export async function openVectorFile(path: string): Promise<VectorFile> {
   }
 }
 
-/** What `use` makes of the open file, which is closed afterwards. */
+/** Returns the result of `use` with the open file, which is closed afterwards. */
 export async function withVectorFile<T>(path: string, use: (file: VectorFile) => Promise<T>): Promise<T> {
   const file = await openVectorFile(path);
   try {
@@ -131,7 +131,7 @@ function floats(bytes: Buffer): Float32Array {
   return new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / floatBytes);
 }
 
-/** The first bytes of an `.npy` file of 32-bit floats. */
+/** Returns the header of an `.npy` file of 32-bit floats. */
 function encodeNpyHeader(rows: number, dimensions: number): Buffer {
   const facts = `{'descr': '<f4', 'fortran_order': False, 'shape': (${rows}, ${dimensions}), }`;
   const bytes = Math.ceil((10 + facts.length + 1) / npyAlignment) * npyAlignment;
@@ -143,7 +143,7 @@ function encodeNpyHeader(rows: number, dimensions: number): Buffer {
   return head;
 }
 
-/** Writes an `.npy` file; `blocks` yields its rows in order, any number at a time. */
+/** Writes an `.npy` file; `blocks` yields its rows in order, in blocks of any size. */
 export async function writeVectorFile(
   path: string,
   { rows, dimensions }: { readonly rows: number; readonly dimensions: number },

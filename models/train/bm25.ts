@@ -1,7 +1,7 @@
 /**
- * A plain BM25 over words that are already normalised, for the recipe's measurements and for choosing hard
- * candidates. Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009;
- * idf = ln(1 + (N - df + .5) / (df + .5)).
+ * Reference BM25 over normalized words, for the measurements of the recipe and for choosing hard candidates.
+ * Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009; idf = ln(1 + (N - df + .5) / (df +
+ * .5)).
  */
 export class Bm25 {
   readonly #postings = new Map<string, { readonly rows: number[]; readonly counts: number[] }>();
@@ -31,7 +31,7 @@ export class Bm25 {
     }
   }
 
-  /** The score of every document for the words of a query; a word that repeats counts each time. */
+  /** Returns the score of every document for the words of a query; a repeated word counts each time. */
   scores(query: readonly string[]): Float32Array {
     const scores = new Float32Array(this.#lengths.length);
     const total = this.#lengths.reduce((sum, length) => sum + length, 0);

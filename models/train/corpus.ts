@@ -5,9 +5,9 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
-/** One passage of running text with what stands above it. */
+/** One passage of running text with its title and heading. */
 export interface TrainingPassage {
-  /** Passages of one article, page or question share this number; they are never negatives of each other. */
+  /** Number shared by the passages of one article, page or question; these are never negatives of each other. */
   readonly article: number;
   readonly source: number;
   /** Title of the article, or the question that the passage answers. */
@@ -24,7 +24,7 @@ interface Article {
 interface Source {
   /** File name without `.jsonl`, `.jsonl.gz` or `.jsonl.xz`. */
   readonly file: string;
-  /** Share of the training pairs that come from here. */
+  /** Share of the training pairs taken from this source. */
   readonly share: number;
   readonly read: (line: Record<string, unknown>) => Article;
 }
@@ -36,8 +36,9 @@ const toArticle = (title: string, heading: string | null, paragraph: string): Ar
 });
 
 /**
- * The training text, all under licences that allow it with attribution (models/zembed-1/NOTICE.md). The OpenStax
- * books that lie beside it are left out: their own prefaces say CC BY-NC-SA, whatever the repository's label says.
+ * Training text; all sources are under licenses that allow training with attribution
+ * (models/zembed-1/NOTICE.md). The OpenStax books in the same folder are excluded: their prefaces state CC
+ * BY-NC-SA, contrary to the label of the repository.
  */
 export const sources: readonly Source[] = [
   {
@@ -76,12 +77,15 @@ export const sources: readonly Source[] = [
   },
 ];
 
-/** Passages stop growing at this many characters, so that a batch has a bounded size. */
+/** Maximum passage length in characters; bounds the size of a batch. */
 const passageUnitsMax = 800;
 const passageUnitsMin = 60;
 const sentenceUnitsMax = 600;
 
-/** Sentences by punctuation followed by space and a capital, digit or quote; over-long ones are cut at a space. */
+/**
+ * Splits text into sentences at punctuation followed by a space and a capital letter, digit or quote.
+ * Sentences that are too long are cut at a space.
+ */
 export function splitSentences(paragraph: string): string[] {
   const sentences: string[] = [];
   for (const part of paragraph.split(/(?<=[.!?]["')\]]?)\s+(?=["'([]?[\p{Lu}\p{N}])/u)) {
@@ -133,14 +137,14 @@ function openJsonLines(folder: string, file: string): Readable {
   throw new Error(`${folder} has no ${file}.jsonl, ${file}.jsonl.gz or ${file}.jsonl.xz`);
 }
 
-/** Every passage of every source below `folder`, in the fixed order of `sources`. */
+/** Yields every passage of every source in `folder`, in the fixed order of `sources`. */
 export async function* readPassages(folder: string): AsyncGenerator<TrainingPassage> {
   let article = 0;
   let previousId: unknown;
   for (const [number, source] of sources.entries()) {
     for await (const line of createInterface({ input: openJsonLines(folder, source.file) })) {
       const fields = JSON.parse(line) as Record<string, unknown>;
-      // Some sources have one line per section: lines with one id are one article.
+      // Some sources have one line per section: consecutive lines with the same id form one article.
       if (fields.id !== previousId) article += 1;
       previousId = fields.id;
       yield* splitPassages(source.read(fields), article, number);

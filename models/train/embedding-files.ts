@@ -1,7 +1,7 @@
 import { assert } from '../../src/core/assert.ts';
 import { encodeModel, type NodeDescription, type TensorData, toBytes } from './onnx.ts';
 
-/** What contrastive.cpp leaves: see its head for the layout. */
+/** Output of contrastive.cpp; the comment at the top of that file describes the layout. */
 export interface TrainedEmbedding {
   readonly vocabulary: number;
   readonly dimensions: number;
@@ -9,11 +9,11 @@ export interface TrainedEmbedding {
   readonly table: Float32Array;
   /** Weight of each token in a query and in a document: [2 x vocabulary] */
   readonly weights: Float32Array;
-  /** What every query and every document starts from: [2 x dimensions] */
+  /** Initial vector of every query and every document: [2 x dimensions] */
   readonly prefixes: Float32Array;
 }
 
-/** Cuts the trainer's output file into its parts. */
+/** Splits the trainer's output file into its parts. */
 export function readTrainedEmbedding(file: Buffer, vocabulary: number, dimensions: number): TrainedEmbedding {
   const values = new Float32Array(file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength));
   const cells = vocabulary * dimensions;
@@ -28,7 +28,7 @@ export function readTrainedEmbedding(file: Buffer, vocabulary: number, dimension
   };
 }
 
-/** Each row as signed bytes with its own step, so that the longest component is 127. */
+/** Quantizes each row to signed bytes with its own step; the largest component becomes 127. */
 function quantizeRows(embedding: TrainedEmbedding): { codes: Int8Array; steps: Float32Array } {
   const { vocabulary, dimensions, table } = embedding;
   const codes = new Int8Array(table.length);
@@ -68,10 +68,11 @@ const graphNodes: readonly NodeDescription[] = [
 ];
 
 /**
- * The model's two binary files. `table` holds the token vectors as signed bytes, [vocabulary x dimensions]; `model` is
- * the ONNX graph, which refers to `table` as the file `tableFile` beside it. Inputs of the graph, for entries (one per
- * distinct token of a text) and texts: tokens, rows (the text an entry belongs to) int32 [entries], shares float
- * [entries], kinds int32 [texts] (0 query, 1 document). Output: vectors float [texts x dimensions] of length 1.
+ * Encodes the two binary files of the model. `table` contains the token vectors as signed bytes, [vocabulary
+ * x dimensions]; `model` is the ONNX graph, which refers to `table` as the external file `tableFile`. Inputs
+ * of the graph, for entries (one per distinct token of a text) and texts: tokens, rows (the text an entry
+ * belongs to) int32 [entries], shares float [entries], kinds int32 [texts] (0 query, 1 document). Output:
+ * vectors float [texts x dimensions] of length 1.
  */
 export function encodeEmbedding(
   embedding: TrainedEmbedding,

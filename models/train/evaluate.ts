@@ -1,10 +1,12 @@
 /**
- * Measures the built-in models and the server's ranking on judged collections in BEIR layout, without a server:
+ * Measures the built-in models and the server's ranking on judged collections in BEIR layout, without a
+ * server:
  * `node dist/models/train/evaluate.js --eval <folder of sets> [--sets a,b] [--queries 1000]
  * [--terms porter|plain] [--dimensions 320] [--models <folder>]`.
- * Of a larger set, evenly spaced queries are asked. Prints a Markdown table of nDCG@10 and of recall@100: plain BM25
- * (Porter stems or plain words, k1 .9, b .4), BM25 as the server has it, the embedding alone, the server's fusion of
- * these two, and the fusion blended with the reranker over its best 100. Documents are ranked whole, not by their chunks.
+ * A larger set is sampled by evenly spaced queries. Prints a Markdown table of nDCG@10 and of recall@100:
+ * plain BM25 (Porter stems or plain words, k1 .9, b .4), the server's BM25, the embedding alone, the server's
+ * fusion of these two, and the fusion blended with the reranker over its best 100. Ranks whole documents, not
+ * their chunks.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,7 +44,7 @@ interface Quality {
 
 const modelVocabulary = ModelVocabulary.load();
 
-/** Rows in the order that the server gives them: the best fused ones blended with the reranker, then the rest. */
+/** Returns rows in the server's order: the best fused ones blended with the reranker, then the rest. */
 async function rerank(
   query: string,
   set: JudgedSet,
@@ -67,7 +69,7 @@ interface Models {
   readonly dimensions: number;
 }
 
-/** The vectors of some texts at the wanted width, row after row. */
+/** Returns the vectors of texts, resized to the requested dimensions, row by row. */
 async function embedTexts(texts: readonly string[], type: InputType, models: Models): Promise<Float32Array> {
   const { embedder, dimensions } = models;
   const { vectors } = await embedder.embed(texts, type);
@@ -110,7 +112,7 @@ async function evaluateSet(set: JudgedSet, models: Models, analyzer: PlainAnalyz
   return sums;
 }
 
-/** Of a query with every row of `documents`. */
+/** Returns the cosine of a query with every row of `documents`. */
 function computeCosines(query: Float32Array, documents: Float32Array): Float32Array {
   const width = query.length;
   return Float32Array.from({ length: documents.length / width }, (_, row) => {

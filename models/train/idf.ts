@@ -9,7 +9,7 @@ const passagesMin = 4;
 const computeIdf = (total: number, passageCount: number): number =>
   Math.log(1 + (total - passageCount + 0.5) / (passageCount + 0.5));
 
-/** The word rarities of the training text, as the reranker's file. */
+/** Computes the IDF table of the training text in the file format of the reranker. */
 export async function computeIdfTable(folder: string, progress: TerminalProgress): Promise<Uint8Array> {
   const stems = new Map<string, string>();
   const passageCounts = new Map<string, { passages: number; last: number }>();

@@ -1,6 +1,6 @@
 /**
- * Writes the few parts of the ONNX format that our models need, by hand: the format is Protocol Buffers
- * (onnx/onnx.proto, IR version 8), and a model is a list of nodes and constant tensors.
+ * Writes the parts of the ONNX format that the built-in models need, without a library: the format is
+ * Protocol Buffers (onnx/onnx.proto, IR version 8), and a model is a list of nodes and constant tensors.
  */
 
 export const elementTypes = { float: 1, int8: 3, int32: 6, int64: 7 } as const;
@@ -10,11 +10,11 @@ export interface TensorData {
   readonly name: string;
   readonly type: ElementType;
   readonly shape: readonly number[];
-  /** The elements, little-endian; or the file beside the model that holds them from its first byte. */
+  /** Elements, little-endian; or the file next to the model that contains them from its first byte. */
   readonly data: Uint8Array | { readonly file: string; readonly bytes: number };
 }
 
-/** A model's input or output; a string in `shape` names a size that varies. */
+/** Input or output of a model; a string in `shape` names a dynamic dimension. */
 export interface ValueInfoDescription {
   readonly name: string;
   readonly type: ElementType;
@@ -27,7 +27,7 @@ export interface NodeDescription {
   readonly operator: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** Numbers become integers; use a string for text and an array for integer lists. */
+  /** Attribute values: a number is encoded as an integer, a string as text, an array as an integer list. */
   readonly attributes?: Readonly<Record<string, AttributeValue>>;
 }
 
@@ -87,7 +87,10 @@ function encodeTensor(description: TensorData): Buffer {
   return Buffer.concat(parts);
 }
 
-/** ValueInfoProto: name 1, type 2 { tensor_type 1 { elem_type 1, shape 2 { dim 1 { dim_value 1, dim_param 2 } } } }. */
+/**
+ * ValueInfoProto: name 1, type 2 {
+ * tensor_type 1 { elem_type 1, shape 2 { dim 1 { dim_value 1, dim_param 2 } } } }.
+ */
 function encodeValueInfo(description: ValueInfoDescription): Buffer {
   const sizes = description.shape.map((size) =>
     encodeBytesField(1, typeof size === 'number' ? encodeIntegerField(1, size) : encodeTextField(2, size)),
@@ -129,7 +132,7 @@ function encodeNode(description: NodeDescription): Buffer {
   ]);
 }
 
-/** The bytes of an ONNX file: ModelProto with ir_version 1, producer_name 2, graph 7, opset_import 8. */
+/** Returns the bytes of an ONNX file: ModelProto with ir_version 1, producer_name 2, graph 7, opset_import 8. */
 export function encodeModel(graph: GraphDescription): Uint8Array {
   const body = Buffer.concat([
     ...graph.nodes.map((description) => encodeBytesField(1, encodeNode(description))),
@@ -147,7 +150,7 @@ export function encodeModel(graph: GraphDescription): Uint8Array {
   ]);
 }
 
-/** The bytes of a typed array, for a tensor's data. */
+/** Returns the bytes of a typed array, for the data of a tensor. */
 export function toBytes(values: Float32Array | Int8Array | Int32Array | BigInt64Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }

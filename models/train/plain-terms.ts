@@ -3,24 +3,24 @@ import { forEachWord, normalizeWord } from '../../src/text/wordpiece.ts';
 
 const stemmer = stemmers.newStemmer('porter');
 
-/** How a BM25 that is compared with cuts a text into terms. */
+/** Tokenization of the reference BM25. */
 const plainAnalyzers = {
-  /** Porter stems, which are made for English. */
+  /** Porter stems, which are designed for English. */
   porter: (raw: string) => stemmer.stem(normalizeWord(raw)),
   plain: normalizeWord,
 } as const;
 export type PlainAnalyzer = keyof typeof plainAnalyzers;
 
-/** The way of cutting that a flag names; throws when there is none of this name. */
+/** Parses the value of --terms. Errors: Error if it is unknown. */
 export function parsePlainAnalyzer(name: string): PlainAnalyzer {
   if (Object.hasOwn(plainAnalyzers, name)) return name as PlainAnalyzer;
   throw new Error(`--terms is one of ${Object.keys(plainAnalyzers).join(', ')}`);
 }
 
-/** Of the words that were seen. */
+/** Cache of analyzed words. */
 const termCache = new Map<string, string>();
 
-/** All words, stop words too. */
+/** Returns the terms of all words, including stop words. */
 export function extractPlainTerms(text: string, analyzer: PlainAnalyzer): string[] {
   const terms: string[] = [];
   forEachWord(text, (raw) => {
@@ -35,5 +35,5 @@ export function extractPlainTerms(text: string, analyzer: PlainAnalyzer): string
   return terms;
 }
 
-/** As most published figures have them. */
+/** Parameters that most published results use. */
 export const plainBm25Parameters = { k1: 0.9, b: 0.4 } as const;

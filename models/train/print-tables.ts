@@ -1,7 +1,8 @@
 /**
- * Prints what `quarry eval <folder> --compare --json` measured as Markdown, beside plain BM25 (Porter stems or plain
- * words, k1 .9, b .4) over the same whole texts and questions:
- * `node dist/models/train/print-tables.js --eval <sets> [--queries 300] [--terms porter|plain] <JSON file>`.
+ * Prints the results of `quarry eval <folder> --compare --json` as Markdown, next to plain BM25 (Porter stems
+ * or plain words, k1 .9, b .4) over the same whole texts and questions:
+ * `node dist/models/train/print-tables.js --eval <folder of sets> [--queries 300]
+ * [--terms porter|plain] <file with the JSON>`.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,7 +24,7 @@ interface Quality {
   readonly recall: number;
 }
 
-/** What of the reply of `quarry eval` is printed. */
+/** Fields of the output of `quarry eval` that are printed. */
 interface EvalReport {
   readonly sets: readonly {
     readonly name: string;
@@ -39,12 +40,15 @@ interface EvalReport {
 interface Row {
   readonly name: string;
   readonly questions: number;
-  /** One per column. */
+  /** One value per column. */
   readonly values: readonly number[];
 }
 
 const plain = 'BM25';
-/** Columns and the ways of `quarry eval` behind them; a reranker changes nothing in the first 100. */
+/**
+ * Columns, and the `quarry eval` variant of each. Rerankers have no recall column, because reranking does not
+ * change the first 100.
+ */
 const columns: Record<keyof Quality, Readonly<Record<string, string>>> = {
   ndcg: {
     [plain]: plain,

@@ -1,4 +1,4 @@
-/** Words that people put around what they look for; the recipe puts them around headings, which have none. */
+/** Typical beginnings of questions. The recipe prepends them to headings, which lack them. */
 export const questionFrames: readonly string[] = [
   'what is',
   'what are',

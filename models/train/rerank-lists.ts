@@ -11,22 +11,25 @@ import type { SeededRandom } from './seeded-random.ts';
 import type { TerminalProgress } from './terminal-progress.ts';
 import { topRows } from './top-rows.ts';
 
-/** Every so many articles one is kept from the embedding's training (contrastive.cpp says the same). */
+/**
+ * One of this many articles is held out from the embedding's training; must equal the value in
+ * contrastive.cpp.
+ */
 export const heldOutEvery = 40;
 
 const candidateDepth = 100;
 const hardCandidates = 14;
 const otherCandidates = 9;
-/** Passages about anything, so that matching nothing is known to be wrong. */
+/** Random passages, so that the network learns that matching nothing is wrong. */
 const randomCandidates = 8;
 const emptyTextShare = 0.1;
-/** Documents per query: the right one first, then the candidates. */
+/** Documents per query: the relevant one first, then the candidates. */
 export const listLength: number = 1 + hardCandidates + otherCandidates + randomCandidates;
 
 const functionWords: ReadonlySet<string> = new Set(stopWords.en.split(/\s+/));
 const questionSource = sources.findIndex(({ file }) => file === 'medquad-question-answer');
 
-/** Lists of documents for one query each, the right document first: [lists x listLength x featureCount]. */
+/** Lists of documents, one list per query, the relevant document first: [lists x listLength x featureCount]. */
 export interface RerankLists {
   readonly features: Float32Array;
   readonly listCount: number;
@@ -34,11 +37,11 @@ export interface RerankLists {
 
 interface PseudoQuery {
   readonly text: string;
-  /** What the right document says; lacks a sentence when the query was cut out of it. */
+  /** Sentences of the relevant document; without the query's sentence if the query was taken from it. */
   readonly sentences: readonly string[];
-  /** Other passages of the article answer the query as well. */
+  /** Whether other passages of the article answer the query as well. */
   readonly isAnsweredByArticle: boolean;
-  /** Documents carry their title, as they do in a search. */
+  /** Whether the documents contain their title, as in a search. */
   readonly hasTitle: boolean;
 }
 
@@ -54,7 +57,7 @@ function withTitle(passage: TrainingPassage, body: string): string {
     : `${passage.title} > ${passage.heading}\n${body}`;
 }
 
-/** Keeps most content words and few function words of a sentence, as somebody who searches would. */
+/** Keeps most content words and few function words of a sentence, as in a typical search query. */
 function thinToKeywords(sentence: string, random: SeededRandom): string {
   const keepProbability = 0.3 + 0.5 * random.nextFloat();
   const words: string[] = [];
@@ -69,12 +72,15 @@ function addQuestionFrame(text: string, probability: number, random: SeededRando
   return random.nextFloat() < probability ? `${random.pick(questionFrames)} ${text}` : text;
 }
 
-/** A search reranks single sentences as well as pages: lists come in these lengths, or with all of them mixed. */
+/**
+ * Document lengths. A search reranks single sentences as well as pages: a list has one of these lengths, or
+ * all of them mixed.
+ */
 const lengths = ['passage', 'passage', 'sentence', 'long'] as const;
 const mixedLengthShare = 0.3;
 type Length = (typeof lengths)[number];
 
-/** The sentence that shares most stems with the query, with its neighbour in half of the cases. */
+/** Returns the sentence that shares most stems with the query, in half of the cases with its neighbor. */
 function pickBestSentence(
   sentences: readonly string[],
   queryStems: ReadonlySet<string>,
@@ -113,7 +119,7 @@ async function readHeldOutPassages(folder: string, progress: TerminalProgress): 
   return passages;
 }
 
-/** Finds candidates as a search does: BM25 and the embedding, fused. */
+/** Retrieves candidates as a search does: BM25 and the embedding, fused. */
 class FirstStageRetriever {
   readonly #bm25: Bm25;
   readonly #embedder: StaticEmbedder;
@@ -145,7 +151,7 @@ class FirstStageRetriever {
   }
 }
 
-/** The first candidates and some of the others. */
+/** Returns the first candidates and a random sample of the others. */
 function sampleCandidates(candidates: readonly number[], random: SeededRandom): number[] {
   const chosen = candidates.slice(0, hardCandidates);
   const others = candidates.slice(hardCandidates);
@@ -155,7 +161,10 @@ function sampleCandidates(candidates: readonly number[], random: SeededRandom): 
   return chosen;
 }
 
-/** The documents of one list: the passages at `rows`, the first of them with the sentences of the query. */
+/**
+ * Renders the documents of one list: the passages at `rows`, the first of them with the sentences of the
+ * query.
+ */
 function renderList(
   passages: readonly TrainingPassage[],
   rows: readonly number[],
@@ -180,8 +189,8 @@ function renderList(
 }
 
 /**
- * Pseudo-queries over articles the embedding has not seen, each with its right document and with wrong ones that the
- * first stage of a search ranks high.
+ * Builds lists of pseudo-queries over articles held out from the embedding's training, each with its relevant
+ * document and with wrong ones that the first stage of a search ranks high.
  */
 export async function buildRerankLists(
   options: { data: string; embedding: string; rarityFile: string; queries: number; random: SeededRandom },

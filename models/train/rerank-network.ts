@@ -8,15 +8,21 @@ const hidden = 16;
 const initialLearningRate = 0.003;
 const weightDecay = 1e-4;
 const batchLists = 32;
-/** Weight of the pointwise loss, which makes scores of different queries comparable, beside the listwise one. */
+/**
+ * Weight of the pointwise loss relative to the listwise loss; the pointwise loss makes scores of different
+ * queries comparable.
+ */
 const pointwiseLossWeight = 0.2;
 const featureClip = 5;
 
-/** score = sigmoid(out . [x, tanh(inner x + innerBias)] + outBias) for standardised features x. */
+/** score = sigmoid(out . [x, tanh(inner x + innerBias)] + outBias) for standardized features x. */
 interface Network {
   readonly mean: Float32Array;
   readonly deviation: Float32Array;
-  /** inner [hidden x featureCount], innerBias [hidden], out [featureCount + hidden], outBias [1], in this order. */
+  /**
+   * Weights in this order: inner [hidden x featureCount], innerBias [hidden], out [featureCount + hidden],
+   * outBias [1].
+   */
   readonly weights: Float32Array;
 }
 
@@ -42,7 +48,10 @@ function standardize(features: Float32Array): { mean: Float32Array; deviation: F
   return { mean, deviation };
 }
 
-/** The network's value before the sigmoid for the standardised row at `at`; fills `inner` with the hidden values. */
+/**
+ * Returns the network's output before the sigmoid for the standardized row at `at`; fills `inner` with the
+ * hidden values.
+ */
 function forward(weights: Float32Array, x: Float32Array, at: number, inner: Float32Array): number {
   let value = weights[outBiasAt]!;
   for (let i = 0; i < featureCount; i += 1) value += weights[outAt + i]! * x[at + i]!;
@@ -73,7 +82,7 @@ function backward(
 
 const sigmoid = (value: number): number => 1 / (1 + Math.exp(-value));
 
-/** Adds the gradient of one list, whose first row is right, and returns its listwise loss. */
+/** Adds the gradient of one list, whose first row is the relevant document. Returns its listwise loss. */
 function accumulateListGradient(
   weights: Float32Array,
   x: Float32Array,
@@ -97,7 +106,7 @@ function accumulateListGradient(
 
 const monotonicDirections: readonly number[] = Object.values(featureDirections);
 
-/** Moves every weight that would let a feature work against its direction to zero. */
+/** Sets every weight to zero that would violate the monotonicity of a feature. */
 function enforceMonotonicity(weights: Float32Array): void {
   for (const [i, direction] of monotonicDirections.entries()) {
     if (direction === 0) continue;
@@ -111,7 +120,7 @@ function enforceMonotonicity(weights: Float32Array): void {
   }
 }
 
-/** Adam over shuffled lists, learning rate falling to zero. */
+/** Trains with Adam over shuffled lists; the learning rate decays to zero. */
 function trainWeights(
   x: Float32Array,
   lists: number,
@@ -150,8 +159,9 @@ function trainWeights(
 }
 
 /**
- * Scales the network's value so that its sigmoid is the chance that a document is right, were right and wrong ones
- * equally many: logistic regression on one variable (Platt 1999), by Newton's method.
+ * Scales the network's output so that its sigmoid is the probability that a document is relevant, given
+ * equally many relevant and irrelevant ones: logistic regression on one variable (Platt 1999), by Newton's
+ * method.
  */
 function calibrate(weights: Float32Array, x: Float32Array): void {
   const inner = new Float32Array(hidden);
@@ -198,7 +208,7 @@ export function trainNetwork(
   return { mean, deviation, weights };
 }
 
-/** The ONNX file: features float [documents x featureCount] to scores float [documents]. */
+/** Encodes the ONNX file: features float [documents x featureCount] to scores float [documents]. */
 export function encodeNetwork(network: Network): Uint8Array {
   const { weights } = network;
   const transposed = new Float32Array(featureCount * hidden);

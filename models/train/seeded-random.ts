@@ -1,4 +1,4 @@
-/** Seeded chance for the recipe (mulberry32): the same seed gives the same training. */
+/** Seeded random numbers for the recipe (mulberry32): the same seed gives the same training. */
 export class SeededRandom {
   #state: number;
 
@@ -15,7 +15,7 @@ export class SeededRandom {
     return ((z ^ (z >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** Uniform in 0 .. bound - 1. */
+  /** Uniform integer in 0 .. bound - 1. */
   nextInt(bound: number): number {
     return Math.floor(this.nextFloat() * bound);
   }

@@ -3,16 +3,16 @@ import type { Language } from '../../src/text/languages.ts';
 import { analyzeQuery } from '../../src/text/query.ts';
 import { analyzeChunks } from '../../src/text/terms.ts';
 
-/** As native/engine/lexical_search.h has them. */
+/** Same values as in native/engine/lexical_search.h. */
 const saturation = 1.2;
 const lengthNorm = 0.6;
-/** Layout of a TermBlock; see `AnalysedChunks`. */
+/** Layout of a TermBlock; see src/text/terms.ts. */
 const headerBytes = 8;
 const entryBytes = 16;
 
 /**
- * BM25 over whole texts as the server has it over chunks: its own analysis and stop list, alternatives of a word
- * counted as one, k1 1.2 and b .6; without the prefix of a chunk.
+ * BM25 over whole texts with the server's parameters for chunks: its analysis and stop list, alternatives of
+ * a word counted as one, k1 1.2 and b .6; without the prefix of a chunk.
  */
 export class ServerBm25 {
   readonly #postings = new Map<bigint, { readonly rows: number[]; readonly counts: number[] }>();
@@ -31,7 +31,7 @@ export class ServerBm25 {
     this.#meanLength = this.#lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, texts.length);
   }
 
-  /** The score of every text. */
+  /** Returns the score of every text. */
   scores(query: string): Float32Array {
     const { terms, words } = analyzeQuery(query, this.#languages);
     const scores = new Float32Array(this.#lengths.length);
@@ -49,7 +49,7 @@ export class ServerBm25 {
     return scores;
   }
 
-  /** By row, how often the best of some terms stands there. */
+  /** Returns, per row, the count of the most frequent of some terms. */
   #countByRow(hashes: readonly bigint[]): Map<number, number> {
     const counts = new Map<number, number>();
     for (const hash of hashes) {
@@ -61,12 +61,12 @@ export class ServerBm25 {
     return counts;
   }
 
-  /** Adds the only row of a TermBlock, and returns its length in words. */
+  /** Adds the only row of a TermBlock. Returns its length in words. */
   #addRow(row: number, block: Uint8Array): number {
     const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
     const entries = view.getUint32(headerBytes, true);
     let length = 0;
-    // The sizes of one row are filled up to eight bytes.
+    // The size of a single row is padded to eight bytes.
     for (let entry = 0, at = 2 * headerBytes; entry < entries; entry += 1, at += entryBytes) {
       const hash = view.getBigUint64(at, true);
       const count = view.getUint16(at + 8, true);

@@ -1,4 +1,4 @@
-/** One line of progress on standard error, at most twice a second, with the time since the start. */
+/** Progress line on standard error with the elapsed time, updated at most twice a second. */
 export class TerminalProgress {
   readonly #startedAt = performance.now();
   #updatedAt = 0;
@@ -9,7 +9,7 @@ export class TerminalProgress {
     process.stderr.write(`\r\x1b[K${this.#elapsedSeconds()} ${message}`);
   }
 
-  /** Ends a step with a line that stays. */
+  /** Ends a step with a permanent line. */
   complete(message: string): void {
     process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : '\n'}${this.#elapsedSeconds()} ${message}\n`);
   }

@@ -5,7 +5,7 @@ import { forEachWord, normalizeWord, type WordPiece } from '../../src/text/wordp
 import { readPassages, type TrainingPassage } from './corpus.ts';
 import type { TerminalProgress } from './terminal-progress.ts';
 
-/** How often each normalised word occurs in the training text. */
+/** Counts each normalized word in the training text. */
 export async function countWords(folder: string, progress: TerminalProgress): Promise<Map<string, number>> {
   const raw = new Map<string, number>();
   let passages = 0;
@@ -26,8 +26,9 @@ export async function countWords(folder: string, progress: TerminalProgress): Pr
 }
 
 /**
- * One passage as 16-bit little-endian words: article (low, high half), source, then title, heading and the
- * sentences, each as its token count and its tokens; a count of 0xffff ends the passage. contrastive.cpp reads it.
+ * Encodes one passage as 16-bit little-endian words: article (low, high half), source, then title, heading
+ * and the sentences, each as its token count and its tokens; a count of 0xffff ends the passage.
+ * contrastive.cpp reads this format.
  */
 function encodePassage(passage: TrainingPassage, pieces: WordPiece): Uint16Array {
   const words: number[] = [passage.article & 0xffff, passage.article >>> 16, passage.source];
@@ -39,7 +40,7 @@ function encodePassage(passage: TrainingPassage, pieces: WordPiece): Uint16Array
   return Uint16Array.from(words);
 }
 
-/** Writes the token file of the trainer to `path`; returns the number of passages. */
+/** Writes the token file of the trainer to `path`. Returns the number of passages. */
 export async function writeTokens(
   options: { folder: string; path: string; pieces: WordPiece },
   progress: TerminalProgress,

@@ -1,4 +1,4 @@
-/** The rows of the `count` highest scores, best first; equal scores in the order of their rows. */
+/** Returns the rows of the `count` highest scores, best first; ties in ascending order of rows. */
 export function topRows(scores: Float32Array, count: number): number[] {
   const sorted = scores.slice().sort();
   const lowestScore = sorted[Math.max(0, sorted.length - count)]!;

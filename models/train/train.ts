@@ -1,6 +1,6 @@
 /**
- * Trains the built-in models from text; models/README.md has the command. Everything is seeded: the same text, seed,
- * compiler and processor family give the same files.
+ * Trains the built-in models from text; models/README.md contains the command. Training is seeded: the same
+ * text, seed, compiler and processor family give the same files.
  */
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -43,7 +43,7 @@ interface TrainingJob {
   readonly progress: TerminalProgress;
 }
 
-/** Runs a program to its end; its standard error becomes progress. */
+/** Runs a program until it exits; prints its standard error as progress. */
 async function runProgram(
   command: string,
   parameters: readonly string[],

@@ -4,7 +4,7 @@ const alphabetMax = 1_200;
 const wordCountMin = 3;
 const continuation = '##';
 
-/** Two neighbouring symbols, how often they meet, and in which words. */
+/** Two adjacent symbols, the number of their occurrences, and the words that contain them. */
 interface SymbolPair {
   readonly left: number;
   readonly right: number;
@@ -12,7 +12,10 @@ interface SymbolPair {
   readonly words: Set<number>;
 }
 
-/** A binary max-heap of pairs by a count that may be outdated; ties go to the older symbols, so runs repeat. */
+/**
+ * Binary max-heap of pairs by a possibly outdated count. Ties are broken by the older symbols, so that runs
+ * are reproducible.
+ */
 class PairHeap {
   readonly #items: { readonly pair: SymbolPair; readonly count: number }[] = [];
 
@@ -28,7 +31,7 @@ class PairHeap {
     }
   }
 
-  /** The pair with the highest count of now, or undefined when none is left. */
+  /** Returns the pair with the highest current count, or undefined if none is left. */
   pop(): SymbolPair | undefined {
     const items = this.#items;
     for (;;) {
@@ -81,7 +84,7 @@ function buildAlphabet(words: readonly (readonly [string, number])[]): string[] 
   return ranked.slice(0, alphabetMax).map(([character]) => character);
 }
 
-/** Merges the most frequent neighbours of all words again and again; the state of one training run. */
+/** State of one training run: merges the most frequent adjacent symbols of all words repeatedly. */
 class BpeTrainer {
   readonly symbols: string[] = [unknownPiece];
   readonly #ids = new Map<string, number>();
@@ -98,7 +101,7 @@ class BpeTrainer {
       const symbols = [...word].map((character, index) =>
         this.#ids.get(index === 0 ? character : continuation + character),
       );
-      // Words with a character outside the alphabet have no say.
+      // Words with a character outside the alphabet are ignored.
       if (symbols.includes(undefined)) continue;
       this.#words.push(symbols as number[]);
       this.#counts.push(count);
@@ -107,7 +110,7 @@ class BpeTrainer {
     for (const pair of this.#pairs.values()) this.#heap.push(pair);
   }
 
-  /** One merge; false when no two symbols meet any more. */
+  /** Performs one merge. Returns false if no adjacent symbols are left. */
   mergeNext(): boolean {
     const best = this.#heap.pop();
     if (best === undefined || best.count <= 0) return false;
@@ -159,8 +162,9 @@ class BpeTrainer {
 }
 
 /**
- * A WordPiece vocabulary of at most `size` pieces for words (normalised) with their counts: `[UNK]`, the commonest
- * characters (alone and as `##`), then the results of byte-pair merges in the order of their frequency.
+ * Returns a WordPiece vocabulary of at most `size` pieces for normalized words with their counts: `[UNK]`,
+ * the most frequent characters (alone and as `##`), then the results of byte-pair merges in the order of
+ * their frequency.
  */
 export function trainVocabulary(counts: ReadonlyMap<string, number>, size: number): string[] {
   const words = [...counts].filter(([, count]) => count >= wordCountMin);

@@ -8,7 +8,8 @@
 
 namespace quarry {
 
-// Lets nothing but Napi errors out: node-addon-api turns those into JavaScript exceptions.
+// Converts std::bad_alloc to a Napi error: only Napi errors may leave a callback, node-addon-api turns them
+// into JavaScript exceptions.
 template <Napi::Value (*function)(const Napi::CallbackInfo&)>
 Napi::Value Guarded(const Napi::CallbackInfo& info) {
   try {

@@ -6,7 +6,7 @@ namespace quarry {
 
 std::shared_ptr<Completions> Completions::Create(Napi::Env env) {
   const std::shared_ptr<Completions> completions(new Completions());
-  // The environment holds one reference, given back by EnvironmentEnds.
+  // The environment holds one reference, released by EnvironmentEnds.
   auto* const held = new std::shared_ptr<Completions>(completions);
   const napi_status created = napi_create_threadsafe_function(env, nullptr, nullptr, Napi::String::New(env, "quarry"),
                                                               0, 1, nullptr, nullptr, held, Drain, &completions->wake_);
@@ -14,9 +14,9 @@ std::shared_ptr<Completions> Completions::Create(Napi::Env env) {
     delete held;
     throw Napi::Error::New(env, "the completion queue cannot be made");
   }
-  // Idle, it must not keep the process alive.
+  // While idle, the function must not keep the process alive.
   napi_unref_threadsafe_function(env, completions->wake_);
-  // Added after the function above, so it runs before the function is taken down.
+  // Added after the function above, so it runs before the function is destroyed.
   napi_add_env_cleanup_hook(env, EnvironmentEnds, held);
   return completions;
 }
@@ -29,13 +29,13 @@ void Completions::EnvironmentEnds(void* held) {
     (*self)->alive_ = false;
     dropped.swap((*self)->posted_);
   }
-  // Outside the lock: what the completions own may post in turn.
+  // Outside the lock: destructors of the completions may call Post.
   dropped.clear();
   delete self;
 }
 
 void Completions::Begin(Napi::Env env) {
-  // Queued operations keep the process alive, or Node would exit with promises that nobody settles.
+  // Pending operations keep the process alive; otherwise Node would exit with unsettled promises.
   if (begun_++ == 0) napi_ref_threadsafe_function(env, wake_);
 }
 
@@ -47,7 +47,7 @@ void Completions::Post(Completion completion) {
     return;
   }
   posted_.push_back(std::move(completion));
-  // One wake-up for all that are posted until it is answered. Under the lock, the function is certainly there.
+  // One wake-up for all completions posted until it is handled. Under the lock, the function is guaranteed to exist.
   if (posted_.size() == 1) napi_call_threadsafe_function(wake_, nullptr, napi_tsfn_nonblocking);
 }
 
@@ -64,7 +64,7 @@ void Completions::Drain(napi_env env, napi_value, void* context, void*) {
     try {
       completion(Napi::Env(env));
     } catch (const Napi::Error&) {
-      // The environment is being terminated: nobody waits for the promise any more.
+      // The environment is being terminated; no JavaScript code awaits the promise any more.
     }
     completion = nullptr;
   }

@@ -1,4 +1,4 @@
-// The way back from the engine's threads to one JavaScript thread.
+// Queue that delivers results from the engine's threads to one JavaScript thread.
 #pragma once
 
 #include <napi.h>
@@ -10,20 +10,20 @@
 
 namespace quarry {
 
-// Belongs to one environment (the main thread or one worker). Operations end on engine threads at any time, also
-// after the environment is gone: a completion is then dropped, and with it everything it owns.
+// Belongs to one environment (the main thread or one worker). Operations may end on engine threads at any
+// time, even after the environment is gone: the completion is then dropped with everything it owns.
 class Completions : public std::enable_shared_from_this<Completions> {
  public:
-  // Runs on the JavaScript thread, inside a handle scope. Throws only when that thread can make no values any more.
+  // Runs on the JavaScript thread, inside a handle scope. Throws only if that thread can no longer create values.
   using Completion = std::function<void(Napi::Env)>;
 
   static std::shared_ptr<Completions> Create(Napi::Env env);
   Completions(const Completions&) = delete;
   Completions& operator=(const Completions&) = delete;
 
-  // An operation begins: the environment stays alive until its completion ran. JavaScript thread only.
+  // Registers an operation: the environment stays alive until its completion has run. JavaScript thread only.
   void Begin(Napi::Env env);
-  // Any thread, once for every Begin. Those posted together run together.
+  // Thread-safe. Call it exactly once per Begin. Completions posted together run together.
   void Post(Completion completion);
 
  private:

@@ -13,8 +13,8 @@ namespace quarry {
 namespace {
 constexpr size_t kPageBytes = size_t{16} << 10;
 
-// A number that stays the same until the event loop of the environment has come round: the loop's own time, which it
-// takes once a turn. Turns within one millisecond count as one.
+// Returns a number that is constant during one turn of the environment's event loop: the loop's cached time.
+// Turns within the same millisecond count as one.
 uint64_t TurnOf(Napi::Env env) {
   uv_loop_t* loop = nullptr;
   return napi_get_uv_event_loop(env, &loop) == napi_ok ? uv_now(loop) : 0;
@@ -73,7 +73,7 @@ void Searches::End(Napi::Env env, uint32_t ticket, const Status& status, const S
     try {
       return status.ok() ? pages_.Write(env, hits) : ToError(env, status).Value();
     } catch (const Napi::Error& error) {
-      return error.Value();  // for example, no memory for the reply
+      return error.Value();  // for example, out of memory for the reply
     }
   };
   ended_.Call({Napi::Number::New(env, ticket), outcome()});

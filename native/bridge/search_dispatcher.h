@@ -1,4 +1,4 @@
-// Searches of one JavaScript thread: the way in and the way back.
+// Runs the searches of one JavaScript thread and delivers their replies.
 #pragma once
 
 #include <napi.h>
@@ -15,11 +15,11 @@
 
 namespace quarry {
 
-// Replies lie one behind the other in pages of JavaScript memory, which cost far more to make than to fill. A page lives
-// for as long as somebody looks at one of its replies.
+// Replies are packed into pages of JavaScript memory, because allocating a page costs far more than filling
+// it. A page lives as long as any of its replies is referenced.
 class ReplyPages {
  public:
-  // The page, when the reply begins a new one; otherwise its place in the page that came last.
+  // Returns the page if the reply starts a new one; otherwise the offset of the reply in the latest page.
   Napi::Value Write(Napi::Env env, const SearchHits& hits);
 
  private:
@@ -29,20 +29,21 @@ class ReplyPages {
   size_t used_ = 0;
 };
 
-// Used on the JavaScript thread alone.
+// Used only on the JavaScript thread.
 class Searches {
  public:
   explicit Searches(std::shared_ptr<Completions> completions) : completions_(std::move(completions)) {}
-  // Nobody waits any more for what still runs.
+  // Cancels the searches that still run.
   ~Searches();
   Searches(const Searches&) = delete;
   Searches& operator=(const Searches&) = delete;
 
-  // Who is told, by ticket, what became of the searches that threads of the engine ran: a reply or an error.
+  // Sets the callback that receives, by ticket, the outcome of searches that run on engine threads: a reply
+  // or an error.
   void Tell(const Napi::Function& ended) { ended_ = Napi::Persistent(ended); }
-  // Answers with the reply of a search that has begun, or with nothing: then it will be told.
+  // Returns the reply of a search that has begun, or undefined; then the callback receives the outcome.
   Napi::Value Run(Napi::Env env, uint32_t ticket, const std::shared_ptr<CollectionSearch>& search);
-  // Ends a search soon; one that has ended is fine.
+  // Cancels a search soon. A search that has ended is ignored.
   void Cancel(uint32_t ticket);
 
  private:
@@ -51,7 +52,7 @@ class Searches {
   const std::shared_ptr<Completions> completions_;
   Napi::FunctionReference ended_;
   ReplyPages pages_;
-  std::unordered_map<uint32_t, std::shared_ptr<std::atomic<bool>>> running_;  // by ticket; to be set to cancel
+  std::unordered_map<uint32_t, std::shared_ptr<std::atomic<bool>>> running_;  // cancellation flags by ticket
 };
 
 }  // namespace quarry

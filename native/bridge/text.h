@@ -1,4 +1,4 @@
-// The functions of native/text that src/index/addon.ts declares.
+// The functions of native/text that are declared in src/index/addon.ts.
 #pragma once
 
 #include <napi.h>

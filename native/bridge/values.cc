@@ -17,7 +17,7 @@ Napi::TypeError Wrong(Napi::Env env, const char* name, const char* wanted) {
   return Napi::TypeError::New(env, std::string(name) + " must be " + wanted);
 }
 
-// The elements where they lie, asked for by one call: each takes longer than it takes to copy a few of them.
+// Returns a view of the elements with a single Node-API call: each call takes longer than copying a few elements.
 template <class T>
 std::span<const T> ToElements(const Napi::Value& value, napi_typedarray_type wantedType, const char* name,
                               const char* wanted) {
@@ -36,21 +36,21 @@ std::span<const uint8_t> ToBytes(const Napi::Value& value, const char* name) {
   return ToElements<uint8_t>(value, napi_uint8_array, name, "a Uint8Array");
 }
 
-// Whether all are finite, in a loop that ends nowhere else.
+// Whether all values are finite. Without early exit, so that the loop can be vectorized.
 bool Finite(std::span<const float> values) {
   int32_t largest = 0;
   for (const float value : values) largest = std::max(largest, std::bit_cast<int32_t>(value) & 0x7fffffff);
   return largest < 0x7f800000;
 }
 
-// Appends the values; answers where they end.
+// Appends the values and returns the end.
 template <class T>
 uint8_t* Put(uint8_t* to, const std::vector<T>& values) {
   if (!values.empty()) std::memcpy(to, values.data(), values.size() * sizeof(T));
   return to + values.size() * sizeof(T);
 }
 
-// What src/index/search-codec.ts writes before the terms of a query, each of which is as QueryTerm here.
+// Header that src/index/search-codec.ts writes before the terms of a query. Each term has the layout of QueryTerm.
 struct PackedRequest {
   uint32_t vectorCandidates;
   uint32_t lexicalCandidates;
@@ -62,7 +62,8 @@ struct PackedRequest {
 static_assert(sizeof(PackedRequest) == 24 && sizeof(QueryTerm) == 16 && offsetof(QueryTerm, weight) == 8 &&
               offsetof(QueryTerm, group) == 12);
 
-// What it reads before the columns of the rows, and after them once for each shard.
+// Header of a reply, which search-codec.ts reads before the columns of the rows. After them follows one
+// PackedShard per shard.
 struct PackedReply {
   uint32_t rows;
   uint32_t shards;
@@ -78,7 +79,7 @@ struct PackedShard {
 };
 static_assert(sizeof(PackedReply) == 16 && sizeof(PackedShard) == 20);
 
-// Behind the columns, at a multiple of four bytes.
+// Offset after the columns, rounded up to a multiple of four bytes.
 size_t ShardsStart(const SearchHits& hits) {
   const size_t rowBytes = sizeof(double) + 2 * sizeof(float) + sizeof(uint32_t) + sizeof(uint16_t);
   return (sizeof(PackedReply) + hits.version.size() * rowBytes + 3) / 4 * 4;

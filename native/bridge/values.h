@@ -1,4 +1,4 @@
-// JavaScript values to engine values and back. A wrong argument throws a Napi::TypeError.
+// Converts JavaScript values to engine values and back. An invalid argument throws a Napi::TypeError.
 #pragma once
 
 #include <napi.h>
@@ -16,33 +16,34 @@
 
 namespace quarry {
 
-// An Error with the status's message and a `code`.
+// Returns an Error with the message of the status and its name in `code`.
 Napi::Error ToError(Napi::Env env, const Status& status);
 
 uint32_t ToUint32(const Napi::Value& value, const char* name);
-// A whole number from 0 to 2^53 - 1.
+// Converts an integer from 0 to 2^53 - 1.
 uint64_t ToCount(const Napi::Value& value, const char* name);
 std::optional<uint64_t> ToOptionalCount(const Napi::Value& value, const char* name);
-// Null gives nothing. The bytes are those of FilterProgram::Parse.
+// Returns nullopt for null. The bytes have the format of FilterProgram::Parse.
 std::optional<FilterProgram> ToFilter(const Napi::Value& value);
-// {vector, terms bytes, attributes bytes} are copied: the caller may change them afterwards.
+// Copies the vectors, the term bytes and the attribute bytes: the caller may change them afterwards.
 std::shared_ptr<DocumentInput> ToDocument(uint64_t version, const Napi::Value& vectors, const Napi::Value& terms,
                                           const Napi::Value& attributes);
 CollectionOptions ToOptions(const Napi::Object& options);
-// Reads what src/index/search-codec.ts wrote, into a request that is empty, and answers with its ticket.
+// Reads a request written by src/index/search-codec.ts into an empty request, and returns its ticket.
 uint32_t ToSearchRequest(const Napi::Value& packed, const Napi::Value& vector, const Napi::Value& filter,
                          uint32_t dimensions, SearchRequest* request);
 
-// The terms of what it wrote.
+// Reads only the terms of such a request.
 void ToTerms(const Napi::Value& packed, std::vector<QueryTerm>* terms);
 
-// What src/index/search-codec.ts reads: how many bytes, a multiple of eight, and the bytes, at such a multiple.
+// Encodes a reply for src/index/search-codec.ts: size in bytes, a multiple of eight, and the bytes, at an
+// offset that is a multiple of eight.
 size_t HitsBytes(const SearchHits& hits);
 void PutHits(const SearchHits& hits, uint8_t* start);
-// An array of {forms, terms, letters, editsMax}.
+// Converts an array of {forms, terms, letters, editsMax}.
 std::vector<UnknownWord> ToUnknownWords(const Napi::Value& value);
 Patience PatienceOf(uint32_t deadlineMs);
-// An array of {word, term, edits, rows}.
+// Returns an array of {word, term, edits, rows}.
 Napi::Value FromSpellings(Napi::Env env, const std::vector<Spelling>& spellings);
 Napi::Value FromVersions(Napi::Env env, const std::vector<double>& versions);
 Napi::Value FromOpenings(Napi::Env env, const std::vector<ShardOpening>& openings);

@@ -8,11 +8,11 @@
 
 namespace quarry {
 namespace {
-// A list entry takes as much memory as this many bits.
+// Memory of one list entry, in bits.
 constexpr size_t kBitsPerListEntry = 32;
-// What a node of the ordered map takes beside the text, near enough for statistics.
+// Estimated bytes that a node of the ordered map takes in addition to its text. For statistics only.
 constexpr size_t kNodeBytes = 96;
-// What it takes to come from one value of a column to another, in the units of a pace.
+// Cost of advancing from one value of a column to the next, in work units of Pace.
 constexpr size_t kValueWork = 64;
 }  // namespace
 
@@ -38,7 +38,7 @@ void SlotSet::Add(uint32_t slot) {
   if (bits_.empty()) {
     if (!list_.empty() && list_.back() == slot) return;
     list_.push_back(slot);
-    // Small sets stay lists: changing over pays only when there is memory to win.
+    // Small sets stay lists: conversion to bits saves memory only from 16 entries on.
     if (list_.size() < 16 || list_.size() * kBitsPerListEntry < slot + size_t{1}) return;
     std::vector<uint64_t> bits((size_t{slot} + 64) / 64);
     for (const uint32_t member : list_) bits[member >> 6] |= uint64_t{1} << (member & 63);

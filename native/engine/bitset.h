@@ -1,4 +1,4 @@
-// A plain set of small numbers: one bit each.
+// Set of small numbers, one bit each.
 #pragma once
 
 #include <bit>
@@ -16,10 +16,10 @@ class Bitset {
   size_t size() const { return size_; }
 
   bool Has(size_t i) const { return i < size_ && (words_[i >> 6] >> (i & 63) & 1) != 0; }
-  // Members [64 * w, 64 * w + 64), the lowest in the lowest bit.
+  // Returns members [64 * w, 64 * w + 64), the lowest in the lowest bit.
   uint64_t Word(size_t w) const { return w < words_.size() ? words_[w] : 0; }
   void Add(size_t i) { words_[i >> 6] |= uint64_t{1} << (i & 63); }
-  // Adds `i` and tells whether it was there before.
+  // Adds `i`. Returns whether it was already a member.
   bool TestAndAdd(size_t i) {
     uint64_t& word = words_[i >> 6];
     const uint64_t mask = uint64_t{1} << (i & 63);
@@ -28,7 +28,7 @@ class Bitset {
     return before;
   }
 
-  // The same where `add` says so; otherwise nothing changes. Without a branch.
+  // As TestAndAdd if `add` is true; otherwise changes nothing. Returns whether `i` was a member. Branch-free.
   bool TestAndAddIf(bool add, size_t i) {
     uint64_t& word = words_[i >> 6];
     const bool before = (word >> (i & 63) & 1) != 0;
@@ -47,13 +47,13 @@ class Bitset {
     }
   }
 
-  // Empties the set and gives it a new size; keeps its memory.
+  // Empties the set and resizes it. Keeps its memory.
   void Reset(size_t size) {
     size_ = size;
     words_.assign((size + 63) / 64, 0);
   }
 
-  // Makes the set at least that large; keeps its members.
+  // Grows the set to at least `size`. Keeps its members.
   void Grow(size_t size) {
     if (size <= size_) return;
     size_ = size;
@@ -61,7 +61,7 @@ class Bitset {
   }
   const std::vector<uint64_t>& words() const { return words_; }
 
-  // Of the other set, what lies below size() counts.
+  // Only members of the other set below size() count.
   void And(const Bitset& other) {
     for (size_t i = 0; i < words_.size(); i++) words_[i] &= other.Word(i);
   }
@@ -70,7 +70,8 @@ class Bitset {
     for (uint64_t& word : words_) word = ~word;
     CutTail();
   }
-  // Adds the members of a set of any size that lie in [64 * from, 64 * from + size()), less 64 * from.
+  // Adds the members of another set, of any size, that lie in [64 * from, 64 * from + size()), each minus 64
+  // * from.
   void OrWords(const std::vector<uint64_t>& words, size_t from = 0) {
     const size_t left = words.size() < from ? 0 : words.size() - from;
     const size_t common = left < words_.size() ? left : words_.size();
@@ -78,7 +79,7 @@ class Bitset {
     CutTail();
   }
 
-  // The least member that is not below `from`; size() or more when there is none.
+  // Returns the smallest member >= `from`, or a value >= size() if there is none.
   size_t Next(size_t from) const {
     for (size_t w = from >> 6; w < words_.size(); w++) {
       const uint64_t word = words_[w] & (w == from >> 6 ? ~uint64_t{0} << (from & 63) : ~uint64_t{0});
@@ -87,7 +88,7 @@ class Bitset {
     return size_;
   }
 
-  // Calls visit(i) for every member, ascending, until it answers false.
+  // Calls visit(i) for every member, ascending, until it returns false.
   template <class Visit>
   void ForEach(Visit visit) const {
     for (size_t w = 0; w < words_.size(); w++) {

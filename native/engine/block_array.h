@@ -1,4 +1,4 @@
-// A growing array whose elements never move, so that growth stops no reader.
+// Growable array whose elements never move, so growth does not block readers.
 #pragma once
 
 #include <sys/mman.h>
@@ -15,15 +15,16 @@
 
 namespace quarry {
 
-// Rows of `width` elements of T in blocks of 1024, 1024, 2048, 4096 ... rows, each block one private mapping that
-// the kernel fills with zeros page by page as it is touched: a small shard stays small, a large one has few blocks.
+// Rows of `width` elements of T in blocks of 1024, 1024, 2048, 4096 ... rows. Each block is one private
+// mapping that the kernel fills with zeros page by page on first access: a small shard stays small, a large
+// one has few blocks.
 //
-// T must be valid when all its bytes are zero and needs no destructor. One writer at a time calls Reserve; readers
-// may use any row that was reserved before the row's number was published to them.
+// T must be valid when all its bytes are zero and must need no destructor. Only one thread at a time may call
+// Reserve. Readers may use any row that was reserved before the row's number was published to them.
 template <class T>
 class BlockArray {
  public:
-  // Rows [n * kStretchRows, (n + 1) * kStretchRows) lie side by side.
+  // Rows [n * kStretchRows, (n + 1) * kStretchRows) are contiguous.
   static constexpr size_t kStretchRows = 1024;
 
   explicit BlockArray(size_t width = 1) : width_(width) {}
@@ -38,7 +39,7 @@ class BlockArray {
     }
   }
 
-  // Makes rows [0, rows) usable. Throws std::bad_alloc when the system has no memory.
+  // Makes rows [0, rows) usable. Throws std::bad_alloc if the mapping fails.
   void Reserve(size_t rows) {
     while (reserved_ < rows) {
       const size_t block = BlockOf(reserved_);
@@ -46,7 +47,7 @@ class BlockArray {
           mmap(nullptr, BlockBytes(block), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (start == MAP_FAILED) throw std::bad_alloc();
 #if defined(MADV_HUGEPAGE)
-      // Advice only: a kernel without huge pages serves small ones. Small blocks would waste half a huge page.
+      // Advice only: a kernel without huge pages uses small ones. Small blocks would waste half a huge page.
       if (BlockBytes(block) >= kHugeBytes) madvise(start, BlockBytes(block), MADV_HUGEPAGE);
 #endif
       blocks_[block].store(static_cast<T*>(start), std::memory_order_release);
@@ -54,8 +55,9 @@ class BlockArray {
     }
   }
 
-  // The same for all rows that will be there for a while, before any of them is written: a huge page of which they
-  // would fill a part is given small ones, so that the rest of it takes no memory.
+  // As Reserve, for a row count that is expected to stay for a while. Call it before any of the rows is
+  // written: the last huge page, which the rows would fill only in part, is given small pages, so its unused
+  // part takes no memory.
   void ReserveExactly(size_t rows) {
     Reserve(rows);
 #if defined(MADV_NOHUGEPAGE)
@@ -75,14 +77,15 @@ class BlockArray {
   }
   T& operator[](size_t row) const { return *Row(row); }
 
-  // Consecutive rows from `row` that lie in one block: a run that can be copied at once.
+  // Number of consecutive rows from `row` to the end of its block, which one copy can cover.
   size_t RunFrom(size_t row) const {
     const size_t block = BlockOf(row);
     return BlockStart(block) + BlockRows(block) - row;
   }
 
-  // Calls visit(first, elements, rows) for the runs of rows side by side that make up [0, rows), in ascending order,
-  // until it answers false; answers whether it never did. `first` is a row's number, `elements` where it is.
+  // Calls visit(first, elements, rows) for each contiguous run of rows in [0, rows), in ascending order,
+  // until it returns false. Returns whether it never did. `first` is a row number, `elements` points to that
+  // row.
   template <class Visit>
   bool ForRuns(size_t rows, const Visit& visit) const {
     for (size_t row = 0; row < rows;) {
@@ -93,9 +96,10 @@ class BlockArray {
     return true;
   }
 
-  // Moves rows [0, rows) out of memory: from now on they are read from `file`, which holds the same bytes from
-  // `offset` on. They must not be written any more; readers notice nothing. Rows that fill no page stay in memory,
-  // and so do all rows where the system cannot map them. One caller at a time. Answers how many rows lie in the file.
+  // Moves rows [0, rows) out of memory: from now on they are read from `file`, which must hold the same bytes
+  // starting at `offset`. The rows must not be written afterwards; concurrent readers are unaffected. Rows
+  // that do not fill a page stay in memory, as do all rows on systems that cannot map them. One caller at a
+  // time. Returns the number of rows that lie in the file.
   size_t MoveToFile(int file, uint64_t offset, size_t rows) {
     const size_t page = FilePageBytes();
     const size_t pageRows = page / std::gcd(page, BytesOf(1));
@@ -106,15 +110,15 @@ class BlockArray {
       moved = first + count;
       return true;
     });
-    // What an earlier file held beyond that goes on being read from there.
+    // Rows beyond `moved` that an earlier file holds continue to be read from that file.
     inFile_.store(std::max(moved, inFile_.load(std::memory_order_relaxed)), std::memory_order_relaxed);
     return moved;
   }
   size_t RowsInFile() const { return inFile_.load(std::memory_order_relaxed); }
-  // Whether some rows could not be read from their file: since then they may be zeros.
+  // Whether some rows could not be read from their file; such rows may be zeros.
   bool Lost() const { return lost_.load(std::memory_order_acquire); }
 
-  // Bytes that `rows` rows occupy.
+  // Size of `rows` rows in bytes.
   size_t BytesOf(size_t rows) const { return rows * width_ * sizeof(T); }
 
  private:

@@ -1,4 +1,4 @@
-// Little-endian bytes and varints, as files and messages use them.
+// Little-endian integers and varints, as used in files and messages.
 #pragma once
 
 #include <bit>
@@ -21,7 +21,7 @@ inline void PutVarint(std::vector<uint8_t>* out, uint64_t value) {
   out->push_back(static_cast<uint8_t>(value));
 }
 
-// Reads bytes of unknown quality. After the first read past the end every result is zero and ok() is false.
+// Reads untrusted bytes. After the first read past the end, every result is zero and ok() is false.
 class ByteReader {
  public:
   ByteReader(const uint8_t* bytes, size_t length) : at_(bytes), end_(bytes + length) {}
@@ -47,14 +47,14 @@ class ByteReader {
     return 0;
   }
 
-  // A u32 length and that many bytes.
+  // Reads a u32 length followed by that many bytes.
   std::string_view Text() {
     const auto length = Take<uint32_t>();
     const uint8_t* from = TakeBytes(length);
     return from == nullptr ? std::string_view() : std::string_view(reinterpret_cast<const char*>(from), length);
   }
 
-  // Null when fewer bytes are left.
+  // Returns null if fewer than `length` bytes are left.
   const uint8_t* TakeBytes(size_t length) {
     if (!ok_ || left() < length) {
       ok_ = false;

@@ -8,16 +8,18 @@
 namespace quarry {
 namespace {
 
-// So many questions are asked at most. Where efforts are told apart sooner, fewer: a hundred or three.
+// Maximum number of sampled queries. Where the ef values are separated sooner, fewer suffice: one to three
+// hundred.
 constexpr uint32_t kQuestionsMax = 2000;
-constexpr uint32_t kDrawsMax = 64;  // rows looked at for one that is visible
-constexpr double kGrowth = 1.25;    // from one effort to the next
+constexpr uint32_t kDrawsMax = 64;  // random rows tried to hit a visible one
+constexpr double kGrowth = 1.25;    // ratio of consecutive ef values
 constexpr uint32_t kGuessesMax = 16;
-// How many standard errors the share that was found has to lie above the wanted one.
+// Number of standard errors by which the measured recall must exceed the target.
 constexpr double kErrors = 2;
-// Where none finds that share, what an effort may find less than the best of them, in parts of what need not be found.
+// If no ef value reaches the target recall: allowed shortfall below the best one, as a fraction of (1 -
+// target).
 constexpr double kNearly = 0.1;
-// A vector of about this length is what is left of three that cancel each other, and no direction.
+// A vector of about this length is the remainder of three that cancel each other and has no usable direction.
 constexpr double kLengthMin = 0.1;
 
 }  // namespace
@@ -49,21 +51,21 @@ bool Calibration::Step() {
   try {
     return TryNext();
   } catch (const std::bad_alloc&) {
-    return true;  // the collection goes on with the efforts that it has
+    return true;  // the collection keeps its current ef values
   }
 }
 
 bool Calibration::TryNext() {
-  // Taken anew for each question, so that nothing outlives a compaction for the sake of it.
+  // Taken anew for each query, so that calibration keeps no shard alive past its compaction.
   const Moment moment = collection_->Now();
-  // What was found out so far may not be true of what is there now.
+  // Results measured before too many changes may no longer hold; start over.
   if (OutOfDate(moment.changes - begun_, moment.rows)) Begin(moment);
   SearchRequest request;
   if (!Draw(moment, &request)) return true;
   request.vectorCandidates = kManyRows;
   request.scanning = Scanning::kAlways;
   std::vector<float> truth;
-  // Where a search fails, for want of memory, the efforts stay as well.
+  // If a search fails for lack of memory, the ef values stay unchanged as well.
   if (!Find(moment, request, &truth) || truth.empty()) return true;
   request.scanning = Scanning::kNever;
   asked_++;
@@ -124,14 +126,14 @@ bool Calibration::Try(const Moment& moment, SearchRequest request, const std::ve
   const size_t wanted = std::min<size_t>(ladder->wanted, truth.size());
   Moment asked = moment;
   std::vector<float> cosines;
-  bool all = false;  // found by a lesser effort, and so by the greater ones
+  bool all = false;  // a smaller ef found every row, so the larger ones do too
   for (size_t i = ladder->open; i < ladder->enough; i++) {
     Rung& rung = ladder->rungs[i];
     double share = 1;
     if (!all) {
       asked.efforts = {rung.effort, rung.effort, false};
       if (!Find(asked, request, &cosines)) return false;
-      // Of rows that are equally near any may be found.
+      // Among rows at equal distance, any may be returned.
       const auto near = [&](float cosine) { return cosine >= truth[wanted - 1]; };
       const auto found = static_cast<size_t>(std::count_if(cosines.begin(), cosines.end(), near));
       share = static_cast<double>(std::min(found, wanted)) / static_cast<double>(wanted);
@@ -145,8 +147,8 @@ bool Calibration::Try(const Moment& moment, SearchRequest request, const std::ve
 }
 
 void Calibration::Judge(Ladder* ladder) const {
-  // The ends of what the share of all questions may be. To those that were asked comes one that found nothing, or all:
-  // a hundred questions without a miss do not say that there is none.
+  // Confidence bounds of the mean recall over all queries. One more query with recall 0 or 1 is added to the
+  // sample: a hundred queries without a miss do not prove that misses never happen.
   const auto bound = [&](const Rung& rung, double other, double errors) {
     const double count = rung.asked + 1;
     const double mean = (rung.shares + other) / count;
@@ -162,14 +164,14 @@ void Calibration::Judge(Ladder* ladder) const {
 
 bool Calibration::Decided(const Ladder& ladder) {
   if (ladder.open == ladder.enough) return true;
-  // To know whether the next lower effort would do as well is not worth the search.
+  // Testing whether the next lower ef suffices too is not worth further searches.
   return ladder.enough < ladder.rungs.size() && ladder.enough - ladder.open == 1;
 }
 
 uint32_t Calibration::Chosen(const Ladder& ladder) const {
   if (ladder.enough < ladder.rungs.size()) return ladder.rungs[ladder.enough].effort;
-  // None is known to find the wanted share, which codes may hide however far a graph is walked: then the least that
-  // finds nearly as much as any.
+  // No ef value is known to reach the target recall; the quantized codes may hide rows at any ef. Choose the
+  // smallest ef that finds nearly as much as the best one.
   double best = 0;
   for (const Rung& rung : ladder.rungs) best = std::max(best, rung.Mean());
   const double nearly = best - (1 - recall_) * kNearly;

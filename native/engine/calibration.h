@@ -1,4 +1,4 @@
-// Measures how widely the shards of a collection have to be searched.
+// Measures the ef values that the searches of a collection need.
 #pragma once
 
 #include <cstdint>
@@ -11,35 +11,36 @@
 
 namespace quarry {
 
-// Asks about places among the stored rows, exactly and by walks through the graphs with more and more effort, and gives
-// the collection the least effort that finds the wanted share of the nearest rows: as good as certainly, for what few
-// questions say of all others is told with its error. Graphs are walked however small they are, so that what was measured
-// holds while they grow.
+// Queries points among the stored rows, exactly and by graph walks with increasing ef, and sets in the
+// collection the smallest ef that reaches the target recall of the nearest rows. Confidence bounds account
+// for the error of a small sample. Graphs are walked however small they are, so the result still holds while
+// they grow.
 class Calibration {
  public:
-  // `recall` is the wanted share. After the collection's BeginCalibration, which it ends.
+  // `recall` is the target. Call Collection::BeginCalibration first; the destructor ends the calibration.
   Calibration(std::shared_ptr<Collection> collection, double recall);
   ~Calibration() { collection_->EndCalibration(); }
   Calibration(const Calibration&) = delete;
   Calibration& operator=(const Calibration&) = delete;
 
-  // The collection was closed: nobody needs the answer.
+  // Whether the collection was closed, so the result is no longer needed.
   bool Over() const { return collection_->closed(); }
-  // A slice of the work, a few milliseconds for a hundred thousand rows; true when there is nothing left to do.
+  // Runs one slice of the work: a few milliseconds for a hundred thousand rows. Returns true when no work is
+  // left.
   bool Step();
 
  private:
-  // One effort, and what the searches with it found.
+  // One ef value and the results of searches with it.
   struct Rung {
     uint32_t effort;
-    uint32_t asked = 0;  // questions
-    double shares = 0;   // of the nearest rows that each of them found, their sum
-    double squares = 0;  // and that of their squares
+    uint32_t asked = 0;  // number of queries
+    double shares = 0;   // sum of the recall of each query
+    double squares = 0;  // sum of the squares of the recall
 
     double Mean() const { return asked == 0 ? 0 : shares / asked; }
   };
-  // The efforts that are tried for one number of wanted rows, ascending. Those before `open` find too few, those from
-  // `enough` on find as many as are wanted; what lies between is asked further.
+  // The ef values tried for one number of wanted rows, ascending. Those before `open` find too few rows,
+  // those from `enough` on reach the target recall. The values between are still measured.
   struct Ladder {
     uint32_t wanted;
     std::vector<Rung> rungs;
@@ -50,20 +51,20 @@ class Calibration {
   bool TryNext();
   void Begin(const Moment& moment);
   Ladder LadderFor(uint32_t wanted, uint32_t guess) const;
-  // Fills in a place among the rows that the moment sees; false when none of them was met.
+  // Fills in a query point among the rows visible at `moment`. Returns false if no visible row was drawn.
   bool Draw(const Moment& moment, SearchRequest* request);
-  // A place where a row might lie as well: as far from the row, and in the direction, as one of its neighbours from
-  // another. It is none of them, and finds its way as hardly as questions of users: rows themselves, places between them
-  // and such as lie a little beside a row are found with less effort. Of three generated sets the questions, which were
-  // no rows, needed 22, 40 and 560 for a recall of .99, these places 35, 43 and 510 (100,000 clustered rows of 384
-  // dimensions, 30,000 of 64, 20,000 of 96 that lie anywhere).
+  // Returns a point where a row might plausibly lie: the row shifted by the difference of two of its
+  // neighbors, then normalized. Such a point equals no row and is as hard to search as user queries: rows
+  // themselves, midpoints and points slightly beside a row need a smaller ef. On three generated sets, the ef
+  // for a recall of .99 was 22, 40 and 560 for queries that were no rows, and 35, 43 and 510 for these points
+  // (100,000 clustered rows of 384 dimensions, 30,000 of 64, 20,000 uniform rows of 96).
   std::vector<float> Beside(const Shard& shard, uint32_t row);
-  // The cosines of the rows that are found, the nearest first; false when the search failed.
+  // Returns the cosines of the rows found, nearest first. Returns false if the search failed.
   static bool Find(const Moment& moment, const SearchRequest& request, std::vector<float>* cosines);
-  // Asks with each effort that is undecided; `truth` are the cosines of the nearest rows, not fewer than are wanted
-  // unless there are no more. False when a search failed.
+  // Runs the query with each undecided ef. `truth` holds the cosines of the nearest rows, at least as many as
+  // wanted unless fewer exist. Returns false if a search failed.
   static bool Try(const Moment& moment, SearchRequest request, const std::vector<float>& truth, Ladder* ladder);
-  // Moves the ends of what is undecided.
+  // Narrows the undecided range [open, enough).
   void Judge(Ladder* ladder) const;
   static bool Decided(const Ladder& ladder);
   uint32_t Chosen(const Ladder& ladder) const;
@@ -71,8 +72,8 @@ class Calibration {
   const std::shared_ptr<Collection> collection_;
   const double recall_;
   std::minstd_rand chance_;
-  uint64_t begun_ = 0;  // changes of the collection when it began
-  uint32_t asked_ = 0;  // questions since then
+  uint64_t begun_ = 0;  // change counter of the collection at the start
+  uint32_t asked_ = 0;  // queries since the start
   Ladder few_;
   Ladder many_;
 };

@@ -1,4 +1,4 @@
-// How long an operation may take.
+// Deadlines and cancellation of operations.
 #pragma once
 
 #include <atomic>
@@ -10,23 +10,24 @@
 
 namespace quarry {
 
-// When to stop a search that nobody waits for any more.
+// Conditions under which a search stops because its caller no longer waits for it.
 struct Patience {
   using Clock = std::chrono::steady_clock;
   Clock::time_point deadline = Clock::time_point::max();
   std::shared_ptr<const std::atomic<bool>> cancelled;  // may be null
 
-  // Asking for the time takes longer than the rest: whoever has just done so says what it is.
+  // Reading the clock is the most expensive part; pass `now` if it was just read.
   Status Check(Clock::time_point now = Clock::now()) const;
 };
 
-// Checks a patience now and then during one piece of work. Of work that ends soon it costs nothing.
+// Checks a Patience periodically during one piece of work. Short work never reads the clock.
 class Pace {
  public:
-  // `patience` must outlive the pace.
+  // `patience` must outlive this object.
   explicit Pace(const Patience& patience) : patience_(patience) {}
 
-  // Counts work that is to be done next, in units of about a nanosecond. False when it must not be: status() says why.
+  // Counts work about to be done, in units of about a nanosecond. Returns false if it must not be done;
+  // status() has the reason.
   bool Go(size_t work) {
     work_ += work;
     if (work_ < kWorkPerCheck) return true;

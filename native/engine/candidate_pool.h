@@ -1,4 +1,4 @@
-// What a search of the graph keeps in view: the best rows it has met, best first.
+// Candidate list of a graph search: the best rows seen so far, best first.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace quarry {
 
-// One sorted list is the frontier and the result at once. It holds the best `effort` accepted rows, and between them
-// the rows that are only passed through: beyond the last accepted one nothing is worth a look.
+// One sorted list serves as both frontier and result. It holds the best `effort` (ef) accepted rows, and
+// between them the rows that are only traversed. Rows after the last accepted one are dropped.
 class GraphPool {
  public:
-  // Row numbers leave two bits free.
+  // Row numbers leave two bits free for flags.
   static constexpr uint32_t kRowsEnd = uint32_t{1} << 30;
 
   void Reset(uint32_t effort) {
@@ -25,10 +25,10 @@ class GraphPool {
     bound_ = std::numeric_limits<int32_t>::min();
   }
 
-  // Whether a row of that score would be kept.
+  // Whether a row with that score would be kept.
   bool Wants(int32_t score) const { return score > bound_; }
 
-  // Adds a row that is wanted.
+  // Adds a row for which Wants returned true.
   void Add(Near near, bool accepted) {
     const size_t at = PlaceOf(near.score);
     entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(at),
@@ -43,7 +43,7 @@ class GraphPool {
     bound_ = entries_.back().score;
   }
 
-  // Hands out every row once, always the best that was not handed out yet; false when none is left.
+  // Returns each row once, always the best one not yet returned. Returns false if none is left.
   bool Next(uint32_t* row) {
     while (next_ < entries_.size() && (entries_[next_].mark & kHandedOut) != 0) next_++;
     if (next_ >= entries_.size()) return false;
@@ -52,14 +52,14 @@ class GraphPool {
     return true;
   }
 
-  // How many of its rows are only passed through.
+  // Number of rows that are only traversed, not accepted.
   size_t passed() const { return entries_.size() - accepted_; }
-  // How many accepted rows it keeps.
+  // Maximum number of accepted rows (ef).
   uint32_t effort() const { return effort_; }
   size_t size() const { return entries_.size(); }
   Near operator[](size_t i) const { return {entries_[i].score, entries_[i].mark >> 2}; }
 
-  // The accepted rows, best first.
+  // Copies the accepted rows, best first.
   void CopyAccepted(std::vector<Near>* rows) const {
     rows->clear();
     for (const Entry& entry : entries_) {
@@ -72,10 +72,11 @@ class GraphPool {
   static constexpr uint32_t kHandedOut = 2;
   struct Entry {
     int32_t score;
-    uint32_t mark;  // row << 2, and the two flags
+    uint32_t mark;  // row << 2, plus the two flags
   };
 
-  // Behind the entries of at least that score. Which half is taken is anybody's guess, so no branch depends on it.
+  // Returns the position after all entries with a score of at least `score`. The search direction is
+  // unpredictable, so the loop is branch-free.
   size_t PlaceOf(int32_t score) const {
     const Entry* low = entries_.data();
     size_t count = entries_.size();
@@ -90,7 +91,7 @@ class GraphPool {
   std::vector<Entry> entries_;
   uint32_t effort_ = 0;
   uint32_t accepted_ = 0;
-  size_t next_ = 0;  // every entry before it was handed out
+  size_t next_ = 0;  // every entry before it was returned
   int32_t bound_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// CRC32C as RFC 3720 defines it: Crc32c("123456789") is 0xe3069283.
+// CRC32C as defined in RFC 3720: Crc32c("123456789") is 0xe3069283.
 #pragma once
 
 #include <cstddef>

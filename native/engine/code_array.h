@@ -1,4 +1,4 @@
-// The rows of a shard as codes, and comparing many of them with one vector.
+// Quantized codes of the rows of a shard, and comparison of many of them with one vector.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 
 namespace quarry {
 
-// A row and how near it is: its score against the query, larger is nearer.
+// A row and its score against the query. Larger scores are nearer.
 struct Near {
   int32_t score;
   uint32_t row;
 };
 
-// One writer at a time reserves; different rows may be written at once. Readers may use any row that was written
-// before its number was published to them.
+// One thread at a time may reserve; different rows may be written concurrently. Readers may use any row that
+// was written before its number was published to them.
 class CodeArray {
  public:
   explicit CodeArray(uint32_t dimensions) : codec_(dimensions), rows_(codec_.stride()) {}
@@ -33,15 +33,17 @@ class CodeArray {
     codec_.Encode(vector, rows_.Row(row));
     Measure(row);
   }
-  // As Set, with codes of this codec.
+  // As Set, with codes produced by this codec.
   void Copy(uint32_t row, const uint8_t* codes) {
     std::memcpy(rows_.Row(row), codes, codec_.stride());
     Measure(row);
   }
-  // What the squared length of no row's codes is below; see Codec::Squares. For who may use the rows.
+  // Lower bound on the squared length of the codes of all rows; see Codec::Squares. For readers to which rows
+  // have been published.
   float SquaresMin() const { return squaresMin_.load(std::memory_order_relaxed); }
   size_t BytesOf(size_t rows) const { return rows_.BytesOf(rows); }
-  // For loading: calls fill(codes, bytes) for the codes of rows [0, rows), run by run, until it answers false.
+  // For loading: calls fill(codes, bytes) for the codes of rows [0, rows), run by run, until it returns
+  // false.
   template <class Fill>
   void ForRuns(size_t rows, const Fill& fill) {
     rows_.ForRuns(rows, [&](size_t first, uint8_t* codes, size_t count) {
@@ -52,13 +54,13 @@ class CodeArray {
   }
 
   int32_t Score(const CodeView& query, uint32_t row) const { return codec_.Score(query, rows_.Row(row)); }
-  // Has the row's codes fetched, and answers where they are.
+  // Prefetches the row's codes and returns their address.
   const uint8_t* Prefetch(uint32_t row) const {
     const uint8_t* const codes = rows_.Row(row);
     for (size_t i = 0; i < codec_.stride(); i += 64) __builtin_prefetch(codes + i);
     return codes;
   }
-  // Calls visit(near) for each of `rows`, which may lie anywhere: codes are fetched ahead.
+  // Calls visit(near) for each of `rows`, in any memory order: codes are prefetched ahead.
   template <class Visit>
   void Compare(const CodeView& query, std::span<const uint32_t> rows, const Visit& visit) const {
     constexpr size_t kAtOnce = 16;
@@ -77,7 +79,7 @@ class CodeArray {
   }
 
  private:
-  // Before the row's number is published: who reads the row then reads this as well.
+  // Must run before the row's number is published, so that readers of the row also see the updated minimum.
   void Measure(uint32_t row) {
     const float squares = codec_.Squares(rows_.Row(row));
     float least = squaresMin_.load(std::memory_order_relaxed);

@@ -10,10 +10,10 @@
 namespace quarry {
 namespace {
 
-// Coordinates beyond so many standard deviations are cut off: for 8 bits that loses least.
+// Coordinates beyond this many standard deviations are clipped. For 8 bits, this bound minimizes the error.
 constexpr float kReach = 4;
-// A block that is not the whole vector is transformed at its start, its end and its start: after that, the shares of
-// any coordinate in all others differ by less than a tenth.
+// If a block is smaller than the vector, the transform runs at the start, the end and the start again:
+// afterwards the shares of any coordinate in all others differ by less than a tenth.
 constexpr size_t kRounds = 3;
 
 size_t RoundsFor(size_t dimensions, size_t block) { return block == dimensions ? 1 : kRounds; }

@@ -14,17 +14,20 @@
 namespace quarry {
 namespace {
 
-// Rows linked per turn of a staging, a few tenths of a millisecond each; then waiting searches go first.
+// Rows linked per step of a staging. Each takes a few tenths of a millisecond; afterwards, waiting searches
+// run first.
 constexpr uint32_t kLinksPerStep = 2;
-// A shard is compacted when a quarter of it is dead, and enough to matter.
+// A shard is compacted when at least a quarter of it, and at least kDeadMin entries, are deleted.
 constexpr uint64_t kDeadShare = 4;
 constexpr uint64_t kDeadMin = 256;
-// Where half of it is dead nevertheless, and that is much, whoever stages waits for the compaction.
+// If at least half of a shard, and at least kOvergrownMin entries, are deleted, stagings wait for the
+// compaction.
 constexpr uint64_t kOvergrownShare = 2;
 constexpr uint64_t kOvergrownMin = 4096;
-// Of fewer rows any search is cheap.
+// With fewer rows, every search is cheap.
 constexpr uint64_t kCalibratedMin = 4096;
-// What may arrive at a shard while it is being copied; beyond it, whoever stages must come again.
+// Maximum bytes staged in a shard while it is being copied. Beyond it, a staging fails with kBusy and must be
+// retried.
 constexpr size_t kArrivalBytesMax = size_t{256} << 20;
 
 GraphScratch& ThreadGraphScratch() {
@@ -32,7 +35,7 @@ GraphScratch& ThreadGraphScratch() {
   return scratch;
 }
 
-// Whether so many of a shard's rows, or of its documents, are dead, and one in `share` is.
+// Whether at least `least` of a shard's rows or of its documents are deleted, and at least one in `share`.
 bool HasDead(const Shard& shard, uint64_t least, uint64_t share) {
   const auto enough = [=](uint64_t dead, uint64_t all) { return dead >= least && dead * share >= all; };
   return enough(shard.DeadRows(), shard.Rows()) || enough(shard.DeadDocuments(), shard.Slots());
@@ -48,7 +51,7 @@ void Add(const Shard::Memory& more, Shard::Memory* sum) {
   sum->documents += more.documents;
 }
 
-// What a copy without the dead takes of memory, about: its vectors are in no file yet.
+// Estimates the memory of a copy without deleted rows. The vectors of the copy are not in a file yet.
 uint64_t CopyBytes(const Shard& shard) {
   const Shard::Memory memory = shard.MemoryBytes();
   const size_t all = memory.vectorsInMemory + memory.vectorsInFile + memory.codes + memory.links + memory.postings +
@@ -73,7 +76,8 @@ Status Collection::Open(const CollectionOptions& options, Background background,
   const std::shared_ptr<Collection> opened(new Collection(options, std::move(background)));
   if (Status status = opened->Load(); !status.ok()) return status;
   *collection = opened;
-  // A snapshot that was taken before a compaction ended holds all that it would have left out.
+  // A snapshot taken before a compaction ended still contains everything that the compaction would have
+  // dropped.
   for (uint32_t shard = 0; shard < options.shards; shard++) opened->CompactIfWorthwhile(shard);
   return {};
 }
@@ -87,7 +91,7 @@ std::string Collection::SnapshotPath(uint32_t shard) const {
 Status Collection::Load() {
   bool fresh = false;
   if (Status status = CreateFolder(options_.directory, &fresh); !status.ok()) return status;
-  // What an interrupted snapshot left behind.
+  // Removes temporary files left by an interrupted snapshot.
   if (Status status = RemoveFiles(options_.directory, "shard-", ".tmp"); !status.ok()) return status;
   auto shards = std::make_shared<std::vector<std::shared_ptr<Shard>>>(options_.shards);
   opened_.resize(options_.shards);
@@ -168,7 +172,7 @@ bool Collection::Staging::Step() {
       successor_->Link(successor_->Document(successorSlot_).firstRow + linked_, &ThreadGraphScratch());
     }
     if (linked_ < rows) return false;
-    // Before the old one, so that what the old shard calls ready is ready after the change too.
+    // Mark the new shard first: every document ready in the old shard must be ready after the switch too.
     if (successor_ != nullptr) successor_->MarkReady(successorSlot_);
     shard_->MarkReady(slot_);
   } catch (const std::bad_alloc&) {
@@ -186,7 +190,8 @@ Status Collection::AppendDocument(Staging* staging) {
   }
   // The current shard changes only under the writer's lock.
   const std::shared_ptr<Shard> current = CurrentShard(staging->number_);
-  // Not for one that is put off, perhaps for long: then only the memory bounds how much is dead.
+  // Not while the compaction is postponed, possibly for long: then memory alone bounds the number of deleted
+  // rows.
   if (writer.compacting && !writer.putOff && HasDead(*current, kOvergrownMin, kOvergrownShare)) {
     return {Code::kBusy, "as much of the shard is removed as there: it is compacted first"};
   }
@@ -216,7 +221,7 @@ void Collection::AppendToSuccessor(Writer* writer, Staging* staging) {
   } catch (const std::bad_alloc&) {
     // As below: the document is safe in the old shard.
   }
-  // A successor that lacks a document must not succeed; the compaction finds it gone and ends.
+  // A successor that lacks a document must not be published. The compaction finds it missing and ends.
   writer->successor = nullptr;
 }
 
@@ -285,7 +290,7 @@ void Collection::CompactIfWorthwhile(uint32_t shard) {
   const std::shared_ptr<Shard> current = CurrentShard(shard);
   if (!HasDead(*current, kDeadMin, kDeadShare)) return;
   if (writer.compacting.exchange(true)) return;
-  // When the background is full, a later change asks again.
+  // If the background queue is full, a later change tries again.
   if (!background_([self = shared_from_this(), shard] { return self->Compact(shard); })) writer.compacting = false;
 }
 
@@ -312,7 +317,7 @@ void Collection::CompactNow(uint32_t shard) {
   try {
     replaced = CopyToSuccessor(&writer, old, slots) && AddArrivals(&writer, *old) && ReplaceBySuccessor(shard, *old);
   } catch (const std::bad_alloc&) {
-    // The old shard goes on as it is, and the next change tries again.
+    // The old shard stays in use, and the next change tries again.
   }
   {
     const std::lock_guard lock(writer.mutex);
@@ -323,7 +328,7 @@ void Collection::CompactNow(uint32_t shard) {
     writer.origins = {};
   }
   writer.compacting = false;
-  // What died meanwhile may be enough for another round, and no further change may come to ask for it.
+  // Rows deleted in the meantime may justify another compaction, and no later change may trigger it.
   if (replaced) CompactIfWorthwhile(shard);
 }
 
@@ -340,7 +345,7 @@ bool Collection::CopyToSuccessor(Writer* writer, const std::shared_ptr<Shard>& o
   if (old->VectorsLost()) return false;
   successor->AdoptStates(*old, origins);
   const std::lock_guard lock(writer->mutex);
-  // Again, so that an arrival of a version that was committed meanwhile does not take its place.
+  // Again, under the lock, so that an arrival does not replace the same version committed in the meantime.
   successor->AdoptStates(*old, origins);
   writer->origins = std::move(origins);
   writer->successor = successor;
@@ -361,7 +366,7 @@ bool Collection::AddArrivals(Writer* writer, const Shard& old) {
     {
       const std::lock_guard lock(writer->mutex);
       if (writer->successor == nullptr || closed()) return false;
-      // Discarded, replaced or removed by now.
+      // Already discarded, replaced or removed.
       if (old.LifeOf(arrival.slot).death != kNever) continue;
       successor = writer->successor;
       writer->origins.reserve(writer->origins.size() + 1);
@@ -379,7 +384,7 @@ bool Collection::ReplaceBySuccessor(uint32_t shard, const Shard& old) {
   Writer& writer = *writers_[shard];
   const std::lock_guard writerLock(writer.mutex);
   if (writer.successor == nullptr || closed()) return false;
-  // Most of the work before commits have to wait.
+  // Does most of the work before commits have to wait for mutex_.
   writer.successor->AdoptStates(old, writer.origins);
   const std::lock_guard lock(mutex_);
   writer.successor->AdoptStates(old, writer.origins);
@@ -401,16 +406,18 @@ Collection::SnapshotMoment Collection::BeginSnapshot() const {
 
 Status Collection::WriteShard(uint32_t shard, const SnapshotMoment& moment, uint64_t* bytes) {
   Writer& writer = *writers_[shard];
-  // A shard that was compacted since then still knows what was visible at the moment; its successor does not.
+  // A shard compacted since then still has the rows visible at `moment`; its successor does not.
   const std::shared_ptr<Shard>& written = (*moment.shards)[shard];
-  // What is on disk may be newer, when two snapshots were begun and the second was written first.
+  // The file on disk may be newer if two snapshots were begun and the second was written first.
   const uint64_t changed = moment.changes[shard];
   if (changed < writer.writtenEpoch) return {};
-  // A compacted shard is written even if nothing changed: it is smaller, and reads its vectors from a file of its own.
+  // A compacted shard is written even without changes: it is smaller, and reads its vectors from its own
+  // file.
   if (changed == writer.writtenEpoch && writer.written.lock() == written) return {};
   SnapshotPoint point{};
   {
-    // Under the writer's lock no document is half appended. Rows that came later are not visible at the moment.
+    // Under the writer's lock, no document is partially appended. Rows added later are not visible at
+    // `moment`.
     const std::lock_guard lock(writer.mutex);
     point = {moment.epoch, moment.sequence, written->Rows(), written->Slots()};
   }
@@ -457,7 +464,7 @@ CollectionStatistics Collection::Statistics() const {
 }
 
 void Collection::Close() {
-  // No rename is under way once the lock is held, and none starts afterwards.
+  // While this lock is held no rename is in progress, and none starts afterwards.
   const std::lock_guard lock(fileMutex_);
   closed_.store(true, std::memory_order_relaxed);
 }

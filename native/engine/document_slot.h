@@ -1,4 +1,4 @@
-// What a shard knows of one version of a document.
+// State of one document version in a shard.
 #pragma once
 
 #include <atomic>
@@ -9,18 +9,19 @@ namespace quarry {
 
 inline constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
 
-// `birth` is the epoch of the commit that made the version visible and `death` of the one that removed it: a search of
-// epoch E sees it when birth <= E < death.
+// Visibility of a version. `birth` is the epoch of the commit that made it visible, `death` that of the
+// commit that removed it: a search at epoch E sees it if birth <= E < death.
 struct Life {
   uint64_t birth;
   uint64_t death;
 };
 
-// The life of a version in one word, so that nobody sees half a change, and most documents need no more: of one that is
-// alive its birth, of a dead one its grave, where both stand.
+// The life of a version in one word, so that readers never see a partial change. A live version stores its
+// birth epoch; a deleted version stores the index of its tombstone, which holds both epochs. Most versions
+// need no tombstone.
 class LifeWord {
  public:
-  // Of a version that is staged or visible.
+  // For a version that is staged or visible.
   static constexpr uint64_t Alive(uint64_t birth) { return birth == kNever ? kUnborn : birth; }
   static constexpr uint64_t Dead(uint64_t grave) { return kDead | grave; }
   static constexpr bool IsDead(uint64_t word) { return (word & kDead) != 0; }

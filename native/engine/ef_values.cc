@@ -11,7 +11,7 @@ uint32_t ShareOf(uint32_t wanted, size_t shards) {
 }
 
 Efforts DefaultEfforts(size_t shards) {
-  constexpr double kBeyond = 100;  // more than any collection needed that was measured
+  constexpr double kBeyond = 100;  // more than any measured collection needed
   const auto guess = [&](uint32_t wanted) {
     return ShareOf(wanted, shards) + static_cast<uint32_t>(kBeyond / std::sqrt(static_cast<double>(shards)));
   };

@@ -22,7 +22,7 @@ Status IoError(const char* action, const std::string& path, int error) {
   return {Code::kIo, std::string(action) + " " + path + ": " + std::generic_category().message(error)};
 }
 
-// Why a file cannot be read. That the process has no memory or no descriptors left says nothing about the file.
+// Status of a file that cannot be read. Exhausted memory or descriptors do not mean that the file is damaged.
 Status Unreadable(const char* action, const std::string& path, int error) {
   Status status = IoError(action, path, error);
   if (error == ENOMEM) return {Code::kMemory, status.message()};
@@ -40,7 +40,7 @@ int Sync(int descriptor) {
 
 }  // namespace
 
-// Numbered, so that a file that is being abandoned and its successor never share a name.
+// Numbered, so that an abandoned temporary file and its replacement never share a name.
 AtomicFile::AtomicFile(std::string path)
     : path_(std::move(path)), temporary_(path_ + ".tmp" + std::to_string(nextTemporary.fetch_add(1))) {
   descriptor_ = open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

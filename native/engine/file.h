@@ -1,4 +1,4 @@
-// Files as snapshots need them: written whole or not at all, and read in parts.
+// File access for snapshots: atomic writes and partial reads.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace quarry {
 
-// Writes a file under a temporary name; Commit makes it durable and gives it its own name in one step. Without
-// Commit the temporary file is removed. After the first error every later write does nothing.
+// Writes a file under a temporary name. Commit makes it durable and renames it to its final name atomically.
+// Without Commit, the temporary file is removed. After the first error, later writes do nothing.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);
@@ -22,12 +22,12 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void Write(const void* bytes, size_t length);
-  // Overwrites bytes written before; does not move the end.
+  // Overwrites bytes written before. Does not move the write position.
   void WriteAt(uint64_t offset, const void* bytes, size_t length);
   uint64_t written() const { return flushed_ + buffer_.size(); }
-  // fsync; then, holding `mutex`, asks `allowed` and renames when it is ok; then fsync of the folder.
+  // Calls fsync; then, holding `mutex`, renames if `allowed` returns ok; then calls fsync on the folder.
   Status Commit(std::mutex* mutex, const std::function<Status()>& allowed);
-  // For mapping what was committed.
+  // For mapping the committed file.
   int descriptor() const { return descriptor_; }
 
  private:
@@ -52,11 +52,11 @@ class ReadableFile {
   ReadableFile(const ReadableFile&) = delete;
   ReadableFile& operator=(const ReadableFile&) = delete;
 
-  // kMissing when there is no such file.
+  // Returns kMissing if the file does not exist.
   Status Open(const std::string& path);
   uint64_t length() const { return length_; }
   int descriptor() const { return descriptor_; }
-  // Reads exactly `length` bytes: kDamaged when the file ends before them. Any thread.
+  // Reads exactly `length` bytes. Returns kDamaged if the file ends earlier. Thread-safe.
   Status ReadAt(uint64_t offset, void* bytes, size_t length) const;
 
  private:
@@ -65,11 +65,11 @@ class ReadableFile {
   uint64_t length_ = 0;
 };
 
-// Creates the folder and its missing parents. `created` tells whether the folder itself is new.
+// Creates the folder and its missing parents. Sets `created` to whether the folder itself is new.
 Status CreateFolder(const std::string& path, bool* created);
-// Removes the files of the folder whose names begin with `prefix` and contain `part`.
+// Removes the files of the folder whose names start with `prefix` and contain `part`.
 Status RemoveFiles(const std::string& folder, const std::string& prefix, const std::string& part);
-// Removes an empty folder; one that does not exist or is not empty is fine.
+// Removes an empty folder. Succeeds without effect if it does not exist or is not empty.
 Status RemoveFolder(const std::string& path);
 
 }  // namespace quarry

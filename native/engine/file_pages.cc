@@ -12,7 +12,7 @@
 namespace quarry {
 namespace {
 
-// What is mapped. `start` is 0 where nothing is.
+// A mapped address range. `start` is 0 if nothing is mapped.
 struct Range {
   uintptr_t start = 0;
   uintptr_t end = 0;
@@ -21,11 +21,11 @@ struct Range {
   bool Contains(uintptr_t address) const { return start != 0 && start <= address && address < end; }
 };
 
-// A mapping of file pages. A reader gets all of a range or, while it changes, waits for the next one: parts of two
-// ranges would cover memory that belongs to neither.
+// A mapping of file pages, read as a seqlock. A reader gets a complete range, or retries while it changes:
+// parts of two ranges would cover memory that belongs to neither.
 class Mapping {
  public:
-  // By one thread at a time.
+  // One thread at a time.
   void Set(const Range& range) {
     version_.fetch_add(1, std::memory_order_acq_rel);  // odd: changing
     start_.store(range.start, std::memory_order_release);
@@ -34,7 +34,7 @@ class Mapping {
     version_.fetch_add(1, std::memory_order_release);
   }
 
-  // Takes no lock. Who meets a part of a later range meets its version as well, and reads again.
+  // Lock-free. A reader that sees part of a newer range also sees its version, and reads again.
   Range Get() const {
     for (int i = 0; i < kReadsMax; i++) {
       const uint32_t version = version_.load(std::memory_order_acquire);
@@ -48,7 +48,7 @@ class Mapping {
   }
 
  private:
-  // A change takes some nanoseconds, but one that a signal interrupts on its own thread would be waited for for ever.
+  // A change takes nanoseconds, but waiting for one that this signal interrupted on its own thread would never end.
   static constexpr int kReadsMax = 1 << 24;
 
   std::atomic<uint32_t> version_{0};
@@ -57,7 +57,7 @@ class Mapping {
   std::atomic<std::atomic<bool>*> lost_{nullptr};
 };
 
-// All mappings, for a signal handler that takes no lock: blocks are added and never removed, and entries are reused.
+// All mappings, for a lock-free signal handler: blocks are added and never removed, and entries are reused.
 struct MappingBlock {
   static constexpr size_t kMappings = 128;
   Mapping mappings[kMappings];
@@ -65,10 +65,10 @@ struct MappingBlock {
 };
 
 MappingBlock firstBlock;
-std::mutex mappingsMutex;         // for those that add and remove mappings
+std::mutex mappingsMutex;         // held while mappings are added or removed
 struct sigaction previousAction;  // set once, before the handler
 
-// An empty range when nothing is mapped there.
+// Returns an empty range if nothing is mapped at `address`.
 Range FindRange(uintptr_t address) {
   for (MappingBlock* block = &firstBlock; block != nullptr; block = block->next.load(std::memory_order_acquire)) {
     for (const Mapping& mapping : block->mappings) {
@@ -79,20 +79,20 @@ Range FindRange(uintptr_t address) {
   return {};
 }
 
-// What happens without this handler.
+// Forwards the signal to the previous handler or the default action.
 void PassOn(int number, siginfo_t* info, void* context) {
   if ((previousAction.sa_flags & SA_SIGINFO) != 0 && previousAction.sa_sigaction != nullptr) {
     previousAction.sa_sigaction(number, info, context);
   } else if (previousAction.sa_handler != SIG_DFL && previousAction.sa_handler != SIG_IGN) {
     previousAction.sa_handler(number);
   } else {
-    // The access is repeated when the handler returns, and ends the process then.
+    // The access is repeated when the handler returns, and then ends the process.
     signal(number, SIG_DFL);
   }
 }
 
-// Calls only what a signal handler may: system calls and atomics. The thread that read a lost page holds whatever it
-// holds, and goes on with zeros.
+// Uses only async-signal-safe operations: system calls and atomics. The thread that read a lost page keeps
+// its locks and continues with zeros.
 void OnBusError(int number, siginfo_t* info, void* context) {
   const int error = errno;
   const Range range = FindRange(reinterpret_cast<uintptr_t>(info->si_addr));
@@ -114,7 +114,7 @@ bool InstallHandler() {
   return sigaction(SIGBUS, nullptr, &previousAction) == 0 && sigaction(SIGBUS, &action, nullptr) == 0;
 }
 
-// Null when there is no memory.
+// Returns null if there is no memory.
 Mapping* AddMapping(const void* at, size_t length, std::atomic<bool>* lost) {
   static const bool installed = InstallHandler();
   if (!installed) return nullptr;
@@ -134,7 +134,8 @@ Mapping* AddMapping(const void* at, size_t length, std::atomic<bool>* lost) {
   }
 }
 
-// Takes [at, at + length) out of all mappings but `kept`. What a longer mapping has behind that stays its own.
+// Removes [at, at + length) from all mappings except `kept`. The part of a longer mapping behind the range
+// stays mapped.
 void CutMappings(const void* at, size_t length, const Mapping* kept) {
   const auto start = reinterpret_cast<uintptr_t>(at);
   const std::lock_guard lock(mappingsMutex);
@@ -153,7 +154,7 @@ void RemoveMapping(Mapping* mapping) {
   mapping->Set({});
 }
 
-// Puts the mapping at `from` over the memory at `to`, in one step for every thread that reads there.
+// Replaces the memory at `to` by the mapping at `from`, atomically for every thread that reads there.
 bool MovePages(void* from, void* to, size_t length, int file, uint64_t offset) {
 #if defined(__linux__)
   static_cast<void>(file);
@@ -174,12 +175,13 @@ size_t FilePageBytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 bool MapFilePages(int file, uint64_t offset, void* at, size_t length, std::atomic<bool>* lost) {
   const size_t page = FilePageBytes();
   if (offset % page != 0 || reinterpret_cast<uintptr_t>(at) % page != 0 || length % page != 0) return false;
-  // What can fail, fails here, where nothing is lost.
+  // Every step that can fail runs before the memory at `at` changes.
   void* const mapped = mmap(nullptr, length, PROT_READ, MAP_PRIVATE, file, static_cast<off_t>(offset));
   if (mapped == MAP_FAILED) return false;
-  // Rows are read here and there: reading ahead would only push other pages out.
+  // Access is random: read-ahead would only evict other pages.
   madvise(mapped, length, MADV_RANDOM);
-  // Before readers can meet its pages; an earlier mapping of the same memory goes when it is replaced.
+  // Must precede the move, so that the handler knows the pages before readers touch them. An earlier mapping
+  // of the same memory is removed once it is replaced.
   Mapping* const mapping = AddMapping(at, length, lost);
   if (mapping != nullptr && MovePages(mapped, at, length, file, offset)) {
     CutMappings(at, length, mapping);

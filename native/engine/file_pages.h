@@ -1,4 +1,4 @@
-// Memory that is read from a file instead: the system may take its pages away at any time without swapping.
+// Memory backed by a file: the system may evict its pages at any time without swapping.
 #pragma once
 
 #include <atomic>
@@ -7,19 +7,20 @@
 
 namespace quarry {
 
-// Bytes of a page of the system.
+// Size of a memory page of the system, in bytes.
 size_t FilePageBytes();
 
-// Puts `length` bytes of the file in the place of those at `at`, which nobody writes any more and which are the same:
-// readers notice nothing. The file may lose its name afterwards, but should not change or become shorter. False when
-// the system cannot do it, or `offset`, `at` or `length` is no multiple of its pages; the memory stays as it was then.
+// Replaces the `length` bytes at `at` by the same bytes of the file at `offset`. The memory must not be
+// written any more; concurrent readers are unaffected. The file may be unlinked afterwards, but must not
+// change or shrink. Returns false if the system does not support it, or if `offset`, `at` or `length` is not
+// a multiple of the page size; then the memory is unchanged.
 //
-// A page that the system cannot bring in (the file was cut off, the disk fails) does not end the process with SIGBUS:
-// all of the mapping becomes zeros and `lost` becomes true, before the read that met it ends. `lost` must live until
-// ForgetFilePages.
+// If the system cannot read a page (the file was truncated, the disk fails), the process does not end with
+// SIGBUS: the whole mapping becomes zeros and `lost` becomes true before the failing read ends. `lost` must
+// live until ForgetFilePages.
 bool MapFilePages(int file, uint64_t offset, void* at, size_t length, std::atomic<bool>* lost);
 
-// Before memory that may hold mapped pages is given back.
+// Call before unmapping memory that may hold mapped file pages.
 void ForgetFilePages(const void* at, size_t length);
 
 }  // namespace quarry

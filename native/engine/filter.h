@@ -1,4 +1,4 @@
-// A metadata filter as it comes from JavaScript: a postfix program over sets of documents.
+// A metadata filter as received from JavaScript: a postfix program over sets of documents.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 namespace quarry {
 
 enum class FilterOperator : uint8_t {
-  kAnd = 0,    // pops `arity` sets; of none: everything
-  kOr = 1,     // pops `arity` sets; of none: nothing
-  kEqual = 2,  // the comparisons and memberships push one set
+  kAnd = 0,    // pops `arity` sets; with arity 0: all documents
+  kOr = 1,     // pops `arity` sets; with arity 0: no documents
+  kEqual = 2,  // comparisons and memberships push one set
   kNotEqual = 3,
   kGreater = 4,
   kGreaterOrEqual = 5,
@@ -26,17 +26,18 @@ enum class FilterOperator : uint8_t {
 struct FilterStep {
   FilterOperator op;
   uint32_t arity = 0;               // kAnd, kOr
-  std::string attribute;            // the others
+  std::string attribute;            // all other operators
   std::vector<std::string> values;  // one for a comparison, any number for a membership
-  std::string key;                  // what tells it from all others: the operator, and the texts with their lengths
+  std::string key;                  // unique key of the step: operator, and texts with their lengths
 };
 
-// Meaning (a missing attribute is null): comparisons with null are false, kNotEqual and kNotIn with null are true;
-// strings order by their UTF-8 bytes; a list attribute is `in` when one of its values is.
+// Semantics (a missing attribute is null): comparisons with null are false, kNotEqual and kNotIn with null
+// are true; strings order by their UTF-8 bytes; a list attribute matches kIn if one of its values does.
 class FilterProgram {
  public:
-  // Bytes: for each step u8 operator; then for kAnd/kOr u32 arity; else the attribute and, after a u32 count, the
-  // values, each text a u32 length and its UTF-8 bytes. A well-formed program leaves exactly one set.
+  // Parses, for each step, a u8 operator; then for kAnd and kOr a u32 arity; otherwise the attribute, a u32
+  // count and the values. Each text is a u32 length followed by its UTF-8 bytes. A well-formed program leaves
+  // exactly one set; otherwise returns kInvalid.
   static Status Parse(const uint8_t* bytes, size_t length, FilterProgram* program);
 
   const std::vector<FilterStep>& steps() const { return steps_; }

@@ -10,7 +10,7 @@
 namespace quarry {
 namespace {
 
-// Of the steps of filters, in the units of a pace: a comparison before it begins, and a document that matches.
+// Costs of filter steps in work units of Pace: starting a comparison, and each matching document.
 constexpr size_t kComparisonWork = 256;
 constexpr size_t kDocumentWork = 4;
 
@@ -19,7 +19,7 @@ uint64_t CountOf(const Bitset& rows) {
   return ActiveKernels().countCommon(words.data(), words.data(), words.size());
 }
 
-// The rows before those of slot `slots`.
+// Returns the number of rows before those of slot `slots`.
 uint32_t RowsOf(const Shard& shard, uint32_t slots) {
   if (slots == 0) return 0;
   const DocumentSlot& last = shard.Document(slots - 1);
@@ -51,7 +51,7 @@ FilterRows::Remembered FilterRows::Recall(const std::string& key) {
 void FilterRows::Remember(const std::string& key, const Rows& rows, uint32_t slots) {
   const std::lock_guard lock(mutex_);
   Remembered& entry = remembered_[key];
-  // Another search may have added more meanwhile.
+  // A concurrent search may have cached more slots in the meantime.
   if (entry.rows == nullptr || entry.slots < slots) {
     entry.rows = rows;
     entry.slots = slots;
@@ -67,12 +67,12 @@ FilterRows::Rows FilterRows::Compare(const Shard& shard, const FilterStep& step,
   const bool kept = step.key.size() <= kKeyBytesMax;
   const Remembered known = kept ? Recall(step.key) : Remembered();
   if (known.rows != nullptr && known.slots >= slots) return known.rows;
-  // The slots and the rows in whole words, of which each takes about as long as a value in a list.
+  // Slots and rows are processed in whole words, each of which costs about as much as one list entry.
   if (!pace->Go(kComparisonWork + (size_t{slots} + RowsOf(shard, slots)) / 64)) return nullptr;
   auto all = std::make_shared<MatchingRows>();
   if (known.rows != nullptr) all->rows = known.rows->rows;
   all->rows.Grow(RowsOf(shard, slots));
-  // In whole words, so that some slots are looked at again.
+  // Starts at a word boundary, so some slots are scanned again.
   const uint32_t from = known.slots / 64 * 64;
   shard.attributes().Compare(step, from, slots, pace).ForEach([&](size_t slot) {
     const DocumentSlot& document = shard.Document(from + static_cast<uint32_t>(slot));
@@ -119,7 +119,7 @@ Status FilterRows::Find(const Shard& shard, const FilterProgram& filter, const P
 
 FilterRows::Expected FilterRows::Expect(const Shard& shard, const FilterProgram& filter) const {
   const uint64_t rows = RowsOf(shard, shard.FilledSlots());
-  // Looking all of them up would take the caller longer than it is worth.
+  // Looking all of them up would cost the caller more than the estimate is worth.
   if (filter.steps().size() > kComparisonsMax) return {rows, rows * filter.steps().size()};
   Expected expected{rows, 0};
   std::vector<uint64_t> stack;
@@ -137,7 +137,7 @@ FilterRows::Expected FilterRows::Expect(const Shard& shard, const FilterProgram&
     }
     const auto found = remembered_.find(step.key);
     const MatchingRows* const known = found == remembered_.end() ? nullptr : found->second.rows.get();
-    // A search that began later may have seen more rows by now.
+    // A search that began later may already have cached more rows.
     const uint64_t unseen = rows - std::min<uint64_t>(rows, known == nullptr ? 0 : known->rows.size());
     expected.unseen += unseen;
     stack.push_back(std::min(rows, unseen + (known == nullptr ? 0 : known->count)));

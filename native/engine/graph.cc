@@ -13,7 +13,7 @@ class SpinLock {
  public:
   explicit SpinLock(std::atomic_flag* flag) : flag_(flag) {
     while (flag_->test_and_set(std::memory_order_acquire)) {
-      // Held for a few hundred nanoseconds; yielding matters only when its owner was put to sleep.
+      // Locks are held for a few hundred nanoseconds; yielding matters only if the owner was preempted.
       while (flag_->test(std::memory_order_relaxed)) std::this_thread::yield();
     }
   }
@@ -25,7 +25,7 @@ class SpinLock {
   std::atomic_flag* const flag_;
 };
 
-// Nearest first; of copies the newest, whose lists of links still have room.
+// Orders nearest first. Among copies the newest comes first, because its link list still has free entries.
 bool NearerOrNewer(const Near& left, const Near& right) {
   return left.score != right.score ? left.score > right.score : left.row > right.row;
 }
@@ -94,7 +94,7 @@ bool Graph::DescendToGround(const CodeView& query, GraphScratch* scratch) const 
   const auto first = static_cast<uint32_t>(entry);
   const auto top = static_cast<uint32_t>(entry >> 32);
   const Near start = Descend(query, {codes_.Score(query, first), first}, top, std::min(top, 1U));
-  // Loaded after the descent, so that it covers every row met so far; rows that appear later are skipped.
+  // Load after the descent, so that the size covers every row met so far; rows that appear later are skipped.
   scratch->visited.Reset(rows_.load(std::memory_order_acquire));
   scratch->visited.Add(start.row);
   scratch->met.assign(1, start);
@@ -118,7 +118,8 @@ bool Graph::DescendToGround(const CodeView& query, GraphScratch* scratch) const 
 std::optional<bool> Graph::Scattered(const Bitset& matching, float share) const {
   constexpr size_t kSamples = 128;
   constexpr size_t kLinksMin = 4 * kSamples;
-  // How much more often than by lot two neighbours of one row both match, from 0 to 1 (all or none of them do).
+  // Normalized excess correlation, from 0 (random) to 1 (all or none match), of two neighbors of one row both
+  // matching.
   constexpr float kExcessMax = 0.03F;
   if (share * kSparseShare < 1) return false;
   const size_t rows = std::min<size_t>(matching.size(), rows_.load(std::memory_order_acquire));
@@ -218,7 +219,8 @@ void Graph::AddLink(uint32_t row, uint32_t level, uint32_t target, GraphScratch*
   }
   std::sort(candidates.begin(), candidates.end(), NearerOrNewer);
   Diversify(max, codes_.Score(centre, row), scratch);
-  // A reader may meet a mixture of the old and the new list; each entry is a whole link, so it only sees both.
+  // A reader may see a mixture of the old and the new list. Each entry is a whole link, so every link it sees
+  // belongs to one of them.
   for (uint32_t i = 0; i < max; i++) {
     links[i].store(i < candidates.size() ? candidates[i].row + 1 : 0, std::memory_order_release);
   }
@@ -249,7 +251,7 @@ void Graph::Insert(uint32_t row, GraphScratch* scratch) {
     Diversify(kLinksUpper, self, scratch);
     neighbours[at] = scratch->candidates;
   }
-  // All forward links stand before the first link back makes the row reachable on any level.
+  // Store all forward links before the first back link makes the row reachable on any level.
   for (uint32_t at = 0; at < neighbours.size(); at++) SetLinks(row, at, neighbours[at]);
   for (uint32_t at = 0; at < neighbours.size(); at++) {
     for (const Near& neighbour : neighbours[at]) AddLink(neighbour.row, at, row, scratch);
@@ -302,7 +304,7 @@ bool Graph::CheckGround(uint32_t rows) const {
 }
 
 size_t Graph::Bytes(uint32_t rows) const {
-  // One row in kLinksUpper has an upper level, so the upper lists are a share of 1 / (kLinksUpper - 1) of the rows.
+  // One row in kLinksUpper has an upper level, so the upper lists number 1 / (kLinksUpper - 1) of the rows.
   return ground_.BytesOf(rows) + upper_.BytesOf(rows / (kLinksUpper - 1)) + upperStart_.BytesOf(rows) +
          levels_.BytesOf(rows) + inserted_.BytesOf(rows);
 }

@@ -1,4 +1,4 @@
-// The searches of graph.h, which are templates so that their questions cost no call.
+// Search templates of graph.h. They are templates so that callbacks are inlined.
 #pragma once
 
 #include <algorithm>
@@ -7,12 +7,12 @@
 
 namespace quarry {
 
-// Counts the distances of a search and says when it has to end.
+// Counts the distances of a search and decides when it must end.
 class Graph::Counter {
  public:
   explicit Counter(uint64_t max) : max_(max) {}
 
-  // True when the search has to end, for the reason in *outcome.
+  // Adds `distances`. Returns true if the search must end, with the reason in *outcome.
   template <class Stop>
   bool Spend(uint64_t distances, const Stop& stop, Outcome* outcome) {
     spent_ += distances;
@@ -23,8 +23,8 @@ class Graph::Counter {
   }
 
  private:
-  // Some microseconds of work. A look at the clock takes as long as two distances: more often, it would be felt by every
-  // search, and no deadline is as exact as that.
+  // A few microseconds of work. Reading the clock costs about two distances: a smaller interval would slow
+  // every search, and deadlines do not need more precision.
   static constexpr uint64_t kStopEvery = 128;
 
   const uint64_t max_;
@@ -61,7 +61,7 @@ inline void Graph::CollectUnseen(uint32_t row, uint32_t level, GraphScratch* scr
 }
 
 inline void Graph::CollectMatching(uint32_t row, const Bitset& matching, GraphScratch* scratch) const {
-  // A row has about a thousand neighbours of neighbours; so many of them are enough to go on.
+  // A row has about a thousand neighbors of neighbors; this many matching ones are enough to continue.
   constexpr size_t kEnough = 96;
   RowList& unseen = scratch->unseen;
   RowList& passed = scratch->passed;
@@ -79,7 +79,7 @@ inline void Graph::CollectMatching(uint32_t row, const Bitset& matching, GraphSc
   for (const uint32_t via : passed.rows()) {
     if (unseen.size() >= kEnough) return;
     unseen.MakeRoom(kLinksGround);
-    // What does not match may be passed through later: only what does is marked.
+    // Rows that do not match may be traversed later: mark only matching ones as visited.
     ForLinks(via, 0, rows, [&](uint32_t near) {
       const bool match = matching.Has(near);
       unseen.AddIf(!scratch->visited.TestAndAddIf(match, near) & match, near);

@@ -25,7 +25,7 @@ bool HasAvx512() {
 #endif
 }
 
-// What UseKernels chose; null: the best.
+// The set chosen by UseKernels; null: not chosen yet.
 std::atomic<const Kernels*> chosen{nullptr};
 
 }  // namespace

@@ -27,7 +27,7 @@ int32_t Sum(__m256i eight) {
   return _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32(two, 0xb1)));
 }
 
-// Products of 16 bits each, so that no pair of them is cut off: _mm256_maddubs_epi16 would saturate.
+// Uses 16-bit products: _mm256_maddubs_epi16 would saturate.
 __m256i Products(const uint8_t* codes, const int8_t* query) {
   const __m256i left = _mm256_cvtepu8_epi16(_mm_load_si128(reinterpret_cast<const __m128i*>(codes)));
   const __m256i right = _mm256_cvtepi8_epi16(_mm_load_si128(reinterpret_cast<const __m128i*>(query)));
@@ -53,7 +53,7 @@ void DotRows(const uint8_t* const* rows, size_t count, const int8_t* query, size
 void Transform(float* values, const float* signs, size_t count) {
   if (count < 8) return ScalarKernels()->transform(values, signs, count);
   for (size_t i = 0; i < count; i += 8) {
-    // The levels inside a register: of each pair, one side becomes the sum and the other the difference.
+    // Transform levels inside a register: in each pair, one side becomes the sum and the other the difference.
     __m256 at = _mm256_mul_ps(_mm256_loadu_ps(values + i), _mm256_loadu_ps(signs + i));
     __m256 swapped = _mm256_permute_ps(at, 0xb1);
     at = _mm256_blend_ps(_mm256_add_ps(at, swapped), _mm256_sub_ps(swapped, at), 0xaa);

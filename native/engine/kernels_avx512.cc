@@ -8,7 +8,7 @@
 namespace quarry {
 namespace {
 
-// Masked extracts instead of _mm512_reduce_add_ps and casts, whose headers make GCC 12 warn.
+// Masked extracts instead of _mm512_reduce_add_ps and casts, whose headers cause warnings in GCC 12.
 float Sum(__m512 sixteen) {
   const __m256 eight =
       _mm256_add_ps(_mm512_maskz_extractf32x8_ps(0xff, sixteen, 0), _mm512_maskz_extractf32x8_ps(0xff, sixteen, 1));
@@ -49,7 +49,7 @@ int32_t DotCodes(const uint8_t* codes, const int8_t* query, size_t length) {
   return Sum(_mm512_add_epi32(even, odd));
 }
 
-// The four sums of the lanes of each of four registers.
+// Returns the horizontal sums of four registers.
 __m128i Sums(const __m512i* sums) {
   const __m512i low01 = _mm512_maskz_unpacklo_epi32(0xffff, sums[0], sums[1]);
   const __m512i high01 = _mm512_maskz_unpackhi_epi32(0xffff, sums[0], sums[1]);
@@ -64,7 +64,7 @@ __m128i Sums(const __m512i* sums) {
   return _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
 }
 
-// Four rows at a time share what is read of the query, and their sums.
+// Four rows at a time share the loads of the query and the horizontal sums.
 void DotRows(const uint8_t* const* rows, size_t count, const int8_t* query, size_t length, int32_t* products) {
   size_t row = 0;
   for (; row + 4 <= count; row += 4) {
@@ -78,8 +78,8 @@ void DotRows(const uint8_t* const* rows, size_t count, const int8_t* query, size
   for (; row < count; row++) products[row] = DotCodes(rows[row], query, length);
 }
 
-// A level of the transform inside a register: `swapped` has the two sides of each pair exchanged, `second` are those
-// that become differences.
+// One transform level inside a register. `swapped` has the two sides of each pair exchanged; `second` masks
+// the lanes that become differences.
 __m512 Level(__m512 values, __m512 swapped, __mmask16 second) {
   return _mm512_mask_sub_ps(_mm512_add_ps(values, swapped), second, swapped, values);
 }

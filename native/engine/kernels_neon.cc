@@ -47,8 +47,8 @@ uint64_t CountCommon(const uint64_t* left, const uint64_t* right, size_t words) 
 }  // namespace
 
 const Kernels* NeonKernels() {
-  // The checksum instruction is optional on ARM, so the table version stays; and every processor of this architecture has
-  // the instructions that the compiler makes of the other loops.
+  // The checksum instruction is optional on ARM, so the table version is used. The compiler vectorizes the
+  // other loops for every processor of this architecture.
   static const Kernels neon = {"neon",
                                Dot,
                                DotCodes,

@@ -7,7 +7,7 @@
 namespace quarry {
 namespace {
 
-// Sixteen partial sums, so that the order of additions matches the vector kernels closely.
+// Sixteen partial sums, so that the order of additions is close to that of the vector kernels.
 float Dot(const float* left, const float* right, size_t length) {
   float sums[kRowAlignment] = {};
   for (size_t i = 0; i < length; i += kRowAlignment) {
@@ -29,7 +29,7 @@ void DotRows(const uint8_t* const* rows, size_t count, const int8_t* query, size
   for (size_t row = 0; row < count; row++) products[row] = DotCodes(rows[row], query, length);
 }
 
-// Two levels at a time.
+// Processes two levels per pass.
 void Transform(float* values, const float* signs, size_t count) {
   for (size_t i = 0; i < count; i++) values[i] *= signs[i];
   size_t half = 1;
@@ -56,7 +56,7 @@ void Transform(float* values, const float* signs, size_t count) {
   }
 }
 
-// Adding one half and cutting off rounds what is positive, and needs no call.
+// The values are positive: adding one half and truncating rounds to nearest without a function call.
 void Encode(const float* values, float perStep, size_t count, uint8_t* codes) {
   for (size_t i = 0; i < count; i++) {
     const float steps = values[i] * perStep;

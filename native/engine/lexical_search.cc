@@ -13,14 +13,14 @@
 namespace quarry {
 namespace {
 
-constexpr uint32_t kStopEveryBlocks = 64;   // counted blocks between two looks at the clock
-constexpr uint32_t kStopEveryWindows = 16;  // windows of rows between two looks at the clock
-// A bound is computed in another order than a score, so it may come out lower by a few units in the last place.
+constexpr uint32_t kStopEveryBlocks = 64;   // blocks counted between two deadline checks
+constexpr uint32_t kStopEveryWindows = 16;  // windows of rows searched between two deadline checks
+// A bound is computed in a different order than a score, so it may be lower by a few units in the last place.
 constexpr float kBoundSlack = 1 + 1e-5F;
 
 constexpr uint32_t kScanStep = 16;
 
-// Whether one of kScanStep numbers is at least `least`. The compiler turns it into SSE2 or NEON.
+// Whether at least one of kScanStep numbers is >= `least`. The compiler emits SSE2 or NEON.
 bool AnyReaches(const float* numbers, float least) {
   using Floats = float __attribute__((vector_size(16)));
   using Flags = int32_t __attribute__((vector_size(16)));
@@ -35,7 +35,7 @@ bool AnyReaches(const float* numbers, float least) {
   return (halves[0] | halves[1]) != 0;
 }
 
-// Has the processor fetch the lists of all words at the same time.
+// Prefetches the lists of all terms, so that their memory latencies overlap.
 void FetchLists(const Postings& postings, const LexicalSearch::Groups& groups) {
   for (const auto& group : groups) {
     for (const QueryTerm& term : group) postings.FetchSlot(term.hash);
@@ -45,7 +45,7 @@ void FetchLists(const Postings& postings, const LexicalSearch::Groups& groups) {
   }
 }
 
-// Opens the lists of some terms, and counts their postings.
+// Opens the lists of the terms and returns their total number of postings.
 uint64_t OpenAll(const Postings& postings, const std::vector<uint64_t>& hashes, std::deque<PostingCursor>* cursors) {
   uint64_t count = 0;
   cursors->clear();
@@ -59,7 +59,7 @@ uint64_t OpenAll(const Postings& postings, const std::vector<uint64_t>& hashes, 
   return count;
 }
 
-// Counts the visible rows that hold a term.
+// Counts the visible rows that contain at least one of the terms.
 Status CountRows(const ShardView& view, const Patience& patience, std::deque<PostingCursor>* cursors, uint64_t* count) {
   Bitset counted(cursors->size() > 1 ? view.shard().Rows() : 0);
   uint32_t blocks = 0;
@@ -70,7 +70,7 @@ Status CountRows(const ShardView& view, const Patience& patience, std::deque<Pos
       }
       const uint32_t* rows = cursor.Rows();
       for (uint32_t i = 0, size = cursor.Size(); i < size; i++) {
-        // Rows that came after the set was made are not visible at its moment.
+        // Rows added after the set was created are not visible at its epoch.
         if (!view.Visible(rows[i])) continue;
         *count += cursors->size() == 1 || !counted.TestAndAdd(rows[i]) ? 1 : 0;
       }
@@ -79,7 +79,7 @@ Status CountRows(const ShardView& view, const Patience& patience, std::deque<Pos
   return {};
 }
 
-// How many rows of the document hold a term. Documents must come in order of rows.
+// Returns the number of rows of the document that contain a term. Documents must be passed in ascending row order.
 uint64_t RowsOf(const RowCounts::Change& document, std::deque<PostingCursor>* cursors) {
   uint64_t count = 0;
   uint32_t counts = 0;
@@ -91,7 +91,7 @@ uint64_t RowsOf(const RowCounts::Change& document, std::deque<PostingCursor>* cu
   return count;
 }
 
-// BM25 at one moment.
+// BM25 with the collection statistics of one read snapshot.
 class Bm25 {
  public:
   explicit Bm25(const Moment& moment) {
@@ -99,13 +99,13 @@ class Bm25 {
         moment.rows == 0 ? 1 : static_cast<float>(moment.bodyLength) / static_cast<float>(moment.rows);
     perTerm_ = average > 0 ? kBm25LengthNorm / average : 0;
   }
-  // What a term adds to a row's score, without its rarity. Every way to a score goes through this line, and the
-  // compiler may not contract its operations, so that a row has one score, bit by bit.
+  // Contribution of a term to a row's score, before the IDF factor. Every code path computes it here, and the
+  // compiler may not contract its operations, so a row has one bit-exact score.
   float Gain(float weight, float frequency, uint32_t length) const {
     const float norm = kBm25Saturation * (1 - kBm25LengthNorm + perTerm_ * static_cast<float>(length));
     return weight * frequency * (kBm25Saturation + 1) / (frequency + norm);
   }
-  // No gain within the bounds is greater, but for rounding.
+  // Upper bound, up to rounding, on the gain of every posting within the bounds.
   float GainWithin(float weight, const GainBounds& bounds) const {
     if (bounds.mostFrequent == 0) return 0;
     const float normPerFrequency =
@@ -117,8 +117,8 @@ class Bm25 {
   float perTerm_;
 };
 
-// Keeps the best rows of a shard. What they are called is looked up where equal scores ask for it, and in the end: most
-// rows that are offered do not stay.
+// Keeps the best rows of a shard. Version and chunk of a row are looked up only to break ties and at the end,
+// because most offered rows are not kept.
 class BestRows {
  public:
   BestRows(const ShardView& view, size_t count) : view_(view), count_(count) {}
@@ -136,10 +136,10 @@ class BestRows {
   }
   bool WouldTake(float score) const { return count_ > 0 && (!full() || score >= heap_.front().score); }
   bool full() const { return heap_.size() >= count_; }
-  // The score that a further row has to reach; 0 while any is taken.
+  // Minimum score that a further row must reach; 0 while any row is accepted.
   float Least() const { return count_ > 0 && full() ? heap_.front().score : 0; }
 
-  // Adds them in no promised order.
+  // Appends the rows in unspecified order.
   void AddTo(std::vector<Scored>* best) const {
     for (const Entry& entry : heap_) view_.shard().PrefetchFacts(entry.row);
     for (const Entry& entry : heap_) view_.shard().PrefetchDocument(entry.row);
@@ -161,8 +161,8 @@ class BestRows {
   std::vector<Entry> heap_;  // the worst on top
 };
 
-// The scores of all rows of a shard that hold a word, where those are so few that no bounds are needed to leave most of
-// them out: each list is gone through once.
+// Scores all rows of a shard that contain a term, for queries with so few postings that pruning by bounds
+// does not pay: each list is scanned once.
 class SparseSearch {
  public:
   static bool Suits(const Shard& shard, const LexicalSearch::Groups& groups) {
@@ -210,16 +210,16 @@ class SparseSearch {
   }
 
  private:
-  // Beyond so many rows the totals would not stay in a near cache, and beyond so many postings bounds save work.
+  // With more rows, the totals exceed a near CPU cache; with more postings, bounds save work.
   static constexpr uint32_t kRowsMax = 1 << 16;
   static constexpr uint64_t kPostingsMax = 1 << 12;
 
-  // Working memory of one thread; between two searches all numbers are 0.
+  // Working memory of one thread. All numbers are 0 between two searches.
   struct Scratch {
     std::vector<float> totals;    // by row
-    std::vector<float> gains;     // of one word
-    std::vector<uint32_t> rows;   // with totals
-    std::vector<uint32_t> added;  // with gains
+    std::vector<float> gains;     // gains of the current word, by row
+    std::vector<uint32_t> rows;   // rows with totals
+    std::vector<uint32_t> added;  // rows with gains
     PostingCursor cursor;
   };
   static Scratch& ThreadScratch() {
@@ -247,7 +247,7 @@ class SparseSearch {
       const uint32_t size = cursor.Size();
       for (uint32_t i = 0; i < size; i++) {
         const uint32_t row = rows[i];
-        if (row >= rows_) return;  // it came after the search began
+        if (row >= rows_) return;  // added after the search began
         const float gain = bm25_.Gain(weight, FrequencyOfCounts(counts[i]), shard_.Facts(row).bodyLength) * rarity;
         float& known = scratch_.gains[row];
         if (gain <= known) continue;
@@ -264,9 +264,9 @@ class SparseSearch {
   Scratch& scratch_;
 };
 
-// Finds the best rows of a shard in windows of consecutive rows. In each window, words whose gains could not even
-// together lift a row to the wanted score (MaxScore: Turtle and Flood, 1995; here with the bounds of the blocks in the
-// window) are looked up only for the rows that the other words left in the race.
+// Finds the best rows of a shard in windows of consecutive rows. In each window, words whose gains together
+// cannot lift a row to the required score (MaxScore: Turtle and Flood, 1995; here with the bounds of the
+// blocks in the window) are looked up only for the rows that remain candidates after the other words.
 class WindowSearch {
  public:
   WindowSearch(const ShardView& view, const Moment& moment, const SearchRequest& request,
@@ -286,7 +286,7 @@ class WindowSearch {
     totals_.resize(kWindowRows);
   }
 
-  // Rows in any order.
+  // `rows` may be in any order.
   void ScoreRows(std::vector<std::pair<uint32_t, float*>> rows) {
     std::sort(rows.begin(), rows.end());
     for (const auto& [row, score] : rows) {
@@ -316,27 +316,27 @@ class WindowSearch {
  private:
   static constexpr uint32_t kWindowRows = BlockArray<RowFacts>::kStretchRows;
   static constexpr uint32_t kMaskWords = kWindowRows / 64;
-  // So few rows are looked up in every word; more are worth working on the whole window.
+  // Up to this many candidate rows are looked up in every word; for more, whole windows are processed.
   static constexpr uint32_t kFewRows = 64;
   static constexpr uint32_t kFewBlocks = 3;
-  // Looking up so many rows costs about as much as reading a block.
+  // Looking up this many rows costs about as much as decoding a block.
   static constexpr uint32_t kLookedUpPerBlock = 4;
 
   struct Term {
     PostingCursor cursor;
     float weight = 0;
     GainBounds lastBounds;
-    float lastBound = 0;  // the greatest gain within lastBounds
+    float lastBound = 0;  // maximum gain within lastBounds
   };
   struct Word {
     std::deque<Term> terms;
     float rarity = 0;
-    float bound = 0;           // of what it adds to the score of a row in this window
-    uint32_t blocks = 0;       // that may have rows in this window
-    std::vector<float> gains;  // by row in the window; right for candidates once the word has been added
+    float bound = 0;           // maximum contribution to the score of a row in this window
+    uint32_t blocks = 0;       // number of blocks that may have rows in this window
+    std::vector<float> gains;  // by row in the window; valid for candidates once the word was added
   };
 
-  // Moves to a window; false when no list goes on to it or beyond.
+  // Moves to a window. Returns false if no list has rows in it or after it.
   bool EnterWindow(uint32_t start) {
     start_ = start;
     bool any = false;
@@ -356,7 +356,7 @@ class WindowSearch {
     return any;
   }
 
-  // Blocks of rare terms span many windows.
+  // Caches the last bound: blocks of rare terms span many windows.
   float BoundOf(Term* term, const GainBounds& bounds) const {
     if (!(bounds == term->lastBounds)) {
       term->lastBounds = bounds;
@@ -365,7 +365,7 @@ class WindowSearch {
     return term->lastBound;
   }
 
-  // Whether a row that the words so far gave `sum` can still be wanted when the other words add at most `rest`.
+  // Whether a row with score `sum` so far can still reach the required score if the other words add at most `rest`.
   bool InRace(float sum, float rest) const { return (sum + rest) * kBoundSlack >= wanted_; }
 
   void SearchWindow(BestRows* best) {
@@ -381,7 +381,7 @@ class WindowSearch {
               [](const Word* left, const Word* right) { return left->bound > right->bound; });
     const uint32_t matching = view_.filtered() ? LoadFilter() : kWindowRows;
     if (matching == 0) return;
-    // Only rows that hold one of the first words can be wanted.
+    // Only rows that contain one of the first words can reach the required score.
     size_t first = 0;
     while (first < order_.size() && InRace(0, RestFrom(first))) first++;
     size_t next = 0;
@@ -396,14 +396,14 @@ class WindowSearch {
     OfferCandidates(best);
   }
 
-  // What the words from order_[from] on add at most.
+  // Upper bound on the total contribution of the words from order_[from] on.
   float RestFrom(size_t from) const {
     float rest = 0;
     for (; from < order_.size(); from++) rest += order_[from]->bound;
     return rest;
   }
 
-  // Answers how many rows of the window match the filter.
+  // Returns the number of rows of the window that match the filter.
   uint32_t LoadFilter() {
     int count = 0;
     for (uint32_t i = 0; i < kMaskWords; i++) {
@@ -416,7 +416,7 @@ class WindowSearch {
     return !view_.filtered() || (mask_[candidate / 64] >> candidate % 64 & 1) != 0;
   }
 
-  // Makes candidates of all rows that match the filter.
+  // Takes all rows that match the filter as candidates.
   void TakeMatching() {
     candidates_.clear();
     for (uint32_t i = 0; i < kMaskWords; i++) {
@@ -427,7 +427,7 @@ class WindowSearch {
     }
   }
 
-  // Makes candidates of the rows that hold one of the first words, unless they are more than a few.
+  // Takes the rows that contain one of the first words as candidates. Returns false if they are more than a few.
   bool TakeFew(size_t words) {
     candidates_.clear();
     for (size_t i = 0; i < words; i++) {
@@ -449,7 +449,7 @@ class WindowSearch {
     return true;
   }
 
-  // Gives every row of the window the gain of the word, and adds it to the totals.
+  // Computes the gain of the word for every row of the window and adds it to the totals.
   void AddDense(Word* word) {
     word->gains.assign(kWindowRows, 0);
     for (Term& term : word->terms) AddPostings(&term, word);
@@ -484,7 +484,7 @@ class WindowSearch {
     }
   }
 
-  // What the word adds to the score of a row. Rows must not descend.
+  // Returns the contribution of the word to the score of a row. Rows must not descend.
   float GainOf(Word* word, uint32_t row) {
     float best = 0;
     uint32_t counts = 0;
@@ -496,12 +496,12 @@ class WindowSearch {
     return best;
   }
 
-  // The least total of a row that is still in the race when the other words add at most `rest`.
+  // Minimum total of a row that can still reach the required score if the other words add at most `rest`.
   float LeastTotal(float rest) const { return wanted_ / (kBoundSlack * kBoundSlack) - rest; }
 
-  // Makes candidates of the rows whose totals leave them in the race and that match the filter.
+  // Takes the rows whose totals can still reach the required score, and that match the filter, as candidates.
   void TakeFromTotals(float rest) {
-    // Without a gain a row is no hit, however little is wanted.
+    // A row without any gain is never a hit, however low the required score.
     const float least = std::max(LeastTotal(rest), std::numeric_limits<float>::denorm_min());
     const float* const totals = totals_.data();
     candidates_.resize(kWindowRows);
@@ -518,7 +518,7 @@ class WindowSearch {
     if (view_.filtered()) std::erase_if(candidates_, [this](uint32_t candidate) { return !Matches(candidate); });
   }
 
-  // Adds the gain of the word to the candidates' totals and drops those that are out of the race.
+  // Adds the gain of the word to the totals of the candidates and drops those that cannot reach the required score.
   void AddToCandidates(Word* word, float rest) {
     if (candidates_.size() > kFewRows && candidates_.size() > size_t{word->blocks} * kLookedUpPerBlock) {
       AddDense(word);
@@ -544,7 +544,7 @@ class WindowSearch {
 
   void OfferCandidates(BestRows* best) {
     for (const uint32_t candidate : candidates_) {
-      // In the order of the words, so that the sum is the same whichever came first here.
+      // Sum in the order of the words, so that the result does not depend on the processing order.
       float score = 0;
       for (const Word& word : words_) score += word.blocks == 0 ? 0 : word.gains[candidate];
       const uint32_t row = start_ + candidate;
@@ -559,12 +559,12 @@ class WindowSearch {
   const Bm25 bm25_;
   std::deque<Word> words_;
 
-  // Of the window.
+  // State of the current window.
   uint32_t start_ = 0;
-  float wanted_ = 0;                  // rows with lower scores are not
-  std::vector<Word*> order_;          // words that occur, by bound
-  std::vector<float> totals_;         // of the words added so far; right for candidates
-  std::vector<uint32_t> candidates_;  // ascending, from the start of the window
+  float wanted_ = 0;                  // required score; rows below it are dropped
+  std::vector<Word*> order_;          // words that occur in the window, by descending bound
+  std::vector<float> totals_;         // sums of the words added so far; valid for candidates
+  std::vector<uint32_t> candidates_;  // ascending, relative to the start of the window
   uint64_t mask_[kMaskWords] = {};
 };
 
@@ -611,7 +611,7 @@ Status LexicalSearch::CountGroup(const std::vector<uint64_t>& hashes, uint64_t* 
     uint64_t rows = 0;
     for (size_t i = 0; i < known.since.size(); i++) {
       const RowCounts::Change& change = known.since[i];
-      // Of a document that came and went in between there are two changes.
+      // A document that was added and removed in between has two changes.
       if (i == 0 || known.since[i - 1].firstRow != change.firstRow) rows = RowsOf(change, &cursors);
       *count += change.added ? rows : -rows;
     }

@@ -1,4 +1,4 @@
-// The rows of one shard that hold words of a query, and their BM25 scores.
+// Finds the rows of one shard that contain words of a query, and their BM25 scores.
 #pragma once
 
 #include <atomic>
@@ -13,21 +13,21 @@
 
 namespace quarry {
 
-// BM25: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009). The prefix (title
-// and heading path) counts as a field of low weight (kPrefixWeight); only the text makes a row long. Of the
-// alternatives of one word a row counts the best, at the rarity of them all: they are often forms of one occurrence.
+// BM25: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009). The prefix
+// (title and heading path) counts as a field of low weight (kPrefixWeight); only the text contributes to the
+// row length. Of the alternatives of one word only the best counts in a row, with the IDF of all alternatives
+// together: they are often forms of one occurrence.
 inline constexpr float kBm25Saturation = 1.2F;  // k1
 inline constexpr float kBm25LengthNorm = 0.6F;  // b
 
-// The terms by group, in order of group: alternatives of one word stand together.
+// Returns the terms by group, in group order: alternatives of one word are adjacent.
 std::vector<std::vector<QueryTerm>> GroupTerms(std::vector<QueryTerm> terms);
 
-// How much a word weighs that `found` of `rows` rows hold.
+// Returns the inverse document frequency of a word that `found` of `rows` rows contain.
 float Rarity(uint64_t rows, uint64_t found);
 
-// A score that is known to be reached by as many rows of the collection as are wanted. Shards that are searched one
-// after the other or side by side tell each other, and none looks closer at rows that stay below. Scores are the same
-// in every shard, so nothing is lost by it.
+// A score that at least as many rows of the collection as requested are known to reach. Shards searched sequentially
+// or concurrently share it and skip rows below it. Scores are comparable across shards, so no result is lost.
 class ScoreFloor {
  public:
   float Get() const { return floor_.load(std::memory_order_relaxed); }
@@ -41,28 +41,28 @@ class ScoreFloor {
   std::atomic<float> floor_{0};
 };
 
-// In two passes, because a score needs the rarity of its words in the whole collection: Count, then, when every shard
-// has counted, Score.
+// Runs in two passes, because a score needs the IDF of its words in the whole collection: Count, then, after
+// every shard has counted, Score.
 class LexicalSearch {
  public:
   using Groups = std::vector<std::vector<QueryTerm>>;
 
-  // All must outlive the search.
+  // All arguments must outlive the search.
   LexicalSearch(const ShardView& view, const Moment& moment, const SearchRequest& request)
       : view_(view), moment_(moment), request_(request) {}
 
-  // How many visible rows hold words of the query, whether they match the filter or not.
+  // Counts, per group, the visible rows that contain words of the query, regardless of the filter.
   Status Count(const Groups& groups);
-  // Visible rows that hold at least one alternative of the group.
+  // Returns the number of visible rows that contain at least one alternative of the group.
   uint64_t RowsWith(size_t group) const { return counts_[group]; }
 
-  // Adds the best request.lexicalCandidates matching rows to *best, less those below the floor, and gives each of
-  // `near` that is of this shard its score.
+  // Appends the best request.lexicalCandidates matching rows to *best, except those below the floor, and sets
+  // the scores of the entries of `near` that belong to this shard.
   Status Score(const Groups& groups, const std::vector<float>& rarities, ScoreFloor* floor, std::vector<Scored>* best,
                std::vector<std::pair<Scored, float>>* near) const;
 
  private:
-  // Where many rows hold words.
+  // For words with many postings.
   Status ScoreInWindows(const Groups& groups, const std::vector<float>& rarities, ScoreFloor* floor,
                         std::vector<Scored>* best, std::vector<std::pair<Scored, float>>* near) const;
   Status CountGroup(const std::vector<uint64_t>& hashes, uint64_t* count) const;

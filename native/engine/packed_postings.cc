@@ -8,13 +8,13 @@
 namespace quarry {
 namespace {
 
-// Terms to a bucket of the index, about.
+// Approximate number of terms per bucket of the index.
 constexpr uint64_t kBucketTerms = 8;
 constexpr uint32_t kBucketBitsMax = 28;
 constexpr size_t kWordBytes = sizeof(uint64_t);
 
 uint64_t BucketOf(uint64_t hash, uint32_t bits) { return bits == 0 ? 0 : hash >> (64 - bits); }
-// Words of the index: a start for every bucket, and the end of the last.
+// Returns the size of the index in words: a start for every bucket, and the end of the last.
 uint64_t IndexWords(uint64_t bits) { return ((uint64_t{1} << bits) + 2) / 2; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// All posting lists of a shard as one string of bytes that is read where it lies, such as in a mapped file.
+// All posting lists of a shard as one byte string that is read in place, for example from a mapped file.
 #pragma once
 
 #include <cstddef>
@@ -11,28 +11,28 @@
 
 namespace quarry {
 
-// The bytes, in words of 8: the lists, the directory, the index and the trailer, as native/FORMAT.md tells.
+// Layout in words of 8 bytes: the lists, the directory, the index and the trailer, as specified in native/FORMAT.md.
 class PackedPostings {
  public:
-  // No lists.
+  // Empty: no lists.
   PackedPostings() = default;
 
-  // A view of `length` bytes that must outlive it. False when they are not what PackedPostingsWriter wrote for a
-  // shard of `rows` rows, as far as can be told without unpacking blocks: a checksum has to vouch for the rest.
+  // Views `length` bytes, which must outlive the object. Returns false if they are not output of PackedPostingsWriter
+  // for a shard of `rows` rows, as far as can be checked without unpacking blocks; a checksum must cover the rest.
   static bool Parse(const uint64_t* words, size_t length, uint32_t rows, PackedPostings* packed);
 
-  // Adds the list of `hash`, if there is one, to the cursor.
+  // Adds the list of `hash`, if any, to the cursor.
   void Read(uint64_t hash, PostingCursor* cursor) const;
-  // All terms, ascending.
-  // How many postings the term has.
+  // Returns the number of postings of the term.
   uint64_t Count(uint64_t hash) const;
 
+  // Returns the hashes of all terms, ascending.
   std::vector<uint64_t> Hashes() const;
 
  private:
   friend class PackedPostingsWriter;
-  // The list begins with `heads` << 7 | number of loose postings, and the bounds of the loose ones; then come the
-  // heads, whose places count from the first word after them, the packed blocks, and the loose bytes.
+  // A list begins with `heads` << 7 | number of loose postings, and the bounds of the loose postings. Then follow the
+  // heads, whose offsets count from the first word after them, the packed blocks, and the loose bytes.
   struct ListHead {
     uint32_t shape;
     GainBounds bounds;
@@ -41,7 +41,7 @@ class PackedPostings {
   };
   struct Entry {
     uint64_t hash;
-    uint64_t place;  // of the list, in words from the start
+    uint64_t place;  // offset of the list, in words from the start
   };
   struct Trailer {
     uint64_t terms;
@@ -55,22 +55,22 @@ class PackedPostings {
   const ListHead& ListAt(uint64_t place) const { return *reinterpret_cast<const ListHead*>(words_ + place); }
 
   const uint64_t* words_ = nullptr;
-  const Entry* entries_ = nullptr;     // by hash
-  const uint32_t* buckets_ = nullptr;  // where the entries start whose hashes begin with the bits of the bucket
+  const Entry* entries_ = nullptr;     // sorted by hash
+  const uint32_t* buckets_ = nullptr;  // index of the first entry of each bucket; bucket: leading bits of the hash
   uint64_t terms_ = 0;
   uint32_t bucketBits_ = 0;
 };
 
-// Writes lists as they come. Usage: Begin, Add ..., End for each term, ascending by hash; then Finish.
+// Writes lists as a stream. Call Begin, Add ..., End for each term, ascending by hash; then Finish.
 class PackedPostingsWriter {
  public:
   using Sink = std::function<void(const void* bytes, size_t length)>;
   explicit PackedPostingsWriter(Sink sink) : sink_(std::move(sink)) {}
 
   void Begin(uint64_t hash);
-  // Rows ascend.
+  // Rows must ascend.
   void Add(const Posting& posting, uint32_t length);
-  // A list without postings is left out.
+  // Omits a list without postings.
   void End();
   void Finish();
 

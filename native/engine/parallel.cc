@@ -42,7 +42,7 @@ Status RunTogether(size_t jobs, size_t threads, const std::function<Status(size_
   try {
     while (helpers.size() + 1 < std::min(jobs, threads)) helpers.emplace_back(work);
   } catch (const std::system_error&) {
-    // The system gives no more threads: those that there are do all of it.
+    // No more threads available: the existing threads run all jobs.
   }
   work();
   for (std::thread& helper : helpers) helper.join();

@@ -1,4 +1,4 @@
-// A few long jobs side by side.
+// Runs a few long jobs concurrently.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace quarry {
 
-// Runs job(0) ... job(jobs - 1) on at most `threads` threads, the calling one among them, and returns when all are
-// done: the first error, kMemory for a job that threw std::bad_alloc. After an error no further job begins.
+// Runs job(0) ... job(jobs - 1) on at most `threads` threads including the calling one, and returns when all are
+// done. Returns the first error, kMemory for a job that threw std::bad_alloc. After an error no further job starts.
 Status RunTogether(size_t jobs, size_t threads, const std::function<Status(size_t)>& job);
 
 }  // namespace quarry

@@ -12,7 +12,7 @@ namespace {
 constexpr uint32_t kLanes = 4;
 constexpr uint32_t kSteps = kBlockPostings / kLanes;
 constexpr size_t kExceptionBytes = 5;
-// More would not pay; both kinds together fit into a byte.
+// More exceptions would not pay. The counts of both kinds together fit into a byte.
 constexpr uint32_t kExceptionsMax = 120;
 
 struct Exception {
@@ -25,10 +25,10 @@ constexpr size_t StreamWords(uint32_t bits) { return size_t{bits} * 2; }
 
 uint32_t MaskOf(uint32_t bits) { return bits == 32 ? ~uint32_t{0} : (uint32_t{1} << bits) - 1; }
 
-// The compiler turns it into SSE2 or NEON, which are part of the base architectures.
+// The compiler emits SSE2 or NEON, which are part of the base architectures.
 using Lanes = uint32_t __attribute__((vector_size(16)));
 
-// Four 32-bit words that follow each other in the stream.
+// Loads four consecutive 32-bit words of the stream.
 Lanes LoadLanes(const uint64_t* words, uint32_t step) {
   Lanes lanes;
   std::memcpy(&lanes, words + size_t{step} * 2, sizeof lanes);
@@ -86,9 +86,9 @@ uint32_t NumberAt(const uint64_t* words, uint32_t bits, uint32_t i) {
   return number & MaskOf(bits);
 }
 
-// The width that makes a stream with its exceptions shortest.
+// Returns the bit width that minimizes the size of a stream with its exceptions.
 uint32_t BestGapBits(const uint32_t* gaps) {
-  uint32_t wider[34] = {};  // numbers of at least as many bits
+  uint32_t wider[34] = {};  // number of values with at least this many bits
   for (uint32_t i = 0; i < kBlockPostings; i++) wider[std::bit_width(gaps[i])]++;
   for (uint32_t bits = 32; bits > 0; bits--) wider[bits] += wider[bits + 1];
   uint32_t best = 32;
@@ -102,10 +102,10 @@ uint32_t BestGapBits(const uint32_t* gaps) {
   return best;
 }
 
-// The same for both counts together, which share their exceptions.
+// As BestGapBits, for both counts together, which share their exceptions.
 std::pair<uint32_t, uint32_t> BestCountBits(const uint32_t* bodies, const uint32_t* prefixes) {
   constexpr uint32_t kWidths = 17;
-  uint32_t wide[kWidths][kWidths] = {};  // postings by the widths of both; then those not wider in either
+  uint32_t wide[kWidths][kWidths] = {};  // postings by the widths of both; then cumulative in both directions
   for (uint32_t i = 0; i < kBlockPostings; i++) wide[std::bit_width(bodies[i])][std::bit_width(prefixes[i])]++;
   std::pair<uint32_t, uint32_t> best{16, 16};
   size_t least = std::numeric_limits<size_t>::max();
@@ -129,7 +129,7 @@ struct Layout {
   const uint64_t* bodies;
   const uint64_t* prefixes;
   const uint8_t* exceptions;
-  uint32_t one;  // what to add to a packed body count
+  uint32_t one;  // added to each packed body count
 };
 Layout LayoutOf(const BlockHead& head, const uint64_t* words) {
   const uint32_t bodyBits = head.bodyBits & ~BlockHead::kBodyFromOne;

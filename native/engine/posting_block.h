@@ -1,4 +1,4 @@
-// How postings are packed: 128 to a block, with what a search has to know of a block to leave it packed.
+// Packed blocks of 128 postings, with the bounds that let a search skip a block without unpacking it.
 #pragma once
 
 #include <algorithm>
@@ -10,28 +10,28 @@
 
 namespace quarry {
 
-// One term in one row. Counts saturate at 65535 where they are made.
+// One term in one row. Counts saturate at 65535 when they are computed.
 struct Posting {
   uint32_t row;
   uint32_t body;    // occurrences in the text
   uint32_t prefix;  // occurrences in the title and heading path
 };
 
-// The prefix counts as a field of low weight.
+// Weight of an occurrence in the prefix, relative to one in the text.
 inline constexpr float kPrefixWeight = 0.3F;
 inline float FrequencyOf(uint32_t body, uint32_t prefix) {
   return static_cast<float>(body) + kPrefixWeight * static_cast<float>(prefix);
 }
 
 inline constexpr uint32_t kBlockPostings = 128;
-// What a list's first row counts its distance from: the row before row 0.
+// Predecessor of a list's first row: the row before row 0.
 inline constexpr uint32_t kBeforeFirst = 0xffffffff;
 
-// Two numbers of some postings that bound the BM25 gain of each of them, whatever the average row length is: the gain
-// falls with 1 / frequency and with length / frequency. Both are the upper halves of floats, rounded to the safe side.
+// Bounds of a group of postings that bound the BM25 gain of each, for any average row length: the gain decreases with
+// 1 / frequency and with length / frequency. Both are the upper halves of floats, rounded toward a higher gain.
 struct GainBounds {
-  uint16_t mostFrequent = 0;       // no frequency is greater
-  uint16_t leastRatio = kNoRatio;  // no row length / frequency is smaller
+  uint16_t mostFrequent = 0;       // upper bound on the frequency
+  uint16_t leastRatio = kNoRatio;  // lower bound on row length / frequency
 
   static constexpr uint16_t kNoRatio = 0x7f80;  // infinity
 
@@ -48,13 +48,13 @@ struct GainBounds {
   float LeastRatio() const { return std::bit_cast<float>(uint32_t{leastRatio} << 16); }
 };
 
-// Describes a full block. Relocatable: `place` counts words of 8 bytes from where its keeper says.
+// Describes a full block. Relocatable: `place` counts words of 8 bytes from a base that the owner defines.
 struct BlockHead {
   uint32_t lastRow;
   uint32_t place;
   GainBounds bounds;
   uint8_t gapBits;     // 0 to 32
-  uint8_t bodyBits;    // 0 to 16; with kBodyFromOne the packed number is the body count less one
+  uint8_t bodyBits;    // 0 to 16; with kBodyFromOne the packed number is the body count minus one
   uint8_t prefixBits;  // 0 to 16
   uint8_t exceptions;
 
@@ -62,36 +62,36 @@ struct BlockHead {
 };
 static_assert(sizeof(BlockHead) == 16);
 
-// Packed: 128 gaps (the row's distance to the row before, less one), 128 body counts and 128 prefix counts, each
-// number in as many bits as the head says, then the exceptions, then zeros up to a word. Number i lies in the lane
-// i % 4 of four interleaved streams of 32-bit words, at bit i / 4 * bits of its stream, so that four are unpacked at
-// once and one can be read without the others. An exception is 5 bytes: its posting's index and a u32, which is the
-// gap, or with kCountsException in the index body + 65536 * prefix; it replaces what the bits say.
+// Block format: 128 gaps (distance to the previous row, minus one), 128 body counts and 128 prefix counts,
+// with the bit widths in the head, then the exceptions, then zeros up to a word. Number i lies in lane i % 4
+// of four interleaved streams of 32-bit words, at bit i / 4 * bits of its stream, so that four are unpacked
+// at once and single numbers can be read. An exception is 5 bytes: the index of its posting and a u32, which
+// is the gap, or with kCountsException in the index body + 65536 * prefix. It replaces the packed value.
 inline constexpr uint8_t kCountsException = 0x80;
 
-// Appends 128 postings, ascending after row `before`, to *words; sets all of *head but `place`, which is the caller's
-// to know, and `bounds`.
+// Appends 128 postings, ascending after row `before`, to *words. Sets all of *head except `place` and
+// `bounds`, which the caller sets.
 void PackBlock(const Posting* postings, uint32_t before, std::vector<uint64_t>* words, BlockHead* head);
-// Words that a block takes.
+// Returns the size of a block in words.
 size_t PackedWords(const BlockHead& head);
 
-// Writes the block's 128 rows.
+// Writes the 128 rows of the block to `rows`.
 void UnpackRows(const BlockHead& head, const uint64_t* words, uint32_t before, uint32_t* rows);
-// Writes body + 65536 * prefix of the block's 128 postings.
+// Writes body + 65536 * prefix of the 128 postings of the block to `counts`.
 void UnpackCounts(const BlockHead& head, const uint64_t* words, uint32_t* counts);
-// The same of one posting.
+// Returns body + 65536 * prefix of posting `i`.
 uint32_t CountsAt(const BlockHead& head, const uint64_t* words, uint32_t i);
 
 inline float FrequencyOfCounts(uint32_t counts) { return FrequencyOf(counts & 0xffff, counts >> 16); }
 
-// Fewer postings than fill a block are a string of bytes: for each varint gap, varint `body * 2 + (prefix > 0)`, and
-// varint `prefix` when it is not zero.
+// Loose postings, which do not fill a block, are a byte string: for each, varint gap, varint `body * 2 +
+// (prefix > 0)`, and varint `prefix` if it is not zero.
 inline constexpr size_t kLoosePostingBytesMax = 5 + 3 + 3;
-// Answers how many bytes it wrote.
+// Returns the number of bytes written.
 size_t PutLoose(const Posting& posting, uint32_t before, uint8_t* bytes);
-// Reads `count` postings after row `before` into rows and counts, and answers how many bytes they took.
+// Reads `count` postings after row `before` into rows and counts. Returns the number of bytes read.
 size_t TakeLoose(const uint8_t* bytes, uint32_t count, uint32_t before, uint32_t* rows, uint32_t* counts);
-// Whether `length` bytes start with `count` loose postings whose rows ascend from `before` and are below `rows`.
+// Whether `length` bytes start with `count` loose postings whose rows ascend after `before` and are below `rows`.
 bool CheckLoose(const uint8_t* bytes, size_t length, uint32_t count, uint32_t before, uint32_t rows);
 
 }  // namespace quarry

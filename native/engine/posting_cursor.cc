@@ -6,7 +6,7 @@ namespace quarry {
 
 namespace {
 
-// Has the processor fetch what a block of a common term takes.
+// Prefetches the typical size of a packed block of a common term.
 void Fetch(const uint64_t* words) {
   __builtin_prefetch(words);
   __builtin_prefetch(words + 8);
@@ -15,7 +15,7 @@ void Fetch(const uint64_t* words) {
 
 }  // namespace
 
-// Here, so that making one does not fill its buffers with zeros.
+// Defined out of line, so that construction does not zero the buffers.
 PostingCursor::PostingCursor() = default;
 
 void PostingCursor::Reset() {
@@ -63,7 +63,8 @@ void PostingCursor::Enter() {
   const Run& run = runs_[run_];
   before_ = block_ == 0 ? run.before : run.heads[block_ - 1].lastRow;
   if (run.loose != kPacked) return;
-  // A list that grew has its blocks all over the memory. They are read in turn, and other lists in between.
+  // The blocks of a list that grew are scattered in memory, and reads of other lists come between them:
+  // prefetch the next.
   Fetch(WordsOf(run, block_));
   if (block_ + 1 < run.count) Fetch(WordsOf(run, block_ + 1));
 }
@@ -104,7 +105,7 @@ void PostingCursor::Seek(uint32_t row) {
     block_ = 0;
   }
   if (!AtEnd()) {
-    // The next blocks first: steps are mostly short.
+    // Exponential search: most steps are short.
     const Run& run = runs_[run_];
     uint32_t low = block_;
     uint32_t step = 1;

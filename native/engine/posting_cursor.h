@@ -1,4 +1,4 @@
-// Walks the postings of one term, in ascending order of rows, unpacking only the blocks it is asked for.
+// Iterates over the postings of one term in ascending row order, and unpacks only the blocks that are read.
 #pragma once
 
 #include <algorithm>
@@ -11,43 +11,44 @@
 
 namespace quarry {
 
-// A list is a sequence of blocks; what fills no block counts as one of its own. The list stands still under the
-// cursor: what is added after it was opened is not seen.
+// A list is a sequence of blocks; loose postings count as a block of their own. The cursor sees the list as
+// of Open: later additions are invisible.
 class PostingCursor {
  public:
   PostingCursor();
   PostingCursor(const PostingCursor&) = delete;
   PostingCursor& operator=(const PostingCursor&) = delete;
 
-  // For the keepers of lists: empties the cursor, and gives it the parts of a list in order.
+  // For list implementations: clears the cursor. The parts of a list are then added in order.
   void Reset();
-  // Heads whose places count from `base`, the first block after row `before`. The bytes must outlive the cursor.
+  // Adds blocks whose `place` counts from `base`, the first one after row `before`. The bytes must outlive
+  // the cursor.
   void AddBlocks(const BlockHead* heads, uint32_t count, uint32_t before, const uint64_t* base);
-  // The same with places in an arena.
+  // As above, with places in an arena.
   void AddBlocks(const BlockHead* heads, uint32_t count, uint32_t before, const BlockArray<uint64_t>& arena);
-  // At most 127 postings after row `before`.
+  // Adds at most 127 postings after row `before`.
   void AddLoose(const uint8_t* bytes, uint32_t count, uint32_t before, GainBounds bounds);
-  // Moves to the first block, after the last part was added.
+  // Moves to the first block. Call it after the last part was added.
   void Start();
 
   uint64_t Count() const { return count_; }
-  // Whether the cursor has passed the last block. What follows is about the block it is at.
+  // Whether the cursor is past the last block. The functions below refer to the current block.
   bool AtEnd() const { return run_ == runs_.size(); }
   uint32_t LastRow() const { return runs_[run_].heads[block_].lastRow; }
-  // The block has only rows after this one (kBeforeFirst: any).
+  // All rows of the block are after this one (kBeforeFirst: no bound).
   uint32_t Before() const { return before_; }
   const GainBounds& Bounds() const { return runs_[run_].heads[block_].bounds; }
   uint32_t Size() const { return runs_[run_].loose == kPacked ? kBlockPostings : loose_[runs_[run_].loose].size; }
   const uint32_t* Rows();
-  // body + 65536 * prefix
+  // body + 65536 * prefix of each posting.
   const uint32_t* Counts();
 
   void NextBlock();
-  // Moves on to the first block that ends with `row` or later.
+  // Moves forward to the first block whose last row is `row` or later.
   void Seek(uint32_t row);
-  // Whether the list has `row`, and its counts. Moves as Seek does; rows must not descend.
+  // Whether the list contains `row`; sets *counts. Moves as Seek does; rows must not descend.
   bool Find(uint32_t row, uint32_t* counts);
-  // Calls visit(bounds) for this block and those after it that may have rows up to `row`.
+  // Calls visit(bounds) for this block and those after it that may contain rows up to `row`.
   template <class Visit>
   void ForEachBoundsUpTo(uint32_t row, Visit visit) const {
     size_t run = run_;
@@ -63,8 +64,8 @@ class PostingCursor {
     }
   }
 
-  // Calls visit(row) for the rows from `start` on and below `end`, from the block the cursor is at, where it stays.
-  // False when visit answered false, which ends it, or there may be more of them in later blocks.
+  // Calls visit(row) for the rows of the current block in [start, end) without moving the cursor. Returns
+  // false if visit returned false, which stops the scan, or if later blocks may contain more such rows.
   template <class Visit>
   bool ForEachRowIn(uint32_t start, uint32_t end, Visit visit) {
     if (AtEnd() || (before_ != kBeforeFirst && before_ + 1 >= end)) return true;
@@ -76,7 +77,7 @@ class PostingCursor {
     return last[-1] >= end - 1 || IsLastBlock();
   }
 
-  // Calls visit(posting) for every posting of the blocks from here on, until it answers false.
+  // Calls visit(posting) for every posting from the current block on, until it returns false.
   template <class Visit>
   void ForEach(Visit visit) {
     for (; !AtEnd(); NextBlock()) {
@@ -90,14 +91,14 @@ class PostingCursor {
 
  private:
   static constexpr uint32_t kPacked = 0xffffffff;
-  // Blocks whose heads lie side by side.
+  // Blocks whose heads are contiguous.
   struct Run {
     const BlockHead* heads;
     uint32_t count;
     uint32_t before;
-    const uint64_t* base;               // null: the places are in `arena`
-    const BlockArray<uint64_t>* arena;  // null: they count from `base`
-    uint32_t loose;                     // which of loose_ this is, or kPacked
+    const uint64_t* base;               // null: places refer to `arena`
+    const BlockArray<uint64_t>* arena;  // null: places count from `base`
+    uint32_t loose;                     // index into loose_, or kPacked
   };
   struct Loose {
     BlockHead head;
@@ -105,7 +106,7 @@ class PostingCursor {
     uint32_t rows[kBlockPostings];
     uint32_t counts[kBlockPostings];
   };
-  // One in what was loaded, one in what was added since.
+  // One from the loaded snapshot, one from later additions.
   static constexpr uint32_t kLooseMax = 2;
 
   bool IsLastBlock() const { return run_ + 1 == runs_.size() && block_ + 1 == runs_[run_].count; }
@@ -120,7 +121,7 @@ class PostingCursor {
   size_t run_ = 0;
   uint32_t block_ = 0;
   uint32_t before_ = kBeforeFirst;
-  uint32_t next_ = 0;  // Find has passed the postings of this block before it
+  uint32_t next_ = 0;  // postings of this block before this index are below the rows that Find was called with
   bool rowsUnpacked_ = false;
   bool countsUnpacked_ = false;
   uint32_t rows_[kBlockPostings];

@@ -68,7 +68,7 @@ Postings::State Postings::Unpack(uint64_t packed) {
 uint32_t Postings::Allocate(size_t words) {
   uint64_t place = used_;
   arena_.Reserve(place + words);
-  // What is left of a mapping too short for it stays untouched.
+  // The rest of a mapping that is too short stays unused.
   while (arena_.RunFrom(place) < words) {
     place += arena_.RunFrom(place);
     arena_.Reserve(place + words);
@@ -81,7 +81,7 @@ uint32_t Postings::Allocate(size_t words) {
 
 Postings::List* Postings::Find(uint64_t hash) const {
   const Table* table = table_.load(std::memory_order_acquire);
-  // The hash is already well mixed; its low bits choose the slot.
+  // The hash is already well mixed; its low bits select the slot.
   for (size_t i = hash & table->mask;; i = (i + 1) & table->mask) {
     const uint32_t place = table->slots[i].load(std::memory_order_acquire);
     if (place == 0) return nullptr;
@@ -140,7 +140,7 @@ uint32_t Postings::NewBuffer(uint32_t sizeClass) {
 void Postings::EnlargeTail(List* list, State* state) {
   const std::atomic<uint64_t>* from = BufferOf(list, state->sizeClass);
   const uint32_t left = list->buffer.load(std::memory_order_relaxed);
-  // Room for the entry, so that nothing fails after the move.
+  // Reserve the entry first, so that nothing can throw after the move.
   freeBuffers_[state->sizeClass].reserve(freeBuffers_[state->sizeClass].size() + 1);
   const uint32_t place = NewBuffer(state->sizeClass + 1);
   auto* to = reinterpret_cast<std::atomic<uint64_t>*>(arena_.Row(place));
@@ -205,7 +205,7 @@ void Postings::Add(uint64_t hash, const Posting& posting, uint32_t length) {
   std::atomic<uint64_t>* words = BufferOf(list, state.sizeClass);
   for (uint32_t i = 0; i < size; i++, state.bytes++) {
     std::atomic<uint64_t>& word = words[state.bytes / 8];
-    // A new word may hold anything.
+    // A new word may contain old data.
     const uint64_t kept = state.bytes % 8 == 0 ? 0 : word.load(std::memory_order_relaxed);
     word.store(kept | uint64_t{encoded[i]} << state.bytes % 8 * 8, std::memory_order_release);
   }
@@ -220,7 +220,7 @@ void Postings::Add(uint64_t hash, const Posting& posting, uint32_t length) {
   if (full) list->bounds.store(std::bit_cast<uint32_t>(GainBounds()), std::memory_order_release);
 }
 
-// Of a hash whose slot another took, the steps after this one fetch the other's in vain.
+// If another hash occupies the slot, the later prefetch steps load its list without effect.
 void Postings::FetchSlot(uint64_t hash) const {
   const Table& table = *table_.load(std::memory_order_acquire);
   __builtin_prefetch(&table.slots[hash & table.mask]);
@@ -242,7 +242,7 @@ void Postings::FetchTail(uint64_t hash) const {
 }
 
 void Postings::AddRow(uint32_t row, const TermEntry* entries, uint32_t count, uint32_t length) {
-  // How many terms ahead each step of a look-up begins, so that a memory access has passed in between.
+  // Number of terms by which each prefetch step runs ahead, so that a memory access completes in between.
   constexpr uint32_t kSlotAhead = 24;
   constexpr uint32_t kListAhead = 16;
   constexpr uint32_t kTailAhead = 8;
@@ -257,14 +257,14 @@ void Postings::AddRow(uint32_t row, const TermEntry* entries, uint32_t count, ui
 }
 
 void Postings::Read(List* list, PostingCursor* cursor) const {
-  constexpr int kStableBits = 24;  // above it: blocks and the size of the buffer
+  constexpr int kStableBits = 24;  // the bits above: number of blocks and size class of the buffer
   uint64_t words[WordsOf(kTailBytesMax) + 1];
   State state{};
   GainBounds bounds;
   for (uint64_t before = list->state.load(std::memory_order_acquire), after = 0;; before = after) {
     state = Unpack(before);
     const std::atomic<uint64_t>* buffer = BufferOf(list, state.sizeClass);
-    // While the state is the same, the buffer is at least as large as it says.
+    // If the state is unchanged after the load, the buffer is at least as large as the state requires.
     after = list->state.load(std::memory_order_acquire);
     if (before >> kStableBits != after >> kStableBits) continue;
     for (size_t i = 0; i < WordsOf(state.bytes); i++) words[i] = buffer[i].load(std::memory_order_acquire);

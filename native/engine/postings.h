@@ -1,4 +1,4 @@
-// Which rows hold which term, and how often: the lexical side of a shard.
+// Inverted index of a shard: the rows that contain each term, with term frequencies.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace quarry {
 
-// One entry of a packed term block: what the text room makes and RocksDB keeps.
+// One entry of a packed term block, as produced by native/text and stored in RocksDB.
 struct TermEntry {
   uint64_t hash;
   uint16_t body;
@@ -24,11 +24,11 @@ struct TermEntry {
 };
 static_assert(sizeof(TermEntry) == 16);
 
-// A view of a checked term block: header u32 magic 'QTB1', u32 rows; u32 entry count of each row; zeros up to a
-// multiple of 8 bytes; then all entries in row order, inside a row ascending by hash.
+// View of a validated term block. Layout: header u32 magic 'QTB1', u32 rows; u32 entry count of each row;
+// zeros up to a multiple of 8 bytes; then all entries in row order, ascending by hash within a row.
 class TermBlock {
  public:
-  // The bytes must outlive the view and be aligned to 8.
+  // `bytes` must outlive the view and be aligned to 8. Returns kInvalid if they are malformed.
   static Status Parse(const uint8_t* bytes, size_t length, TermBlock* block);
   uint32_t rows() const { return rows_; }
   uint32_t EntriesOf(uint32_t row) const { return counts_[row]; }
@@ -40,59 +40,59 @@ class TermBlock {
   const TermEntry* entries_ = nullptr;
 };
 
-// Lists of postings by term hash: those of a loaded snapshot, read where they lie, and after them those added since.
-// One writer at a time adds rows in ascending order; any number of readers walk the lists meanwhile without a lock
-// and see every posting that was whole when they reached it.
+// Posting lists by term hash: those of a loaded snapshot, read in place, followed by later additions. One
+// thread at a time adds rows in ascending order. Any number of readers iterate concurrently without locks and
+// see every posting that was complete when they reached it.
 class Postings {
  public:
   Postings();
   Postings(const Postings&) = delete;
   Postings& operator=(const Postings&) = delete;
 
-  // Puts lists before all that will be added, in `length` bytes that live as long as `keeper`. Before the first Add,
-  // and before there are readers.
+  // Prepends the lists of a snapshot, in `length` bytes that live as long as `keeper`. Call it before the
+  // first Add and before any reader exists.
   void Adopt(const PackedPostings& packed, size_t length, std::shared_ptr<const void> keeper);
 
-  // Adds the posting to the list of `hash`. `row` is not below any row added before, and (hash, row) is new; the
-  // row's body has `length` terms.
+  // Appends the posting to the list of `hash`. `row` must not be below any row added before, and (hash, row)
+  // must be new. The row's body has `length` terms.
   void Add(uint64_t hash, const Posting& posting, uint32_t length);
 
-  // Adds all terms of a row at once, which is faster.
+  // Adds all terms of a row at once, which is faster than single calls of Add.
   void AddRow(uint32_t row, const TermEntry* entries, uint32_t count, uint32_t length);
 
-  // Have the processor fetch what Open and Add will read: first where the list is, then the list. Whoever asks for
-  // several before it opens them waits for memory once.
+  // Prefetch the data that Open and Add read: first the slot, then the list. Prefetching several lists before
+  // opening them overlaps their memory latencies.
   void FetchSlot(uint64_t hash) const;
   void FetchList(uint64_t hash) const;
 
-  // Sets the cursor to the start of the term's list; false when there is none.
+  // Sets the cursor to the start of the term's list. Returns false if there is none.
   bool Open(uint64_t hash, PostingCursor* cursor) const;
 
-  // How many postings the term has.
+  // Returns the number of postings of the term.
   uint64_t Count(uint64_t hash) const;
 
-  // Calls visit(posting) in ascending order of rows until it answers false.
+  // Calls visit(posting) in ascending row order until it returns false.
   template <class Visit>
   void ForEach(uint64_t hash, Visit visit) const {
     PostingCursor cursor;
     if (Open(hash, &cursor)) cursor.ForEach(visit);
   }
 
-  // The terms that have lists now, ascending.
+  // Returns the hashes of all terms that have lists now, ascending.
   std::vector<uint64_t> Hashes() const;
 
   size_t Bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
-  // A list that grows: full blocks, and a tail of loose postings that becomes the next block when there are enough.
-  // Tails lie in buffers of 1, 2, 4 ... words, and a buffer that one list leaves is given to another. What a reader
-  // copied from a tail is therefore good only when `state` still shows the same blocks and the same size of buffer.
+  // A growing list: full blocks, and a tail of loose postings that is packed into the next block when it is full.
+  // Tails lie in buffers of 1, 2, 4 ... words, and released buffers are reused by other lists. A copy of a tail is
+  // therefore valid only if `state` still has the same number of blocks and the same size class afterwards.
   struct List {
     uint64_t hash;
     std::atomic<uint64_t> state;     // a packed State
-    std::atomic<uint64_t> word;      // the smallest buffer
-    std::atomic<uint32_t> buffer;    // where a larger one is
-    std::atomic<uint32_t> segments;  // where the first segment is; 0: no full block yet
+    std::atomic<uint64_t> word;      // the smallest buffer, inline
+    std::atomic<uint32_t> buffer;    // place of a larger buffer
+    std::atomic<uint32_t> segments;  // place of the first segment; 0: no full block yet
     std::atomic<uint32_t> bounds;    // GainBounds of the tail
     uint32_t lastRow;                // writer only
   };
@@ -103,18 +103,18 @@ class Postings {
     uint32_t postings;
     uint32_t bytes;
   };
-  // Heads of consecutive blocks, `capacity` of which follow in memory. The first segment has one, each further one
-  // twice as many as the one before.
+  // Heads of consecutive blocks; `capacity` heads follow in memory. The first segment has one, each further
+  // one twice as many as the one before.
   struct Segment {
     std::atomic<uint32_t> next;  // 0: none yet
     uint32_t capacity;
   };
   struct Table {
     explicit Table(size_t size) : mask(size - 1), slots(new std::atomic<uint32_t>[size]()) {}
-    const size_t mask;                                     // size - 1, the size a power of two
-    const std::unique_ptr<std::atomic<uint32_t>[]> slots;  // where lists are; 0: free
+    const size_t mask;                                     // size - 1; the size is a power of two
+    const std::unique_ptr<std::atomic<uint32_t>[]> slots;  // places of lists; 0: free
   };
-  static constexpr uint32_t kSizeClasses = 9;  // 128 postings take no more than 256 words
+  static constexpr uint32_t kSizeClasses = 9;  // 128 postings take at most 256 words
 
   static uint64_t Pack(const State& state);
   static State Unpack(uint64_t packed);
@@ -128,24 +128,24 @@ class Postings {
   void FetchTail(uint64_t hash) const;
   List* FindOrAdd(uint64_t hash);
   void GrowTable();
-  // The writer's steps of Add.
+  // Steps of Add, called by the writer.
   void EnlargeTail(List* list, State* state);
   void PackTail(List* list, State* state);
   BlockHead* NewHead(List* list, uint32_t block);
   uint32_t NewBuffer(uint32_t sizeClass);
-  // Answers the place of `words` words of zeros, side by side.
+  // Returns the place of `words` contiguous zeroed words.
   uint32_t Allocate(size_t words);
-  // Adds what the list held at one instant to the cursor.
+  // Adds a consistent state of the list to the cursor.
   void Read(List* list, PostingCursor* cursor) const;
 
   PackedPostings packed_;
-  std::shared_ptr<const void> keeper_;  // of the bytes of packed_
+  std::shared_ptr<const void> keeper_;  // owns the bytes of packed_
   std::atomic<Table*> table_{nullptr};
-  // Every table that ever was: a reader may still walk an old one. All together are at most twice the last.
+  // All tables ever created, because a reader may still scan an old one. Their total size is at most twice the last.
   std::vector<std::unique_ptr<Table>> tables_;
   size_t lists_ = 0;
   BlockArray<uint64_t> arena_;
-  uint64_t used_ = 1;  // words; place 0 means none
+  uint64_t used_ = 1;  // in words; place 0 means none
   std::vector<uint32_t> freeBuffers_[kSizeClasses];
   std::vector<uint64_t> packing_;
   std::atomic<size_t> bytes_{0};

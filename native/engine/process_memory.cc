@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-// Known once a header of the library was read.
+// Defined after the first header of the C library.
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
@@ -17,7 +17,8 @@ constexpr uint64_t kBeyondShare = 8;
 
 std::atomic<uint64_t> limit{0};
 
-// What no file backs, in memory or swapped out, as proc(5) tells it: the same as src/core/process-memory.ts counts.
+// Returns the memory without a backing file, resident or swapped out, as in proc(5). The same figure as in
+// src/core/process-memory.ts.
 std::optional<uint64_t> HeldBytes() {
   std::ifstream status("/proc/self/status");
   uint64_t kilobytes = 0;

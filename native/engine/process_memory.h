@@ -1,20 +1,20 @@
-// The memory that the process holds, and what may be taken of it besides.
+// Memory use of the process, and its limit.
 #pragma once
 
 #include <cstdint>
 
 namespace quarry {
 
-// How many bytes the process should hold at most; 0, the default, is no limit.
+// Sets the maximum number of bytes that the process should hold; 0, the default, is no limit.
 void UseMemoryLimit(uint64_t bytes);
 
-// Whether work may begin that holds so many bytes more until it frees others. Where the limit leaves less, an eighth of
-// it may be taken beyond: so what frees memory at its end is possible also when the limit is reached. Always true where
-// the system does not tell what the process holds (it does on Linux).
+// Whether work may begin that holds `bytes` more until it frees other memory. If the limit leaves less, up to
+// an eighth of the limit is still granted, so that work that frees memory at its end is possible when the
+// limit is reached. Always true on systems that do not report the memory of the process (Linux does).
 bool MayHold(uint64_t bytes);
 
-// Gives memory back to the system that was freed and that the allocator keeps, where it can be told to (in glibc): a
-// good part of what a process holds that has been busy. May take some milliseconds.
+// Returns freed memory that the allocator caches to the system, where supported (glibc): a considerable part
+// of the memory of a process that has been busy. May take some milliseconds.
 void ReleaseFreeMemory();
 
 }  // namespace quarry

@@ -1,4 +1,4 @@
-// Rows with a score, the best first.
+// Rows with scores, and their order.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@ struct Scored {
   uint32_t row;
   uint32_t shard;
 };
-// Better first; equal scores in the order of version and chunk, which no shard count changes.
+// Higher scores come first. Ties are ordered by version and chunk, independently of the shard count.
 inline bool Better(const Scored& left, const Scored& right) {
   if (left.score != right.score) return left.score > right.score;
   if (left.version != right.version) return left.version < right.version;
   return left.chunk < right.chunk;
 }
 
-// Keeps the best `count` of the entries.
+// Keeps the best `count` entries, in unspecified order.
 inline void KeepBest(std::vector<Scored>* entries, size_t count) {
   if (entries->size() <= count) return;
   std::nth_element(entries->begin(), entries->begin() + static_cast<std::ptrdiff_t>(count), entries->end(), Better);

@@ -15,13 +15,14 @@ namespace {
 constexpr size_t kWaitingSearchesMax = 1024;
 constexpr size_t kWaitingJobsMax = 4096;
 constexpr size_t kFileThreads = 2;
-// How far threads step back for those that answer somebody. What is compacted frees what staging fills: it goes first.
+// Niceness of background threads, below the threads that answer requests. Compaction frees memory that
+// staging fills, so it runs before staging.
 constexpr int kStagingNiceness = 10;
 constexpr int kCompactingNiceness = 5;
 
 Status Busy() { return {Code::kBusy, "too many operations are waiting for the engine"}; }
 
-// A status for what `work` throws: only memory can be missing.
+// Converts exceptions of `work` to a status. The only exception is std::bad_alloc.
 Status Run(const std::function<Status()>& work) {
   try {
     return work();
@@ -44,22 +45,22 @@ size_t SearchThreads() {
   return searchThreads > 0 ? searchThreads.load() : std::max(1U, std::thread::hardware_concurrency());
 }
 
-// Waking a thread for less would cost more than it saves.
+// Waking a thread for less work would cost more than it saves.
 constexpr float kPieceCost = 40;
-// Handing a search over takes some 10 microseconds of the caller and as much again of threads that wake and are woken:
-// one that takes little more than that is always run where it is asked.
+// Handing a search over takes about 10 microseconds of the calling thread, and as much again of threads that
+// wake up. A search that takes little more than that always runs on the calling thread.
 constexpr float kTrifleCost = 25;
-// One of up to so much, where the caller has the time.
+// Maximum cost, in microseconds, of a search that runs on the calling thread if its budget allows.
 constexpr float kHereCostMax = 60;
-// How long a calibration waits for a quiet moment before it looks again.
+// Delay before a calibration checks again whether the engine is idle.
 constexpr std::chrono::milliseconds kQuietPause{50};
-// How long the thread that compacts waits after one that there is no memory for.
+// Delay of the compaction thread after a compaction that was postponed for lack of memory.
 constexpr std::chrono::milliseconds kRoomPause{20};
 
-// What one thread of JavaScript spends on searches that it runs itself. For trifles, so much of each turn of its event
-// loop, so that who asks again at once does not keep all others waiting. For others, beyond what handing them over would
-// take, no more than a share of its time, so that under load it has the rest for what only it can do, and the searches
-// go to the threads that are there for them.
+// Time that one JavaScript thread spends on searches that it runs itself. Trivial searches get a fixed time
+// per turn of its event loop, so that a caller that searches again at once does not block all others. For
+// other searches, the time beyond the cost of handing them over is limited to a share of all time: under
+// load, the thread keeps the rest for work only it can do, and searches run on the search threads.
 class CallerTime {
  public:
   bool AllowsTrifle(uint64_t turn) {
@@ -68,7 +69,7 @@ class CallerTime {
     trifleBegan_ = Clock::now();
     return spentInTurn_ < kTurnMax;
   }
-  // Called when a trifle that was allowed has ended.
+  // Call when an allowed trivial search has ended.
   void SpendTrifle() { spentInTurn_ += Clock::now() - trifleBegan_; }
   bool Allows(float microseconds) {
     const auto now = Clock::now();
@@ -77,7 +78,7 @@ class CallerTime {
     credit_ = std::min(kCreditMax, credit_ + passed.count() * kShare);
     return credit_ >= microseconds - kHandOverCost;
   }
-  // Called when a search that was allowed has ended.
+  // Call when an allowed search has ended.
   void Spend() {
     const std::chrono::duration<float, std::micro> spent = Clock::now() - counted_;
     credit_ -= std::max(0.0F, spent.count() - kHandOverCost);
@@ -86,7 +87,7 @@ class CallerTime {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr float kShare = 0.1F;
-  static constexpr float kHandOverCost = 10;  // of the calling thread
+  static constexpr float kHandOverCost = 10;  // microseconds of the calling thread
   static constexpr float kCreditMax = 2000;   // microseconds
   static constexpr std::chrono::milliseconds kTurnMax{2};
   uint64_t turn_ = 0;
@@ -161,7 +162,7 @@ bool Registry::Compact(std::function<bool()> compaction) {
                               const bool done = compaction();
                               if (done == isPutOff) putOff_ += done ? -1 : 1;
                               isPutOff = !done;
-                              // The others come first: one that needs less may make the room.
+                              // Other compactions run first: a smaller one may free the memory.
                               if (!done) std::this_thread::sleep_for(kRoomPause);
                               return done;
                             });
@@ -171,7 +172,7 @@ void Registry::Release(const std::shared_ptr<Collection>& collection) {
   {
     const std::shared_ptr<Entry> entry = Find(collection->options().id);
     const std::lock_guard lock(entry->mutex);
-    // After a drop the same id may have been opened anew: then this handle was for the one before.
+    // After a drop, the same id may have been opened again; then this handle belongs to the previous collection.
     if (entry->collection == collection && --entry->handles == 0) {
       collection->Close();
       entry->collection = nullptr;
@@ -190,7 +191,7 @@ std::shared_ptr<Registry::Entry> Registry::Find(const std::string& id) {
 void Registry::ForgetIfUnused(const std::string& id) {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(id);
-  // An entry that somebody else holds is about to be opened into or forgotten by them.
+  // Another holder of the entry is about to open it or remove it.
   if (found == entries_.end() || found->second.use_count() > 1) return;
   if (found->second->collection == nullptr) entries_.erase(found);
 }
@@ -216,16 +217,16 @@ void Registry::CalibrateIfWorthwhile(const std::shared_ptr<Collection>& collecti
   if (!collection->BeginCalibration()) return;
   try {
     const auto calibration = std::make_shared<Calibration>(collection, searchRecall);
-    // Refused, it ends here, and a later change begins another.
+    // If the queue rejects it, the calibration ends here, and a later change begins another.
     (void)calibrating_.Submit(ThreadPool::Priority::kSteady, [this, calibration] {
       if (calibration->Over()) return true;
-      // What is being compacted will be another graph.
+      // A shard that is being compacted will have another graph.
       if (searching_.Quiet() && staging_.Quiet() && compacting_.Quiet()) return calibration->Step();
       std::this_thread::sleep_for(kQuietPause);
       return false;
     });
   } catch (const std::bad_alloc&) {
-    // What asked for it has succeeded; the efforts stay as they are.
+    // The commit itself has succeeded; the ef values stay unchanged.
     collection->EndCalibration();
   }
 }

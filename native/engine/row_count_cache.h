@@ -1,4 +1,4 @@
-// How many visible rows hold a word of a query: counted once, then brought up to date by what was committed since.
+// Cache of the number of visible rows that contain a word: counted once, then updated from later commits.
 #pragma once
 
 #include <cstddef>
@@ -12,30 +12,30 @@
 
 namespace quarry {
 
-// Remembers counts of one shard with the epoch they are exact for. Any thread, any time.
+// Caches counts of one shard with the epoch at which they are exact. Thread-safe.
 class RowCounts {
  public:
-  // A document that became visible with `epoch`, or ceased to be.
+  // A document that became visible at `epoch`, or was removed.
   struct Change {
     uint64_t epoch;
     uint32_t firstRow;
     uint32_t rowCount;
     bool added;
   };
-  // Takes note of a change. Epochs do not descend.
+  // Records a change. Epochs must not descend.
   void Note(const Change& change);
-  // The shard has taken over another's state of `epoch`: what is known is not about this one.
+  // Drops all entries: the shard has adopted the state of another shard as of `epoch`.
   void Restart(uint64_t epoch);
 
-  // Terms of which a row counts once, ascending.
+  // Hashes of terms of which any makes a row count, ascending.
   using Key = std::vector<uint64_t>;
   struct Known {
     uint64_t count = 0;
-    // What to add to and take from the count, by first row; of a moment before the one that was counted, the reverse
-    // of what happened.
+    // Changes to apply to the count, ordered by first row. For an epoch before the counted one, the changes
+    // are inverted.
     std::vector<Change> since;
   };
-  // False when the rows have to be counted.
+  // Returns false if the rows must be counted.
   bool Recall(const Key& key, uint64_t epoch, Known* known);
   void Remember(const Key& key, uint64_t epoch, uint64_t count);
 
@@ -53,16 +53,16 @@ class RowCounts {
   };
   using Entries = std::unordered_map<Key, Entry, HashOfKey>;
   static constexpr size_t kEntriesMax = 4096;  // in each of recent_ and former_
-  // Beyond them counting again is not much slower.
+  // With more changes, counting again is not much slower.
   static constexpr size_t kChangesMax = 1024;
 
-  // Null when nothing is known.
+  // Returns null if there is no entry.
   const Entry* Find(const Key& key);
   const Entry* Keep(const Key& key, Entry entry);
 
   std::mutex mutex_;            // innermost
   Entries recent_;              // guarded by mutex_
-  Entries former_;              // guarded by mutex_; forgotten when recent_ is full and takes its place
+  Entries former_;              // guarded by mutex_; dropped when recent_ is full and replaces it
   std::deque<Change> changes_;  // guarded by mutex_
   uint64_t complete_ = 0;       // guarded by mutex_; changes_ has every change after this epoch
 };

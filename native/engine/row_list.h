@@ -1,4 +1,4 @@
-// Numbers of rows that are gathered one by one, in loops where nobody can guess which are wanted.
+// List of row numbers, filled in loops with unpredictable conditions.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@ namespace quarry {
 class RowList {
  public:
   void Clear() { size_ = 0; }
-  // Room for `count` more: none of the next so many rows may need more.
+  // Ensures capacity for `count` more rows; the next `count` calls of AddIf need no more.
   void MakeRoom(size_t count) {
     if (rows_.size() < size_ + count) rows_.resize(size_ + count);
   }
-  // Adds the row if it is wanted, without a branch: an unwanted one is written too, and the next one over it.
+  // Adds the row if `wanted`. Branch-free: an unwanted row is written too, and overwritten by the next.
   void AddIf(bool wanted, uint32_t row) {
     rows_[size_] = row;
     size_ += wanted ? 1 : 0;
@@ -25,7 +25,7 @@ class RowList {
   std::span<const uint32_t> rows() const { return {rows_.data(), size_}; }
 
  private:
-  std::vector<uint32_t> rows_;  // room
+  std::vector<uint32_t> rows_;  // size() is the capacity
   size_t size_ = 0;
 };
 

@@ -11,25 +11,25 @@ namespace {
 
 using Clock = Patience::Clock;
 
-// A shard of which more than three quarters of the rows it kept in view are among the nearest may hold more of them.
+// If more than three quarters of the rows a shard kept are among the nearest, the shard may contain more of them.
 constexpr uint32_t kFullNumerator = 3;
 constexpr uint32_t kFullDenominator = 4;
 
-// Costs in microseconds, measured: of looking a word up in a shard, of a posting, of a shard's second turn.
+// Measured costs in microseconds: a term lookup in a shard, a posting, a shard's lexical phase.
 constexpr float kWordCost = 0.5F;
 constexpr float kPostingCost = 0.001F;
 constexpr float kScoreCost = 2;
-// So many lists are counted to know what a search will take.
+// Maximum number of lists counted to estimate the cost of a search.
 constexpr size_t kCountedMax = 64;
 
-// Searches that ended, with the memory that they worked in.
+// Pool of finished searches, reused with their working memory.
 class Spares {
  public:
   static Spares& Instance() {
     static Spares* const instance = new Spares();
     return *instance;
   }
-  // Null when there is none.
+  // Returns null if the pool is empty.
   CollectionSearch* Take() {
     const std::lock_guard lock(mutex_);
     if (spares_.empty()) return nullptr;
@@ -37,7 +37,7 @@ class Spares {
     spares_.pop_back();
     return spare;
   }
-  // False when there are enough.
+  // Returns false if the pool is full.
   bool Give(CollectionSearch* search) {
     const std::lock_guard lock(mutex_);
     if (spares_.size() == kSparesMax) return false;
@@ -73,7 +73,7 @@ std::shared_ptr<CollectionSearch> CollectionSearch::New() {
 }
 
 bool CollectionSearch::Clear() {
-  // Searches that asked for much had much memory.
+  // Searches with many candidates hold much memory.
   constexpr uint32_t kCandidatesMax = 4096;
   if (request_.vectorCandidates > kCandidatesMax || request_.lexicalCandidates > kCandidatesMax) return false;
   for (Part& part : parts_) {
@@ -116,7 +116,7 @@ float CollectionSearch::CostMax() const {
 }
 
 uint64_t CollectionSearch::PostingsMax() const {
-  // Where looking them up would take long, every word may be in every row.
+  // If counting would take too long, assume every word in every row.
   if (request_.terms.size() * ShardCount() > kCountedMax) return request_.terms.size() * moment_.rows;
   for (const auto& shard : *moment_.shards) {
     for (const QueryTerm& term : request_.terms) shard->postings().FetchSlot(term.hash);
@@ -247,7 +247,7 @@ CollectionSearch::Progress CollectionSearch::StartTurn(Turn turn) {
 
 Breadth CollectionSearch::UsualBreadth() const {
   const uint32_t wanted = request_.vectorCandidates;
-  // A filter makes the way through a graph longer by as much as nobody measured.
+  // A filter lengthens the path through a graph by an unmeasured amount, so the conservative defaults apply.
   const Efforts efforts = request_.filter.has_value() ? DefaultEfforts(ShardCount()) : moment_.efforts;
   const uint32_t effort = request_.effort != 0 ? std::max(request_.effort, ShareOf(wanted, ShardCount()))
                                                : EffortFor(efforts, wanted, ShardCount());

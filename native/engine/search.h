@@ -1,4 +1,4 @@
-// One question to all shards of a collection at one moment.
+// One query to all shards of a collection on one read snapshot.
 #pragma once
 
 #include <atomic>
@@ -21,59 +21,60 @@ namespace quarry {
 struct ShardReport {
   uint32_t shard;
   Strategy strategy;
-  uint32_t effort;      // rows that the graph kept in view; 0 when it was not searched
-  uint32_t candidates;  // rows of the shard in the answer
-  float ms;             // of a processor, waiting not counted
+  uint32_t effort;      // ef of the graph search; 0 if the graph was not searched
+  uint32_t candidates;  // rows of the shard in the result
+  float ms;             // CPU time; waiting is not counted
 };
 
-// The union of the nearest rows and the best lexical rows, in no promised order; entry i of every array is one row.
+// The union of the nearest rows and the best lexical rows, in unspecified order. Entry i of every array
+// describes one row.
 struct SearchHits {
   std::vector<double> version;
-  std::vector<uint32_t> chunk;  // row inside its document
+  std::vector<uint32_t> chunk;  // index of the row in its document
   std::vector<uint16_t> shard;
-  std::vector<float> similarity;  // cosine; 0 when the request had no vector
-  std::vector<float> lexical;     // BM25; 0 when no term matches
+  std::vector<float> similarity;  // cosine; 0 if the request has no vector
+  std::vector<float> lexical;     // BM25; 0 if no term matches
   std::vector<ShardReport> shards;
-  bool calibrated = false;  // whether the efforts were measured on the collection
+  bool calibrated = false;  // whether the ef values were measured on the collection
 
   void Clear();
 };
 
-// A search that any number of threads work on at once, each as long as it finds something to do; none of them ever
-// waits for another. It goes through the shards in turns: all of them for their nearest rows and the frequency of the
-// words; once more, and wider, those few that turn out to hold more of the nearest rows than was expected; all of them
-// for their best rows by words, for which the frequency in the whole collection has to be known.
+// A search on which any number of threads work concurrently, each as long as it finds work; no thread waits
+// for another. It has up to three phases over the shards: all shards for their nearest rows and the word
+// frequencies; again with a larger ef, the few shards that hold more of the nearest rows than expected; all
+// shards for their best lexical rows, which need the word frequencies of the whole collection.
 //
-// Searches are used again, with their memory: make them by New.
+// Search objects are reused with their memory: create them with New.
 class CollectionSearch {
  public:
   static std::shared_ptr<CollectionSearch> New();
   CollectionSearch(const CollectionSearch&) = delete;
   CollectionSearch& operator=(const CollectionSearch&) = delete;
 
-  // To be filled in before Begin.
+  // Fill it in before Begin.
   SearchRequest& request() { return request_; }
-  // Fixes what is searched. Nothing happens before Start.
+  // Fixes the read snapshot. No work is done before Start.
   void Begin(Moment moment);
-  // What the search takes of a processor at most, roughly, in microseconds. Between Begin and Start.
+  // Upper estimate of the CPU time of the search, in microseconds. Call it between Begin and Start.
   float CostMax() const;
 
   enum class Progress {
-    kNothing,  // others do what is left to do
-    kTurn,     // a turn has begun: there is work for many
-    kDone,     // the search has ended, and only this thread is told: the outcome may be read
+    kNothing,  // other threads do the remaining work
+    kTurn,     // a phase has begun: there is work for several threads
+    kDone,     // the search has ended; returned to one thread only, which may read the outcome
   };
-  // Begins the first turn. Once, by one thread, before all others.
+  // Begins the first phase. Call it once, from one thread, before all others.
   Progress Start();
-  // What the coming turn takes of a processor, roughly, in microseconds. For the thread that was answered kTurn.
+  // Estimated CPU time of the next phase, in microseconds. For the thread that received kTurn.
   float Cost() const { return cost_; }
-  // Works on the search until there is nothing to do.
+  // Works on the search until no work is left for this thread.
   Progress Help();
-  // Works on it to the end, alone.
+  // Runs the whole search on the calling thread.
   void Run();
 
   const Status& status() const { return status_; }
-  // When the status is ok.
+  // Valid if the status is ok.
   const SearchHits& hits() const { return hits_; }
 
  private:
@@ -82,19 +83,19 @@ class CollectionSearch {
   using Ticket = uint16_t;
   static_assert(kTurns * kShardsMax <= std::numeric_limits<Ticket>::max(), "the tickets of a search never wrap");
 
-  // One shard's part.
+  // State of one shard.
   struct Part {
     std::optional<ShardView> view;  // evaluates the filter
     std::optional<LexicalSearch> lexical;
     Breadth breadth{};
     NearRows proposed;
-    std::vector<std::pair<Scored, float>> near;  // those of the nearest rows that lie here, with their lexical scores
-    std::vector<Scored> best;                    // by words
+    std::vector<std::pair<Scored, float>> near;  // nearest rows in this shard, with their lexical scores
+    std::vector<Scored> best;                    // best lexical rows
     float ms = 0;
   };
 
   CollectionSearch() = default;
-  // Ready to be used again; answers whether that is wise. Nobody holds the search any more.
+  // Prepares the object for reuse. Returns false if it should be deleted instead. No other reference may exist.
   bool Clear();
 
   bool Take(Ticket* ticket);
@@ -102,7 +103,7 @@ class CollectionSearch {
   Status Find(uint32_t shard);
   void Fail(Status status);
 
-  // Between two turns, by one thread.
+  // Runs between two phases, on one thread.
   Progress Advance();
   bool NextTurn();
   Progress StartTurn(Turn turn);
@@ -112,30 +113,30 @@ class CollectionSearch {
   Breadth UsualBreadth() const;
   Breadth WidestBreadth() const;
   void ChooseNear();
-  // Makes the shards that need a wider search those of the next turn; false when there are none.
+  // Selects the shards that need a wider search for the next phase. Returns false if there are none.
   bool ChooseWider();
   void Weigh();
-  // After the last vector was read: fails when some could not be.
+  // Fails the search if vectors could not be read. Call it after the last vector was read.
   void CheckVectors();
   void Merge();
   void Add(const Scored& entry, float similarity, float lexical);
 
   SearchRequest request_;
   Moment moment_;
-  NearQuery query_;  // when the request has a vector
+  NearQuery query_;  // set if the request has a vector
   LexicalSearch::Groups groups_;
-  std::deque<Part> parts_;  // at least as many as there are shards
+  std::deque<Part> parts_;  // at least one per shard
 
   Turn turn_ = Turn::kFind;
   float cost_ = 0;
-  std::vector<uint32_t> shards_;  // of the turn
-  Ticket firstTicket_ = 0;        // of the turn
-  // Tickets count through all turns, so that who comes late takes none of another turn by mistake; Clear, when nobody
-  // is left who could, lets them begin anew. What a turn works with is written before `endTicket_` is raised, and read
-  // by those who took one of its tickets.
+  std::vector<uint32_t> shards_;  // shards of the current phase
+  Ticket firstTicket_ = 0;        // of the current phase
+  // Tickets count through all phases, so that a delayed thread cannot take a ticket of another phase by
+  // mistake. Clear resets them, when no other thread holds the search. Data of a phase is written before
+  // `endTicket_` is raised and read only by threads that took one of its tickets.
   std::atomic<Ticket> nextTicket_{0};
   std::atomic<Ticket> endTicket_{0};
-  std::atomic<uint32_t> unfinished_{0};  // shards of the turn
+  std::atomic<uint32_t> unfinished_{0};  // shards of the current phase
   std::atomic<bool> failed_{false};
 
   std::vector<NearRow> proposed_;
@@ -144,11 +145,11 @@ class CollectionSearch {
   std::optional<ScoreFloor> floor_;
   std::vector<Scored> best_;
   std::vector<uint64_t> seen_;
-  Status status_;  // written once, by whoever sets failed_
+  Status status_;  // written once, by the thread that set failed_
   SearchHits hits_;
 };
 
-// Searches on the calling thread alone.
+// Runs a search on the calling thread.
 Status Search(const Moment& moment, const SearchRequest& request, SearchHits* hits);
 
 }  // namespace quarry

@@ -11,8 +11,8 @@ namespace {
 constexpr uint32_t kNoRow = 0xffffffff;
 constexpr uint32_t kNobodysGrave = 0;
 
-// Appends the rows of a word's bits, of which the lowest is row `start`, and answers where the list ends now. How many
-// bits are set cannot be foreseen where few are: two are taken without asking.
+// Appends the rows of the set bits of `bits`, whose lowest bit is row `start`, to `list`. Returns the new end of the
+// list. In sparse words the number of set bits is unpredictable, so two rows are appended without a branch.
 uint32_t* AppendRows(uint64_t bits, uint32_t start, uint32_t* list) {
   const auto take = [&] {
     *list = start + static_cast<uint32_t>(std::countr_zero(bits));
@@ -92,7 +92,7 @@ size_t Shard::ListVisible(const Bitset* among, uint64_t epoch, uint32_t* word, u
   };
   const uint32_t first = *word;
   const size_t count = list(first, [](uint64_t live, uint64_t those, uint32_t) { return live & those; });
-  // As with RowVisible: all of these bits were read before any later epoch was announced.
+  // As in RowVisible: all of these bits were read before any later epoch was announced.
   if (lastEpoch_.load(std::memory_order_acquire) <= epoch) return count;
   const uint32_t filled = Rows();
   return list(first, [&](uint64_t, uint64_t those, uint32_t start) {
@@ -136,7 +136,7 @@ void Shard::Fill(const DocumentInput& input, uint32_t slot) {
     const TermEntry* const end = entry + input.block.EntriesOf(i);
     uint32_t bodyLength = 0;
     for (const TermEntry* each = entry; each < end; each++) bodyLength += each->body;
-    // Before the postings: who finds one may ask for it.
+    // Before the postings are added: a reader that finds a posting may read the length.
     facts_[row].bodyLength = bodyLength;
     postings_.AddRow(row, entry, input.block.EntriesOf(i), bodyLength);
     entry = end;
@@ -148,7 +148,7 @@ void Shard::Fill(const DocumentInput& input, uint32_t slot) {
 void Shard::MarkReady(uint32_t slot) {
   const std::lock_guard lock(versionsMutex_);
   const auto found = stagedVersions_.find(documents_[slot].version);
-  // A later staging of the same version, or a discard, may have replaced it.
+  // A later staging of the same version, or a discard, may have replaced the entry.
   if (found != stagedVersions_.end() && found->second.slot == slot) found->second.ready = true;
 }
 
@@ -199,7 +199,7 @@ void Shard::Bury(uint32_t slot, uint64_t epoch) {
 Shard::Change Shard::Commit(uint64_t epoch, const uint64_t* add, const uint64_t* remove) {
   Change change;
   const std::lock_guard lock(versionsMutex_);
-  // What can fail, fails before anything has changed.
+  // Every step that can fail runs before any change.
   if (add != nullptr) liveVersions_.Reserve(liveVersions_.size() + 1);
   lastEpoch_.store(epoch, std::memory_order_release);
   const auto bury = [&](uint64_t version) {
@@ -295,7 +295,7 @@ void Shard::AdoptStates(const Shard& source, const std::vector<uint32_t>& origin
   for (uint32_t slot = 0; slot < origins.size(); slot++) {
     const auto [birth, death] = source.LifeOf(origins[slot]);
     const Life known = LifeOf(slot);
-    if (known.death != kNever) continue;  // the dead do not change
+    if (known.death != kNever) continue;  // tombstones never change
     if (birth == known.birth && death == kNever) continue;
     DocumentSlot& document = documents_[slot];
     document.life.store(LifeWord::Alive(birth), std::memory_order_release);
@@ -311,7 +311,7 @@ void Shard::AdoptStates(const Shard& source, const std::vector<uint32_t>& origin
     }
     SetLive(document, death == kNever);
   }
-  // It held all documents of the source; empty, it would keep the memory for them.
+  // The map held all documents of the source; release its buckets once it is empty.
   if (stagedVersions_.empty()) stagedVersions_ = {};
   const uint64_t epoch = source.lastEpoch_.load(std::memory_order_acquire);
   lastEpoch_.store(epoch, std::memory_order_release);

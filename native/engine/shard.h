@@ -26,30 +26,31 @@
 
 namespace quarry {
 
-// One version of a document as it is staged. Checked: `Check` has returned ok.
+// One version of a document to stage. Call `Check` before use.
 struct DocumentInput {
   uint64_t version = 0;
   std::vector<float> vectors;   // rows x dimensions, each row of unit length
-  std::vector<uint64_t> terms;  // the term block's bytes, in words for its alignment
+  std::vector<uint64_t> terms;  // bytes of the term block, stored in words for alignment
   size_t termBytes = 0;
   Attributes attributes;
   TermBlock block;  // view of `terms`, set by Check
 
-  // Tells whether the parts agree with each other and with the dimensions of the collection.
+  // Parses the term block and validates that all parts agree with each other and with the dimensions of the
+  // collection. Returns kInvalid otherwise.
   Status Check(uint32_t dimensions);
 };
 
 struct RowFacts {
   uint32_t slot;
-  uint32_t bodyLength;  // terms in the text, for the length norm of BM25
+  uint32_t bodyLength;  // number of terms in the text, for the length norm of BM25
 };
 
-// Beyond it a document is refused.
+// Maximum number of rows of a shard; a document beyond it is rejected.
 inline constexpr uint64_t kRowsMax = GraphPool::kRowsEnd - 1;
 
-// Rows and slots are only ever appended; what dies stays until the collection replaces the whole shard by a
-// compacted one. Readers take no lock. Of the writing functions, those that say so need the writer's lock of the
-// shard (held by the collection), which is never held while a reader waits.
+// Rows and slots are only appended; deleted ones stay until the collection replaces the whole shard by a
+// compacted one. Readers take no lock. Of the writing functions, those that say so require the writer's lock
+// of the shard (held by the collection), which readers never wait for.
 class Shard {
  public:
   explicit Shard(uint32_t dimensions);
@@ -57,7 +58,7 @@ class Shard {
   Shard& operator=(const Shard&) = delete;
 
   uint32_t dimensions() const { return dimensions_; }
-  // Floats of a row of vectors, of which the last are zeros.
+  // Floats per row of vectors, including trailing zero padding.
   size_t stride() const { return stride_; }
   uint32_t Rows() const { return rows_.load(std::memory_order_acquire); }
   uint32_t Slots() const { return slots_.load(std::memory_order_acquire); }
@@ -73,12 +74,12 @@ class Shard {
   const CodeArray& codes() const { return codes_; }
   const Graph& graph() const { return graph_; }
   const Postings& postings() const { return postings_; }
-  // What is remembered of counted words; any thread.
+  // Cache of row counts of words. Thread-safe.
   RowCounts& rowCounts() const { return rowCounts_; }
   const AttributeIndex& attributes() const { return attributes_; }
-  // What is remembered of filters; any thread.
+  // Cache of filter results. Thread-safe.
   FilterRows& filterRows() const { return filterRows_; }
-  // Slots whose attributes are complete: all that are visible by now, and possibly more.
+  // Number of slots whose attributes are complete: at least all that are visible now.
   uint32_t FilledSlots() const { return filledSlots_.load(std::memory_order_acquire); }
 
   Life LifeOf(uint32_t slot) const {
@@ -90,61 +91,63 @@ class Shard {
     const Life life = LifeOf(slot);
     return life.birth <= epoch && life.death > epoch;
   }
-  // The live bit answers for the newest epoch. A commit announces its epoch before it touches a bit, so a bit read
-  // before an announcement of at most `epoch` is the bit of that epoch; otherwise the slot decides.
+  // The live bit is valid for the newest epoch. A commit announces its epoch before it changes a bit, so a bit read
+  // before the announcement of an epoch above `epoch` is valid for `epoch`; otherwise the slot decides.
   bool RowVisible(uint32_t row, uint64_t epoch) const {
     const uint64_t word = live_[row >> 6].load(std::memory_order_acquire);
     if (lastEpoch_.load(std::memory_order_acquire) <= epoch) return (word >> (row & 63) & 1) != 0;
     return SlotVisible(facts_[row].slot, epoch);
   }
-  // Lists the rows of which RowVisible is true, among them only those in `among` where it is not null, ascending, from
-  // row 64 * *word on, until there are `enough` of them or row 64 * end is reached; *word is then where to go on. Answers
-  // how many they are; `rows` has room for enough + 64.
+  // Lists the rows for which RowVisible is true, restricted to `among` if it is not null, ascending from row
+  // 64 * *word, until there are `enough` of them or row 64 * end is reached. Sets *word to where to continue.
+  // Returns the number of rows; `rows` must have space for enough + 64.
   size_t ListVisible(const Bitset* among, uint64_t epoch, uint32_t* word, uint32_t end, size_t enough,
                      uint32_t* rows) const;
 
-  // How a document relates to a staged one of the same version: it replaces it, or it is older and leaves it alone.
+  // Whether a document replaces a staged one of the same version, or is older and leaves it unchanged.
   enum class Arrival { kNewest, kOlder };
-  // Adds the document's rows, invisible and not yet linked, and returns its slot. Needs the writer's lock. Throws
-  // std::bad_alloc; the rows are dead then.
+  // Adds the document's rows, invisible and not yet linked, and sets *slot. Requires the writer's lock.
+  // Returns kInvalid if the shard is full. Throws std::bad_alloc; the rows are then marked deleted.
   Status Append(const DocumentInput& input, Arrival arrival, uint32_t* slot);
-  // Links one appended row. Any thread, no lock.
+  // Links one appended row. Thread-safe, without the writer's lock.
   void Link(uint32_t row, GraphScratch* scratch) { graph_.Insert(row, scratch); }
-  // All rows of the slot are linked: it may be committed.
+  // Marks the slot as ready to commit. Call it after all its rows were linked.
   void MarkReady(uint32_t slot);
 
   struct Change {
     int64_t rows = 0;
     int64_t bodyLength = 0;
     int64_t documents = 0;
-    uint64_t moved = 0;  // rows that came and rows that went
+    uint64_t moved = 0;  // rows added plus rows removed
   };
-  // The slot of a staged document whose rows are all linked.
+  // Finds the slot of a staged document whose rows are all linked.
   bool FindReady(uint64_t version, uint32_t* slot) const;
-  // Makes the staged `add` visible (when not null) and removes the live `remove` (when not null; unknown: nothing),
-  // for searches of `epoch` and later. Epochs ascend. One caller at a time.
+  // Makes the staged `add` visible and removes the live `remove`, for searches at `epoch` and later. Either
+  // may be null; an unknown `remove` is ignored. Epochs must ascend. One caller at a time.
   Change Commit(uint64_t epoch, const uint64_t* add, const uint64_t* remove);
-  // Forgets a staged document; unknown: nothing. One caller at a time.
+  // Discards a staged document; an unknown version is ignored. One caller at a time.
   void Discard(uint64_t version);
 
-  // Fills this empty shard with the documents of `source` below `slots` that are not dead, as staged documents, and
-  // sets origins[new slot] to the old slot. False when `stop` said so. Nobody else uses this shard yet.
+  // Fills this empty shard with the documents of `source` below `slots` that are not deleted, as staged
+  // documents, and sets origins[new slot] to the old slot. Returns false if `stop` returned true. No other
+  // thread may use this shard yet.
   bool CopyFrom(const Shard& source, uint32_t slots, const std::function<bool()>& stop, std::vector<uint32_t>* origins);
-  // Takes over births and deaths of the slots' origins. Cheap where nothing changed since the last call.
+  // Copies the birth and death epochs of the origins to this shard's slots. Cheap if little changed since the
+  // last call.
   void AdoptStates(const Shard& source, const std::vector<uint32_t>& origins);
 
-  // The vectors of rows [0, rows) are read from `file` from now on, which holds their bytes from `offset` on and may
-  // be closed; what memory they took is free. Answers for how many rows the system could do so: the first ones. One
-  // caller at a time, beside readers and writers.
+  // From now on, reads the vectors of rows [0, rows) from `file`, which must hold their bytes at `offset` and
+  // may be closed. Their memory is freed. Returns for how many leading rows the system supports this. One
+  // caller at a time; readers and writers may run concurrently.
   uint32_t MoveVectorsToFile(int file, uint64_t offset, uint32_t rows) {
     return static_cast<uint32_t>(vectors_.MoveToFile(file, offset, rows));
   }
 
-  // Whether the file they are read from was cut off or cannot be read: what was computed with them since may be wrong,
-  // and nothing that was made of them may be kept.
+  // Whether the file of the vectors was truncated or cannot be read. Results computed from the vectors since
+  // then may be wrong and must be discarded.
   bool VectorsLost() const { return vectors_.Lost(); }
 
-  // For loading, on a shard that nobody else uses yet. Documents must be restored in order, before their rows.
+  // For loading, while no other thread uses the shard. Documents must be restored in order, and before their rows.
   void ReserveForRestore(uint32_t slots, uint32_t rows);
   void RestoreDocument(uint64_t version, bool live, uint32_t rowCount);
   void RestoreLength(uint32_t row, uint32_t bodyLength);
@@ -153,7 +156,7 @@ class Shard {
   Graph& graphForRestore() { return graph_; }
   Postings& postingsForRestore() { return postings_; }
   AttributeIndex& attributesForRestore() { return attributes_; }
-  // Sums over the live documents.
+  // Returns the sums over the live documents.
   Change LiveTotals() const;
 
   uint64_t DeadRows() const { return deadRows_.load(std::memory_order_relaxed); }
@@ -161,12 +164,12 @@ class Shard {
 
   struct Memory {
     size_t vectorsInMemory = 0;  // exact rows
-    size_t vectorsInFile = 0;    // of the latest snapshot: the system keeps in memory what there is room for
+    size_t vectorsInFile = 0;    // of the latest snapshot; the system caches as much as fits in memory
     size_t codes = 0;
     size_t links = 0;
     size_t postings = 0;
     size_t attributes = 0;
-    size_t documents = 0;  // slots, rows and the live bits
+    size_t documents = 0;  // slots, row facts and live bits
   };
   Memory MemoryBytes() const;
 
@@ -176,24 +179,24 @@ class Shard {
     bool ready;
   };
 
-  // Makes room for a document, and for its grave; the slot starts dead.
+  // Reserves space for a document and its tombstone. The slot starts as deleted.
   uint32_t AddSlot(uint64_t version, uint32_t rowCount);
-  // Writes the rows of a slot that is still dead.
+  // Writes the rows of a slot that is still marked deleted.
   void Fill(const DocumentInput& input, uint32_t slot);
   void SetLive(const DocumentSlot& document, bool live);
-  // Sum over its rows.
+  // Sum of the row lengths of the document.
   int64_t BodyLength(const DocumentSlot& document) const;
   void Bury(uint32_t slot, uint64_t epoch);
   void DiscardLocked(uint64_t version);
 
   const uint32_t dimensions_;
   const size_t stride_;
-  BlockArray<float> vectors_;  // exact, read for the best rows only
-  CodeArray codes_;            // what searches read
+  BlockArray<float> vectors_;  // exact; read for the best rows only
+  CodeArray codes_;            // quantized; read by searches
   BlockArray<RowFacts> facts_;
   BlockArray<std::atomic<uint64_t>> live_;  // one bit per row
   BlockArray<DocumentSlot> documents_;
-  BlockArray<Life> graves_;  // the first is of versions that nobody ever sees
+  BlockArray<Life> graves_;  // tombstones; the first one is shared by versions that were never visible
   Graph graph_;
   Postings postings_;
   AttributeIndex attributes_;
@@ -207,7 +210,7 @@ class Shard {
   std::atomic<uint64_t> deadRows_{0};
   std::atomic<uint64_t> deadDocuments_{0};
 
-  mutable std::mutex versionsMutex_;                     // the innermost lock
+  mutable std::mutex versionsMutex_;                     // innermost lock
   std::unordered_map<uint64_t, Staged> stagedVersions_;  // guarded by versionsMutex_
   VersionTable liveVersions_{documents_};                // guarded by versionsMutex_
 };

@@ -1,4 +1,4 @@
-// One shard as one search sees it: at its moment, through its filter.
+// One shard as seen by one search: at its epoch, through its filter.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,26 @@
 
 namespace quarry {
 
-// The row of shard `number` with its document's names for it.
+// Returns the row of shard `number` with its version and chunk.
 Scored Identify(const Shard& shard, uint32_t number, uint32_t row, float score);
 
-// The filter is evaluated once, before all else; both sides of the search ask the view.
+// The filter is evaluated once, before the vector and the lexical search use the view.
 class ShardView {
  public:
   // `moment` must outlive the view.
   ShardView(uint32_t number, const Moment& moment)
       : number_(number), shard_(*(*moment.shards)[number]), epoch_(moment.epoch) {}
-  // Evaluates the filter of the request, where it has one. When that fails the view is of no use.
+  // Evaluates the filter of the request, if any. If it fails, the view must not be used.
   Status Match(const SearchRequest& request);
 
   uint32_t number() const { return number_; }
   const Shard& shard() const { return shard_; }
   bool filtered() const { return matching_ != nullptr; }
-  // Rows that match the filter, among them all visible ones that do. Only when there is a filter.
+  // Superset of the visible rows that match the filter; all its rows match. Requires a filter.
   const Bitset& Matching() const { return matching_->rows; }
-  // Whether they lie among the others as if drawn by lot. Only when there is a filter.
+  // Whether the matching rows are distributed like a random sample; see Graph::Scattered. Requires a filter.
   bool Scattered() const { return matching_->Scattered(shard_.graph()); }
-  // How many rows match, or without a filter exist, dead ones too.
+  // Number of rows that match, or of all rows without a filter. Includes deleted rows.
   uint64_t Candidates() const { return filtered() ? matching_->count : shard_.Rows(); }
 
   bool Visible(uint32_t row) const { return shard_.RowVisible(row, epoch_); }

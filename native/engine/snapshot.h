@@ -1,4 +1,4 @@
-// A shard on disk. The bytes are described in native/FORMAT.md.
+// Reads and writes the snapshot file of a shard. native/FORMAT.md specifies the format.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +12,36 @@
 
 namespace quarry {
 
-// Which part of a shard a snapshot holds: everything appended up to an instant, live as of `epoch`.
+// The state of a shard that a snapshot holds: everything appended up to an instant, live as of `epoch`.
 struct SnapshotPoint {
   uint64_t epoch;
-  int64_t sequence;  // the last change of the collection that is in it; -1: there was none
+  int64_t sequence;  // last change of the collection that the snapshot contains; -1: none
   uint32_t rows;
   uint32_t slots;
 };
 
-// What makes a file the right one.
+// Values that a file must match.
 struct SnapshotIdentity {
   uint32_t dimensions;
   uint32_t shard;
   uint32_t shards;
 };
 
-// Whether a file may still be written. An error from `proceed` abandons it. The last question is asked holding
-// `renameMutex`, under which the file then gets its name.
+// Permission to write a file. An error from `proceed` abandons the file. The last call of `proceed` is made
+// while `renameMutex` is held, under which the file is then renamed.
 struct SnapshotPermit {
   std::function<Status()> proceed;
   std::mutex* renameMutex;
 };
 
-// Writes beside readers and writers of the shard; one caller at a time. Afterwards the shard reads the vectors that
-// the file holds from there, and their memory is free. Adds the file's length to *bytes.
+// Writes the snapshot while readers and writers use the shard; one caller at a time. Afterwards the shard
+// reads the vectors from the file, and their memory is freed. Adds the file's length to *bytes.
 Status WriteSnapshot(Shard* shard, const SnapshotPoint& point, const SnapshotIdentity& identity,
                      const std::string& path, const SnapshotPermit& permit, uint64_t* bytes);
 
-// The vectors of the shard stay in the file, which may be replaced but not changed. kMissing: no file. kDamaged: its
-// bytes are not what was written or cannot be read, or it belongs to another format or collection.
+// Reads a snapshot. The vectors of the shard stay in the file, which may be replaced but not modified.
+// Returns kMissing if there is no file, kDamaged if its bytes were altered or cannot be read, or if it
+// belongs to another format or collection.
 Status ReadSnapshot(const std::string& path, const SnapshotIdentity& identity, std::shared_ptr<Shard>* shard,
                     int64_t* sequence);
 

@@ -1,4 +1,4 @@
-// Where what lies in the file of a shard: native/FORMAT.md in C++.
+// Layout of the snapshot file of a shard, as specified in native/FORMAT.md.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@ namespace quarry {
 
 inline constexpr uint32_t kSnapshotFormat = 5;
 inline constexpr uint64_t kSnapshotMagic = 0x3144524148535951;  // the bytes "QYSHARD1"
-// What the codes mean: as Codec makes them. A codec that makes others gets another number.
+// Codec that produced the codes; see Codec. Any change of the codes requires a new number.
 inline constexpr uint32_t kRotatedCodes = 1;
 
 enum Section : uint32_t {
@@ -46,9 +46,9 @@ struct SnapshotHeader {
   uint32_t slots;
   uint32_t linksGround;
   uint32_t linksUpper;
-  uint32_t vectorStride;  // floats of a row
+  uint32_t vectorStride;  // floats per row
   uint32_t codec;
-  uint32_t codeStride;  // bytes of a row
+  uint32_t codeStride;  // bytes per row
   uint32_t reserved;    // zero
   SectionEntry sections[kSections];
   uint32_t unused;    // zero
@@ -63,8 +63,8 @@ struct DocumentRecord {
 };
 static_assert(sizeof(DocumentRecord) == 16);
 
-// Where a section of that length begins when what comes before it ends at byte `end`; zeros lie between. Vectors that
-// are worth it begin where any system's page begins, so that they can be read in place.
+// Returns the offset of a section of `length` bytes if the previous section ends at byte `end`; the bytes between are
+// zeros. Large vector sections are aligned to the largest page size of all systems, so that they can be mapped.
 constexpr uint64_t SectionStart(uint32_t kind, uint64_t length, uint64_t end) {
   constexpr uint64_t kInPlaceMin = uint64_t{1} << 20;
   const uint64_t alignment = kind == kVectors && length >= kInPlaceMin ? 65536 : 8;

@@ -18,9 +18,9 @@
 namespace quarry {
 namespace {
 
-// Read and checked at a time, so that the bytes are checked while the processor still holds them.
+// Bytes read and checked at a time, so that checksums are computed while the data is in the CPU cache.
 constexpr size_t kPieceBytes = size_t{256} << 10;
-// For so few bytes of vectors a thread of their own is not worth starting.
+// Up to this many bytes of vectors, a separate thread does not pay.
 constexpr uint64_t kAloneMax = uint64_t{1} << 20;
 
 Status Damaged(std::string reason) { return {Code::kDamaged, std::move(reason)}; }
@@ -28,12 +28,12 @@ Status Senseless(uint32_t kind) {
   return Damaged(std::string("the section of ") + kSectionNames[kind] + " does not make sense");
 }
 
-// The bytes of one section, in order.
+// Reads the bytes of one section sequentially and computes their checksum.
 class SectionStream {
  public:
   SectionStream(const ReadableFile& file, const SectionEntry& entry) : file_(file), entry_(entry) {}
 
-  // The section has `length` bytes more.
+  // `length` must not exceed the remaining bytes of the section.
   Status Read(void* bytes, size_t length) {
     auto* to = static_cast<uint8_t*>(bytes);
     while (length > 0) {
@@ -46,7 +46,7 @@ class SectionStream {
     }
     return {};
   }
-  // Only looks at what is left.
+  // Reads the remaining bytes only to verify the checksum.
   Status Skip() {
     const std::unique_ptr<uint8_t[]> piece(new uint8_t[kPieceBytes]);
     while (done_ < entry_.length) {
@@ -56,7 +56,7 @@ class SectionStream {
     }
     return Check();
   }
-  // After the last byte.
+  // Verifies the checksum. Call it after the last byte was read.
   Status Check() const {
     if (checksum_.Value() == entry_.checksum) return {};
     return Damaged(std::string("the checksum of the section of ") + kSectionNames[entry_.kind] + " is wrong");
@@ -69,8 +69,8 @@ class SectionStream {
   Crc32c checksum_;
 };
 
-// Room for so many bytes that goes back to the system as soon as nobody needs it: of what a thread has allocated and
-// freed, an allocator may keep megabytes.
+// Allocates `length` bytes that are returned to the system as soon as they are released: an allocator may
+// cache megabytes of freed memory per thread.
 std::shared_ptr<uint64_t[]> NewWords(size_t length) {
   const size_t mapped = std::max<size_t>(length, 1);
   void* const start = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -87,7 +87,7 @@ class SnapshotReader {
     if (Status status = CheckHeader(); !status.ok()) return status;
     if (Status status = CheckSections(); !status.ok()) return status;
     shard_ = std::make_shared<Shard>(identity_.dimensions);
-    // The vectors are most of the bytes, and all that is done with them is to look whether they are whole.
+    // The vectors are most of the bytes and are only checked, not copied, so a second thread does it.
     const size_t threads = header_.sections[kVectors].length > kAloneMax ? 2 : 1;
     const Status status = RunTogether(2, threads, [this](size_t job) {
       return job == 0 ? SectionStream(file_, header_.sections[kVectors]).Skip() : ReadParts();
@@ -100,7 +100,7 @@ class SnapshotReader {
   }
 
  private:
-  // Bytes at an address that suits any number.
+  // Bytes aligned for any number type.
   struct Bytes {
     std::shared_ptr<uint64_t[]> words;
     size_t length = 0;
@@ -134,7 +134,7 @@ class SnapshotReader {
     return {};
   }
 
-  // Whether the sections follow each other as they should, up to the end of the file.
+  // Verifies that the sections are contiguous and end at the end of the file.
   Status CheckSections() const {
     uint64_t end = sizeof header_;
     for (uint32_t kind = 0; kind < kSections; kind++) {
@@ -162,7 +162,7 @@ class SnapshotReader {
     return {};
   }
 
-  // Everything but the vectors.
+  // Reads everything except the vectors.
   Status ReadParts() {
     using Step = bool (SnapshotReader::*)(ByteReader*);
     const std::pair<Section, Step> small[] = {{kDocuments, &SnapshotReader::Documents},
@@ -282,7 +282,7 @@ class SnapshotReader {
     return {};
   }
 
-  // After they were checked: those that cannot stay in the file are copied.
+  // Call after the vectors were checked. Vectors that cannot be mapped are copied.
   Status KeepVectors() {
     const uint64_t offset = header_.sections[kVectors].offset;
     const uint32_t kept = shard_->MoveVectorsToFile(file_.descriptor(), offset, header_.rows);

@@ -13,13 +13,13 @@
 namespace quarry {
 namespace {
 
-// Between two questions whether to go on.
+// Bytes written between two calls of `proceed`.
 constexpr size_t kPieceBytes = size_t{16} << 20;
 
-// Collects the length and checksum of one section while it is written.
+// Tracks the length and checksum of one section while it is written.
 class SectionWriter {
  public:
-  // `length` matters only where the place of the section depends on it.
+  // `length` matters only for sections whose alignment depends on it.
   SectionWriter(AtomicFile* file, Section kind, uint64_t length) : file_(file), kind_(kind) {
     const uint64_t start = SectionStart(kind, length, file->written());
     const std::vector<uint8_t> zeros(start - file->written());
@@ -65,8 +65,8 @@ class SnapshotWriter {
     header_.vectorStride = static_cast<uint32_t>(shard_.stride());
     header_.codec = kRotatedCodes;
     header_.codeStride = static_cast<uint32_t>(shard_.codes().codec().stride());
-    // Read once: rows may be linked while the file is written. A row that is not linked yet is written without a
-    // level; it was not committed, so nobody misses it.
+    // Read the levels once: rows may be linked while the file is written. A row that is not linked yet is
+    // written with level 0; it is not committed, so no search needs it.
     const Graph& graph = shard_.graph();
     levels_.reserve(point.rows);
     for (uint32_t row = 0; row < point.rows; row++) {
@@ -114,7 +114,7 @@ class SnapshotWriter {
     out->Add(levels_.data(), levels_.size());
     return {};
   }
-  // Adds rows of `width` bytes as they lie in memory; `rowAt(row)` tells where.
+  // Adds rows of `width` bytes as they lie in memory. `rowAt(row)` returns the address of a row.
   template <class RowAt>
   Status Copy(SectionWriter* out, size_t width, const RowAt& rowAt) const {
     const auto piece = static_cast<uint32_t>(kPieceBytes / width);
@@ -132,7 +132,7 @@ class SnapshotWriter {
   Status Codes(SectionWriter* out) const {
     return Copy(out, shard_.codes().codec().stride(), [this](uint32_t row) { return shard_.codes().Row(row); });
   }
-  // The links of a row that the file can keep.
+  // Copies the links of a row, except those that the file cannot represent.
   uint32_t CopyLinks(uint32_t row, uint32_t level, uint32_t* links) const {
     const uint32_t count = shard_.graph().CopyLinks(row, level, point_.rows, links);
     const auto below = [&](uint32_t link) { return levels_[link] < level; };
@@ -195,7 +195,7 @@ class SnapshotWriter {
     return {};
   }
 
-  Shard* const target_;  // changed in the end only
+  Shard* const target_;  // modified only at the end
   const Shard& shard_;
   const SnapshotPoint point_;
   const SnapshotPermit& permit_;

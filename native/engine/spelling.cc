@@ -9,11 +9,11 @@
 namespace quarry {
 namespace {
 
-// Terms that are looked up together, so that none waits alone for memory.
+// Number of terms looked up together, so that their memory latencies overlap.
 constexpr size_t kAhead = 32;
 constexpr uint32_t kBatchesBetweenChecks = 64;
 
-// The letters of words are of the first plane: what has others is not asked about.
+// Words consist of characters of the basic multilingual plane; the caller never passes others.
 void AppendUtf8(char16_t unit, std::string* bytes) {
   if (unit < 0x80) {
     bytes->push_back(static_cast<char>(unit));
@@ -33,7 +33,7 @@ uint64_t RowsWith(const Moment& moment, uint64_t hash) {
   return rows;
 }
 
-// Looks terms up in batches, and keeps those that are there.
+// Looks terms up in batches and keeps those that exist.
 class Lookup {
  public:
   Lookup(const Moment& moment, const Patience& patience) : moment_(moment), patience_(patience) {}
@@ -92,7 +92,8 @@ class Lookup {
   std::string bytes_;
 };
 
-// Spells out what differs from a form by exactly some edits, each at or behind the end of the one before.
+// Generates all strings that differ from a form by exactly `edits` edits, each at or after the end of the
+// previous one.
 class Edits {
  public:
   Edits(const std::u16string& form, const std::u16string& letters, Lookup* lookup)
@@ -116,12 +117,12 @@ class Edits {
       const size_t here = made_.size();
       for (const char16_t letter : letters_) {
         made_.push_back(letter);
-        Continue(at, edits - 1);                                                    // added
-        if (at < form_.size() && letter != form_[at]) Continue(at + 1, edits - 1);  // changed
+        Continue(at, edits - 1);                                                    // insertion
+        if (at < form_.size() && letter != form_[at]) Continue(at + 1, edits - 1);  // substitution
         made_.resize(here);
       }
       if (at == form_.size()) break;
-      Continue(at + 1, edits - 1);  // left out
+      Continue(at + 1, edits - 1);  // deletion
       if (at + 1 < form_.size() && form_[at] != form_[at + 1]) {
         made_.push_back(form_[at + 1]);
         made_.push_back(form_[at]);

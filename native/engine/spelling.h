@@ -1,5 +1,5 @@
-// Terms that a misspelled word may stand for. Lists know terms only by their hashes, so nothing is kept for this: what
-// differs from the word by few letters is spelled out, and looked for by its hash.
+// Correction candidates for misspelled words. Posting lists contain only hashes of terms, so no term
+// dictionary is stored: all strings within a small edit distance are generated and looked up by hash.
 #pragma once
 
 #include <cstdint>
@@ -11,39 +11,39 @@
 
 namespace quarry {
 
-// A word that stands in no row.
+// A word that occurs in no row.
 struct UnknownWord {
-  // Forms of it to change by a letter: what the word is, and the terms it would have been indexed under.
+  // Forms to which edits apply: the word itself, and the terms under which it would have been indexed.
   std::vector<std::u16string> forms;
-  // Terms to look for as they are: what the caller has changed by a letter itself.
+  // Terms to look up unchanged: those that the caller has already edited by one letter.
   std::vector<std::u16string> terms;
-  // That a changed or added letter may be.
+  // Letters to try for substitutions and insertions.
   std::u16string letters;
-  // Letters that may differ where no term differs by one: 1 or 2.
+  // Maximum edit distance, 1 or 2. Distance 2 applies only if no term has distance 1.
   uint32_t editsMax = 1;
 };
 
 struct Spelling {
-  uint32_t word;  // its number among those asked
+  uint32_t word;  // index of the word in the request
   std::u16string term;
   uint32_t edits;
-  uint64_t rows;  // that hold it, with those of removed documents that are still there
+  uint64_t rows;  // number of rows that contain it, including rows of removed documents that are not compacted yet
 };
 
-// Letters that are changed, added, left out, or changed places with the next one: Damerau's edits, of which no two
-// touch the same place. The first letter stays where two are made: people rarely err there, and it halves the work.
+// Edits are substitutions, insertions, deletions and transpositions of adjacent letters (Damerau), no two of which
+// overlap. With two edits, the first letter stays unchanged: typing errors are rare there, and it halves the work.
 inline constexpr uint32_t kSpellingsPerWord = 16;
-// Forms that two edits are made in have no more letters: the work grows with their square.
+// Maximum length of forms that are edited twice: the work grows with its square.
 inline constexpr size_t kTwiceEditedUnitsMax = 16;
 
-// The terms of least edits for each word, those in most rows first, at most kSpellingsPerWord of each.
+// Finds the terms with the fewest edits for each word, the most frequent first, at most kSpellingsPerWord per word.
 Status FindSpellings(const Moment& moment, const std::vector<UnknownWord>& words, const Patience& patience,
                      std::vector<Spelling>* spellings);
 
-// Whether each word of a query, whose terms stand together, has a term that a list of some shard has.
+// Whether each word of a query has a term that occurs in a list of some shard. Terms of a word must be adjacent.
 bool HaveAllWords(const Moment& moment, const std::vector<QueryTerm>& terms);
 
-// In how many rows the lists of all shards have each term.
+// Returns the number of rows that contain each term, summed over the lists of all shards.
 std::vector<double> CountRowsOfTerms(const Moment& moment, const uint64_t* hashes, size_t count);
 
 }  // namespace quarry

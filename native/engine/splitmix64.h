@@ -1,4 +1,4 @@
-// A well-mixed number for every number, the same in every run.
+// Deterministic mixing of 64-bit integers.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The outcome of an operation, by value. No exception crosses the border of this library.
+// Result of an operation, by value. No exception leaves this library.
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@ namespace quarry {
 enum class Code {
   kOk,
   kBusy,       // a bounded queue is full
-  kDeadline,   // the time given to a search is over
-  kCancelled,  // the caller gave up
+  kDeadline,   // the time limit of a search has passed
+  kCancelled,  // the caller canceled the operation
   kClosed,     // the collection was closed or dropped
   kUnstaged,   // a commit names a version that was never staged
   kSequence,   // a commit is older than its shard
-  kInvalid,    // malformed input: a mistake of the caller
+  kInvalid,    // malformed input: an error of the caller
   kConflict,   // the collection is open with other dimensions, shards or folder
   kMissing,    // a file does not exist
-  kDamaged,    // a file exists and cannot be used
-  kIo,         // the operating system refused
-  kMemory,     // no memory
+  kDamaged,    // a file exists but cannot be used
+  kIo,         // a system call failed
+  kMemory,     // out of memory
 };
 
 class [[nodiscard]] Status {
@@ -30,7 +30,7 @@ class [[nodiscard]] Status {
   bool ok() const { return code_ == Code::kOk; }
   Code code() const { return code_; }
   const std::string& message() const { return message_; }
-  // The code as the word that JavaScript sees.
+  // Returns the code as the string that JavaScript receives.
   const char* CodeName() const {
     switch (code_) {
       case Code::kOk: return "ok";

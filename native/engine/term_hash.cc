@@ -6,7 +6,7 @@
 namespace quarry {
 namespace {
 
-// The ASCII text "Quarry term hash", little-endian: part of the format.
+// The ASCII text "Quarry term hash", little-endian. Part of the file format.
 constexpr uint64_t kKey0 = 0x7420797272617551;
 constexpr uint64_t kKey1 = 0x68736168206d7265;
 
@@ -37,7 +37,7 @@ struct SipState {
   }
 };
 
-// Up to eight bytes, little-endian.
+// Reads up to eight bytes, little-endian.
 uint64_t WordAt(std::string_view bytes, size_t at) {
   uint64_t word = 0;
   for (size_t i = 0; i < 8 && at + i < bytes.size(); i++) {

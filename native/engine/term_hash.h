@@ -1,4 +1,4 @@
-// The name of a term in postings.
+// Hash that identifies a term in postings.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace quarry {
 
-// SipHash-2-4 of the term's UTF-8 under the fixed key of the format, as src/text/term-hash.ts computes it.
+// Returns SipHash-2-4 of the term's UTF-8 under the fixed key of the format, identical to src/text/term-hash.ts.
 uint64_t TermHash(std::string_view term);
 
 }  // namespace quarry

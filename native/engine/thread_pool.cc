@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kUrgentTurnsMax = 7;
 
-// A wish: where the system refuses, the thread runs as any other.
+// Best effort: if the system refuses, the thread keeps its priority.
 void LowerPriority([[maybe_unused]] int niceness) {
 #if defined(__linux__)
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), niceness);
@@ -59,7 +59,7 @@ bool ThreadPool::Submit(Priority priority, Job job) {
 void ThreadPool::Invite(size_t count, const Job& job) {
   {
     const std::lock_guard lock(mutex_);
-    // The threads that are about to wake up for what waits already are not free.
+    // Threads about to wake up for queued jobs are not free.
     const size_t idle = idle_;
     const size_t free = idle - std::min(idle, urgent_.size() + steady_.size());
     count = std::min(count, free);
@@ -110,12 +110,12 @@ void ThreadPool::Work() {
     queue->pop_front();
     lock.unlock();
     const bool finished = job();
-    if (finished) job = nullptr;  // what the job owns goes before the lock is taken
+    if (finished) job = nullptr;  // destroys what the job owns before the lock is taken
     lock.lock();
     steadyRunning_ -= steady ? 1 : 0;
-    // A slice returns to its queue beyond the bound: the bound is for what comes from outside.
+    // A slice returns to its queue regardless of the bound, which applies to submitted jobs only.
     if (!finished) queue->push_back(std::move(job));
-    // Steady work that made way waits for nobody to wake it but those who run.
+    // Steady jobs that yielded to urgent ones are woken only by running threads.
     if (steady && idle_ > 0 && steady_.size() > 1 && SteadyMayRun()) wake_.notify_one();
   }
 }

@@ -9,19 +9,19 @@
 namespace quarry {
 namespace {
 
-constexpr size_t kScanStep = 1024;    // scanned rows, at least, between two looks at the clock
-constexpr uint32_t kWordsMax = 1024;  // and words of 64 rows, at most
-// A graph search that has computed so many distances per kept row has lost its way. It goes on nevertheless until it has
-// computed as many as take half as long as a scan would; with a filter, where it may never arrive, an eighth.
+constexpr size_t kScanStep = 1024;    // minimum number of rows scanned between two deadline checks
+constexpr uint32_t kWordsMax = 1024;  // maximum number of words of 64 rows scanned between two deadline checks
+// A graph search that has computed this many distances per kept candidate is considered lost. It still continues
+// until the distances have taken half the time of a scan; with a filter, for which it may never succeed, an eighth.
 constexpr uint64_t kDistancesPerEffortMax = 64;
 constexpr uint64_t kScanPart = 4;
 constexpr uint64_t kFilteredScanPart = 16;
 
-// What it takes of a processor to find near rows in one shard, in microseconds, measured with rows of 384 dimensions.
-constexpr float kScannedRow = 0.0105F;  // compared by its codes, rows in order
-constexpr float kWalkStart = 5;         // down to the ground of the graph
-constexpr float kWalkedEffort = 0.23F;  // for each row kept in view
-constexpr float kSparseEffort = 1.2F;   // the same where neighbours of neighbours are looked through for matching rows
+// CPU cost of finding the nearest rows in one shard, in microseconds, measured with rows of 384 dimensions.
+constexpr float kScannedRow = 0.0105F;  // one row compared by its codes, in row order
+constexpr float kWalkStart = 5;         // descent to layer 0 of the graph
+constexpr float kWalkedEffort = 0.23F;  // per candidate kept (ef)
+constexpr float kSparseEffort = 1.2F;   // per candidate kept, if neighbors of neighbors are searched for matching rows
 
 float ScanCost(uint64_t rows) { return kScannedRow * static_cast<float>(rows); }
 float WalkCost(uint32_t effort, bool sparse) {
@@ -91,7 +91,7 @@ class VectorSearch {
         filtered ? graph.SearchMatching(ask, {view_.Matching(), share, view_.Scattered()}, &scratch_, visible, stop)
                  : graph.Search(ask, &scratch_, visible, stop);
     if (outcome == Graph::Outcome::kStopped) return stopped;
-    // Where matching rows lie far from the query the graph does not get there, or only at a price.
+    // If matching rows lie far from the query, the graph search does not reach them, or only at a high cost.
     const bool tooFew = filtered && scratch_.results.size() < std::min<uint64_t>(effort_, matching);
     if (outcome == Graph::Outcome::kBudget || tooFew) return ScanCodes();
     for (size_t i = 0; i < std::min<size_t>(proposed_, scratch_.results.size()); i++) Propose(scratch_.results[i]);
@@ -102,7 +102,7 @@ class VectorSearch {
     near_->rows.push_back({shard_.codes().codec().Similarity(near.score), near.row, view_.number()});
   }
 
-  // Calls visit(rows) for all rows that may be in the answer, about kScanStep at a time.
+  // Calls visit(rows) for all rows that may be in the result, about kScanStep at a time.
   template <class Visit>
   Status ForEachStep(const Visit& visit) {
     near_->effort = 0;
@@ -119,10 +119,10 @@ class VectorSearch {
   }
 
   Status ScanCodes() {
-    // The nearest so far and some that came since; now and then the farthest of them go.
+    // The nearest rows so far plus newer candidates; the farthest are dropped periodically.
     auto& kept = scratch_.results;
     kept.clear();
-    int32_t bound = std::numeric_limits<int32_t>::min();  // of what came, only what is nearer can be proposed
+    int32_t bound = std::numeric_limits<int32_t>::min();  // only rows with a higher score can still be proposed
     const auto cut = [&] {
       if (kept.size() < proposed_) return;
       const auto last = kept.begin() + proposed_ - 1;
@@ -142,7 +142,8 @@ class VectorSearch {
     return status;
   }
 
-  // Finds what comparing every row by its cosine would: codes only tell which rows cannot be among the nearest.
+  // Returns the same rows as comparing every row by its exact cosine: codes only exclude rows that cannot be
+  // among the nearest.
   Status ScanExactly() {
     auto& best = near_->rows;  // a heap, farthest on top
     const auto nearer = [](const NearRow& left, const NearRow& right) {
@@ -153,7 +154,7 @@ class VectorSearch {
       scored.clear();
       shard_.codes().Compare(query_.coded().view(), rows, [&](Near near) { scored.push_back(near); });
       if (scored.size() > proposed_) {
-        // The likely ones first: the more of the rest is certainly farther.
+        // Process likely candidates first: then more of the remaining rows can be excluded.
         std::nth_element(scored.begin(), scored.begin() + proposed_, scored.end(), kNearerByCodes);
       }
       const float error = query_.ErrorMax(shard_.codes());
@@ -212,13 +213,13 @@ Status FindNear(const ShardView& view, const SearchRequest& request, const NearQ
 }
 
 float NearCost(const Shard& shard, const SearchRequest& request, const Breadth& breadth) {
-  // Of evaluating a filter, for each row.
+  // Cost of evaluating a filter, per row.
   constexpr float kFilteredRow = 0.002F;
   const bool filtered = request.filter.has_value();
   const float width = static_cast<float>(shard.dimensions()) / 384;
   const auto expected =
       filtered ? shard.filterRows().Expect(shard, *request.filter) : FilterRows::Expected{shard.Rows(), 0};
-  // A scan takes as much as this at most; a walk takes it where few rows match.
+  // Upper bound of a scan; a walk costs as much if few rows match.
   const float near = std::min(WalkCost(breadth.effort, filtered), ScanCost(expected.matching)) * width;
   return near + kFilteredRow * static_cast<float>(expected.unseen);
 }
@@ -231,7 +232,7 @@ void ChooseNearest(const Moment& moment, const NearQuery& query, uint32_t wanted
   std::partial_sort(proposed->begin(), proposed->begin() + static_cast<std::ptrdiff_t>(compared), proposed->end(),
                     nearer);
   proposed->resize(compared);
-  constexpr size_t kAhead = 6;  // vectors on their way from memory
+  constexpr size_t kAhead = 6;  // number of vectors being prefetched
   for (size_t i = 0; i < std::min(kAhead, compared); i++) shardOf((*proposed)[i]).PrefetchVector((*proposed)[i].row);
   for (const NearRow& near : *proposed) shardOf(near).PrefetchFacts(near.row);
   size_t done = 0;
@@ -244,7 +245,7 @@ void ChooseNearest(const Moment& moment, const NearQuery& query, uint32_t wanted
     }
   };
   compareUntil(std::min<size_t>(wanted, compared));
-  // What is certainly farther than all of these cannot be among the nearest.
+  // Drop rows that are certainly farther than all of these.
   float farthest = 1;
   for (size_t i = 0; i < done; i++) farthest = std::min(farthest, (*proposed)[i].similarity);
   const auto rest = proposed->begin() + static_cast<std::ptrdiff_t>(done);
@@ -254,7 +255,7 @@ void ChooseNearest(const Moment& moment, const NearQuery& query, uint32_t wanted
   proposed->erase(std::remove_if(rest, proposed->end(), tooFar), proposed->end());
   compareUntil(proposed->size());
   std::sort(proposed->begin(), proposed->end(), nearer);
-  // Of equally near rows the version and the chunk decide, so all of them are looked up.
+  // Ties are ordered by version and chunk, so look up all rows with equal similarity.
   nearest->clear();
   for (const NearRow& near : *proposed) {
     if (nearest->size() >= wanted && near.similarity < nearest->back().score) break;

@@ -3,10 +3,10 @@
 namespace quarry {
 namespace {
 
-// Of one document, in the units of a pace.
+// Cost of one document in work units of Pace.
 constexpr size_t kDocumentWork = 8;
 
-// Calls visit(version) for every visible version that matches, until it answers false.
+// Calls visit(version) for every visible version that matches, until it returns false.
 template <class Visit>
 Status ForEachVersion(const Moment& moment, const FilterProgram* filter, const Patience& patience, Visit visit) {
   Pace pace(patience);
@@ -46,7 +46,7 @@ Status ListVersions(const Moment& moment, const FilterProgram* filter, const Pat
 
 uint64_t CountVersions(const Moment& moment, const FilterProgram* filter) {
   uint64_t count = 0;
-  // Endless patience never fails.
+  // Without a deadline the iteration never fails.
   (void)ForEachVersion(moment, filter, Patience(), [&](uint64_t) {
     count++;
     return true;

@@ -1,4 +1,4 @@
-// The documents of a collection that match a filter.
+// Lists the documents of a collection that match a filter.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace quarry {
 
-// Versions that match the filter (null: all), at most `limit`, in no promised order.
+// Lists visible versions that match the filter (null: all), at most `limit`, in unspecified order.
 Status ListVersions(const Moment& moment, const FilterProgram* filter, const Patience& patience, uint64_t limit,
                     std::vector<double>* versions);
-// How many versions match.
+// Returns the number of visible versions that match.
 uint64_t CountVersions(const Moment& moment, const FilterProgram* filter);
 
 }  // namespace quarry

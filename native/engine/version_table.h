@@ -1,4 +1,4 @@
-// Which slot of a shard holds a version: four bytes a place, and no memory of its own for any entry.
+// Hash table from version to slot: four bytes per place, without allocations per entry.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace quarry {
 
-// Slots by the versions that they hold, which must not change meanwhile. One thread at a time.
+// Slots keyed by their versions, which must not change while they are in the table. Not thread-safe.
 class VersionTable {
  public:
   static constexpr uint32_t kNone = 0xffffffff;
@@ -21,7 +21,7 @@ class VersionTable {
   VersionTable(const VersionTable&) = delete;
   VersionTable& operator=(const VersionTable&) = delete;
 
-  // Room for `count` versions. Throws std::bad_alloc, and has changed nothing then.
+  // Reserves space for `count` versions. If it throws std::bad_alloc, the table is unchanged.
   void Reserve(size_t count) {
     const size_t wanted = std::max(kPlacesMin, count + count / 3 + 1);
     if (wanted <= places_.size()) return;
@@ -32,10 +32,10 @@ class VersionTable {
     }
   }
 
-  // kNone when the version is not here.
+  // Returns kNone if the version is not in the table.
   uint32_t Find(uint64_t version) const { return places_.empty() ? kNone : places_[PlaceOf(version)]; }
 
-  // The slot takes the place of the one that held its version, if there was one. Throws as Reserve does.
+  // Adds the slot and replaces an entry of the same version. Throws std::bad_alloc as Reserve does.
   void Set(uint32_t slot) {
     Reserve(count_ + 1);
     uint32_t& place = places_[PlaceOf(documents_[slot].version)];
@@ -43,12 +43,12 @@ class VersionTable {
     place = slot;
   }
 
-  // A version that is not here is fine.
+  // Removes the version; an unknown version is ignored.
   void Erase(uint64_t version) {
     if (Find(version) == kNone) return;
     size_t hole = PlaceOf(version);
     for (size_t at = Next(hole); places_[at] != kNone; at = Next(at)) {
-      // What lies behind closes the gap, unless it would come to lie before the place where it is looked for first.
+      // Move later entries into the gap, unless that would put them before their home place.
       if (Distance(Home(documents_[places_[at]].version), at) < Distance(hole, at)) continue;
       places_[hole] = places_[at];
       hole = at;
@@ -57,7 +57,7 @@ class VersionTable {
     count_--;
   }
 
-  // Calls visit(slot) for all, in no promised order.
+  // Calls visit(slot) for all entries, in unspecified order.
   template <class Visit>
   void ForEach(const Visit& visit) const {
     for (const uint32_t slot : places_) {
@@ -72,11 +72,11 @@ class VersionTable {
   static constexpr size_t kPlacesMin = 16;
 
   size_t Next(size_t place) const { return place + 1 == places_.size() ? 0 : place + 1; }
-  // Steps from one place to another.
+  // Returns the number of steps from one place to another.
   size_t Distance(size_t from, size_t to) const { return to >= from ? to - from : to + places_.size() - from; }
-  // Evenly over all places, whatever their number.
+  // Maps hashes evenly to all places, for any table size.
   size_t Home(uint64_t version) const { return (Mix(version) >> 32) * places_.size() >> 32; }
-  // Where the version is, or the free place that it would take: one in four is free at least.
+  // Returns the place of the version, or the free place that it would take. At least one place in four is free.
   size_t PlaceOf(uint64_t version) const {
     size_t place = Home(version);
     while (places_[place] != kNone && documents_[places_[place]].version != version) place = Next(place);

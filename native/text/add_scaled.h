@@ -1,4 +1,5 @@
-// sums += codes x scale, each multiplication and each addition rounded by itself: every version gives the same bits.
+// sums += codes x scale. Every multiplication and addition is rounded separately, so all versions give
+// identical bits.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +10,10 @@ namespace quarry::text {
 using AddScaled = void (*)(const int8_t* codes, float scale, size_t count, float* sums);
 
 void AddScaledScalar(const int8_t* codes, float scale, size_t count, float* sums);
-// Null where the compiler does not know the instructions.
+// Returns null if the compiler does not target these instructions.
 AddScaled AddScaledAvx2();
 
-// The fastest version that this processor runs.
+// Returns the fastest version that this processor can run.
 AddScaled FastestAddScaled();
 
 }  // namespace quarry::text

@@ -15,7 +15,7 @@ bool IsAsciiWordPart(char16_t unit) {
 
 bool IsSpace(char32_t character) { return (FactsOf(character).flags & kSpace) != 0; }
 
-// Of the Basic Multilingual Plane only, as the library does it.
+// Only characters of the basic multilingual plane, as in the library.
 bool IsIdeograph(char32_t character) {
   return (character >= 0x4e00 && character <= 0x9fff) || (character >= 0x3400 && character <= 0x4dbf) ||
          (character >= 0xf900 && character <= 0xfaff);
@@ -77,7 +77,7 @@ const BertTokenizer::AddedToken* BertTokenizer::AddedAt(std::u16string_view text
 
 void BertTokenizer::Encode(std::u16string_view text, Scratch* scratch, Ids* ids) const {
   size_t start = 0;
-  bool stripsLeft = false;  // of the section to come
+  bool stripsLeft = false;  // applies to the next section
   const auto encodeSection = [&](size_t end, bool stripsRight) {
     std::u16string_view section = text.substr(start, end - start);
     if (stripsLeft) section = TrimmedLeft(section);
@@ -109,7 +109,7 @@ void BertTokenizer::EncodeSection(std::u16string_view section, Scratch* scratch,
     bool isPlain = true;
     for (; at < section.size() && !IsAsciiSpace(section[at]); ++at) isPlain = isPlain && IsPrintableAscii(section[at]);
     const auto stretch = section.substr(start, at - start);
-    // A section that becomes an added token when it is normalised is that token.
+    // A section whose normalized form equals an added token is encoded as that token.
     const bool isSection = !options_.addedTokens.empty() && stretch.size() == section.size();
     if (isPlain && !isSection) {
       EncodePlainStretch(stretch, scratch, ids);
@@ -182,7 +182,7 @@ void BertTokenizer::Normalise(std::u16string_view stretch, Scratch* scratch) con
   normalised.swap(characters);
 }
 
-// A word with a character that no piece covers is unknown as a whole.
+// A word with a character that no piece covers is encoded as one unknown token.
 void BertTokenizer::EncodeWord(const std::vector<uint32_t>& symbols, Ids* ids) const {
   const size_t first = ids->size();
   bool isKnown = symbols.size() <= options_.wordCharactersMax;

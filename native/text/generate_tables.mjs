@@ -1,7 +1,7 @@
 // Prints unicode_tables.inc from the Unicode data of the running Node.js:
 //   node native/text/generate_tables.mjs > native/text/unicode_tables.inc
-// The tables are committed, so that the same text has the same tokens on every version of Node. The tests compare
-// them with the Node that runs them.
+// The tables are committed, so that the same text has the same tokens on every version of Node. The tests
+// compare them with the Node version that runs them.
 
 const codePoints = 0x110000;
 const blockSize = 128;
@@ -38,7 +38,7 @@ function flagsOf(codePoint, character) {
   return found;
 }
 
-// What makes the words and grams of the lexical analysis; later ranges beat earlier ones.
+// Script ranges that determine the words and grams of the lexical analysis. Later ranges override earlier ones.
 const scriptRanges = [
   ['han', [0x3400, 0x4dbf], [0x4e00, 0x9fff], [0xf900, 0xfaff], [0x3005, 0x3007], [0x20000, 0x3ffff]],
   ['kana', [0x3041, 0x3096], [0x3099, 0x309a], [0x309d, 0x309f], [0x30a1, 0x30fa], [0x30fc, 0x30ff]],
@@ -68,7 +68,9 @@ const pointsOf = (text) => Array.from(text, (character) => character.codePointAt
 
 const pool = [0];
 const poolOffsets = new Map();
-/** Offset of a decomposition in the pool: its length, then its code points; 0 for a character that stays. */
+/**
+ * Offset of a decomposition in the pool (its length, then its code points); 0 for a character without decomposition.
+ */
 function pooled(codePoint, decomposed) {
   const points = pointsOf(decomposed);
   if (isHangulSyllable(codePoint) || (points.length === 1 && points[0] === codePoint)) return 0;
@@ -81,8 +83,8 @@ function pooled(codePoint, decomposed) {
 }
 
 /**
- * The canonical combining class is no property that JavaScript knows, but canonical ordering shows it: a mark goes
- * before another exactly when its class is lower. So marks are ranked by how they order among each other; ranks
+ * JavaScript exposes no canonical combining class, but canonical ordering reveals it: a mark is moved before
+ * another exactly if its class is lower. Marks are therefore ranked by their order among each other; ranks
  * serve as well as the classes.
  */
 function combiningRanks() {
@@ -94,7 +96,7 @@ function combiningRanks() {
     const character = String.fromCodePoint(codePoint);
     return character.normalize('NFD') !== character;
   };
-  // U+0334 has class 1, the lowest, and U+0345 class 240, the highest: each tells the marks on the other side.
+  // U+0334 has class 1, the lowest, and U+0345 class 240, the highest: each detects the marks of other classes.
   const marks = [];
   for (let codePoint = 0x300; codePoint < codePoints; codePoint += 1) {
     if (codePoint >= 0xd800 && codePoint < 0xe000) continue;
@@ -125,7 +127,7 @@ const compositions = [];
 
 function lowerDelta(codePoint, character) {
   const lower = pointsOf(character.toLowerCase());
-  // U+0130 alone becomes two characters; the code knows it.
+  // Only U+0130 becomes two characters; unicode.cc handles it.
   return lower.length === 1 ? lower[0] - codePoint : 0;
 }
 

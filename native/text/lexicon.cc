@@ -11,10 +11,10 @@ namespace {
 constexpr uint32_t kMagic = 0x31425451;  // "QTB1"
 constexpr uint64_t kCountMax = 0xffff;
 constexpr size_t kSlotsFirst = 1024;
-// Words that are looked for together, so that none waits alone for what memory has of it.
+// Number of words looked up together, so that their memory latencies overlap.
 constexpr size_t kAhead = 16;
-// The first words of a row, as many as have no more units than these together, count twice: titles, headings and the
-// sentence that says what the rest is about stand there (measured in models/README.md).
+// The first words of a row, up to this many units in total, count twice: they contain titles, headings and
+// the topic sentence (measured in models/README.md).
 constexpr size_t kLeadUnits = 100;
 
 struct Word {
@@ -41,7 +41,7 @@ int Lexicon::Language(const std::vector<std::u16string>& texts, const Analyser& 
 
 int Lexicon::AddRow(std::u16string_view text, std::u16string_view prefix, const std::function<int()>& fallback,
                     const Analyser& analyser) {
-  // Only between rows, so that the numbers of a row's entries stay what they are.
+  // Only between rows, so that the entry numbers of a row stay valid.
   if (all_.size() >= limits_.entriesMax) Forget();
   Votes votes{std::vector<double>(limits_.languages), 0};
   Scan(text, analyser, &votes, &body_);
@@ -79,7 +79,7 @@ void Lexicon::Scan(std::u16string_view text, const Analyser& analyser, Votes* vo
     found->push_back(number);
     if (votes == nullptr) return;
     votes->words += 1;
-    // A function word that many languages share says little about each.
+    // A function word shared by many languages is weak evidence for each of them.
     const double share = 1.0 / static_cast<double>(entry.stops);
     for (uint32_t i = 0; i < entry.stops; ++i) votes->perLanguage[stops_[entry.stopsAt + i]] += share;
   };
@@ -96,7 +96,7 @@ void Lexicon::Scan(std::u16string_view text, const Analyser& analyser, Votes* vo
     const uint64_t hash = HashText(term, isGram);
     if (isGram) {
       meetWaiting();
-      meet(term, isGram, hash);  // at once: the scanner writes the next one over it
+      meet(term, isGram, hash);  // immediately: the scanner reuses the buffer for the next gram
       return;
     }
     __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
@@ -170,7 +170,7 @@ void Lexicon::AppendHashes(uint32_t number, int language, const Analyser& analys
   }
 }
 
-// Seeded, so that nobody can make texts whose words all meet in one slot.
+// Seeded, so that no crafted text can make all words collide in one slot.
 uint64_t Lexicon::HashText(std::u16string_view text, bool isGram) const {
   constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;
   constexpr size_t kUnits = sizeof(uint64_t) / sizeof(char16_t);

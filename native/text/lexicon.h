@@ -1,5 +1,5 @@
-// The terms of a document's rows. How a spelling becomes terms is known to the caller, who is asked once for each
-// spelling; this remembers the answers, finds the words, and counts.
+// Analyzes the rows of a document into terms. The caller provides the rules that map a word to terms and is
+// called once per distinct word; the lexicon caches the results, finds the words, and counts terms.
 #pragma once
 
 #include <cstdint>
@@ -13,69 +13,69 @@
 
 namespace quarry::text {
 
-// Languages are positions in a list of the caller's; kUnsure is no language.
+// Languages are indexes into a list of the caller; kUnsure means undetermined.
 constexpr int kUnsure = -1;
 
 struct Analyser {
   Segment segment;
-  // Languages that have the word as a function word; false when the word has nothing to index.
+  // Sets the languages in which the word is a function word. Returns false if the word has nothing to index.
   std::function<bool(std::u16string_view word, std::vector<uint8_t>* languages)> expand;
-  // Hashes of the distinct terms of a word or gram in a text of a language.
+  // Appends the hashes of the distinct terms of a word or gram in a text of a language.
   std::function<void(std::u16string_view term, bool isGram, int language, std::vector<uint64_t>* hashes)> hash;
-  // The language of a passage: votes per language and the number of words.
+  // Returns the language of a text, given the votes per language and the number of words.
   std::function<int(const std::vector<double>& votes, uint32_t words)> choose;
 };
 
 struct LexiconLimits {
   ScanLimits scan;
-  size_t entriesMax = 0;  // remembered spellings; then all are forgotten
+  size_t entriesMax = 0;  // maximum number of cached words; then the cache is cleared
   size_t languages = 0;
 };
 
-// For one thread. What was analysed before changes no result.
+// Not thread-safe. Texts analyzed before do not affect results.
 class Lexicon {
  public:
   explicit Lexicon(LexiconLimits limits);
 
   size_t languages() const { return limits_.languages; }
 
-  // Begins a document: what is left of one that was given up is forgotten.
+  // Begins a document and discards the state of an unfinished one.
   void Begin();
 
-  // The language of some texts together. May be called while a row is added.
+  // Returns the common language of the texts. May be called while a row is added.
   int Language(const std::vector<std::u16string>& texts, const Analyser& analyser);
 
-  // Adds a row to the block. A text without words has no entries, whatever its prefix says. Returns the language the
-  // row was analysed in: that of its own words, or what `fallback` says when they leave doubt.
+  // Adds a row to the block. A text without words has no entries, regardless of its prefix. Returns the language in
+  // which the row was analyzed: that of its own words, or the result of `fallback` if it is undetermined.
   int AddRow(std::u16string_view text, std::u16string_view prefix, const std::function<int()>& fallback,
              const Analyser& analyser);
 
-  // The rows of the document as a TermBlock (src/text/terms.ts describes it).
+  // Returns the rows of the document as a TermBlock, described in src/text/terms.ts.
   std::vector<uint32_t> Block() const;
-  // Occurrences of terms, and distinct terms summed over the rows.
+  // Total occurrences of terms, and the number of distinct terms summed over the rows.
   uint64_t occurrences() const { return occurrences_; }
   uint64_t entries() const { return block_.size() / 4; }
 
  private:
   static constexpr int16_t kNone = -2;
 
-  // Small, and with what nearly every word needs inside: texts jump between entries, which are more than near caches
-  // hold.
+  // Kept small, with the data that nearly every word needs inline: accesses are random, and all entries
+  // exceed the near CPU caches.
   struct Entry {
     uint64_t textHash = 0;
     uint64_t onlyTerm = 0;  // hash of the only term in `language`
-    uint32_t textAt = 0;    // in texts_
+    uint32_t textAt = 0;    // offset in texts_
     uint32_t textUnits = 0;
-    uint32_t stopsAt = 0;      // in stops_
-    int16_t language = kNone;  // that the word was first hashed for; kNone when it has other than one term there
+    uint32_t stopsAt = 0;      // offset in stops_
+    int16_t language = kNone;  // language of the first hash; kNone if it has not exactly one term there
     uint8_t stops = 0;
     bool isGram : 1 = false;
     bool hasTerms : 1 = true;
   };
-  // Where an entry may be: the upper half of its text's hash tells most strangers apart.
+  // Hash table slot. The upper half of the text's hash rejects most other entries.
   struct Slot {
     uint32_t tag = 0;
-    uint32_t number = 0;  // of an entry + 1, or 0
+    uint32_t number = 0;  // entry number + 1, or 0
   };
 
   struct Votes {
@@ -83,7 +83,7 @@ class Lexicon {
     uint32_t words = 0;
   };
 
-  // The text of an entry; until something is remembered.
+  // Returns the text of an entry. Valid until the next call of Remember.
   std::u16string_view TextOf(const Entry& entry) const {
     return std::u16string_view(texts_).substr(entry.textAt, entry.textUnits);
   }
@@ -91,14 +91,14 @@ class Lexicon {
   // `votes` may be null.
   void Scan(std::u16string_view text, const Analyser& analyser, Votes* votes, std::vector<uint32_t>* found);
   uint32_t Find(std::u16string_view text, bool isGram, uint64_t hash, const Analyser& analyser);
-  // Has the entry that a text of this hash may have brought from memory.
+  // Prefetches the entry that a text of this hash may have.
   void FetchEntry(uint64_t hash) const;
   uint32_t Remember(std::u16string_view text, bool isGram, uint64_t hash, const Analyser& analyser);
   void AppendHashes(uint32_t number, int language, const Analyser& analyser, std::vector<uint64_t>* hashes);
   uint64_t HashText(std::u16string_view text, bool isGram) const;
   void Collect(const std::vector<uint32_t>& found, int language, const Analyser& analyser,
                std::vector<uint64_t>* hashes);
-  // Adds the terms of the row's first words to those of its body once more.
+  // Counts the terms of the row's first words in the body once more.
   void CountLeadAgain(int language, const Analyser& analyser);
   void Place(uint32_t number);
   void Grow();
@@ -111,7 +111,7 @@ class Lexicon {
   std::vector<Slot> slots_;  // open addressing
   std::u16string texts_;
   std::vector<uint8_t> stops_;
-  // Of entries in languages where they have other than one term, or that were not the first.
+  // Hashes of entries in languages where they do not have exactly one term, or that were not the first.
   std::unordered_map<uint64_t, std::vector<uint64_t>> otherHashes_;
   std::vector<uint32_t> body_;
   std::vector<uint32_t> prefix_;

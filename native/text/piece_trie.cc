@@ -8,7 +8,7 @@ bool PieceTrie::Build(std::vector<Piece> pieces) {
   AddSymbols(pieces);
   std::vector<Key> keys;
   keys.reserve(pieces.size() + 1);
-  // Also where no piece continues a word: the walk starts at a node that exists.
+  // Required even if no piece continues a word: the walk starts at an existing node.
   keys.push_back({{kContinuation}, -1});
   for (const Piece& piece : pieces) {
     if (piece.text.empty() || piece.text.size() > kPieceCharactersMax) return false;
@@ -28,7 +28,7 @@ bool PieceTrie::Build(std::vector<Piece> pieces) {
 void PieceTrie::AddSymbols(const std::vector<Piece>& pieces) {
   constexpr uint32_t kPageSize = 1u << kPageBits;
   pages_.assign(0x110000 >> kPageBits, 0);
-  symbols_.assign(kPageSize, 0);  // the page of all characters that no piece has
+  symbols_.assign(kPageSize, 0);  // the page of all characters that occur in no piece
   symbolCount_ = kContinuation + 1;
   for (const Piece& piece : pieces) {
     for (const char32_t character : piece.text) {
@@ -66,9 +66,9 @@ bool PieceTrie::Place(const std::vector<Key>& keys, size_t from, size_t to, size
   return true;
 }
 
-// A place where all children are free. Every base leaves room for all symbols, so that no step leaves the array. A
-// single child takes the first free place; several begin to look where they last found one after a long search, so
-// that the full part of the array is not searched again and again.
+// Finds a base at which the places of all children are free. Every base leaves space for all symbols, so that
+// no step leaves the array. A single child takes the first free place. Several children start where the last
+// long search ended, so that the full part of the array is not searched repeatedly.
 uint32_t PieceTrie::FindBase(const std::vector<uint32_t>& children) {
   constexpr uint32_t kProbesMax = 64;
   while (firstFree_ < nodes_.size() && nodes_[firstFree_].parent != kNobody) ++firstFree_;

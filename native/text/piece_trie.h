@@ -1,4 +1,4 @@
-// The pieces of a WordPiece vocabulary, for finding the longest one that a text goes on with.
+// The pieces of a WordPiece vocabulary, as a trie that finds the longest piece with which a text continues.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +8,17 @@
 
 namespace quarry::text {
 
-// A double-array trie (Aoe, 1989): a step is one addition and one comparison. Characters are first turned into
-// symbols, so that only those of the vocabulary take room. Immutable once built.
+// A double-array trie (Aoe, 1989): a step is one addition and one comparison. Characters are first mapped to
+// symbols, so that only characters of the vocabulary take space. Immutable once built.
 class PieceTrie {
  public:
   struct Piece {
-    std::u32string text;  // without the mark of continuation
+    std::u32string text;  // without the continuation mark
     bool continues = false;
     int32_t id = 0;
   };
 
-  // Where the pieces that begin a word, and those that continue one, are looked up.
+  // Selects pieces that begin a word or pieces that continue one.
   enum class Position { kFirst, kNext };
 
   struct Match {
@@ -28,15 +28,15 @@ class PieceTrie {
 
   static constexpr size_t kPieceCharactersMax = 1'000;
 
-  // False when two pieces are the same, or one is empty or too long.
+  // Returns false if two pieces are equal, or one is empty or too long.
   bool Build(std::vector<Piece> pieces);
 
-  // 0 for a character that no piece has.
+  // Returns 0 for a character that occurs in no piece.
   uint32_t SymbolOf(char32_t character) const {
     return symbols_[pages_[character >> kPageBits] * (1u << kPageBits) + (character & ((1u << kPageBits) - 1))];
   }
 
-  // The longest piece that `symbols` begins with. Walks no further than the longest piece is.
+  // Returns the longest piece that is a prefix of `symbols`. Reads no more symbols than the longest piece has.
   Match Longest(Position position, const uint32_t* symbols, size_t count) const {
     Match match;
     uint32_t node = position == Position::kFirst ? 0 : next_;
@@ -52,7 +52,7 @@ class PieceTrie {
  private:
   static constexpr uint32_t kPageBits = 8;
   static constexpr uint32_t kNobody = 0xffffffff;
-  static constexpr uint32_t kContinuation = 1;  // the symbol that leads to the pieces that continue a word
+  static constexpr uint32_t kContinuation = 1;  // symbol that leads to the pieces that continue a word
 
   struct Node {
     uint32_t base = 0;

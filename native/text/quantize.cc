@@ -10,7 +10,8 @@ namespace {
 
 constexpr double kCodeMax = 127;
 
-// The nearest whole number, of two the greater, as JavaScript's Math.round; without a branch, so that it runs in lanes.
+// Rounds to the nearest integer, ties toward +infinity, as JavaScript's Math.round. Branch-free, so that it
+// can be vectorized.
 int Round(double value) {
   const int whole = static_cast<int>(value);
   const double rest = value - whole;

@@ -1,4 +1,4 @@
-// Vectors as 8-bit codes.
+// Quantizes vectors to 8-bit codes.
 #pragma once
 
 #include <cstddef>
@@ -6,10 +6,11 @@
 
 namespace quarry::text {
 
-// Bytes of a vector's record: its step as a little-endian f32, then one signed byte per component.
+// Size of a vector's record: its step as a little-endian f32, then one signed byte per component.
 constexpr size_t RecordBytes(size_t dimensions) { return sizeof(float) + dimensions; }
 
-// Writes the record of a vector: the bytes of `quantize` in src/models/quantization.ts, which documents their layout.
+// Writes the record of a vector, byte-identical to `quantize` in src/models/quantization.ts, which documents
+// the format.
 void Quantise(const float* vector, size_t dimensions, uint8_t* record);
 
 }  // namespace quarry::text

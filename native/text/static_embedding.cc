@@ -90,14 +90,14 @@ void StaticEmbedding::Mean(std::span<const int32_t> ids, Side side, Scratch* scr
   counts.resize(vocabulary_);
   distinct.clear();
   shares.clear();
-  // Nothing may throw while the counts are not zero.
+  // No exception may be thrown while counts are not zero.
   distinct.reserve(ids.size());
   shares.reserve(ids.size());
   const size_t dimensions = parameters_.dimensions;
   for (const int32_t id : ids) {
     if (counts[id]++ != 0) continue;
     distinct.push_back(id);
-    // The table is larger than the caches that are near.
+    // The table exceeds the near CPU caches.
     for (size_t at = 0; at < dimensions; at += kLineBytes) __builtin_prefetch(&parameters_.codes[id * dimensions + at]);
   }
   double total = 0;

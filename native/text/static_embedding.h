@@ -12,13 +12,13 @@
 
 namespace quarry::text {
 
-// A text's vector is the prefix of its side plus, for every distinct token in the order of first occurrence, the
-// token's codes x (its weight on that side x its share of the text), scaled to length 1. A token that occurs n times
-// counts as n to the power of `repetitionExponent`. Additions are in a fixed order and never fused, so that the same
-// text has the same bytes on every machine. Immutable: threads share one.
+// A text's vector is the prefix of its side plus, for every distinct token in the order of first occurrence,
+// the token's codes x (its weight on that side x its share of the text), scaled to length 1. A token that
+// occurs n times counts as n to the power of `repetitionExponent`. Additions have a fixed order and are never
+// fused, so that the same text has the same bytes on every machine. Immutable and thread-safe.
 class StaticEmbedding {
  public:
-  // The two sides of a search; they index weights and prefixes.
+  // The two sides of a search; values index weights and prefixes.
   enum class Side : uint32_t { kQuery, kDocument };
 
   struct Parameters {
@@ -45,35 +45,35 @@ class StaticEmbedding {
     std::vector<Tokenizer::Word> words;
     std::u16string joined;
     std::vector<float> parts;      // for the caller of EmbedParts
-    std::vector<uint32_t> counts;  // of the tokens of the text at hand; all zero between texts
+    std::vector<uint32_t> counts;  // occurrences per token of the current text; all zero between texts
     std::vector<int32_t> distinct;
     std::vector<double> shares;
   };
 
-  // Null when the sizes do not fit together, or the tokenizer has ids beyond the vocabulary.
+  // Returns null if the sizes are inconsistent, or the tokenizer has ids beyond the vocabulary.
   static std::unique_ptr<StaticEmbedding> Create(Parameters parameters);
 
   uint32_t dimensions() const { return parameters_.dimensions; }
   const Parameters& parameters() const { return parameters_; }
 
-  // Writes `dimensions` floats, and returns how many tokens the text has. Any text is valid, the empty one too.
+  // Writes `dimensions` floats and returns the number of tokens. Any text is valid, including the empty one.
   size_t Embed(std::u16string_view text, Side side, Scratch* scratch, float* vector) const;
 
-  // A document's text below its heading (with a blank line between them), and parts of the text, which ascend and do not
-  // overlap: writes what Embed says of each, the parts one after the other, and returns the tokens of all. A text is
-  // read once, however many parts it has.
+  // Embeds a document's text below its heading (separated by a blank line), and parts of the text, which must
+  // ascend and not overlap. Writes the result of Embed for each, the parts consecutively, and returns the
+  // total number of tokens. The text is tokenized once, regardless of the number of parts.
   size_t EmbedParts(std::u16string_view heading, std::u16string_view text, std::span<const Part> parts,
                     Scratch* scratch, float* vector, float* partVectors) const;
 
  private:
   explicit StaticEmbedding(Parameters parameters) : parameters_(std::move(parameters)) {}
 
-  // The vector of a text with these tokens.
+  // Computes the vector of a text with these tokens.
   void Mean(std::span<const int32_t> ids, Side side, Scratch* scratch, float* vector) const;
 
   Parameters parameters_;
   uint32_t vocabulary_ = 0;
-  std::vector<double> shareOf_;  // of a token by how often it occurs, as far as it is usual
+  std::vector<double> shareOf_;  // by the number of occurrences of a token, for common numbers
 };
 
 }  // namespace quarry::text

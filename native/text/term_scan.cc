@@ -8,7 +8,7 @@ namespace {
 constexpr char32_t kHiraganaFirst = 0x3041;
 constexpr char32_t kHiraganaLast = 0x309f;
 
-// Of one unit: surrogates are nothing by themselves, and nothing stands beyond the end.
+// Class of one UTF-16 unit: kOther for surrogates and beyond the end.
 WordClass ClassOfUnit(std::u16string_view text, size_t at) {
   return at < text.size() ? WordClassOf(text[at]) : WordClass::kOther;
 }
@@ -23,13 +23,13 @@ bool IsGramClass(WordClass kind) {
   return kind == WordClass::kHan || kind == WordClass::kKana || kind == WordClass::kHangul;
 }
 
-// A comma between thousands.
+// Whether the comma at `at` separates thousands.
 bool IsThousands(std::u16string_view text, size_t at) {
   const auto isDigit = [&](size_t position) { return ClassOfUnit(text, position) == WordClass::kDigit; };
   return at > 0 && isDigit(at - 1) && isDigit(at + 1) && isDigit(at + 2) && isDigit(at + 3) && !isDigit(at + 4);
 }
 
-// True when the unit at `at` joins the run before it to the letter or digit after it.
+// Whether the unit at `at` joins the run before it to the letter or digit after it.
 bool IsJoint(std::u16string_view text, size_t at) {
   if (at >= text.size()) return false;
   switch (text[at]) {
@@ -47,7 +47,7 @@ bool IsJoint(std::u16string_view text, size_t at) {
   }
 }
 
-// Han and kana mix in one run, which is Japanese inflection; Hangul makes runs of its own.
+// Han and kana form one run, because Japanese inflection mixes them; Hangul forms separate runs.
 size_t GramRunEnd(std::u16string_view text, size_t start, bool isHangul) {
   size_t end = start;
   for (size_t at = start; at < text.size(); end = at) {
@@ -104,7 +104,7 @@ void TermScanner::ScanGrams(std::u16string_view run, bool isHangul, const Sink& 
   lower_.clear();
   normal_.clear();
   for (size_t at = 0; at < run.size();) lower_.push_back(NextCharacter(run, &at));
-  // NFKC, lower case, NFC: as foldable words are brought to one form.
+  // NFKC, lower case, NFC: the same normalization as for foldable words.
   Decompose(lower_, Form::kCompatible, &normal_);
   Compose(&normal_);
   lower_.clear();
@@ -127,8 +127,8 @@ void TermScanner::ScanGrams(std::u16string_view run, bool isHangul, const Sink& 
   }
 }
 
-// Hands over the words of the unspaced run at `start`, or of its first slice, and returns how far it came. The last
-// words of a slice that does not end its run may be cut short: they are left for the next slice.
+// Emits the words of the unspaced run at `start`, or of its first slice, and returns the number of units processed.
+// The last words of a slice that does not end its run may be truncated, so they are left for the next slice.
 size_t TermScanner::ScanUnspaced(std::u16string_view text, size_t start, const Sink& sink) {
   constexpr size_t kSegmentsMin = 5;
   constexpr size_t kSegmentsLeft = 3;

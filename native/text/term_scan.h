@@ -1,4 +1,4 @@
-// What a text consists of for the lexical analysis: words with their joints, and grams of the scripts without spaces.
+// Splits text for the lexical analysis: words with their joints, and grams of scripts without spaces.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,26 @@
 
 namespace quarry::text {
 
-// `kPair`: two neighbours. `kWeakPair`: two hiragana, mostly grammar. `kAlone`: the only character of its run.
-// `kInner`: one character of a longer run, there for queries of a single character.
+// `kPair`: two adjacent characters. `kWeakPair`: two hiragana, mostly grammar. `kAlone`: the only character
+// of its run. `kInner`: one character of a longer run, for queries of a single character.
 enum class Role : uint8_t { kWord, kPair, kWeakPair, kAlone, kInner };
 
 struct ScanLimits {
   size_t termUnitsMax = 0;       // of one run of letters and digits
-  size_t compoundRunsMax = 0;    // runs that joints make one word
-  size_t segmenterUnitsMax = 0;  // of one slice that is segmented
+  size_t compoundRunsMax = 0;    // maximum number of runs that joints connect to one word
+  size_t segmenterUnitsMax = 0;  // of one slice passed to the segmenter
 };
 
-// Cuts a slice of Thai, Lao, Khmer or Burmese into words: their lengths in units, which add up to the slice.
+// Segments a slice of Thai, Lao, Khmer or Burmese into words. Sets their lengths in units, which must add up
+// to the slice.
 using Segment = std::function<void(std::u16string_view slice, std::vector<uint32_t>* lengths)>;
-// Receives each word as it stands in the text, and each gram in its normal form.
+// Receives each word as it occurs in the text, and each gram in normalized form.
 using Sink = std::function<void(std::u16string_view term, Role role)>;
 
-// Walks a text once and hands over its words in order. Letters and digits of spaced scripts make words, joined by
-// single - _ . @ & and apostrophes into compounds; Han, kana and Hangul make overlapping pairs, Han characters also
-// single ones and Hangul also the first syllable of a word, because particles follow it; Thai, Lao, Khmer and Burmese
-// are segmented in short slices. Linear for any text.
+// Scans a text once and emits its words in order. Letters and digits of spaced scripts form words, joined by
+// single - _ . @ & and apostrophes into compounds. Han, kana and Hangul form overlapping pairs; additionally
+// every Han character, and the first syllable of each Hangul word, because particles follow it. Thai, Lao,
+// Khmer and Burmese are segmented in short slices. Linear time for any text.
 class TermScanner {
  public:
   TermScanner(ScanLimits limits, Segment segment) : limits_(limits), segment_(std::move(segment)) {}

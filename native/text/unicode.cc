@@ -37,7 +37,7 @@ bool IsCasedAfterIgnorable(char32_t character, bool* cased) {
   return true;
 }
 
-// A sigma is final when a cased letter stands before it and none behind it, case-ignorable characters aside.
+// A sigma is final if it follows a cased letter and none follows it, ignoring case-ignorable characters.
 bool IsFinalSigma(const Characters& text, size_t at) {
   bool before = false;
   for (size_t i = at; i > 0 && !IsCasedAfterIgnorable(text[i - 1], &before);) --i;
@@ -64,7 +64,7 @@ void AppendDecomposed(char32_t character, Form form, Characters* out) {
   }
 }
 
-// Sorts every run of combining marks by class, keeping the order of equals.
+// Sorts every run of combining marks by class. Stable.
 void Order(Characters* text) {
   const auto combining = [](char32_t character) { return FactsOf(character).combining; };
   for (size_t at = 0; at < text->size();) {
@@ -82,7 +82,7 @@ void Order(Characters* text) {
   }
 }
 
-// 0 when the two do not compose.
+// Returns 0 if the two characters do not compose.
 char32_t Composed(char32_t first, char32_t second) {
   const uint32_t lead = first - kLeads;
   const uint32_t vowel = second - kVowels;

@@ -21,17 +21,17 @@ export interface AdministratorSignInOptions {
   readonly deniedAccessLog: Pick<DeniedAccessLog, 'record'>;
   readonly clock: Clock;
   readonly secondFactors: SecondFactors;
-  /** QUARRY_ADMIN_PASSWORD_HASH; null turns the administrator's sign-in off. */
+  /** QUARRY_ADMIN_PASSWORD_HASH; null disables the administrator sign-in. */
   readonly adminPasswordHash: string | null;
 }
 
-/** The semaphore also serves callers that can leave; a password check is over before that pays. */
+/** The semaphore supports cancellation; a password check is too short for that to pay off. */
 const neverCanceled = { isCanceled: false, onCanceled: () => {} };
 
 /**
- * The administrator's sign-in by password. Wrong passwords slow down the address that sends them and no other one, so
- * that an attacker cannot keep the administrator out. One password is hashed at a time, because each check costs 19 MiB
- * and 30 ms of a core; addresses take turns.
+ * Administrator sign-in by password. A wrong password delays only the address that sent it, so an attacker
+ * cannot lock the administrator out. One password is hashed at a time, because each check costs 19 MiB and 30
+ * ms of a core. Addresses are served round robin.
  */
 export class AdministratorSignIn {
   readonly #options: AdministratorSignInOptions;
@@ -48,8 +48,8 @@ export class AdministratorSignIn {
   }
 
   /**
-   * Errors: 401 for a wrong password or a wrong code of the second factor, 429 for too many of one address, 503 when it
-   * is not configured.
+   * Errors: 401 for a wrong password or second-factor code; 429 for too many attempts from one address; 503
+   * if the sign-in is not configured.
    */
   async login(
     client: ClientInfo,
@@ -61,7 +61,7 @@ export class AdministratorSignIn {
     this.#backoff.check([clientKey]);
     await this.#passwordChecks.acquire(clientKey, neverCanceled);
     try {
-      // Again, because guesses sent at the same moment have to wait as those sent one after another.
+      // Checked again after the wait, so that concurrent guesses are delayed like consecutive ones.
       this.#backoff.check([clientKey]);
       if (!(await verifyPassword(password, adminPasswordHash)))
         throw this.#wrongPasswordError(client, clientKey);
@@ -97,7 +97,7 @@ export class AdministratorSignIn {
 
   #wrongPasswordError({ address }: ClientInfo, clientKey: string): AppError {
     this.#backoff.recordFailure([clientKey]);
-    // In the background: a full disk must not change the reply.
+    // Recorded in the background: a full disk must not change the reply.
     this.#options.deniedAccessLog.record({
       organizationId: null,
       actor: null,

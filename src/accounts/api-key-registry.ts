@@ -16,7 +16,7 @@ export interface ApiKeyRegistryOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly audit: AuditLog;
-  /** 400 for what is no filter of metadata. */
+  /** Errors: 400 for an invalid metadata filter. */
   readonly checkFilter: (filter: unknown) => void;
   readonly keysPerOrganizationMax?: number;
 }
@@ -26,11 +26,11 @@ export interface NewApiKey {
   readonly name: string;
   readonly permission: KeyPermission;
   readonly createdBy: string | null;
-  /** Milliseconds since the epoch; absent for a key that does not end by itself. */
+  /** Milliseconds since 1970; absent for a key that never expires. */
   readonly expiresAt?: number;
-  /** Null or absent for one that sees all of its organisation. */
+  /** Null or absent: access to all documents of the organization. */
   readonly restriction?: KeyRestriction | null | undefined;
-  /** Keys that the organisation may have with it, where that is fewer than it may have at all. */
+  /** Maximum number of keys of the organization including this one, if lower than the general maximum. */
   readonly keysMax?: number;
 }
 
@@ -39,17 +39,17 @@ export interface ApiKeyReference {
   readonly keyId: string;
 }
 
-/** What to change; what is absent or null stays. */
+/** Changes to a key. Absent and null fields stay unchanged. */
 export interface ApiKeyChanges {
   readonly name?: string | null | undefined;
   readonly permission?: KeyPermission | null | undefined;
-  /** The whole of it; one without bounds ends it. */
+  /** Replaces the whole restriction. A restriction without bounds removes it. */
   readonly restriction?: KeyRestriction | null | undefined;
 }
 
 /**
- * The API keys of all organisations. Secrets leave it once, when they are issued; every change is durable when its
- * promise resolves. Whether the organisation exists is the caller's question.
+ * API keys of all organizations. A secret is returned only once, when it is issued. Every change is durable
+ * when its promise resolves. The caller checks that the organization exists.
  */
 export class ApiKeyRegistry {
   readonly #store: Store;
@@ -60,11 +60,11 @@ export class ApiKeyRegistry {
   readonly #checkFilter: ApiKeyRegistryOptions['checkFilter'];
   readonly #keysPerOrganizationMax: number;
   readonly #changes = new Mutex();
-  /** Since they were written last, by key. */
+  /** Uses since the last write, by key id. */
   readonly #unwrittenUses = new Map<string, { readonly reference: ApiKeyReference; readonly at: number }>();
   #revision = 0;
   #operatorDigest: string | null = null;
-  /** The key that QUARRY_API_KEY sets in this run of the program. */
+  /** Id of the key set by QUARRY_API_KEY in this process. */
   #configuredKeyId: string | null = null;
 
   constructor(options: ApiKeyRegistryOptions) {
@@ -77,37 +77,42 @@ export class ApiKeyRegistry {
     this.#keysPerOrganizationMax = options.keysPerOrganizationMax ?? limits.apiKeysPerOrganizationMax;
   }
 
-  /** Grows with every change, so that caches know when to forget. */
+  /** Increases with every change; caches compare it to detect stale entries. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** Digest of the one key that may have any shape because an operator chose it, now or in an earlier run. */
+  /**
+   * Digest of the operator's key, set now or in an earlier run. It is the only key accepted in any format.
+   */
   get operatorDigest(): string | null {
     return this.#operatorDigest;
   }
 
-  /** `digest`: SHA-256 of the presented secret, lower-case hexadecimal. */
+  /** Finds a key. `digest`: SHA-256 of the presented secret, lower-case hexadecimal. */
   findByDigest(digest: string): ApiKey | undefined {
     return this.#records.findByHash(digest);
   }
 
-  /** Whether a key has ended by itself. */
+  /** Whether a key has expired. */
   hasExpired({ expiresAt }: ApiKey): boolean {
     return expiresAt !== undefined && expiresAt <= this.#clock.now();
   }
 
-  /** Notes that a key is used, in memory; `writeUses` makes it last. */
+  /** Records the use of a key in memory; `flushUses` writes it. */
   recordUse(reference: ApiKeyReference): void {
     this.#unwrittenUses.set(reference.keyId, { reference, at: this.#clock.now() });
   }
 
-  /** Milliseconds since the epoch; null for a key that was never used. */
+  /** Milliseconds since 1970; null for a key that was never used. */
   lastUsedAt(reference: ApiKeyReference): number | null {
     return this.#unwrittenUses.get(reference.keyId)?.at ?? this.#records.getLastUse(reference);
   }
 
-  /** For housekeeping, and for the end: uses that a crash loses are those since the last time. */
+  /**
+   * Writes recorded uses. Called by periodic maintenance and at shutdown; a crash loses the uses since the
+   * last call.
+   */
   async flushUses(): Promise<void> {
     const pendingUses = [...this.#unwrittenUses.values()];
     this.#unwrittenUses.clear();
@@ -117,18 +122,21 @@ export class ApiKeyRegistry {
     await this.#store.write(existingUses.map(({ reference, at }) => this.#records.putLastUse(reference, at)));
   }
 
-  /** The keys of an organisation, oldest first. */
+  /** Keys of an organization, oldest first. */
   async list(organizationId: string): Promise<ApiKey[]> {
     const keys = await this.#records.list(organizationId);
     return keys.sort((a, b) => a.createdAt - b.createdAt);
   }
 
-  /** The only moment at which `secret` is known. 400 for a bad name or too many keys. */
+  /**
+   * Issues a key. `secret` is returned only here. Errors: 400 for an invalid name or expiry, or too many
+   * keys.
+   */
   issue(input: NewApiKey, by: Actor): Promise<{ readonly secret: string; readonly key: ApiKey }> {
     return this.#changes.run(async () => {
       checkText('name', input.name, 1);
       if (input.createdBy !== null) checkText('created_by', input.createdBy, 0);
-      // A leap second is well-formed and no time that there is (NaN): a key with it would never end.
+      // A leap second is well-formed but parses to NaN, and a key with that expiry would never expire.
       if (input.expiresAt !== undefined && !(input.expiresAt > this.#clock.now())) {
         throw new AppError('bad_request', 'expires_at must be a time to come.');
       }
@@ -142,7 +150,7 @@ export class ApiKeyRegistry {
     });
   }
 
-  /** 404 when the organisation has no such key, whoever else may have it. */
+  /** Errors: 404 if the organization has no such key, even if another organization has it. */
   update(reference: ApiKeyReference, changes: ApiKeyChanges, by: Actor): Promise<ApiKey> {
     return this.#changes.run(async () => {
       const before = this.#requireKey(reference);
@@ -163,7 +171,10 @@ export class ApiKeyRegistry {
     });
   }
 
-  /** Ends a key at once. 404 when the organisation has no such key, 409 for the one the running settings name. */
+  /**
+   * Revokes a key immediately. Errors: 404 if the organization has no such key; 409 for the key set by
+   * QUARRY_API_KEY.
+   */
   revoke(reference: ApiKeyReference, by: Actor): Promise<void> {
     return this.#changes.run(async () => {
       const key = this.#requireKey(reference);
@@ -173,7 +184,7 @@ export class ApiKeyRegistry {
           'This key is set by QUARRY_API_KEY: change or remove that setting and restart the server to end it.',
         );
       }
-      // Also on a full disk: what leaked must end.
+      // Allowed on a full disk: a leaked key must be revocable.
       await this.#write([...this.#records.delete(key), this.#auditEntry('deleted', key, by)], {
         mayUseReserve: true,
       });
@@ -181,21 +192,22 @@ export class ApiKeyRegistry {
     });
   }
 
-  /** To be written with the end of their organisation: ends all of its keys. */
+  /** Operations that delete all keys of an organization, to be written together with its deletion. */
   async deleteAllOperations(organizationId: string): Promise<WriteOperation[]> {
     const keys = await this.#records.list(organizationId);
     return keys.flatMap((key) => this.#records.delete(key));
   }
 
-  /** Remembers the key that an operator set in an earlier run, so that its free shape is still accepted. */
+  /** Loads the key that an operator set in an earlier run, so that its free format is still accepted. */
   loadOperatorKey(organizationId: string): void {
     const key = this.#records.get(organizationId, operatorKeyId(organizationId));
     this.#operatorDigest = key?.hash ?? null;
   }
 
   /**
-   * Makes `secret` the operator's key of this organisation, in place of an earlier one; the same secret again changes
-   * nothing. A key that the organisation was issued before stays what it is. 409 when it is another organisation's.
+   * Makes `secret` the operator's key of this organization, replacing the previous one. Idempotent. A key
+   * that was already issued to the organization stays as it is. Errors: 409 if it is the key of another
+   * organization.
    */
   setOperatorKey(organizationId: string, secret: string): Promise<void> {
     assert(operatorKeyPattern.test(secret), 'the settings accept only well-formed keys');
@@ -229,7 +241,10 @@ export class ApiKeyRegistry {
     return [...remove, ...this.#records.create(this.#buildRecord({ ...input, keyId }, secret))];
   }
 
-  /** A restriction as it is stored; nothing where it bounds nothing. 400 for one that cannot be meant. */
+  /**
+   * Converts a restriction to its stored form; empty if it restricts nothing. Errors: 400 for an invalid
+   * restriction.
+   */
   #toStoredRestriction({ collections, filter }: KeyRestriction): { restriction?: StoredRestriction } {
     if (collections !== null && (collections.length < 1 || collections.length > limits.keyCollectionsMax)) {
       throw new AppError(
@@ -297,14 +312,14 @@ export class ApiKeyRegistry {
 
 const unrestricted: KeyRestriction = { collections: null, filter: null };
 
-/** A stored restriction as everybody else knows it. */
+/** Converts a stored restriction; null if the key is unrestricted. */
 export function restrictionOf({ restriction }: Pick<ApiKey, 'restriction'>): KeyRestriction | null {
   if (restriction === undefined) return null;
   const { collections, filter } = restriction;
   return { collections, filter: filter === null ? null : (JSON.parse(filter) as KeyRestriction['filter']) };
 }
 
-/** The operator's key has one fixed id per organisation, so that setting another secret finds the one to replace. */
+/** The operator's key has a fixed id per organization, so that a new secret replaces the previous one. */
 function operatorKeyId(organizationId: string): string {
   return deriveUuid('operator key', organizationId);
 }

@@ -4,14 +4,15 @@ import type { OrganizationDirectory } from './organization-directory.ts';
 
 export interface BootstrapResult {
   readonly organizationId: string;
-  /** A key that was issued just now and will never be shown again; null when there is one already. */
+  /** Key issued by this call, which is never shown again; null if a key already exists. */
   readonly newKey: string | null;
 }
 
 /**
- * What an installation needs before anybody can call it: one organisation without limits and one key. Run at every
- * start: it creates what is missing, lets a changed `operatorKey` (QUARRY_API_KEY) replace the earlier one, and
- * changes nothing otherwise. A crash between its steps is mended by the next start.
+ * Creates what an installation needs before its first request: one organization without limits and one key.
+ * Runs at every start: creates what is missing, replaces the previous operator key if `operatorKey`
+ * (QUARRY_API_KEY) changed, and changes nothing otherwise. The next start completes a run that a crash
+ * interrupted.
  */
 export async function bootstrapInstallation(options: {
   readonly organizations: OrganizationDirectory;

@@ -1,24 +1,33 @@
-/** What is known of whoever sent a request, beside who they are. */
+/** Properties of the client of a request, other than its identity. */
 export interface ClientInfo {
-  /** Of the client; with `trustProxy` the one that the proxy names. */
+  /** Client address; with `trustProxy`, the address reported by the proxy. */
   readonly address: string;
-  /** Cut to what is worth keeping. */
+  /** Truncated to the stored length. */
   readonly userAgent: string;
-  /** Value of a cookie of the account side, where the request has it. 403 for a session's that another site sends along. */
+  /**
+   * Returns the value of a cookie of the account endpoints, if present. Errors: 403 for a session cookie on a
+   * cross-site request.
+   */
   readonly cookie: (name: CookieName) => string | undefined;
-  /** The session that this browser held until now, whoever made it ask: to be ended when another takes its place. */
+  /**
+   * Returns the current session of this browser, also on a cross-site request, so that it is ended when a new
+   * session replaces it.
+   */
   readonly sessionToReplace: (name: 'session' | 'admin') => string | undefined;
-  /** The bearer token of the request, whatever it is worth. */
+  /** Bearer token of the request, not validated. */
   readonly bearer: string | undefined;
-  /** The `Idempotency-Key` header, whatever it is worth. */
+  /** `Idempotency-Key` header, not validated. */
   readonly idempotencyKey: string | undefined;
-  /** A browser sent it: what signs in becomes a cookie that no script can read. */
+  /** Whether a browser sent the request. A sign-in then sets a cookie that scripts cannot read. */
   readonly isBrowser: boolean;
-  /** True for a program that asked for JSON, so it gets a token instead of a cookie and a redirection. */
+  /** Whether a program asked for JSON. It receives a token instead of a cookie and a redirect. */
   readonly wantsJson: boolean;
 }
 
-/** Cookies of the account side. Over https their names begin with `__Host-`, so that no other site can set them. */
+/**
+ * Cookies of the account endpoints. Over https their names start with `__Host-`, so that other sites cannot
+ * set them.
+ */
 export type CookieName =
   | 'session'
   | 'admin'
@@ -30,18 +39,18 @@ export type CookieName =
 
 export interface ResponseCookie {
   readonly name: CookieName;
-  /** Null takes it away. */
+  /** Null deletes the cookie. */
   readonly value: string | null;
   readonly maxAgeSeconds: number;
 }
 
 interface Cookies {
   readonly cookie?: ResponseCookie;
-  /** Cookies of an earlier step that has done its work: what is left of them, mostly nothing. */
+  /** Remaining values of cookies of completed steps; mostly deletions. */
   readonly earlierCookies?: readonly ResponseCookie[];
 }
 
-/** What an operation of the account side answers: JSON, a page for people, or another address. */
+/** Response of an account endpoint: JSON, an HTML page, or a redirect. */
 export type AccountResponse<Body> = Cookies &
   (
     | { readonly kind: 'json'; readonly body: Body }

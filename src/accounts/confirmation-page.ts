@@ -1,6 +1,9 @@
 import { escapeHtml, renderHtmlPage } from '../core/html-page.ts';
 
-/** A page with one button. Nothing in it needs a script, and nothing but the escaped values comes from a request. */
+/**
+ * Renders a page with one button. Needs no script; the escaped values are the only parts taken from a
+ * request.
+ */
 export function renderConfirmationPage(options: {
   readonly action: string;
   readonly token: string;

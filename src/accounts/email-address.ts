@@ -1,22 +1,24 @@
 import { domainToASCII } from 'node:url';
 import { invalidFieldError } from '../core/app-error.ts';
 
-/** RFC 5322's dot-atom without the characters that nobody's mailbox has and that mail programs read otherwise. */
+/** RFC 5322 dot-atom, without characters that are not used in mailboxes and that mail programs interpret. */
 const localPartPattern = /^[A-Za-z0-9!#$&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$&'*+/=?^_`{|}~-]+)*$/;
 const domainPattern = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
 const localLengthMax = 64;
 const lengthMax = 254;
 
 /**
- * The one spelling of an address under which it is stored, compared and written to: small letters, the domain as
- * ASCII (an international one as `xn--`, so that a look-alike is another address). Errors: 422 under `body.email` for
- * anything but one plain address; a line break, a comma, a name or a comment beside it are none.
+ * Returns the canonical form of an address, in which it is stored, compared and used as recipient: lower
+ * case, with the domain in ASCII (`xn--` for international domains, so that a look-alike is a different
+ * address). Errors: 422 under `body.email` for anything but one plain address, such as text with a line
+ * break, comma, display name or comment.
  */
 export function normalizeEmail(text: string): string {
   const at = text.lastIndexOf('@');
   const local = text.slice(0, at);
   const domain = toAsciiDomain(text.slice(at + 1));
-  // Looked at before it becomes small letters, which make a k of the Kelvin sign: another mailbox than k's.
+  // The local part is validated before lower-casing, which turns the Kelvin sign into `k`: a different
+  // mailbox.
   const email = `${local.toLowerCase()}@${domain}`;
   const isValid =
     at > 0 &&
@@ -32,13 +34,16 @@ export function normalizeEmail(text: string): string {
   );
 }
 
-/** Empty when it is none: what URL parsers take away in silence must not become an address. */
+/**
+ * Returns an empty string for an invalid domain. URL parsers silently drop some characters, which must not
+ * produce a valid address.
+ */
 function toAsciiDomain(domain: string): string {
   if (domain.length > lengthMax || /[\s\p{Cc}\p{Cf}/\\?#@:%[\]]/u.test(domain)) return '';
   return domainToASCII(domain.toLowerCase());
 }
 
-/** Enough to recognise one's own address, too little to learn another's: `a…a@example.com`. */
+/** Returns a form that lets the owner recognize the address but does not reveal it: `a…a@example.com`. */
 export function maskEmail(email: string): string {
   const [local = '', domain = ''] = email.split('@');
   return local.length < 3 ? `…@${domain}` : `${local[0]}…${local.at(-1)}@${domain}`;

@@ -21,28 +21,31 @@ export interface IdempotencyOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
-  /** Seal replies, together with the key that the client chose: the first one; the others open earlier replies. */
+  /**
+   * Secrets that seal replies, together with the key chosen by the client. The first seals; all are tried to
+   * open earlier replies.
+   */
   readonly secrets: readonly Uint8Array[];
   readonly callsPerUserMax?: number;
 }
 
-/** A change that may be repeated. */
+/** Change that may be repeated. */
 export interface IdempotentWork<T> {
   readonly work: () => Promise<T>;
   /**
-   * For a reply with a secret in it, which must not be stored: the sentence that repetitions get instead, with 409. Null
-   * for a reply that may be stored.
+   * Returns the message of the 409 for repetitions if the reply contains a secret and must not be stored;
+   * null if the reply may be stored.
    */
   readonly withheldReason?: ((reply: T) => string | null) | undefined;
 }
 
-/** What is kept of a call that ended well: its reply, or why there is none to repeat. */
+/** Stored outcome of a successful call: its reply, or the reason why it cannot be repeated. */
 type StoredOutcome = { readonly reply: unknown } | { readonly refusal: string };
 
 /**
- * Changes that are sent with an `Idempotency-Key` are done once, however often they are sent: by the same person, of the
- * same operation, for a day. The call is noted before its work begins and its reply after it ended, so that a crash in
- * between never repeats it: whoever sends it again is told that its outcome is unknown.
+ * Runs a change with an `Idempotency-Key` once per user, operation and day, regardless of how often it is
+ * sent. The call is recorded before its work starts and its reply after it ends, so a crash in between never
+ * repeats it: a repeated request receives an error that its outcome is unknown.
  */
 export class Idempotency {
   readonly #store: Store;
@@ -51,7 +54,7 @@ export class Idempotency {
   readonly #secrets: readonly Uint8Array[];
   readonly #callsPerUserMax: number;
   readonly #records: IdempotencyRecords;
-  /** Calls whose work has begun and not ended. */
+  /** Calls whose work has started and not ended. */
   readonly #running = new Set<string>();
 
   constructor(options: IdempotencyOptions) {
@@ -64,10 +67,10 @@ export class Idempotency {
   }
 
   /**
-   * The reply of `work`, or of the call that did it before. The caller authorizes the person first: a stored reply says
-   * nothing about what they may do now. Errors: 400 for an impossible key; 409 when another request was sent with it,
-   * while the first is worked on, when a crash cut that off, and for a reply that is withheld; 429 for too many keys in a
-   * day.
+   * Returns the reply of `work`, or of the earlier call with the same key. The caller authorizes the user
+   * first: a stored reply does not reflect current permissions. Errors: 400 for an invalid key; 409 if the
+   * key was used for another request, while the first call runs, after a crash interrupted it, and for a
+   * withheld reply; 429 for too many keys per day.
    */
   async runOnce<T>(
     call: UserCall,
@@ -97,7 +100,7 @@ export class Idempotency {
     }
   }
 
-  /** Forgets the calls whose day is over; for housekeeping. */
+  /** Deletes calls older than a day. Called by periodic maintenance. */
   async sweep(): Promise<void> {
     const expired = await this.#records.listExpired(this.#clock.now(), sweepMax);
     const idle = expired.filter((recordKey) => !this.#running.has(toRecordId(recordKey)));
@@ -127,7 +130,7 @@ export class Idempotency {
     try {
       reply = await work();
     } catch (error) {
-      // What is refused has changed nothing and may be tried again. Of what broke, nobody knows how far it got.
+      // A rejected call has changed nothing and may be repeated. The outcome of an internal error is unknown.
       if (error instanceof AppError && (error.status < 500 || error.options.isRepeatable === true))
         await this.#store.write([this.#records.delete(recordKey)], { mayUseReserve: true });
       throw error;
@@ -153,7 +156,7 @@ export class Idempotency {
       const text = openedWith(sealKey(secret, recordKey, key), reply);
       if (text !== null) return text;
     }
-    // Sealed with a secret of the installation that was forgotten since.
+    // Sealed with a secret that has since been removed from the installation.
     throw replyLostError();
   }
 }
@@ -162,7 +165,7 @@ function sealKey(secret: Uint8Array, { userId }: IdempotencyKey, key: string): U
   return createHmac('sha256', secret).update(`${userId} ${key}`).digest();
 }
 
-/** Null for what was not sealed with this key. */
+/** Returns null for data that was not sealed with this key. */
 function openedWith(sealKey: Uint8Array, reply: Uint8Array): string | null {
   const decipherStream = createDecipheriv(cipher, sealKey, reply.subarray(0, ivBytes));
   decipherStream.setAuthTag(reply.subarray(ivBytes, ivBytes + tagBytes));
@@ -174,7 +177,7 @@ function openedWith(sealKey: Uint8Array, reply: Uint8Array): string | null {
   }
 }
 
-/** The sealed reply. 409 where there is none for this request. */
+/** Returns the sealed reply. Errors: 409 if there is none for this request. */
 function requireReply({ requestHash, reply }: IdempotencyRecord, requestHashSent: string): Uint8Array {
   if (requestHash !== requestHashSent) {
     throw new AppError(
@@ -189,7 +192,7 @@ function requireReply({ requestHash, reply }: IdempotencyRecord, requestHashSent
 function parseReply<T>(stored: string): T {
   const outcome = JSON.parse(stored) as StoredOutcome;
   if ('refusal' in outcome) throw new AppError('conflict', outcome.refusal, { shouldRetry: false });
-  // Earlier versions stored the bare reply, an API key in it included: it is not repeated.
+  // Earlier versions stored the bare reply, including API keys; it is not repeated.
   if (!('reply' in outcome)) throw replyLostError();
   return outcome.reply as T;
 }

@@ -18,30 +18,30 @@ import { AppError } from '../core/app-error.ts';
 import { limits } from '../core/limits.ts';
 import { type Egress, findEgressDenial, refusedByEgress } from '../egress/egress.ts';
 
-/** What an identity provider says of somebody who signed in there. */
+/** Identity of a signed-in user as reported by the provider. */
 export interface ProviderIdentity {
   readonly issuer: string;
-  /** Theirs for ever, within the issuer. */
+  /** Permanent id of the user within the issuer. */
   readonly subject: string;
   readonly email: string;
-  /** Whether the provider made sure that the address is theirs. */
+  /** Whether the provider has verified the address. */
   readonly emailVerified: boolean;
 }
 
-/** What proves that whoever comes back is whoever was sent away. */
+/** Values that bind the callback to the browser that started the sign-in. */
 export interface AuthorizationChecks {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
 }
 
-/** Sends people away to sign in, and reads what they bring back. */
+/** Redirects users to an identity provider and evaluates its callback. */
 export interface IdentityProvider {
-  /** Errors: 502 when the provider does not answer. */
+  /** Errors: 502 if the provider does not answer. */
   getAuthorizationUrl(redirectUri: string, checks: AuthorizationChecks): Promise<string>;
   /**
-   * `returned`: the whole address under which somebody came back. Errors: 400 for anything that was not issued for these
-   * checks, or that the person or the provider refused; 502 when the provider does not answer.
+   * `callbackUrl`: full URL of the callback request. Errors: 400 for a callback that was not issued for these
+   * checks, or that the user or the provider rejected; 502 if the provider does not answer.
    */
   identify(callbackUrl: URL, checks: AuthorizationChecks): Promise<ProviderIdentity>;
 }
@@ -52,14 +52,17 @@ export type ProviderName = (typeof providerNames)[number];
 export interface ProviderSettings {
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Of OpenID Connect, or of a GitHub (Enterprise) server, without a trailing slash. */
+  /** URL of the OpenID Connect issuer or of a GitHub (Enterprise) server, without a trailing slash. */
   readonly baseUrl: string;
   readonly fetch: Egress['fetch'];
 }
 
 const timeoutSeconds = limits.identityProviderMsMax / 1_000;
 
-/** Any issuer of OpenID Connect; Google is one. Its description is read at the first sign-in and kept. */
+/**
+ * Creates a provider for any OpenID Connect issuer, such as Google. Its metadata is fetched at the first
+ * sign-in and cached.
+ */
 export function createOpenIdProvider(settings: ProviderSettings): IdentityProvider {
   let cached: Promise<Configuration> | null = null;
   const configuration = (): Promise<Configuration> => {
@@ -98,7 +101,10 @@ export function createOpenIdProvider(settings: ProviderSettings): IdentityProvid
   };
 }
 
-/** GitHub speaks OAuth, not OpenID Connect: who it is, and their addresses, are asked of its API. */
+/**
+ * Creates a provider for GitHub, which supports OAuth but not OpenID Connect: the user and the addresses are
+ * read from its API.
+ */
 export function createGitHubProvider(settings: ProviderSettings): IdentityProvider {
   const { baseUrl } = settings;
   const api = baseUrl === 'https://github.com' ? 'https://api.github.com' : `${baseUrl}/api/v3`;
@@ -130,7 +136,7 @@ export function createGitHubProvider(settings: ProviderSettings): IdentityProvid
           idTokenExpected: false,
         });
         const { id } = await fetchJson<{ id?: unknown }>('/user', tokens.access_token);
-        // Whoever it names by nothing must not become one and the same person.
+        // Replies without an id must not all map to the same user.
         if (!Number.isSafeInteger(id)) throw new Error('/user names nobody');
         const addresses = await fetchJson<GitHubAddress[]>('/user/emails', tokens.access_token);
         const primary = addresses.find((address) => address.primary === true);
@@ -145,7 +151,7 @@ export function createGitHubProvider(settings: ProviderSettings): IdentityProvid
   };
 }
 
-/** As it should be; what a server really says is looked at. */
+/** Expected fields; the types of the actual values are checked. */
 interface GitHubAddress {
   readonly email?: unknown;
   readonly primary?: unknown;
@@ -158,7 +164,7 @@ async function discoverConfiguration({
   clientSecret,
   fetch,
 }: ProviderSettings): Promise<Configuration> {
-  // Also where the connection is secure: a token that somebody else signed is never believed.
+  // Verifies token signatures even over TLS, so that a token signed by another party is never accepted.
   const execute = [enableNonRepudiationChecks, ...(isLoopback(baseUrl) ? [allowInsecureRequests] : [])];
   return await discovery(new URL(baseUrl), clientId, undefined, ClientSecretPost(clientSecret), {
     timeout: timeoutSeconds,
@@ -178,12 +184,12 @@ function createConfiguration(
   return configuration;
 }
 
-/** As the library wants it; its options are those of `fetch`. */
+/** Adapts `fetch` to the type of the library; the options are the same. */
 function toCustomFetch(fetch: Egress['fetch']): CustomFetch {
   return (url, options) => fetch(url, options as RequestInit);
 }
 
-/** Plain http is for providers on this machine, in tests. */
+/** Plain http is allowed only for providers on this machine, in tests. */
 function isLoopback(address: string): boolean {
   const { protocol, hostname } = new URL(address);
   return (
@@ -206,7 +212,7 @@ async function authorizationUrl(
   }).href;
 }
 
-/** What goes wrong at a provider, told apart: what was brought back is no good, or the provider itself is. */
+/** Maps errors of a provider: 400 if the callback is invalid, 502 if the provider fails. */
 async function mapProviderErrors<Result>(operation: () => Promise<Result>): Promise<Result> {
   try {
     return await operation();
@@ -230,7 +236,7 @@ async function mapProviderErrors<Result>(operation: () => Promise<Result>): Prom
   }
 }
 
-/** The codes of replies that were not made for the checks of this sign-in. */
+/** Error codes of replies that do not match the checks of this sign-in. */
 const mismatchCodes: ReadonlySet<string> = new Set([
   'OAUTH_INVALID_RESPONSE',
   'OAUTH_JWT_CLAIM_COMPARISON_FAILED',

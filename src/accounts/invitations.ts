@@ -15,21 +15,21 @@ export interface InvitationsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly audit: AuditLog;
-  /** Of 256 bits: the first signs the codes, each may have signed one that still counts. */
+  /** Secrets of 256 bits. The first signs codes; all are accepted for codes that are still valid. */
   readonly secrets: readonly Uint8Array[];
-  /** What somebody may do in an organisation now. */
+  /** Returns the current role of a user in an organization. */
   readonly findRole: (membershipKey: {
     readonly organizationId: string;
     readonly userId: string;
   }) => Role | null;
 }
 
-/** What a code says. */
+/** Claims of an invitation code. */
 export type InvitationClaims = Pick<Invitation, 'invitationId' | 'organizationId' | 'email'>;
 
 export interface InvitationInput {
   readonly organizationId: string;
-  /** Normalised. */
+  /** Normalized. */
   readonly email: string;
   readonly role: Role;
   readonly invitedBy: string;
@@ -40,9 +40,9 @@ const tokenType = 'invite+jwt';
 const audience = 'quarry invitation';
 
 /**
- * Open invitations. The code is a signed token that names invitation, organisation and address; the record decides, so
- * that one that was replaced, used or deleted is worth nothing at once. So is one whose sender could not send it any
- * more: who is removed leaves no door open behind.
+ * Open invitations. The code is a signed token that names invitation, organization and address. The stored
+ * record is authoritative, so a replaced, used or deleted invitation is void immediately. An invitation is
+ * also void once its sender could no longer send it, so a removed member leaves no way in.
  */
 export class Invitations {
   readonly #options: InvitationsOptions;
@@ -54,7 +54,7 @@ export class Invitations {
     this.#records = new InvitationRecords(options.store);
   }
 
-  /** Those that can still be accepted, newest first. */
+  /** Invitations that can still be accepted, newest first. */
   async listByOrganization(organizationId: string): Promise<Invitation[]> {
     return this.#filterOpen(await this.#records.listByOrganization(organizationId));
   }
@@ -63,7 +63,7 @@ export class Invitations {
     return this.#filterOpen(await this.#records.listByEmail(email));
   }
 
-  /** A new invitation takes the place of an earlier one of the same address. */
+  /** Creates an invitation. Replaces an earlier one for the same address. */
   invite(input: InvitationInput, by: Actor): Promise<Invitation> {
     return this.#changes.run(async () => {
       const { store, clock, random, audit } = this.#options;
@@ -88,7 +88,7 @@ export class Invitations {
     });
   }
 
-  /** What the invited person brings back. */
+  /** Signs the code that the invited user presents. */
   signCode({ invitationId, organizationId, email, createdAt, expiresAt }: Invitation): Promise<string> {
     return new SignJWT({ email, org: organizationId })
       .setProtectedHeader({ alg: algorithm, typ: tokenType })
@@ -99,7 +99,10 @@ export class Invitations {
       .sign(this.#options.secrets[0]!);
   }
 
-  /** What a code says; null when it was not issued here, or is too old. Whether it is still open is another question. */
+  /**
+   * Returns the claims of a code; null if it was not issued here or has expired. Does not check whether the
+   * invitation is still open.
+   */
   async verifyCode(text: string): Promise<InvitationClaims | null> {
     for (const secret of this.#options.secrets) {
       const code = await this.#verifyWith(secret, text);
@@ -125,18 +128,21 @@ export class Invitations {
     }
   }
 
-  /** The open invitation of an address to an organisation. */
+  /** Open invitation of an address to an organization. */
   find(organizationId: string, email: string): Invitation | undefined {
     const found = this.#records.get(organizationId, email);
     return found === undefined ? undefined : this.#filterOpen([found])[0];
   }
 
-  /** To be written with the membership that it becomes; refuses the write when it is used or gone by then. */
+  /**
+   * Operations to be written with the new membership. The write fails if the invitation was used or deleted
+   * meanwhile.
+   */
   consume(invitation: Invitation): WriteOperation[] {
     return this.#records.delete(invitation);
   }
 
-  /** Forgets those whose time is up; for housekeeping. */
+  /** Deletes expired invitations. Called by periodic maintenance. */
   sweep(now: number, signal?: AbortSignal): Promise<void> {
     const { store } = this.#options;
     const next = async (limit: number) => {
@@ -146,13 +152,13 @@ export class Invitations {
     return deleteInBatches(store, next, signal);
   }
 
-  /** To be written with the end of the organisation. */
+  /** Operations to be written with the deletion of the organization. */
   async deleteAllOperations(organizationId: string): Promise<WriteOperation[]> {
     const open = await this.#records.listByOrganization(organizationId);
     return open.flatMap((invitation) => this.#records.deleteUnconditionally(invitation));
   }
 
-  /** 404 when the address has no open invitation. */
+  /** Errors: 404 if the address has no open invitation. */
   delete(organizationId: string, email: string, by: Actor): Promise<void> {
     return this.#changes.run(async () => {
       const invitation = this.#records.get(organizationId, email);
@@ -175,7 +181,7 @@ export class Invitations {
       .sort((a, b) => b.createdAt - a.createdAt);
   }
 
-  /** Whether who sent it may still invite to so much. */
+  /** Whether the sender may still invite users with this role. */
   #isInviterAuthorized({ organizationId, invitedBy, role }: Invitation): boolean {
     const inviterRole = this.#options.findRole({ organizationId, userId: invitedBy });
     return inviterRole !== null && roles.indexOf(inviterRole) <= roles.indexOf(role);

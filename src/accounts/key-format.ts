@@ -3,10 +3,11 @@ import { crc32 } from 'node:zlib';
 import type { Random } from '../core/ids.ts';
 
 /*
- * An issued key is `ze_`, 30 characters of chance and 6 of checksum, all of them base62 (digits, capitals, small
- * letters, in this order). 62^30 is more than 2^178 keys. The checksum is the CRC-32 (zlib's polynomial) of the 30
- * characters of chance as ASCII, written in base62, most significant digit first, padded with `0`: a typing error
- * or a cut key is told from an unknown one without any look-up, and a secret scanner can tell a key from noise.
+ * An issued key is `ze_`, 30 random characters and 6 checksum characters, all base62 (digits, upper case,
+ * lower case, in this order). 62^30 is more than 2^178 keys. The checksum is the CRC-32 (zlib polynomial) of
+ * the 30 random characters as ASCII, in base62, most significant digit first, padded with `0`. It
+ * distinguishes a mistyped or truncated key from an unknown one without a lookup, and lets secret scanners
+ * recognize keys.
  */
 const prefix = 'ze_';
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -14,13 +15,13 @@ const randomLength = 30;
 const checksumLength = 6;
 const issuedKeyPattern = /^ze_[0-9A-Za-z]{36}$/;
 
-/** Bytes from here on are thrown away, so that each of the 62 characters is equally likely. */
+/** Random bytes from this value on are discarded, so that all 62 characters are equally likely. */
 const unbiasedByteEnd = 256 - (256 % alphabet.length);
 
-/** What an operator may set as a key: 16 to 256 printable ASCII characters without blanks. */
+/** Key that an operator may set: 16 to 256 printable ASCII characters without spaces. */
 export const operatorKeyPattern = /^[\x21-\x7e]{16,256}$/;
 
-/** A new key in clear. It is shown once and never stored. */
+/** Returns a new key in plain text. It is shown once and never stored. */
 export function generateKey(random: Random): string {
   let randomPart = '';
   while (randomPart.length < randomLength) {
@@ -32,19 +33,22 @@ export function generateKey(random: Random): string {
   return prefix + randomPart + computeChecksum(randomPart);
 }
 
-/** True when `key` has the shape of an issued key and its checksum is right; says nothing of whether it exists. */
+/** Whether `key` has the format of an issued key and a correct checksum. Does not check whether it exists. */
 export function isIssuedKey(key: string): boolean {
   if (!issuedKeyPattern.test(key)) return false;
   const randomPart = key.slice(prefix.length, prefix.length + randomLength);
   return key.endsWith(computeChecksum(randomPart));
 }
 
-/** SHA-256 of the key, 64 hexadecimal characters: all that is stored of it. Enough, for keys are not passwords. */
+/**
+ * Returns the SHA-256 of the key as 64 hexadecimal characters, which is all that is stored. Sufficient
+ * because keys are random, unlike passwords.
+ */
 export function hashKey(key: string): string {
   return hash('sha256', key, 'hex');
 }
 
-/** What a list shows: enough to recognise a key, too little to use or to guess it. */
+/** Returns the form shown in lists: enough to recognize a key, too little to use or guess it. */
 export function maskKey(key: string): string {
   if (!isIssuedKey(key)) return `${key.slice(0, 2)}…${key.slice(-2)}`;
   return `${key.slice(0, prefix.length + 4)}…${key.slice(-4)}`;

@@ -11,38 +11,41 @@ import { UsedLinks } from '../storage/used-links.ts';
 import { generateToken, hashToken } from './secret-token.ts';
 
 const sealingContext = 'sign-in link';
-/** How long a used link is remembered after its end: a clock that is set back must not make it work again. */
+/**
+ * Milliseconds for which a used link is kept after its expiry, so that setting the clock back does not make
+ * it valid again.
+ */
 const usedLinkRetentionMs = 86_400_000;
-/** Longest token: an address, a redirection and what encloses them. */
+/** Maximum token length: an address, a redirect target and the sealing overhead. */
 const tokenUnitsMax = 8_192;
 
-/** A link that signs somebody in, once. */
+/** Sign-in link that works once. */
 export interface MagicLink {
-  /** SHA-256 of random bytes in the link, lower-case hex. */
+  /** SHA-256 of random bytes in the link, lower-case hexadecimal. */
   readonly hash: string;
-  /** Whom it signs in: the owner of this address; null for the operator of the installation. */
+  /** Address of the user to sign in; null for the operator of the installation. */
   readonly email: string | null;
-  /** SHA-256 of what the browser that asked for it holds; null where no browser asked for it. */
+  /** SHA-256 of the token held by the browser that requested the link; null if no browser did. */
   readonly browserHash: string | null;
-  /** Where the browser goes then: a path of this server. */
+  /** Redirect target: a path of this server. */
   readonly redirect: string;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
 export interface MagicLinkInput {
-  /** Normalised; null for the operator of the installation. */
+  /** Normalized; null for the operator of the installation. */
   readonly email: string | null;
   readonly redirect: string;
-  /** What the browser that asks holds; null for the operator's link, which no browser asked for. */
+  /** Token held by the requesting browser; null for the operator's link, which no browser requested. */
   readonly browserToken: string | null;
 }
 
 /**
- * Links that sign somebody in: each works once, for some minutes. A link carries what it stands for, encrypted and
- * authenticated, so that an anonymous request for one writes nothing; only the use of a link is stored. A newer link
- * does not end an older one: else a stranger who asks for links would end those of the owner. Nobody but the operator
- * asks for the operator's links, so the newest of them ends the others.
+ * Sign-in links, each valid once for some minutes. A link carries its contents encrypted and authenticated,
+ * so an anonymous request for one writes nothing; only its use is stored. A newer link does not invalidate an
+ * older one: otherwise anyone could invalidate the owner's links by requesting new ones. Only the operator
+ * requests operator links, so the newest of them invalidates the others.
  */
 export class MagicLinks {
   readonly #store: Store;
@@ -50,7 +53,7 @@ export class MagicLinks {
   readonly #random: Random;
   readonly #sealer: Sealer;
   readonly #usedLinks: UsedLinks;
-  /** Hash of the newest link of the operator; the start of the server makes one. */
+  /** Hash of the newest operator link. A link is issued when the server starts. */
   #operatorLinkHash: string | null = null;
 
   constructor(options: {
@@ -66,7 +69,7 @@ export class MagicLinks {
     this.#usedLinks = new UsedLinks(options.store);
   }
 
-  /** The token of a new link. */
+  /** Returns the token of a new link. */
   issue({ email, redirect, browserToken }: MagicLinkInput): string {
     const msMax = email === null ? limits.loginLinkMsMax : limits.magicLinkMsMax;
     const link: MagicLink = {
@@ -80,7 +83,7 @@ export class MagicLinks {
     return sealToText(this.#sealer, link, sealingContext);
   }
 
-  /** What a token stands for. Errors: 400 with one sentence for every token that opens nothing. */
+  /** Returns the link of a token. Errors: 400 with the same message for every invalid token. */
   verify(token: string): MagicLink {
     const link =
       token.length > tokenUnitsMax ? null : openSealedText<MagicLink>(this.#sealer, token, sealingContext);
@@ -93,19 +96,22 @@ export class MagicLinks {
     return isReplaced || expiresAt <= this.#clock.now() || this.#usedLinks.has(hash);
   }
 
-  /** To be written with the sign-in; refuses the write when the link was used meanwhile. */
+  /** Operations to be written with the sign-in. The write fails if the link was used meanwhile. */
   consume(link: MagicLink): WriteOperation[] {
     return this.#usedLinks.markUsed(link);
   }
 
-  /** Forgets the links whose time is long up; for housekeeping. */
+  /**
+   * Deletes records of links that expired more than `usedLinkRetentionMs` ago. Called by periodic
+   * maintenance.
+   */
   sweep(now: number, signal?: AbortSignal): Promise<void> {
     const before = now - usedLinkRetentionMs;
     return deleteInBatches(this.#store, (limit) => this.#usedLinks.deleteExpired(before, limit), signal);
   }
 }
 
-/** Whether the browser holds what it was given when it asked for the link. */
+/** Whether the browser holds the token that it received when it requested the link. */
 export function isSameBrowser({ browserHash }: MagicLink, browserToken: string | undefined): boolean {
   if (browserHash === null || browserToken === undefined) return false;
   return timingSafeEqual(Buffer.from(browserHash, 'hex'), Buffer.from(hashToken(browserToken), 'hex'));

@@ -6,15 +6,15 @@ import type { Random } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
 import { defaultSmtpPort, type Egress } from '../egress/egress.ts';
 
-/** A letter to one person. The subject is one line; the text may have several. */
+/** Message to one recipient. The subject is one line; the text may have several. */
 export interface MailMessage {
-  /** Normalised. */
+  /** Normalized. */
   readonly to: string;
   readonly subject: string;
   readonly text: string;
 }
 
-/** Hands letters over; rejects when one could not be, at the latest when `signal` aborts. */
+/** Delivers messages to a mail server. `send` rejects on failure, at the latest when `signal` aborts. */
 export interface MailTransport {
   send(message: MailMessage, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
@@ -25,12 +25,15 @@ export interface MailTransportOptions {
   readonly from: string;
   readonly clock: Clock;
   readonly random: Random;
-  /** Where `console:` prints. */
+  /** Output of the `console:` transport. */
   readonly print: (text: string) => void;
   readonly egress: Pick<Egress, 'openSocket' | 'allows'>;
 }
 
-/** `url`: `smtp://user:password@host:port`, `smtps://...`, `file:///a/folder`, or `console:`. */
+/**
+ * Creates a transport. `url`: `smtp://user:password@host:port`, `smtps://...`, `file:///a/folder`, or
+ * `console:`.
+ */
 export function createMailTransport(url: string, options: MailTransportOptions): MailTransport {
   const { protocol } = new URL(url);
   switch (protocol) {
@@ -43,7 +46,10 @@ export function createMailTransport(url: string, options: MailTransportOptions):
   }
 }
 
-/** As nodemailer wants it: addresses as objects, so that nothing in them is read as a header or a second address. */
+/**
+ * Converts a message for nodemailer. Addresses are passed as objects, so that nothing in them is parsed as a
+ * header or second address.
+ */
 function toNodemailerMessage({ to, subject, text }: MailMessage, from: string) {
   return {
     from: { name: 'Quarry', address: from },
@@ -55,7 +61,7 @@ function toNodemailerMessage({ to, subject, text }: MailMessage, from: string) {
   };
 }
 
-/** Whether the settings let the server connect to what sends its mail. */
+/** Whether the egress settings allow connecting to the mail server. */
 export function canConnect(url: string, { egress }: MailTransportOptions): boolean {
   if (!/^smtps?:/.test(url)) return true;
   const { host, port } = parseSmtpAddress(url);
@@ -94,7 +100,7 @@ function createSmtpTransport(url: string, { from, egress }: MailTransportOptions
   };
 }
 
-/** One `.eml` file a letter, named so that they sort by time. */
+/** Writes one `.eml` file per message, with names that sort by time. */
 function createFolderTransport(folder: string, { from, clock, random }: MailTransportOptions): MailTransport {
   return {
     send: async (message) => {

@@ -14,19 +14,19 @@ import {
 } from './mail-transports.ts';
 
 export interface MailerOptions extends MailTransportOptions {
-  /** See `transportOf`; null sends nothing. */
+  /** See `createMailTransport`; null disables mail. */
   readonly url: string | null;
   readonly logger: Logger;
-  /** How long the end waits for a mail server that takes its time. */
+  /** Maximum milliseconds that `close` waits for a slow mail server. */
   readonly closeMsMax: number;
-  /** How long one try to hand a letter over may take; `limits.mailTryMsMax` when absent. */
+  /** Maximum milliseconds of one delivery attempt; `limits.mailAttemptMsMax` if absent. */
   readonly attemptMsMax?: number;
 }
 
-/** A letter that was not handed over yet. */
+/** Message that is not delivered yet. */
 interface QueuedMessage {
   readonly message: MailMessage;
-  /** On whose account it waits. */
+  /** Key whose share of the queue the message uses. */
   readonly key: string;
   attempts: number;
 }
@@ -35,20 +35,20 @@ const attemptsMax = 3;
 const retryMs = 2_000;
 
 /**
- * Sends letters in the background, and tries again when one cannot be handed over, so that no reply waits for a mail
- * server or tells by its time whether there was a letter. Some are sent at a time, round robin between the keys on whose
- * account they wait, and few of one key: letters to one domain that takes its time do not hold up those to others.
- * Letters that wait are lost with the process, which says so in its log: who misses one asks again.
+ * Sends messages in the background with retries, so that no reply waits for a mail server or reveals by its
+ * timing whether a message was sent. Several are sent concurrently, round robin by key and with few per key:
+ * messages to a slow domain do not delay those to others. Queued messages are lost when the process ends,
+ * which is logged; users can request them again.
  */
 export class Mailer {
   readonly #options: MailerOptions;
   readonly #transport: MailTransport | null;
-  /** Nothing is tried again. */
+  /** Aborts when no more retries are made. */
   readonly #retriesStopped = new AbortController();
-  /** Nothing is tried. */
+  /** Aborts when no more messages are sent. */
   readonly #sendingStopped = new AbortController();
   readonly #queue = new FairQueue<QueuedMessage>();
-  /** Letters of keys of which enough are being sent. */
+  /** Messages of keys that have reached their concurrency limit. */
   readonly #deferred = new Map<string, QueuedMessage[]>();
   readonly #runningByKey = new Map<string, number>();
   readonly #pendingByKey = new Map<string, number>();
@@ -66,14 +66,14 @@ export class Mailer {
     return this.#transport !== null;
   }
 
-  /** Why no letter can be sent. */
+  /** Error that explains why no message can be sent. */
   unavailableError(): AppError {
     return this.#options.url === null ? mailDisabledError() : mailEgressDeniedError();
   }
 
   /**
-   * Queues a letter, on the account of `key`: the organization that sends it, else the domain that it goes to. Errors:
-   * 503 without a mail server, and when too many letters wait.
+   * Queues a message under `key`: the sending organization, else the domain of the recipient. Errors: 503
+   * without a mail server, and if too many messages are queued.
    */
   enqueue(message: MailMessage, key: string = domainOf(message.to)): void {
     if (this.#transport === null) throw this.unavailableError();
@@ -90,7 +90,7 @@ export class Mailer {
     this.#sendQueued(this.#transport);
   }
 
-  /** Sends what waits, once each; what is not sent in time is given up. */
+  /** Attempts each queued message once. Discards messages not sent within `closeMsMax`. */
   async close(): Promise<void> {
     this.#retriesStopped.abort();
     const timer = setTimeout(() => this.#sendingStopped.abort(), this.#options.closeMsMax);
@@ -136,7 +136,7 @@ export class Mailer {
     this.#sendQueued(transport);
   }
 
-  /** One try. Whether nothing more is to be done; never rejects. */
+  /** Makes one attempt. Returns true if the message is finished; never rejects. */
   async #attemptSend(transport: MailTransport, queued: QueuedMessage): Promise<boolean> {
     const { logger, attemptMsMax = limits.mailAttemptMsMax } = this.#options;
     const { message } = queued;
@@ -160,7 +160,7 @@ export class Mailer {
     }
   }
 
-  /** At once when nothing is to be tried again. */
+  /** Runs `work` after a delay, or immediately once retries are stopped. */
   #runAfter(ms: number, work: () => void): void {
     const { signal } = this.#retriesStopped;
     const begin = () => {
@@ -187,7 +187,7 @@ function errorReason(error: unknown): string {
   return error instanceof Error ? error.message.slice(0, 500) : typeof error;
 }
 
-/** A mail server that refuses a letter for good (5xx) refuses it again. */
+/** A permanent rejection by the mail server (5xx) would recur on retry. */
 function isPermanentFailure(error: unknown): boolean {
   return error instanceof Error && 'responseCode' in error && Number(error.responseCode) >= 500;
 }

@@ -10,7 +10,7 @@ export const allRoles: readonly Role[] = roles;
 export const ownerRoles: readonly Role[] = ['OWNER'];
 export const managerRoles: readonly Role[] = ['OWNER', 'ADMIN'];
 
-/** A request about an organisation. */
+/** Request that concerns an organization. */
 export interface OrganizationScopedRequest {
   readonly organization_id: string;
 }
@@ -22,8 +22,8 @@ export interface MembershipAuthorizerOptions {
 }
 
 /**
- * Lets people act for their organisations. Who does not belong to one learns nothing of it, not even that it exists: 404;
- * who belongs to it and may not do something is told so: 403.
+ * Authorizes users for organizations. A user who is not a member receives 404, which does not reveal whether
+ * the organization exists; a member without the required role receives 403.
  */
 export class MembershipAuthorizer {
   readonly #options: MembershipAuthorizerOptions;
@@ -32,7 +32,10 @@ export class MembershipAuthorizer {
     this.#options = options;
   }
 
-  /** The organisation and what the caller may do in it. 404 for strangers, 403 for the wrong role. */
+  /**
+   * Returns the organization and the role of the caller. Errors: 404 for non-members; 403 for an insufficient
+   * role.
+   */
   authorize(
     call: UserCall,
     request: OrganizationScopedRequest,
@@ -56,7 +59,7 @@ export class MembershipAuthorizer {
     return { organization, role };
   }
 
-  /** The owners of an organization learn which strangers tried to act for it. */
+  /** Records access attempts by non-members for the owners of the organization. */
   #recordNonMember(call: UserCall, organization: Organization | null): void {
     this.#options.deniedAccessLog.record({
       ...toActor(call),
@@ -66,7 +69,7 @@ export class MembershipAuthorizer {
     });
   }
 
-  /** Its owners learn who tried more than they may. */
+  /** Records attempts beyond the caller's role for the owners of the organization. */
   recordDenial(call: UserCall, organizationId: string, role: Role): void {
     this.#options.deniedAccessLog.record({
       ...toActor(call),

@@ -13,15 +13,15 @@ export interface MembershipsOptions {
   readonly audit: AuditLog;
 }
 
-/** Which person and which organisation. */
+/** Identifies a user in an organization. */
 export interface MembershipKey {
   readonly organizationId: string;
   readonly userId: string;
 }
 
 /**
- * Who belongs to which organisation, and as what. Changes come one after another, so that an organisation keeps an owner
- * even when two of them remove each other at the same time. Reads see every change at once.
+ * Members of organizations and their roles. Changes run one after another, so that an organization keeps an
+ * owner even if two owners remove each other concurrently. Reads see every change immediately.
  */
 export class Memberships {
   readonly #options: MembershipsOptions;
@@ -50,29 +50,29 @@ export class Memberships {
     return members.sort((a, b) => a.joinedAt - b.joinedAt);
   }
 
-  /** To be written with the organisation that somebody creates. */
+  /** Operations that make the creator of an organization its owner, to be written with the organization. */
   ownerOperations(key: MembershipKey): WriteOperation[] {
     return this.#records.put({ ...key, role: 'OWNER', joinedAt: this.#options.clock.now() });
   }
 
-  /** Joins a write that is refused when the user was deleted by then. */
+  /** Operation that makes a write fail if the user was deleted meanwhile. */
   expectUserExists(userId: string): WriteOperation {
     return this.#users.expect(userId);
   }
 
-  /** Joins a write that is refused when this member may do less than `role` by then. */
+  /** Operation that makes a write fail if the member's role is lower than `role` by then. */
   expectRoleAtLeast({ organizationId, userId }: MembershipKey, role: Role): WriteOperation {
     const isAtLeast = (known: Role) => roles.indexOf(known) <= roles.indexOf(role);
     return this.#records.expect(organizationId, userId, isAtLeast);
   }
 
-  /** To be written with the end of the organisation: nobody belongs to it any more. */
+  /** Operations that remove all members, to be written with the deletion of the organization. */
   async deleteAllOperations(organizationId: string): Promise<WriteOperation[]> {
     const members = await this.#records.listByOrganization(organizationId);
     return members.flatMap((member) => this.#records.delete(member));
   }
 
-  /** Makes somebody a member; `alongside` is written with it. Who is one already stays what they are. */
+  /** Makes a user a member; `extraOperations` are written with it. Existing members keep their role. */
   join(key: MembershipKey, { role, by, extraOperations }: JoinOptions): Promise<Role> {
     return this.#changes.run(async () => {
       const { store, clock, audit } = this.#options;
@@ -93,7 +93,7 @@ export class Memberships {
     });
   }
 
-  /** Errors: 404 no such member; 403 when the last owner would be none. */
+  /** Errors: 404 if there is no such member; 403 if no owner would remain. */
   changeRole(key: MembershipKey, role: Role, by: Actor): Promise<void> {
     return this.#changes.run(async () => {
       const member = this.#requireMember(key);
@@ -121,7 +121,7 @@ export class Memberships {
     });
   }
 
-  /** Errors: 404 no such member; 400 for the last owner. */
+  /** Errors: 404 if there is no such member; 400 for the last owner. */
   remove(key: MembershipKey, by: Actor): Promise<void> {
     return this.#changes.run(async () => {
       const member = this.#requireMember(key);
@@ -136,8 +136,8 @@ export class Memberships {
   }
 
   /**
-   * Ends all memberships of a user in the write that `write` makes of the operations. Errors: what `lastOwner` makes of
-   * the organizations that would be left without an owner.
+   * Removes all memberships of a user in the write that `write` makes with the given operations. Errors: the
+   * result of `lastOwnerError` for the organizations that would have no owner left.
    */
   leaveAll(
     userId: string,

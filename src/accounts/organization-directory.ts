@@ -13,7 +13,7 @@ import {
 } from '../storage/organizations.ts';
 import type { Store, WriteOperation, WriteOptions } from '../storage/store.ts';
 
-/** What to change; what is absent or null stays. An override of 0 removes it. */
+/** Changes to an organization. Absent and null fields stay unchanged. An override of 0 removes it. */
 export interface OrganizationChanges {
   readonly name?: string | null | undefined;
   readonly tier?: Tier | null | undefined;
@@ -33,7 +33,7 @@ type NewOrganization = Pick<Organization, 'organizationId' | 'name' | 'tier' | '
 
 const system: Actor = { actor: 'system', address: null };
 
-/** The organisations of this installation. Every change is durable when its promise resolves. */
+/** Organizations of this installation. Every change is durable when its promise resolves. */
 export class OrganizationDirectory {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -43,7 +43,7 @@ export class OrganizationDirectory {
   readonly #changes = new Mutex();
   readonly #limits = new Map<string, OrganizationLimits>();
   #revision = 0;
-  /** Null until all have been read. */
+  /** Null until all organizations have been read. */
   #zdrOrganizationIds: Set<string> | null = null;
 
   constructor(options: OrganizationDirectoryOptions) {
@@ -54,35 +54,38 @@ export class OrganizationDirectory {
     this.#records = new Organizations(options.store);
   }
 
-  /** Grows with every change, so that caches know when to forget. */
+  /** Increases with every change; caches compare it to detect stale entries. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** False as soon as one organisation wants zero data retention, and until it is known. */
+  /** False if any organization requires zero data retention, and until that is known. */
   get mayLogContent(): boolean {
     return this.#zdrOrganizationIds?.size === 0;
   }
 
-  /** Undefined also for one that is being deleted. */
+  /** Returns undefined also for an organization that is being deleted. */
   find(organizationId: string): Organization | undefined {
     const found = this.#records.find(organizationId);
     return found?.deletedAt === undefined ? found : undefined;
   }
 
-  /** Part of the list of all, in the order of their ids, those that are being deleted among them. */
+  /** One page of all organizations in the order of their ids, including those being deleted. */
   listAfter(organizationId: string | null, limit: number): Promise<Organization[]> {
     return this.#records.listAfter(organizationId, limit);
   }
 
-  /** 404 when there is none. */
+  /** Errors: 404 if there is none. */
   get(organizationId: string): Organization {
     const found = this.find(organizationId);
     if (found !== undefined) return found;
     throw organizationNotFoundError(organizationId);
   }
 
-  /** Asked with every request, so it is kept until an organisation changes. 404 when there is none. */
+  /**
+   * Limits of an organization. Cached until an organization changes, because every request reads them.
+   * Errors: 404 if there is none.
+   */
   limitsOf(organizationId: string): OrganizationLimits {
     const known = this.#limits.get(organizationId);
     if (known !== undefined) return known;
@@ -92,7 +95,10 @@ export class OrganizationDirectory {
     return found;
   }
 
-  /** The organisation an installation begins with, or null before its first start. Reads all of them: for the start. */
+  /**
+   * First organization of the installation, or null before its first start. Reads all organizations; called
+   * at startup.
+   */
   async findFirst(): Promise<Organization | null> {
     const all = await this.#records.list();
     this.#zdrOrganizationIds = new Set(
@@ -101,18 +107,18 @@ export class OrganizationDirectory {
     return all.find(({ unlimited, deletedAt }) => unlimited && deletedAt === undefined) ?? null;
   }
 
-  /** Those that are deleted but for their data. Reads all: for the start. */
+  /** Deleted organizations whose data still exists. Reads all organizations; called at startup. */
   async listDeleted(): Promise<Organization[]> {
     const all = await this.#records.list();
     return all.filter(({ deletedAt }) => deletedAt !== undefined);
   }
 
-  /** A new organisation on the tier `free`, named like its id. 409 when the id is taken. */
+  /** Creates an organization on the tier `free`, named like its id. Errors: 409 if the id is taken. */
   create(organizationId: string, by: Actor): Promise<Organization> {
     return this.#create({ organizationId, name: organizationId, tier: 'free', unlimited: false }, by, []);
   }
 
-  /** One that a person creates; `alongside` makes them its owner in the same write. */
+  /** Creates an organization for a user; `extraOperations` make the user its owner in the same write. */
   createForUser(
     { organizationId, name }: Pick<Organization, 'organizationId' | 'name'>,
     by: Actor,
@@ -121,12 +127,12 @@ export class OrganizationDirectory {
     return this.#create({ organizationId, name, tier: 'free', unlimited: false }, by, extraOperations);
   }
 
-  /** The organisation of the first start: no rate limit applies to it. */
+  /** Creates the organization of the first start, which has no rate limits. */
   createFirst(organizationId: string): Promise<Organization> {
     return this.#create({ organizationId, name: 'default', tier: 'enterprise', unlimited: true }, system, []);
   }
 
-  /** 404 when there is none. */
+  /** Errors: 404 if there is none. */
   update(organizationId: string, changes: OrganizationChanges, by: Actor): Promise<Organization> {
     return this.#changes.run(async () => {
       const before = this.get(organizationId);
@@ -142,7 +148,7 @@ export class OrganizationDirectory {
       const entry = { ...by, organizationId, action: 'organization.updated', target: null };
       const granted = changes.grantedTier ? { granted_tier: changes.grantedTier } : {};
       const details = { name: after.name, tier: after.tier, ...granted, zdr: after.zdr };
-      // Before it is acknowledged, and after a refusal stricter than need be.
+      // Set before the write is acknowledged. If the write fails, logging stays stricter than necessary.
       if (after.zdr) this.#zdrOrganizationIds?.add(organizationId);
       await this.#write([...this.#records.update(after), this.#audit.entryOperation({ ...entry, details })]);
       if (!after.zdr) this.#zdrOrganizationIds?.delete(organizationId);
@@ -151,8 +157,8 @@ export class OrganizationDirectory {
   }
 
   /**
-   * Nobody finds it from now on; `alongside` ends its keys, members and invitations in the same write. Its data are the
-   * caller's to delete. 404 when there is none.
+   * Marks an organization as deleted, so that it is no longer found. `extraOperations` delete its keys,
+   * members and invitations in the same write. The caller deletes its data. Errors: 404 if there is none.
    */
   delete(organizationId: string, by: Actor, extraOperations: readonly WriteOperation[]): Promise<void> {
     return this.#changes.run(async () => {
@@ -163,12 +169,12 @@ export class OrganizationDirectory {
         ...extraOperations,
         this.#audit.entryOperation({ ...entry, details: { name: before.name } }),
       ];
-      // Also on a full disk, which it makes room on.
+      // Allowed on a full disk, because it frees space.
       await this.#write(ended, { mayUseReserve: true });
     });
   }
 
-  /** The last of a deleted one; `alongside` is written with it. */
+  /** Deletes the record of a deleted organization; `extraOperations` are written with it. */
   async purge(organizationId: string, extraOperations: readonly WriteOperation[]): Promise<void> {
     await this.#write([...this.#records.delete(organizationId), ...extraOperations], { mayUseReserve: true });
   }
@@ -200,7 +206,7 @@ export class OrganizationDirectory {
     try {
       await this.#store.write(operations, options);
     } finally {
-      // Also after a refusal: the store says then what it wants to be asked again for.
+      // Also after a failed write, because its effect is known only from the next read.
       this.#limits.clear();
     }
     this.#revision += 1;

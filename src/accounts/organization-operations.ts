@@ -43,25 +43,28 @@ export interface OrganizationOperationsOptions {
   readonly mail: Mailer;
   readonly clock: Clock;
   readonly random: Random;
-  /** `https://host` that links in mails start with: never what a request says. */
+  /** `https://host` of links in mails; never taken from a request. */
   readonly linkBase: () => string;
-  /** Ends an organisation with all that it has. Errors: 404, 409 for the first of the installation. */
+  /**
+   * Deletes an organization with all its data. Errors: 404; 409 for the first organization of the
+   * installation.
+   */
   readonly deleteOrganization: (organizationId: string, by: Actor) => Promise<void>;
-  /** Errors: 409 while it owes something. */
+  /** Errors: 409 while the organization has unpaid invoices. */
   readonly checkDeletable: (organization: Organization) => Promise<void>;
-  /** Organisations that one person may own; 0: people found none. */
+  /** Maximum number of organizations that one user may own; 0: users cannot create any. */
   readonly ownedOrganizationsMax: number;
-  /** What an organisation stores now. */
+  /** Returns the current storage use of an organization. */
   readonly readStorage: (organizationId: string) => Promise<OrganizationStorage>;
-  /** Of one file. */
+  /** Maximum size of one file in bytes. */
   readonly uploadBytesMax: number;
 }
 
 const hourMs = 3_600_000;
 
 /**
- * What people do with their organisations. Who does not belong to one learns nothing of it, not even that it exists:
- * 404; who belongs to it and may not do something is told so: 403.
+ * Operations of users on their organizations. A user who is not a member receives 404, which does not reveal
+ * whether the organization exists; a member without the required role receives 403.
  */
 export class OrganizationOperations {
   readonly #options: OrganizationOperationsOptions;
@@ -75,7 +78,7 @@ export class OrganizationOperations {
     this.#options = options;
     const { clock } = options;
     this.#creationRate = new SlidingWindowLimiter('new organisations', [{ ms: hourMs, max: 20 }], clock);
-    // Or whoever founds one organisation after another could write to anybody without end.
+    // Limits users who create many organizations, and could otherwise send unlimited invitations.
     this.#invitationRateByUser = new SlidingWindowLimiter('invitations', [{ ms: hourMs, max: 60 }], clock);
     this.#invitationRateByOrganization = new SlidingWindowLimiter(
       'invitations',
@@ -89,13 +92,16 @@ export class OrganizationOperations {
     );
   }
 
-  /** 429 when the person owns as many organisations as anybody may, or founds too many; 403 where nobody may. */
+  /**
+   * Errors: 429 if the user owns the maximum number of organizations or creates too many; 403 if users cannot
+   * create any.
+   */
   async add(call: UserCall, request: wire.AddOrganizationRequest): Promise<wire.AddOrganizationResponse> {
     checkDisplayText('name', request.name);
     if (this.#options.ownedOrganizationsMax === 0) {
       throw new AppError('forbidden', 'On this server only the administrator creates organisations.');
     }
-    // One after another, so that many of one person at the same moment are counted like as many in a row.
+    // Requests of one user run one after another, so that concurrent ones are counted like consecutive ones.
     return this.#creationMutex.run(call.principal.userId, () => this.#createForUser(call, request));
   }
 
@@ -174,7 +180,7 @@ export class OrganizationOperations {
     return successReply;
   }
 
-  /** 409 for the organisation of the installation: `QUARRY_API_KEY` and the first key belong to it. */
+  /** Errors: 409 for the organization of the installation, which owns `QUARRY_API_KEY` and the first key. */
   async delete(
     call: UserCall,
     request: wire.DeleteOrganizationRequest,
@@ -189,7 +195,7 @@ export class OrganizationOperations {
     return successReply;
   }
 
-  /** Anybody may invite, nobody to more than they may do themselves. */
+  /** Invites a user. Every member may invite, with at most their own role. */
   async invite(call: UserCall, request: wire.InviteUserRequest): Promise<wire.InviteUserResponse> {
     const { organization, role } = this.#options.authorizer.authorize(call, request, allRoles);
     const { organizationId } = organization;
@@ -227,7 +233,7 @@ export class OrganizationOperations {
     return { ...reply, message: `An invitation is on its way to ${email}.` };
   }
 
-  /** 404 with one sentence for every code that opens nothing, and for one that was meant for somebody else. */
+  /** Errors: 404 with the same message for every invalid code and for one issued to another address. */
   async acceptInvite(call: UserCall, request: wire.AcceptInviteRequest): Promise<wire.AcceptInviteResponse> {
     const { userAccounts, invitations } = this.#options;
     const claims = await invitations.verifyCode(request.invite_code);
@@ -236,7 +242,10 @@ export class OrganizationOperations {
     return this.#accept(user, claims, toActor(call));
   }
 
-  /** For a sign-in that began with a code. False when that opens nothing for who signed in. */
+  /**
+   * Accepts an invitation for a sign-in that started with a code. Returns false if the code is void for this
+   * user.
+   */
   async acceptInviteAtSignIn(user: User, claims: InvitationClaims, address: string): Promise<boolean> {
     try {
       await this.#accept(user, claims, { actor: user.userId, address });
@@ -276,7 +285,7 @@ export class OrganizationOperations {
     };
     const permission = await memberships.join(membershipKey, joinOptions).catch((error: unknown) => {
       if (!(error instanceof ExpectationFailedError)) throw error;
-      // Sent twice at the same moment: the other one was faster.
+      // A concurrent request accepted the invitation first.
       const role = memberships.roleOf(membershipKey);
       if (role === null) throw invitationNotFoundError();
       return role;
@@ -373,9 +382,9 @@ interface InvitationMailInput {
   readonly organization: Organization;
   readonly invitation: Invitation;
   readonly code: string;
-  /** Address of whoever invited. */
+  /** Address of the inviting user. */
   readonly from: string;
-  /** Address of this server. */
+  /** URL of this server. */
   readonly server: string;
 }
 
@@ -434,7 +443,7 @@ function toApiKeyInfo(key: ApiKey, lastUse: number | null, viewerRole: Role): wi
     expires_at: toOptionalTimestamp(key.expiresAt),
     last_used_at: toOptionalTimestamp(lastUse),
     restriction: toApiKeyRestriction(key),
-    // Whoever may not manage keys gets enough to tell them apart.
+    // Members who may not manage keys see only enough to tell keys apart.
     api_key: viewerRole === 'MEMBER' ? key.masked.replace(/….*$/u, '…') : key.masked,
   };
 }

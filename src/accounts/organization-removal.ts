@@ -14,21 +14,21 @@ export interface OrganizationRemovalOptions {
   readonly invitations: Invitations;
   readonly audit: AuditLog;
   /**
-   * Deletes collections and records of use; what it does is durable and may be done again. False while some of it has to
-   * wait for those who still read it.
+   * Deletes collections and usage records. Durable and idempotent. Returns false while some of the data is
+   * still being read.
    */
   readonly deleteData: (organizationId: string) => Promise<boolean>;
   readonly logger: Logger;
-  /** Milliseconds until it is tried again. */
+  /** Milliseconds until the first retry. */
   readonly retryMs?: number;
 }
 
-/** What fails again and again is tried less and less often: the payment provider may be away for hours. */
+/** Maximum delay of the exponential backoff: the payment provider may be unavailable for hours. */
 const retryMsMax = 60_000;
 
 /**
- * Takes away what deleted organisations leave: their collections, their records of use, their audit log, and at last
- * their own record. It goes on where it was after a restart, because the record goes last.
+ * Removes the data of deleted organizations: collections, usage records, audit log, and finally their record.
+ * Because the record is deleted last, removal resumes after a restart.
  */
 export class OrganizationRemoval {
   readonly #options: OrganizationRemovalOptions;
@@ -39,15 +39,16 @@ export class OrganizationRemoval {
     this.#options = options;
   }
 
-  /** Goes on with what the last run left. */
+  /** Resumes removals that the last run did not finish. */
   async start(): Promise<void> {
     for (const { organizationId } of await this.#options.organizations.listDeleted())
       this.removeInBackground(organizationId);
   }
 
   /**
-   * Ends an organisation: its keys, members and invitations at once, what it stored in the background. Errors: 404 when
-   * there is none, 409 for the first of the installation, which `QUARRY_API_KEY` and the first key belong to.
+   * Deletes an organization: its keys, members and invitations immediately, its data in the background.
+   * Errors: 404 if there is none; 409 for the first organization of the installation, which owns
+   * `QUARRY_API_KEY` and the first key.
    */
   async deleteOrganization(organizationId: string, by: Actor): Promise<void> {
     const { organizations, keys, memberships, invitations } = this.#options;
@@ -61,7 +62,7 @@ export class OrganizationRemoval {
     this.removeInBackground(organizationId);
   }
 
-  /** In the background. */
+  /** Starts the removal of the data. */
   removeInBackground(organizationId: string): void {
     if (this.#stop.signal.aborted || this.#running.has(organizationId)) return;
     const running = this.#removeWithRetries(organizationId).finally(() =>
@@ -70,13 +71,13 @@ export class OrganizationRemoval {
     this.#running.set(organizationId, running);
   }
 
-  /** Waits for the step that is under way. */
+  /** Waits for running steps. */
   async close(): Promise<void> {
     this.#stop.abort();
     await Promise.all(this.#running.values());
   }
 
-  /** Never rejects: what failed is tried again. */
+  /** Retries failures. Never rejects. */
   async #removeWithRetries(organizationId: string): Promise<void> {
     const { logger, retryMs = 1_000 } = this.#options;
     const { signal } = this.#stop;
@@ -89,17 +90,17 @@ export class OrganizationRemoval {
         waitMs = Math.min(2 * waitMs, retryMsMax);
         logger.error({ organizationId, error: String(error) }, 'a deleted organisation is not gone yet');
       }
-      // Ended early by `close`, which is no failure.
+      // An abort by `close` is not a failure.
       await sleep(waitMs, undefined, { signal, ref: false }).catch(() => {});
     }
   }
 
-  /** False when it has to be tried again. */
+  /** Returns false if it must be retried. */
   async #tryRemove(organizationId: string): Promise<boolean> {
     const { organizations, keys, memberships, invitations, audit, deleteData, logger } = this.#options;
     if (!(await deleteData(organizationId))) return false;
     await audit.deleteAll(organizationId);
-    // What was on its way when the organisation was deleted may have been written after it.
+    // Requests in flight during the deletion may have written after it.
     await organizations.purge(organizationId, [
       ...(await keys.deleteAllOperations(organizationId)),
       ...(await memberships.deleteAllOperations(organizationId)),

@@ -2,15 +2,15 @@ import { ZxcvbnFactory } from '@zxcvbn-ts/core';
 import * as common from '@zxcvbn-ts/language-common';
 import * as english from '@zxcvbn-ts/language-en';
 
-/** Of 0 to 4; 3 takes some 10^8 guesses, which Argon2id makes expensive. */
+/** Minimum score of 0 to 4. Score 3 takes about 10^8 guesses, which Argon2id makes expensive. */
 const scoreMin = 3;
 const lengthMin = 12;
-/** Longer passwords are judged by their beginning: the estimate takes time with the square of the length. */
+/** Longer passwords are scored by this prefix, because the estimate takes time quadratic in the length. */
 const checkedLengthMax = 128;
 
 /**
- * Why a password is too easy to guess; null for a good one. The dictionaries take some 20 MB and 100 ms: import this
- * file only where a password is chosen.
+ * Returns why a password is easy to guess; null for a strong one. The dictionaries take about 20 MB and 100
+ * ms, so import this file only where a password is chosen.
  */
 export function findWeakness(password: string): string | null {
   if (password.length < lengthMin) {

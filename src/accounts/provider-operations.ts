@@ -43,16 +43,16 @@ export interface ProviderOperationsOptions {
   readonly random: Random;
   /** Null for a provider that is not configured. */
   readonly providers: Readonly<Record<ProviderName, IdentityProvider | null>>;
-  /** `https://host` under which the providers know this server: never what a request says. */
+  /** `https://host` registered for this server at the providers; never taken from a request. */
   readonly linkBase: () => string;
-  /** Where a browser goes that names no place. */
+  /** Redirect target for requests that name none. */
   readonly home: string;
   readonly invitations: Pick<Invitations, 'verifyCode'>;
-  /** Accepts the invitation that a sign-in began with; false when it opens nothing for who signed in. */
+  /** Accepts the invitation that a sign-in started with. Returns false if it is void for the user. */
   readonly acceptInvitation: (user: User, invitation: InvitationClaims, address: string) => Promise<boolean>;
 }
 
-/** Sign-in at an identity provider: away with `begin`, back with `finish`. */
+/** Sign-in through an identity provider: `begin` redirects to it, `finish` handles the callback. */
 export class ProviderOperations {
   readonly #options: ProviderOperationsOptions;
   readonly #records: Identities;
@@ -64,13 +64,16 @@ export class ProviderOperations {
     this.#beginRate = new SlidingWindowLimiter('sign-ins', [{ ms: 60_000, max: 30 }], options.clock);
   }
 
-  /** Which are configured. */
+  /** Whether each provider is configured. */
   get configuredProviders(): Readonly<Record<ProviderName, boolean>> {
     const { google, github } = this.#options.providers;
     return { google: google !== null, github: github !== null };
   }
 
-  /** Errors: 404 no such provider or invitation, 400 a redirection elsewhere, 429 too many, 502, 503 not configured. */
+  /**
+   * Errors: 404 for an unknown provider or invitation; 400 for a redirect to another site; 429 for too many
+   * attempts; 502; 503 if the provider is not configured.
+   */
   async begin(
     client: ClientInfo,
     request: wire.BeginProviderLoginRequest,
@@ -100,8 +103,8 @@ export class ProviderOperations {
   }
 
   /**
-   * Errors: 400 for whatever was not begun in this browser, or is over; 403 for an address that the provider did not make
-   * sure of; 502 when the provider does not answer.
+   * Errors: 400 for a sign-in that was not started in this browser or has expired; 403 for an address that
+   * the provider has not verified; 502 if the provider does not answer.
    */
   async finish(
     client: ClientInfo,
@@ -179,7 +182,7 @@ export class ProviderOperations {
       throw error;
     });
     if (outcome instanceof SecondFactorRequiredError) {
-      // The identity is linked when the second factor has shown that the account is theirs.
+      // The identity is linked only after the second factor has proven ownership of the account.
       const identityField = isLinking ? { identity: { issuer, subject } } : {};
       const invitationField = invitation === undefined ? {} : { invitation };
       return secondFactorSignIn.begin(
@@ -223,12 +226,12 @@ export class ProviderOperations {
   }
 }
 
-/** The sign-ins that are under way in a browser; null for none. */
+/** Cookie of the sign-ins in progress in a browser; null deletes it. */
 function flowCookie(value: string | null): ResponseCookie {
   return { name: 'flow', value, maxAgeSeconds: value === null ? 0 : limits.signInFlowMsMax / 1_000 };
 }
 
-/** Whatever a provider says is somebody's address need not be one. */
+/** A provider may return text that is not a valid address. */
 function emailOf({ email }: ProviderIdentity): string {
   try {
     return normalizeEmail(email);

@@ -29,18 +29,18 @@ export interface SecondFactorSignInOptions {
   readonly audit: AuditLog;
   readonly deniedAccessLog: Pick<DeniedAccessLog, 'record'>;
   readonly mail: Mailer;
-  /** Seals what waits for a code. */
+  /** Seals sign-ins that wait for a code. */
   readonly sealer: Sealer;
-  /** Accepts the invitation that a sign-in began with; false when it is void. */
+  /** Accepts the invitation that a sign-in started with. Returns false if it is void. */
   readonly acceptInvitation: (user: User, invitation: InvitationClaims, address: string) => Promise<boolean>;
 }
 
-/** What a sign-in does when its code has come. */
+/** Sign-in to complete once the code is verified. */
 export interface PendingSignIn {
   readonly userId: string;
-  /** A path of this server. */
+  /** Path of this server. */
   readonly redirect: string;
-  /** An account at a provider that leads to this user from then on. */
+  /** Provider account to link to this user. */
   readonly identity?: IdentityKey;
   readonly invitation?: InvitationClaims;
 }
@@ -49,12 +49,12 @@ type SealedSignIn = PendingSignIn & { readonly expiresAt: number };
 
 const sealingContext = 'second step of a sign-in';
 const attemptsMax = 5;
-/** Page of the dashboard that asks for the code. */
+/** Dashboard page that asks for the code. */
 const codePagePath = '/app/second-factor';
 
 /**
- * The second step of a sign-in. What waits for the code is sealed in a cookie, or in a token for programs, so that the
- * server stores nothing of it; it is worth nothing without a code, which works once.
+ * Second step of a sign-in. The pending sign-in is sealed in a cookie, or in a token for programs, so the
+ * server stores nothing for it. It is worthless without a code, which works once.
  */
 export class SecondFactorSignIn {
   readonly #options: SecondFactorSignInOptions;
@@ -70,7 +70,7 @@ export class SecondFactorSignIn {
     this.#attempts = new SlidingWindowLimiter('codes for one sign-in: start it again', bounds, options.clock);
   }
 
-  /** Instead of a session: where to send the code. */
+  /** Returns, instead of a session, where to send the code. */
   begin(
     pending: PendingSignIn,
     clientKind: 'browser' | 'program',
@@ -96,7 +96,10 @@ export class SecondFactorSignIn {
     return { kind: 'redirect', to: codePagePath, cookie };
   }
 
-  /** Errors: 400 for a sign-in that is over, 401 for a wrong code, 403 for a disabled user, 429 for too many codes. */
+  /**
+   * Errors: 400 for a sign-in that has expired; 401 for a wrong code; 403 for a disabled user; 429 for too
+   * many codes.
+   */
   async finish(
     client: ClientInfo,
     { code, second_factor_token: sentToken }: wire.FinishSecondFactorRequest,

@@ -3,12 +3,18 @@ import type { Random } from '../core/ids.ts';
 
 const tokenBytes = 32;
 
-/** `prefix` and 256 bits of chance in base64url. It is shown to its owner and never stored. */
+/**
+ * Returns `prefix` followed by 256 random bits in base64url. The token is shown to its owner and never
+ * stored.
+ */
 export function generateToken(prefix: string, random: Random): string {
   return prefix + Buffer.from(random.bytes(tokenBytes)).toString('base64url');
 }
 
-/** SHA-256, lower-case hexadecimal: all that is stored of a token. Enough, for tokens are not passwords. */
+/**
+ * Returns the SHA-256 of a token in lower-case hexadecimal, which is all that is stored. Sufficient because
+ * tokens are random, unlike passwords.
+ */
 export function hashToken(token: string): string {
   return hash('sha256', token, 'hex');
 }

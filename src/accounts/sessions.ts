@@ -10,7 +10,7 @@ import { ExpectationFailedError, type Store, type WriteOperation } from '../stor
 import type { ClientInfo } from './client-info.ts';
 import { generateToken, hashToken } from './secret-token.ts';
 
-/** 256 bits in base64url behind `zes_`. */
+/** `zes_` followed by 256 bits in base64url. */
 const tokenPattern = /^zes_[A-Za-z0-9_-]{43}$/;
 
 export interface SessionsOptions {
@@ -21,17 +21,20 @@ export interface SessionsOptions {
   readonly logger: Logger;
 }
 
-/** What the audit log calls an end; the administrator who signs out is named apart, as who signs in is. */
+/**
+ * Audit action for the end of a session. The administrator's sign-out has its own action, like the sign-in.
+ */
 type EndAction = 'session.ended' | 'admin.logout';
 
 /**
- * Who has signed in. A token is shown once, to its owner; a session ends when it is revoked, when nobody used it for a
- * while, and at its end in any case, whichever comes first. Every look-up reads the store, so an end is felt at once.
+ * Sessions of signed-in users. A token is shown once, to its owner. A session ends when it is revoked, after
+ * a period without use, and at its expiry, whichever comes first. Every lookup reads the store, so the end of
+ * a session takes effect immediately.
  */
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #records: SessionRecords;
-  /** Touches on their way, by session. */
+  /** Updates of the last use that are being written, by session hash. */
   readonly #pendingTouches = new Map<string, Promise<void>>();
 
   constructor(options: SessionsOptions) {
@@ -40,8 +43,8 @@ export class Sessions {
   }
 
   /**
-   * To be written with whatever signs the person in (null: the administrator); the token is never seen again. `replaces`
-   * is the token whose place it takes in a browser: nobody holds that any more, so it ends.
+   * Creates a session, to be written with the sign-in of the user (null: the administrator). The token is
+   * returned only here. `replacedToken`: token that the new one replaces in a browser; its session ends.
    */
   create(
     userId: string | null,
@@ -68,7 +71,7 @@ export class Sessions {
     return { token, session, operations: [...endOperations, ...this.#records.put(session)] };
   }
 
-  /** The open session of a token; undefined for everything else, however it looks. */
+  /** Returns the open session of a token; undefined for any other input. */
   find(token: string): Session | undefined {
     if (!tokenPattern.test(token)) return undefined;
     const session = this.#records.findByHash(hashToken(token));
@@ -77,7 +80,7 @@ export class Sessions {
     return session;
   }
 
-  /** Open sessions of a user (null: of the administrator), the last used first. */
+  /** Open sessions of a user (null: of the administrator), most recently used first. */
   async list(userId: string | null): Promise<Session[]> {
     const sessions = await this.#records.list(userId);
     return sessions
@@ -85,7 +88,7 @@ export class Sessions {
       .sort((a, b) => b.lastSeenAt - a.lastSeenAt);
   }
 
-  /** Signs out. Harmless for a token that opens nothing. */
+  /** Signs out. Does nothing for an invalid token. */
   async end(token: string, address: string): Promise<void> {
     const session = this.find(token);
     if (session === undefined) return;
@@ -93,27 +96,27 @@ export class Sessions {
     await this.#end([session], { actor: actorOf(session), address }, action);
   }
 
-  /** Ends one session of a user. 404 when the user has no such session, whoever else may have it. */
+  /** Ends one session of a user. Errors: 404 if the user has no such session, even if another user has it. */
   async revoke(userId: string, sessionId: string, address: string): Promise<void> {
     const session = (await this.list(userId)).find((each) => each.sessionId === sessionId);
     if (session === undefined) throw new AppError('not_found', `You have no open session "${sessionId}".`);
     await this.#end([session], { actor: userId, address });
   }
 
-  /** Ends all sessions of a user; returns how many there were. */
+  /** Ends all sessions of a user. Returns their number. */
   async revokeAll(userId: string, by: Actor): Promise<number> {
     const sessions = await this.list(userId);
     await this.#end(sessions, by);
     return sessions.length;
   }
 
-  /** To be written with the end of a person: ends all of their sessions. */
+  /** Operations that end all sessions of a user, to be written with the deletion of the user. */
   async deleteAllOperations(userId: string, by: Actor): Promise<WriteOperation[]> {
     const sessions = await this.#records.list(userId);
     return sessions.flatMap((session) => this.#endOperations(session, by));
   }
 
-  /** Forgets what is over at `now` (milliseconds since the epoch); for housekeeping. */
+  /** Deletes sessions that have ended at `now` (milliseconds since 1970). Called by periodic maintenance. */
   sweep(now: number, signal?: AbortSignal): Promise<void> {
     const next = async (limit: number) => {
       const ended = await this.#records.listEnded((session) => this.#isExpired(session, now), limit);
@@ -122,18 +125,18 @@ export class Sessions {
     return deleteInBatches(this.#options.store, next, signal);
   }
 
-  /** After a sign-in: ends those that were used longest ago when somebody has more than anybody needs. */
+  /** Ends the least recently used sessions above `sessionsPerUserMax`. Called after a sign-in. */
   async enforceSessionLimit(userId: string | null, address: string): Promise<void> {
     const surplus = (await this.list(userId)).slice(limits.sessionsPerUserMax);
     await this.#end(surplus, { actor: 'system', address });
   }
 
-  /** For the start: a password that was changed with the settings must not leave old sessions behind. */
+  /** Called at startup: sessions must not outlive a changed administrator password. */
   async endAdministratorSessions(): Promise<void> {
     await this.#end(await this.list(null), { actor: 'system', address: null });
   }
 
-  /** Resolves when every touch is written. */
+  /** Resolves when all updates of last use are written. */
   async close(): Promise<void> {
     await Promise.all(this.#pendingTouches.values());
   }
@@ -146,7 +149,7 @@ export class Sessions {
   async #end(sessions: readonly Session[], by: Actor, action?: EndAction): Promise<void> {
     if (sessions.length === 0) return;
     const endOperations = sessions.flatMap((session) => this.#endOperations(session, by, action));
-    // Also on a full disk: what leaked must end.
+    // Allowed on a full disk: leaked sessions must be revocable.
     await this.#options.store.write(endOperations, { mayUseReserve: true });
   }
 
@@ -159,7 +162,7 @@ export class Sessions {
     return [...this.#records.delete(session), this.#options.audit.entryOperation(auditEvent)];
   }
 
-  /** In the background: nobody waits for it, and one that is lost costs a minute of idle time. */
+  /** Updates the last use in the background. A lost update shortens the idle time by a minute. */
   #touch(session: Session): void {
     if (this.#pendingTouches.has(session.hash)) return;
     const { store, clock, logger } = this.#options;

@@ -4,33 +4,37 @@ import { openSealedText, sealToText } from '../core/sealed-text.ts';
 import type { Sealer } from '../core/sealer.ts';
 import type { InvitationClaims } from './invitations.ts';
 
-/** A sign-in that a browser began at an identity provider. */
+/** Sign-in that a browser started at an identity provider. */
 export interface SignInFlow {
-  /** Comes back in the address. */
+  /** Returned in the callback URL. */
   readonly state: string;
-  /** Ties the identity token to this sign-in. */
+  /** Binds the identity token to this sign-in. */
   readonly nonce: string;
-  /** Proves to the provider that the browser that returns is the one that began (RFC 7636). */
+  /** Proves to the provider that the callback comes from the browser that started the sign-in (RFC 7636). */
   readonly verifier: string;
   readonly provider: string;
-  /** Where the browser goes then: a path of this server. */
+  /** Redirect target after the sign-in: a path of this server. */
   readonly redirect: string;
-  /** What to accept then. */
+  /** Invitation to accept after the sign-in. */
   readonly invitation?: InvitationClaims;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
 const sealingContext = 'sign-in flows';
 
 /**
- * The sign-ins under way, in a cookie of the browser that began them, encrypted and authenticated: an anonymous request
- * writes nothing to the disk. Tabs of one browser share the cookie, so it holds the newest flows that fit.
+ * Sign-ins in progress, stored in a cookie of the browser that started them, encrypted and authenticated: an
+ * anonymous request writes nothing to disk. Tabs of one browser share the cookie, so it holds the newest
+ * flows that fit.
  */
 export class SignInFlows {
   readonly #sealer: Sealer;
   readonly #clock: Clock;
-  /** States that came back, with the end of their flow; oldest first. A restart forgets them: codes work once. */
+  /**
+   * States of finished flows with the expiry of the flow, oldest first. Lost on restart, which is safe
+   * because provider codes work once.
+   */
   readonly #finishedStates = new Map<string, number>();
 
   constructor(options: { readonly sealer: Sealer; readonly clock: Clock }) {
@@ -38,7 +42,7 @@ export class SignInFlows {
     this.#clock = options.clock;
   }
 
-  /** The new value of the cookie. */
+  /** Returns the new value of the cookie. */
   begin(flow: SignInFlow, cookie: string | undefined): string {
     const open = [flow, ...this.#read(cookie)];
     let sealed = sealToText(this.#sealer, open, sealingContext);
@@ -49,18 +53,18 @@ export class SignInFlows {
     return sealed;
   }
 
-  /** The open flow of a browser with this cookie; undefined when it began none such, or it is over. */
+  /** Returns the open flow for this cookie; undefined if the browser started no such flow or it has ended. */
   find(cookie: string | undefined, { state, provider }: Pick<SignInFlow, 'state' | 'provider'>) {
     return this.#read(cookie).find((flow) => flow.state === state && flow.provider === provider);
   }
 
-  /** The value of the cookie without the flows that came back or expired; null when none is left. */
+  /** Returns the cookie value without finished and expired flows; null if none remain. */
   remaining(cookie: string | undefined): string | null {
     const open = this.#read(cookie);
     return open.length === 0 ? null : sealToText(this.#sealer, open, sealingContext);
   }
 
-  /** A flow can come back once, whatever becomes of it. */
+  /** Marks a flow as finished. A callback is accepted once, regardless of its outcome. */
   finish({ state, expiresAt }: SignInFlow): void {
     const now = this.#clock.now();
     for (const [earlier, end] of this.#finishedStates) {

@@ -2,23 +2,23 @@ import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
 
 interface TokenBucket {
-  /** Mails that may be sent now; fractions fill up over time. */
+  /** Number of mails that may be sent now; refills continuously. */
   readonly tokens: number;
   /** Milliseconds of `Clock.monotonic()`. */
   readonly updatedAt: number;
 }
 
 /**
- * Decides whether a request for a sign-in link sends one more mail to an address. A stranger who asks for the links of
- * somebody else must neither fill a mailbox nor keep the owner out, so no request is refused on account of the
- * address: where no mail is due, the links of the mails before are still valid, because an address gets a new one at
- * least twice within the life of a link. A client that asks again at once gets no second mail either.
+ * Decides whether a request for a sign-in link sends another mail to an address. Requests by a third party
+ * must neither fill a mailbox nor lock the owner out, so no request is rejected because of the address. If no
+ * mail is sent, earlier links are still valid, because an address gets a new one at least twice within the
+ * lifetime of a link. A client that repeats its request immediately causes no second mail.
  */
 export class SignInMailLimiter {
   readonly #clock: Clock;
-  /** By address; those that were used longest ago come first. */
+  /** Buckets by address, least recently used first. */
   readonly #buckets = new Map<string, TokenBucket>();
-  /** When a client last caused a mail to an address, by both. */
+  /** Time of the last mail by address and client. */
   readonly #lastSentByPair = new Map<string, number>();
 
   constructor(clock: Clock) {
@@ -31,7 +31,7 @@ export class SignInMailLimiter {
     return this.#availableTokens(email) >= 1;
   }
 
-  /** Counts a mail that was sent. */
+  /** Records a sent mail. */
   recordSent(email: string, client: string): void {
     const now = this.#clock.monotonic();
     putBounded(this.#buckets, email, { tokens: this.#availableTokens(email) - 1, updatedAt: now });
@@ -50,7 +50,7 @@ function pairKey(email: string, client: string): string {
   return `${email} ${client}`;
 }
 
-/** Forgets what was used longest ago when there is too much. */
+/** Inserts an entry and evicts the least recently used one if the map is full. */
 function putBounded<V>(map: Map<string, V>, key: string, value: V): void {
   map.delete(key);
   map.set(key, value);

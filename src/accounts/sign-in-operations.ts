@@ -43,24 +43,24 @@ export interface SignInOperationsOptions {
   readonly secondFactorSignIn: SecondFactorSignIn;
   readonly clock: Clock;
   readonly random: Random;
-  /** Of the installation, the current one first. */
+  /** Secrets of the installation, the current one first. */
   readonly secrets: readonly Uint8Array[];
-  /** QUARRY_ADMIN_PASSWORD_HASH; null turns the administrator's sign-in off. */
+  /** QUARRY_ADMIN_PASSWORD_HASH; null disables the administrator sign-in. */
   readonly adminPasswordHash: string | null;
-  /** `https://host` that links start with: never what a request says. */
+  /** `https://host` of links; never taken from a request. */
   readonly linkBase: () => string;
-  /** Where a browser goes that names no place. */
+  /** Redirect target for requests that name none. */
   readonly home: string;
   readonly firstOrganizationId: () => string;
 }
 
 const minuteMs = 60_000;
 const magicLinkTarget = 'sign-in link';
-/** What a browser holds that asked for a link: 256 bits. */
+/** Token held by the browser that requested a link: 256 bits. */
 const browserTokenPattern = /^[A-Za-z0-9_-]{43}$/;
 const verifyPath = '/api/auth/magic-link/verify';
 
-/** How people come in: by a link in a mail, by a link that the operator prints, by the administrator's password. */
+/** Sign-in by a link in a mail, by a link that the operator prints, and by the administrator password. */
 export class SignInOperations {
   readonly #options: SignInOperationsOptions;
   readonly #mailLimiter: SignInMailLimiter;
@@ -81,7 +81,7 @@ export class SignInOperations {
     this.#proofBackoff = new ExponentialBackoff(clock);
   }
 
-  /** Which of these ways there are. */
+  /** Available sign-in methods. */
   get options(): Omit<wire.SignInOptionsResponse, 'google' | 'github'> {
     const { mail, adminPasswordHash } = this.#options;
     return {
@@ -92,9 +92,9 @@ export class SignInOperations {
   }
 
   /**
-   * Answers and does the same for every address, whether somebody has signed in with it or not, and stores nothing.
-   * Where no further mail is due, the links that were sent before still work. Errors: 422 no address, 400 a redirection
-   * elsewhere, 429 too many from this client, 503 no mail.
+   * Sends a sign-in link. Replies and acts the same for every address, whether it has an account or not, and
+   * stores nothing. If no further mail is sent, earlier links still work. Errors: 422 for an invalid address;
+   * 400 for a redirect to another site; 429 for too many requests from this client; 503 without mail.
    */
   async sendMagicLink(
     client: ClientInfo,
@@ -108,7 +108,8 @@ export class SignInOperations {
     const { address } = client;
     const clientKey = rateLimitAddress(address);
     this.#requestRateByClient.consume(clientKey);
-    // A browser that asks again keeps what it holds, so that the links of all its mails need no confirmation.
+    // A repeated request keeps the token of the browser, so that the links of all its mails work without
+    // confirmation.
     const previousToken = client.cookie('sign-in');
     const browserToken =
       previousToken !== undefined && browserTokenPattern.test(previousToken)
@@ -134,8 +135,8 @@ export class SignInOperations {
   }
 
   /**
-   * What following a link does. In the browser that asked for it, and for a program, it signs in; anywhere else it shows
-   * a page to confirm it, because mail scanners follow links too. 400 for a link that opens nothing.
+   * Handles a followed link. Signs in the browser that requested it, or a program. Any other browser gets a
+   * confirmation page, because mail scanners follow links too. Errors: 400 for an invalid link.
    */
   async verifyMagicLink(
     client: ClientInfo,
@@ -158,7 +159,7 @@ export class SignInOperations {
     };
   }
 
-  /** The form of that page: only the browser that was shown it can send it. */
+  /** Handles the form of the confirmation page, which only the browser that received the page can send. */
   async confirmMagicLink(
     client: ClientInfo,
     { token, confirmation }: wire.ConfirmMagicLinkRequest,
@@ -172,7 +173,9 @@ export class SignInOperations {
     return this.#signIn(client, link, 'browser');
   }
 
-  /** A link for the operator, who can read the data directory. 401 for everybody else. */
+  /**
+   * Creates a link for the operator, who proves access to the data directory. Errors: 401 for a wrong proof.
+   */
   async createLoginLink(
     client: ClientInfo,
     { proof }: wire.LoginLinkRequest,
@@ -191,7 +194,7 @@ export class SignInOperations {
     return { kind: 'json', body: { url, expires_at: toTimestamp(expiresAt) } };
   }
 
-  /** For the server itself, which prints it at the start. */
+  /** Creates the operator link that the server prints at startup. */
   createOperatorLink(): { readonly url: string; readonly expiresAt: number } {
     const { links, clock, home } = this.#options;
     const token = links.issue({ email: null, redirect: home, browserToken: null });
@@ -239,7 +242,7 @@ export class SignInOperations {
     const previousToken = clientKind === 'browser' ? client.sessionToReplace('session') : undefined;
     const identity = { email: link.email ?? operatorEmail, isOperator: link.email === null };
     const signInAttempt = userAccounts.signIn(identity, { address }, (user) => {
-      // Exempt: the operator reads the secrets of the installation anyway.
+      // The operator is exempt, because it has access to the secrets of the installation anyway.
       if (link.email !== null) secondFactors.assertNotRequired(user);
       const newSession = sessions.create(user.userId, client, previousToken);
       const operations = [
@@ -282,7 +285,7 @@ export class SignInOperations {
     this.#options.deniedAccessLog.record({ ...auditEvent, action: 'sign_in.failed' });
   }
 
-  /** The operator owns the first organisation. */
+  /** Makes the operator an owner of the first organization. */
   #operatorMembershipOperations(link: MagicLink, { userId }: User): WriteOperation[] {
     if (link.email !== null) return [];
     const { memberships, firstOrganizationId } = this.#options;

@@ -7,10 +7,10 @@ import type { AccountResponse } from './client-info.ts';
 import type { MailMessage } from './mail-transports.ts';
 import { toTimestamp, toUserInfo } from './user-operations.ts';
 
-/** Signed in, or asked for the second factor. */
+/** Completed sign-in, or request for the second factor. */
 export type SignInReply = wire.SignInResponse | SecondFactorRequired;
 
-/** Tells the owner of an address that another way in leads to their account now. */
+/** Notifies the owner of an address that a provider account was linked to their account. */
 export function buildIdentityLinkedMail(email: string, issuer: string): MailMessage {
   return {
     to: email,
@@ -19,7 +19,7 @@ export function buildIdentityLinkedMail(email: string, issuer: string): MailMess
   };
 }
 
-/** What whoever signed in gets: a browser a cookie, and the way on; a program the token. */
+/** Reply to a completed sign-in: a cookie and a redirect for a browser, the token for a program. */
 export function buildSignInReply({
   user,
   token,

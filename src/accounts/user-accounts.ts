@@ -8,7 +8,7 @@ import { limits } from '../core/limits.ts';
 import type { Store, WriteOperation } from '../storage/store.ts';
 import { type User, Users } from '../storage/users.ts';
 
-/** The lone operator's user. No mail reaches this address, so nobody else can prove to own it. */
+/** Address of the operator's user. Receives no mail, so no other person can prove to own it. */
 export const operatorEmail = 'operator@localhost';
 
 export interface UserAccountsOptions {
@@ -16,18 +16,18 @@ export interface UserAccountsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly audit: AuditLog;
-  /** Whether somebody who is new may become a user. */
+  /** Returns whether a new user with this address may sign up. */
   readonly canSignUp: (email: string) => Promise<boolean>;
 }
 
-/** What of a profile its owner may change; what is absent stays, null clears. */
+/** Profile fields that the user may change. Absent fields stay unchanged; null clears. */
 export interface ProfileChanges {
   readonly name?: string | null | undefined;
   readonly avatarUrl?: string | null | undefined;
   readonly company?: string | null | undefined;
 }
 
-/** The people of this installation. Somebody is a user from the first sign-in on, which proves the address. */
+/** Users of this installation. A user is created by the first sign-in, which proves the address. */
 export class UserAccounts {
   readonly #options: UserAccountsOptions;
   readonly #records: Users;
@@ -42,7 +42,7 @@ export class UserAccounts {
     return this.#records.get(userId);
   }
 
-  /** In the order asked. */
+  /** In the order of `userIds`. */
   findMany(userIds: readonly string[]): (User | undefined)[] {
     return this.#records.getMany(userIds);
   }
@@ -52,9 +52,9 @@ export class UserAccounts {
   }
 
   /**
-   * Signs in a user, or whoever proved to own an address, as a new user where there is none. `alongside` gives what
-   * must be written with it, and anything that the caller wants to have back; a refusal of it refuses the sign-in. 403
-   * for somebody new where not everybody may be.
+   * Signs in a user, or the owner of a proven address, who becomes a new user if necessary. `prepare` returns
+   * operations to be written with the sign-in and a result for the caller; if it throws, the sign-in fails.
+   * Errors: 403 for a disabled user, and for a new user where sign-up is restricted.
    */
   signIn<With>(
     identity: { readonly email: string; readonly isOperator?: boolean } | { readonly userId: string },
@@ -92,21 +92,22 @@ export class UserAccounts {
           ...(known ? [] : [audit.entryOperation({ ...auditEvent, action: 'user.created' })]),
           audit.entryOperation({ ...auditEvent, action: 'user.login' }),
         ],
-        // Also on a full disk: people who belong here must get in to make room. Strangers must not fill the reserve.
+        // Existing users may sign in on a full disk in order to free space. New users must not fill the
+        // reserve.
         { mayUseReserve: known !== undefined || ('email' in identity && identity.isOperator === true) },
       );
       return { user, result: prepared.result };
     });
   }
 
-  /** Part of the list of all, in the order of their ids. */
+  /** One page of all users in the order of their ids. */
   listAfter(userId: string | null, limit: number): Promise<User[]> {
     return this.#records.listAfter(userId, limit);
   }
 
   /**
-   * Deletes a user, or keeps them out from `disabledAt` on (null: no longer), together with what `write` adds to the
-   * operations that it is given. 404 when there is no such user.
+   * Deletes a user, or disables it at `disabledAt` (null: enables it). `write` writes the given operations
+   * together with its own. Errors: 404 if there is no such user.
    */
   deleteOrSetDisabled(
     userId: string,
@@ -124,7 +125,7 @@ export class UserAccounts {
     });
   }
 
-  /** Errors: 400 nothing given, or no good name or address; 404 when the user is gone. */
+  /** Errors: 400 for no changes or an invalid name or avatar URL; 404 if the user was deleted. */
   updateProfile(userId: string, changes: ProfileChanges, by: Omit<Actor, 'actor'>): Promise<User> {
     const changedFields = Object.entries(changes).filter(([, value]) => value !== undefined);
     if (changedFields.length === 0) {
@@ -157,12 +158,12 @@ export class UserAccounts {
 
 const controlOrLineBreakPattern = /[\p{Cc}\p{Surrogate}\u2028\u2029]/u;
 /**
- * Signs that nobody sees, or that turn the direction of what stands around a name: with them it would look like another,
- * or lie in a mail. Those that letters and emojis are joined with may be there.
+ * Invisible characters and characters that change the text direction, which could make a name look like
+ * another or distort a mail. Joiners of letters and emojis are allowed.
  */
 const invisiblePattern = /(?!\u200c|\u200d|[\u180b-\u180f\ufe00-\ufe0f])\p{Default_Ignorable_Code_Point}/u;
 
-/** A name for people: one line of 1 to 255 characters. Errors: 400 that names the field. */
+/** Validates a display name: one line of 1 to 255 characters. Errors: 400 that names the field. */
 export function checkDisplayText(field: string, text: string): void {
   const length = [...text].length;
   const isValid =
@@ -178,7 +179,7 @@ export function checkDisplayText(field: string, text: string): void {
   );
 }
 
-/** A signed-in user was deleted meanwhile. */
+/** Error for a signed-in user who was deleted meanwhile. */
 export function userNotFoundError(): AppError {
   return new AppError('not_found', 'Your user does not exist any more.');
 }
@@ -199,7 +200,7 @@ function signUpNotAllowedError(): AppError {
 }
 
 function checkAvatarUrl(address: string): void {
-  // What a URL parser takes away in silence must not be kept and shown.
+  // URL parsers silently drop some characters, which must not be stored and displayed.
   const url = /^[\x21-\x7e]+$/.test(address) && URL.canParse(address) ? new URL(address) : null;
   if (url?.protocol === 'https:' && address.length <= limits.avatarUrlUnitsMax && url.username === '') return;
   throw new AppError('bad_request', 'avatar_url must be an https:// address of at most 2,048 characters.');

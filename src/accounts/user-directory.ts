@@ -24,10 +24,10 @@ export interface UserDirectoryOptions {
   readonly secondFactors: SecondFactors;
 }
 
-/** A user with what the administrator sees of them. */
+/** User as shown to the administrator. */
 export interface UserEntry {
   readonly user: User;
-  /** Sessions that are open now. */
+  /** Number of open sessions. */
   readonly sessions: number;
   readonly hasSecondFactor: boolean;
   readonly memberships: readonly {
@@ -47,7 +47,7 @@ interface UserPage {
   readonly next: string | null;
 }
 
-/** All users of the installation, and the end of their access: for the administrator, and for a user's own end. */
+/** Lists users and ends their access, for the administrator and for users who delete their own account. */
 export class UserDirectory {
   readonly #options: UserDirectoryOptions;
   readonly #identities: Identities;
@@ -60,8 +60,9 @@ export class UserDirectory {
   }
 
   /**
-   * Part of the list of all, in the order of their ids; with `search` those whose address or name contains it. `next`:
-   * what to continue behind, null for nothing. One call reads a bounded part of the list, so a search may find fewer.
+   * One page of all users in the order of their ids; with `search`, those whose address or name contains it.
+   * `next`: id to continue after; null at the end. One call reads a bounded part of the list, so a search may
+   * return fewer entries than `limit`.
    */
   async listAfter(userId: string | null, { limit, search }: UserListOptions): Promise<UserPage> {
     const readMax = search === null ? limit : limits.usersSearchedMax;
@@ -75,13 +76,13 @@ export class UserDirectory {
     return { entries, next: isEnd ? null : (last?.userId ?? null) };
   }
 
-  /** Null when no user has this address. */
+  /** Returns null if no user has this address. */
   async findByEmail(email: string): Promise<UserEntry | null> {
     const user = this.#options.userAccounts.findByEmail(email);
     return user === undefined ? null : this.#buildEntry(user);
   }
 
-  /** Ends all sessions of a user at once. 404 when there is no such user. */
+  /** Ends all sessions of a user. Returns their number. Errors: 404 if there is no such user. */
   async endSessions(userId: string, by: Actor): Promise<number> {
     const { userAccounts, sessions } = this.#options;
     if (userAccounts.find(userId) === undefined)
@@ -89,7 +90,10 @@ export class UserDirectory {
     return sessions.revokeAll(userId, by);
   }
 
-  /** Ends the sessions of a user and refuses every sign-in until `enable`. Idempotent. 404 when there is no such user. */
+  /**
+   * Ends the sessions of a user and rejects every sign-in until `enable`. Idempotent. Errors: 404 if there is
+   * no such user.
+   */
   disable(userId: string, by: Actor): Promise<void> {
     const { userAccounts, sessions, store, audit, clock } = this.#options;
     return userAccounts.deleteOrSetDisabled(
@@ -105,7 +109,9 @@ export class UserDirectory {
     );
   }
 
-  /** Turns the second factor of a user off, who has lost it. Idempotent. 404 when there is no such user. */
+  /**
+   * Disables the second factor of a user who has lost it. Idempotent. Errors: 404 if there is no such user.
+   */
   async resetSecondFactor(userId: string, by: Actor): Promise<void> {
     const { userAccounts, secondFactors } = this.#options;
     if (userAccounts.find(userId) === undefined)
@@ -113,7 +119,7 @@ export class UserDirectory {
     await secondFactors.reset(userId, by);
   }
 
-  /** Idempotent. 404 when there is no such user. */
+  /** Idempotent. Errors: 404 if there is no such user. */
   enable(userId: string, by: Actor): Promise<void> {
     const { userAccounts, store, audit } = this.#options;
     return userAccounts.deleteOrSetDisabled(userId, { disabledAt: null }, async (_user, operations) => {
@@ -123,9 +129,9 @@ export class UserDirectory {
   }
 
   /**
-   * Deletes a user with their profile, sessions, memberships and links to identity providers. API keys that they created
-   * belong to their organizations and stay. Errors: 404 when there is no such user, 409 while an organization would be
-   * left without an owner.
+   * Deletes a user with profile, sessions, memberships, second factor and links to identity providers. API
+   * keys that the user created belong to their organizations and stay. Errors: 404 if there is no such user;
+   * 409 while an organization would be left without an owner.
    */
   delete(userId: string, by: Actor): Promise<void> {
     const { userAccounts, sessions, memberships, store, audit } = this.#options;
@@ -174,7 +180,7 @@ export class UserDirectory {
   }
 }
 
-/** `text` in lower case, as addresses are. */
+/** `text` is lower case, as addresses are. */
 function matchesSearch({ email, name }: User, text: string): boolean {
   return email.includes(text) || (name ?? '').toLowerCase().includes(text);
 }

@@ -18,12 +18,12 @@ import type { Sessions } from './sessions.ts';
 import { operatorEmail, type UserAccounts, userNotFoundError } from './user-accounts.ts';
 import type { UserDirectory } from './user-directory.ts';
 
-/** A call of a signed-in person. */
+/** Request of a signed-in user. */
 export interface UserCall {
   readonly principal: PersonPrincipal;
   readonly client: ClientInfo;
   readonly operation: string;
-  /** The operation as clients of the API call it, such as `api/organizations/get-info`. */
+  /** Name of the operation in the API, such as `api/organizations/get-info`. */
   readonly name: string;
 }
 
@@ -38,7 +38,7 @@ export interface UserOperationsOptions {
   readonly isBillingEnabled: boolean;
 }
 
-/** What people do with their own account. */
+/** Operations of users on their own account. */
 export class UserOperations {
   readonly #options: UserOperationsOptions;
 
@@ -95,7 +95,10 @@ export class UserOperations {
     return { user: toUserInfo(user) };
   }
 
-  /** Errors: 400 for another address than the person's own, 409 while they are the last owner of an organization. */
+  /**
+   * Errors: 400 if the address is not the user's own; 409 while the user is the last owner of an
+   * organization.
+   */
   async deleteUser(call: UserCall, request: wire.DeleteUserRequest): Promise<wire.GenericMessageResponse> {
     const { userId, email } = this.#requireUser(call.principal);
     if (request.confirm_email.toLowerCase() !== email) {
@@ -109,7 +112,7 @@ export class UserOperations {
     return toSecondFactorStatus(this.#options.secondFactors.status(principal.userId));
   }
 
-  /** Errors: 409 while it is on, 400 for the user of the operator, whose link needs none. */
+  /** Errors: 409 while it is enabled; 400 for the operator's user, whose link needs none. */
   async beginSecondFactor({ principal }: UserCall): Promise<BeginSecondFactorResponse> {
     const { userId, email } = this.#requireUser(principal);
     if (email === operatorEmail) {
@@ -122,7 +125,7 @@ export class UserOperations {
     return { secret, otpauth_url: url };
   }
 
-  /** Errors: 400 for a wrong code, and when nothing was begun. */
+  /** Errors: 400 for a wrong code, or if no setup was started. */
   async confirmSecondFactor(
     { principal, client }: UserCall,
     { code }: SecondFactorCodeRequest,
@@ -131,7 +134,7 @@ export class UserOperations {
     return { recovery_codes: await this.#options.secondFactors.confirm(principal.userId, code, by) };
   }
 
-  /** Errors: 400 for a wrong code, and while it is off. */
+  /** Errors: 400 for a wrong code, or while it is disabled. */
   async disableSecondFactor(
     { principal, client }: UserCall,
     { code }: SecondFactorCodeRequest,
@@ -180,7 +183,7 @@ function toSecondFactorStatus({
   };
 }
 
-/** An empty text clears a field of a profile as null does; what is absent stays. */
+/** An empty string clears a profile field like null; an absent field stays unchanged. */
 function emptyToNull(text: string | null | undefined): string | null | undefined {
   return text === '' ? null : text;
 }
@@ -202,7 +205,7 @@ export function toUserInfo(user: User): wire.UserInfo {
   };
 }
 
-/** All but what the person may do there. */
+/** Summary of an organization without the role of the user. */
 export function toOrganizationSummary(found: {
   readonly organizationId: string;
   readonly name: string;

@@ -1,4 +1,7 @@
-/** One host of IPv4, or the /64 of IPv6 that one customer usually has. */
+/**
+ * Returns the rate limit key of an address: the IPv4 address, or the IPv6 /64, which one customer usually
+ * has.
+ */
 export function rateLimitAddress(address: string): string {
   if (!address.includes(':') || address.includes('.')) return address;
   const [head = '', tail] = address.split('::');

@@ -1,17 +1,20 @@
 import { limits } from '../core/limits.ts';
 
-/** What a request body may be, by the kind of operation that reads it. */
+/** Limits of a request body, by the kind of operation. */
 export interface BodyLimits {
   readonly bytesMax: number;
-  /** Values of its JSON: objects, lists, strings, numbers, true, false, null. */
+  /** Maximum number of JSON values: objects, lists, strings, numbers, true, false, null. */
   readonly jsonValuesMax: number;
-  /** Objects, lists and strings (names of fields too), which cost many times what a number does. */
+  /**
+   * Maximum number of objects, lists and strings, including field names, which cost many times as much as
+   * numbers.
+   */
   readonly jsonNodesMax: number;
 }
 
 export type BodyKind = 'query' | 'model' | 'document' | 'account' | 'key' | 'webhook';
 
-/** Operations that are not of the kind of their side: `account` under /api and /v1/admin, else `query`. */
+/** Operations that differ from the default kind: `account` under /api and /v1/admin, else `query`. */
 const operationKinds: Readonly<Record<string, BodyKind>> = {
   'add-document': 'document',
   'add-documents': 'document',
@@ -38,7 +41,10 @@ export function bodyKindFor(operation: string, side: 'retrieval' | 'account' | '
   return operationKinds[operation] ?? (side === 'account' ? 'account' : 'query');
 }
 
-/** `documentBytesMax`: of the settings. `modelBytesMax`: charged bytes of one model call of the organization. */
+/**
+ * `documentBytesMax`: from the settings. `modelBytesMax`: charged bytes of one model call of the
+ * organization.
+ */
 export function bodyLimitsFor(
   kind: BodyKind,
   { documentBytesMax, modelBytesMax }: { readonly documentBytesMax: number; readonly modelBytesMax: number },
@@ -50,14 +56,14 @@ export function bodyLimitsFor(
       return { bytesMax: documentBytesMax, jsonValuesMax, jsonNodesMax };
     }
     case 'model': {
-      // Charged bytes are a sixth less than the JSON that brings them; a raised limit raises this one.
+      // Charged bytes are a sixth less than their JSON; a raised limit raises this limit proportionally.
       const factor = Math.max(1, modelBytesMax / limits.modelBytesMax);
       const values = Math.floor(limits.smallJsonValuesMax * factor);
       const bytesMax = Math.floor(limits.modelBodyBytesMax * factor);
       return { bytesMax, jsonValuesMax: values, jsonNodesMax: values };
     }
     default:
-      // No operation takes a larger body than the settings allow for documents.
+      // No operation accepts a larger body than the settings allow for documents.
       return { bytesMax: Math.min(fixedBytesMax[kind], documentBytesMax), ...small };
   }
 }

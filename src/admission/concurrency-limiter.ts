@@ -2,8 +2,8 @@ import { AppError } from '../core/app-error.ts';
 import { hasFairShare } from '../core/async/fair-share.ts';
 
 /**
- * Bounds the requests that run at a time. When the limit is reached, organizations with few running requests still get
- * more from a small reserve, so that the requests of one organization do not keep out the others.
+ * Bounds concurrent requests. At the limit, organizations with few running requests still get more from a
+ * small reserve, so that one organization cannot exclude the others.
  */
 export class ConcurrencyLimiter {
   readonly #capacity: number;
@@ -13,12 +13,15 @@ export class ConcurrencyLimiter {
     this.#capacity = capacity;
   }
 
-  /** Whether no caller at all can be served while `running` requests run. */
+  /** Whether no caller can be admitted while `running` requests run. */
   isFull(running: number): boolean {
     return running > this.#capacity + this.#capacity / 8 + this.#runningByOrganization.size;
   }
 
-  /** `running`: requests that run, without this one. Errors: `unavailable` (503) without a share for the organization. */
+  /**
+   * `running`: number of running requests, without this one. Errors: `unavailable` (503) without a share for
+   * the organization.
+   */
   acquire(organizationId: string, running: number): void {
     const held = this.#runningByOrganization.get(organizationId) ?? 0;
     const holders = this.#runningByOrganization.size + (held === 0 ? 1 : 0);

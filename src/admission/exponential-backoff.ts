@@ -9,14 +9,14 @@ interface FailureCount {
   readonly until: number;
 }
 
-/** Wrong tries in a row that cost no waiting. */
+/** Number of the first consecutive failure that causes a wait. */
 const freeFailuresMax = 3;
 const waitMsMin = 1_000;
 const waitMsMax = 15 * 60_000;
 
 /**
- * Exponential back-off per key: after a few wrong tries each further one has to wait, 1 s, 2 s, 4 s and so on up to
- * 15 minutes. A right try clears the wrong ones.
+ * Exponential backoff per key: after repeated failures, further attempts must wait 1 s, 2 s, 4 s and so on,
+ * up to 15 minutes. A success resets the count.
  */
 export class ExponentialBackoff {
   readonly #clock: Clock;
@@ -26,7 +26,7 @@ export class ExponentialBackoff {
     this.#clock = clock;
   }
 
-  /** 429 while any of the keys has to wait. */
+  /** Errors: 429 while any of the keys must wait. */
   check(keys: readonly string[]): void {
     const now = this.#clock.monotonic();
     const until = Math.max(...keys.map((key) => this.#failures.get(key)?.until ?? 0));

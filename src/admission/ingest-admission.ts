@@ -5,7 +5,9 @@ import type { SpaceGuard } from '../storage/store.ts';
 export interface IngestAdmissionOptions {
   /** Refuses while the disk is nearly full. */
   readonly space: SpaceGuard;
-  /** Documents that wait or are worked on; of one organisation; and how many organisations have some. */
+  /**
+   * Documents queued or in progress: in total, of one organization, and the number of organizations with any.
+   */
   readonly queue: {
     readonly depth: number;
     countPendingOf(organizationId: string): number;
@@ -24,7 +26,10 @@ export class IngestAdmission {
     this.#options = options;
   }
 
-  /** Errors: `queue_full`, `reserve_reached`. A full queue still accepts some documents of organizations with few. */
+  /**
+   * Errors: `queue_full`, `reserve_reached`. A full queue still accepts some documents of organizations with
+   * few.
+   */
   check(organizationId: string): void {
     const { queueDocumentsMax } = this.#options;
     this.checkCapacity();
@@ -46,7 +51,7 @@ export class IngestAdmission {
     return hasFairShare({ held, used, capacity: queueDocumentsMax, holders });
   }
 
-  /** The same without the queue: for work that the queue may wait for. */
+  /** Same as `check` without the queue limit, for work that the queue may depend on. */
   checkCapacity(): void {
     const { space, memory } = this.#options;
     space.check();

@@ -20,25 +20,26 @@ export interface ModelCallRequest {
   readonly organizationId: string;
   readonly kind: ModelKind;
   readonly chargedBytes: number;
-  /** What the caller asked for; null tries fast first and falls back to slow. */
+  /** Requested latency; null tries fast first and falls back to slow. */
   readonly latency: LatencyMode | null;
   readonly signal: AbortSignal;
 }
 
-/** A call that may run now. `leave` must be called once when it is over, however it ended. */
+/** Admitted call. Call `release` once when it has ended, regardless of the outcome. */
 export interface AdmittedCall {
   readonly mode: LatencyMode;
   readonly release: () => void;
   /**
-   * Waits for the first piece of the call's model work. A slow call yields its threads to fast work: when it is
-   * still without its first piece 40 s after it came, it gets 429 here and the piece is nobody's any more.
+   * Waits for the first batch of the call's model work. A slow call yields its threads to fast work: if the
+   * first batch is not done `slowWaitMsMax` (40 s) after arrival, this rejects with 429 and the batch is
+   * discarded.
    */
   readonly awaitFirstBatch: <Piece>(work: Promise<Piece>) => Promise<Piece>;
 }
 
 export interface ModelAdmissionOptions {
   readonly limitsOf: (organizationId: string) => OrganizationLimits;
-  /** Shared with whoever else limits by the minute; one of its own when absent. */
+  /** Limiter shared with other rate limits; a separate one by default. */
   readonly limiter?: RateLimiter;
   readonly clock: Clock;
   readonly timer: Timer;
@@ -55,7 +56,7 @@ const limitDescriptions: Readonly<Partial<Record<LimitName, string>>> = {
   'rerank-requests': 'requests per minute of rerank calls with latency "fast"',
 };
 
-/** Lets embed and rerank calls in, fast or slow, as the limits of their organisation allow. */
+/** Admits embed and rerank calls, fast or slow, within the limits of their organization. */
 export class ModelAdmission {
   readonly #limitsOf: ModelAdmissionOptions['limitsOf'];
   readonly #clock: Clock;
@@ -81,14 +82,14 @@ export class ModelAdmission {
     });
   }
 
-  /** Slow calls that wait for their turn; a figure for `/metrics`. */
+  /** Number of waiting slow calls, for `/metrics`. */
   get slowQueueDepth(): number {
     return this.#slow.depth;
   }
 
   /**
-   * Resolves when the call may run. Errors: `too_large` over the bytes of one request, `rate_limited` over a limit,
-   * and the signal's reason when the caller leaves while it waits.
+   * Resolves when the call may run. Errors: `too_large` over the bytes of one request, `rate_limited` over a
+   * limit, and the reason of the signal when the caller disconnects while waiting.
    */
   async admit(call: ModelCallRequest): Promise<AdmittedCall> {
     const startBy = this.#clock.monotonic() + limits.slowWaitMsMax;
@@ -102,7 +103,9 @@ export class ModelAdmission {
     return this.#admitSlow(charge, call, { startBy, fastWaitMs: exceeded.waitMs });
   }
 
-  /** At once, while not so many run that another organisation would have to wait for all of them. */
+  /**
+   * Runs at once unless so many calls run that it has to wait for a permit of its organization's fair share.
+   */
   async #admitFast({ organizationId, signal }: ModelCallRequest): Promise<AdmittedCall> {
     const permit = this.#fast.acquire(organizationId, {
       isCanceled: signal.aborted,
@@ -166,7 +169,7 @@ export class ModelAdmission {
   }
 }
 
-/** A 429 for slow work that found no thread in time; the limits of the organisation have nothing to do with it. */
+/** Returns a 429 for slow work that got no thread in time; unrelated to the limits of the organization. */
 function slowQueueTimeoutError(): AppError {
   return new AppError(
     'rate_limited',

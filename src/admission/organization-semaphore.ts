@@ -2,16 +2,19 @@ import { AppError } from '../core/app-error.ts';
 import { FairSemaphore, type OverloadObserver } from '../core/async/fair-semaphore.ts';
 
 export interface OrganizationSemaphoreOptions {
-  /** Tasks that run at a time. */
+  /** Maximum number of concurrent tasks. */
   readonly permits: number;
-  /** Tasks of one organization that wait at a time; more are refused. */
+  /** Maximum number of waiting tasks per organization; more are refused. */
   readonly waitingMax: number;
-  /** Plural noun for the tasks, as refusals show it: `queries`. */
+  /** Plural noun for the tasks in error messages, such as `queries`. */
   readonly noun: string;
   readonly overload?: OverloadObserver;
 }
 
-/** A semaphore that organizations share fairly. Errors: `rate_limited`, and `unavailable` for a caller that left. */
+/**
+ * Creates a semaphore that organizations share fairly. Errors: `rate_limited`; `unavailable` for a canceled
+ * caller.
+ */
 export function createOrganizationSemaphore({
   permits,
   waitingMax,

@@ -11,18 +11,18 @@ export interface PersistedBucketsOptions {
   readonly logger: Logger;
 }
 
-/** What is left of a bucket now; null when that is not known. */
+/** Returns the balance of a bucket now; null when unknown. */
 type BalanceReader = (organizationId: string, limit: LimitName) => number | null;
 
 /**
- * Remembers the buckets of rate limits over a restart. Those that were used are written together every second, so that a
- * crash gives back what a second took and no more; what a bucket gained while the server was away comes from the clock
- * on the wall, a step backwards of which gains nothing.
+ * Persists the rate limit buckets across restarts. Changed buckets are written together every second, so a
+ * crash loses at most one second of charges. Refills during downtime are computed from the wall clock; a step
+ * backwards refills nothing.
  */
 export class PersistedBuckets implements BucketPersistence {
   readonly #options: PersistedBucketsOptions;
   readonly #records: SavedBuckets;
-  /** By organisation. */
+  /** By organization. */
   #dirty = new Map<string, Set<LimitName>>();
   #readBalance: BalanceReader = () => null;
   #timer: NodeJS.Timeout | null = null;
@@ -33,7 +33,7 @@ export class PersistedBuckets implements BucketPersistence {
     this.#records = new SavedBuckets(options.store);
   }
 
-  /** Begins to write by itself. */
+  /** Starts the periodic writes. */
   start(readBalance: BalanceReader): void {
     this.#readBalance = readBalance;
     this.#timer ??= setInterval(() => void this.#writeOrWarn(), limits.bucketWriteMs).unref();
@@ -53,21 +53,21 @@ export class PersistedBuckets implements BucketPersistence {
     else dirty.add(limit);
   }
 
-  /** Everything noted before the call is in the store when this resolves. Rejects as `Store.write` does. */
+  /** Resolves when every change marked before the call is stored. Rejects as `Store.write` does. */
   write(): Promise<void> {
     const written = this.#writing.then(() => this.#write());
     this.#writing = written.catch(() => undefined);
     return written;
   }
 
-  /** Writes what is left; the store must still be open. Twice is once. */
+  /** Writes the remaining changes; the store must still be open. Idempotent. */
   async close(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
     await this.write();
   }
 
-  /** To be written with the end of an organisation. */
+  /** Returns the operations to write with the removal of an organization. */
   deleteAllOperations(organizationId: string): Promise<WriteOperation[]> {
     this.#dirty.delete(organizationId);
     return this.#records.deleteAll(organizationId);

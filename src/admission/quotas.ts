@@ -5,7 +5,7 @@ import type { Principal } from '../schemas/principal.ts';
 import type { LimitCharge, LimitName, RateLimiter } from './rate-limiter.ts';
 import type { OrganizationLimits } from './tiers.ts';
 
-/** Documents and the raw bytes of their files and texts. */
+/** Number of documents, and the raw bytes of their files and texts. */
 export interface StorageUsage {
   readonly documents: number;
   readonly bytes: number;
@@ -14,32 +14,40 @@ export interface StorageUsage {
 export interface QuotasOptions {
   readonly limitsOf: (organizationId: string) => OrganizationLimits;
   readonly limiter: RateLimiter;
-  /** The collections of an organisation, and what one holds; the latter counts whatever was acknowledged. */
+  /**
+   * Collections of an organization; `storageUsageIn` counts everything that was acknowledged in one of them.
+   */
   readonly collectionsOf: (organizationId: string) => Promise<readonly string[]>;
   readonly storageUsageIn: (collectionId: string) => StorageUsage;
-  /** Documents of an organisation that wait for parsing and indexing or are worked on. */
+  /** Number of documents of an organization that are queued for parsing and indexing or in progress. */
   readonly ingestingDocuments: (organizationId: string) => number;
 }
 
-/** What a write would add. */
+/** Storage growth of a write. */
 export interface WriteSize extends StorageUsage {
-  /** Raw bytes that come in, also where they take the place of others. */
+  /** Raw bytes received, even if they replace others. */
   readonly received: number;
 }
 
-/** What a write took of the limits of its organisation. */
+/** Reserved quota of one write. */
 export interface QuotaReservation {
-  /** Ends it, once: what was written is counted by now; what was not is given back. */
+  /**
+   * Ends the reservation; further calls have no effect. A completed write is already counted; otherwise its
+   * rate charge is returned.
+   */
   readonly end: (isWritten: boolean) => void;
 }
 
-/** Of writes on their way. What they add is counted at some moment before they end, and then twice. */
+/**
+ * Writes in progress. The store counts their growth some time before they end; from then until their end it
+ * is counted twice.
+ */
 interface PendingWrites {
-  /** Documents that come into the queue. */
+  /** Documents entering the queue. */
   incoming: number;
   documents: number;
   bytes: number;
-  /** Called when one of them ends. */
+  /** Called when one of the writes ends. */
   onEnd: () => void;
 }
 
@@ -50,28 +58,31 @@ const addOperations: ReadonlySet<string> = new Set([
   'put-document',
   'upload-document',
 ]);
-/** What is held against the bytes of documents that come in by the minute. */
+/** Operations that are charged to the document bytes per minute. */
 const receivingOperations: ReadonlySet<string> = new Set([...addOperations, 'parse-document']);
-/** What comes into the queue. */
+/** Operations that add to the ingest queue. */
 const ingestOperations: ReadonlySet<string> = new Set([...addOperations, 'update-document']);
-/** When it is worth to ask whether the queue is shorter. */
+/** Milliseconds after which a client should retry when the ingest queue is full. */
 const ingestRetryMs = 2_000;
 
 /**
- * What the limits of an organisation leave of requests, queries and documents. An organisation without limits costs a
- * look into a map. Refusals are 429 and name the limit, in words and in `x-quarry-limit`.
+ * Enforces request, query and document quotas of organizations. Without limits, the check costs one map
+ * lookup. Refusals are 429 and name the limit in the message and in `x-quarry-limit`.
  */
 export class Quotas {
   readonly #options: QuotasOptions;
   readonly #pending = new Map<string, PendingWrites>();
-  /** Whoever asks first is answered first, so that of a batch the first documents find the room that is left. */
+  /** First come, first served, so that the first documents of a batch get the remaining capacity. */
   readonly #mutex = new KeyedMutex();
 
   constructor(options: QuotasOptions) {
     this.#options = options;
   }
 
-  /** Before the body: counts the request, and the query if it is one. Whoever has no room for documents sends none. */
+  /**
+   * Called before the body is read: counts the request and, if it is one, the query, and refuses documents
+   * without capacity.
+   */
   admit(principal: Principal | null, operation: string): void {
     if (principal?.kind !== 'organisation') return;
     const { organizationId } = principal;
@@ -91,7 +102,7 @@ export class Quotas {
     if (receivingOperations.has(operation)) this.#checkByteRate(organizationId, limits);
   }
 
-  /** Null where nothing is limited. Errors: `rate_limited`, and nothing is taken. */
+  /** Returns null without limits. Errors: `rate_limited`; then nothing is reserved. */
   reserve(organizationId: string, size: WriteSize): Promise<QuotaReservation> | null {
     const limits = this.#options.limitsOf(organizationId);
     const { documentBytesPerMinute, documentsMax, storageBytesMax, ingestDocumentsMax } = limits;
@@ -102,12 +113,12 @@ export class Quotas {
       : this.#reserveWrite(organizationId, size, limits);
   }
 
-  /** Everything that an organisation stores. */
+  /** Returns the total storage usage of an organization. */
   async storageUsage(organizationId: string): Promise<StorageUsage> {
     return this.#sum(await this.#options.collectionsOf(organizationId));
   }
 
-  /** For a file that is read and not stored. Errors: `rate_limited`. */
+  /** Charges a file that is parsed but not stored. Errors: `rate_limited`. */
   consumeDocumentBytes(organizationId: string, bytes: number): void {
     const { documentBytesPerMinute: allowance } = this.#options.limitsOf(organizationId);
     if (allowance === null) return;
@@ -135,7 +146,10 @@ export class Quotas {
     });
   }
 
-  /** Resolves when there is room. Waits while that depends on writes on their way: a few commits. Errors: 429. */
+  /**
+   * Resolves when there is capacity. Waits only if that depends on writes in progress: a few commits. Errors:
+   * 429.
+   */
   async #waitForStorage(organizationId: string, size: WriteSize, limits: OrganizationLimits): Promise<void> {
     for (;;) {
       const stored = this.#sum(await this.#options.collectionsOf(organizationId));
@@ -225,7 +239,7 @@ export class Quotas {
   }
 }
 
-/** Why what is stored leaves no room; null where it does. */
+/** Returns the error of the exceeded storage quota; null when the write fits. */
 function storageQuotaErrorFor(
   size: WriteSize,
   { documents, bytes }: StorageUsage,

@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
 import type { ModelLimits } from './tiers.ts';
 
-/** The two kinds of model work; each has buckets of its own. */
+/** The two kinds of model work, with separate buckets. */
 export type ModelKind = 'embed' | 'rerank';
 export type LatencyMode = 'fast' | 'slow';
 
@@ -25,56 +25,60 @@ export type LimitName =
   | 'rerank-bytes-slow'
   | 'rerank-requests';
 
-/** Why a call does not fit. */
+/** The limit that a call exceeds. */
 export interface LimitExceeded {
   readonly limit: LimitName;
   readonly allowancePerMinute: number;
-  /** Milliseconds until it would fit if nobody else came; Infinity when it is larger than a full bucket. */
+  /** Milliseconds until the call would fit without other calls; Infinity when it exceeds a full bucket. */
   readonly waitMs: number;
 }
 
-/** Room for a slow call `waitMs` from now. `giveBack` returns it when the call never runs; twice is once. */
+/**
+ * Reserved capacity for a slow call `waitMs` from now. `release` returns it if the call never runs;
+ * idempotent.
+ */
 export interface SlowCallReservation {
   readonly waitMs: number;
   readonly release: () => void;
 }
 
-/** Buckets kept before full ones, which say nothing that a new one would not, are forgotten. */
+/** Number of buckets above which full ones are evicted; a full bucket equals a new one. */
 const bucketsMaxDefault = 30_000;
 
-/** What a call takes of one bucket. */
+/** Charge of a call to one bucket. */
 export interface LimitCharge {
   readonly limit: LimitName;
-  /** What the bucket holds and gains in a minute. */
+  /** Capacity of the bucket, and its refill per minute. */
   readonly allowance: number;
   readonly cost: number;
 }
 
-/** Where buckets are kept for the next start; see `PersistedBuckets`. */
+/** Persistence of buckets across restarts; see `PersistedBuckets`. */
 export interface BucketPersistence {
-  /** What is left of a bucket that nobody has used since the start; null when nothing is known of it. */
+  /** Returns the balance of a bucket on its first use after the start; null when unknown. */
   load(organizationId: string, limit: LimitName, allowance: number): number | null;
-  /** It has changed since it was noted last. */
+  /** Marks the bucket as changed since it was last written. */
   markDirty(organizationId: string, limit: LimitName): void;
 }
 
 const noPersistence: BucketPersistence = { load: () => null, markDirty: () => {} };
 
-/** What waiting calls will take when a quarter begins. */
+/** Total cost of the waiting calls that start with a quarter. */
 interface BucketReservation {
   readonly quarter: number;
   readonly cost: number;
 }
 
 /**
- * One allowance. It holds a full minute's worth, starts full, and gains a quarter at every quarter minute; the
- * quarters are the same instants for every bucket. Calls that wait have their place: nobody is served before them.
+ * Token bucket of one allowance. It holds one minute's worth, starts full and refills by a quarter every 15
+ * s, at the same instants for every bucket. Waiting calls keep their place: later calls are not served before
+ * them.
  */
 class Bucket {
   #allowance: number;
   #balance: number;
   #quarter: number;
-  /** In order of time, one per quarter, all of them later than `#quarter`. */
+  /** Ordered by time, one per quarter, all later than `#quarter`. */
   #reservations: BucketReservation[] = [];
 
   constructor(allowance: number, quarter: number, balance = allowance) {
@@ -83,19 +87,22 @@ class Bucket {
     this.#quarter = quarter;
   }
 
-  /** True when the bucket holds all it can at `quarter` and owes nobody. */
+  /** Whether the bucket is full at `quarter` and has no reservations. */
   isFullAt(quarter: number): boolean {
     this.#advance(quarter);
     return this.#balance >= this.#allowance && this.#reservations.length === 0;
   }
 
-  /** What is left now, without what calls that wait will take: those end with the process. */
+  /** Returns the balance without future reservations, because waiting calls end with the process. */
   balanceAt(quarter: number): number {
     this.#advance(quarter);
     return this.#balance;
   }
 
-  /** Brings the bucket to `quarter`. A changed allowance keeps the share that is left, so a change resets nothing. */
+  /**
+   * Advances the bucket to `quarter`. A changed allowance keeps the remaining fraction, so a change resets
+   * nothing.
+   */
   advanceTo(allowance: number, quarter: number): void {
     this.#advance(quarter);
     if (allowance === this.#allowance) return;
@@ -104,7 +111,7 @@ class Bucket {
     this.#balance = allowance * share;
   }
 
-  /** Quarters until `cost` fits behind all that wait: 0 is now, Infinity is never. */
+  /** Returns the quarters until `cost` fits after all waiting calls: 0 is now, Infinity is never. */
   quartersUntil(cost: number): number {
     if (cost === 0) return 0;
     if (cost > this.#allowance) return Number.POSITIVE_INFINITY;
@@ -119,17 +126,20 @@ class Bucket {
     return quarter + more - this.#quarter;
   }
 
-  /** Whether `cost` fits now, behind all that wait. */
+  /** Whether `cost` fits now, after all waiting calls. */
   fits(cost: number): boolean {
     return this.#reservations.length === 0 ? cost <= this.#balance : this.quartersUntil(cost) === 0;
   }
 
-  /** Takes what fits now and is not given back. */
+  /** Takes a `cost` that fits now, for good. */
   consume(cost: number): void {
     this.#balance -= cost;
   }
 
-  /** Takes `cost` so many quarters from now, as `quartersUntil` said. Returns how to give it back. */
+  /**
+   * Reserves `cost` the given number of quarters from now, as computed by `quartersUntil`. Returns the undo
+   * function.
+   */
   reserve(cost: number, quarters: number): () => void {
     const quarter = this.#quarter + quarters;
     this.#change(quarter, cost);
@@ -170,12 +180,12 @@ interface BucketCharge extends LimitCharge {
   readonly bucket: Bucket;
 }
 
-/** The buckets of all organisations. Decides at once and never waits; time is the clock's monotonic reading. */
+/** Token buckets of all organizations. Decides immediately and never waits; uses the monotonic clock. */
 export class RateLimiter {
   readonly #clock: Clock;
   readonly #persistence: BucketPersistence;
   readonly #bucketsMax: number;
-  /** By organisation and limit. */
+  /** By organization and limit. */
   readonly #buckets = new Map<string, Map<LimitName, Bucket>>();
   #size = 0;
   #evictedAtQuarter = -1;
@@ -186,12 +196,15 @@ export class RateLimiter {
     this.#bucketsMax = bucketsMax;
   }
 
-  /** Buckets in memory. */
+  /** Number of buckets in memory. */
   get size(): number {
     return this.#size;
   }
 
-  /** Takes all of it for good, or takes nothing and says which limit it does not fit. For calls that are over at once. */
+  /**
+   * Takes all charges for good, or takes nothing and returns the exceeded limit. For calls that cannot be
+   * undone.
+   */
   consume(organizationId: string, charges: readonly LimitCharge[]): LimitExceeded | null {
     const quarter = this.#quarter();
     for (const charge of charges)
@@ -204,7 +217,7 @@ export class RateLimiter {
     return null;
   }
 
-  /** Takes all of it and gives how to give it back, or takes nothing and says which limit it does not fit. */
+  /** Takes all charges and returns the undo function, or takes nothing and returns the exceeded limit. */
   reserve(organizationId: string, charges: readonly LimitCharge[]): LimitExceeded | (() => void) {
     const bucketCharges = this.#bucketCharges(organizationId, charges);
     const exceeded = this.#findExceeded(bucketCharges, 0);
@@ -215,31 +228,31 @@ export class RateLimiter {
     });
   }
 
-  /** Whether it would fit now; takes nothing. */
+  /** Returns the exceeded limit, or null if the charges fit now; takes nothing. */
   check(organizationId: string, charges: readonly LimitCharge[]): LimitExceeded | null {
     return this.#findExceeded(this.#bucketCharges(organizationId, charges), 0);
   }
 
-  /** Charges a fast call in full, or charges nothing and says which limit it does not fit. */
+  /** Charges a fast call in full, or charges nothing and returns the exceeded limit. */
   consumeFast(charge: ModelCallCharge): LimitExceeded | null {
     return this.consume(charge.organizationId, chargesOf(charge, 'fast'));
   }
 
-  /** What is left of a bucket now; null for one that is not in memory. */
+  /** Returns the balance of a bucket now; null if it is not in memory. */
   balance(organizationId: string, limit: LimitName): number | null {
     const bucket = this.#buckets.get(organizationId)?.get(limit);
     return bucket?.balanceAt(this.#quarter()) ?? null;
   }
 
-  /** The organisation is gone. */
+  /** Deletes the buckets of a removed organization. */
   delete(organizationId: string): void {
     this.#size -= this.#buckets.get(organizationId)?.size ?? 0;
     this.#buckets.delete(organizationId);
   }
 
   /**
-   * Charges a slow call that may start after `waitMs`, in the order of asking; refuses, charging nothing, when that
-   * is more than `waitMsMax`.
+   * Charges a slow call that may start after `waitMs`, in order of arrival. Charges nothing and returns the
+   * exceeded limit when the wait is longer than `waitMsMax`.
    */
   reserveSlow(charge: ModelCallCharge, waitMsMax: number): SlowCallReservation | LimitExceeded {
     const { organizationId } = charge;
@@ -256,7 +269,7 @@ export class RateLimiter {
     return { waitMs, release };
   }
 
-  /** The due that must wait longest, if that is longer than `waitMsMax`. */
+  /** Returns the charge with the longest wait, if that is longer than `waitMsMax`. */
   #findExceeded(bucketCharges: readonly BucketCharge[], waitMsMax: number): LimitExceeded | null {
     let worst: LimitExceeded | null = null;
     for (const bucketCharge of bucketCharges) {
@@ -313,7 +326,10 @@ export class RateLimiter {
     return Math.floor(this.#clock.monotonic() / limits.bucketRefillMs);
   }
 
-  /** A full bucket and a missing one are the same. Looks at most once a quarter; what still owes stays. */
+  /**
+   * Evicts full buckets, which are equivalent to missing ones. Scans at most once per quarter; keeps buckets
+   * with reservations.
+   */
   #evictFull(quarter: number): void {
     if (this.#size < this.#bucketsMax || this.#evictedAtQuarter === quarter) return;
     this.#evictedAtQuarter = quarter;

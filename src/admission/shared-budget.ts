@@ -1,8 +1,8 @@
 /**
- * A bounded amount (bytes of memory) that owners (organizations, people, addresses) share. An owner may hold at most as
- * much as stays free after it took: one owner alone gets half, two get a third each, and a further owner always finds
- * something free. These are the dynamic thresholds that network switches use for shared buffers (Choudhury and Hahne,
- * 1998); owners that hold little do not lower the share of the others.
+ * Bounded amount (bytes of memory) shared by owners (organizations, people, addresses). An owner may hold at
+ * most as much as remains free after it: one owner alone gets half, two get a third each, and a further owner
+ * always finds some free. These are the dynamic thresholds of shared buffers in network switches (Choudhury
+ * and Hahne, 1998); owners that hold little do not reduce the share of others.
  */
 export class SharedBudget {
   readonly #capacity: number;
@@ -21,7 +21,7 @@ export class SharedBudget {
     return this.#held.get(owner) ?? 0;
   }
 
-  /** False, and nothing is taken, when `amount` more is above the share of `owner`. */
+  /** Returns false and takes nothing when `amount` more would exceed the share of `owner`. */
   tryAcquire(owner: string, amount: number): boolean {
     const held = this.heldBy(owner) + amount;
     const free = this.#capacity - this.#used - amount;

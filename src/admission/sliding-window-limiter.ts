@@ -3,15 +3,16 @@ import type { Clock } from '../core/clock.ts';
 import { formatWait } from '../core/format.ts';
 import { limits } from '../core/limits.ts';
 
-/** At most `max` within any `ms` milliseconds. */
+/** At most `max` attempts within any `ms` milliseconds. */
 export interface WindowLimit {
   readonly ms: number;
   readonly max: number;
 }
 
 /**
- * Sliding window per key: refuses what exceeds one of its bounds. The counts are in memory only, and the least recently
- * used keys are dropped beyond `attemptsRememberedMax`: it slows guessing down, it does not stop a botnet.
+ * Sliding window per key: refuses attempts that exceed one of its windows. The counts are in memory only, and
+ * the least recently used keys are dropped beyond `rateLimitKeysMax`: this slows guessing down but does not
+ * stop a botnet.
  */
 export class SlidingWindowLimiter {
   readonly #clock: Clock;
@@ -21,7 +22,7 @@ export class SlidingWindowLimiter {
   /** Times of the latest attempts, oldest first, in milliseconds of `Clock.monotonic()`. */
   readonly #times = new Map<string, number[]>();
 
-  /** `what` completes the sentence of a refusal: "Too many <what>". */
+  /** `noun` completes the error message "Too many <noun>". */
   constructor(noun: string, windows: readonly WindowLimit[], clock: Clock) {
     this.#noun = noun;
     this.#windows = windows;
@@ -29,7 +30,7 @@ export class SlidingWindowLimiter {
     this.#longestMs = Math.max(...windows.map(({ ms }) => ms));
   }
 
-  /** Counts one attempt. 429 with the time to wait when it is too many; that one is not counted. */
+  /** Counts one attempt. Errors: 429 with the time to wait; a refused attempt is not counted. */
   consume(key: string): void {
     const now = this.#clock.monotonic();
     const times = (this.#times.get(key) ?? []).filter((time) => now - time < this.#longestMs);

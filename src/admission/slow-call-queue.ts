@@ -4,23 +4,26 @@ import type { Timer } from './timer.ts';
 
 export interface SlowCallQueueOptions {
   readonly timer: Timer;
-  /** Slow calls that may run at the same time; the model pools let fast work pass them. */
+  /** Maximum number of concurrent slow calls; the model pools prefer fast work. */
   readonly runningMax: number;
-  /** Charged bytes that may wait; they stand for the memory which the waiting requests hold. */
+  /** Maximum charged bytes of waiting calls, a proxy for the memory that their requests hold. */
   readonly waitingBytesMax: number;
 }
 
 export interface SlowCall {
   readonly organizationId: string;
   readonly chargedBytes: number;
-  /** Not before this many milliseconds: the bucket is short until then. */
+  /** Milliseconds until the bucket has refilled, before which the call must not start. */
   readonly notBeforeMs: number;
-  /** Not after this many milliseconds. */
+  /** Milliseconds after which the call is refused. */
   readonly waitMsMax: number;
   readonly signal: AbortSignal;
 }
 
-/** `started`: run now and call `leave` once. `full`: too much waits already. `late`: no place was free in time. */
+/**
+ * `started`: run now and call `release` once. `full`: too much is waiting already. `late`: no slot became
+ * free in time.
+ */
 export type SlowCallOutcome =
   | { readonly outcome: 'started'; readonly release: () => void }
   | { readonly outcome: 'full' | 'late' };
@@ -30,8 +33,8 @@ interface Waiter {
 }
 
 /**
- * Queue of slow model calls. A call waits until its bucket has filled, then for one of a few places, with round robin
- * between organizations.
+ * Queue of slow model calls. A call waits until its bucket has refilled, then for one of a few slots, which
+ * are assigned round-robin among organizations.
  */
 export class SlowCallQueue {
   readonly #options: SlowCallQueueOptions;
@@ -45,7 +48,7 @@ export class SlowCallQueue {
     this.#options = options;
   }
 
-  /** Slow calls that wait now. */
+  /** Number of waiting slow calls. */
   get depth(): number {
     return this.#waitingCalls;
   }
@@ -54,7 +57,7 @@ export class SlowCallQueue {
     return this.#running;
   }
 
-  /** Resolves when the call may start or is refused. Rejects with the signal's reason on abort. */
+  /** Resolves when the call may start or is refused. Rejects with the reason of the signal on abort. */
   async acquire(call: SlowCall): Promise<SlowCallOutcome> {
     call.signal.throwIfAborted();
     const mayStart = call.notBeforeMs <= 0 && this.#running < this.#options.runningMax;

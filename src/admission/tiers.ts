@@ -1,31 +1,31 @@
 import { limits } from '../core/limits.ts';
 import type { Organization, Tier } from '../storage/organizations.ts';
 
-/** What one organisation may use of the models; null is no limit. Embedding and reranking each get the whole of it. */
+/** Model limits of an organization; null is unlimited. Embedding and reranking each get the full amount. */
 export interface ModelLimits {
   readonly bytesPerMinuteFast: number | null;
   readonly bytesPerMinuteSlow: number | null;
-  /** Counts rerank calls only, and only fast ones: what exceeds it may still run slow. */
+  /** Counts only fast rerank calls; calls above the limit may still run slow. */
   readonly rerankRequestsPerMinute: number | null;
 }
 
-/** What it may use of everything else; null is no limit. */
+/** Limits of everything else; null is unlimited. */
 export interface RetrievalLimits {
   /** Calls of any operation with a key or a session. */
   readonly requestsPerMinute: number | null;
   readonly queriesPerMinute: number | null;
-  /** Raw bytes of documents that come in, whatever becomes of them. */
+  /** Raw bytes of received documents, regardless of their outcome. */
   readonly documentBytesPerMinute: number | null;
   readonly documentsMax: number | null;
-  /** Raw bytes of the documents that are stored. */
+  /** Raw bytes of stored documents. */
   readonly storageBytesMax: number | null;
-  /** Documents that wait for parsing and indexing or are worked on, at one time. */
+  /** Maximum documents that are queued for parsing and indexing or in progress. */
   readonly ingestDocumentsMax: number | null;
 }
 
 type TierLimits = ModelLimits & RetrievalLimits;
 
-/** The limits of one organisation with its overrides applied. */
+/** Limits of one organization with its overrides applied. */
 export interface OrganizationLimits extends TierLimits {
   /** Charged bytes of a single embed or rerank call. */
   readonly bytesPerRequestMax: number;
@@ -36,7 +36,7 @@ export interface OrganizationLimits extends TierLimits {
 export type Tiers = Readonly<Record<Tier, TierLimits>>;
 
 /**
- * What the operator configured for the tiers that have limits, 0 for none; `config/schema` holds the names and the
+ * Configured limits of the tiers that have limits; 0 is unlimited. `config/schema` has the names and
  * defaults.
  */
 export type TierSettings = Readonly<
@@ -79,7 +79,7 @@ export function toTiers(settings: TierSettings): Tiers {
   };
 }
 
-/** An override wins over everything, then the first organisation's freedom, then the tier. */
+/** Precedence: an override, then the unlimited first organization, then the tier. */
 export function effectiveLimits(
   organization: Pick<Organization, 'tier' | 'unlimited' | 'overrides'>,
   tiers: Tiers,

@@ -1,4 +1,4 @@
-/** Waiting arrives as an argument, like time itself. */
+/** Timers are injected, like the clock. */
 export interface Timer {
   /** Calls `run` once after `ms` milliseconds, unless the returned function is called first. */
   after(ms: number, run: () => void): () => void;

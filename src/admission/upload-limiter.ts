@@ -2,27 +2,27 @@ import { AppError } from '../core/app-error.ts';
 import { hasFairShare } from '../core/async/fair-share.ts';
 import type { Clock } from '../core/clock.ts';
 
-/** One upload whose bytes are arriving. */
+/** Permit of one upload whose bytes are arriving. */
 export interface UploadPermit {
-  /** Bytes arrived. */
+  /** Call when bytes arrive. */
   readonly touch: () => void;
-  /** Harmless twice. */
+  /** Idempotent. */
   readonly release: () => void;
 }
 
 interface RunningUpload {
   readonly owner: string;
   readonly end: (error: AppError) => void;
-  /** Of the latest bytes, in milliseconds of `Clock.monotonic()`. */
+  /** Arrival of the latest bytes, in milliseconds of `Clock.monotonic()`. */
   touchedAt: number;
 }
 
-/** An upload without a byte for so long gives way to one of another organization. */
+/** Milliseconds without a byte after which an upload may be evicted for another organization. */
 const idleMsMax = 1_000;
 
 /**
- * Bounds the uploads whose bytes arrive at a time. Each organization has a fair share, and when there is none left for
- * one that holds little, the most idle upload of an organization that holds more gives way.
+ * Bounds concurrent uploads. Each organization has a fair share; when an organization that holds little needs
+ * a permit and none is free, the most idle upload of an organization that holds more is ended.
  */
 export class UploadLimiter {
   readonly #capacity: number;
@@ -39,7 +39,7 @@ export class UploadLimiter {
     return this.#running.size;
   }
 
-  /** `end` cuts the upload off when it has to give way. Errors: `unavailable` without a share for `owner`. */
+  /** `end` aborts the upload when it is evicted. Errors: `unavailable` without a share for `owner`. */
   acquire(owner: string, end: (error: AppError) => void): UploadPermit {
     if (!this.#hasShare(owner) && !this.#evictFor(owner)) throw tooManyUploadsError();
     const upload: RunningUpload = { owner, end, touchedAt: this.#clock.monotonic() };

@@ -1,6 +1,6 @@
 import { hasFairShare } from '../core/async/fair-share.ts';
 
-/** Bounds the requests that wait for their documents to be indexed (`wait: true`), in fair shares of organizations. */
+/** Bounds the requests that wait for indexing (`wait: true`), with fair shares among organizations. */
 export class WaitLimiter {
   readonly #capacity: number;
   readonly #waiting = new Map<string, number>();
@@ -10,7 +10,7 @@ export class WaitLimiter {
     this.#capacity = capacity;
   }
 
-  /** False without a share: the request is then answered at once, with the status reached. */
+  /** Returns false without a share: the request is then answered at once, with the status reached. */
   tryAcquire(organizationId: string): boolean {
     const held = this.#waiting.get(organizationId) ?? 0;
     const holders = this.#waiting.size + (held === 0 ? 1 : 0);

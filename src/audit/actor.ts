@@ -1,6 +1,6 @@
 import type { Principal } from '../schemas/principal.ts';
 
-/** A principal as the audit log names it; null when it is not known. */
+/** Returns the name of a principal in the audit log; null if it is unknown. */
 export function actorOf(principal: Principal | null): string | null {
   switch (principal?.kind) {
     case undefined:

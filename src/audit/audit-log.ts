@@ -4,15 +4,15 @@ import { limits } from '../core/limits.ts';
 import { AuditEntries, type AuditEntry, type AuditRange } from '../storage/audit-entries.ts';
 import type { Store, WriteOperation } from '../storage/store.ts';
 
-/** What an action tells of itself; the log adds when. */
+/** Event to record; the log adds id and time. */
 export type AuditEvent = Omit<AuditEntry, 'entryId' | 'at' | 'details'> & {
   readonly details?: AuditEntry['details'];
 };
 
-/** Who did it, and from where. */
+/** Actor of an event and its address. */
 export type Actor = Pick<AuditEntry, 'actor' | 'address'>;
 
-/** Who did what when. An entry joins the write of what it tells of, so that there is never one without the other. */
+/** Audit log. An entry is part of the write that it describes, so that neither exists without the other. */
 export class AuditLog {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -26,7 +26,7 @@ export class AuditLog {
     this.#entries = new AuditEntries(options.store);
   }
 
-  /** To be written together with what it tells of. */
+  /** Operation to be written together with the change that it describes. */
   entryOperation(event: AuditEvent): WriteOperation {
     return this.#entries.put({
       details: {},
@@ -36,17 +36,20 @@ export class AuditLog {
     });
   }
 
-  /** For what changed nothing, such as a refused sign-in. */
+  /** Records an event without a change, such as a rejected sign-in. */
   record(event: AuditEvent): Promise<void> {
     return this.#store.write([this.entryOperation(event)]);
   }
 
-  /** Newest first; null: what belongs to no organisation. */
+  /** Entries, newest first. `organizationId`: null for entries that belong to no organization. */
   list(organizationId: string | null, range: AuditRange): Promise<AuditEntry[]> {
     return this.#entries.list(organizationId, range);
   }
 
-  /** Forgets what is older than this many milliseconds, of everybody; for housekeeping. */
+  /**
+   * Deletes entries of all organizations that are older than `ms` milliseconds. Called by periodic
+   * maintenance.
+   */
   async deleteOlderThan(
     ms: number,
     { now, signal }: { readonly now: number; readonly signal: AbortSignal },
@@ -59,7 +62,7 @@ export class AuditLog {
     }
   }
 
-  /** Everything of an organisation that is gone. */
+  /** Deletes all entries of a deleted organization. */
   async deleteAll(organizationId: string): Promise<void> {
     for (;;) {
       const deletions = await this.#entries.deleteByOrganization(organizationId, limits.auditPageMax);

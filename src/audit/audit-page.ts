@@ -6,7 +6,10 @@ import type { AuditLog } from './audit-log.ts';
 
 const pageSizeDefault = 100;
 
-/** One page of the log of an organisation, or of what belongs to none (null). Errors: 400 for a bad cursor. */
+/**
+ * Returns one page of the log of an organization, or of the entries without one (null). Errors: 400 for an
+ * invalid cursor or time.
+ */
 export async function readAuditPage(
   audit: Pick<AuditLog, 'list'>,
   organizationId: string | null,
@@ -33,7 +36,7 @@ function parseTime(field: string, text: string | null | undefined, defaultTime: 
   if (typeof text !== 'string') return defaultTime;
   const time = Date.parse(text);
   if (Number.isNaN(time)) throw new AppError('bad_request', `${field} is no time that there is.`);
-  // A time before 1970 is before everything.
+  // Times before 1970 precede every entry.
   return Math.max(0, time);
 }
 

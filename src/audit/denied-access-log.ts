@@ -12,12 +12,12 @@ export interface DeniedAccessLogOptions {
 const windowMs = 60_000;
 
 /**
- * Notes in the audit log what somebody tried and was not allowed: the same thing once a minute, and of one kind in one
- * organisation only so many in a minute, so that nobody fills the disk by asking. Nobody waits for it.
+ * Records denied access in the audit log: identical events once per minute, and a bounded number of one
+ * action per organization and minute, so that requests cannot fill the disk. Writes in the background.
  */
 export class DeniedAccessLog {
   readonly #options: DeniedAccessLogOptions;
-  /** Of the minute that began at `#since`, which is in milliseconds of `Clock.monotonic()`. */
+  /** Events of the window that started at `#windowStartedAt`, in milliseconds of `Clock.monotonic()`. */
   readonly #recorded = new Set<string>();
   readonly #counts = new Map<string, number>();
   readonly #writing = new Set<Promise<void>>();
@@ -49,7 +49,7 @@ export class DeniedAccessLog {
     this.#writing.add(writing);
   }
 
-  /** Resolves when everything noted is written. */
+  /** Resolves when all recorded events are written. */
   async close(): Promise<void> {
     await Promise.all(this.#writing);
   }

@@ -19,7 +19,10 @@ export interface AuthenticatorOptions {
   readonly memberships: Memberships;
   /** QUARRY_ADMIN_KEY. */
   readonly adminKey: string | null;
-  /** Whether the administrator can sign in with a password; without it and the key administration is off. */
+  /**
+   * Whether the administrator can sign in with a password. Without a password and an administrator key,
+   * administration is disabled.
+   */
   readonly hasAdminPassword: boolean;
   readonly clock: Clock;
   readonly cacheEntriesMax?: number;
@@ -31,13 +34,13 @@ interface CachedPrincipal {
   readonly expiresAt: number;
 }
 
-/** What the token of a session begins with. */
+/** Prefix of session tokens. */
 const sessionPrefix = 'zes_';
 
 /**
- * Says who is calling from the headers alone: an API key, the administrator's key, or somebody who signed in, by token
- * or by cookie. It remembers the keys that it found for a second at most, and forgets all when a key or an organisation
- * changes, so a revoked key ends at once; sessions it never remembers.
+ * Determines the caller of a request from its headers alone: an API key, the administrator key, or a session
+ * token or cookie. Keys are cached for at most a second, and the cache is cleared when a key or an
+ * organization changes, so a revoked key becomes invalid immediately. Sessions are never cached.
  */
 export class Authenticator {
   readonly #keys: ApiKeyRegistry;
@@ -62,15 +65,16 @@ export class Authenticator {
     this.#cacheEntriesMax = options.cacheEntriesMax ?? limits.keyCacheEntriesMax;
   }
 
-  /** Entries remembered now. */
+  /** Number of cached entries. */
   get cacheSize(): number {
     return this.#cache.size;
   }
 
   /**
-   * The caller of `operation`; null for an operation that asks nobody. Errors: 401 for no, a malformed, an unknown or a
-   * deleted key or session; 403 for a cookie that another site sends; 404 for an organisation that a person names and
-   * does not belong to; 503 for administration that is off, whoever asks.
+   * Returns the caller of `operation`; null for an operation without authentication. Errors: 401 for a
+   * missing, malformed, unknown or deleted key or session; 403 for a cookie on a cross-site request; 404 for
+   * an organization that the user named and is not a member of; 503 while administration is disabled, for
+   * every caller.
    */
   authenticate(credentials: Credentials, operation: OperationName): Principal | null {
     const requiredAccess = requiredAccessOf[operation];
@@ -97,7 +101,10 @@ export class Authenticator {
     return principal;
   }
 
-  /** Somebody who signed in; where an operation works inside an organisation, the one that the request names. */
+  /**
+   * Returns the principal of a session. For operations inside an organization, that is the organization named
+   * by the request.
+   */
   #authenticateSession(token: string, credentials: Credentials, requiredAccess: RequiredAccess): Principal {
     const session = this.#sessions.find(token);
     if (session === undefined) throw unauthorizedError(invalidSessionMessage);
@@ -122,7 +129,7 @@ export class Authenticator {
   }
 
   #findCached(digest: string): Principal | null {
-    // Both only grow, so their sum changes when either does.
+    // Both counters only increase, so their sum changes when either does.
     const revision = this.#keys.revision + this.#organizations.revision;
     if (revision !== this.#cacheRevision) {
       this.#cache.clear();
@@ -136,7 +143,7 @@ export class Authenticator {
     return null;
   }
 
-  /** Only a key of the right shape, or the operator's own, costs a look-up. */
+  /** Only a key in the issued format, or the operator's key, costs a lookup. */
   #authenticateKey(token: string, digest: string): Principal | null {
     const bytes = decodeDigest(digest);
     if (this.#adminDigest !== null && timingSafeEqual(bytes, this.#adminDigest)) {
@@ -172,7 +179,7 @@ export class Authenticator {
   }
 }
 
-/** What an operation takes, for the sentences of a 401. */
+/** Credential that an operation requires, for the message of a 401. */
 function credentialName(requiredAccess: RequiredAccess): string {
   if (requiredAccess === 'person') return 'session token';
   return requiredAccess === 'administrator' ? 'administrator key' : 'API key';

@@ -1,12 +1,13 @@
 import { AppError } from '../core/app-error.ts';
 import type { Principal } from '../schemas/principal.ts';
 
-/** What an operation asks of its caller. */
+/** Access that an operation requires of its caller. */
 export type RequiredAccess = 'nothing' | 'read' | 'write' | 'administrator' | 'person';
 
 /**
- * Every operation of the door and what it needs: add-, update- and delete- write, administration is its own, and the
- * account side is for people who signed in. What a person may do in an organisation decides `accounts` by their role.
+ * Access required by each operation: add, update and delete operations need write access, administration has
+ * its own level, and the account endpoints are for signed-in users. `accounts` decides by role what a user
+ * may do in an organization.
  */
 export const requiredAccessOf = {
   'add-collection': 'write',
@@ -125,7 +126,10 @@ export const requiredAccessOf = {
 
 export type OperationName = keyof typeof requiredAccessOf;
 
-/** They concern documents that a key with a filter does not see, all of them at once. */
+/**
+ * Operations that concern all documents of a collection, including those outside the filter of a restricted
+ * key.
+ */
 const collectionWideOperations: ReadonlySet<OperationName> = new Set([
   'delete-collection',
   'update-collection',
@@ -135,7 +139,10 @@ const collectionWideOperations: ReadonlySet<OperationName> = new Set([
   'usage-counters',
 ]);
 
-/** The meter counts calls of the models by organization, not by key, so no part of them belongs to a restricted key. */
+/**
+ * Operations on model usage, which is metered by organization and not by key, so no part of it belongs to a
+ * restricted key.
+ */
 const organizationWideOperations: ReadonlySet<OperationName> = new Set([
   'usage-reranker',
   'usage-embed',
@@ -152,7 +159,7 @@ type AccessDecision =
   | 'organisations only'
   | 'which organisation';
 
-/** Who may do what. The one table; read a line as "this caller meets an operation that needs ...". */
+/** Access decisions by kind of caller and required access. */
 const accessDecisions: Readonly<Record<CallerKind, Readonly<Record<RequiredAccess, AccessDecision>>>> = {
   nobody: {
     nothing: 'yes',
@@ -166,7 +173,7 @@ const accessDecisions: Readonly<Record<CallerKind, Readonly<Record<RequiredAcces
     read: 'yes',
     write: 'read only',
     administrator: 'administrators only',
-    // A key that leaked must not mint others: for people a key is nobody.
+    // A leaked key must not create further keys, so account operations treat a key as unauthenticated.
     person: 'sign in',
   },
   all: { nothing: 'yes', read: 'yes', write: 'yes', administrator: 'administrators only', person: 'sign in' },
@@ -187,8 +194,8 @@ const accessDecisions: Readonly<Record<CallerKind, Readonly<Record<RequiredAcces
 };
 
 /**
- * The refusal of `operation` to `principal` (null: nobody said who they are), or null when it may go on. Pure, and
- * known before the body is read, so that a read-only key uploads nothing.
+ * Returns the error for `operation` by `principal` (null: unauthenticated), or null if it is allowed. Pure,
+ * and evaluated before the body is read, so that a read-only key uploads nothing.
  */
 export function authorize(principal: Principal | null, operation: OperationName): AppError | null {
   const decision: AccessDecision = accessDecisions[callerKindOf(principal)][requiredAccessOf[operation]];
@@ -242,7 +249,7 @@ function filteredKeyError(operation: OperationName): AppError {
   );
 }
 
-/** A 401 with the header that HTTP wants beside it. */
+/** Creates a 401 with the `www-authenticate` header that HTTP requires. */
 export function unauthorizedError(detail: string): AppError {
   return new AppError('unauthorized', detail, { headers: { 'www-authenticate': 'Bearer' } });
 }

@@ -2,28 +2,28 @@ import type { CookieName, ResponseCookie } from '../accounts/client-info.ts';
 import { AppError } from '../core/app-error.ts';
 import { limits } from '../core/limits.ts';
 
-/** What a request shows of who sent it. */
+/** Parts of a request that identify its sender. */
 export interface Credentials {
   /** Upper case. */
   readonly method: string;
   header(name: string): string | undefined;
-  /** `https://host:port` under which the request came. */
+  /** `https://host:port` of this server as seen by the request. */
   readonly ownOrigin: () => string;
 }
 
-/** `Bearer`, blanks, and a token of printable characters; nothing longer than the longest key is looked at. */
+/** `Bearer`, spaces, and a token of printable characters, at most as long as the longest key. */
 const bearerPattern = /^Bearer +([\x21-\x7e]{1,256}) *$/i;
-/** A browser sends a cookie with this prefix only back to the host that set it, over https, whatever its path. */
+/** Browsers return a cookie with this prefix only to the host that set it, over https, for any path. */
 const hostCookiePrefix = '__Host-';
 
-/** The token of an `Authorization` header; undefined when it is none. */
+/** Returns the token of an `Authorization` header; undefined if there is no valid one. */
 export function parseBearerToken(authorization: string | undefined): string | undefined {
   return authorization === undefined ? undefined : bearerPattern.exec(authorization)?.[1];
 }
 
 /**
- * The value of one of our cookies; undefined when there is none, and when the header is longer than it needs to be. Over
- * https only one with the prefix is ours: any other could have been set by a neighbouring host.
+ * Returns the value of a cookie of this server; undefined if it is missing or the header is too long. Over
+ * https only a cookie with the prefix is accepted, because a neighboring host could have set any other.
  */
 export function readCookie(
   { header, ownOrigin }: Pick<Credentials, 'header' | 'ownOrigin'>,
@@ -36,14 +36,20 @@ export function readCookie(
   return pairs.find(([pairName]) => pairName === cookieName)?.[1];
 }
 
-/** `Set-Cookie`: no script can read it, no other site can send it along. Null as value takes it away. */
+/**
+ * Formats a `Set-Cookie` header. Scripts cannot read the cookie, and cross-site requests do not send it,
+ * except top-level navigation. A null value deletes the cookie.
+ */
 export function formatSetCookie(cookie: ResponseCookie, isSecure: boolean): string {
   const name = isSecure ? hostCookiePrefix + cookie.name : cookie.name;
   const secure = isSecure ? '; Secure' : '';
   return `${name}=${cookie.value ?? ''}; Path=/; Max-Age=${cookie.maxAgeSeconds}; HttpOnly; SameSite=Lax${secure}`;
 }
 
-/** Refuses what a page of another site makes a browser send, with or without a cookie; programs may. 403. */
+/**
+ * Rejects cross-site requests from browsers, with or without a cookie; other programs are allowed. Errors:
+ * 403.
+ */
 export function rejectCrossSite(credentials: Credentials): void {
   const { header } = credentials;
   const isProgram = header('sec-fetch-site') === undefined && header('origin') === undefined;
@@ -52,8 +58,8 @@ export function rejectCrossSite(credentials: Credentials): void {
 }
 
 /**
- * Refuses a request that another site made a browser send: a browser sends cookies along whoever made it ask. 403 unless
- * it says that no other site asks, and it is something that no plain form can send.
+ * Rejects cross-site request forgery, because browsers attach cookies to requests from any site. Errors: 403
+ * unless the request is same-origin and has a form that a plain HTML form cannot send.
  */
 export function rejectCsrf(credentials: Credentials): void {
   const { method, header } = credentials;
@@ -66,8 +72,9 @@ export function rejectCsrf(credentials: Credentials): void {
 }
 
 /**
- * Whether a browser says that a page of this server asks, or nobody but its user: that is what `none` means, and no page
- * can bring about. Browsers that do not say so name the page's origin; one that is named must be ours beside `none` too.
+ * Whether the request comes from a page of this server or from direct navigation by the user, which is `none`
+ * and cannot be caused by a page. Browsers without `sec-fetch-site` send `origin`. An `origin` must match
+ * this server also with `none`.
  */
 function isSameOrigin({ header, ownOrigin }: Credentials): boolean {
   const [site, origin] = [header('sec-fetch-site'), header('origin')];

@@ -24,7 +24,7 @@ export interface AccountRepairsOptions {
   readonly logger: Logger;
 }
 
-/** Puts right what crashes, lost answers and forms of Stripe leave behind. Harmless however often. */
+/** Repairs the state that crashes, lost replies and hosted Stripe forms leave behind. Idempotent. */
 export class AccountRepairs {
   readonly #options: AccountRepairsOptions;
 
@@ -32,7 +32,7 @@ export class AccountRepairs {
     this.#options = options;
   }
 
-  /** True when something was changed. */
+  /** Runs every repair step. Returns whether any step changed something. */
   async repair(organizationId: string, account: BillingAccount, reading: StripeSnapshot): Promise<boolean> {
     const { promoCodes, credits, pendingSchedules } = this.#options;
     const steps: Readonly<Record<string, () => Promise<boolean>>> = {
@@ -53,7 +53,10 @@ export class AccountRepairs {
     return hasChanged;
   }
 
-  /** What Stripe refuses is for people to look at; the rest of what was read must not wait for them. */
+  /**
+   * Runs one step. A rejection by Stripe needs an operator, so it is logged and the remaining steps still
+   * run. Other errors are thrown.
+   */
   async #runStep(
     context: { readonly organizationId: string; readonly problem: string },
     step: () => Promise<boolean>,
@@ -70,7 +73,10 @@ export class AccountRepairs {
     }
   }
 
-  /** A downgrade takes two calls: a plan that was made and never filled holds the subscription for nothing. */
+  /**
+   * Releases a schedule that was created but never filled. A downgrade takes two calls, and an empty schedule
+   * blocks the subscription for no reason.
+   */
   async #releaseIncompleteDowngrade(
     organizationId: string,
     { intent }: BillingAccount,
@@ -87,7 +93,10 @@ export class AccountRepairs {
     return true;
   }
 
-  /** A downgrade that has come holds the subscription for another month, in which it could not be paused. */
+  /**
+   * Releases the schedule of a downgrade that took effect. Otherwise it holds the subscription for another
+   * month, in which the subscription could not be paused.
+   */
   async #releaseCompletedDowngrade(
     organizationId: string,
     { schedule, copy }: StripeSnapshot,
@@ -102,7 +111,10 @@ export class AccountRepairs {
     return true;
   }
 
-  /** Of several subscriptions those that were never paid end; one that was paid is for people to look at. */
+  /**
+   * Cancels additional subscriptions that were never paid. Logs additional paid subscriptions, which an
+   * operator must resolve.
+   */
   async #cancelDuplicateSubscriptions(
     organizationId: string,
     { subscriptions }: StripeSnapshot,
@@ -122,7 +134,10 @@ export class AccountRepairs {
     return hasEnded;
   }
 
-  /** Nobody may pay for a first tier that was given up: its page would take the money, and nothing would follow. */
+  /**
+   * Voids open invoices of an abandoned first subscription. Their hosted pages would still accept a payment
+   * that buys nothing.
+   */
   async #voidAbandonedInvoices(
     organizationId: string,
     { invoices, subscriptions }: StripeSnapshot,
@@ -148,7 +163,10 @@ export class AccountRepairs {
     return hasVoided;
   }
 
-  /** What was entered in a form of Stripe is what invoices are charged to, where there was nothing. */
+  /**
+   * Makes the newest payment method entered in a Stripe form the default for invoices, if the customer has no
+   * default.
+   */
   async #chooseDefaultPaymentMethod(
     organizationId: string,
     { customerId }: BillingAccount,

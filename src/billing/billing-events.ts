@@ -17,24 +17,27 @@ export interface BillingEventsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Null: no event is taken. */
+  /** Null: all webhook events are rejected. */
   readonly webhookSecret: string | null;
 }
 
 const eventsCheckpoint = 'events';
 const initialLookbackSeconds = 3 * 86_400;
-/** Events of one second come in any order. */
+/**
+ * Events within the same second arrive in any order, so consecutive catch-ups overlap by this many seconds.
+ */
 const overlapSeconds = 60;
 
 /**
- * Events of Stripe say that something happened to a customer, never what is true: whose it is is noted, and that
- * organisation is read anew. So their order, repetition and loss change nothing, and a restart forgets none.
+ * Handles Stripe events. An event only reports that something happened to a customer, never the resulting
+ * state: the organization is marked as due and read again from Stripe. Order, repetition and loss of events
+ * therefore change nothing, and a restart forgets no pending read.
  */
 export class BillingEvents {
   readonly #options: BillingEventsOptions;
   readonly #running = new Set<Promise<void>>();
   readonly #queued = new Set<string>();
-  /** Those that could not be read, when they are tried again, and how long they wait after that. */
+  /** Failed reads by organization: monotonic time of the next attempt, and the delay after that attempt. */
   readonly #retries = new Map<string, { readonly at: number; readonly waitMs: number }>();
   #closed = false;
 
@@ -42,14 +45,14 @@ export class BillingEvents {
     this.#options = options;
   }
 
-  /** Errors: 400 for a wrong signature, one that is too old, and what is no event. */
+  /** Errors: 400 if the signature is wrong or too old, or if the body is not an event. */
   async handle(body: Uint8Array, signature: string | undefined): Promise<void> {
     await this.#record(this.#verify(body, signature));
   }
 
   /**
-   * Reads those that are due and were not read, because Stripe did not answer; each less and less often, so that some of
-   * whom Stripe never answers do not keep the others waiting.
+   * Starts the due reads that failed because Stripe did not answer. The delay grows with each failure, so
+   * that organizations that Stripe never answers for do not delay the others.
    */
   async readPending(): Promise<void> {
     const { records, clock } = this.#options;
@@ -67,7 +70,7 @@ export class BillingEvents {
       if (!pending.has(organizationId)) this.#retries.delete(organizationId);
   }
 
-  /** Looks for events that never arrived. */
+  /** Fetches events that never arrived as webhooks. Stops early when `signal` aborts. */
   async catchUp(signal: AbortSignal): Promise<void> {
     const { stripe, store, records, clock } = this.#options;
     const since =
@@ -88,7 +91,7 @@ export class BillingEvents {
     await store.write([records.putCheckpoint(eventsCheckpoint, Math.max(since, newest - overlapSeconds))]);
   }
 
-  /** Forgets events that are too old to come again, and calls whose answer does not matter any more. */
+  /** Deletes records of events too old to be delivered again and of calls whose reply no longer matters. */
   async sweep(): Promise<void> {
     const { store, records, clock } = this.#options;
     const now = clock.now();
@@ -151,7 +154,7 @@ export class BillingEvents {
       readonly customer?: unknown;
     } | null;
     if (typeof eventObject !== 'object' || eventObject === null) return undefined;
-    // What was taken from a customer says only in this place whose it was.
+    // A detached object names its former customer only in `previous_attributes`.
     const before = (data?.previous_attributes as { readonly customer?: unknown } | undefined)?.customer;
     const customer = eventObject.object === 'customer' ? eventObject.id : (eventObject.customer ?? before);
     if (typeof customer === 'string') return records.findOrganizationId(customer);
@@ -168,7 +171,7 @@ export class BillingEvents {
     }
   }
 
-  /** In the background, a few organisations at a time; what fails stays due. */
+  /** Reads in the background, `billingReadsRunningMax` organizations at a time. A failed read stays due. */
   #queueRead(organizationId: string): void {
     if (this.#closed) return;
     this.#queued.add(organizationId);

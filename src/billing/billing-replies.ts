@@ -6,7 +6,7 @@ import type {
 } from '../schemas/billing.ts';
 import type { BillingCopy, InvoiceCopy, PaymentMethodCopy, SubscriptionCopy } from '../storage/billing.ts';
 
-/** Copies as replies show them. */
+/** Conversion of stored copies of Stripe objects to wire replies. */
 
 export function toTimestamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
@@ -50,7 +50,7 @@ export function toPendingDowngrade(subscription: SubscriptionCopy | null): Pendi
   return pending && { tier: pending.tier, effective_at: toTimestamp(pending.effectiveAt) };
 }
 
-/** Also the first tier, while it is not paid. */
+/** Includes the first subscription while it is unpaid. */
 export function toPendingUpgrade(subscription: SubscriptionCopy | null): PendingUpgrade | null {
   if (subscription === null) return null;
   const { pendingUpgrade, openInvoice, status, tier } = subscription;

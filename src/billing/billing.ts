@@ -2,7 +2,7 @@ import type { Actor } from '../audit/audit-log.ts';
 import type * as wire from '../schemas/billing.ts';
 import type { Organization } from '../storage/organizations.ts';
 
-/** An organisation, and who acts for it: the caller has made sure that they may. */
+/** Organization and acting user. The caller has checked the permission. */
 export interface BillingContext {
   readonly organization: Organization;
   readonly by: Actor;
@@ -10,7 +10,10 @@ export interface BillingContext {
 
 type BillingOperation<Request, Reply> = (call: BillingContext, request: Request) => Promise<Reply>;
 
-/** What organisations do about money. `stripe-billing` does it, `no-payments` stands in where no key is configured. */
+/**
+ * Billing operations of organizations. Implemented by `stripe-billing`, and by `disabled-billing` if no key
+ * is configured.
+ */
 export interface Billing {
   readonly status: (call: BillingContext) => Promise<wire.BillingStatusResponse>;
   readonly preview: BillingOperation<wire.PreviewRequest, wire.PreviewResponse>;
@@ -27,17 +30,17 @@ export interface Billing {
   readonly pause: BillingOperation<wire.PauseRequest, wire.PauseResponse>;
   readonly redeemCode: BillingOperation<wire.RedeemCodeRequest, wire.RedeemCodeResponse>;
   /**
-   * What a change comes to, or 503 when it takes longer than anybody should wait: then it goes on, and whoever asks for
-   * the same again is told what became of it.
+   * Awaits a change, or fails with 503 after a deadline. The change then continues, and a repeated request
+   * returns its outcome.
    */
   readonly withDeadline: <T>(organizationId: string, change: Promise<T>) => Promise<T>;
-  /** An event of the payment provider, as its bytes came. */
+  /** Handles one webhook event of the payment provider. `body`: the raw bytes, as signed. */
   readonly handleWebhook: (body: Uint8Array, signature: string | undefined) => Promise<void>;
   /**
-   * Errors: 409 while an invoice is open, so that nobody leaves a debt by deletion; 503 where that takes too long to find
-   * out; those of the provider.
+   * Errors: 409 while an invoice is open, so that deletion cannot discard a debt; 503 if the check exceeds
+   * its deadline; those of the provider.
    */
   readonly checkDeletable: (organization: Organization) => Promise<void>;
-  /** Ends what a deleted organisation pays for and forgets it. May be done again. */
+  /** Ends the subscription of a deleted organization and deletes its billing records. Idempotent. */
   readonly closeAccount: (organizationId: string) => Promise<void>;
 }

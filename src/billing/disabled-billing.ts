@@ -7,7 +7,10 @@ import type { Billing } from './billing.ts';
 import type { Plans } from './plans.ts';
 import { buildStatusReply, type DisplayedLimits } from './status-reply.ts';
 
-/** For servers that take no payments: tiers and limits are told, everything about money is 503. */
+/**
+ * Billing of a server without payments: reports tiers and limits, and rejects every payment operation with
+ * 503.
+ */
 export function createDisabledBilling(options: {
   readonly plans: Plans;
   readonly limits: DisplayedLimits;

@@ -6,16 +6,16 @@ import type { MarketplaceAgreement, MarketplaceRecords } from '../storage/market
 import type { Organization, Tier } from '../storage/organizations.ts';
 import { higherTier } from './plans.ts';
 
-/** What an administrator changes together with the granted tier. */
+/** Part of an organization that an administrator changes together with the granted tier. */
 interface TierGrant {
   readonly grantedTier?: Tier | null | undefined;
 }
 
-/** What the effective tier needs of the organizations. */
+/** The part of the organization directory that tier computation needs. */
 export interface TieredOrganizations {
   find(organizationId: string): Organization | undefined;
   get(organizationId: string): Organization;
-  /** Part of the list of all, in the order of their ids. */
+  /** One page of all organizations, in the order of their ids. */
   listAfter(organizationId: string | null, limit: number): Promise<readonly Organization[]>;
   update(
     organizationId: string,
@@ -29,19 +29,23 @@ export interface EffectiveTiersOptions {
   readonly billing: Pick<BillingRecords, 'getAccount'>;
   readonly agreements: Pick<MarketplaceRecords, 'listAgreementsByOrganization'>;
   readonly clock: Clock;
-  /** Whether Stripe is read. Without it a subscription counts until the end of the period that was paid for. */
+  /** Whether Stripe is read. If false, a subscription counts until the end of its paid period. */
   readonly isBillingEnabled: boolean;
 }
 
-/** A subscription that serves: what is overdue is tried again by Stripe for a while. */
+/**
+ * Subscription statuses that grant the tier. Stripe retries overdue payments for a while, so `past_due` is
+ * included.
+ */
 const servingStatuses: ReadonlySet<string> = new Set(['active', 'trialing', 'past_due']);
 const system: Actor = { actor: 'system', address: null };
 const pageSize = 1_000;
 
 /**
- * The tier that applies to an organization is the best of three: what an administrator granted, what a subscription at
- * Stripe pays for, and what was bought at a marketplace. Only this class writes it. Whoever changes one of the three
- * writes that first and calls `apply` after it; the last call of several sees everything.
+ * Computes the tier of an organization: the highest of the tier granted by an administrator, the tier of the
+ * Stripe subscription, and the tier bought at a marketplace. No other class writes it. Callers that change
+ * one of the three sources write that first and then call `apply`; of several concurrent calls, the last one
+ * sees every change.
  */
 export class EffectiveTiers {
   readonly #options: EffectiveTiersOptions;
@@ -51,19 +55,19 @@ export class EffectiveTiers {
     this.#options = options;
   }
 
-  /** What an administrator granted, free of charge. */
+  /** Tier granted by an administrator, free of charge. */
   grantedTierOf(organizationId: string): Tier {
     return this.#options.organizations.find(organizationId)?.grantedTier ?? 'free';
   }
 
-  /** The highest tier of the agreements that last at marketplaces; null without one. */
+  /** Highest tier of the active marketplace agreements; null without one. */
   async readMarketplaceTier(organizationId: string): Promise<Tier | null> {
     return highestMarketplaceTier(
       await this.#options.agreements.listAgreementsByOrganization(organizationId),
     );
   }
 
-  /** What an administrator changes of an organization. Errors: 404 when there is none. */
+  /** Applies a change by an administrator. Errors: 404 if the organization does not exist. */
   grant(organizationId: string, changes: TierGrant, by: Actor): Promise<Organization> {
     const { organizations } = this.#options;
     return this.#mutex.run(organizationId, async () => {
@@ -78,13 +82,14 @@ export class EffectiveTiers {
     });
   }
 
-  /** Makes the tier follow from its three sources. Answers what it was and is; null where nothing changed. */
+  /** Recomputes the tier from its three sources. Returns the old and new tier, or null if nothing changed. */
   apply(organizationId: string, by: Actor): Promise<{ readonly from: Tier; readonly to: Tier } | null> {
     const { organizations } = this.#options;
     return this.#mutex.run(organizationId, async () => {
       const paid = this.#subscriptionTierOf(organizationId);
       const from = organizations.find(organizationId)?.tier;
-      // Nobody can say what a price that is none of ours pays for: it changes nothing.
+      // The subscription has a price unknown to this server, so its tier is unknown too and the current tier
+      // stays.
       if (from === undefined || paid === null) return null;
       const to = await this.#computeTier(organizationId, this.grantedTierOf(organizationId), paid);
       if (from === to) return null;
@@ -94,8 +99,8 @@ export class EffectiveTiers {
   }
 
   /**
-   * Records what was granted to organizations that an earlier build wrote: a tier that neither a subscription nor a
-   * marketplace decided. Reads all organizations: for the start, before anything changes them.
+   * Records the granted tier of organizations written by an earlier build: a tier that came from neither a
+   * subscription nor a marketplace. Reads all organizations. Runs at startup, before anything changes them.
    */
   async backfillGrantedTiers(): Promise<void> {
     const { organizations } = this.#options;
@@ -130,18 +135,18 @@ export class EffectiveTiers {
   }
 }
 
-/** The highest tier of the agreements that last; null without one. */
+/** Returns the highest tier of the active agreements; null without one. */
 export function highestMarketplaceTier(agreements: readonly MarketplaceAgreement[]): Tier | null {
   const tiers = agreements.flatMap(({ endedAt, tier }) => (endedAt === null && tier !== null ? [tier] : []));
   return tiers.reduce<Tier | null>((best, tier) => (best === null ? tier : higherTier(best, tier)), null);
 }
 
-/** The tier that a subscription serves; null for a price that is none of ours. */
+/** Returns the tier that a subscription grants; null if its price is unknown to this server. */
 export function tierOfSubscription(subscription: SubscriptionCopy | null): Tier | null {
   return subscription !== null && isServing(subscription) ? subscription.tier : 'free';
 }
 
-/** Whether a subscription serves and is paid for by and by. */
+/** Whether a subscription grants its tier. Its payment may still be outstanding. */
 export function isServing({ status }: SubscriptionCopy): boolean {
   return servingStatuses.has(status);
 }

@@ -28,7 +28,10 @@ export interface InvoicePreviewsOptions extends MarketplaceSales {
   readonly clock: Clock;
 }
 
-/** Says what a higher tier, or the end of a pause, would charge now, as Stripe would write the invoice. Changes nothing. */
+/**
+ * Computes the charge for an upgrade or for resuming a paused subscription, as Stripe would invoice it now.
+ * Changes nothing.
+ */
 export class InvoicePreviews {
   readonly #options: InvoicePreviewsOptions;
 
@@ -36,7 +39,7 @@ export class InvoicePreviews {
     this.#options = options;
   }
 
-  /** Errors: those of subscribing to that tier; 409 where nothing new would be invoiced. */
+  /** Errors: those of subscribing to the tier; 409 if nothing new would be invoiced. */
   async preview(organization: Organization, requestedTier: Organization['tier']): Promise<PreviewResponse> {
     const { stripe, catalog, sync, tiers, clock } = this.#options;
     const tier = requirePaidTier(organization, requestedTier);
@@ -44,7 +47,8 @@ export class InvoicePreviews {
     const account = await sync.read(organizationId);
     if (tierOfSubscription(account.copy?.subscription ?? null) !== tier)
       checkNotGranted(tiers, organizationId, tier);
-    // Stripe counts whole seconds, on a clock of its own: what began there a moment ago has begun here, too.
+    // Stripe counts whole seconds on its own clock, so a period that has just started may lie ahead of the
+    // local clock.
     const periodStart = account.copy?.subscription?.periodStart ?? 0;
     const now = Math.max(Math.floor(clock.now() / 1_000) * 1_000, periodStart);
     const parameters = await this.#buildParameters(organization, tier, account, now);
@@ -129,7 +133,7 @@ function resumeParameters({ id }: SubscriptionCopy): Stripe.InvoiceCreatePreview
   };
 }
 
-/** A paused one has no period: it goes on with the first of the month. */
+/** A paused subscription has no period; it resumes on the first of the month. */
 function nextInvoiceAt(subscription: SubscriptionCopy | null, now: number): number {
   const isInService = subscription !== null && isServing(subscription);
   return (isInService ? subscription.periodEnd : null) ?? firstOfNextMonth(now);

@@ -15,7 +15,7 @@ export interface MeterEventSenderOptions {
 
 const minuteSeconds = 60;
 
-/** Sends usage to the meters of Stripe, so that sending the same again counts once. */
+/** Sends usage to the Stripe meters. Idempotent: repeated events count once. */
 export class MeterEventSender {
   readonly #options: MeterEventSenderOptions;
 
@@ -59,7 +59,10 @@ export class MeterEventSender {
     }
   }
 
-  /** By what the meter sums up for the minute: after a day an identifier says nothing any more. */
+  /**
+   * Compares with the meter total for the minute. After a day, Stripe no longer uses identifiers to detect
+   * duplicates.
+   */
   async #isAlreadyCounted(
     sending: PendingMeterEvents,
     metric: BilledMetric,
@@ -81,7 +84,7 @@ export class MeterEventSender {
   }
 }
 
-/** The active meter of events of a name. */
+/** Returns the active meter for an event name; null without one. */
 export function findMeter(stripe: Stripe, eventName: string): Promise<Stripe.Billing.Meter | null> {
   return mapStripeErrors(async () => {
     for await (const meter of stripe.billing.meters.list({ status: 'active', limit: 100 }))
@@ -90,7 +93,7 @@ export function findMeter(stripe: Stripe, eventName: string): Promise<Stripe.Bil
   });
 }
 
-/** A minute is reported in several parts where pauses divide it: each begins at another number of tokens. */
+/** Pauses split a minute into several reports, which differ in the token count that they start from. */
 function buildIdentifier(
   organizationId: string,
   metric: BilledMetric,

@@ -23,9 +23,10 @@ export interface OrphanedCustomersOptions {
 const listMax = 100;
 
 /**
- * Deletes the customers of deleted organizations at Stripe, with their cards. The invoice of the last use is paid first:
- * a customer waits for it, at most 30 days. A customer that has live subscriptions to other products of the same Stripe
- * account is not deleted, because Stripe would end those. What fails stays noted and is tried again, also after a restart.
+ * Deletes the Stripe customers of deleted organizations, including their cards. A customer is kept until the
+ * invoice of the last usage is paid, at most 30 days. A customer with live subscriptions to other products of
+ * the same Stripe account is not deleted, because Stripe would end those subscriptions. Failed deletions stay
+ * recorded and are retried, also after a restart.
  */
 export class OrphanedCustomers {
   readonly #options: OrphanedCustomersOptions;
@@ -35,7 +36,9 @@ export class OrphanedCustomers {
     this.#options = options;
   }
 
-  /** One that departed just now. Never rejects for what Stripe says, as `work` does not. */
+  /**
+   * Deletes one newly orphaned customer. Like `deletePending`, never rejects because of an error from Stripe.
+   */
   deleteOne(customerId: string): Promise<void> {
     return this.#mutex.run(async () => {
       const orphan = this.#options.records.findOrphanedCustomer(customerId);
@@ -43,7 +46,10 @@ export class OrphanedCustomers {
     });
   }
 
-  /** All of them; what Stripe refuses or does not answer is tried again the next time. */
+  /**
+   * Deletes all orphaned customers. Deletions that Stripe rejects or does not answer are retried in the next
+   * call.
+   */
   deletePending(signal: AbortSignal): Promise<void> {
     return this.#mutex.run(async () => {
       for await (const { customerId, customer: orphan } of this.#options.records.listOrphanedCustomers()) {
@@ -80,7 +86,10 @@ export class OrphanedCustomers {
     return data.some(({ status }) => status === 'draft' || status === 'open');
   }
 
-  /** Live subscriptions to what this server does not sell. Stripe ends them with the customer. */
+  /**
+   * Returns live subscriptions to products that this server does not sell. Stripe ends them with the
+   * customer.
+   */
   #listOtherSubscriptions(customer: string): Promise<readonly Stripe.Subscription[]> {
     const { stripe, catalog } = this.#options;
     return mapStripeErrors(async () => {
@@ -91,7 +100,10 @@ export class OrphanedCustomers {
     });
   }
 
-  /** Leaves a customer to what else is sold to it: without our mark, and with the cards that the rest is charged to. */
+  /**
+   * Keeps a customer that has subscriptions to other products: removes the organization id, and detaches all
+   * cards except those that the other subscriptions are charged to.
+   */
   async #keepCustomer(
     customerId: string,
     organizationId: string,
@@ -112,7 +124,7 @@ export class OrphanedCustomers {
     );
   }
 
-  /** The cards that subscriptions are charged to: their own, else that of the customer. */
+  /** Ids of the cards that the subscriptions are charged to: their own, else the default of the customer. */
   async #readChargedMethodIds(
     customerId: string,
     subscriptions: readonly Stripe.Subscription[],
@@ -142,7 +154,7 @@ export class OrphanedCustomers {
     );
   }
 
-  /** Ends the work on a customer. */
+  /** Removes the record of an orphaned customer and writes the audit entry. */
   async #completeDeletion(
     customerId: string,
     action: string,

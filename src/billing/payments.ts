@@ -3,7 +3,7 @@ import { AppError } from '../core/app-error.ts';
 import { StripeRejectedError } from './stripe.ts';
 import type { IdempotentStripeCalls } from './stripe-calls.ts';
 
-/** What became of a payment. */
+/** Outcome of a payment. */
 export type PaymentOutcome = 'paid' | 'requires_action' | 'requires_payment_method';
 
 export interface PaymentsOptions {
@@ -20,7 +20,8 @@ export class Payments {
   }
 
   /**
-   * Charges an open invoice; with null to what Stripe finds. Errors: `StripeRefusal` of a card for a decline.
+   * Charges an open invoice. Null: Stripe chooses the payment method. Errors: `StripeRejectedError` of a card
+   * for a decline.
    */
   async payInvoice(
     organizationId: string,
@@ -28,7 +29,8 @@ export class Payments {
     paymentMethodId: string | null,
   ): Promise<PaymentOutcome> {
     const { stripe, calls } = this.#options;
-    // Whoever pays is there to be asked by the bank; without saying so Stripe lets the bank decline instead.
+    // The customer is present and can authenticate with the bank. Without this parameter, Stripe has the bank
+    // decline instead.
     const parameters = {
       off_session: false,
       ...(paymentMethodId === null ? {} : { payment_method: paymentMethodId }),
@@ -47,7 +49,7 @@ export class Payments {
     }
   }
 
-  /** Nobody owes it any more. */
+  /** Voids an invoice, so that it is no longer owed. */
   async voidInvoice(organizationId: string, invoiceId: string): Promise<void> {
     const { stripe, calls } = this.#options;
     await calls.run({ organizationId, name: `void:${invoiceId}` }, (options) =>
@@ -56,12 +58,15 @@ export class Payments {
   }
 }
 
-/** The customer's bank wants to ask the customer. */
+/** Whether the bank requires the customer to authenticate. */
 export function requiresAction({ stripeCode, declineCode }: StripeRejectedError): boolean {
   return stripeCode.endsWith('requires_action') || requiresAuthentication(stripeCode, declineCode);
 }
 
-/** Where the customer was taken for absent, a bank that wants to ask declines. */
+/**
+ * Whether a bank declined because authentication is required. Banks do so when the charge is marked as
+ * off-session.
+ */
 export function requiresAuthentication(...codes: readonly (string | undefined)[]): boolean {
   return codes.includes('authentication_required');
 }
@@ -70,7 +75,7 @@ function isAlreadyPaid({ stripeCode, stripeMessage: message }: StripeRejectedErr
   return stripeCode === 'invoice_already_paid' || /already paid/i.test(message);
 }
 
-/** The refusal of a bank, in its words. */
+/** Decline by a bank, with its message. */
 export function paymentDeclinedError(message: string | null): AppError {
   return new AppError(
     'payment_declined',

@@ -12,7 +12,7 @@ export interface PendingSchedulesOptions {
   readonly logger: Logger;
 }
 
-/** What an upgrade puts aside until it is paid: a planned downgrade, and what the next month is charged to. */
+/** State that an upgrade removes until it is paid: a scheduled downgrade, and the default payment method. */
 export class PendingSchedules {
   readonly #options: PendingSchedulesOptions;
 
@@ -21,8 +21,9 @@ export class PendingSchedules {
   }
 
   /**
-   * Notes what the upgrade of a subscription puts aside, before it does; `named`: what is charged instead of the usual
-   * payment method. Of an upgrade that waits already it is what there was before that.
+   * Stores the state that the upgrade of a subscription removes, before the removal. `requestedMethodId`: the
+   * payment method charged instead of the default. If an upgrade is already pending, the state from before
+   * that upgrade is kept.
    */
   async save(
     organizationId: string,
@@ -42,7 +43,10 @@ export class PendingSchedules {
       .putPendingSchedule(organizationId, { subscriptionId: id, from, tier, usualMethodId: savedMethodId });
   }
 
-  /** After an upgrade that was not paid, or never began; one that was paid keeps nothing. True when it changed something. */
+  /**
+   * Restores the state after an upgrade that was not paid or never started. A paid upgrade discards it.
+   * Returns whether anything was changed.
+   */
   async restore(organizationId: string, account: BillingAccount): Promise<boolean> {
     const { held: pendingSchedule, copy } = account;
     if (pendingSchedule === null) return false;
@@ -59,8 +63,8 @@ export class PendingSchedules {
   }
 
   /**
-   * Charges what was usual before the upgrade, also while that waits. One that was taken from the customer meanwhile is
-   * the usual one no more.
+   * Restores the default payment method from before the upgrade, even while the upgrade is pending. Does
+   * nothing if that method was detached from the customer meanwhile.
    */
   async restorePaymentMethod(
     organizationId: string,

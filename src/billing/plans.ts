@@ -3,17 +3,17 @@ import { AppError } from '../core/app-error.ts';
 import { limits as bounds } from '../core/limits.ts';
 import { type Tier, tiers } from '../storage/organizations.ts';
 
-/** What the tiers cost, and what they allow where the plans file says so. */
+/** Prices of the tiers, and their limits if the plans file sets them. */
 
 /** Tiers that a customer can subscribe to. */
 export const paidTiers = ['starter', 'teams'] as const;
 export type PaidTier = (typeof paidTiers)[number];
 
-/** What is metered, by the name that replies and identifiers use. */
+/** Metered quantities, by their names in replies and identifiers. */
 export const billedMetrics = ['embed', 'rerank'] as const;
 export type BilledMetric = (typeof billedMetrics)[number];
 
-/** The names that limits have in the plans file: those of the settings, without their tier. */
+/** Names of limits in the plans file: those of the settings without the tier. */
 const limitNames = [
   'bytesPerMinuteFast',
   'bytesPerMinuteSlow',
@@ -27,43 +27,46 @@ const limitNames = [
 ] as const;
 type LimitName = (typeof limitNames)[number];
 
-/** Null is no limit; a name that is absent leaves the limit of the settings. */
+/** Null: unlimited. A missing name keeps the limit of the settings. */
 export type PlanLimits = { readonly [Name in LimitName]?: number | null };
 
 export interface TierPrice {
-  /** How the price is found in Stripe. */
+  /** Key by which the price is found at Stripe. */
   readonly lookupKey: string;
-  /** Of a month, in the smallest unit of the currency. */
+  /** Price per month in the smallest unit of the currency. */
   readonly amount: number;
-  /** What invoices call it. */
+  /** Product name on invoices. */
   readonly product: string;
 }
 
 export interface MeteredPrice {
   readonly lookupKey: string;
-  /** Name of the events of its meter. */
+  /** Event name of the meter. */
   readonly meter: string;
   readonly product: string;
-  /** Of a million tokens in the smallest unit of the currency, as a decimal number of at most six places. */
+  /**
+   * Price per million tokens in the smallest unit of the currency, as a decimal number with at most six
+   * decimal places.
+   */
   readonly perMillion: string;
 }
 
 export interface Plans {
-  /** Three letters of ISO 4217, lower case. */
+  /** ISO 4217 code in lower case. */
   readonly currency: string;
   readonly prices: Readonly<Record<PaidTier, TierPrice>>;
   readonly metered: { readonly [M in BilledMetric]?: MeteredPrice };
   readonly limits: { readonly [T in Tier]?: PlanLimits };
 }
 
-/** Those that are money: drawing rights and other units of account are in the list too. */
+/** Currency codes that are money. Excludes special drawing rights and other units of account in the list. */
 const currencies: ReadonlySet<string> = new Set(
   Intl.supportedValuesOf('currency')
     .filter((code) => code !== 'XDR' && code !== 'XSU')
     .map((code) => code.toLowerCase()),
 );
 
-/** What applies without a plans file; in the form of one. */
+/** Plans without a plans file, in the format of a plans file. */
 const defaultPlans = {
   currency: 'usd',
   tiers: {
@@ -88,7 +91,9 @@ const defaultPlans = {
   },
 };
 
-/** The plans of this installation. Throws an AppError `invalid` with a line for every fault of the file. */
+/**
+ * Returns the plans of this installation. Throws an `AppError` `invalid` with one line per error in the file.
+ */
 export function loadPlans(file: string | null): Plans {
   if (file === null) return parsePlans(defaultPlans, 'the embedded plans');
   let content: unknown;
@@ -109,7 +114,7 @@ export function parsePlans(content: unknown, file: string): Plans {
   return plans;
 }
 
-/** Tokens times a price per million, rounded half up as Stripe rounds a line of an invoice. */
+/** Multiplies tokens by a price per million, rounded half up as Stripe rounds invoice lines. */
 export function computeCharge(tokens: number, perMillion: string): number {
   const [whole = '0', fraction = ''] = perMillion.split('.');
   const millionths = BigInt(whole + fraction.padEnd(6, '0'));
@@ -117,7 +122,10 @@ export function computeCharge(tokens: number, perMillion: string): number {
   return Number((BigInt(tokens) * millionths * 2n + scale) / (scale * 2n));
 }
 
-/** The price of one token, as Stripe writes it: `perMillion` six places further down. */
+/**
+ * Returns the price of one token in the notation of Stripe: `perMillion` with the decimal point moved six
+ * places left.
+ */
 export function toPricePerToken(perMillion: string): string {
   const [whole = '0', fraction = ''] = perMillion.split('.');
   const digits = whole.padStart(7, '0');
@@ -139,7 +147,7 @@ export function isPaidTier(tier: Tier): tier is PaidTier {
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Reads a plans file and notes what is wrong in it: where, what it says, what is allowed. */
+/** Parses a plans file and collects its errors: path, value, allowed values. */
 class PlansParser {
   readonly errors: string[] = [];
   readonly #file: string;
@@ -228,7 +236,7 @@ class PlansParser {
     return read;
   }
 
-  /** Or who raises a tier would be paid for it. */
+  /** An upgrade to a cheaper tier would result in a refund. */
   #checkPricesIncrease({ starter, teams }: Partial<Plans['prices']>): void {
     if (starter !== undefined && teams !== undefined && teams.amount < starter.amount)
       this.#addError(
@@ -269,7 +277,7 @@ class PlansParser {
     return from;
   }
 
-  /** An object with no other names than these; null when it is none. */
+  /** Returns an object that has no names except these, or null if the value is not an object. */
   #fields(value: unknown, path: string, names: readonly string[]): JsonObject | null {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       this.#addError(path, value, 'an object');

@@ -2,7 +2,10 @@ import type Stripe from 'stripe';
 import { portalMetadataKey } from './price-catalog.ts';
 import { mapStripeErrors } from './stripe.ts';
 
-/** What customers may edit at Stripe: who they are, nothing else. The number grows when this changes. */
+/**
+ * Version of the portal parameters; increase it with every change. Customers may edit only their identity at
+ * Stripe.
+ */
 const portalVersion = 'v1';
 export const portalParameters: Stripe.BillingPortal.ConfigurationCreateParams = {
   name: 'Billing details',
@@ -16,7 +19,7 @@ export const portalParameters: Stripe.BillingPortal.ConfigurationCreateParams = 
   },
 };
 
-/** The configuration of the customer portal. */
+/** Configuration of the customer portal. */
 export class PortalConfiguration {
   readonly #stripe: Stripe;
   #cachedId: string | null = null;
@@ -25,7 +28,7 @@ export class PortalConfiguration {
     this.#stripe = stripe;
   }
 
-  /** Makes it where it is missing. */
+  /** Returns the id of the configuration. Creates the configuration if it is missing. */
   async ensureId(): Promise<string> {
     this.#cachedId ??= (await this.findId()) ?? (await this.create());
     return this.#cachedId;

@@ -6,18 +6,18 @@ import type { Tier } from '../storage/organizations.ts';
 import { type BilledMetric, billedMetrics, type PaidTier, type Plans, paidTiers } from './plans.ts';
 import { mapStripeErrors } from './stripe.ts';
 
-/** What metadata of ours say at Stripe. */
+/** Metadata keys written to Stripe objects by this server. */
 export const tierMetadataKey = 'quarry_tier';
 export const portalMetadataKey = 'quarry_portal';
 
-/** Ids of prices, as an account at Stripe has them. */
+/** Ids of prices and products in the Stripe account. */
 export interface PriceCatalog {
   readonly prices: Readonly<Record<PaidTier, string>>;
   readonly meteredPriceIds: readonly string[];
   readonly metricByPriceId: ReadonlyMap<string, BilledMetric>;
-  /** Products whose prices are those of tiers. */
+  /** Products of the tier prices. */
   readonly tierProductIds: ReadonlySet<string>;
-  /** These, and those of what is metered. */
+  /** Products of the tier prices and the metered prices. */
   readonly productIds: ReadonlySet<string>;
 }
 
@@ -27,7 +27,7 @@ export interface PriceCatalogReaderOptions {
   readonly clock: Clock;
 }
 
-/** Finds the prices of the plans by their lookup keys, and remembers them for a while. */
+/** Finds the prices of the plans by their lookup keys. Cached for `billingCatalogMs`. */
 export class PriceCatalogReader {
   readonly #options: PriceCatalogReaderOptions;
   #cached: { readonly catalog: PriceCatalog; readonly at: number } | null = null;
@@ -40,7 +40,7 @@ export class PriceCatalogReader {
     return this.#options.plans;
   }
 
-  /** Errors: 503 while `quarry billing setup` has not made them. */
+  /** Errors: 503 until `quarry billing setup` has created the prices. */
   async read(): Promise<PriceCatalog> {
     const now = this.#options.clock.monotonic();
     if (this.#cached !== null && now - this.#cached.at < limits.billingCatalogMs) return this.#cached.catalog;
@@ -49,14 +49,17 @@ export class PriceCatalogReader {
     return catalog;
   }
 
-  /** The tier of a price: by its lookup key, or by what setup wrote on it before a newer price took the key. */
+  /**
+   * Returns the tier of a price by its lookup key, or by the metadata written by setup if a newer price has
+   * taken the key.
+   */
   tierOf({ lookup_key: key, metadata }: Pick<Stripe.Price, 'lookup_key' | 'metadata'>): Tier | null {
     const { prices } = this.#options.plans;
     const tierLabel = metadata?.[tierMetadataKey];
     return paidTiers.find((tier) => key === prices[tier].lookupKey || tierLabel === tier) ?? null;
   }
 
-  /** Whether a subscription is one to a tier; others may be sold to the same customer. */
+  /** Whether a subscription is for a tier. The same customer may have subscriptions to other products. */
   hasTierPrice({ items }: Stripe.Subscription): boolean {
     return items.data.some(({ price }) => this.tierOf(price) !== null);
   }
@@ -97,7 +100,7 @@ export class PriceCatalogReader {
   }
 }
 
-/** The id of what Stripe gives as an id or, expanded, whole. */
+/** Returns the id of a reference that Stripe returns as an id or as an expanded object. */
 export function idOf(reference: string | { readonly id: string }): string {
   return typeof reference === 'string' ? reference : reference.id;
 }

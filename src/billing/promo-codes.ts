@@ -14,9 +14,9 @@ import { mapStripeErrors } from './stripe.ts';
 import type { IdempotentStripeCalls } from './stripe-calls.ts';
 import type { StripeCustomers } from './stripe-customers.ts';
 
-/** Refuses who tries too often. */
+/** Limits the rate of redemption attempts. */
 export interface PromoCodeLimiter {
-  /** 429 with the time to wait. */
+  /** Errors: 429 with the time to wait. */
   consume(attempt: { readonly organizationId: string; readonly by: Actor }): void;
 }
 
@@ -34,9 +34,9 @@ export interface PromoCodesOptions {
   readonly promoCodeLimiter: PromoCodeLimiter;
 }
 
-/** How often something may be used, and how often it was at Stripe. */
+/** Redemption limit, and number of redemptions at Stripe. */
 interface RedemptionLimit {
-  /** What its uses are counted under here. */
+  /** Key under which redemptions are counted locally. */
   readonly codeOrCoupon: string;
   readonly max: number | null | undefined;
   readonly redeemedAtStripe: number | undefined;
@@ -44,7 +44,7 @@ interface RedemptionLimit {
 
 const alreadyRedeemed = 'redeemed already';
 
-/** What a code is worth, or why it is worth nothing. */
+/** Value of a code, or the reason why it has none. */
 type CodeValue =
   | {
       readonly amount: number;
@@ -55,12 +55,13 @@ type CodeValue =
   | { readonly reason: string };
 
 /**
- * Turns promo codes into credit of the customer, each once for an organisation. That it is redeemed is written before
- * the credit is made, and the credit names the redemption, so that a crash in between loses and doubles nothing.
+ * Converts promo codes into customer credit, each code once per organization. The redemption is written
+ * before the credit is created, and the credit names the redemption, so a crash in between neither loses nor
+ * doubles the credit.
  */
 export class PromoCodes {
   readonly #options: PromoCodesOptions;
-  /** Codes are counted one after another, so that the last use is given once. */
+  /** Reservations run one after another, so that the last use of a code is granted only once. */
   #reservations: Promise<unknown> = Promise.resolve();
 
   constructor(options: PromoCodesOptions) {
@@ -92,7 +93,7 @@ export class PromoCodes {
     });
   }
 
-  /** Makes the credit of redemptions that a crash cut off. */
+  /** Creates the credit of redemptions that a crash interrupted. */
   async finishPending(organizationId: string, { customerId }: BillingAccount): Promise<boolean> {
     if (customerId === null) return false;
     const { records } = this.#options;
@@ -104,7 +105,7 @@ export class PromoCodes {
     return pending.length > 0;
   }
 
-  /** A use of a code that is worth something. */
+  /** Reserves a use of a code if the code has a value. */
   async #reserveUse(
     { organizationId }: Organization,
     found: Stripe.PromotionCode,
@@ -116,8 +117,9 @@ export class PromoCodes {
   }
 
   /**
-   * Of one code there may be several at Stripe, each for a customer of its own: theirs, or the one that is for all. One that
-   * is no longer active is found by an organization that redeemed it.
+   * Finds a code. Stripe may have several with the same text, each restricted to one customer: prefers the
+   * one of this customer, then the unrestricted one. An inactive code is found only if the organization
+   * redeemed it.
    */
   async #find(
     code: string,
@@ -129,7 +131,7 @@ export class PromoCodes {
       this.#options.stripe.promotionCodes.list({
         code,
         limit: 100,
-        // What a coupon applies to is only told to who asks for it.
+        // Stripe returns `applies_to` only when it is expanded.
         expand: ['data.promotion.coupon.applies_to'],
       }),
     );
@@ -162,7 +164,7 @@ export class PromoCodes {
     if (found.customer && idOf(found.customer) !== customerId) return { reason: 'for another customer' };
     const hasPaid = copy?.invoices.some(({ amountPaid }) => amountPaid > 0) === true;
     if (found.restrictions?.first_time_transaction && hasPaid) return { reason: 'for first payments only' };
-    // Credit is given before anything is bought, so that nobody could hold it to a smallest purchase.
+    // Credit is granted before any purchase, so a minimum amount could not be enforced.
     if (found.restrictions?.minimum_amount) return { reason: 'for a smallest amount' };
     if (!(await this.#coversAllProducts(coupon))) return { reason: 'for some products only' };
     const limits = [
@@ -176,7 +178,7 @@ export class PromoCodes {
     return { amount, currency, couponId: coupon.id, limits };
   }
 
-  /** Credit pays whatever comes: nobody could hold it to one product, as Stripe holds a discount. */
+  /** Credit pays any invoice, so it cannot be restricted to a product as a discount can. */
   async #coversAllProducts({ applies_to: appliesTo }: Stripe.Coupon): Promise<boolean> {
     const productIds = appliesTo?.products ?? [];
     if (productIds.length === 0) return true;
@@ -185,8 +187,8 @@ export class PromoCodes {
   }
 
   /**
-   * A use of the code, or null when all of it, or of its coupon by whichever code, are used up: credits do not count at
-   * Stripe, so they are counted here.
+   * Reserves a use of the code. Returns null if the code, or its coupon across all codes, is used up. Stripe
+   * does not count credits as redemptions, so they are counted here.
    */
   #reserve(
     organizationId: string,
@@ -261,8 +263,8 @@ export class PromoCodes {
   }
 
   /**
-   * One sentence for every code that is worth nothing, so that guesses tell nothing; the owners read the reason in the
-   * audit log. What the organization redeemed itself it may know.
+   * Rejects all codes without value with the same message, so that guessing reveals nothing; owners can read
+   * the reason in the audit log. A code that the organization itself redeemed is reported as such.
    */
   async #reject(organizationId: string, by: Actor, reason: string): Promise<never> {
     const action = 'billing.code_refused';

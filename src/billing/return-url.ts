@@ -2,8 +2,8 @@ import { AppError } from '../core/app-error.ts';
 import { limits } from '../core/limits.ts';
 
 /**
- * Where Stripe sends a browser back to: a path, or an address of this server, as the browser itself will read it.
- * `base`: `https://host` of this server. Errors: 400 for everything that could lead elsewhere.
+ * Returns the URL that Stripe redirects the browser to: a path or URL of this server, parsed as browsers
+ * parse it. `base`: `https://host` of this server. Errors: 400 for any input that could lead elsewhere.
  */
 export function parseReturnUrl(input: string | null | undefined, base: string, home: string): string {
   if (input === null || input === undefined) return new URL(home, base).href;

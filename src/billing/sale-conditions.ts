@@ -5,15 +5,15 @@ import type { MarketplaceMeteringCheck } from './billing-sync.ts';
 import { type EffectiveTiers, tierOfSubscription } from './effective-tiers.ts';
 import { isPaidTier, type PaidTier, tierRank } from './plans.ts';
 
-/** What is sold to an organization, and what is refused: of subscriptions and of their previews alike. */
+/** Conditions of sale, shared by subscriptions and their previews. */
 
-/** What an organization has from somewhere else than Stripe. */
+/** Tiers and metering from sources other than Stripe. */
 export interface MarketplaceSales {
   readonly tiers: Pick<EffectiveTiers, 'readMarketplaceTier' | 'grantedTierOf'>;
   readonly isMeteredByMarketplace: MarketplaceMeteringCheck;
 }
 
-/** What is asked for, where it is sold to this organisation. Errors: 400. */
+/** Returns the requested tier if it can be sold to this organization. Errors: 400. */
 export function requirePaidTier({ tier: has }: Organization, wanted: Organization['tier']): PaidTier {
   if (has === 'enterprise' || wanted === 'enterprise')
     throw new AppError(
@@ -25,7 +25,7 @@ export function requirePaidTier({ tier: has }: Organization, wanted: Organizatio
   return wanted;
 }
 
-/** Errors: 409 for who pays at a marketplace and must not pay twice. */
+/** Errors: 409 if the organization pays through a marketplace, because it must not pay twice. */
 export async function checkNotBoughtAtMarketplace(
   elsewhere: MarketplaceSales,
   organizationId: string,
@@ -35,7 +35,7 @@ export async function checkNotBoughtAtMarketplace(
   await checkNotMeteredByMarketplace(elsewhere, organizationId);
 }
 
-/** Errors: 409 for whose use is metered at a marketplace: it would be charged twice. */
+/** Errors: 409 if usage is metered through a marketplace, because it would be charged twice. */
 export async function checkNotMeteredByMarketplace(
   { isMeteredByMarketplace: isMeteredElsewhere }: Pick<MarketplaceSales, 'isMeteredByMarketplace'>,
   organizationId: string,
@@ -47,7 +47,9 @@ export async function checkNotMeteredByMarketplace(
     );
 }
 
-/** Errors: 409 for a tier that an administrator gave already, or a lower one: it would be charged for nothing. */
+/**
+ * Errors: 409 if an administrator granted this tier or a higher one, because the charge would buy nothing.
+ */
 export function checkNotGranted(
   tiers: Pick<EffectiveTiers, 'grantedTierOf'>,
   organizationId: string,
@@ -61,7 +63,7 @@ export function checkNotGranted(
     );
 }
 
-/** Errors: 409 for another tier than the one that is paused. */
+/** Errors: 409 if the tier differs from the paused one. */
 export function checkResumeTier({ tier: paused }: SubscriptionCopy, tier: PaidTier): void {
   if (paused !== tier)
     throw new AppError(
@@ -70,7 +72,10 @@ export function checkResumeTier({ tier: paused }: SubscriptionCopy, tier: PaidTi
     );
 }
 
-/** The tier that there is. Errors: 400 for one that is not higher, 409 where the subscription is to something else. */
+/**
+ * Returns the current tier. Errors: 400 if `tier` is not higher; 409 if the subscription has a price unknown
+ * to this server.
+ */
 export function checkUpgrade(subscription: SubscriptionCopy, tier: PaidTier): Organization['tier'] {
   const from = tierOfSubscription(subscription);
   if (from === null) throw unknownPriceError();

@@ -2,10 +2,10 @@ import type Stripe from 'stripe';
 import { idOf } from './price-catalog.ts';
 
 /**
- * Phases of a schedule, as they are said again. An update of a schedule replaces its phases whole: what is not said again
- * of them is lost. So everything that the owner of the Stripe account may have given a subscription by hand goes along,
- * into the phase that comes as well: discounts, taxes, further items. What is charged does not: that is the customer's usual
- * payment method, which may be another one by then.
+ * Copies of schedule phases for updates. Updating a schedule replaces all of its phases, and omitted fields
+ * are lost. Everything that the owner of the Stripe account may have added to a subscription by hand
+ * (discounts, taxes, further items) is therefore copied, including into the next phase. The payment method is
+ * not copied: charges go to the default method of the customer, which may have changed by then.
  */
 
 type SchedulePhase = Stripe.SubscriptionSchedule.Phase;
@@ -41,7 +41,7 @@ export function copyPhase(phase: SchedulePhase): SchedulePhaseParams {
   });
 }
 
-/** The phase that follows: the same with another price in the place of one; null where that one is not in it. */
+/** Returns the next phase: a copy with one price replaced, or null if that price is not in the phase. */
 export function nextPhase(
   phase: SchedulePhase,
   { from, to }: { readonly from: string; readonly to: string },
@@ -66,7 +66,7 @@ function copyItem(item: SchedulePhase['items'][number]): SchedulePhaseParams['it
   });
 }
 
-/** One that runs goes on with what is left of it; by its coupon it would begin again. */
+/** A running discount continues with its remaining duration. Passing its coupon instead would restart it. */
 function copyDiscount({ discount, promotion_code: code, coupon }: SchedulePhase['discounts'][number]) {
   if (discount) return { discount: idOf(discount) };
   return code ? { promotion_code: idOf(code) } : omitEmpty({ coupon: coupon && idOf(coupon) });
@@ -82,7 +82,7 @@ function copyAccount({
   return account === undefined ? { type } : { type, account: idOf(account) };
 }
 
-/** Without what is absent. */
+/** Removes null and undefined fields. */
 function omitEmpty<T extends object>(fields: { readonly [F in keyof T]: T[F] | null | undefined }): T {
   const entries = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
   return Object.fromEntries(entries) as T;

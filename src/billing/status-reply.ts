@@ -12,11 +12,11 @@ import {
 import { type BilledMetric, billedMetrics, computeCharge, isPaidTier, type Plans } from './plans.ts';
 import { toMonth } from './usage-reporter.ts';
 
-/** What limits there are, as replies show them. */
+/** Limits as shown in replies. */
 export interface DisplayedLimits {
-  /** Of an organisation, its overrides applied. */
+  /** Limits of an organization, with its overrides applied. */
   readonly forOrganization: (organization: Organization) => RateLimits;
-  /** What a tier says. */
+  /** Limits of a tier. */
   readonly forTier: (tier: Tier) => RateLimits;
 }
 
@@ -83,7 +83,7 @@ function priceOf(plans: Plans, metric: (typeof billedMetrics)[number]): number |
   return price === undefined ? null : Number(price.perMillion);
 }
 
-/** Of the current month: what was used, less what was paid for subscriptions. */
+/** Usage of the current month, less the payments for subscriptions. */
 function usageOf({ grants, reported, now }: StatusInput, plans: Plans): BillingStatusResponse['usage'] {
   const month = toMonth(now);
   const used = reported?.month === month ? reported : null;
@@ -104,7 +104,7 @@ function usageOf({ grants, reported, now }: StatusInput, plans: Plans): BillingS
     charges_cents: costOf((metric) => used?.[metric] ?? 0),
     subscription_payments_cents: payments,
     invoiced_cents: Math.max(0, costOf(chargedOf) - spent),
-    // What was deducted from an invoice of the month already is not deducted again.
+    // Amounts already deducted from an invoice of the month are not deducted again.
     billable_cents: Math.max(0, unbilledCents - Math.max(0, payments - spent)),
   };
 }

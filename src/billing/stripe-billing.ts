@@ -46,7 +46,7 @@ export interface StripeBillingOptions {
   readonly store: Store;
   readonly organizations: BillingOrganizations;
   readonly readUsedMinutes: UsedMinutesReader;
-  /** Writes down what was used until now. */
+  /** Writes the usage recorded so far to the store. */
   readonly flushUsage: () => Promise<void>;
   readonly promoCodeLimiter: PromoCodeLimiter;
   readonly tiers: EffectiveTiers;
@@ -57,15 +57,15 @@ export interface StripeBillingOptions {
   readonly logger: Logger;
   /** `https://host` of this server. */
   readonly linkBase: () => string;
-  /** Whom Stripe writes to about the invoices of an organisation. */
+  /** Returns the address to which Stripe sends the invoices of an organization. */
   readonly readContactEmail: (organizationId: string) => Promise<string | null>;
-  /** Where customers come back to when they name no place. */
+  /** Return URL for requests that name none. */
   readonly home: string;
-  /** Milliseconds that somebody waits for an answer of this server. */
+  /** Maximum time in milliseconds that a client waits for a reply of this server. */
   readonly replyMsMax: number;
 }
 
-/** The parts of billing, each handed to those that need it. */
+/** Constructs the parts of billing in dependency order. */
 function buildComponents(options: StripeBillingOptions) {
   const { stripe, store, clock, random, organizations, audit, logger } = options;
   const records = new BillingRecords(store);
@@ -107,7 +107,7 @@ function buildComponents(options: StripeBillingOptions) {
   };
 }
 
-/** Payments by Stripe. */
+/** Billing through Stripe. */
 export class StripeBilling implements Billing {
   readonly #options: StripeBillingOptions;
   readonly #components: ReturnType<typeof buildComponents>;
@@ -225,13 +225,13 @@ export class StripeBilling implements Billing {
     });
   };
 
-  /** Waits for what runs. */
+  /** Waits for running work. */
   async close(): Promise<void> {
     await this.#components.events.close();
     await this.#components.sync.close();
   }
 
-  /** What `work` comes to, or the error of who is late when it takes longer than anybody should wait: then it goes on. */
+  /** Awaits `work`, or throws `timeoutError` after `replyMsMax`. The work then continues. */
   async #runWithDeadline<T>(
     organizationId: string,
     work: Promise<T>,
@@ -262,7 +262,7 @@ export class StripeBilling implements Billing {
   async #checkNoDebt(organizationId: string): Promise<void> {
     await this.#components.sync.runChange(organizationId, null, async ({ account: { copy } }) => {
       const subscription = copy?.subscription ?? null;
-      // What was never begun is owed by nobody.
+      // The first invoice of a subscription that never started is not owed.
       const first = subscription?.status === 'incomplete' ? subscription.openInvoice?.id : undefined;
       if (copy?.invoices.some(({ id, status }) => status === 'open' && id !== first))
         throw new AppError(
@@ -272,7 +272,7 @@ export class StripeBilling implements Billing {
     });
   }
 
-  /** All that were sold to a customer here: there may be more than one that counts. */
+  /** Returns all subscriptions sold to a customer by this server. More than one can be active. */
   async #listSubscriptions(customer: string | null): Promise<readonly Stripe.Subscription[]> {
     if (customer === null) return [];
     const { catalog } = this.#components;
@@ -282,7 +282,7 @@ export class StripeBilling implements Billing {
     return found.data.filter((subscription) => catalog.hasTierPrice(subscription));
   }
 
-  /** What was used until now is invoiced with the end. */
+  /** Cancels a subscription. Its final invoice includes the usage so far. */
   async #cancelSubscription(
     organizationId: string,
     subscriptionId: string,
@@ -305,7 +305,7 @@ export class StripeBilling implements Billing {
     }
   }
 
-  /** As Stripe says it, or as it last did where it does not answer soon. */
+  /** Returns the state at Stripe, or the last copy if Stripe does not answer in time. */
   async #readAccount(
     organizationId: string,
   ): Promise<{ readonly account: BillingAccount; readonly isStale: boolean }> {

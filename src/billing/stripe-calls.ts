@@ -12,26 +12,31 @@ export interface IdempotentStripeCallsOptions {
   readonly random: Random;
 }
 
-/** Which call of which organisation. */
+/** Identifies a call of an organization. */
 export interface StripeCall<P = undefined> {
   readonly organizationId: string;
-  /** What it does; with `parameters` it says everything that it depends on. */
+  /** Name of the operation. Together with `parameters`, it determines the effect of the call. */
   readonly name: string;
   /**
-   * What it changes, where other calls change the same: of one thing the last call counts. What comes after it makes an
-   * earlier one without an answer a thing of the past, whose key would only bring back how it ended then.
+   * Name of the state that the call changes, if several calls change the same state. Only the last call for a
+   * purpose is kept: a later call makes an earlier unanswered one obsolete, whose key would only replay its
+   * old outcome.
    */
   readonly purpose?: string;
-  /** Noted with the call and sent again as they were, although what they were made from may have changed. */
+  /** Stored with the call and resent unchanged, even if the data that they were derived from has changed. */
   readonly parameters?: P;
-  /** How long a call without an answer keeps its key: by then it has surely ended, and reading shows how. */
+  /**
+   * Milliseconds for which an unanswered call keeps its key. By then the call has ended, and a read shows its
+   * outcome.
+   */
   readonly keyTtlMs?: number;
 }
 
 /**
- * Calls that change something at Stripe. Each is noted with its idempotency key before it is made, and the note goes
- * when its outcome is known. So a call that nobody saw the answer of, because Stripe was silent or this process died, is
- * repeated with the same key and done once; and one that was refused gets a new key when it is tried again.
+ * Runs calls that change state at Stripe. Each call is stored with its idempotency key before it is made, and
+ * deleted when its outcome is known. A call whose reply was lost, because Stripe did not answer or this
+ * process crashed, is therefore repeated with the same key and takes effect once. A rejected call gets a new
+ * key when it is repeated.
  */
 export class IdempotentStripeCalls {
   readonly #options: IdempotentStripeCallsOptions;
@@ -40,7 +45,10 @@ export class IdempotentStripeCalls {
     this.#options = options;
   }
 
-  /** Errors: `StripeRefusal` for a no; `StripeSilence` when the outcome is unknown. */
+  /**
+   * Errors: `StripeRejectedError` if Stripe rejects the call; `UnknownOutcomeError` if the outcome is
+   * unknown.
+   */
   async run<T, P = undefined>(
     name: StripeCall<P>,
     call: (options: { readonly idempotencyKey: string }, parameters: P) => Promise<T>,
@@ -59,7 +67,7 @@ export class IdempotentStripeCalls {
     return reply;
   }
 
-  /** The outcome of a call is known: the next one of this name is another one. */
+  /** Deletes the record of a call whose outcome is known. The next call of the same name gets a new key. */
   async forget({ organizationId, name, purpose = name }: StripeCall<unknown>): Promise<void> {
     const { store, records } = this.#options;
     await store.write([records.deleteCall(organizationId, purpose)], { mayUseReserve: true });

@@ -1,13 +1,16 @@
 import type Stripe from 'stripe';
 import type { Logger } from '../core/logger.ts';
 
-/** What `/readyz` says of payments. */
+/** State of payments as reported by `/readyz`. */
 export interface PaymentsReadiness {
   readonly ready: boolean;
   readonly detail: string;
 }
 
-/** Whether Stripe accepts the secret key, by its answers: a key can be revoked at any time. The server goes on. */
+/**
+ * Tracks from its responses whether Stripe accepts the secret key, which can be revoked at any time. The
+ * server continues to run without it.
+ */
 export class StripeKeyHealth {
   readonly #logger: Logger;
   #isAccepted: boolean | null = null;

@@ -14,11 +14,11 @@ import { tierRank } from './plans.ts';
 import { idOf, type PriceCatalogReader, tierMetadataKey } from './price-catalog.ts';
 import { isResourceMissing, mapStripeErrors } from './stripe.ts';
 
-/** Reads everything that matters of a customer at Stripe. */
+/** Reads the state of a Stripe customer. */
 
 export interface StripeSnapshot {
   readonly copy: BillingCopy;
-  /** Those that have not ended, the one that counts first. */
+  /** Subscriptions that have not ended; the authoritative one first. */
   readonly subscriptions: readonly Stripe.Subscription[];
   readonly schedule: Stripe.SubscriptionSchedule | null;
   /** Newest first. */
@@ -42,7 +42,10 @@ export class StripeReader {
     this.#options = options;
   }
 
-  /** `deleted`: at Stripe. `unknown`: the account of the secret key never had this customer. */
+  /**
+   * `deleted`: the customer was deleted at Stripe. `unknown`: the account of the secret key never had this
+   * customer.
+   */
   async read(customerId: string): Promise<StripeSnapshot | 'deleted' | 'unknown'> {
     const replies = await this.#fetchAll(customerId);
     if (typeof replies === 'string') return replies;
@@ -62,7 +65,7 @@ export class StripeReader {
       copy: {
         readAt: clock.now(),
         currency: customer.currency ?? null,
-        // Stripe counts what the customer owes; 0 has no sign here.
+        // Stripe counts what the customer owes, so the sign is inverted. The condition avoids -0.
         creditBalance: customer.balance ? -customer.balance : 0,
         defaultPaymentMethodId: defaultMethod === null ? null : idOf(defaultMethod),
         paymentMethods: methods.data.map(toPaymentMethodCopy),
@@ -90,14 +93,14 @@ export class StripeReader {
       );
     } catch (error) {
       if (!isResourceMissing(error)) throw error;
-      // Of a deleted customer the lists are refused as those of an unknown one are.
+      // Stripe rejects lists of a deleted customer in the same way as those of an unknown one.
       const isDeleted = await this.#isDeleted(customerId);
       if (isDeleted === false) throw error;
       return isDeleted === null ? 'unknown' : 'deleted';
     }
   }
 
-  /** Null for one that is unknown. */
+  /** Returns null if the customer is unknown. */
   async #isDeleted(customerId: string): Promise<boolean | null> {
     try {
       const { deleted } = await mapStripeErrors(() => this.#options.stripe.customers.retrieve(customerId));
@@ -108,7 +111,9 @@ export class StripeReader {
     }
   }
 
-  /** What is ours counts before what else is sold to the customer, then what serves, then what was paid once. */
+  /**
+   * Rank of a subscription: tiers of this server before other products, then serving ones, then started ones.
+   */
   #priorityOf(subscription: Stripe.Subscription): number {
     const { status } = subscription;
     const isOurs = this.#options.catalog.hasTierPrice(subscription);
@@ -176,7 +181,10 @@ export class StripeReader {
     return tier === null || at === null ? null : { tier, effectiveAt: at };
   }
 
-  /** What setup and this server write on schedules; else what the next phase says. */
+  /**
+   * Tier of a scheduled change: from the metadata written by setup and this server, else from the prices of
+   * the next phase.
+   */
   async #plannedTier(
     schedule: Stripe.SubscriptionSchedule,
     next: Stripe.SubscriptionSchedule.Phase | undefined,
@@ -209,7 +217,7 @@ export class StripeReader {
   }
 }
 
-/** A plan whose time has come is none any more. */
+/** A scheduled change that has taken effect is no longer pending. */
 function keepIfLower(
   tier: Tier | null,
   planned: SubscriptionCopy['pendingDowngrade'],
@@ -222,7 +230,7 @@ function subscriptionIdOf({ parent }: Stripe.Invoice): string | null {
   return subscription === null ? null : idOf(subscription);
 }
 
-/** The payment that an invoice waits for, where it was read with it. */
+/** Returns the payment that an invoice waits for, if it was expanded. */
 function paymentOf(invoice: Stripe.Invoice): Stripe.PaymentIntent | null {
   for (const { payment } of invoice.payments?.data ?? []) {
     const intent = payment.payment_intent;
@@ -256,7 +264,7 @@ export function toPaymentMethodCopy({ id, type, card }: Stripe.PaymentMethod): P
   };
 }
 
-/** Stripe counts seconds. */
+/** Converts seconds, as used by Stripe. */
 function toMilliseconds(seconds: number | null | undefined): number | null {
   return seconds === null || seconds === undefined ? null : seconds * 1_000;
 }

@@ -16,17 +16,20 @@ import { PortalConfiguration } from './portal-configuration.ts';
 import { idOf, tierMetadataKey } from './price-catalog.ts';
 import { isResourceMissing, mapStripeErrors } from './stripe.ts';
 
-/** What the plans need at Stripe, to be made (`quarry billing setup`) or looked at (`quarry billing check`). */
+/**
+ * Stripe resources that the plans need, to be created (`quarry billing setup`) or checked (`quarry billing
+ * check`).
+ */
 
 export interface StripeResource {
   readonly name: string;
-  /** Null when it is as it should be; otherwise what is wrong. Changes nothing. */
+  /** Returns null if the resource is correct, else a description of the problem. Changes nothing. */
   readonly check: () => Promise<string | null>;
-  /** Makes it so, and says what was done. */
+  /** Creates or updates the resource. Returns a description of the action. */
   readonly apply: () => Promise<string>;
 }
 
-/** Events that are sent; whatever they say, the customer is read anew. */
+/** Subscribed events. Their content is ignored: any event causes the customer to be read again. */
 const webhookEvents: Stripe.WebhookEndpointCreateParams.EnabledEvent[] = [
   'checkout.session.completed',
   'setup_intent.succeeded',
@@ -60,7 +63,9 @@ const webhookEvents: Stripe.WebhookEndpointCreateParams.EnabledEvent[] = [
   'billing.credit_grant.updated',
 ];
 
-/** In the order in which they need each other. `webhookUrl`: null where none is wanted. */
+/**
+ * Returns the resources in the order in which they depend on each other. `webhookUrl`: null for no webhook.
+ */
 export function stripeResources(stripe: Stripe, plans: Plans, webhookUrl: string | null): StripeResource[] {
   return [
     ...paidTiers.flatMap((tier) => tierResources(stripe, plans, tier)),
@@ -183,12 +188,14 @@ function priceResource(
       const [before, previousHolder] = [await find(), await findHolder()];
       const newParameters = await parameters();
       const { metadata } = newParameters;
-      // One that was made by hand says its tier by its lookup key alone, which it loses here; who pays it keeps the tier.
+      // A price created by hand is recognized only by its lookup key, which it loses here. The metadata keeps
+      // the tier of its subscribers.
       if (previousHolder !== null && metadata) await markPrice(stripe, previousHolder.id, metadata);
-      // For the same reason the product stays: by it an invoice shows what was paid for a tier.
+      // The product stays for the same reason: it identifies the lines of an invoice that paid for a tier.
       const finalParameters =
         before === null ? newParameters : { ...newParameters, product: idOf(before.product) };
-      // Another one after each change, although it may say what an earlier one said.
+      // `after` makes the key differ after each change, even if the parameters equal those of an earlier
+      // price.
       const request = { resource: 'price', parameters: { ...finalParameters, after: before?.id ?? null } };
       await callOnce(
         request,
@@ -287,7 +294,7 @@ function webhookResource(stripe: Stripe, url: string): StripeResource {
   };
 }
 
-/** Of what is found by an id; null where there is none. */
+/** Returns null if Stripe has no resource with the id. */
 async function nullIfMissing<T>(call: () => Promise<T>): Promise<T | null> {
   try {
     return await mapStripeErrors(call);
@@ -301,12 +308,13 @@ interface IdempotencyKeyOptions {
   readonly idempotencyKey: string;
 }
 
-/** How often a day something may be undone by hand and done again. */
+/** Number of times per day that a manual undo can be reapplied. */
 const repeatsPerDayMax = 50;
 
 /**
- * The same wish has the same key, so that a setup that was cut off does nothing twice. But for a day Stripe answers a key
- * as it did first, also when what it did then was undone by hand since: where that is not seen, it is done with another.
+ * Uses the same key for the same request, so that an interrupted setup repeats nothing. Stripe replays the
+ * first reply to a key for a day, even if its effect was undone by hand since. If the effect is missing, the
+ * call is repeated with another key.
  */
 async function callOnce<T>(
   { resource, parameters }: { readonly resource: string; readonly parameters: object },

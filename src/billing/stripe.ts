@@ -2,13 +2,13 @@ import type Stripe from 'stripe';
 import { AppError } from '../core/app-error.ts';
 import { type Egress, findEgressDenial, refusedByEgress } from '../egress/egress.ts';
 
-/** The one file that loads Stripe, and only when a key is configured. */
+/** The only module that loads the Stripe SDK, and only if a key is configured. */
 
 export interface StripeSettings {
   readonly secretKey: string;
   /** `https://api.stripe.com`, or an emulator. */
   readonly apiBase: string;
-  /** Of one attempt of one call. */
+  /** Timeout in milliseconds of one attempt of one call. */
   readonly msMax: number;
   readonly egress: Pick<Egress, 'agents'>;
 }
@@ -33,13 +33,13 @@ export async function createStripeClient({
   });
 }
 
-/** Stripe said no, for a reason that the caller of this server can do something about, or ours to know. */
+/** Stripe rejected the call, for a reason that the client or the operator of this server can resolve. */
 export class StripeRejectedError extends AppError {
-  /** `card_declined`, `resource_missing`, ...; empty when it named none. */
+  /** `card_declined`, `resource_missing`, ...; empty if Stripe gave none. */
   readonly stripeCode: string;
-  /** Why a bank declined; empty when it did not say. */
+  /** Reason of a decline by a bank; empty if the bank gave none. */
   readonly declineCode: string;
-  /** What it said, for people. */
+  /** Message of Stripe, for people. */
   readonly stripeMessage: string;
   readonly isCardError: boolean;
 
@@ -58,9 +58,9 @@ export class StripeRejectedError extends AppError {
   }
 }
 
-/** Nobody knows whether Stripe did it: it did not answer, or broke in the middle. */
+/** The outcome of a call is unknown: Stripe did not answer, or failed during the call. */
 export class UnknownOutcomeError extends AppError {
-  /** True when it answered, so that the same idempotency key would give the same failure again. */
+  /** True if Stripe replied, so that the same idempotency key would return the same failure again. */
   readonly hasReplied: boolean;
 
   constructor(error: StripeErrorFields) {
@@ -76,12 +76,12 @@ export class UnknownOutcomeError extends AppError {
   }
 }
 
-/** Whether Stripe has nothing of the id that it was asked about. */
+/** Whether Stripe has no resource with the requested id. */
 export function isResourceMissing(error: unknown): boolean {
   return error instanceof StripeRejectedError && error.stripeCode === 'resource_missing';
 }
 
-/** What the errors of the SDK have in common. */
+/** Fields shared by the errors of the SDK. */
 interface StripeErrorFields extends Error {
   readonly type?: string;
   readonly code?: string;
@@ -90,7 +90,7 @@ interface StripeErrorFields extends Error {
   readonly requestId?: string;
 }
 
-/** A failure of a call as ours; what did not come from Stripe stays what it is. */
+/** Converts an error of the SDK to an `AppError`. Returns errors that did not come from Stripe unchanged. */
 export function toStripeError(error: unknown): unknown {
   if (error instanceof AppError || !(error instanceof Error)) return error;
   const egressRefusal = findEgressDenial(error);
@@ -103,7 +103,7 @@ export function toStripeError(error: unknown): unknown {
   return isRejected ? new StripeRejectedError(stripeError) : new UnknownOutcomeError(stripeError);
 }
 
-/** Runs a call that changes nothing. */
+/** Runs a call that only reads, and maps its errors. */
 export async function mapStripeErrors<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();

@@ -17,7 +17,10 @@ export interface UpgradeCancellationOptions {
   readonly sync: BillingSync;
 }
 
-/** Cancels an upgrade, or a first tier, whose payment waits: nothing of it is owed, and what it put aside is put back. */
+/**
+ * Cancels an upgrade or first subscription whose payment is pending. Nothing is owed for it, and the state
+ * that it removed is restored.
+ */
 export class UpgradeCancellation {
   readonly #options: UpgradeCancellationOptions;
 
@@ -25,7 +28,7 @@ export class UpgradeCancellation {
     this.#options = options;
   }
 
-  /** Errors: 400 where none waits, 409 where it was paid meanwhile. */
+  /** Errors: 400 if none is pending; 409 if it was paid meanwhile. */
   cancel({ organizationId }: Organization): Promise<CancelUpgradeResponse> {
     const { sync } = this.#options;
     const intent = { kind: 'cancel-upgrade', tier: null } as const;
@@ -49,7 +52,7 @@ export class UpgradeCancellation {
       if (openInvoice !== null) await this.#options.payments.voidInvoice(organizationId, openInvoice.id);
     } catch (error) {
       if (!(error instanceof StripeRejectedError)) throw error;
-      // What cannot be voided any more was paid, or is void already.
+      // An invoice that cannot be voided was paid or is already void.
     }
     const account = await reread();
     const current = account.copy?.subscription ?? null;
@@ -73,7 +76,7 @@ export class UpgradeCancellation {
       );
     } catch (error) {
       if (!(error instanceof StripeRejectedError)) throw error;
-      // It expired or was paid: the next reading tells.
+      // The subscription expired or was paid; the next read shows which.
     }
     const { copy } = await reread();
     const first = copy?.invoices.find((invoice) => invoice.id === openInvoice?.id);

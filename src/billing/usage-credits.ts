@@ -28,35 +28,35 @@ export interface UsageCreditsOptions {
 }
 
 const invoiceMetadataKey = 'quarry_invoice';
-/** Of what is left of a withdrawal, and of what came back of it. */
+/** Metadata keys of the credit that remains after a withdrawal, and of the credit returned from it. */
 const keptMetadataKey = 'quarry_kept';
 const returnedMetadataKey = 'quarry_returned';
 
-/** What the lines of an invoice say. */
+/** Contents of the lines of an invoice. */
 interface InvoiceContents {
-  /** Cents for tiers, without discounts and taxes; negative where more is given back than charged. */
+  /** Cents for tiers, without discounts and taxes; negative if more is refunded than charged. */
   readonly tierCents: number;
   readonly charged: NonNullable<UsageGrant['charged']>;
-  /** The end of the usage that it charges, in milliseconds; null without usage. */
+  /** End of the usage that the invoice charges, in milliseconds since 1970; null without usage. */
   readonly usageEnd: number | null;
 }
 
-/** What is given back of what was paid for a tier. */
+/** Refund of a payment for a tier. */
 interface WithdrawalInput {
   readonly unused: number;
-  /** In milliseconds: of which month. */
+  /** Time in the refunded month, in milliseconds since 1970. */
   readonly at: number;
-  /** The credits that still pay for use. */
+  /** Grants that still pay for usage. */
   readonly open: readonly Stripe.Billing.CreditGrant[];
-  /** Those of them that are of months before. */
+  /** Open grants of earlier months. */
   readonly expired: readonly Stripe.Billing.CreditGrant[];
 }
 
 /**
- * What is paid for subscriptions in a month is deducted from the usage charges of that month: every paid invoice with a
- * tier on it becomes a credit that only metered prices use up, and that ends when the month has been invoiced. What is
- * given back, as a pause does, was paid for no subscription: as much is withdrawn of what is left of that credit, and
- * comes back when the customer's credit pays for a tier again.
+ * Deducts the subscription payments of a month from the usage charges of that month. Each paid invoice with a
+ * tier becomes a credit grant that applies to metered prices only and expires once the month has been
+ * invoiced. A refund, as in a pause, withdraws the same amount from the remaining credit. The withdrawn
+ * credit is restored when customer credit pays for a tier again.
  */
 export class UsageCredits {
   readonly #options: UsageCreditsOptions;
@@ -65,7 +65,7 @@ export class UsageCredits {
     this.#options = options;
   }
 
-  /** Does for each invoice what follows from it, once. False: nothing that is read again changed by it. */
+  /** Settles each invoice once. Returns false, because it changes nothing that a read returns. */
   async settleInvoices(
     organizationId: string,
     { customerId }: BillingAccount,
@@ -76,7 +76,7 @@ export class UsageCredits {
     const isSettled = ({ id }: Stripe.Invoice) => records.findGrant(organizationId, id) !== undefined;
     for (const invoice of reading.invoices.filter((one) => !isSettled(one)).reverse())
       if (isFinalized(invoice)) await this.#settleInvoice(organizationId, customerId, invoice);
-    // An invoice of a pause that is not written yet may still come.
+    // A draft invoice of a pause may still be finalized.
     const isWritten = reading.invoices.every(
       ({ status, billing_reason: reason }) => status !== 'draft' || reason === 'subscription_cycle',
     );
@@ -86,8 +86,9 @@ export class UsageCredits {
   }
 
   /**
-   * Before a pause: as much of this month's credit as that gives back pays for no use any more, nor does what is left of
-   * a month that was invoiced. Noted before it is done: a pause that does not come gives it back.
+   * Withdraws credit before a pause: the amount of this month's credit that the pause refunds, and the
+   * remaining credit of an already invoiced month. The withdrawal is stored first, so that it is returned if
+   * the pause does not happen.
    */
   async withdraw(
     organizationId: string,
@@ -108,7 +109,7 @@ export class UsageCredits {
     await this.#withdrawCredit(organizationId, customerId, { unused, at: now, open, expired });
   }
 
-  /** What was withdrawn for a pause that did not come. */
+  /** Returns credit withdrawn for a pause that did not happen. */
   async returnWithdrawn(organizationId: string): Promise<void> {
     const { store, records } = this.#options;
     const account = records.getAccount(organizationId);
@@ -153,7 +154,10 @@ export class UsageCredits {
     );
   }
 
-  /** The part for tiers of what an invoice was paid with: without use, taxes, and credit that was never paid. */
+  /**
+   * Grants the part of a payment that was for tiers: without usage, taxes, and credit that was never paid
+   * for.
+   */
   async #grantCredit(
     organizationId: string,
     customerId: string,
@@ -175,7 +179,10 @@ export class UsageCredits {
     return { amount, paidCredit: paidCredit - fromCredit };
   }
 
-  /** What became credit of the customer and was paid once counts as paid again, where it pays for a tier. */
+  /**
+   * Reverses credit for a refund. A refunded payment that became customer credit counts as paid again when it
+   * pays for a tier.
+   */
   async #reverseCredit(
     organizationId: string,
     customerId: string,
@@ -183,7 +190,7 @@ export class UsageCredits {
   ): Promise<{ readonly amount: number; readonly paidCredit: number }> {
     const { records } = this.#options;
     const at = invoice.created * 1_000;
-    // Of what was given back by hand at Stripe nothing was withdrawn before.
+    // Refunds made by hand at Stripe have no prior withdrawal.
     if (tierCents < 0 && records.getAccount(organizationId).withdrawal === null) {
       const open = await this.#listOpenGrants(customerId);
       await this.#withdrawCredit(organizationId, customerId, { unused: -tierCents, at, open, expired: [] });
@@ -197,7 +204,7 @@ export class UsageCredits {
     return { amount: -taken, paidCredit: Math.max(0, paidCredit + Math.min(taken, -used)) };
   }
 
-  /** Notes what is withdrawn of the credit of a month, and does it; `over`: what ends besides. */
+  /** Stores a withdrawal from the credit of a month and applies it. `expired`: further grants to end. */
   async #withdrawCredit(
     organizationId: string,
     customerId: string,
@@ -221,7 +228,7 @@ export class UsageCredits {
     await this.#applyWithdrawal(organizationId, customerId, withdrawal);
   }
 
-  /** What is kept is granted before what there was ends, so that a crash between them takes nothing. */
+  /** Grants the kept amount before the old grants expire, so that a crash in between loses no credit. */
   async #applyWithdrawal(
     organizationId: string,
     customerId: string,
@@ -238,7 +245,10 @@ export class UsageCredits {
       );
   }
 
-  /** One credit for each mark, however often. Of a month that is over and invoiced nothing is left to deduct from. */
+  /**
+   * Creates a grant. Idempotent per metadata entry. Does nothing for a month that is over and invoiced, which
+   * has no charges left to deduct from.
+   */
   async #createGrant(
     organizationId: string,
     customer: string,
@@ -271,7 +281,7 @@ export class UsageCredits {
     );
   }
 
-  /** Those made here that pay for use until their month lapses. */
+  /** Returns grants created by this server that pay for usage until their month expires. */
   async #listOpenGrants(customer: string): Promise<Stripe.Billing.CreditGrant[]> {
     const now = this.#options.clock.now() / 1_000;
     return (await this.#listGrants(customer)).filter(
@@ -300,7 +310,10 @@ export class UsageCredits {
     return balances.reduce((sum, { available_balance: left }) => sum + (left.monetary?.value ?? 0), 0);
   }
 
-  /** What would be invoiced if the tier were taken from a subscription now: what of it is unused. */
+  /**
+   * Previews the invoice for removing the tier from a subscription now, which shows the unused part of the
+   * payment.
+   */
   #previewRemoval(subscription: string, item: string): Promise<Stripe.Invoice> {
     const { stripe } = this.#options;
     return mapStripeErrors(() =>
@@ -327,7 +340,7 @@ export class UsageCredits {
   }
 }
 
-/** Whether it says for good what is charged. */
+/** Whether the amounts of the invoice are final. */
 function isFinalized({ status }: Stripe.Invoice): boolean {
   return status === 'paid' || status === 'open' || status === 'uncollectible';
 }
@@ -351,7 +364,10 @@ function readContents(lines: readonly Stripe.InvoiceLineItem[], priceCatalog: Pr
   return { tierCents, charged, usageEnd };
 }
 
-/** What is remembered of an invoice. The invoice of a month that ended is of the next, and charges no use of that. */
+/**
+ * Local record of an invoice. The invoice of an ended month is created in the next month and charges no usage
+ * of that next month.
+ */
 function toUsageGrant(
   invoice: Stripe.Invoice,
   { tierCents, charged, usageEnd }: InvoiceContents,
@@ -370,22 +386,30 @@ function paidAtOf({ status_transitions: { paid_at: paidAt }, created }: Stripe.I
   return (paidAt ?? created) * 1_000;
 }
 
-/** What of the customer's credit an invoice used; negative for what it added. */
+/** Customer credit used by an invoice; negative if the invoice added credit. */
 function creditUsedBy({ starting_balance: before, ending_balance: after }: Stripe.Invoice): number {
   return (after ?? before) - before;
 }
 
-/** In seconds: what is granted in a month lapses when the usage of it has been invoiced. */
+/**
+ * Expiry in seconds since 1970: the grant of a month expires once the usage of that month has been invoiced.
+ */
 function expiryOf(paidAt: number): number {
   return Math.floor((firstOfNextMonth(paidAt) + limits.grantGraceMs) / 1_000);
 }
 
-/** What was ended earlier has ended, although the clock of Stripe may be ahead. */
+/**
+ * Whether a grant expires with its month. One that was ended earlier does not, even if the clock of Stripe is
+ * ahead.
+ */
 function expiresWithMonth(end: number): boolean {
   return expiryOf(end * 1_000 - limits.grantGraceMs - 1) === end;
 }
 
-/** Whether the month of a grant was over when the period that runs began, by milliseconds. */
+/**
+ * Whether the month of a grant ended before the current period started. `periodStart`: milliseconds since
+ * 1970.
+ */
 function isMonthOver({ expires_at: end }: Stripe.Billing.CreditGrant, periodStart: number): boolean {
   return (end ?? 0) * 1_000 - limits.grantGraceMs <= periodStart;
 }

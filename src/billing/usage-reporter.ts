@@ -17,13 +17,13 @@ import { MeterEventSender } from './meter-events.ts';
 import { type BilledMetric, billedMetrics, type Plans } from './plans.ts';
 import { StripeRejectedError } from './stripe.ts';
 
-/** Tokens that an organisation used in a minute (since the epoch). */
+/** Tokens that an organization used in one minute. `minute`: minutes since 1970. */
 export interface UsedMinute {
   readonly minute: number;
   readonly tokens: number;
 }
 
-/** The minutes `from` (inclusive) to `to` (exclusive) in which something was used, oldest first. */
+/** Returns the minutes with usage from `from` (inclusive) to `to` (exclusive), oldest first. */
 export type UsedMinutesReader = (range: {
   readonly organizationId: string;
   readonly metric: BilledMetric;
@@ -37,19 +37,19 @@ export interface UsageReporterOptions {
   readonly records: BillingRecords;
   readonly plans: Plans;
   readonly readUsedMinutes: UsedMinutesReader;
-  /** Writes down what was used until now. */
+  /** Writes the usage recorded so far to the store. */
   readonly flushUsage: () => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** The minutes `from` (inclusive) to `to` (exclusive). */
+/** Minutes `from` (inclusive) to `to` (exclusive). */
 interface MinuteRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** Whose use is reported, and since when the period lasts whose invoice charges it. */
+/** Customer whose usage is reported. `periodStart`: start of the period whose invoice charges the usage. */
 interface BilledCustomer {
   readonly organizationId: string;
   readonly customerId: string;
@@ -62,14 +62,15 @@ const noTokens: MeteredTokens = { embed: 0, rerank: 0 };
 const emptyMinute: PartialMinute = { accounted: noTokens, reported: noTokens };
 
 /**
- * Tells Stripe what was used, minute by minute, of organisations with a subscription. What is sent is noted before, with
- * a name that Stripe takes once, and sent again unchanged until Stripe has it. So a crash neither loses nor doubles a
- * token, and a minute that pauses divide is charged for the tokens that were used while something was served.
+ * Reports usage of organizations with a subscription to Stripe, minute by minute. Each report is stored
+ * before it is sent, with an identifier that Stripe counts once, and resent unchanged until Stripe accepts
+ * it. A crash therefore neither loses nor doubles a token, and a minute split by pauses is charged only for
+ * tokens used while the subscription was serving.
  */
 export class UsageReporter {
   readonly #options: UsageReporterOptions;
   readonly #events: MeterEventSender;
-  /** Of each organisation one thing is reported after another, so that nothing is added up twice. */
+  /** Reports of one organization run one after another, so that no usage is counted twice. */
   readonly #mutex = new KeyedMutex();
 
   constructor(options: UsageReporterOptions) {
@@ -77,7 +78,10 @@ export class UsageReporter {
     this.#events = new MeterEventSender(options);
   }
 
-  /** A few organisations at a time: one for whom Stripe is slow keeps the others waiting no longer than that. */
+  /**
+   * Reports all organizations, `usageReportsRunningMax` at a time, so that a slow report for one does not
+   * block the others.
+   */
   async report(signal: AbortSignal): Promise<void> {
     const { records, clock } = this.#options;
     const to = Math.floor((clock.now() - limits.usageWriteDelayMsMax) / minuteMs);
@@ -97,8 +101,8 @@ export class UsageReporter {
   }
 
   /**
-   * Everything that was used until now, for what ends a subscription and invoices it: what is reported afterwards would be
-   * on no invoice. Of the minute that runs it is the part until now. Errors: those of Stripe.
+   * Reports all usage until now, before a subscription is ended and invoiced: later reports would be on no
+   * invoice. Includes the elapsed part of the current minute. Errors: those of Stripe.
    */
   async reportUntilNow(organizationId: string): Promise<void> {
     await this.#options.flushUsage();
@@ -114,8 +118,8 @@ export class UsageReporter {
   }
 
   /**
-   * A subscription serves from now on: of the minute that runs, what was used until now is not charged. What an earlier
-   * one served is reported first. Errors: those of Stripe, but for what it refuses.
+   * Starts charging from now on: usage earlier in the current minute is not charged. Usage of a previous
+   * subscription is reported first. Errors: those of Stripe, except rejections.
    */
   async startServing(organizationId: string): Promise<void> {
     const { flushUsage, store, records, logger } = this.#options;
@@ -156,7 +160,7 @@ export class UsageReporter {
     }
   }
 
-  /** Everything before the minute `to`, or before the end of what was served. */
+  /** Reports all usage before the minute `to`, or before the end of service. */
   async #reportBefore(organizationId: string, to: number): Promise<void> {
     const { store, records } = this.#options;
     await this.#resendPending(organizationId);
@@ -179,7 +183,7 @@ export class UsageReporter {
     return customerId === null ? null : { organizationId, customerId, periodStart };
   }
 
-  /** The minutes to be reported; null where nothing was served in them. */
+  /** Minutes to report; null if none were served. */
   #servedRange(organizationId: string, to: number): MinuteRange | null {
     const { records, clock } = this.#options;
     const { customerId, copy, servedUntil }: BillingAccount = records.getAccount(organizationId);
@@ -191,7 +195,8 @@ export class UsageReporter {
       const startedMinute = Math.floor(subscription.startedAt / minuteMs);
       return { from: Math.max(previous?.minute ?? startedMinute, startedMinute, oldest), to };
     }
-    // Of one that ended, on the 1st for instance, the last invoice is a draft for an hour, and takes what was used before.
+    // The last invoice of an ended subscription, for example on the 1st, is a draft for an hour and still
+    // accepts earlier usage.
     if (previous === undefined || servedUntil === null) return null;
     return { from: Math.max(previous.minute, oldest), to: Math.min(to, Math.floor(servedUntil / minuteMs)) };
   }
@@ -213,7 +218,7 @@ export class UsageReporter {
       await this.#reportMinute(customer, minute, tokens);
   }
 
-  /** What of a minute is not accounted for. */
+  /** Reports the unaccounted tokens of a minute. */
   async #reportMinute(customer: BilledCustomer, minute: number, used: MeteredTokens): Promise<void> {
     const { store, records, clock } = this.#options;
     const { organizationId, customerId, periodStart } = customer;
@@ -229,7 +234,7 @@ export class UsageReporter {
     await this.#send(organizationId, pending, sending);
   }
 
-  /** What a crash or a silence of Stripe cut off. */
+  /** Resends a report that a crash or a lost reply interrupted. */
   async #resendPending(organizationId: string): Promise<void> {
     const { records, clock, logger } = this.#options;
     const previous = records.findReportedUsage(organizationId);
@@ -267,8 +272,9 @@ export class UsageReporter {
 }
 
 /**
- * The beginning of a minute, in seconds. Of the minute in which a subscription began or was resumed that would lie before
- * its period, whose invoice counts nothing earlier: there it is the beginning of the period.
+ * Returns the start of a minute in seconds since 1970. In the minute in which a subscription starts or
+ * resumes, that would precede its period, whose invoice ignores earlier events. The start of the period is
+ * returned there.
  */
 function timestampOf(minute: number, periodStart: number): number {
   const isWithin = Math.floor(periodStart / minuteMs) === minute;
@@ -283,14 +289,14 @@ function addTokens(one: MeteredTokens, other: MeteredTokens): MeteredTokens {
   return { embed: one.embed + other.embed, rerank: one.rerank + other.rerank };
 }
 
-/** The sums of the month in which a minute lies; those of another month begin anew. */
+/** Totals of the month that contains a minute. A new month starts at zero. */
 function monthTotals(previous: ReportedUsage | undefined, minute: number, readTo: number): ReportedUsage {
   const month = toMonth(minute * minuteMs);
   const same = previous?.month === month ? previous : null;
   return { minute: readTo, month, embed: same?.embed ?? 0, rerank: same?.rerank ?? 0 };
 }
 
-/** `2026-11`, in UTC. */
+/** Returns the UTC month, as in `2026-11`. */
 export function toMonth(milliseconds: number): string {
   return new Date(milliseconds).toISOString().slice(0, 7);
 }

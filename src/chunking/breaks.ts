@@ -1,7 +1,6 @@
 /**
- * How good a cut before each UTF-16 unit of a text would be. `forbidden` splits something that belongs
- * together (a surrogate pair, CR LF, a letter and its marks); all others are allowed, stronger ones are
- * better.
+ * Quality of a cut before each UTF-16 unit of a text. `forbidden` would split a unit of text (a surrogate
+ * pair, CR LF, a letter and its marks); all others are allowed, and a higher value is a better cut.
  */
 export const breakStrength = {
   forbidden: 0,
@@ -69,15 +68,15 @@ function isLowerCaseAscii(unit: number): boolean {
 }
 
 /**
- * One strength per position 0..text.length (a cut before that unit). One pass, constant work per unit,
- * whatever the text holds. White space stays with what precedes it; indentation stays with its line.
+ * Returns one strength per position 0..text.length (a cut before that unit). Single pass with constant work
+ * per unit for any input. White space stays with the preceding text; indentation stays with its line.
  */
 export function scoreBreaks(text: string): Uint8Array {
   const length = text.length;
   const scores = new Uint8Array(length + 1);
   const { forbidden, anywhere, word, clause, sentence, line, blankLine } = breakStrength;
-  let pending: number = word; // strength of the punctuation just passed
-  let needsNoSpace = false; // that punctuation needs no white space after it
+  let pending: number = word; // strength of the last punctuation mark
+  let needsNoSpace = false; // the last punctuation mark needs no white space after it
   let inSpace = false;
   let newlines = 0;
   let lineStart = 0;

@@ -6,19 +6,18 @@ import { findHeadings } from './headings.ts';
 import { buildChunkPrefix, getDocumentName, HeadingPath } from './prefix.ts';
 
 /**
- * What stands between two pages in the document text. It belongs to no page's content but counts in
- * offsets.
+ * Separator between two pages in the document text. It is part of no page's content but counts in offsets.
  */
 export const pageSeparator = '\n\n';
 
 export interface ChunkingInput {
-  /** Well-formed strings; none at all and empty ones are fine. */
+  /** Well-formed strings; the list and each page may be empty. */
   readonly pages: readonly string[];
-  /** True: the order of the pages means nothing, so no chunk may cross from one to the next. */
+  /** True: the order of the pages has no meaning, so no chunk may span two pages. */
   readonly unordered: boolean;
   readonly title: string | null;
   readonly path: string;
-  /** False: look for no headings (source code, tables). Default true. */
+  /** False: skip heading detection (source code, tables). Default true. */
   readonly headings?: boolean;
 }
 
@@ -30,7 +29,7 @@ export interface FineChunk {
   /** Code points in the document text, end exclusive. */
   readonly startCodePoint: number;
   readonly endCodePoint: number;
-  /** White space only: kept so that chunks tile the text, not worth indexing. */
+  /** Whether the chunk is white space only: kept so that chunks tile the text, but not indexed. */
   readonly blank: boolean;
 }
 
@@ -41,10 +40,10 @@ export interface CoarseChunk {
   /** Code points in the document text, end exclusive. */
   readonly start: number;
   readonly end: number;
-  /** Zero-based pages, end exclusive. The separator after a page counts to that page. */
+  /** Zero-based pages, end exclusive. The separator after a page belongs to that page. */
   readonly pageStart: number;
   readonly pageEnd: number;
-  /** "title > heading path", no part of `text`; see `chunkPrefix`. */
+  /** "title > heading path", not part of `text`; see `buildChunkPrefix`. */
   readonly prefix: string;
   readonly blank: boolean;
   /** In order, tiling `text`. */
@@ -54,11 +53,11 @@ export interface CoarseChunk {
 export interface ChunkedDocument {
   /** The pages joined by `pageSeparator`. */
   readonly text: string;
-  /** In order, tiling `text`; none when `text` is empty. */
+  /** In order, tiling `text`; empty when `text` is empty. */
   readonly chunks: readonly CoarseChunk[];
   /** Code point offset of every page, ascending. */
   readonly pageStarts: readonly number[];
-  /** Code points of `text`. */
+  /** Length of `text` in code points. */
   readonly length: number;
 }
 
@@ -74,9 +73,9 @@ const fineLengths: ChunkLengths = {
 };
 
 /**
- * Cuts a document into coarse chunks and these into precise ones. Every character of the joined text lies
- * in exactly one chunk of each granularity. Pure, and linear in the text for any text: working memory is
- * one byte per unit.
+ * Cuts a document into coarse chunks and each of these into fine chunks. Every character of the joined text
+ * lies in exactly one chunk of each granularity. Pure, and linear in the length of any text; working memory
+ * is one byte per UTF-16 unit.
  */
 export function chunkDocument(input: ChunkingInput): ChunkedDocument {
   const text = input.pages.join(pageSeparator);
@@ -158,7 +157,7 @@ function buildCoarseChunks(
   });
 }
 
-/** The cuts of [from, to), a span that is not empty. */
+/** Cuts the non-empty span [from, to) into fine chunks. */
 function buildFineChunks(
   text: string,
   scores: Uint8Array,

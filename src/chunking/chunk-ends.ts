@@ -1,7 +1,7 @@
 import { breakStrength } from './breaks.ts';
 
 /**
- * Lengths of a chunk in UTF-16 units. A chunk of a text that offers breaks lies in [min, max]; the last may
+ * Lengths of a chunk in UTF-16 units. Chunks of a text that offers breaks lie in [min, max]; the last one may
  * be shorter.
  */
 export interface ChunkLengths {
@@ -10,17 +10,16 @@ export interface ChunkLengths {
   readonly max: number;
 }
 
-/** Worth of each strength, and what a cut loses per target length of distance from the target. */
+/** Value of each break strength, and the value a cut loses per target length of distance from the target. */
 const breakValues: Readonly<Float64Array> = Float64Array.from([-Infinity, 0, 12, 25, 40, 48, 60, 75, 80]);
 const distanceCost = 70;
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
- * End positions of the chunks that tile [from, to) of `text`, ascending, the last one equal to `to`.
- * `scores` are those of `scoreBreaks`. Greedy: each chunk takes the best break of its window, so an edit
- * changes only the chunks near it. No cut splits a surrogate pair, and none splits a grapheme shorter than
- * twice `max`.
+ * Returns the end positions of the chunks that tile [from, to) of `text`, ascending, the last one equal to
+ * `to`. `scores` come from `scoreBreaks`. Greedy: each chunk takes the best break in its window, so an edit
+ * changes only the chunks near it. No cut splits a surrogate pair or a grapheme shorter than twice `max`.
  */
 export function findChunkEnds(
   text: string,
@@ -63,9 +62,9 @@ function findBestBreak(scores: Uint8Array, start: number, to: number, lengths: C
 }
 
 /**
- * The cut nearest to `cut` that splits no grapheme: `cut` itself, else the start of the grapheme around it,
- * else its end. `start` is a grapheme boundary already, so a slice from there is segmented as the whole
- * text would be; the slice is at most `cap` units, because Intl.Segmenter is quadratic on long strings in
+ * Returns the cut nearest to `cut` that splits no grapheme: `cut` itself, else the start of the grapheme
+ * around it, else its end. `start` must be a grapheme boundary, so that a slice from there is segmented like
+ * the whole text; the slice is at most `cap` units, because Intl.Segmenter is quadratic on long strings in
  * Node 20.
  */
 function snapToGrapheme(text: string, start: number, cut: number, to: number, cap: number): number {
@@ -89,14 +88,14 @@ function isLowSurrogate(unit: number): boolean {
 }
 
 /**
- * True when Unicode text segmentation always breaks between these two units, so that no segmenter is asked.
+ * Whether Unicode text segmentation always breaks between these two units; avoids a call to the segmenter.
  */
 function isCertainBoundary(before: number, after: number): boolean {
   return isStandaloneUnit(before) && isStandaloneUnit(after) && !(before === 0x0d && after === 0x0a);
 }
 
 /**
- * Units that neither extend nor join anything: Latin, Greek, Cyrillic, basic Arabic letters, CJK, Hangul
+ * Whether a unit neither extends nor joins another: Latin, Greek, Cyrillic, basic Arabic letters, CJK, Hangul
  * syllables.
  */
 function isStandaloneUnit(unit: number): boolean {

@@ -1,4 +1,4 @@
-/** Turns UTF-16 offsets into code point offsets. Asked in ascending order, it walks the text once. */
+/** Converts UTF-16 offsets to code point offsets. Offsets must be ascending, so the text is read once. */
 export class CodePointCursor {
   readonly #text: string;
   readonly #isBmpOnly: boolean;
@@ -11,7 +11,8 @@ export class CodePointCursor {
   }
 
   /**
-   * Code points before UTF-16 offset `unit`, which is not smaller than at the last call and splits no pair.
+   * Returns the number of code points before UTF-16 offset `unit`, which must not be smaller than in the
+   * previous call and must not split a surrogate pair.
    */
   toCodePoint(unit: number): number {
     if (this.#isBmpOnly) return unit;

@@ -1,7 +1,7 @@
 import { limits } from '../core/limits.ts';
 
 /**
- * A heading line. `position` is the UTF-16 offset of its line; a heading ends all open ones of equal or
+ * A heading line. `position` is the UTF-16 offset of its line; a heading closes all open headings of equal or
  * higher rank.
  */
 export interface Heading {
@@ -11,7 +11,7 @@ export interface Heading {
 }
 
 /**
- * Ranks: Markdown and numbered headings count ten per level; unnumbered lines in capitals stand above them,
+ * Ranks: Markdown and numbered headings count ten per level; unnumbered lines in capitals rank above them,
  * other title-like lines below.
  */
 const rankPerLevel = 10;
@@ -32,15 +32,15 @@ const sentenceEnd = /[.,;:!?…。，；：！？]$/u;
 
 interface Line {
   readonly start: number;
-  /** Without the line ending and white space around. */
+  /** Without the line ending and surrounding white space. */
   readonly text: string;
   readonly afterBlank: boolean;
 }
 
 /**
- * Headings of a text in order: Markdown (`#` and underlined), numbered, named ("Chapter 4") and short
- * title-like lines. `pageStarts` are UTF-16 offsets; the first line of a page counts as following a blank
- * one. With `markupOnly`, lines that only look like a title are left alone (rows of a table do). Linear in
+ * Returns the headings of a text in order: Markdown (`#` and underlined), numbered, named ("Chapter 4") and
+ * short title-like lines. `pageStarts` are UTF-16 offsets; the first line of a page counts as following a
+ * blank line. `markupOnly` ignores lines that only resemble a title, as rows of a table often do. Linear in
  * the text.
  */
 export function findHeadings(text: string, pageStarts: readonly number[], markupOnly: boolean): Heading[] {
@@ -108,7 +108,7 @@ function parseMarkdownHeading(line: Line): Heading | null {
   };
 }
 
-/** A line of `===` or `---` under a single line of text. */
+/** Parses a line of `===` or `---` under a single line of text. */
 function parseUnderlinedHeading(line: Line, previous: Line | null): Heading | null {
   const mark = line.text[0];
   if ((mark !== '=' && mark !== '-') || line.text.length < 3) return null;
@@ -147,7 +147,9 @@ function isUpperCase(title: string): boolean {
   return title === title.toUpperCase() && (title.match(/\p{Lu}/gu)?.length ?? 0) >= 4;
 }
 
-/** Every word longer than three letters, and the first, starts with a capital; at most twelve words. */
+/**
+ * Whether the first word and every word longer than three letters start with a capital; at most twelve words.
+ */
 function isTitleCase(title: string): boolean {
   const words = title.split(/\s+/);
   if (words.length > 12) return false;

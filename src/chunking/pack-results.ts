@@ -1,6 +1,6 @@
 import type { ChunkTaskResult } from './chunk-task.ts';
 
-/** Where an array may begin: at a multiple of the size of any element. */
+/** Start alignment of each array, in bytes: a multiple of the size of every element type. */
 const alignment = 8;
 
 function alignBytes(bytes: number): number {
@@ -8,8 +8,8 @@ function alignBytes(bytes: number): number {
 }
 
 /**
- * The same results with their arrays in one block of memory, which moves between threads at the price of one: for many
- * small results that is less than what their own blocks cost.
+ * Returns the same results with all arrays in one block of memory. Moving one block between threads is
+ * cheaper than moving the separate blocks of many small results.
  */
 export function packResults(results: readonly ChunkTaskResult[]): {
   readonly results: ChunkTaskResult[];

@@ -3,20 +3,20 @@ import type { Heading } from './headings.ts';
 
 const separator = ' > ';
 
-/** The headings that are open at a position that only moves forward. */
+/** Headings open at a position; positions must be ascending. */
 export class HeadingPath {
   readonly #headings: readonly Heading[];
   #open: Heading[] = [];
   #next = 0;
 
-  /** `headings` in order of position. */
+  /** `headings` must be in order of position. */
   constructor(headings: readonly Heading[]) {
     this.#headings = headings;
   }
 
   /**
-   * Titles from the outermost to the innermost heading open at `position`; only headings at or after
-   * `since` count.
+   * Returns the titles from the outermost to the innermost heading open at `position`; only headings at or
+   * after `since` count.
    */
   titlesAt(position: number, since: number): string[] {
     for (; this.#next < this.#headings.length; this.#next += 1) {
@@ -29,7 +29,7 @@ export class HeadingPath {
   }
 }
 
-/** What a document is called: its title, else the last part of its path. */
+/** Returns the display name of a document: its title, else the last segment of its path. */
 export function getDocumentName(title: string | null, path: string): string {
   const named = collapseWhitespace(title ?? '');
   if (named !== '') return named;
@@ -37,9 +37,9 @@ export function getDocumentName(title: string | null, path: string): string {
 }
 
 /**
- * "name > heading > heading" in at most `chunkPrefixUnitsMax` units. What does not fit goes: outer headings
- * first, because the innermost says most about the chunk, then the end of the line (never half a
- * character).
+ * Returns "name > heading > heading" in at most `chunkPrefixUnitsMax` units. To fit, it drops outer headings
+ * first, because the innermost heading describes the chunk best, then truncates the end of the line (never
+ * inside a grapheme).
  */
 export function buildChunkPrefix(name: string, headings: readonly string[]): string {
   const titles = headings.map(collapseWhitespace).filter((title) => title !== '' && title !== name);

@@ -2,23 +2,26 @@ import { unpackTexts } from '../core/packed-texts.ts';
 import { type CoarseChunk, chunkDocument } from './chunk-document.ts';
 import type { ChunkTask, ChunkTaskResult } from './chunk-task.ts';
 
-/** What is done with chunks once they are cut; handed in, because other rooms know how. */
+/** Processing of cut chunks, injected because the implementations live in other modules. */
 export interface ChunkProcessors {
-  /** Components of a vector; 0 when vectors are made elsewhere. */
+  /** Components of a vector; 0 when another component embeds. */
   readonly dimensions: number;
-  /** Terms of chunks as a TermBlock, and their languages; `analyseChunks`. */
+  /** Returns the terms of chunks as a TermBlock, and their languages. Implemented by `analyzeChunks`. */
   analyze(
     chunks: readonly CoarseChunk[],
     language: string | null,
   ): { readonly block: Uint8Array; readonly languages: readonly (string | null)[]; readonly tokens: number };
-  /** Vectors of chunks and codes of their precise chunks; `embedChunks`. What `onStep` throws ends the work. */
+  /**
+   * Returns vectors of chunks and codes of their fine chunks. Implemented by `embedChunks`. Errors: rethrows
+   * an error of `onStep`.
+   */
   embed(
     chunks: readonly CoarseChunk[],
     onStep: () => void,
   ): Promise<{ readonly vectors: Float32Array; readonly codes: Uint8Array; readonly tokens: number }>;
 }
 
-/** Cuts a document into chunks, analyses the words of those that hold any, and embeds them. */
+/** Cuts a document into chunks, analyzes the words of the non-blank ones, and embeds them. */
 export async function prepareDocument(
   task: ChunkTask,
   processors: ChunkProcessors,

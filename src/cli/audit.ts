@@ -34,7 +34,7 @@ export const auditCommands: readonly CommandSpec[] = [
   },
 ];
 
-/** Which log, and who reads it. */
+/** Reads pages of the selected audit log. */
 interface AuditLogSource {
   readonly read: (range: object) => Promise<AuditLogResponse>;
 }
@@ -69,7 +69,7 @@ function selectSource(context: CommandContext, options: CommandOptions): AuditLo
   }
   const scope = isInstallation ? {} : { organization_id: organization };
   if (adminKey !== null || isInstallation) {
-    // Without the key the administrator's session may be there as --key.
+    // Without an admin key, --key may be the administrator's session.
     const caller = adminKey === null ? context.api : context.administration;
     return { read: (range) => caller.call('admin/get-audit-log', { ...scope, ...range }) };
   }
@@ -85,7 +85,7 @@ function csvLine({ at, action, actor, target, address, details, id }: AuditLogEn
   return [at, action, actor ?? '', target ?? '', address ?? '', more, id].map(csvCell).join(',');
 }
 
-/** Quoted where it must be; a spreadsheet takes nothing in it for a formula. */
+/** Quotes a cell if needed; prefixes text that a spreadsheet would interpret as a formula. */
 function csvCell(text: string): string {
   const plain = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;

@@ -4,7 +4,7 @@ import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 
-/** The account at Stripe: these commands need its key and no server. */
+/** Commands for the Stripe account. They need its key, but no server. */
 
 export const billingCommands: readonly CommandSpec[] = [
   {
@@ -34,7 +34,7 @@ interface SetupResult {
   readonly done: string;
 }
 
-/** What there has to be, and a word where something is left out. */
+/** Returns the Stripe resources that the plans require; prints a note if the webhook is left out. */
 async function loadFixtures({ loaded, terminal }: CommandContext): Promise<StripeResource[]> {
   const {
     stripeSecretKey: secretKey,
@@ -108,7 +108,7 @@ async function check(
   return hasDifferences ? exitCodes.failed : exitCodes.done;
 }
 
-/** What Stripe refuses is said in its words: the operator can do something about it. */
+/** Passes on Stripe's own error message, because the operator can act on it. */
 async function withStripeErrors<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

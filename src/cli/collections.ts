@@ -70,7 +70,7 @@ export const collectionCommands: readonly CommandSpec[] = [
 
 const pollMs = 500;
 
-/** Asks for the change and follows it to its end; Ctrl-C leaves it to the server. */
+/** Starts a model change and follows it until it ends; Ctrl-C leaves it running on the server. */
 async function changeModel(
   context: CommandContext,
   args: readonly string[],
@@ -179,7 +179,7 @@ async function remove(
   return exitCodes.done;
 }
 
-/** Returns when a person said yes; throws AppError `bad_request` otherwise. */
+/** Asks for confirmation. Errors: AppError `bad_request` if the user declines or there is no terminal. */
 export async function confirmOrRefuse(context: CommandContext, question: string): Promise<void> {
   const answer = await context.terminal.confirm(question);
   if (answer === null)

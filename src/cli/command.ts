@@ -3,11 +3,11 @@ import type { Clock } from '../core/clock.ts';
 import type { ApiClient } from './api-client.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What every command is handed. */
+/** Dependencies passed to every command. */
 export interface CommandContext {
   readonly terminal: Terminal;
   readonly loaded: LoadedSettings;
-  /** Speaks with the API key; `administration` with the admin key. */
+  /** Client with the API key; `administration` is the client with the admin key. */
   readonly api: ApiClient;
   readonly administration: ApiClient;
   readonly clock: Clock;
@@ -15,31 +15,34 @@ export interface CommandContext {
   readonly signal: AbortSignal;
 }
 
-/** Values of flags by their camel-case names, as they were typed. */
+/** Option values by camel-case name, as typed. */
 export type CommandOptions = Readonly<Record<string, unknown>>;
 
 export interface OptionSpec {
-  /** As commander reads it: "-c, --collection <name>". */
+  /** Flags in commander syntax: "-c, --collection <name>". */
   readonly flags: string;
   readonly meaning: string;
   readonly default?: string;
   readonly choices?: readonly string[];
-  /** Camel-case names of options that cannot stand beside this one. */
+  /** Camel-case names of options that exclude this one. */
   readonly conflicts?: readonly string[];
 }
 
-/** One command as data; `program.ts` turns it into a parser and a help page. */
+/** Declaration of a command; `program.ts` converts it into a parser and a help page. */
 export interface CommandSpec {
-  /** With its arguments: "ingest <paths...>". A space in front of a second word makes a sub-command. */
+  /**
+   * Name with its arguments: "ingest <paths...>". Two words define a subcommand if the first is a key of
+   * `commandGroups`.
+   */
   readonly usage: string;
-  /** Which settings are flags of the command. */
+  /** Settings that are flags of the command. */
   readonly settings: 'server' | 'client' | 'none';
   readonly summary: string;
   readonly options?: readonly OptionSpec[];
   readonly examples: readonly string[];
-  /** What Ctrl-C leaves behind. */
+  /** State that remains after Ctrl-C, for the message to the user. */
   readonly interrupted?: string;
-  /** Resolves with the exit code. `words` are the arguments after the command's name. */
+  /** Runs the command. Resolves with the exit code. `args` are the arguments after the command's name. */
   run(context: CommandContext, args: readonly string[], options: CommandOptions): Promise<number>;
 }
 

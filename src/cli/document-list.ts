@@ -8,11 +8,11 @@ export type ListedDocument = DocumentMetadataResponse & { readonly sha256?: stri
 export interface ListRequest {
   readonly collection: string;
   readonly prefix?: string;
-  /** Only those that could not be parsed or indexed. */
+  /** Return only documents that could not be parsed or indexed. */
   readonly onlyFailed?: boolean;
 }
 
-/** All documents of a collection in ascending order of their paths, page by page. */
+/** Yields all documents of a collection in ascending order of their paths; fetches them page by page. */
 export async function* listDocuments(api: ApiClient, request: ListRequest): AsyncGenerator<ListedDocument> {
   let after: string | null = null;
   for (;;) {
@@ -30,7 +30,7 @@ export async function* listDocuments(api: ApiClient, request: ListRequest): Asyn
   }
 }
 
-/** True when nothing more will happen to the document by itself. */
+/** Whether the status of the document is final. */
 export function isFinal(document: { readonly index_status: string }): boolean {
   return document.index_status === 'indexed' || hasFailed(document);
 }

@@ -10,7 +10,7 @@ import type { CommandContext } from './command.ts';
 import { ProgressBar } from './progress.ts';
 import { pluralize, toPrintable } from './text-layout.ts';
 
-/** One way to ask; its parameters go along with every question. */
+/** A search configuration; its parameters are sent with every question. */
 export interface SearchVariant {
   readonly name: string;
   readonly parameters: Readonly<Record<string, unknown>>;
@@ -32,8 +32,9 @@ const questionConcurrencyMax = 4;
 const pollMs = 250;
 
 /**
- * Puts the documents of a set into a collection, asks its questions in each way and takes the collection away again;
- * one that is named by `wanted` stays, and is asked as it is if it is there. Throws what the server refuses.
+ * Adds the documents of a set to a collection, runs its questions with each variant and deletes the
+ * collection. A collection named by `collectionName` is kept; if it already exists, it is searched as it is.
+ * Errors: as the API calls.
  */
 export async function measureSet(
   context: CommandContext,
@@ -50,7 +51,7 @@ export async function measureSet(
     return scores;
   } finally {
     if (collectionName === null) {
-      // Also after Ctrl-C, which has ended the other calls.
+      // Also after Ctrl-C, which aborts the other calls.
       await context.api
         .withoutInterrupt()
         .call('collections/delete-collection', { collection_name: collection });
@@ -58,14 +59,17 @@ export async function measureSet(
   }
 }
 
-/** The same for the same documents, so that what a killed run left behind is found and taken away. */
+/**
+ * Returns the same name for the same documents, so that a later run finds and deletes the collection of a
+ * killed run.
+ */
 function temporaryName({ name: setName, documents }: JudgedSet): string {
   const hash = createHash('sha256');
   for (const { id } of documents) hash.update(`${id}\n`);
   return `quarry-eval ${setName} ${hash.digest('hex').slice(0, 8)}`;
 }
 
-/** False when the collection is there already and shall be asked as it is. */
+/** Returns false if the collection already exists and is to be searched as it is. */
 async function createCollection(
   { api }: CommandContext,
   collection: string,
@@ -84,7 +88,7 @@ async function createCollection(
   }
 }
 
-/** Adds all documents and waits until they can be found. A document that fails ends it. */
+/** Adds all documents and waits until they are indexed. Errors: AppError `conflict` if a document fails. */
 async function addDocuments(
   { api, terminal, clock }: CommandContext,
   collection: string,
@@ -160,7 +164,7 @@ async function evaluateVariant(
       k: recallDepth,
       ...variant.parameters,
     });
-    // Figures of a search that lacks a model would pass for those of one that has it.
+    // Results of a search without its model would be mistaken for results with it.
     if (warnings?.[0] !== undefined) throw new AppError('conflict', `Nothing was measured. ${warnings[0]}`);
     const ranking = results.map(({ path }) => path);
     values[i] = {

@@ -73,7 +73,7 @@ function variantsOf(options: CommandOptions): SearchVariant[] {
   const reranker = options.reranker === undefined ? null : String(options.reranker);
   const mode = options.latencyMode === undefined ? null : String(options.latencyMode);
   if (options.compare !== true) {
-    // Without a word about it, the server's own reranker has its say.
+    // Without `reranker` in the request, the server's default reranker applies.
     return [toVariant(reranker ?? 'no reranker', mode, reranker === null ? {} : { reranker })];
   }
   const model = reranker ?? comparedReranker;
@@ -136,7 +136,7 @@ function printResults({ terminal }: CommandContext, evaluated: readonly Evaluate
   terminal.out('Behind ±: half of the 95 % confidence interval over the questions of the set.');
 }
 
-/** Every set counts the same, however many questions it has. */
+/** Returns unweighted means over the sets, independent of their numbers of questions. */
 function meanRows(evaluated: readonly EvaluatedSet[], hasComparison: boolean): string[][] {
   const meanOver = (valuesOf: (one: EvaluatedSet) => readonly number[]) =>
     evaluated.reduce((sum, one) => sum + estimateMean(valuesOf(one)).mean, 0) / evaluated.length;

@@ -1,7 +1,7 @@
 import { AppError } from '../core/app-error.ts';
 import { ApiResponseError } from './api-client.ts';
 
-/** What the number that a command ends with means; `quarry --help` prints this table. */
+/** Exit codes of the command line; `quarry --help` prints this table. */
 export const exitCodes = {
   done: 0,
   failed: 1,
@@ -18,7 +18,7 @@ export const exitCodeMeanings: readonly (readonly [number, string])[] = [
   [exitCodes.interrupted, 'interrupted by Ctrl-C'],
 ];
 
-/** The exit code and the sentence of an error that ends a command; null for an error that is our own mistake. */
+/** Returns the exit code and message of an error that ends a command; null for a bug. */
 export function toExitOutcome(error: unknown): { exitCode: number; message: string } | null {
   if (error instanceof ApiResponseError) {
     const hint = error.status === 401 ? ' Name a key with --key or QUARRY_API_KEY.' : '';

@@ -8,9 +8,12 @@ import { formatDuration, pluralize, toPrintable } from './text-layout.ts';
 
 const pollMsMin = 250;
 const pollMsMax = 5_000;
-/** A list of a large collection costs a second; while others keep the collection busy it is read this often. */
+/**
+ * Interval of list requests while other clients keep the collection busy; listing a large collection takes a
+ * second.
+ */
 const listIntervalMs = 20_000;
-/** A document that takes longer is named. */
+/** Documents that are parsed for longer are shown by name. */
 const shownAfterMs = 1_000;
 
 const stageLabels: Readonly<Record<string, string>> = {
@@ -22,20 +25,20 @@ const stageLabels: Readonly<Record<string, string>> = {
 
 export interface FollowRequest {
   readonly collection: string;
-  /** Paths whose end to wait for. */
+  /** Paths of the documents to wait for. */
   readonly paths: ReadonlySet<string>;
-  /** All these paths start with it. */
+  /** Common prefix of all paths. */
   readonly prefix: string;
 }
 
 export interface FollowResult {
   readonly indexed: number;
   readonly failed: readonly ListedDocument[];
-  /** Documents that somebody deleted meanwhile. */
+  /** Documents deleted by others in the meantime. */
   readonly deleted: number;
 }
 
-/** Polls until every document of `paths` is indexed, failed or gone. */
+/** Polls until every document of `paths` is indexed, failed or deleted. */
 export async function followUntilFinal(
   api: ApiClient,
   clock: Clock,
@@ -63,7 +66,7 @@ export async function followUntilFinal(
   }
 }
 
-/** What is being read just now, the longest first: `; scan.pdf: page 3 of 12, OCR, 0:41`. */
+/** Formats the document that has been parsed for the longest time: `; scan.pdf: page 3 of 12, OCR, 0:41`. */
 function formatParsing({ parsing_documents = [] }: StatusResponse, paths: ReadonlySet<string>): string {
   const [slowest] = parsing_documents
     .filter(({ path, elapsed_ms }) => paths.has(path) && elapsed_ms >= shownAfterMs)
@@ -74,7 +77,7 @@ function formatParsing({ parsing_documents = [] }: StatusResponse, paths: Readon
   return `; ${toPrintable(path)}: ${page}${stageLabels[stage] ?? stage}, ${formatDuration(elapsed_ms)}`;
 }
 
-/** The result when all are final, else null. */
+/** Returns the result if all documents are final, else null. */
 async function readResult(api: ApiClient, request: FollowRequest): Promise<FollowResult | null> {
   let indexed = 0;
   const failed: ListedDocument[] = [];

@@ -8,7 +8,7 @@ import { exitCodes } from './exit-codes.ts';
 import { ProgressBar } from './progress.ts';
 import { pluralize, toPrintable } from './text-layout.ts';
 
-/** Of one request. */
+/** Limits of one request. */
 const batchLinesMax = 64;
 const batchUnitsMax = 4_000_000;
 const rejectionsShownMax = 20;
@@ -21,7 +21,7 @@ interface InputLine {
 
 interface InputBatch {
   readonly lines: readonly InputLine[];
-  /** Characters of the file up to its end, about its bytes. */
+  /** Characters read up to the end of the batch; approximates the bytes of the file. */
   readonly unitsRead: number;
 }
 
@@ -31,7 +31,10 @@ interface ImportTally {
   readonly reasons: string[];
 }
 
-/** `quarry documents add`: each line is a document as `add-documents` takes them; `text` and `pages` are short forms. */
+/**
+ * Implements `quarry documents add`: each line is a document in the format of `add-documents`; `text` and
+ * `pages` are shorthands.
+ */
 export async function importLines(
   context: CommandContext,
   args: readonly string[],
@@ -79,7 +82,7 @@ async function sendBatch(
   });
 }
 
-/** Documents that fit into one request together. */
+/** Yields batches of documents that fit into one request. */
 async function* readBatches(file: string, overwrite: boolean): AsyncGenerator<InputBatch, void, void> {
   let batch: InputLine[] = [];
   let units = 0;

@@ -21,13 +21,13 @@ interface RejectedFile {
   readonly reason: string;
 }
 
-/** Counts while files are uploaded. */
+/** Counters of a running upload. */
 interface IngestTally {
   added: number;
   overwritten: number;
   unchanged: number;
   bytes: number;
-  /** Paths whose end is worth waiting for, also of unchanged files that are still on their way. */
+  /** Paths to wait for, including unchanged files that are not indexed yet. */
   readonly followed: Set<string>;
   readonly rejected: RejectedFile[];
 }
@@ -36,7 +36,7 @@ interface IngestPlan {
   readonly collection: string;
   readonly files: readonly LocalFile[];
   readonly known: ReadonlyMap<string, ListedDocument>;
-  /** Given metadata; null keeps what the documents have. */
+  /** Metadata from the command line; null keeps the metadata of existing documents. */
   readonly metadata: DocumentMetadataJson | null;
   readonly parallel: number;
 }
@@ -113,7 +113,7 @@ async function ingest(
     : exitCodes.done;
 }
 
-/** True when the collection did not exist before. */
+/** Creates the collection if needed. Returns whether it did not exist before. */
 async function createIfMissing(
   context: CommandContext,
   collection: string,
@@ -125,7 +125,7 @@ async function createIfMissing(
     await context.api.call('collections/add-collection', { collection_name: collection, num_shards: shards });
     return true;
   } catch (error) {
-    // Somebody else created it meanwhile: all the better.
+    // Created concurrently by another client.
     if (error instanceof ApiResponseError && error.status === 409) return false;
     throw error;
   }
@@ -149,14 +149,14 @@ async function uploadAll(context: CommandContext, plan: IngestPlan, tally: Inges
   const errors: unknown[] = [];
   const work = async () => {
     for (const file of queue) {
-      // What stops one upload for good (no server, a wrong key, Ctrl-C) stops them all.
+      // A permanent error (no server, wrong key, Ctrl-C) stops all uploads.
       if (errors.length > 0) return;
       await uploadFile(uploader, plan, file, tally);
       filesDone += 1;
       bytesDone += file.sizeBytes;
       const rate = formatBytes((bytesDone / Math.max(1, progress.elapsedMs)) * 1000);
       const label = `${filesDone}/${pluralize(plan.files.length, 'file')}, ${rate}/s`;
-      // An empty file counts a byte, so that a folder of empty files moves too.
+      // Each file counts one extra byte, so that a folder of empty files shows progress.
       progress.update({ done: bytesDone + filesDone, total: bytesTotal + plan.files.length, label });
     }
   };
@@ -199,7 +199,7 @@ async function isUnchanged(file: LocalFile, known: ListedDocument, metadata: Doc
   return (await hashFile(file.absolute)) === known.sha256;
 }
 
-/** The same text for the same metadata, whatever the order of its names. */
+/** Serializes metadata independently of key order. */
 function toCanonicalJson(metadata: DocumentMetadataJson): string {
   return JSON.stringify(Object.entries(metadata).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
@@ -226,7 +226,10 @@ async function follow(
   }
 }
 
-/** Nothing was sent and nothing moves: what the list said at the start still holds. */
+/**
+ * Returns the result from the initial list: nothing was uploaded and nothing is pending, so the list is still
+ * valid.
+ */
 function finishedResult(plan: IngestPlan, tally: IngestTally): FollowResult {
   const documents = [...tally.followed]
     .map((path) => plan.known.get(path))
@@ -277,7 +280,7 @@ function printReport(context: CommandContext, report: IngestReport): void {
   formatReasons('Failed', failures).forEach(context.terminal.out);
 }
 
-/** Grouped by reason, because a thousand files of one unsupported kind are one thing to know. */
+/** Groups paths by reason, because a thousand files of one unsupported type are a single piece of information. */
 function formatReasons(title: string, entries: readonly RejectedFile[]): string[] {
   const pathsByReason = new Map<string, string[]>();
   for (const { path, reason } of entries) {

@@ -43,7 +43,7 @@ export const keyCommands: readonly CommandSpec[] = [
   },
 ];
 
-/** Whose keys: the organisation that the settings name. */
+/** Returns the organization id from the settings. Errors: AppError `bad_request` if it is not set. */
 function requireOrganization(context: CommandContext): { organization_id: string } {
   const id = context.loaded.settings.organization;
   if (id !== null) return { organization_id: id };
@@ -53,7 +53,7 @@ function requireOrganization(context: CommandContext): { organization_id: string
   );
 }
 
-/** What a key sees, in a few words. */
+/** Summarizes the documents that a key may access. */
 function describeAccess({ restriction }: Partial<APIKeyInfo>): string {
   const names = restriction?.collection_names?.join(', ') ?? 'everything';
   return restriction?.filter ? `${names} where ${JSON.stringify(restriction.filter)}` : names;

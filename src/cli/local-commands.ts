@@ -7,7 +7,7 @@ import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 import { wrap } from './text-layout.ts';
 
-/** Commands that need no server: starting one, showing settings, telling the version. */
+/** Commands that need no running server: starting one, showing settings, printing the version. */
 
 export const serveCommand: CommandSpec = {
   usage: 'serve',

@@ -5,7 +5,7 @@ import { exitCodes, toExitOutcome } from './exit-codes.ts';
 import { type Invocation, parseCommandLine } from './program.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 
-/** The entry of the command line: `bin/quarry.js` imports it when everything is built. */
+/** Entry point of the command line; `bin/quarry.js` imports it after everything is built. */
 
 async function run(invocation: Invocation, terminal: Terminal, signal: AbortSignal): Promise<number> {
   const flags = invocation.spec.settings === 'none' ? {} : settingFlags(invocation);
@@ -22,14 +22,20 @@ async function run(invocation: Invocation, terminal: Terminal, signal: AbortSign
   return invocation.spec.run(context, invocation.args, invocation.options);
 }
 
-/** Options whose names are settings; commands that are no server name theirs apart from the four of a client. */
+/**
+ * Returns the options that are settings. A command other than a server may use setting names for its own
+ * options, except for the client settings.
+ */
 function settingFlags(invocation: Invocation): Record<string, unknown> {
   if (invocation.spec.settings === 'server') return { ...invocation.options };
   const { url, apiKey, adminKey, organization, config } = invocation.options;
   return { url, apiKey, adminKey, organization, config };
 }
 
-/** The first Ctrl-C lets the command end cleanly, the second ends it at once. The server has its own way to stop. */
+/**
+ * The first Ctrl-C aborts the command cleanly, the second exits at once. Not used by `serve`, which handles
+ * signals itself.
+ */
 function abortOnInterrupt(): AbortSignal {
   const controller = new AbortController();
   process.once('SIGINT', () => {

@@ -6,7 +6,7 @@ import { exitCodes } from './exit-codes.ts';
 import { integerOption } from './option-values.ts';
 import { formatTable, toPrintable } from './text-layout.ts';
 
-/** Models of one's own, in the data directory; these commands need no server, and one that runs follows. */
+/** Commands for added models in the data directory. They need no server; a running server reloads the models. */
 
 const reloadNote = 'A server that runs knows it in a second.';
 

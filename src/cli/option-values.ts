@@ -1,7 +1,7 @@
 import { AppError } from '../core/app-error.ts';
 import type { CommandOptions, OptionSpec } from './command.ts';
 
-/** A whole number within bounds, or AppError `bad_request`. */
+/** Parses a whole number. Errors: AppError `bad_request` if it is invalid or out of bounds. */
 export function integerOption(
   options: CommandOptions,
   name: string,
@@ -16,7 +16,10 @@ export function integerOption(
   );
 }
 
-/** A number within bounds, null when the option is absent, or AppError `bad_request`. */
+/**
+ * Parses a number; null if the option is absent. Errors: AppError `bad_request` if it is invalid or out of
+ * bounds.
+ */
 export function numberOption(
   options: CommandOptions,
   name: string,
@@ -32,7 +35,10 @@ export function numberOption(
   );
 }
 
-/** What words and meaning count, as "1:0.6"; null when the option is absent, or AppError `bad_request`. */
+/**
+ * Parses the lexical and vector weights, as "1:0.6"; null if the option is absent. Errors: AppError
+ * `bad_request`.
+ */
 export function weightsOption(options: CommandOptions): { lexical: number; vector: number } | null {
   if (options.weights === undefined) return null;
   const text = String(options.weights);
@@ -44,7 +50,10 @@ export function weightsOption(options: CommandOptions): { lexical: number; vecto
   );
 }
 
-/** A moment, as ISO 8601 in UTC; null when the option is absent, or AppError `bad_request`. A day begins at midnight UTC. */
+/**
+ * Parses a time to ISO 8601 in UTC; null if the option is absent. A date means midnight UTC. Errors: AppError
+ * `bad_request`.
+ */
 export function timeOption(options: CommandOptions, name: string): string | null {
   if (options[name] === undefined) return null;
   const text = String(options[name]);
@@ -56,17 +65,20 @@ export function timeOption(options: CommandOptions, name: string): string | null
   );
 }
 
-/** As it is typed: "maxPerDocument" is --max-per-document. */
+/** Returns the flag of an option: --max-per-document for "maxPerDocument". */
 function toFlag(name: string): string {
   return `--${name.replace(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`;
 }
 
-/** NaN for anything but a plain number that is not negative. */
+/** Parses a plain non-negative number; NaN for anything else. */
 function parseDecimal(text: string): number {
   return /^(\d{1,9}(\.\d{0,9})?|\.\d{1,9})$/.test(text) ? Number(text) : Number.NaN;
 }
 
-/** A vector as callers send them: a JSON list of numbers, or base64; null when the option is absent. */
+/**
+ * Parses a vector as the API accepts it: a JSON list of numbers, or base64; null if the option is absent.
+ * Errors: AppError `bad_request`.
+ */
 export function vectorOption(options: CommandOptions): number[] | string | null {
   if (options.vector === undefined) return null;
   const text = String(options.vector).trim();
@@ -84,7 +96,7 @@ export function vectorOption(options: CommandOptions): number[] | string | null 
   );
 }
 
-/** A JSON object, null when the option is absent, or AppError `bad_request`. */
+/** Parses a JSON object; null if the option is absent. Errors: AppError `bad_request`. */
 export function jsonObjectOption(options: CommandOptions, name: string): Record<string, unknown> | null {
   const text = options[name];
   if (text === undefined) return null;
@@ -99,7 +111,7 @@ export function jsonObjectOption(options: CommandOptions, name: string): Record<
   throw new AppError('bad_request', `--${name} must be a JSON object, for example {"team": "support"}.`);
 }
 
-/** What queries ask beyond their words, of one query or of all that say nothing else. */
+/** Options that control queries beyond their text; defaults for queries that do not set their own. */
 export const controlOptions: readonly OptionSpec[] = [
   {
     flags: '--syntax <syntax>',

@@ -20,7 +20,7 @@ import { statusCommand } from './status.ts';
 import { usageCommand } from './usage.ts';
 import { userCommands } from './users.ts';
 
-/** What the words of a command line ask for. */
+/** Command, arguments and options parsed from a command line. */
 export interface Invocation {
   readonly spec: CommandSpec;
   readonly args: readonly string[];
@@ -47,7 +47,7 @@ export const commands: readonly CommandSpec[] = [
   versionCommand,
 ];
 
-/** Commands of two words, by their first. */
+/** Descriptions of command groups by the first word of their two-word commands. */
 export const commandGroups: Readonly<Record<string, string>> = {
   collections: 'list, add and delete collections',
   documents: 'list, show, delete, change and retry documents',
@@ -61,8 +61,8 @@ export const commandGroups: Readonly<Record<string, string>> = {
 const clientSettings: readonly SettingName[] = ['url', 'apiKey', 'adminKey', 'organization'];
 
 /**
- * Reads a command line (without node and script). Null when help was asked for and printed. Throws AppError
- * `bad_request` for wrong usage.
+ * Parses a command line (without node and script). Returns null if help or the version was printed. Errors:
+ * AppError `bad_request` for wrong usage.
  */
 export async function parseCommandLine(
   args: readonly string[],
@@ -140,7 +140,7 @@ function settingOptions(spec: CommandSpec): Option[] {
   const names = spec.settings === 'client' ? clientSettings : settingNames.filter((name) => !isClient(name));
   const options = names.map((name) => {
     const setting = findSetting(name);
-    // The key is what people type most; everything else is named as its setting.
+    // The key has a short flag, because it is typed most often; other flags are named as their settings.
     const flag = spec.settings === 'client' && name === 'apiKey' ? '--key, --api-key' : flagName(name);
     const isBoolean = setting.kind === 'switch';
     return new Option(

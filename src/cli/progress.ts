@@ -9,11 +9,11 @@ const barColumns = 24;
 export interface ProgressUpdate {
   readonly done: number;
   readonly total: number;
-  /** What stands behind the numbers, for example "12/80 files, 3.1 MB/s". */
+  /** Text after the percentage, for example "12/80 files, 3.1 MB/s". */
   readonly label: string;
 }
 
-/** A bar that draws over itself where a person watches; elsewhere a plain line now and then. */
+/** Progress bar that redraws itself on a terminal; elsewhere it prints a plain line periodically. */
 export class ProgressBar {
   readonly #terminal: Terminal;
   readonly #clock: Clock;
@@ -32,7 +32,7 @@ export class ProgressBar {
     if (!terminal.isInteractive) this.#shownAt = this.#startedAt;
   }
 
-  /** Milliseconds since the start. */
+  /** Milliseconds since construction. */
   get elapsedMs(): number {
     return this.#clock.monotonic() - this.#startedAt;
   }
@@ -46,7 +46,7 @@ export class ProgressBar {
     this.#terminal.note(this.#terminal.isInteractive ? `\r\x1b[K${bar(state)} ${line}` : `${line}\n`);
   }
 
-  /** Takes the bar away and leaves `lastLine` in its place. */
+  /** Removes the bar and prints `lastLine` in its place. Idempotent. */
   finish(lastLine: string): void {
     if (this.#isFinished) return;
     this.#isFinished = true;

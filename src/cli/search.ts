@@ -61,7 +61,7 @@ export const searchCommand: CommandSpec = {
   run: search,
 };
 
-/** A result of any granularity, ready to be printed. */
+/** A result of any granularity, prepared for printing. */
 interface PrintableResult {
   readonly location: string;
   readonly score: number;
@@ -133,7 +133,7 @@ function toPrintableResult(result: Result): PrintableResult {
   return { ...common, location: result.path, content: null };
 }
 
-/** Pages as people count them, from 1; a span ends before its second number. */
+/** Formats a half-open span of zero-based pages as one-based page numbers. */
 function formatPages(span: readonly number[]): string {
   const first = (span[0] ?? 0) + 1;
   const last = Math.max(first, span[1] ?? first);

@@ -1,17 +1,17 @@
 import { type ApiClient, ApiResponseError } from './api-client.ts';
 import { formatBytes, formatTable } from './text-layout.ts';
 
-/** Memory of the whole server, which serves more than one organization: for whoever operates it. */
+/** Memory of the whole server, which serves several organizations; visible to its operator. */
 export interface ServerMemory {
-  /** What no file backs: what counts against `limit_bytes`, beyond which documents are refused. */
+  /** Memory not backed by files; counts against `limit_bytes`, above which documents are rejected. */
   readonly held_bytes: number;
   readonly limit_bytes: number;
-  /** Bytes of the loaded shards and of what queries keep, by part. */
+  /** Bytes of the loaded shards and of the query caches, by part. */
   readonly index_bytes: Readonly<Record<string, number>>;
   readonly query_cache_bytes: Readonly<Record<string, number>>;
 }
 
-/** Reads the figures; null where this caller may not see them. */
+/** Reads the metrics; null if the caller has no access to them. */
 export async function readServerMemory(api: ApiClient): Promise<ServerMemory | null> {
   let text: string;
   try {
@@ -31,7 +31,7 @@ export async function readServerMemory(api: ApiClient): Promise<ServerMemory | n
   };
 }
 
-/** For people. */
+/** Formats the metrics as a table. */
 export function formatMemory(memory: ServerMemory): string[] {
   const rows = [
     ...Object.entries(memory.index_bytes).map(([part, bytes]) => [
@@ -51,7 +51,10 @@ export function formatMemory(memory: ServerMemory): string[] {
   ];
 }
 
-/** The values of one figure by its `part`, '' without one: lines of the Prometheus text format. */
+/**
+ * Returns the values of one metric by its `part` label ('' without it), parsed from the Prometheus text
+ * format.
+ */
 function parseMetric(text: string, name: string): Map<string, number> {
   const line = new RegExp(`^${name}(?:\\{part="([^"]*)"\\})? (\\S+)$`, 'gm');
   return new Map([...text.matchAll(line)].map(([, part = '', value]) => [part, Number(value)]));

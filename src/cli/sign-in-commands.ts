@@ -10,7 +10,7 @@ import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 
-/** Commands that help people sign in. */
+/** Commands for signing in. */
 export const signInCommands: readonly CommandSpec[] = [
   {
     usage: 'login-link',
@@ -69,7 +69,7 @@ async function loginLink(
   return exitCodes.done;
 }
 
-/** The server reads its secrets at the start, so that one that runs goes on with those that it has. */
+/** Rotates the server secret. A running server keeps using the secrets it read at startup. */
 async function rotateSecret(
   context: CommandContext,
   _args: readonly string[],
@@ -104,7 +104,7 @@ function readSecrets(data: string): readonly Uint8Array[] {
 async function hashPasswordCommand(context: CommandContext): Promise<number> {
   const { hashPassword } = await import('../accounts/password.ts');
   const password = await context.terminal.readSecret('Password: ');
-  // Its dictionaries are large, and no other command needs them.
+  // Imported on demand: the dictionaries of this module are large, and no other command needs them.
   const { findWeakness: weaknessOf } = await import('../accounts/password-strength.ts');
   const weakness = weaknessOf(password);
   if (weakness !== null) throw new AppError('bad_request', `The password is refused: ${weakness}.`);

@@ -65,7 +65,7 @@ function printCollections(
   }
 }
 
-/** Which collections get other vectors, and how far they are. */
+/** Formats the progress of collections that change their embedding model. */
 export function formatModelChanges({ model_changes: changes = [] }: StatusResponse): string[] {
   return changes.map((change) => {
     const { collection_name: name, embedding_model: model, num_documents_done: done } = change;

@@ -2,23 +2,23 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
 
-/** Where a command writes, and what the other end can show. */
+/** Output and input streams of a command, and the capabilities of the terminal. */
 export interface Terminal {
-  /** Results: standard output. */
+  /** Writes results to standard output. */
   out(text: string): void;
-  /** Everything else: standard error. */
+  /** Writes everything else to standard error. */
   note(text: string): void;
-  /** Columns of standard output, at least 40; 80 where nobody says. */
+  /** Columns of standard output, at least 40; 80 if unknown. */
   readonly columns: number;
-  /** True when a person watches standard error: a line may be drawn over. */
+  /** Whether standard error is a terminal, so that a line may be overwritten. */
   readonly isInteractive: boolean;
-  /** Asks on the terminal; null when nobody is there to answer. */
+  /** Asks a yes/no question on the terminal; null if there is no terminal. */
   confirm(question: string): Promise<boolean | null>;
-  /** Asks for something that is not shown while it is typed; without a terminal, takes standard input to its end. */
+  /** Reads a secret without echo; without a terminal, reads standard input to its end. */
   readSecret(question: string): Promise<string>;
 }
 
-/** The terminal of this process. A reader that went away (`| head`) ends the command quietly. */
+/** Terminal of this process. A closed pipe (`| head`) ends the command without an error. */
 export function processTerminal(): Terminal {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);

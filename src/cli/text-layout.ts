@@ -1,10 +1,13 @@
-/** Text for people: nothing that a document says may move the cursor or leave its column. */
+/** Text layout for terminals. Text from documents must not move the cursor or leave its column. */
 
 const widePattern =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 const invisiblePattern = /^[\p{Mark}\p{Format}]$/u;
 
-/** The text without control characters (escape sequences among them); runs of white space become one space. */
+/**
+ * Returns the text without control characters (including escape sequences); runs of white space become one
+ * space.
+ */
 export function toPrintable(text: string): string {
   return text
     .replace(/\s+/gu, ' ')
@@ -12,7 +15,7 @@ export function toPrintable(text: string): string {
     .trim();
 }
 
-/** Columns that the text takes on a terminal. */
+/** Columns that the text occupies on a terminal. */
 export function displayWidth(text: string): number {
   let width = 0;
   for (const character of text) width += characterWidth(character);
@@ -24,7 +27,7 @@ function characterWidth(character: string): number {
   return widePattern.test(character) ? 2 : 1;
 }
 
-/** Lines of at most `columns` columns, broken at spaces; a word that is too long is broken where it must be. */
+/** Wraps text to lines of at most `columns` columns at spaces; breaks words that are too long. */
 export function wrap(text: string, columns: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -55,7 +58,7 @@ function breakWord(word: string, columns: number): string[] {
   return [...pieces, piece];
 }
 
-/** A table with a heading line; columns whose heading starts with ">" are aligned to the right. */
+/** Formats a table with a heading line; columns whose heading starts with ">" are right-aligned. */
 export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const names = headings.map((heading) => heading.replace(/^>/, ''));
   const cells = [names, ...rows.map((row) => row.map(toPrintable))];
@@ -71,7 +74,7 @@ export function formatTable(headings: readonly string[], rows: readonly (readonl
   );
 }
 
-/** 1.5 MB, with powers of 1000. */
+/** Formats bytes with powers of 1000: 1.5 MB. */
 export function formatBytes(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   let value = bytes;
@@ -83,7 +86,7 @@ export function formatBytes(bytes: number): string {
   return `${unit === 0 || value >= 99.5 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
 }
 
-/** 0:05, 12:30, 3:02:10. */
+/** Formats a duration: 0:05, 12:30, 3:02:10. */
 export function formatDuration(milliseconds: number): string {
   const seconds = Math.max(0, Math.round(milliseconds / 1000));
   const twoDigits = (value: number) => String(value).padStart(2, '0');
@@ -93,7 +96,7 @@ export function formatDuration(milliseconds: number): string {
   return hours > 0 ? `${hours}:${twoDigits(minutes)}:${end}` : `${minutes}:${end}`;
 }
 
-/** "1 document", "2 documents". */
+/** Returns "1 document", "2 documents". */
 export function pluralize(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

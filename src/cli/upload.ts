@@ -10,7 +10,7 @@ import type { DocumentMetadataJson } from '../schemas/wire.ts';
 import { type ApiClient, ApiResponseError, backOffMs } from './api-client.ts';
 import type { LocalFile } from './walk.ts';
 
-/** How long uploads go on trying without a single success before the server counts as gone or as full for good. */
+/** Milliseconds without a successful upload after which an unreachable or busy server is given up. */
 const giveUpAfterMs = { unreachable: 60_000, busy: 900_000 } as const;
 
 /** Outcome of one upload. */
@@ -20,11 +20,14 @@ export type UploadOutcome =
 
 export interface UploadRequest {
   readonly file: LocalFile;
-  /** Metadata the document has or shall have; it is replaced as a whole, so it travels along. */
+  /**
+   * Metadata of the document, new or existing. Sent with every upload, because an overwrite replaces it as a
+   * whole.
+   */
   readonly metadata: DocumentMetadataJson;
 }
 
-/** Uploads files into one collection; all parallel uploads wait together when the server asks one of them to. */
+/** Uploads files into one collection. If the server asks one upload to wait, all parallel uploads wait. */
 export class Uploader {
   readonly #api: ApiClient;
   readonly #clock: Clock;
@@ -39,7 +42,10 @@ export class Uploader {
     this.#lastSuccessAt = clock.monotonic();
   }
 
-  /** Throws what concerns every file (no server, a wrong key, Ctrl-C); what concerns this file is its outcome. */
+  /**
+   * Uploads one file. Errors that concern every file (no server, wrong key, Ctrl-C) are thrown; errors of
+   * this file are returned as its outcome.
+   */
   async upload(request: UploadRequest): Promise<UploadOutcome> {
     try {
       await access(request.file.absolute, constants.R_OK);
@@ -60,7 +66,10 @@ export class Uploader {
     }
   }
 
-  /** The outcome of a failed attempt, or null when another one is due; throws what concerns every file. */
+  /**
+   * Returns the outcome of a failed attempt, or null if it is to be retried. Throws errors that concern every
+   * file.
+   */
   #classifyError(error: unknown, attempt: number): UploadOutcome | null {
     this.#api.signal.throwIfAborted();
     if (error instanceof ApiResponseError) {
@@ -94,8 +103,8 @@ export class Uploader {
   }
 
   /**
-   * Metadata may be larger than a header may be, and "." and ".." mean something else in an address, so these go as
-   * form fields; the file must be the last field.
+   * Uploads by a form: metadata may exceed the size limit of a header, and "." and ".." have a special
+   * meaning in URLs. The file must be the last field.
    */
   async #sendForm(request: UploadRequest, content: Blob): Promise<Response> {
     const form = new FormData();
@@ -124,19 +133,19 @@ export class Uploader {
   }
 }
 
-/** SHA-256 of a file's bytes in hexadecimal, or null when it cannot be read. */
+/** Returns the SHA-256 of a file in hexadecimal, or null if it cannot be read. */
 export async function hashFile(absolute: string): Promise<string | null> {
   const hash = createHash('sha256');
   try {
     await pipeline(createReadStream(absolute), hash);
   } catch {
-    // The upload that follows meets the same trouble and reports it with its reason.
+    // The upload that follows fails in the same way and reports the reason.
     return null;
   }
   return hash.digest('hex');
 }
 
-/** A file that became longer or shorter after it was opened makes its Blob unreadable. */
+/** Whether a Blob is unreadable because the size of its file changed after it was opened. */
 function isFileChangedError(error: unknown): boolean {
   for (let cause = error; cause instanceof Error || cause instanceof DOMException; cause = cause.cause) {
     if (cause.name === 'NotReadableError') return true;

@@ -87,7 +87,10 @@ async function showTotals({ api, terminal }: CommandContext, options: CommandOpt
   return exitCodes.done;
 }
 
-/** A restricted key reads the usage of its collections, and no model usage, which belongs to the whole organization. */
+/**
+ * Returns null for a 403: a restricted key reads the usage of its collections, but not the model usage, which
+ * belongs to the whole organization.
+ */
 async function nullIfRefused<Reply>(call: Promise<Reply>): Promise<Reply | null> {
   try {
     return await call;
@@ -152,13 +155,16 @@ async function showWindows(
   return exitCodes.done;
 }
 
-/** Models know no collections. */
+/**
+ * Returns the model usage. Not restricted to a collection, because model usage is not recorded per
+ * collection.
+ */
 async function modelWindows(api: CommandContext['api'], range: object) {
   const reranker = await api.call<RerankUsageResponse[]>('usage/models/reranker', range);
   return { reranker, embed: await api.call<EmbedUsageResponse[]>('usage/models/embed', range) };
 }
 
-/** A call of the model operation, not the work of documents and queries. */
+/** Whether the event is a direct call of the model API, not part of processing documents or queries. */
 function isCall({ explicit_call }: { readonly explicit_call: boolean }): boolean {
   return explicit_call;
 }

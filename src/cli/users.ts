@@ -11,7 +11,7 @@ interface UserAction {
   readonly verb: string;
   readonly operation: string;
   readonly summary: string;
-  /** Null for what needs no confirmation. */
+  /** Confirmation question; null if no confirmation is needed. */
   readonly question: ((email: string) => string) | null;
   readonly message: (email: string) => string;
 }

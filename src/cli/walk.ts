@@ -6,7 +6,7 @@ import { AppError } from '../core/app-error.ts';
 /** A file to ingest. */
 export interface LocalFile {
   readonly absolute: string;
-  /** Path of the document: relative to the folder that was named, with slashes. */
+  /** Path of the document: relative to the given folder, with slashes. */
   readonly path: string;
   readonly sizeBytes: number;
 }
@@ -14,22 +14,23 @@ export interface LocalFile {
 export interface WalkResult {
   /** In ascending order of their absolute paths, folder by folder. */
   readonly files: LocalFile[];
-  /** What could not be read, with the reason. */
+  /** Unreadable entries, with the reason. */
   readonly unreadable: { readonly path: string; readonly reason: string }[];
 }
 
 export interface WalkOptions {
-  /** Files and folders to take, absolute or relative to the working folder. */
+  /** Files and folders to ingest, absolute or relative to the working folder. */
   readonly paths: readonly string[];
-  /** Also take what starts with a dot. */
+  /** Includes names that start with a dot. */
   readonly hidden: boolean;
-  /** Put in front of every document path. */
+  /** Prefix of every document path. */
   readonly prefix: string;
 }
 
 /**
- * All regular files below `starts`. Links are followed, and a folder is entered once, however many links lead to it.
- * Throws an AppError `bad_request` for a start that does not exist and for two files that would be one document.
+ * Returns all regular files below `paths`. Follows links; enters each folder once, even if several links lead
+ * to it. Errors: AppError `bad_request` for a path that does not exist, and for two files with the same
+ * document path.
  */
 export async function findFiles(options: WalkOptions): Promise<WalkResult> {
   const walk = new Walk(options.hidden);
@@ -72,7 +73,7 @@ class Walk {
     }
   }
 
-  /** Sockets, pipes and devices have no content to index and are passed over. */
+  /** Adds a regular file once. Skips sockets, pipes and devices, because they have no content to index. */
   addFile(absolute: string, path: string, stats: Stats): void {
     if (!stats.isFile() || this.#addedFiles.has(absolute)) return;
     this.#addedFiles.add(absolute);

@@ -7,17 +7,17 @@ export interface SettingDescription {
   readonly name: SettingName;
   readonly variable: string;
   readonly flag: string;
-  /** Masked when the setting is a secret. */
+  /** Masked if the setting is a secret. */
   readonly value: unknown;
   readonly source: SettingOrigin;
   readonly meaning: string;
   readonly unit: string | null;
   readonly allowed: string;
-  /** The value when nothing is set, or how it comes about. */
+  /** Default value, or a description of how it is derived. */
   readonly default: unknown;
 }
 
-/** All settings in the order of the setting. */
+/** Describes all settings in schema order. */
 export function describeSettings(loaded: LoadedSettings): SettingDescription[] {
   return settingNames.map((name) => {
     const setting = findSetting(name);
@@ -36,7 +36,7 @@ export function describeSettings(loaded: LoadedSettings): SettingDescription[] {
   });
 }
 
-/** Enough to recognise a key by, too little to use it. */
+/** Masks a secret: enough remains to recognize a key, too little to use it. */
 function maskSecret(secret: string): string {
   return `${secret.slice(0, 4)}…${'*'.repeat(4)}`;
 }

@@ -1,7 +1,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import type { Settings } from './schema.ts';
 
-/** What defaults depend on. */
+/** Machine properties that defaults depend on. */
 export interface MachineResources {
   readonly cores: number;
   readonly memoryBytes: number;
@@ -16,23 +16,23 @@ type MachineDependentSetting =
   | 'searchThreads'
   | 'memoryBytesMax';
 
-/** The cores and the memory this process may use; a container's limit counts where there is one. */
+/** Detects the cores and the memory that this process may use; a container limit applies if there is one. */
 export function detectMachine(): MachineResources {
   const constrained = process.constrainedMemory();
-  // Without a limit the answer is 0 or a number beyond any memory.
+  // Without a limit the value is 0 or larger than the total memory.
   const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
   return { cores: availableParallelism(), memoryBytes };
 }
 
 /**
- * One query for each thread and one whose passages are read meanwhile. More of them share the same threads: 16 on one
- * thread took 8 times as long each as one alone, at the same throughput.
+ * One query per thread, plus one that reads its candidate texts meanwhile. More queries share the same
+ * threads: 16 queries on one thread took 8 times as long each as a single query, at the same throughput.
  */
 export function rerankedQueriesDefault(rerankThreads: number): number {
   return rerankThreads + 1;
 }
 
-/** Defaults of the settings that depend on the machine; each keeps the bounds of its schema. */
+/** Returns defaults of the settings that depend on the machine; each respects the bounds in the schema. */
 export function machineDefaults(resources: MachineResources): Pick<Settings, MachineDependentSetting> {
   const share = (divisor: number, threadsMax: number) =>
     Math.min(threadsMax, Math.max(1, Math.floor(resources.cores / divisor)));

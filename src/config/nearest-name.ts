@@ -1,6 +1,6 @@
 import { editDistance } from '../core/edit-distance.ts';
 
-/** The name that takes the fewest edits to get from `given`, or null when none is close enough to be meant. */
+/** Returns the name with the smallest edit distance to `input`, or null if none is close enough. */
 export function findNearestName(input: string, names: readonly string[]): string | null {
   const distanceMax = Math.max(2, Math.floor(input.length / 3));
   let best: string | null = null;

@@ -40,12 +40,12 @@ const perMinuteLimit = (defaultValue: number, unit: string, meaning: string) =>
   integerSetting(1, 1_000_000_000_000, defaultValue, { meaning, unit });
 
 /**
- * Every setting of Quarry: the one place that says its type, bounds, default and meaning. A property `uploadBytesMax`
- * is the variable QUARRY_UPLOAD_BYTES_MAX, the flag --upload-bytes-max and the key "uploadBytesMax" of the file.
- * To add a setting, add a line.
+ * All settings of Quarry; the only source of their types, bounds, defaults and descriptions. A property
+ * `uploadBytesMax` is the variable QUARRY_UPLOAD_BYTES_MAX, the flag --upload-bytes-max and the key
+ * "uploadBytesMax" of the file. To add a setting, add a line.
  */
 const settingTable = {
-  // the door
+  // HTTP, authentication, mail and egress
   port: integerSetting(0, 65_535, 8720, { meaning: 'TCP port to listen on; 0 lets the system choose one' }),
   host: textSetting('127.0.0.1', {
     meaning: 'Address to listen on; 0.0.0.0 or :: serves other machines too',
@@ -193,7 +193,7 @@ const settingTable = {
       'Time between snapshots of the search shards; a shorter one makes the start after a crash faster',
   }),
 
-  // pools
+  // worker pools, search and OCR
   parseThreads: threadsSetting('parse files, each with its own parser process', 'half the cores, 1 to 8'),
   chunkThreads: threadsSetting('cut, analyse and embed documents', 'half the cores, 1 to 16'),
   embedThreads: threadsSetting(
@@ -511,7 +511,7 @@ const settingTable = {
     meaning: 'Tier that an installation at Vercel entitles to',
   }),
 
-  // the command line as a client
+  // command-line client
   url: textSetting('http://127.0.0.1:8720', {
     pattern: /^https?:\/\/[^\s?#]+$/,
     meaning: 'Server that the commands talk to',
@@ -535,12 +535,12 @@ export function findSetting(name: SettingName): Setting {
   return settingTable[name];
 }
 
-/** QUARRY_UPLOAD_BYTES_MAX for `uploadBytesMax`. */
+/** Returns the environment variable of a setting: QUARRY_UPLOAD_BYTES_MAX for `uploadBytesMax`. */
 export function variableName(name: string): string {
   return `QUARRY_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
-/** --upload-bytes-max for `uploadBytesMax`. */
+/** Returns the flag of a setting: --upload-bytes-max for `uploadBytesMax`. */
 export function flagName(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

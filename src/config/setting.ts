@@ -1,18 +1,18 @@
-/** What is said of every setting beside what its value may be. */
+/** Description of a setting, common to all kinds. */
 export interface SettingOptions {
-  /** One sentence without a full stop: what the setting does. */
+  /** One sentence without a full stop: the effect of the setting. */
   readonly meaning: string;
   readonly unit?: string;
-  /** What is allowed, in words, where kind and bounds do not say it. */
+  /** Allowed values in words; set if kind and bounds do not describe them. */
   readonly allowed?: string;
-  /** The value is never printed. */
+  /** Whether the value is never printed. */
   readonly secret?: boolean;
-  /** How a default that depends on the machine comes about. */
+  /** Derivation of a default that depends on the machine. */
   readonly defaultMeaning?: string;
 }
 
 interface TextSettingOptions extends SettingOptions {
-  /** What a value must match as a whole; without one it may be any text that is not empty. */
+  /** Pattern that the whole value must match; absent: any non-empty text. */
   readonly pattern?: RegExp;
 }
 
@@ -20,7 +20,7 @@ export interface IntegerSetting extends SettingOptions {
   readonly kind: 'whole';
   readonly minimum: number;
   readonly maximum: number;
-  /** Null where the default comes from the machine, see `machineDefaults`. */
+  /** Null if the default depends on the machine; see `machineDefaults`. */
   readonly default: number | null;
 }
 export interface BooleanSetting extends SettingOptions {
@@ -42,8 +42,8 @@ export interface OptionalSetting extends TextSettingOptions {
 }
 
 /**
- * One setting. Five kinds are enough, and the command line reads them each time it starts: a validation library would
- * take three times as long to load as everything else that it needs.
+ * One setting. The five kinds are hand-written instead of using a validation library: the command line reads
+ * them at every start, and a library takes three times as long to load as everything else it needs.
  */
 export type Setting = IntegerSetting | BooleanSetting | EnumSetting | TextSetting | OptionalSetting;
 
@@ -86,7 +86,7 @@ export function optionalSetting(options: TextSettingOptions): OptionalSetting {
   return { kind: 'optional', default: null, ...options };
 }
 
-/** Whether a setting may have this value. */
+/** Whether a setting accepts this value. */
 export function isAllowedValue(setting: Setting, value: unknown): boolean {
   switch (setting.kind) {
     case 'whole':

@@ -14,27 +14,30 @@ import {
 } from './schema.ts';
 import { describeAllowedValues, parseValue } from './value.ts';
 
-/** Where the value of a setting came from. */
+/** Source of a setting's value. */
 export type SettingOrigin = 'flag' | 'variable' | 'file' | 'default';
 
 export interface LoadedSettings {
-  /** Frozen; paths are absolute, addresses have no slash at the end. */
+  /** Frozen; paths are absolute, URLs have no trailing slash. */
   readonly settings: Settings;
   readonly origins: Readonly<Record<SettingName, SettingOrigin>>;
-  /** Absolute path of the settings file, when there is one. */
+  /** Absolute path of the settings file, or null. */
   readonly file: string | null;
 }
 
 export interface SettingSources {
-  /** Values of flags by setting name, as commander collects them; other names are ignored. `config` names the file. */
+  /**
+   * Values of flags by setting name, as commander collects them; other names are ignored. `config` is the
+   * path of the file.
+   */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** Relative paths start here. */
+  /** Base of relative paths. */
   readonly workingFolder: string;
   readonly machine: MachineResources;
 }
 
-/** The real sources of this process together with the given flags. */
+/** Returns the sources of this process, with the given flags. */
 export function readProcessSources(flags: Readonly<Record<string, unknown>>): SettingSources {
   return { flags, variables: process.env, workingFolder: process.cwd(), machine: detectMachine() };
 }
@@ -42,13 +45,14 @@ export function readProcessSources(flags: Readonly<Record<string, unknown>>): Se
 interface RawSetting {
   readonly raw: unknown;
   readonly origin: SettingOrigin;
-  /** The name the operator used: --port, QUARRY_PORT, or "port" in a file. */
+  /** Name of the setting in its source: --port, QUARRY_PORT, or "port" in a file. */
   readonly label: string;
 }
 
 /**
- * Flags win over variables, variables over the file, the file over defaults. An empty variable counts as absent.
- * Throws an AppError `invalid` with one line per fault: each names the setting, its value and what is allowed.
+ * Loads all settings. Precedence: flags, environment variables, file, defaults. An empty variable counts as
+ * absent. Errors: AppError `invalid` with one line per problem, each with the setting, its value and the
+ * allowed values.
  */
 export function loadSettings(sources: SettingSources): LoadedSettings {
   const problems: string[] = [];
@@ -169,7 +173,7 @@ function invalidValueMessage(name: SettingName, rawSetting: RawSetting): string 
   return `${rawSetting.label} is ${displayedValue}; allowed is ${describeAllowedValues(name)}.`;
 }
 
-/** Settings that are each fine but do not go together. */
+/** Returns conflicts between settings that are valid individually. */
 function findConflicts(settings: Settings): string[] {
   const problems: string[] = [];
   if (settings.parseStallSeconds > settings.parseSecondsMax) {

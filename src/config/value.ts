@@ -1,7 +1,7 @@
 import { findSetting, type SettingName } from './schema.ts';
 import { type IntegerSetting, isAllowedValue, type Setting } from './setting.ts';
 
-/** Outcome of reading one setting: a value it allows, or that there is none. */
+/** Result of parsing one setting: an allowed value, or failure. */
 export type ParsedValue = { readonly ok: true; readonly value: unknown } | { readonly ok: false };
 
 const byteUnits: Readonly<Record<string, number>> = {
@@ -15,7 +15,10 @@ const byteUnits: Readonly<Record<string, number>> = {
   TIB: 2 ** 40,
 };
 
-/** Reads what a flag, a variable or the file gave for `name`. Flags and variables give text, the file any JSON. */
+/**
+ * Parses the value of `name` from a flag, a variable or the file. Flags and variables are strings; the file
+ * has any JSON.
+ */
 export function parseValue(name: SettingName, raw: unknown): ParsedValue {
   const setting = findSetting(name);
   const value = typeof raw === 'string' ? parseText(setting, raw) : raw;
@@ -26,7 +29,7 @@ export function parseValue(name: SettingName, raw: unknown): ParsedValue {
   };
 }
 
-/** What is allowed for `name`, as the end of a sentence. */
+/** Returns the allowed values of `name`, phrased as the end of a sentence. */
 export function describeAllowedValues(name: SettingName): string {
   const setting = findSetting(name);
   if (setting.allowed !== undefined) return setting.allowed;
@@ -47,7 +50,10 @@ function parseText(setting: Setting, text: string): unknown {
   return text;
 }
 
-/** 200000000, or where bytes are meant also 200MB (powers of 1000) and 200MiB (powers of 1024). */
+/**
+ * Parses a whole number, e.g. 200000000; for byte settings also 200MB (powers of 1000) and 200MiB (powers of
+ * 1024).
+ */
 function parseInteger(text: string, allowByteUnits: boolean): unknown {
   if (/^\d{1,16}$/.test(text)) return Number(text);
   const parts = allowByteUnits ? /^(\d{1,9}(?:\.\d{1,3})?) ?([KMGT]i?B)$/i.exec(text) : null;

@@ -1,6 +1,6 @@
 /**
- * Every trouble a user can cause or meet, in one table. The code decides the status; the detail is the public
- * sentence that names the fault; `privateDetails` go to the log and never to a reply.
+ * Table of all errors that a user can cause or receive. The code determines the HTTP status. The detail is
+ * the public sentence that describes the error. `privateDetails` go to the log and never to a reply.
  */
 export const errorStatus = {
   bad_request: 400,
@@ -25,7 +25,7 @@ export const errorStatus = {
 
 export type ErrorCode = keyof typeof errorStatus;
 
-/** One entry of a 422 body; `loc` starts with "body" or "query". */
+/** One issue in the body of a 422 reply; `loc` starts with "body" or "query". */
 export interface ValidationIssue {
   readonly loc: readonly string[];
   readonly msg: string;
@@ -35,17 +35,23 @@ export interface ValidationIssue {
 export interface AppErrorOptions {
   /** Milliseconds after which the same request may succeed; becomes `retry-after` and `retry-after-ms`. */
   readonly retryAfterMs?: number;
-  /** False: official clients must not retry. A conflict is never retried, whatever is said here. */
+  /** False: official clients must not retry. Conflicts are never retried, whatever the value. */
   readonly shouldRetry?: boolean;
-  /** True: an `Idempotency-Key` may be sent again although this broke, because repeating the work is harmless. */
+  /**
+   * True: the same `Idempotency-Key` may be sent again after this error, because repeating the work is
+   * harmless.
+   */
   readonly isRepeatable?: boolean;
-  /** Only for `invalid`: the list that becomes the 422 body. */
+  /** Only for `invalid`: the issues that become the 422 body. */
   readonly issues?: readonly ValidationIssue[];
   /** Extra reply headers, for example `allow` or `www-authenticate`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** What helps the operator and must not reach the user. */
+  /** Details for the operator. They must never reach the user. */
   readonly privateDetails?: Readonly<Record<string, unknown>>;
-  /** Who was refused as a stranger to an organization: its audit log tells its owners. */
+  /**
+   * User who was refused for not being a member of the organization. The attempt is recorded in the
+   * organization's audit log for its owners.
+   */
   readonly nonMember?: NonMember;
   readonly cause?: unknown;
 }
@@ -61,7 +67,7 @@ export class AppError extends Error {
   readonly code: ErrorCode;
   readonly options: AppErrorOptions;
 
-  /** `detail` is a whole sentence: what was wrong and what to do. */
+  /** `detail` is a whole sentence: what is wrong and what to do. */
   constructor(code: ErrorCode, detail: string, options: AppErrorOptions = {}) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;

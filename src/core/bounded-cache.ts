@@ -3,18 +3,18 @@ import { assert } from './assert.ts';
 interface CacheEntry<V> {
   readonly value: V;
   cost: number;
-  /** Since it was kept or last spared. */
+  /** Whether the value was read since it was added or last spared from eviction. */
   wasUsed: boolean;
 }
 
 /**
- * Values by key whose costs (bytes, or 1 each) together never exceed a bound: the oldest goes first, unless it was used
- * since its last turn, which spares it until the next. Finding a value changes no order, so it costs one look-up. A
- * value that costs more than the whole bound is not kept.
+ * Cache whose total cost (bytes, or 1 per value) never exceeds a bound. Eviction is second-chance (CLOCK):
+ * the oldest value is evicted first, unless it was read since it was last considered. A read does not reorder
+ * entries, so it costs one lookup. A value that costs more than the whole bound is not cached.
  */
 export class BoundedCache<V, K extends string | number = string> {
   readonly costMax: number;
-  /** In the order of their turns to go. */
+  /** Entries in eviction order. */
   readonly #entries = new Map<K, CacheEntry<V>>();
   #cost = 0;
 
@@ -26,26 +26,26 @@ export class BoundedCache<V, K extends string | number = string> {
     return this.#entries.size;
   }
 
-  /** Of everything that is kept, together. */
+  /** Total cost of all cached values. */
   get cost(): number {
     return this.#cost;
   }
 
-  /** What is kept, not marked as used. */
+  /** Returns the cached value without marking it as used. */
   peek(key: K): V | undefined {
     return this.#entries.get(key)?.value;
   }
 
-  /** Also marks the value as used. */
+  /** Returns the cached value and marks it as used. */
   get(key: K): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
-    // Written only where it changes something: what is merely read stays in the caches of all processors.
+    // Written only if it changes: memory that is only read stays in the caches of all processors.
     if (!entry.wasUsed) entry.wasUsed = true;
     return entry.value;
   }
 
-  /** Replaces what was kept under the key. */
+  /** Replaces the cached value of the key. */
   set(key: K, value: V, cost: number): void {
     assert(cost >= 0, 'nothing that is kept has a negative cost');
     this.delete(key);
@@ -54,7 +54,7 @@ export class BoundedCache<V, K extends string | number = string> {
     this.#charge(key, cost);
   }
 
-  /** The value of this key has become costlier by so much; harmless when it is not kept (any more). */
+  /** Adds to the cost of a value that has grown. Does nothing when the key is not cached. */
   addCost(key: K, cost: number): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
@@ -77,7 +77,10 @@ export class BoundedCache<V, K extends string | number = string> {
     return this.#entries.keys();
   }
 
-  /** The value under `key` pays `cost`; if that is too much, others make room for it. */
+  /**
+   * Adds `cost` of the value under `key` to the total and evicts other values while the total exceeds the
+   * bound.
+   */
   #charge(key: K, cost: number): void {
     this.#cost += cost;
     if (this.#cost <= this.costMax) return;

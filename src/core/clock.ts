@@ -1,8 +1,8 @@
-/** Time arrives as an argument, so that tests can hold it still. */
+/** Time source, passed as an argument so that tests can control it. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;
-  /** Milliseconds from an arbitrary start, never going backwards; for durations. */
+  /** Milliseconds from an arbitrary start; never decreases. For durations. */
   monotonic(): number;
 }
 

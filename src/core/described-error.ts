@@ -1,6 +1,6 @@
 /**
- * An error for the log. Messages can quote what a caller sent; where that may not be kept (zero data retention) only
- * the name and the place in the code stay.
+ * Describes an error for the log. Messages can quote request content; where that must not be stored (zero
+ * data retention), only the name and the stack locations remain.
  */
 export function describedError(error: unknown, mayQuote: boolean): Readonly<Record<string, unknown>> {
   if (!(error instanceof Error)) return { name: typeof error };

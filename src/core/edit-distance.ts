@@ -1,4 +1,7 @@
-/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+/**
+ * Number of insertions, deletions, substitutions and transpositions of adjacent characters (optimal string
+ * alignment).
+ */
 export function editDistance(left: string, right: string): number {
   const rows: number[][] = [Array.from({ length: right.length + 1 }, (_, column) => column)];
   for (let row = 1; row <= left.length; row++) {

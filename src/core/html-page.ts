@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Pages that the server writes itself: a question before a sign-in, a refusal that somebody meets in a browser, the
- * documentation. They look like the dashboard, and need no script and nothing from elsewhere.
+ * HTML pages rendered by the server: a confirmation before a sign-in, an error shown in a browser, the
+ * documentation. They match the dashboard and need no script and no external resource.
  */
 
 const pageStyle = `
@@ -20,10 +20,10 @@ code,pre{font-family:ui-monospace,"SF Mono",Menlo,Consolas,"Liberation Mono",mon
 @media(max-width:30rem){.card{margin:0;border:0;border-radius:0;padding:1.5rem 1rem}}
 `;
 
-/** What a page may do: nothing but look as it should, and send its own form back here. */
+/** Content Security Policy of a page: only its own style, and forms that post back to this server. */
 export const htmlPagePolicy = createHtmlPagePolicy();
 
-/** The same for a page with more styles. */
+/** Content Security Policy of a page with additional styles. */
 export function createHtmlPagePolicy(...extraStyles: readonly string[]): string {
   const hashes = [pageStyle, ...extraStyles].map(
     (each) => `'sha256-${createHash('sha256').update(each).digest('base64')}'`,
@@ -31,7 +31,7 @@ export function createHtmlPagePolicy(...extraStyles: readonly string[]): string 
   return `default-src 'none'; style-src ${hashes.join(' ')}; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`;
 }
 
-/** `body` is HTML whose changing parts are escaped; `title` is plain text. */
+/** Renders a page. `body` is HTML with all variable parts already escaped; `title` is plain text. */
 export function renderHtmlPage({
   title,
   body,
@@ -39,7 +39,10 @@ export function renderHtmlPage({
 }: {
   readonly title: string;
   readonly body: string;
-  /** Beside the common one; `plainPagePolicyWith` allows it. */
+  /**
+   * CSS in addition to the common style; the page then needs the policy of
+   * `createHtmlPagePolicy(extraStyle)`.
+   */
   readonly extraStyle?: string;
 }): string {
   const extraStyleElement = extraStyle === undefined ? '' : `<style>${extraStyle}</style>\n`;
@@ -69,7 +72,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text that becomes part of a page, as itself and nothing else. */
+/** Escapes text for use in HTML. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
 }

@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Chance arrives as an argument, so that a simulation can replay it from a seed. */
+/** Source of randomness, passed as an argument so that a simulation can replay it from a seed. */
 export interface Random {
   uuid(): string;
   /** `count` random bytes. */
@@ -15,15 +15,15 @@ export const systemRandom: Random = {
 };
 
 /**
- * A UUID with the time in front (RFC 9562 version 7): ids sort by the millisecond in which they were made. `uuid` lends
- * its chance to the rest. `now`: milliseconds since the epoch.
+ * Creates a UUID with a leading timestamp (RFC 9562, version 7): ids sort by the millisecond of creation.
+ * `uuid` supplies the random bits. `now`: milliseconds since the Unix epoch.
  */
 export function createUuidV7(now: number, uuid: string): string {
   const time = Math.trunc(now).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${uuid.slice(15)}`;
 }
 
-/** Name-based UUID (RFC 9562 version 8, SHA-256): the same parts give the same id on every machine. */
+/** Creates a name-based UUID (RFC 9562, version 8, SHA-256): equal parts give the same id on every machine. */
 export function deriveUuid(...parts: readonly (string | number)[]): string {
   const digest = createHash('sha256').update(JSON.stringify(parts)).digest();
   digest[6] = ((digest[6] ?? 0) & 0x0f) | 0x80;

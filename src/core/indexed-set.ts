@@ -1,15 +1,16 @@
 import { assert } from './assert.ts';
 
-/** What a roster can list. Its place belongs to the roster; -1 outside. */
+/** Item of an `IndexedSet`. Only the set writes `index`; -1 while the item is in no set. */
 export interface IndexedSetItem {
   index: number;
 }
 
 /**
- * Things that come and go all the time, in no promised order. A Set would do the same, but one that keeps its size makes
- * itself a new table again and again, to which V8 has the old one point; and once an old table has outlived two collections
- * of young objects, these take everything that it leads to for alive: all later tables and what was ever in them. Each
- * query then left kilobytes behind, moved twice and freed only with the whole heap.
+ * A set for frequent additions and removals, without a defined order. A `Set` of constant size allocates a
+ * new table again and again, and V8 keeps a pointer from the old table to the new one. Once an old table has
+ * survived two collections of the young generation, these treat everything reachable from it as alive: all
+ * later tables and all items that were ever in them. Each query then left kilobytes behind that were moved
+ * twice and freed only by a full collection.
  */
 export class IndexedSet<Item extends IndexedSetItem> {
   readonly #items: Item[] = [];
@@ -24,7 +25,7 @@ export class IndexedSet<Item extends IndexedSetItem> {
     this.#items.push(item);
   }
 
-  /** Harmless for what is not listed. */
+  /** Idempotent: does nothing for an item that is not in the set. */
   delete(item: Item): void {
     const { index } = item;
     if (index === -1) return;
@@ -37,7 +38,7 @@ export class IndexedSet<Item extends IndexedSetItem> {
     item.index = -1;
   }
 
-  /** Of a moment: what comes or goes meanwhile changes nothing. */
+  /** Iterates over a snapshot: later additions and removals do not affect it. */
   [Symbol.iterator](): IterableIterator<Item> {
     return this.#items.slice().values();
   }

@@ -1,6 +1,9 @@
 import { assert } from './assert.ts';
 
-/** Every bound of the system that is not a setting, by room. Units are in the names; `Max` bounds are inclusive. */
+/**
+ * All bounds of the system that are not settings, by area. Names end with the unit; `Max` bounds are
+ * inclusive.
+ */
 export const limits = {
   // names
   collectionNameBytesMax: 1_024,
@@ -26,7 +29,7 @@ export const limits = {
   apiKeyNameBytesMax: 256,
   unixSecondsMax: 253_402_300_799,
 
-  // the door
+  // HTTP server
   headerBytesMax: 131_072,
   keepAliveMsMax: 72_000,
   headerMsMax: 15_000,
@@ -36,25 +39,31 @@ export const limits = {
   pipelinedRequestsMax: 8,
   requestsRunningMax: 4_096,
   queriesWaitingMax: 256,
-  /** Queries that run at a time and are reranked by a service: they wait for it rather than compute. */
+  /**
+   * Maximum number of running queries that an external service reranks: these wait for the service rather
+   * than compute.
+   */
   serviceRerankedQueriesMax: 16,
   filesWaitingMax: 256,
   pageImagesWaitingMax: 64,
   pageImageFailuresMax: 10_000,
   pageImageFailureMs: 300_000,
   waitsRunningMax: 1_024,
-  /** Of a body that waits for its reader: of an upload, whose bytes go to the disk meanwhile, and of any other. */
+  /**
+   * Maximum bytes of a request body queued for its reader: for an upload, whose bytes are written to disk
+   * meanwhile, and for any other body.
+   */
   bodyQueueBytesMax: 1_048_576,
   shortBodyQueueBytesMax: 65_536,
   chunkBuffersFreeMax: 16,
-  /** Speed at which the rest of a refused body is read. */
+  /** Rate at which the rest of a rejected body is read. */
   discardBytesPerMsMax: 5_000,
   discardedBodyBytesMax: 1_048_576,
   bufferedReplyBytesMax: 65_536,
   fileChunkBytes: 262_144,
-  /** Of a document: a vector is a list of numbers. */
+  /** Maximum number of values in one JSON text; a vector is a list of numbers. */
   jsonValuesMax: 4_000_000,
-  /** Of its objects, lists and strings: a hundred thousand pages, or 256 documents with long metadata. */
+  /** Maximum number of objects, lists and strings in it: 100,000 pages, or 256 documents with long metadata. */
   jsonNodesMax: 262_144,
   smallJsonValuesMax: 65_536,
   jsonUncheckedBytesMax: 512,
@@ -64,12 +73,15 @@ export const limits = {
   queryBodyBytesMax: 2_097_152,
   modelBodyBytesMax: 6_000_000,
   keyBodyBytesMax: 524_288,
-  /** A body must arrive at this speed, taken over so many milliseconds of waiting, once it holds so many bytes. */
+  /**
+   * Minimum rate of an incoming body, averaged over a window of waiting time, once the body has at least
+   * `bodyRateBytesMin` bytes.
+   */
   bodyBytesPerSecondMin: 16_384,
   bodyRateWindowMs: 5_000,
   bodyRateBytesMin: 65_536,
   jsonMembersMax: 65_536,
-  /** From this size on a body is parsed by a worker: parsing it takes about a millisecond. */
+  /** Bodies of at least this size are parsed by a worker: parsing takes about a millisecond. */
   largeBodyBytesMin: 131_072,
   largeBodiesWaitingMax: 256,
   uploadMsMax: 3_600_000,
@@ -80,7 +92,7 @@ export const limits = {
   multipartFieldBytesMax: 131_072,
   multipartFieldsMax: 16,
   modelBytesMax: 5_000_000,
-  /** Of a turn of the event loop, for work of calls that somebody waits for. */
+  /** Milliseconds of work per turn of the event loop for calls with a waiting client. */
   requestSliceMsMax: 5,
   waitMsMax: 50_000,
   requestMsMax: 55_000,
@@ -127,7 +139,7 @@ export const limits = {
   invitationMsMax: 7 * 86_400_000,
   organizationsPageMax: 1_000,
   userSearchUnitsMax: 320,
-  /** Of one search; the next reply continues. */
+  /** Maximum number of users scanned per search request; the next reply continues. */
   usersSearchedMax: 5_000,
   idempotencyKeyMsMax: 86_400_000,
   idempotencyKeysPerUserMax: 1_000,
@@ -138,20 +150,20 @@ export const limits = {
   oneTimeCodesPerHourMax: 50,
   accountBodyBytesMax: 65_536,
   redirectUnitsMax: 2_048,
-  /** Kept in the cookies of a sign-in: the sum of ours has to stay below `cookieBytesMax`. */
+  /** Stored in the cookies of a sign-in: the total size of our cookies must stay below `cookieBytesMax`. */
   signInPathUnitsMax: 1_024,
-  /** Of the value of a sealed cookie. */
+  /** Maximum length of the value of a sealed cookie. */
   sealedCookieUnitsMax: 3_000,
-  /** As OpenID Connect bounds it. */
+  /** Bound given by OpenID Connect. */
   providerSubjectUnitsMax: 255,
   rateLimitKeysMax: 100_000,
-  /** Sign-in mails to one address: so many at once, then one each `signInMailRefillMs`. */
+  /** Sign-in mails to one address: this many in a burst, then one per `signInMailRefillMs`. */
   signInMailBurstMax: 5,
   signInMailRefillMs: 5 * 60_000,
-  /** Between two sign-in mails that one client causes to one address. */
+  /** Minimum time between two sign-in mails that one client causes to one address. */
   signInMailIntervalMsMin: 60_000,
   mailsWaitingMax: 1_000,
-  /** Sent at a time, and of those on the account of one organization or to one domain. */
+  /** Maximum number of mails being sent: in total, and per organization or per recipient domain. */
   mailsRunningMax: 8,
   mailsRunningPerKeyMax: 2,
   mailMsMax: 30_000,
@@ -168,16 +180,22 @@ export const limits = {
   marketplaceReplyBytesMax: 262_144,
   marketplaceBatchMax: 25,
   marketplaceHoursReadMax: 1_000,
-  /** AWS accepts usage of less than 24 hours ago, counted from the beginning of its hour; an hour less, for the way. */
+  /**
+   * AWS accepts usage of less than 24 hours ago, counted from the beginning of its hour. One hour less, to
+   * allow for transmission.
+   */
   marketplaceHoursMax: 22,
-  /** That of an earlier month only until six hours of the next one are over; an hour less, for the way. */
+  /**
+   * AWS accepts usage of the previous month only during the first six hours of a month. One hour less, to
+   * allow for transmission.
+   */
   marketplaceGraceHoursMax: 5,
-  /** After an hour until its use is complete: the meter writes every few seconds. */
+  /** Delay after an hour until its usage is complete: the meter writes every few seconds. */
   marketplaceSettleMs: 120_000,
   marketplaceReportMs: 300_000,
   marketplaceRetryMs: 60_000,
   marketplaceTextUnitsMax: 4_096,
-  /** Of one host: SNS sends again what it is refused for now, and so does Vercel. */
+  /** Maximum number of webhook messages per host. SNS and Vercel resend messages that are rejected for now. */
   marketplaceMessagesPerMinuteMax: 120,
   vercelProjectsMax: 200,
   vercelPageMax: 20,
@@ -191,11 +209,12 @@ export const limits = {
   usageSecondsMax: 253_402_300_799,
 
   // billing
-  /** Messages of SNS and of Stripe have 256 KiB at most. */
+  /** Maximum size of a message of SNS or Stripe: 256 KiB. */
   webhookBytesMax: 262_144,
   webhooksPerMinuteMax: 1_200,
   webhookAgeSecondsMax: 300,
   billingReadMs: 1_000,
+  /** How long a Stripe form that was opened may change payment methods or billing details. */
   billingFormMs: 3_600_000,
   billingReadWaitMsMax: 8_000,
   billingCallMsMax: 10 * 60_000,
@@ -208,16 +227,16 @@ export const limits = {
   billingRetryMs: 15_000,
   billingRetryMsMax: 10 * 60_000,
   billingDueBatchMax: 1_000,
-  /** How long the customer of a deleted organization stays for an invoice that is not paid. */
+  /** How long the customer of a deleted organization is kept for an unpaid invoice. */
   deletedCustomerMsMax: 30 * 86_400_000,
   billingListMax: 24,
   billingCatalogMs: 60_000,
   plansFileBytesMax: 1_048_576,
   usageReportMs: 20_000,
   usageReportsRunningMax: 8,
-  /** How late a minute of usage may be written. */
+  /** Maximum delay before a minute of usage is written. */
   usageWriteDelayMsMax: 15_000,
-  /** What Stripe still takes. */
+  /** Maximum age of usage that Stripe accepts. */
   usageReportMsMax: 34 * 86_400_000,
   /** Stripe remembers the identifiers of meter events for at least a day. */
   meterIdentifierMsMax: 23 * 3_600_000,
@@ -234,9 +253,9 @@ export const limits = {
   pageTextUnitsMax: 2_000_000,
   textPagesMax: 100_000,
 
-  // vectors of callers
+  // vectors supplied by callers
   ownVectorDimensionsMax: 8_192,
-  /** Of the vectors of one document's passages and of their parts. */
+  /** Maximum bytes of the vectors of one document's chunks and of their parts. */
   ownVectorBytesMax: 128 * 1_048_576,
 
   // chunks, in UTF-16 code units
@@ -251,19 +270,25 @@ export const limits = {
   titleLikeUnitsMax: 90,
 
   // ingest
-  /** Of a turn of the event loop, for work that is not urgent. */
+  /** Milliseconds of background work per turn of the event loop. */
   backgroundSliceMsMax: 1,
-  /** Of a turn of the event loop, for scanning large request bodies. */
+  /** Milliseconds per turn of the event loop for scanning large request bodies. */
   bodyScanSliceMsMax: 0.4,
-  /** Documents that are chunked, embedded and indexed at the same time; the engine stages twice as many. */
+  /**
+   * Maximum number of documents that are chunked, embedded and indexed concurrently; the engine stages twice
+   * as many.
+   */
   indexingDocumentsMax: 512,
-  /** What they may take of memory together, and how much a byte of text becomes: rows, words, codes and the text. */
+  /**
+   * Maximum memory of these documents together, and memory per byte of text: rows, words, codes and the text
+   * itself.
+   */
   indexingBytesMax: 384 * 1_048_576,
   indexingBytesPerTextByte: 6,
-  /** A document of at most so much text and so many pages needs few writes. */
+  /** A document with at most this much text and this many pages needs few writes. */
   smallTextBytesMax: 65_536,
   smallTextPagesMax: 64,
-  /** Text and documents that ride to a chunk worker together. */
+  /** Maximum text and number of documents sent to a chunk worker in one batch. */
   chunkBatchUnitsMax: 65_536,
   chunkBatchDocumentsMax: 8,
 
@@ -277,7 +302,7 @@ export const limits = {
   analyzedRowUnitsMax: 200_000,
   languageSampleRowsMax: 24,
   queryGroupsMax: 512,
-  /** Words of a query that are looked for in another spelling, and letters of such a word. */
+  /** Maximum number of query words checked for another spelling, and maximum length of such a word. */
   misspelledWordsMax: 8,
   misspelledUnitsMax: 24,
 
@@ -297,7 +322,7 @@ export const limits = {
   cachedRecordsMax: 4_096,
 } as const;
 
-/** Shard counts a collection may have; chosen at creation. */
+/** Shard counts that a collection may have; chosen at creation. */
 export const shardCounts = [1, 8, 16, 32, 64] as const;
 
 assert(limits.waitMsMax < limits.requestMsMax, 'a waiting add answers before the request deadline');

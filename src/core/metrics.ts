@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 interface MetricOptions<Label extends string> {
-  /** As Prometheus wants it: `quarry_`, the thing, the unit. */
+  /** Name by Prometheus convention: `quarry_`, the subject, the unit. */
   readonly name: string;
   readonly help: string;
   readonly labels?: readonly Label[];
@@ -9,11 +9,11 @@ interface MetricOptions<Label extends string> {
 
 type LabelValues<Label extends string> = Readonly<Record<Label, string>>;
 
-/** The figures of the process, for Prometheus. Everything that is measured goes through one of these. */
+/** Metrics of the process for Prometheus. All metrics are registered here. */
 export class Metrics {
   readonly #registry = new Registry();
 
-  /** Something that only grows; the function adds to it. */
+  /** Registers a counter. Returns a function that increments it. */
   counter<Label extends string = never>({
     labels = [],
     ...options
@@ -22,7 +22,10 @@ export class Metrics {
     return (values, amount) => counter.inc(values, amount);
   }
 
-  /** A distribution over `buckets`, ascending upper bounds; the function adds an observation. */
+  /**
+   * Registers a histogram over `buckets` (ascending upper bounds). Returns a function that records an
+   * observation.
+   */
   histogram<Label extends string = never>(
     { labels = [], ...options }: MetricOptions<Label>,
     buckets: readonly number[],
@@ -36,7 +39,7 @@ export class Metrics {
     return (values, observed) => histogram.observe(values, observed);
   }
 
-  /** A figure that goes up and down, read when somebody asks. */
+  /** Registers a gauge. `read` is called at each scrape. */
   gauge(options: Omit<MetricOptions<never>, 'labels'>, read: () => number): void {
     new Gauge({
       ...options,
@@ -47,7 +50,7 @@ export class Metrics {
     });
   }
 
-  /** One figure for each value of a label. */
+  /** Registers a gauge with one sample per value of `label`. */
   gauges<Label extends string>(
     { label, ...options }: Omit<MetricOptions<Label>, 'labels'> & { readonly label: Label },
     read: () => Readonly<Record<string, number>> | Promise<Readonly<Record<string, number>>>,
@@ -69,7 +72,7 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** Everything, in the exposition format of Prometheus. */
+  /** Returns all metrics in the Prometheus exposition format. */
   text(): Promise<string> {
     return this.#registry.metrics();
   }

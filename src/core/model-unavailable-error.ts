@@ -1,16 +1,19 @@
 import { AppError } from './app-error.ts';
 
 export interface ModelUnavailableErrorOptions {
-  /** Milliseconds after which it is worth asking again. */
+  /** Milliseconds after which a retry is worthwhile. */
   readonly retryAfterMs: number;
   readonly privateDetails?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
 }
 
-/** A model does not answer, through no fault of the one who asked: what needs it waits, or does without. */
+/**
+ * A model does not answer, through no fault of the caller. Work that needs the model waits or continues
+ * without it.
+ */
 export class ModelUnavailableError extends AppError {
   readonly model: string;
-  /** Half a sentence without secrets or addresses: what is the matter. */
+  /** Clause without secrets or addresses that describes the cause. */
   readonly reason: string;
 
   constructor(model: string, reason: string, options: ModelUnavailableErrorOptions) {

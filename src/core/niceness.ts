@@ -1,11 +1,11 @@
 import { getPriority, platform, setPriority } from 'node:os';
 
 /**
- * Lets a thread of this process step back for others, as nice(1) counts; by default the calling one. Where the system does
- * not allow it, the work goes on as urgent as it is, and what steps back further already stays so.
+ * Raises the niceness of a thread of this process, in units of nice(1); by default of the calling thread.
+ * Never lowers it. Where the system does not permit the change, the niceness stays as it is.
  */
 export function setNiceness(niceness: number, thread = 0): void {
-  // There the number is that of a thread; elsewhere it would be the whole server's.
+  // On Linux the id is that of a thread; elsewhere the call would affect the whole process.
   if (platform() !== 'linux') return;
   try {
     if (getPriority(thread) < niceness) setPriority(thread, niceness);

@@ -1,6 +1,6 @@
-/** Texts as UTF-8, one after the other in one block of memory, which moves between threads at the price of one. */
+/** Texts as UTF-8 in one contiguous block, transferable between threads at the cost of one buffer. */
 export interface PackedTexts {
-  /** The whole of its buffer. */
+  /** Spans its whole buffer. */
   readonly block: Uint8Array<ArrayBuffer>;
   /** Bytes of each text. */
   readonly lengths: Uint32Array<ArrayBuffer>;
@@ -8,7 +8,7 @@ export interface PackedTexts {
 
 export type Texts = readonly string[] | PackedTexts;
 
-/** `texts`: well-formed, as strings. */
+/** Packs well-formed strings. */
 export function packTexts(texts: readonly string[]): PackedTexts {
   const lengths = Uint32Array.from(texts, (text) => Buffer.byteLength(text));
   const block = new Uint8Array(lengths.reduce((sum, length) => sum + length, 0));
@@ -29,7 +29,7 @@ export function countOfTexts(texts: Texts): number {
   return isPacked(texts) ? texts.lengths.length : texts.length;
 }
 
-/** Each text as it is, or as its UTF-8. */
+/** Yields each text as stored: a string, or its UTF-8 bytes. */
 export function* eachText(texts: Texts): Generator<string | Uint8Array> {
   if (!isPacked(texts)) return yield* texts;
   let start = 0;
@@ -49,7 +49,7 @@ export function textOf(text: string | Uint8Array): string {
   return Buffer.from(text.buffer, text.byteOffset, text.byteLength).toString('utf8');
 }
 
-/** Their buffers, which a message may move. */
+/** Returns the underlying buffers, for the transfer list of a message. */
 export function buffersOf(texts: Texts): ArrayBuffer[] {
   return isPacked(texts) ? [texts.block.buffer, texts.lengths.buffer] : [];
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 export interface MemorySources {
-  /** What the kernel says of this process, as in proc(5) `/proc/self/status`; throws where there is no such file. */
+  /** Reads `/proc/self/status` as in proc(5); throws where the file does not exist. */
   readonly kernelStatus: () => string;
   readonly residentBytes: () => number;
 }
@@ -12,9 +12,9 @@ const systemSources: MemorySources = {
 };
 
 /**
- * How many bytes the process holds: what no file backs, in memory or swapped out. Pages that the system reads from
- * files (the vectors of snapshots, programs) do not count, as it drops them when it needs the room. Where the system
- * does not tell them apart, all resident bytes.
+ * Returns the bytes of process memory that no file backs, resident or swapped out. File-backed pages (vectors
+ * of snapshots, programs) do not count, because the system evicts them under memory pressure. Where the
+ * system does not distinguish them, returns all resident bytes.
  */
 export function readProcessMemoryBytes({
   kernelStatus,

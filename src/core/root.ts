@@ -13,5 +13,8 @@ function findRoot(): string {
   return folder;
 }
 
-/** Absolute folder of package.json: `models/`, `build/` and `dist/` lie below it, from source and from `dist` alike. */
+/**
+ * Absolute folder of package.json. `models/`, `build/` and `dist/` lie below it, both from source and from
+ * `dist`.
+ */
 export const projectRoot: string = findRoot();

@@ -6,15 +6,15 @@ const ivBytes = 12;
 const tagBytes = 16;
 
 /**
- * Authenticated encryption with keys of the installation, so that a copy of the store alone opens nothing. A sealed
- * text is bound to a context, such as an id. The first key seals; the others only open what was sealed before a
- * rotation.
+ * Authenticated encryption with keys of the installation, so that a copy of the store alone cannot be
+ * decrypted. A sealed text is bound to a context, such as an id. The first key seals; the others only open
+ * texts sealed before a key rotation.
  */
 export class Sealer {
   readonly #keys: readonly Uint8Array[];
   readonly #random: Random;
 
-  /** `keys`: of 256 bits, the current one first. */
+  /** `keys`: 256 bits each, the current key first. */
   constructor(keys: readonly Uint8Array[], random: Random) {
     this.#keys = keys;
     this.#random = random;
@@ -27,7 +27,7 @@ export class Sealer {
     return Buffer.concat([iv, cipherStream.getAuthTag(), sealed]);
   }
 
-  /** The text; null for what none of the keys sealed in this context. */
+  /** Returns the text, or null when none of the keys sealed it in this context. */
   open(sealed: Uint8Array, context: string): string | null {
     for (const key of this.#keys) {
       const text = openWith(key, sealed, context);
@@ -36,7 +36,7 @@ export class Sealer {
     return null;
   }
 
-  /** Whether the current key sealed it, so that an earlier one can be forgotten. */
+  /** Whether the current key sealed it. If so for all texts, an earlier key can be removed. */
   isCurrent(sealed: Uint8Array, context: string): boolean {
     return openWith(this.#keys[0]!, sealed, context) !== null;
   }
@@ -53,7 +53,7 @@ function openWith(key: Uint8Array, sealed: Uint8Array, context: string): string 
   try {
     return text + decipherStream.final('utf8');
   } catch {
-    // The only reason to fail here: it was not sealed with this key in this context.
+    // The only possible failure: the text was not sealed with this key in this context.
     return null;
   }
 }

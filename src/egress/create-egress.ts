@@ -2,19 +2,22 @@ import type { Settings } from '../config/schema.ts';
 import type { Logger } from '../core/logger.ts';
 import { type AllowedHost, defaultPort, defaultSmtpPort, Egress, normalizeHost } from './egress.ts';
 
-/** Which hosts the settings name, and for what. */
+/** Derives the allowed hosts, with their purposes, from the settings. */
 
-/** Google names its own endpoints at other hosts than its issuer. */
+/** Google's endpoints are on other hosts than its issuer. */
 const issuerEndpoints: Readonly<Record<string, readonly string[]>> = {
   'https://accounts.google.com': ['https://oauth2.googleapis.com', 'https://www.googleapis.com'],
 };
 
-/** The hosts that the settings name, and whether they may be connected to. */
+/** Creates the egress policy from the hosts in the settings and the egress mode. */
 export function createEgress(settings: Settings): Egress {
   return new Egress({ mode: settings.egress, hosts: configuredHosts(settings) });
 }
 
-/** Says which features cannot work, so that nobody learns it from the first error. */
+/**
+ * Logs a warning for each feature that egress mode `none` disables, so that it is known before the first
+ * error.
+ */
 export function warnAboutDeniedHosts({ mode, hosts }: Egress, logger: Logger): void {
   if (mode !== 'none') return;
   for (const { host, purpose } of hosts)
@@ -59,7 +62,9 @@ function providerUrls(settings: Settings): string[] {
   return [...google, ...(githubClientId === null ? [] : [githubBaseUrl, ...gitHubApi])];
 }
 
-/** Where the SDK of AWS asks for credentials when the settings have none: the machine, its container, or STS. */
+/**
+ * Where the AWS SDK requests credentials when the settings have none: the instance, its container, or STS.
+ */
 const credentialUrls = (domain: string) => [
   'http://169.254.169.254',
   'http://169.254.170.2',
@@ -85,7 +90,7 @@ function awsDomainOf(region: string): string {
   return `${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
 }
 
-/** `host` or `host:port`, with commas between. */
+/** Parses comma-separated entries of the form `host` or `host:port`. */
 function parseExtraHosts(list: string | null): AllowedHost[] {
   return (list?.split(',') ?? []).map((entry) => {
     const [, host = '', port] = /^(\[[^\]]+\]|[^:]+)(?::(\d+))?$/.exec(entry) ?? [];

@@ -9,9 +9,9 @@ interface Target {
 type Connect = (this: Socket, ...connectArguments: unknown[]) => Socket;
 
 /**
- * From now on this thread opens no TCP connection that `egress` does not allow, whichever library asks for it: the SDK of
- * AWS, for example, asks the machine for credentials by itself. Every client of Node (http, https, tls, fetch) connects by
- * this one method, and it looks the name up, so that what is refused asks no name server either.
+ * From now on, this thread opens no TCP connection that `egress` does not allow, regardless of the library:
+ * the AWS SDK, for example, requests credentials from the instance by itself. All Node clients (http, https,
+ * tls, fetch) connect through this method, which also resolves the name, so a refused host is never resolved.
  */
 export function guardSockets(egress: Egress): void {
   const { prototype } = Socket as unknown as { prototype: { connect: Connect } };
@@ -23,7 +23,8 @@ export function guardSockets(egress: Egress): void {
     try {
       egress.check(target.host, target.port);
     } catch (error) {
-      // As late as any failure to connect: what asked for the connection listens by then, and writes wait until then.
+      // Fail as late as any connection error: the caller has attached its listeners by then, and writes are
+      // queued until then.
       (this as { connecting: boolean }).connecting = true;
       setImmediate(() => this.destroy(error as Error));
     }
@@ -31,7 +32,10 @@ export function guardSockets(egress: Egress): void {
   };
 }
 
-/** What a call of `connect` asks for: options, a port with a host, or what Node has made of these. Null: a local path. */
+/**
+ * Extracts the target of a `connect` call: options, a port with a host, or their normalized form. Null: a
+ * local path.
+ */
 function parseTarget(connectArguments: readonly unknown[]): Target | null {
   const first: unknown = Array.isArray(connectArguments[0]) ? connectArguments[0][0] : connectArguments[0];
   if (typeof first === 'object' && first !== null) {

@@ -1,7 +1,7 @@
 import { Egress } from './egress.ts';
 import { guardSockets } from './guard-sockets.ts';
 
-/** For worker threads and forked processes, none of which connects anywhere: the main thread does that for them. */
+/** For worker threads and child processes, which never connect: the main thread connects on their behalf. */
 export function refuseConnections(): void {
   guardSockets(new Egress({ mode: 'none', hosts: [] }));
 }

@@ -8,7 +8,10 @@ export interface JsonRecord {
   readonly [field: string]: unknown;
 }
 
-/** JSON objects, one a line, each with an `_id` of its own and a `text`. AppError `bad_request` names file and line. */
+/**
+ * Reads JSON objects, one per line, each with a unique `_id` and a `text`. Errors: AppError `bad_request`
+ * with file and line.
+ */
 export async function readJsonRecords(file: string): Promise<JsonRecord[]> {
   const lines = await readLines(file);
   const ids = new Set<string>();
@@ -21,7 +24,7 @@ export async function readJsonRecords(file: string): Promise<JsonRecord[]> {
   });
 }
 
-/** The record of a line, or what is wrong with it. */
+/** Returns the record of a line, or a description of the problem. */
 function parseRecord(line: string): JsonRecord | string {
   let value: unknown;
   try {
@@ -36,13 +39,13 @@ function parseRecord(line: string): JsonRecord | string {
   return { ...record, _id, text };
 }
 
-/** The lines of a text, without the empty one behind the last. AppError `bad_request` when it cannot be read. */
+/** Returns the lines of a file, without the empty one after the last newline. Errors: as `readText`. */
 export async function readLines(file: string): Promise<string[]> {
   const text = await readText(file);
   return text.split(/\r?\n/u).filter((line, i, all) => line !== '' || i < all.length - 1);
 }
 
-/** AppError `bad_request` when it cannot be read. */
+/** Reads a text file. Errors: AppError `bad_request` if it cannot be read. */
 export async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
@@ -51,7 +54,7 @@ export async function readText(file: string): Promise<string> {
   }
 }
 
-/** `line` counts from 0. */
+/** Returns an AppError `bad_request` for a line; `line` is zero-based. */
 export function invalidLineError(file: string, line: number, reason: string): AppError {
   return new AppError('bad_request', `${file}, line ${line + 1}: ${reason}.`);
 }

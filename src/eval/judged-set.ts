@@ -3,7 +3,7 @@ import { basename, join, resolve } from 'node:path';
 import { AppError } from '../core/app-error.ts';
 import { invalidLineError, readJsonRecords, readLines } from './json-lines.ts';
 
-/** Documents, and questions with the grade of each document that answers them. */
+/** Documents, and questions with relevance grades of documents. */
 export interface JudgedSet {
   readonly name: string;
   readonly documents: readonly JudgedDocument[];
@@ -12,20 +12,23 @@ export interface JudgedSet {
 
 export interface JudgedDocument {
   readonly id: string;
-  /** The title, if there is one, on a line of its own, then the text. */
+  /** The title, if any, on a line of its own, followed by the text. */
   readonly text: string;
 }
 
 export interface JudgedQuestion {
   readonly id: string;
   readonly text: string;
-  /** By id of the document; all are above 0 and of documents that are there. */
+  /** Grades by document id; all grades are above 0 and all ids are in the set. */
   readonly grades: ReadonlyMap<string, number>;
 }
 
 const corpusFile = 'corpus.jsonl';
 
-/** The folder itself when it is a set, otherwise the sets in it, by name. AppError `bad_request` when there is none. */
+/**
+ * Returns the folder itself if it is a set, otherwise the sets in it, sorted by name. Errors: AppError
+ * `bad_request` if there is none.
+ */
 export async function findJudgedFolders(folder: string): Promise<string[]> {
   if (await fileExists(join(folder, corpusFile))) return [resolve(folder)];
   const entries = await readdir(folder, { withFileTypes: true }).catch((cause: Error) => {
@@ -44,8 +47,8 @@ export async function findJudgedFolders(folder: string): Promise<string[]> {
 
 /**
  * Reads a set in BEIR layout: corpus.jsonl (`_id`, `title`, `text`), queries.jsonl (`_id`, `text`) and
- * qrels/<split>.tsv (question, document, grade, below a heading). Questions without a document that answers them are
- * left out. AppError `bad_request` names the file and line of what is wrong.
+ * qrels/<split>.tsv (question, document, grade, below a header line). Questions without a relevant document
+ * are dropped. Errors: AppError `bad_request` with file and line.
  */
 export async function readJudgedSet(folder: string, split = 'test'): Promise<JudgedSet> {
   const corpus = await readJsonRecords(join(folder, corpusFile));
@@ -67,7 +70,7 @@ export async function readJudgedSet(folder: string, split = 'test'): Promise<Jud
   return { name: basename(resolve(folder)), documents, questions };
 }
 
-/** At most so many of them, evenly spaced. */
+/** Returns at most `itemsMax` items, evenly spaced. */
 export function sampleEvenly<T>(items: readonly T[], itemsMax: number): T[] {
   const every = Math.max(1, items.length / itemsMax);
   return items.filter((_, i) => Math.floor(i / every) !== Math.floor((i - 1) / every));
@@ -83,7 +86,7 @@ function parseGrades(
     const [question, document, grade] = line.split('\t');
     const value = Number(grade);
     if (question === undefined || document === undefined || grade === undefined || Number.isNaN(value)) {
-      // The heading is the one line that may have no number.
+      // Only the header line may have no number.
       if (i === 0) continue;
       throw invalidLineError(file, i, 'a line is question, document and grade, separated by tabs');
     }

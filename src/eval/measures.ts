@@ -1,8 +1,8 @@
-/** How well a ranking answers a question, from grades that people gave; the gain is the grade, as trec_eval has it. */
+/** Ranking measures computed from human relevance grades. The gain is the grade, as in trec_eval. */
 
 type Grades = ReadonlyMap<string, number>;
 
-/** Normalised discounted cumulative gain of the first `depth` ids: 1 for the best order there can be. */
+/** Normalized discounted cumulative gain of the first `depth` ids; 1 for the ideal order. */
 export function ndcg(ranking: readonly string[], grades: Grades, depth: number): number {
   const discounted = (gains: readonly number[]) =>
     gains.slice(0, depth).reduce((sum, gain, rank) => sum + gain / Math.log2(rank + 2), 0);
@@ -10,12 +10,12 @@ export function ndcg(ranking: readonly string[], grades: Grades, depth: number):
   return discounted(ranking.slice(0, depth).map((id) => grades.get(id) ?? 0)) / ideal;
 }
 
-/** Share of the documents that answer which are among the first `depth`. */
+/** Share of the relevant documents that are among the first `depth`. */
 export function recall(ranking: readonly string[], grades: Grades, depth: number): number {
   return ranking.slice(0, depth).filter((id) => grades.has(id)).length / grades.size;
 }
 
-/** 1 / rank of the first document that answers; 0 when none of the first `depth` does. */
+/** 1 / rank of the first relevant document; 0 if none is among the first `depth`. */
 export function reciprocalRank(ranking: readonly string[], grades: Grades, depth: number): number {
   const rank = ranking.slice(0, depth).findIndex((id) => grades.has(id));
   return rank === -1 ? 0 : 1 / (rank + 1);
@@ -27,10 +27,10 @@ export interface Estimate {
   readonly margin: number | null;
 }
 
-/** 97.5 % quantile of the normal distribution: questions are many, so nothing finer is needed. */
+/** 97.5 % quantile of the normal distribution; accurate enough, because there are many questions. */
 const z95 = 1.96;
 
-/** The mean over questions, and how far chance in the choice of questions may have moved it. */
+/** Returns the mean over questions with its confidence interval with respect to the sampling of questions. */
 export function estimateMean(values: readonly number[]): Estimate {
   const count = values.length;
   const mean = values.reduce((sum, value) => sum + value, 0) / count;
@@ -39,7 +39,10 @@ export function estimateMean(values: readonly number[]): Estimate {
   return { mean, margin: z95 * Math.sqrt(variance / count) };
 }
 
-/** The mean of what each question gained; the questions are the same, so most of the chance cancels. */
+/**
+ * Returns the mean gain per question over the baseline. The questions are paired, so most of the sampling
+ * variance cancels.
+ */
 export function estimateGain(values: readonly number[], baseline: readonly number[]): Estimate {
   return estimateMean(values.map((value, i) => value - baseline[i]!));
 }

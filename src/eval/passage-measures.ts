@@ -1,9 +1,10 @@
 /**
- * How well passages answer a question, character by character, as "Evaluating Chunking Strategies for Retrieval" (Smith
- * and Troynikov, 2024) measures it: a passage that is found twice counts twice among what was found.
+ * Character-level quality of retrieved passages, as defined in "Evaluating Chunking Strategies for Retrieval"
+ * (Smith and Troynikov, 2024): a character retrieved twice counts twice in the number of retrieved
+ * characters.
  */
 
-/** Characters of a document: code points, half-open. */
+/** Span of a document in code points, half-open. */
 export interface DocumentSpan {
   readonly document: string;
   readonly start: number;
@@ -11,15 +12,15 @@ export interface DocumentSpan {
 }
 
 export interface PassageQuality {
-  /** Share of the wanted characters that were found. */
+  /** Share of the relevant characters that were retrieved. */
   readonly recall: number;
-  /** Share of the found characters that were wanted; 0 when nothing was found. */
+  /** Share of the retrieved characters that are relevant; 0 if nothing was retrieved. */
   readonly precision: number;
-  /** Found and wanted, of what is found or wanted: intersection over union. */
+  /** Intersection over union of retrieved and relevant characters. */
   readonly overlap: number;
 }
 
-/** `wanted` has a character at least. */
+/** Measures `retrieved` against `relevant`, which must contain at least one character. */
 export function measurePassageQuality(
   retrieved: readonly DocumentSpan[],
   relevant: readonly DocumentSpan[],
@@ -45,7 +46,7 @@ function intersect(first: DocumentSpan, second: DocumentSpan): DocumentSpan[] {
   return first.document === second.document && start < end ? [{ document: first.document, start, end }] : [];
 }
 
-/** The same characters in spans that do not overlap. */
+/** Merges overlapping spans, so that each character is covered once. */
 function mergeSpans(spans: readonly DocumentSpan[]): DocumentSpan[] {
   const sorted = spans.toSorted(
     (a, b) => Number(a.document > b.document) - Number(a.document < b.document) || a.start - b.start,

@@ -19,16 +19,16 @@ export interface PassageDocument {
 export interface PassageQuestion {
   readonly id: string;
   readonly text: string;
-  /** At least one. */
+  /** At least one passage. */
   readonly passages: readonly DocumentSpan[];
 }
 
 const queriesFile = 'queries.jsonl';
 
 /**
- * Reads `corpora/<document>.md` (or .txt) and queries.jsonl: `_id`, `text`, `corpus` (name of the document) and `spans`,
- * a list of `{"start_index", "end_index", "content"}` in code points, half-open; `content` may be missing, but must be
- * what stands there. AppError `bad_request` names the file and line of what is wrong.
+ * Reads `corpora/<document>.md` (or .txt) and queries.jsonl: `_id`, `text`, `corpus` (name of the document)
+ * and `spans`, a list of `{"start_index", "end_index", "content"}` in code points, half-open; `content` is
+ * optional, but must equal the text of the span. Errors: AppError `bad_request` with file and line.
  */
 export async function readPassageSet(folder: string): Promise<PassageSet> {
   const documents = await readDocuments(join(folder, 'corpora'));
@@ -62,7 +62,7 @@ async function readDocuments(folder: string): Promise<PassageDocument[]> {
   return documents;
 }
 
-/** A passage as it stands in its document, or what is wrong with it. */
+/** Returns the validated span, or a description of the problem. */
 function parseSpan(span: unknown, document: readonly string[]): { start: number; end: number } | string {
   const { start_index: start, end_index: end, content } = (span ?? {}) as Record<string, unknown>;
   if (!Number.isInteger(start) || !Number.isInteger(end))

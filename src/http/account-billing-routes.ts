@@ -18,7 +18,7 @@ import {
   userRoute,
 } from './account-route.ts';
 
-/** What organisations pay, and what for. */
+/** Routes under `/api/billing`: subscriptions, payment methods and promo codes of organizations. */
 
 const organizationExample = { organization_id: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10' } as const;
 const commonErrors = {
@@ -30,11 +30,14 @@ const commonErrors = {
   503: 'The server takes no payments, or the payment provider does not answer.',
 } as const;
 
-/** The address opens a page of the payment provider for everybody who has it. */
+/**
+ * Why the reply is withheld on repetition: the URL grants access to a page of the payment provider without
+ * signing in.
+ */
 const shownOnceMessage =
   'The address is shown once and not stored. Send the request with a new Idempotency-Key for a new address.';
 
-/** An operation that its owners may call. */
+/** Builds a mutation route for owners of the organization; `withDeadline` bounds the billing call. */
 function ownerMutation<Q extends TSchema, R extends TSchema>(
   options: {
     readonly operation: AccountRoute['operation'];
@@ -96,7 +99,8 @@ export const billingRoutes: readonly AccountRoute[] = [
     errorResponses: { 403: 'For owners and admins.', 404: commonErrors[404] },
     serve: async (services, call, request) => {
       const { organization } = billingCall(services, call, request, managerRoles);
-      // What was bought at a marketplace, and a crash kept from being given; then it is looked at again.
+      // Grants first the tiers that a marketplace sold and a crash kept from being granted, then authorizes
+      // again.
       await services.marketplaces.grantPendingTiersOf(organization.organizationId);
       return services.billing.status(billingCall(services, call, request, managerRoles));
     },

@@ -6,10 +6,16 @@ import type { Exchange, Reply } from './exchange.ts';
 import { type OriginSettings, resolveBaseUrl, resolveClientAddress } from './origin.ts';
 import { jsonReply, textReply } from './replies.ts';
 
-/** What a browser sends along with whatever page makes it ask. */
+/**
+ * Cookies that a browser sends along even when another site triggers the request, so they need the CSRF
+ * check.
+ */
 const sessionCookies: ReadonlySet<CookieName> = new Set(['session', 'admin']);
 
-/** Who calls the account side, as its operations see them. */
+/**
+ * Returns the caller of an account operation. Reading a session cookie of a cross-site request is refused
+ * (CSRF).
+ */
 export function toClientInfo(exchange: Exchange, settings: OriginSettings): ClientInfo {
   const credentials = {
     method: exchange.method,
@@ -32,7 +38,7 @@ export function toClientInfo(exchange: Exchange, settings: OriginSettings): Clie
   };
 }
 
-/** The reply to it; `success` is the status of JSON. */
+/** Converts the outcome of an account operation to a reply. `success` is the HTTP status of JSON replies. */
 export function toReply(
   outcome: AccountResponse<unknown>,
   success: number,

@@ -10,7 +10,10 @@ const signUpExample = { sign_up: 'Jm9ZbS1XQ1R0c2ZkZ2hqa2xxd2VydHl1aW9wYXNkZmc' }
 const successMessage = Object.freeze({ message: 'Success!' });
 const signUpNotFound = 'Nothing waits for this browser, or you belong to no such organisation.';
 
-/** Away to sign in; the browser holds what shows later that it is the one that came. */
+/**
+ * Redirects the browser to sign-in. The cookie later proves that it is the browser that arrived from the
+ * marketplace.
+ */
 function redirectToSignUp(
   client: ClientInfo,
   { token, browserToken }: SignUpTokens,

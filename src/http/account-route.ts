@@ -13,26 +13,26 @@ import type { Principal, Role } from '../schemas/principal.ts';
 import type { Static, TSchema } from '../schemas/typebox.ts';
 import { apiOperationPath, type RouteDescription } from './route-description.ts';
 
-/** The use cases of the account side. */
+/** Use cases of the account API. */
 export interface AccountServices {
   readonly signIn: SignInOperations;
   readonly providers: ProviderOperations;
   readonly users: UserOperations;
   readonly organizations: OrganizationOperations;
   readonly idempotency: Idempotency;
-  /** How many changes one person may ask for. */
+  /** Limit on the changes that one person may request. */
   readonly changeLimiter: Pick<SlidingWindowLimiter, 'consume'>;
-  /** A budget of its own, so that access can be taken away after any number of other changes. */
+  /** Separate budget, so that access can be revoked after any number of other changes. */
   readonly revocationLimiter: Pick<SlidingWindowLimiter, 'consume'>;
   readonly authorizer: MembershipAuthorizer;
   readonly billing: Billing;
   readonly marketplaces: Marketplaces;
-  /** Where a browser goes that names no place. */
+  /** Redirect target of a browser whose request names none. */
   readonly home: string;
 }
 
 export interface AccountCall {
-  /** Null where the operation asks nobody. */
+  /** Null for operations that need no credential. */
   readonly principal: Principal | null;
   readonly client: ClientInfo;
 }
@@ -40,23 +40,26 @@ export interface AccountCall {
 const idempotencyConflict =
   'The Idempotency-Key was sent with another request, or its first one is under way or was cut off.';
 
-/** An operation under `/api`. It may set a cookie, show a page or lead elsewhere, which no operation of retrieval does. */
+/** Operation under `/api`. Unlike retrieval operations, it may set cookies, return a page or redirect. */
 export interface AccountRoute extends RouteDescription {
   readonly kind: 'account';
   /**
-   * `json`: the body; `form`: the body of a form on a page; `query`: the query string; `bytes`: the body as it came, with
-   * its signature. Parts of the path join all.
+   * Source of the request fields. `json`: the body; `form`: an HTML form body; `query`: the query string;
+   * `bytes`: the raw body with its signature. Path parameters are merged into each of them.
    */
   readonly inputSource: 'json' | 'form' | 'query' | 'bytes';
-  /** The header that signs the bytes. */
+  /** Header with the signature of the raw bytes. */
   readonly signatureHeader?: string;
   readonly request: TSchema;
   readonly reply: TSchema;
   readonly successStatuses: readonly number[];
   readonly example: unknown;
-  /** Takes an `Idempotency-Key`. */
+  /** Whether the route accepts an `Idempotency-Key`. */
   readonly isIdempotent?: true;
-  /** What a page of another site makes a browser send is refused although nobody has to be signed in. */
+  /**
+   * Whether requests that a page of another site makes a browser send are refused although no sign-in is
+   * required.
+   */
   readonly sameSiteOnly?: true;
   readonly serve: (
     services: AccountServices,
@@ -77,7 +80,9 @@ interface AccountRouteOptions<Q extends TSchema, R extends TSchema> {
   readonly errorResponses?: RouteDescription['errorResponses'];
 }
 
-/** Erases the types of one operation; the corridor hands `serve` only what the schema has passed. */
+/**
+ * Erases the types of one operation. The request pipeline passes `serve` only requests that match the schema.
+ */
 export function accountRoute<Q extends TSchema, R extends TSchema>(
   options: AccountRouteOptions<Q, R>,
   transport: Pick<AccountRoute, 'method' | 'inputSource' | 'signatureHeader'>,
@@ -108,7 +113,7 @@ type PublicRouteOptions<Q extends TSchema, R extends TSchema> = AccountRouteOpti
   ) => Promise<AccountResponse<Static<R>>>;
 };
 
-/** Whoever calls, signed in or not. */
+/** Builds a route that needs no session. */
 export function publicRoute<Q extends TSchema, R extends TSchema>(
   { serve, ...options }: PublicRouteOptions<Q, R>,
   transport: Pick<AccountRoute, 'method' | 'inputSource'> = { method: 'POST', inputSource: 'json' },
@@ -116,7 +121,7 @@ export function publicRoute<Q extends TSchema, R extends TSchema>(
   const route = accountRoute(options, transport, (services, call, request) =>
     serve(services.signIn, call.client, request),
   );
-  // Or another site could sign its visitors in as somebody else, who then sees what they do.
+  // Otherwise another site could sign its visitors in to an account of its own and see their activity.
   return transport.inputSource === 'json' ? { ...route, sameSiteOnly: true } : route;
 }
 
@@ -124,7 +129,7 @@ type UserRouteOptions<Q extends TSchema, R extends TSchema> = AccountRouteOption
   readonly serve: (services: AccountServices, call: UserCall, request: Static<Q>) => Promise<Static<R>>;
 };
 
-/** Whoever signed in. */
+/** Builds a route for signed-in people. */
 export function userRoute<Q extends TSchema, R extends TSchema>({
   serve,
   ...options
@@ -138,29 +143,32 @@ export function userRoute<Q extends TSchema, R extends TSchema>({
   });
 }
 
-/** Refuses a person who may not have the reply of a change now, whatever they were allowed when they sent it first. */
+/** Throws if the caller may not receive the reply now, regardless of the permissions at the first send. */
 type AuthorizeCall<Q> = (services: AccountServices, call: UserCall, request: Q) => void;
 
 type MutationRouteOptions<Q extends TSchema, R extends TSchema> = UserRouteOptions<Q, R> & {
   /**
-   * Checked before the change and before a stored reply is repeated. `caller`: the change concerns only the person, or
-   * ends their access, and its reply tells no more than that it was made.
+   * Checked before the change and before a stored reply is repeated. `caller`: the change concerns only the
+   * caller or ends their access, and the reply confirms nothing else.
    */
   readonly authorize: AuthorizeCall<Static<Q>> | 'caller';
-  /** The operation takes access away. */
+  /** Whether the operation takes access away; it then uses `revocationLimiter`. */
   readonly isRevocation?: true;
-  /** See `RepeatableWork`. */
+  /** See `IdempotentWork`. */
   readonly withheld?: (reply: Static<R>) => string | null;
 };
 
-/** For an operation on an organization: the caller still has one of these roles in it. */
+/** Returns a check that the caller still has one of these roles in the organization of the request. */
 export function requireRole(allowedRoles: readonly Role[]): AuthorizeCall<OrganizationScopedRequest> {
   return ({ authorizer }, call, request) => {
     authorizer.authorize(call, request, allowedRoles);
   };
 }
 
-/** What changes something: with an `Idempotency-Key` it is done once, however often it is sent. */
+/**
+ * Builds a route that changes state. With an `Idempotency-Key` the change is made once, however often it is
+ * sent.
+ */
 export function mutationRoute<Q extends TSchema, R extends TSchema>({
   serve,
   authorize,

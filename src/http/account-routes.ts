@@ -17,7 +17,7 @@ import {
   userRoute,
 } from './account-route.ts';
 
-/** Signed in, or asked for the second factor. */
+/** Signed in, or a request for the second factor. */
 const SignInReply = Type.Union([wire.SignInResponse, factors.SecondFactorRequired]);
 
 const queryTransport = { method: 'GET', inputSource: 'query' } as const;
@@ -379,7 +379,7 @@ const organizationRoutes: readonly AccountRoute[] = [
   }),
 ];
 
-/** Somebody who left has no role any more, and may hear again that they left. */
+/** A member who left has no role anymore, but may receive the stored confirmation of leaving again. */
 function authorizeRemoval(services: AccountServices, call: UserCall, request: wire.RemoveUserRequest): void {
   if (request.user_id.toLowerCase() === call.principal.userId) return;
   services.authorizer.authorize(call, request, ownerRoles);

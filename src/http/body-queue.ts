@@ -4,18 +4,19 @@ import { limits } from '../core/limits.ts';
 import { chunkBuffers } from './chunk-buffers.ts';
 import { ClientDisconnectedError } from './exchange.ts';
 
-/** What a queue needs of its server. None of them is called after `finish` or `fail`. */
+/** Callbacks of the server. None is called after `finish` or `fail`. */
 export interface BodySource {
   pause(): void;
   resume(): void;
-  /** The body is wanted: answer `Expect: 100-continue`. Called at most once. */
+  /** The first read: the server answers `Expect: 100-continue`. Called at most once. */
   onFirstRead(): void;
 }
 
 /**
- * The body of one request between its server, which pushes, and the corridor, which takes. A full queue pauses the
- * socket, so that a fast client and a slow disk meet in the kernel and not in our memory. It holds at most
- * `shortBodyQueueBytesMax` plus one chunk, after `lengthen` `bodyQueueBytesMax` plus one.
+ * Body of one request, between the server, which pushes, and the request pipeline, which reads. A full queue
+ * pauses the socket, so a fast client and a slow disk are balanced by kernel buffers instead of process
+ * memory. Holds at most `shortBodyQueueBytesMax` plus one chunk; after `lengthen`, `bodyQueueBytesMax` plus
+ * one chunk.
  */
 export class BodyQueue {
   readonly declaredBytes: number | null;
@@ -37,27 +38,27 @@ export class BodyQueue {
     if (declaredBytes === 0) this.#state = 'finished';
   }
 
-  /** True while the server has been told to read no more. */
+  /** Whether the server is paused. */
   get isPaused(): boolean {
     return this.#isPaused;
   }
 
-  /** True when the client has sent everything. */
+  /** Whether the client has sent the whole body. */
   get isFinished(): boolean {
     return this.#state === 'finished';
   }
 
-  /** True when nothing that comes is kept anymore. */
+  /** Whether further bytes are dropped. */
   get isDiscarding(): boolean {
     return this.#isDiscarding;
   }
 
-  /** True when there is nothing left to take. */
+  /** Whether the client has sent everything and all of it was read. */
   get isEnded(): boolean {
     return this.#state === 'finished' && this.#chunks.length === 0;
   }
 
-  /** The server hands in bytes; they become the queue's own. */
+  /** Called by the server. The queue takes ownership of the bytes. */
   push(chunk: Uint8Array): void {
     if (this.#state !== 'open' || chunk.byteLength === 0) return;
     if (this.#isDiscarding) {
@@ -73,12 +74,12 @@ export class BodyQueue {
     this.#wake();
   }
 
-  /** Reads ahead, for a reader that is slow now and then. */
+  /** Raises the read-ahead bound, for a reader that stalls at times. */
   lengthen(): void {
     this.#queuedBytesMax = limits.bodyQueueBytesMax;
   }
 
-  /** The server saw the end of the body. */
+  /** Called by the server at the end of the body. */
   finish(): void {
     if (this.#state !== 'open') return;
     this.#resume();
@@ -87,7 +88,7 @@ export class BodyQueue {
     this.#onFinished?.();
   }
 
-  /** The server lost the client. */
+  /** Called by the server when the client has disconnected. */
   fail(): void {
     if (this.#state === 'gone') return;
     this.#state = 'gone';
@@ -97,13 +98,13 @@ export class BodyQueue {
   }
 
   /**
-   * The next bytes, or null at the end. Errors: `request_timeout` when none comes within `idleMsMax`; ClientGone.
-   * One caller at a time.
+   * Returns the next chunk, or null at the end. One caller at a time. Errors: `request_timeout` when no byte
+   * arrives within `idleMsMax`; ClientDisconnectedError.
    */
   async read(idleMsMax: number): Promise<Uint8Array | null> {
     assert(this.#wakeReader === null, 'one reader takes from a body');
     this.#request();
-    // Not before: while the reader works on a chunk, a body of many holds no second one.
+    // Resume only now: while the reader works on a chunk, each of many concurrent bodies holds no second one.
     if (this.#queuedBytes <= this.#queuedBytesMax / 2) this.#resume();
     if (this.#chunks.length === 0 && this.#state === 'open') await this.#wait(idleMsMax);
     if (this.#state === 'gone' || this.#isDiscarding) throw new ClientDisconnectedError();
@@ -114,8 +115,9 @@ export class BodyQueue {
   }
 
   /**
-   * Drops what is there and what still comes; `finished` is called at the end of the body or of the connection. A call
-   * that waits in `take` was answered without its body: it ends with ClientGone at once, and what it holds is free.
+   * Drops queued and future bytes; `onFinished` runs at the end of the body or of the connection. A pending
+   * `read` belongs to a call that was answered without its body: it rejects with ClientDisconnectedError at
+   * once, which frees its memory.
    */
   discard(onFinished: (() => void) | null = null): void {
     this.#isDiscarding = true;
@@ -127,8 +129,8 @@ export class BodyQueue {
   }
 
   /**
-   * To be called for each chunk that is discarded of a long body: a client that sends on without end is read slowly, so
-   * that the requests of others do not wait for what nobody wants.
+   * Called for each discarded chunk of a long body. Limits the read rate to `discardBytesPerMsMax`, so that a
+   * client that sends endlessly does not delay other requests.
    */
   throttleDiscard(bytes: number): void {
     if (this.#onFinished === null || this.#isPaused || this.#state !== 'open') return;

@@ -1,23 +1,23 @@
 import { limits } from '../core/limits.ts';
 
-/** What uWebSockets.js reads from a socket at a time, at most. */
+/** Maximum bytes that uWebSockets.js reads from a socket at a time. */
 const bufferBytes = 524_288;
-/** A smaller chunk is copied into memory of its own size. */
+/** Chunks of fewer bytes are copied to memory of their own size instead of a pooled buffer. */
 const chunkBytesMin = 65_536;
-/** Buffers kept for the next chunks. */
+/** Maximum number of free buffers kept for reuse. */
 const freeMax = limits.chunkBuffersFreeMax;
 
 /**
- * Buffers of the chunks of large bodies, used again and again. New ones for each chunk are garbage outside of the heap:
- * V8 collects the whole heap each time some dozens of megabytes have come. A chunk that is not given back is garbage as
- * any other.
+ * Pool of buffers for the chunks of large bodies. A new buffer for each chunk is off-heap garbage: V8
+ * collects the whole heap after every few dozen megabytes received. A chunk that is not given back is
+ * garbage-collected as usual.
  */
 class ChunkBuffers {
   readonly #free: ArrayBuffer[] = [];
-  /** Buffers of chunks that were not given back. */
+  /** Buffers of chunks that are not given back yet. */
   readonly #lent = new WeakSet<ArrayBufferLike>();
 
-  /** A copy of bytes that are valid only now. */
+  /** Copies bytes that are valid only during the call. */
   copyOf(bytes: ArrayBuffer): Uint8Array {
     if (bytes.byteLength < chunkBytesMin || bytes.byteLength > bufferBytes)
       return Buffer.from(new Uint8Array(bytes));
@@ -28,7 +28,7 @@ class ChunkBuffers {
     return copy;
   }
 
-  /** The bytes of these chunks are not read anymore. Harmless twice, and for chunks that have another origin. */
+  /** Returns the buffers of chunks that are no longer read. Idempotent; ignores chunks of another origin. */
   giveBack(chunks: readonly Uint8Array[]): void {
     for (const { buffer } of chunks) {
       const isLent = this.#lent.delete(buffer);

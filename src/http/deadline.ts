@@ -2,11 +2,11 @@ import { AppError } from '../core/app-error.ts';
 import type { CancellationToken } from '../core/async/cancellation-token.ts';
 import { ClientDisconnectedError } from './exchange.ts';
 
-/** The end of one call: its time is up or its client left, whichever comes first. */
+/** End of one call: timeout, client disconnect or abort, whichever comes first. */
 export class Deadline implements CancellationToken {
-  /** Most calls are over before anybody asks for their signal, and to make one takes longer than much of their work. */
+  /** Created on first use: most calls end without it, and creating one costs more than much of their work. */
   #controller: AbortController | null = null;
-  /** Why it ended; null as long as it has not. */
+  /** Why the call ended; null while it runs. */
   #reason: Error | null = null;
   #reject: (reason: Error) => void = () => {};
   #timer: NodeJS.Timeout | null = null;
@@ -21,7 +21,7 @@ export class Deadline implements CancellationToken {
     return this.#reason;
   }
 
-  /** Tells the work; aborted with the reason. */
+  /** Signal for the work, aborted with `reason`. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.#reason !== null) this.#controller.abort(this.#reason);
@@ -34,8 +34,8 @@ export class Deadline implements CancellationToken {
   }
 
   /**
-   * What the work comes to, or a rejection with AppError `unavailable` or ClientGone: the corridor does not wait for
-   * work that does not listen. Called once.
+   * Returns the result of the work, or rejects with AppError `unavailable` or ClientDisconnectedError without
+   * waiting for work that ignores the signal. Called once.
    */
   race<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -45,7 +45,9 @@ export class Deadline implements CancellationToken {
     });
   }
 
-  /** The call must be answered within `msMax` from now; a later start replaces an earlier one. */
+  /**
+   * Ends the call in `msMax` milliseconds unless `complete` is called; a later start replaces an earlier one.
+   */
   start(msMax: number): void {
     if (this.#reason !== null || this.#isCompleted) return;
     this.#stopTimer();
@@ -59,12 +61,12 @@ export class Deadline implements CancellationToken {
     this.#end(new ClientDisconnectedError());
   }
 
-  /** The server gives the call up. */
+  /** Ends the call on behalf of the server. */
   abort(error: AppError): void {
     this.#end(error);
   }
 
-  /** The reply is ready: the time no longer matters, a client that leaves still does. */
+  /** The reply is ready: stops the timeout, but still reports a disconnect of the client. */
   complete(): void {
     this.#isCompleted = true;
     this.#stopTimer();

@@ -35,7 +35,7 @@ interface JsonSchema {
   readonly required?: readonly string[];
 }
 
-/** The route table as one page of HTML for people. */
+/** Renders the route table as one HTML page. */
 export function renderDocsPage(routes: readonly Route[]): string {
   const visibleRoutes = routes.filter((route) => !(route.kind === 'page' && route.page === 'home'));
   const tags = [...new Set(visibleRoutes.map((route) => route.tag))];
@@ -86,7 +86,7 @@ function renderExample(value: unknown): string {
   return `<pre><code>${escapeHtml(JSON.stringify(value, null, 2))}</code></pre>`;
 }
 
-/** A reply that is a list is described by its rows. */
+/** A list reply is described by the schema of its items. */
 function itemSchema(schema: JsonSchema): JsonSchema {
   return schema.type === 'array' && schema.items ? schema.items : schema;
 }
@@ -104,7 +104,7 @@ function renderFields(heading: string, schema: JsonSchema): string {
   return `<table><thead><tr><th scope="col">${heading}</th><th scope="col">Type</th><th scope="col">Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table>`;
 }
 
-/** The fields of an object inside a field, one line each. */
+/** Describes the fields of an object nested in a field, one line per object type. */
 function renderNestedFields(field: JsonSchema): string {
   const parts = (field.anyOf ?? [field.items ?? field]).filter((part) => part.properties);
   return parts
@@ -135,7 +135,7 @@ function renderErrorResponses(route: Route): string {
   return `<details><summary>Refusals</summary><table><tbody>${rows.join('')}</tbody></table></details>`;
 }
 
-/** Escaped, with `code` between back ticks. */
+/** Escapes the text and renders text between backticks as `<code>`. */
 function renderProse(text: string): string {
   return escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
 }

@@ -2,7 +2,7 @@ import type { AppError } from '../core/app-error.ts';
 import { escapeHtml, htmlPagePolicy, renderHtmlPage } from '../core/html-page.ts';
 import type { Exchange, Reply } from './exchange.ts';
 
-/** A refusal for somebody who followed a link or sent a form: programs get the same as JSON. */
+/** HTML error pages for people who followed a link or sent a form; programs get the same error as JSON. */
 
 const errorTitles: Readonly<Record<number, string>> = {
   401: 'Sign in first',
@@ -13,12 +13,12 @@ const errorTitles: Readonly<Record<number, string>> = {
   503: 'Not just now',
 };
 
-/** A browser asks so when it opens a page; scripts of pages and programs do not. */
+/** Browsers accept HTML when they open a page; scripts and API clients do not. */
 export function acceptsHtml(exchange: Exchange): boolean {
   return /\btext\/html\b/i.test(exchange.header('accept') ?? '');
 }
 
-/** With the status and headers of the refusal, the same words for people. */
+/** Renders the error as a page, with the status and headers of its JSON reply. */
 export function errorPage(error: AppError, { status, headers }: Reply): Reply {
   const message = error.options.issues?.map(({ loc, msg }) => `${loc.join('.')} ${msg}.`).join(' ');
   const title = errorTitles[status] ?? 'That did not work';

@@ -4,7 +4,7 @@ import type { FileSource, PageImage } from './services.ts';
 
 const immutableCacheControl = 'private, max-age=31536000, immutable';
 
-/** Kinds that a browser shows without running anything of the file in our origin; all others are saved. */
+/** Types that a browser displays without running file content in our origin; all others are downloaded. */
 const inlineContentTypes = new Set([
   'application/pdf',
   'image/jpeg',
@@ -14,10 +14,15 @@ const inlineContentTypes = new Set([
   'text/plain',
 ]);
 
-/** `[start, end)`, `whole` when no range (or one we need not honour) was asked for, or `none` when it lies outside. */
+/**
+ * `[start, end)`; `whole` without a range, or with one that may be ignored; `none` when it is out of bounds.
+ */
 type ByteRange = { readonly start: number; readonly end: number } | 'whole' | 'none';
 
-/** A raw document with ranges and validators, and with headers that keep a stored HTML or SVG harmless. */
+/**
+ * Serves a raw document with ranges and validators, and with headers that prevent a stored HTML or SVG file
+ * from running scripts in our origin.
+ */
 export function fileReply(exchange: Exchange, file: FileSource): Reply {
   const headers = fileHeaders(file);
   if (file.etag !== null && matchesEtag(exchange.header('if-none-match'), file.etag)) {
@@ -59,7 +64,8 @@ function fileHeaders(file: FileSource): Record<string, string> {
     'cache-control': immutableCacheControl,
     'accept-ranges': 'bytes',
     'content-disposition': `${disposition}; ${filenameParameters(file.filename)}`,
-    // `sandbox` gives the file an origin of its own; browsers refuse to show a PDF in one, and a PDF runs nothing here.
+    // `sandbox` gives the file its own origin. Browsers refuse to show a sandboxed PDF, and a PDF runs
+    // nothing here.
     'content-security-policy':
       kind === 'application/pdf'
         ? "script-src 'none'; frame-ancestors 'self'"
@@ -68,7 +74,9 @@ function fileHeaders(file: FileSource): Record<string, string> {
   };
 }
 
-/** Both forms of RFC 6266: what every client reads, and the true name for those that read UTF-8. */
+/**
+ * Both forms of RFC 6266: an ASCII name for every client, and the exact name for clients that support UTF-8.
+ */
 function filenameParameters(filename: string): string {
   const ascii = filename.replace(/[^\x20-\x7e]|["\\%]/g, '_');
   const encoded = encodeURIComponent(filename).replace(
@@ -85,7 +93,7 @@ function matchesEtag(header: string | undefined, etag: string): boolean {
     .some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === `"${etag}"`);
 }
 
-/** RFC 9110 section 14: one range of bytes; several, or another unit, may be ignored and are. */
+/** RFC 9110 section 14: one byte range. Multiple ranges and other units may be ignored, and are. */
 function parseRange(header: string | undefined, size: number): ByteRange {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '');
   if (!match || (match[1] === '' && match[2] === '')) return 'whole';

@@ -6,8 +6,8 @@ function invalidJsonError(msg: string) {
 }
 
 /**
- * The value of a JSON text; no bytes at all count as `{}`. Errors: `invalid` (422) when it does not parse or is not
- * UTF-8. A `JsonScanner` has seen the text before and refused what nests too deep or holds too many values.
+ * Parses a JSON text; an empty text counts as `{}`. Errors: `invalid` (422) when it does not parse or is not
+ * UTF-8. Nesting depth and value count were already checked by a `JsonScanner`.
  */
 export function parseJson(bytes: Buffer): unknown {
   const text = stripByteOrderMark(bytes);
@@ -16,13 +16,13 @@ export function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(text.toString('utf8'));
   } catch (error) {
-    // The engine's message quotes the body; the position is all that a reply may repeat.
+    // The engine's message quotes the body, so the reply repeats only the position.
     const position = /position \d+/.exec(error instanceof Error ? error.message : '')?.[0];
     throw invalidJsonError(`The request body is not valid JSON${position ? ` (${position})` : ''}.`);
   }
 }
 
-/** Without the byte order mark that some editors leave. */
+/** Removes the byte order mark that some editors write. */
 function stripByteOrderMark(bytes: Buffer): Buffer {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }

@@ -8,19 +8,19 @@ const closeBrace = 0x7d;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 const comma = 0x2c;
-/** Where the count of a list starts, too low to ever reach a limit. */
+/** Initial comma count of a list, too low to ever reach the limit of an object. */
 const listCommas = -(2 ** 31);
 
 export interface JsonBounds {
   readonly jsonValuesMax: number;
-  /** Objects, lists and strings, names of fields included. */
+  /** Maximum number of objects, lists and strings, including field names. */
   readonly jsonNodesMax: number;
 }
 
 /**
- * Counts what a JSON text holds while it arrives, so that a small body that would become a huge heap is refused before
- * the rest of it is read and before it is parsed. Strings are skipped at the speed of a byte search. Whether the text is
- * valid JSON is for the parser to say.
+ * Counts the contents of a JSON text while it arrives, so that a small body that would expand to a huge heap
+ * is refused before the rest is read or parsed. Strings are skipped at the speed of a byte search. Validity
+ * is left to the parser.
  */
 export class JsonScanner {
   readonly #bounds: JsonBounds;
@@ -30,22 +30,22 @@ export class JsonScanner {
   #values = 1;
   #nodes = 0;
   #isInString = false;
-  /** The next byte follows a backslash of a string. */
+  /** Whether the next byte follows a backslash in a string. */
   #isEscaped = false;
 
   constructor(bounds: JsonBounds) {
     this.#bounds = bounds;
   }
 
-  /** Memory that the parsed value will take beyond the bytes of the text. */
+  /** Estimated bytes of memory of the parsed value, beyond the bytes of the text. */
   get cost(): number {
     const scalars = Math.max(0, this.#values - this.#nodes);
     return this.#nodes * limits.jsonNodeBytes + scalars * limits.jsonNumberBytes;
   }
 
   /**
-   * Errors: `bad_request` when the text is nested too deep, or holds too many values or an object with too many fields.
-   * The counts are in variables of the loop, because this loop runs once for each byte of every body.
+   * Errors: `bad_request` when the text is nested too deeply, or has too many values or an object with too
+   * many fields. The counters are local variables because the loop runs once per byte of every body.
    */
   push(chunk: Uint8Array): void {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
@@ -65,14 +65,14 @@ export class JsonScanner {
         if (commas[depth]! >= limits.jsonMembersMax)
           throw tooManyError(limits.jsonMembersMax, 'fields', 'an object of ');
       } else if (byte >= openBracket) {
-        // Both kinds of brackets, and none of what most texts consist of.
+        // Matches all brackets and braces, but few other bytes of a typical text.
         if (byte === openBrace || byte === openBracket) {
           opened += 1;
           depth += 1;
           if (depth > limits.jsonDepthMax) throw tooDeepError();
           commas[depth] = byte === openBrace ? 0 : listCommas;
         } else if (byte === closeBrace || byte === closeBracket) {
-          depth = Math.max(0, depth - 1); // one too many is for the parser to refuse
+          depth = Math.max(0, depth - 1); // the parser refuses a surplus bracket
         }
       }
     }
@@ -84,7 +84,10 @@ export class JsonScanner {
     if (this.#nodes > jsonNodesMax) throw tooManyError(jsonNodesMax, 'objects, lists and strings');
   }
 
-  /** Index behind the quote that ends the string in which `from` lies, or the length when the string goes on. */
+  /**
+   * Returns the index after the closing quote of the string that contains `from`, or the length if it
+   * continues.
+   */
   #endOfString(bytes: Buffer, from: number): number {
     this.#isInString = true;
     let start = from;

@@ -5,34 +5,34 @@ import type { PrepareResult, PrepareTask } from '../requests/prepare-request.ts'
 import { deserializeError, PreparedBatchItem, unpackDocument } from '../requests/prepared-document.ts';
 import { estimateMemoryBytes } from './request-body-reader.ts';
 
-/** Runs a `PrepareTask` on a thread of its own; `ingest/pools` does. */
+/** Runs a `PrepareTask` on a worker thread. Implemented in `ingest/pools`. */
 interface WorkerPool {
   run(task: PrepareTask, options: { readonly transferList: readonly ArrayBuffer[] }): Promise<unknown>;
 }
 
 export interface LargeBodyReaderOptions {
   readonly pool: WorkerPool;
-  /** As many permits as the pool has threads: organizations take turns. */
+  /** As many permits as the pool has threads, shared fairly among organizations. */
   readonly semaphore: Pick<FairSemaphore, 'acquire' | 'release'>;
   readonly fileBytesMax: number;
 }
 
 export interface LargeBodyTask extends Omit<PrepareTask, 'fileBytesMax'> {
-  /** Each part is the whole of its own buffer, which moves away. */
+  /** Each part owns its whole buffer, which is transferred to the worker. */
   readonly parts: readonly Uint8Array<ArrayBuffer>[];
-  /** The organization whose turn is used. */
+  /** Organization whose permit is used. */
   readonly owner: string;
   readonly cancellation: CancellationToken;
 }
 
 interface PreparedRequest {
-  /** As its service takes it, without unknown fields. */
+  /** Request as its service takes it, without unknown fields. */
   readonly request: unknown;
-  /** Memory that it takes, about. */
+  /** Estimated memory of the request, in bytes. */
   readonly memoryBytes: number;
 }
 
-/** Makes requests of large bodies, which would hold the main thread, on threads of their own. */
+/** Prepares requests with large bodies on worker threads, because they would block the main thread. */
 export class LargeBodyReader {
   readonly #options: LargeBodyReaderOptions;
 

@@ -7,7 +7,10 @@ import { startUwsServer, UwsUnavailableError } from './server-uws.ts';
 
 export type ServerKind = 'auto' | 'uws' | 'node';
 
-/** Starts the server that `kind` names; `auto` takes uWebSockets.js where it loads, else `node:http`, and logs why. */
+/**
+ * Starts the server that `kind` names. `auto` prefers uWebSockets.js; if it does not load, logs the reason
+ * and uses `node:http`.
+ */
 async function startServer(kind: ServerKind, options: ServerOptions, logger: Logger): Promise<HttpServer> {
   if (kind === 'node') return startNodeServer(options);
   try {
@@ -19,14 +22,14 @@ async function startServer(kind: ServerKind, options: ServerOptions, logger: Log
   }
 }
 
-/** The bounds to serve with; tests have shorter ones. */
+/** Production bounds; tests use shorter ones. */
 export const defaultBounds: ServerBounds = limits;
 
 export interface HttpListenerOptions {
   readonly requestHandler: RequestHandler;
   readonly kind: ServerKind;
   readonly host: string;
-  /** 0 lets the system choose. */
+  /** 0 lets the operating system choose. */
   readonly port: number;
   readonly bounds: ServerBounds;
   readonly logger: Logger;
@@ -36,13 +39,13 @@ export interface HttpListener {
   readonly kind: 'uws' | 'node';
   readonly port: number;
   /**
-   * Answers new requests with 503 while those that run finish, at most `graceMs`; then stops listening and ends every
-   * connection. Harmless twice.
+   * Answers new requests with 503 while running ones finish, for at most `graceMs` milliseconds; then stops
+   * listening and ends every connection. Idempotent.
    */
   close(graceMs: number): Promise<void>;
 }
 
-/** Opens the door to the network. Errors: `unavailable` when the address cannot be had. */
+/** Starts listening. Errors: `unavailable` when the address cannot be bound. */
 export async function startHttpListener({
   requestHandler,
   kind,

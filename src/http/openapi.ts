@@ -7,7 +7,7 @@ import type { JsonRoute, Route } from './routes.ts';
 
 type JsonObject = Record<string, unknown>;
 
-/** What each refusal means wherever it can happen; a route adds its own words. */
+/** Default description of each error status; a route may override it. */
 const commonErrorResponses: Readonly<Record<number, string>> = {
   400: 'A value is outside its range; the detail names it.',
   401: 'The API key is missing, malformed, unknown or deleted.',
@@ -18,7 +18,7 @@ const commonErrorResponses: Readonly<Record<number, string>> = {
   503: 'Starting, stopping, or out of time; `retry-after` says when to try again.',
 };
 
-/** The refusals of one route, common and its own. */
+/** Returns the error statuses of a route with their descriptions: common ones and its own, by status. */
 export function errorResponsesOf(route: Route): ReadonlyMap<number, string> {
   const requiredAccess: RequiredAccess = requiredAccessOf[route.operation];
   const statuses: number[] = [];
@@ -38,12 +38,12 @@ function routeErrorResponses({ errorResponses }: Route): [number, string][] {
   return Object.entries(errorResponses).map(([status, description]) => [Number(status), description ?? '']);
 }
 
-/** Words of one description of two: the account side has its own. */
+/** Texts of an OpenAPI document; retrieval and account API have one document each. */
 export interface OpenApiInfo {
   readonly title: string;
   readonly description: string;
   readonly bearer: string;
-  /** What paths are relative to. */
+  /** Base path of all paths. */
   readonly server: string;
 }
 
@@ -63,7 +63,7 @@ export const accountApiInfo: OpenApiInfo = {
   server: '/',
 };
 
-/** The OpenAPI 3.1 document of a route table. `version` is that of the API, 0.1.0. */
+/** Builds the OpenAPI 3.1 document of a route table. `version` is the API version, such as 0.1.0. */
 export function createOpenApiDocument(
   routes: readonly Route[],
   version: string,
@@ -101,7 +101,7 @@ export function createOpenApiDocument(
   };
 }
 
-/** `/documents/:collection/*` becomes `/documents/{collection}/{path}`. */
+/** Converts `/documents/:collection/*` to `/documents/{collection}/{path}`. */
 export function openApiPath(path: string): string {
   return path.replace(/:(\w+)/g, '{$1}').replace('*', '{path}');
 }
@@ -222,7 +222,7 @@ function parametersOf(route: Route): JsonObject[] {
   }
 }
 
-/** Fields that stand in the path, or in the query string. */
+/** Fields in the path or the query string. */
 function fieldParameters({ request, inputSource: from, path }: AccountRoute): JsonObject[] {
   if (from !== 'query') return [];
   const { properties, required = [] } = request as { properties: JsonObject; required?: string[] };
@@ -295,7 +295,7 @@ const formSchema = {
   },
 } as const;
 
-/** Collects every schema with a `title` once, and puts references in their places. */
+/** Collects every schema with a `title` once and replaces it with a reference. */
 class ComponentRegistry {
   readonly schemas: Record<string, unknown> = {};
 
@@ -305,7 +305,7 @@ class ComponentRegistry {
     const title = (schema as JsonObject).title;
     if (typeof title !== 'string') return this.#copy(schema as JsonObject);
     if (!(title in this.schemas)) {
-      this.schemas[title] = null; // takes the place in the order, before the parts of the schema do
+      this.schemas[title] = null; // reserves the position before nested schemas are added
       this.schemas[title] = this.#copy(schema as JsonObject);
     }
     return { $ref: `#/components/schemas/${title}` };

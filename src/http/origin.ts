@@ -3,15 +3,18 @@ import { AppError } from '../core/app-error.ts';
 import type { Exchange } from './exchange.ts';
 
 export interface OriginSettings {
-  /** `https://host`, without a trailing slash; null takes what the request says. */
+  /** `https://host`, without a trailing slash; null derives it from each request. */
   readonly baseUrl: string | null;
-  /** Believe `x-forwarded-*`: only behind a proxy that sets them itself. */
+  /** Trust `x-forwarded-*`. Only safe behind a proxy that sets these headers itself. */
   readonly trustProxy: boolean;
 }
 
 const hostPattern = /^[A-Za-z0-9._\-:[\]]{1,255}$/;
 
-/** What addresses in replies start with. Errors: `bad_request` when it depends on a Host header that is none. */
+/**
+ * Returns the origin of URLs in replies. Errors: `bad_request` when it would come from an invalid Host
+ * header.
+ */
 export function resolveBaseUrl(exchange: Exchange, settings: OriginSettings): string {
   if (settings.baseUrl !== null) return settings.baseUrl;
   const forwardedHost = settings.trustProxy ? lastEntry(exchange.header('x-forwarded-host')) : undefined;
@@ -23,7 +26,7 @@ export function resolveBaseUrl(exchange: Exchange, settings: OriginSettings): st
   return `${forwardedProtocol === 'https' ? 'https' : 'http'}://${host}`;
 }
 
-/** Of whoever sent the request; behind a trusted proxy whom that proxy saw. */
+/** Returns the address of the client; behind a trusted proxy, the address that the proxy reports. */
 export function resolveClientAddress(exchange: Exchange, { trustProxy }: OriginSettings): string {
   const forwarded = trustProxy ? lastEntry(exchange.header('x-forwarded-for')) : undefined;
   return normalizeAddress(
@@ -31,7 +34,7 @@ export function resolveClientAddress(exchange: Exchange, { trustProxy }: OriginS
   );
 }
 
-/** An IPv4 address that came mapped into IPv6, short or written out, as itself; every other one as it is. */
+/** Converts an IPv4-mapped IPv6 address, compressed or not, to IPv4; returns all others unchanged. */
 export function normalizeAddress(address: string): string {
   const mapped = /^(?:::|(?:0{1,4}:){5})ffff:(.+)$/i.exec(address)?.[1];
   if (mapped === undefined) return address;
@@ -46,9 +49,10 @@ export function normalizeAddress(address: string): string {
 const forwardingHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'];
 
 /**
- * True when the request comes from a program on this machine and is meant for this machine. A proxy on this machine may
- * speak for the whole world and need not add a header, but what it passes on names the public host, or an upstream name,
- * where it does not rewrite `Host` to a loopback name. Behind a trusted proxy, or with a public base URL, no request is.
+ * Whether the request comes from a program on this machine and is addressed to this machine. A local proxy
+ * may forward requests from anywhere without adding a header, but the forwarded Host is the public or
+ * upstream name, unless the proxy rewrites `Host` to a loopback name. Always false behind a trusted proxy or
+ * with a public base URL.
  */
 export function isLocalRequest(exchange: Exchange, { baseUrl, trustProxy }: OriginSettings): boolean {
   if (trustProxy || (baseUrl !== null && !isLoopbackHost(new URL(baseUrl).host))) return false;
@@ -56,21 +60,21 @@ export function isLocalRequest(exchange: Exchange, { baseUrl, trustProxy }: Orig
   return isLoopback(exchange.clientAddress) && isLoopbackHost(exchange.header('host') ?? '');
 }
 
-/** `localhost`, 127.0.0.0/8 or ::1, with or without a port. */
+/** Whether the host is `localhost`, 127.0.0.0/8 or ::1, with or without a port. */
 function isLoopbackHost(host: string): boolean {
   if (!URL.canParse(`http://${host}`)) return false;
   const { hostname } = new URL(`http://${host}`);
   return hostname === 'localhost' || isLoopback(hostname.replace(/^\[(.*)\]$/, '$1'));
 }
 
-/** 127.0.0.0/8, ::1, and the first mapped into IPv6, short or written out. */
+/** Whether the address is in 127.0.0.0/8, mapped into IPv6 or not, or is ::1, compressed or not. */
 export function isLoopback(address: string): boolean {
   const plain = normalizeAddress(address);
   if (isIPv4(plain)) return plain.startsWith('127.');
   return address === '::1' || address === '0000:0000:0000:0000:0000:0000:0000:0001';
 }
 
-/** A proxy appends: the last entry is the one that the nearest, trusted proxy wrote. */
+/** Proxies append, so the last entry is the one written by the nearest, trusted proxy. */
 function lastEntry(list: string | undefined): string | undefined {
   const entry = list?.split(',').at(-1)?.trim();
   return entry === '' ? undefined : entry;

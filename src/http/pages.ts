@@ -6,7 +6,7 @@ import { accountApiInfo, createOpenApiDocument } from './openapi.ts';
 import { jsonReply, textReply } from './replies.ts';
 import type { PageRoute, Route } from './routes.ts';
 
-/** What `/readyz` tells: one entry per component, and optional tools among them. */
+/** Body of `/readyz`: one entry per component, including optional tools. */
 export interface Readiness {
   readonly ready: boolean;
   readonly components: Readonly<Record<string, { readonly ready: boolean; readonly detail?: string }>>;
@@ -14,9 +14,9 @@ export interface Readiness {
 
 export interface PagesOptions {
   readonly routes: readonly Route[];
-  /** Version of the API. */
+  /** API version. */
   readonly version: string;
-  /** Where `/` leads. */
+  /** Redirect target of `/`. */
   readonly home: string;
   readonly dashboard: Dashboard;
   readonly metrics: Metrics;
@@ -26,14 +26,16 @@ export interface PagesOptions {
 /** A request for a page. */
 export interface PageRequest {
   readonly exchange: Exchange;
-  /** Parts of the path. */
+  /** Path parameters. */
   readonly params: Readonly<Record<string, string>>;
   readonly isDraining: boolean;
 }
 
 type StaticPage = Extract<PageRoute['page'], 'openapi' | 'account-openapi' | 'docs'>;
 
-/** The dashboard, and what the server says about itself. The fixed pages are made once, when somebody asks for them. */
+/**
+ * Serves the dashboard and the pages about the server itself. Static pages are rendered once, on first use.
+ */
 export class Pages {
   readonly #options: PagesOptions;
   readonly #staticPages = new Map<StaticPage, Reply>();
@@ -42,7 +44,7 @@ export class Pages {
     this.#options = options;
   }
 
-  /** Errors: 404 for a file that there is not. */
+  /** Errors: 404 for a dashboard file that does not exist. */
   async reply(page: PageRoute['page'], { exchange, params, isDraining }: PageRequest): Promise<Reply> {
     const { home, dashboard } = this.#options;
     switch (page) {

@@ -6,19 +6,19 @@ import type { Exchange } from './exchange.ts';
 
 export interface BodyBounds {
   readonly bytesMax: number;
-  /** Milliseconds without a byte after which the client is given up (408). */
+  /** Milliseconds without a byte after which the request fails with 408. */
   readonly idleMsMax: number;
   /** Milliseconds for the whole body. */
   readonly msMax: number;
-  /** How fast it has to arrive. */
+  /** Minimum rate at which the body must arrive. */
   readonly minimumThroughput: MinimumThroughput;
 }
 
 export interface MinimumThroughput {
   readonly bytesPerSecondMin: number;
-  /** Milliseconds of waiting for the client over which the speed is taken. */
+  /** Milliseconds of waiting for the client over which the rate is measured. */
   readonly windowMs: number;
-  /** A body of fewer bytes holds so little that its speed does not matter. */
+  /** Bodies of fewer bytes hold too little memory for their rate to matter. */
   readonly bytesMin: number;
 }
 
@@ -27,7 +27,10 @@ function tooLargeError(bytesMax: number): AppError {
   return new AppError('too_large', `The request body is larger than the limit of ${limit} bytes.`);
 }
 
-/** Refuses a body that says it is too long or comes in a coding that nobody here reads, before a byte is read. */
+/**
+ * Refuses a body whose content-length is too large or whose content-encoding is unsupported, before reading
+ * it.
+ */
 export function checkDeclaredBody(exchange: Exchange, bytesMax: number): void {
   const declared = exchange.body.declaredBytes;
   if (declared !== null && declared > bytesMax) throw tooLargeError(bytesMax);
@@ -37,14 +40,14 @@ export function checkDeclaredBody(exchange: Exchange, bytesMax: number): void {
   }
 }
 
-/** Takes a body as it arrives, inside its bounds. */
+/** Reads a body as it arrives, within its bounds. */
 export class BoundedBody {
   readonly #exchange: Exchange;
   readonly #bounds: BodyBounds;
   readonly #clock: Clock;
   readonly #startedAt: number;
   #bytes = 0;
-  /** Time spent waiting for the client since the speed was taken last, and what arrived meanwhile. */
+  /** Milliseconds waited for the client since the last rate measurement, and bytes received meanwhile. */
   #waitedMs = 0;
   #arrivedBytes = 0;
 
@@ -58,8 +61,8 @@ export class BoundedBody {
   }
 
   /**
-   * The next bytes, null at the end. Errors: `too_large` as soon as one byte too many came, `request_timeout` when it
-   * comes too slowly, ClientGone.
+   * Returns the next chunk, or null at the end. Errors: `too_large` with the first byte over the limit,
+   * `request_timeout` when the body arrives too slowly, ClientDisconnectedError.
    */
   async read(): Promise<Uint8Array | null> {
     const { bytesMax, idleMsMax, msMax } = this.#bounds;
@@ -76,7 +79,9 @@ export class BoundedBody {
     return chunk;
   }
 
-  /** Counts only the time in which the client is waited for, so that a slow disk of ours is not held against it. */
+  /**
+   * Counts only time spent waiting for the client, so a slow disk of the server does not count against it.
+   */
   #checkThroughput(bytes: number, waitedMs: number): void {
     const { bytesPerSecondMin, windowMs, bytesMin } = this.#bounds.minimumThroughput;
     this.#waitedMs += waitedMs;
@@ -91,7 +96,7 @@ export class BoundedBody {
     this.#arrivedBytes = 0;
   }
 
-  /** True when there is nothing left to take. */
+  /** Whether the whole body was read. */
   get isEnded(): boolean {
     return this.#exchange.body.isEnded;
   }
@@ -101,24 +106,30 @@ export class BoundedBody {
   }
 }
 
-/** The body of one request in memory, and what it is charged for. */
+/** Memory of one request body, charged to its owner. */
 export interface BodyReservation {
-  /** `onChunk` sees each chunk before the next is taken. Errors: those of the body; `reserve_reached` above the share. */
+  /**
+   * Reads the whole body. `onChunk` sees each chunk before the next is read. Errors: those of the body;
+   * `reserve_reached` above the share of the owner.
+   */
   read(body: BoundedBody, onChunk?: (chunk: Uint8Array) => Promise<void>): Promise<Buffer>;
-  /** The same as it arrived, each part alone in its buffer, so that another thread can take it over. */
+  /**
+   * Same as `read`, but returns the parts as received, each alone in its buffer, so that it can be
+   * transferred to another thread.
+   */
   readParts(
     body: BoundedBody,
     onChunk: (chunk: Uint8Array) => Promise<void>,
   ): Promise<Uint8Array<ArrayBuffer>[]>;
-  /** Errors: `reserve_reached` (429) when the owner would hold more than its share. */
+  /** Errors: `reserve_reached` (429) when the owner would exceed its share. */
   charge(bytes: number): void;
-  /** The rest of what was charged is not held anymore. */
+  /** Reduces the charge to `bytes`. */
   shrinkTo(bytes: number): void;
-  /** Harmless twice. */
+  /** Idempotent. */
   release(): void;
 }
 
-/** The whole body of one request, charged to the budget of its owner until `release`. */
+/** Charges the whole body of one request to the budget of its owner until `release`. */
 export class BudgetedBodyReservation implements BodyReservation {
   readonly #budget: SharedBudget;
   readonly #owner: string;

@@ -2,7 +2,7 @@ import type { AppError } from '../core/app-error.ts';
 import { RenderedJson } from '../services/rendered-json.ts';
 import type { Reply } from './exchange.ts';
 
-/** 499 stands in figures and logs for a client that left; it is never sent. */
+/** Status of disconnected clients in metrics and logs; never sent. */
 export const clientGoneStatus = 499;
 const retryAfterMsDefault = 1_000;
 
@@ -23,7 +23,9 @@ export function textReply(
   return { status, headers: { 'content-type': contentType, ...headers }, body: Buffer.from(text) };
 }
 
-/** The one place where an AppError becomes status, headers and body. The line break ends the body for terminals. */
+/**
+ * The only conversion of an AppError to status, headers and body. The line break ends the body for terminals.
+ */
 export function errorReply(error: AppError): Reply {
   const detail = error.options.issues ?? error.message;
   return {
@@ -36,7 +38,7 @@ export function errorReply(error: AppError): Reply {
 
 function errorHeaders(error: AppError): Record<string, string> {
   const { retryAfterMs = retryAfterMsDefault, shouldRetry, headers } = error.options;
-  // A client that must not retry is told no time to wait either.
+  // Send no `retry-after` to a client that must not retry.
   const isRetryable = (error.status === 429 || error.status === 503) && shouldRetry !== false;
   return {
     ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
@@ -47,7 +49,7 @@ function errorHeaders(error: AppError): Record<string, string> {
   };
 }
 
-/** Our own mistake: the user learns only under which number we find it. */
+/** Reply to an internal error: exposes only the request ID, under which the log has the details. */
 export function internalErrorReply(requestId: string): Reply {
   const detail = `The server made a mistake; its log has the details under request ${requestId}.`;
   return {

@@ -9,14 +9,14 @@ import { JsonScanner } from './json-scanner.ts';
 import { type BodyReservation, BoundedBody, BudgetedBodyReservation } from './read-body.ts';
 
 export interface RequestBodyReaderOptions {
-  /** Memory of all request bodies that are read whole, in bytes. */
+  /** Bytes of memory for all request bodies that are read whole. */
   readonly bytesMax: number;
   readonly bodyIdleMsMax: number;
   readonly requestMsMax: number;
   readonly clock: Clock;
 }
 
-/** Bytes of JSON that are scanned between two checks of the time: about 0.1 ms. */
+/** Bytes of JSON scanned between two checks of the time, about 0.1 ms. */
 const scanBytesMax = 16_384;
 
 export interface BodyReadRequest {
@@ -25,7 +25,7 @@ export interface BodyReadRequest {
   readonly yieldToEventLoop: YieldToEventLoop;
 }
 
-/** Reads request bodies whole, inside the limits of their operation and the share of their owner. */
+/** Reads whole request bodies, within the limits of their operation and the share of their owner. */
 export class RequestBodyReader {
   readonly #options: RequestBodyReaderOptions;
   readonly #budget: SharedBudget;
@@ -35,12 +35,15 @@ export class RequestBodyReader {
     this.#budget = new SharedBudget(options.bytesMax);
   }
 
-  /** Memory that they are charged for now. */
+  /** Bytes of memory currently charged. */
   get reservedBytes(): number {
     return this.#budget.used;
   }
 
-  /** What one request of `owner` (an organization, a person or an address) holds until its `release`. */
+  /**
+   * Returns the reservation of one request of `owner` (an organization, person or address), held until
+   * `release`.
+   */
   reserve(owner: string): BodyReservation {
     return new BudgetedBodyReservation(this.#budget, owner);
   }
@@ -52,11 +55,14 @@ export class RequestBodyReader {
     return await reservation.read(this.#openBody(exchange, bytesMax));
   }
 
-  /** Charged by the cost of the parsed value, which is counted before it is parsed. Errors: as `parseJson`. */
+  /**
+   * Reads and parses JSON, charged by the cost of the parsed value, counted before parsing. Errors: as
+   * `parseJson`.
+   */
   async readJson(reservation: BodyReservation, request: BodyReadRequest): Promise<unknown> {
     const { exchange, limits: bounds, yieldToEventLoop } = request;
     const declared = exchange.body.declaredBytes;
-    // Every level and every value takes a byte at least, so a short text is within all bounds.
+    // Every level and every value takes at least one byte, so a short text is within all bounds.
     const isShort = declared !== null && declared <= limits.jsonUncheckedBytesMax;
     if (isShort) {
       const text = await this.readBytes(reservation, request);
@@ -71,7 +77,7 @@ export class RequestBodyReader {
     return parseJson(bytes);
   }
 
-  /** A body that another thread parses, charged in the same way. */
+  /** Reads a body that another thread parses, charged in the same way. */
   async readParts(
     reservation: BodyReservation,
     request: BodyReadRequest,
@@ -91,7 +97,7 @@ export class RequestBodyReader {
   }
 }
 
-/** Charges what the parsed value of a body will take while the body arrives. */
+/** Charges the estimated cost of the parsed value while the body arrives. */
 function createScanner(reservation: BodyReservation, { limits: bounds, yieldToEventLoop }: BodyReadRequest) {
   const scanner = new JsonScanner(bounds);
   let charged = 0;
@@ -105,13 +111,15 @@ function createScanner(reservation: BodyReservation, { limits: bounds, yieldToEv
   };
 }
 
-/** The system hands in the requests of many connections at one time; one unit of work at a time is done for each. */
+/** The system delivers requests of many connections at once; yielding interleaves their units of work. */
 async function yieldIfNeeded(yieldToEventLoop: YieldToEventLoop): Promise<void> {
   const pause = yieldToEventLoop();
   if (pause !== null) await pause;
 }
 
-/** About how much memory a parsed value takes. Lists of numbers are not looked through. */
+/**
+ * Estimates the bytes of memory of a parsed value. Lists of numbers are counted by length, not by element.
+ */
 export function estimateMemoryBytes(value: unknown): number {
   if (typeof value === 'string') return limits.jsonNodeBytes + value.length;
   if (typeof value !== 'object' || value === null) return limits.jsonNumberBytes;

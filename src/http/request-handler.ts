@@ -49,63 +49,72 @@ import {
 import type { ServiceReply, Services } from './services.ts';
 import { readMultipartUpload, readPutUpload } from './uploads.ts';
 
-/** Who is calling; `auth/authenticate` is one. */
+/** Authenticates requests; implemented in `auth/authenticate`. */
 export interface RequestAuthenticator {
-  /** Null for an operation that asks nobody. Errors: 401, 403, 404; 503 for administration that is off. */
+  /**
+   * Returns null for an operation that needs no credential. Errors: 401, 403, 404; 503 if administration is
+   * disabled.
+   */
   authenticate(credentials: Credentials, operation: OperationName): Principal | null;
 }
 
-/** Hooks of the corridor, for whoever guards load and counts use. Each may be absent. */
+/** Hooks of the request pipeline, for admission control and usage accounting. Each is optional. */
 export interface RequestHooks {
-  /** Before the body is read: a full queue or a reached reserve refuses here, and nothing is uploaded for nothing. */
+  /**
+   * Runs before the body is read: a full queue or an exhausted disk or memory reserve refuses here, so that
+   * no body is uploaded in vain.
+   */
   readonly admit?: (principal: Principal | null, operation: OperationName) => void;
-  /** After the request is known and allowed, before it is served. */
+  /** Runs after validation and authorization, before the service. */
   readonly beforeServe?: (call: ServiceCall, operation: OperationName, request: unknown) => Promise<void>;
-  /** Before the reply that somebody who showed a credential was not let in (401) or not allowed (403). */
+  /**
+   * Runs before the reply to a denied request that carried a credential: 401, 403, or the refusal of a person
+   * who is no member of the organization.
+   */
   readonly onDenied?: (event: DeniedAccess) => void;
-  /** After the reply. */
+  /** Runs after the reply. */
   readonly onCompleted?: (fact: CompletedCall) => void;
 }
 
 export interface DeniedAccess {
-  /** Null for a credential that opens nothing. */
+  /** Null for an invalid credential. */
   readonly principal: Principal | null;
-  /** A person who named an organization that is not theirs. */
+  /** Set when a person named an organization that they do not belong to. */
   readonly nonMember: NonMember | null;
   readonly operation: OperationName;
-  /** The operation as clients of the API call it. */
+  /** Operation name as API clients know it. */
   readonly name: string;
-  /** Of the client. */
+  /** Address of the client. */
   readonly address: string;
 }
 
 export interface CompletedCall {
   readonly principal: Principal | null;
   readonly operation: string;
-  /** 499 when the client left before the reply. */
+  /** 499 when the client disconnected before the reply. */
   readonly status: number;
   readonly milliseconds: number;
   readonly replyBytes: number;
 }
 
 export interface RequestHandlerSettings extends OriginSettings {
-  /** Largest JSON body, in bytes. */
+  /** Maximum bytes of a JSON body. */
   readonly jsonBytesMax: number;
-  /** Bytes of all JSON bodies in memory at one time. */
+  /** Maximum bytes of all JSON bodies in memory. */
   readonly jsonBytesHeldMax: number;
-  /** Largest uploaded file with its form, in bytes. */
+  /** Maximum bytes of an uploaded file, including its form. */
   readonly uploadBytesMax: number;
-  /** Uploads whose bytes are arriving at one time; each has an open file and a queue in memory. */
+  /** Maximum number of uploads in progress; each holds an open file and a queue in memory. */
   readonly uploadsRunningMax: number;
-  /** Requests that run at one time; a small reserve is kept beyond them. */
+  /** Maximum number of concurrent requests; a small reserve is kept beyond it. */
   readonly requestsRunningMax: number;
-  /** Calls of one address that announce something: they are read before anybody knows who sends them. */
+  /** Webhook calls per minute and address. They are read before their sender is authenticated. */
   readonly webhooksPerMinuteMax: number;
-  /** Milliseconds without a byte after which a body is given up. */
+  /** Milliseconds without a byte after which reading a body fails. */
   readonly bodyIdleMsMax: number;
-  /** Milliseconds for a call; an upload has them after its last byte. */
+  /** Milliseconds for a call; for an upload, counted from its last byte. */
   readonly requestMsMax: number;
-  /** Where `/` leads. */
+  /** Redirect target of `/`. */
   readonly home: string;
 }
 
@@ -115,11 +124,11 @@ export interface RequestHandlerOptions {
   readonly accounts: AccountServices;
   readonly authenticator: RequestAuthenticator;
   readonly hooks?: RequestHooks;
-  /** Metadata limit of an organisation, in bytes. */
+  /** Metadata limit of an organization, in bytes. */
   readonly metadataBytesMax: (principal: OrganizationPrincipal) => number;
-  /** Charged bytes of one model call of an organization. */
+  /** Maximum charged bytes of one model call of an organization. */
   readonly modelBytesMax: (principal: OrganizationPrincipal) => number;
-  /** Null when the server can serve; else a sentence that says why not yet. */
+  /** Returns null when the server is ready, else the reason as a sentence. */
   readonly notReadyReason: () => string | null;
   readonly readiness: () => Readiness;
   readonly dashboard: Dashboard;
@@ -128,22 +137,24 @@ export interface RequestHandlerOptions {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly scheduler: Pick<EventLoopScheduler, 'createYield'>;
-  /** Of large bodies while they arrive. */
+  /** Scheduler for large bodies while they arrive. */
   readonly bodyScheduler: Pick<EventLoopScheduler, 'createYield'>;
   readonly largeBodies: Pick<LargeBodyReader, 'prepare'>;
   readonly random: Random;
-  /** Version of the API. */
+  /** API version. */
   readonly version: string;
-  /** Tests turn this on: a reply that does not have its documented shape becomes a failure. */
+  /** Enabled by tests: a reply that does not match its documented schema becomes a failure. */
   readonly validateReplies?: boolean;
 }
 
-/** Of every reply that does not say otherwise. */
+/** Headers of every reply that does not override them. */
 const defaultHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
-/** Over https also this one: browsers use no other scheme for the host for a year. It says nothing of subdomains. */
+/**
+ * Over HTTPS, additionally restricts browsers to HTTPS for this host for a year. Subdomains are not covered.
+ */
 const secureHeaders = { ...defaultHeaders, 'strict-transport-security': 'max-age=31536000' };
 
-/** What is known of one exchange on its way through the corridor. */
+/** State of one exchange in the request pipeline. */
 interface RequestContext extends IndexedSetItem {
   readonly exchange: Exchange;
   readonly requestId: string;
@@ -152,19 +163,19 @@ interface RequestContext extends IndexedSetItem {
   readonly deadline: Deadline;
   route: Route | null;
   principal: Principal | null;
-  /** The owner that it counts for. */
+  /** Owner that the request is counted for. */
   concurrencyOwner: string | null;
-  /** Of the upload whose body arrives; null for other calls. */
+  /** Permit of an upload whose body is arriving; null for other calls. */
   uploadPermit: UploadPermit | null;
   yieldToEventLoop: YieldToEventLoop;
-  /** The end of the walk; never rejects. */
+  /** Resolves when the exchange is completed; never rejects. */
   done: Promise<void>;
 }
 
 /**
- * The corridor: every exchange of both servers walks it, in this order: identify, admit, read body, validate,
- * authorise and limit, serve, reply, count. The first two come before the body is read, so that whoever may not call
- * an operation uploads nothing.
+ * The request pipeline. Every exchange of both servers passes these steps in order: authenticate, admit, read
+ * body, validate, check limits, serve, reply, record. The first two precede the body, so that an unauthorized
+ * caller uploads nothing.
  */
 export class RequestHandler {
   readonly #options: RequestHandlerOptions;
@@ -209,7 +220,7 @@ export class RequestHandler {
     }
   }
 
-  /** Owns an exchange from here on; never throws. */
+  /** Takes ownership of an exchange; never throws. */
   readonly handle = (exchange: Exchange): void => {
     const deadline = new Deadline();
     const context: RequestContext = {
@@ -231,8 +242,8 @@ export class RequestHandler {
   };
 
   /**
-   * Refuses new requests with 503 and waits for those that run. Those that still run after `graceMs` get 503 too and
-   * have a second to be told. The server may be closed then. Harmless twice.
+   * Refuses new requests with 503 and waits for running ones. Requests still running after `graceMs` are
+   * aborted with 503 and have one second to send it. Afterwards the server may be closed. Idempotent.
    */
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
@@ -252,7 +263,7 @@ export class RequestHandler {
     });
   }
 
-  /** Never rejects: whatever goes wrong becomes a reply, or a line in the log when none can be sent. */
+  /** Never rejects: every failure becomes a reply, or a log line when no reply can be sent. */
   async #process(context: RequestContext): Promise<void> {
     try {
       const reply = await this.#createReply(context);
@@ -267,7 +278,7 @@ export class RequestHandler {
     if (this.#activeRequests.size === 0) for (const listener of this.#idleListeners.splice(0)) listener();
   }
 
-  /** Null when nobody is left to answer. */
+  /** Returns null when the client has disconnected. */
   async #createReply(context: RequestContext): Promise<Reply | null> {
     const serving = this.#serve(context);
     try {
@@ -277,14 +288,15 @@ export class RequestHandler {
       if (error instanceof ClientDisconnectedError) return null;
       if (error instanceof AppError) return this.#errorReply(context, error);
       this.#logFailure(context, error);
-      // What a call needs may end before the call does: then the client is to try again, at the next server.
+      // While draining, a dependency of the call may close before the call ends: let the client retry
+      // elsewhere.
       return this.#isDraining
         ? this.#errorReply(context, shuttingDownError())
         : internalErrorReply(context.requestId);
     }
   }
 
-  /** The call was given up already; only what is neither a refusal nor the giving up itself is news. */
+  /** Logs a failure after the call was aborted, unless it is an AppError or the abort itself. */
   #logLateFailure(context: RequestContext, error: unknown): void {
     const expected = error instanceof AppError || error instanceof ClientDisconnectedError;
     if (!expected && error !== context.deadline.reason) this.#logFailure(context, error);
@@ -340,14 +352,17 @@ export class RequestHandler {
     if (this.#concurrency.isFull(this.#activeRequests.size - 1)) throw tooManyRequestsError();
   }
 
-  /** Steps 1 and 2: who is it, and may they call this? Both before the body. */
+  /**
+   * Steps 1 and 2, before the body is read: authenticates and authorizes the caller, acquires a concurrency
+   * slot.
+   */
   #admit(context: RequestContext, operation: OperationName): void {
     this.#authorize(context, operation);
     this.#acquireSlot(context);
     this.#options.hooks?.admit?.(context.principal, operation);
   }
 
-  /** Also while an upload arrives, which may take an hour: it ends when its key is deleted. */
+  /** Repeated while an upload arrives, which may take an hour, so that it ends when its key is deleted. */
   #authorize(visit: RequestContext, operation: OperationName): void {
     visit.principal = this.#options.authenticator.authenticate(
       this.#credentialsOf(visit.exchange),
@@ -372,7 +387,7 @@ export class RequestHandler {
     context.yieldToEventLoop = this.#options.scheduler.createYield(owner);
   }
 
-  /** Who answers for what a request takes: shares are per organization, else per person or address. */
+  /** Returns the owner that a request is charged to: the organization, else the person or address. */
   #ownerOf({ exchange, principal }: RequestContext): string {
     switch (principal?.kind) {
       case 'organisation':
@@ -390,7 +405,7 @@ export class RequestHandler {
     context.deadline.start(this.#options.settings.requestMsMax);
     if (route.page === 'metrics' && !isLocalRequest(context.exchange, this.#options.settings))
       this.#admit(context, route.operation);
-    // Probes answer under any load; everything else shares the limit of requests.
+    // Probes answer under any load; all other pages share the concurrency limit.
     else if (!probePages.has(route.page)) this.#acquireSlot(context);
     const { exchange } = context;
     return this.#pages.reply(route.page, { exchange, params, isDraining: this.#isDraining });
@@ -413,7 +428,10 @@ export class RequestHandler {
     }
   }
 
-  /** Its known fields only: what an operation does not know is dropped before the request waits for anything. */
+  /**
+   * Reads and validates the body. Unknown fields are dropped, and their memory released, before the request
+   * waits.
+   */
   async #readJsonRequest(
     context: RequestContext,
     route: JsonRoute,
@@ -433,7 +451,7 @@ export class RequestHandler {
     return cleaned;
   }
 
-  /** The same on another thread. */
+  /** Same as `#readJsonRequest`, but parses on a worker thread. */
   async #readLargeRequest(
     context: RequestContext,
     { operation }: JsonRoute,
@@ -462,7 +480,7 @@ export class RequestHandler {
   async #serveAccount(context: RequestContext, route: AccountRoute, { params }: RouteMatch): Promise<Reply> {
     const { settings, accounts } = this.#options;
     const { exchange, principal } = context;
-    // A look must not use a sign-in link up.
+    // HEAD must not consume a sign-in link.
     if (exchange.method === 'HEAD') throw headNotAllowedError();
     if (route.sameSiteOnly === true) rejectCrossSite(this.#credentialsOf(exchange));
     context.deadline.start(settings.requestMsMax);
@@ -485,7 +503,7 @@ export class RequestHandler {
     }
   }
 
-  /** What of a request is not in its path; whatever is no object becomes one that its schema refuses or ignores. */
+  /** Returns the request fields that are not in the path. Errors: 422 if a JSON body is not an object. */
   async #readAccountRequest(
     context: RequestContext,
     route: AccountRoute,
@@ -512,7 +530,10 @@ export class RequestHandler {
     return validate;
   }
 
-  /** Only where replies are checked. A wrong one is our fault, so it does not leave as a refusal. */
+  /**
+   * Active only with `validateReplies`. A mismatch is a server bug, so it becomes a 500 and not a validation
+   * error.
+   */
   #checkReply(route: JsonRoute | AccountRoute, reply: ServiceReply<unknown>): void {
     const validate = this.#replyValidators.get(route);
     if (!validate) return;
@@ -544,12 +565,13 @@ export class RequestHandler {
       const reply = await services.uploadDocument(call, upload.parameters, upload.body);
       return jsonReply(reply.status, reply.body);
     } finally {
-      // A service that refuses a form reads no file of it, so the generator of the chunks may never end by itself.
+      // A service that refuses a form may not read its file, so the chunk generator may never finish by
+      // itself.
       context.uploadPermit?.release();
     }
   }
 
-  /** The body of an upload; the usual time of a call starts when it is there. */
+  /** Yields the body of an upload. The deadline of an ordinary call starts when the body is complete. */
   async *#uploadedChunks(
     context: RequestContext,
     operation: OperationName,
@@ -621,7 +643,7 @@ export class RequestHandler {
     };
   }
 
-  /** Most operations have no metadata and never look the limit of their organisation up. */
+  /** The limit is a function because most operations have no metadata and never look it up. */
   #checkBoundsFor(principal: Principal): CheckBounds {
     return { metadataBytesMax: () => this.#metadataBytesMax(principal) };
   }
@@ -687,7 +709,7 @@ export class RequestHandler {
   }
 }
 
-/** Whether parsing it would hold the main thread; a body that does not say its length may. */
+/** Whether parsing the body would block the main thread; assumed for a body of unknown length. */
 function isLargeBody({ body: { declaredBytes } }: Exchange): boolean {
   return declaredBytes === null || declaredBytes >= limits.largeBodyBytesMin;
 }
@@ -702,7 +724,7 @@ function shuttingDownError(): AppError {
   return new AppError('unavailable', 'The server is stopping; try again shortly.', { retryAfterMs: 1_000 });
 }
 
-/** The only expectation there is (RFC 9110 section 10.1.1); the servers themselves meet it. */
+/** `100-continue` is the only expectation that exists (RFC 9110 section 10.1.1); both servers handle it. */
 function checkExpectation(exchange: Exchange): void {
   const expectation = exchange.header('expect');
   if (expectation !== undefined && expectation.toLowerCase() !== '100-continue') {
@@ -714,12 +736,12 @@ function parseQuery(exchange: Exchange): URLSearchParams {
   try {
     decodeURIComponent(exchange.query);
   } catch {
-    throw invalidFieldError(['query'], 'is not percent-encoded UTF-8'); // all that decodeURIComponent ever throws for
+    throw invalidFieldError(['query'], 'is not percent-encoded UTF-8'); // the only reason that decodeURIComponent throws
   }
   return new URLSearchParams(exchange.query);
 }
 
-/** Pages that answer whatever the load is. */
+/** Pages served under any load. */
 const probePages: ReadonlySet<PageRoute['page']> = new Set(['healthz', 'readyz', 'metrics']);
 
 function routeSideOf(route: JsonRoute | AccountRoute): 'retrieval' | 'account' | 'webhook' {
@@ -737,7 +759,7 @@ function parseImageWidth(text: string | null): number | null {
   return width;
 }
 
-/** The request with the fields that its query string gives; those beat the body. */
+/** Merges the fields of the query string into the request; they override the body. */
 function mergeQueryFields(request: unknown, names: readonly string[], exchange: Exchange): unknown {
   if (names.length === 0 || exchange.query === '') return request;
   if (typeof request !== 'object' || request === null || Array.isArray(request)) return request;
@@ -749,7 +771,10 @@ function mergeQueryFields(request: unknown, names: readonly string[], exchange: 
   return { ...request, ...Object.fromEntries(queryFields) };
 }
 
-/** Whose file an address of a file or an image leads to is not known here, so it counts as one under zero data retention. */
+/**
+ * Whether error details must stay out of the log. The owner of a file or image URL is unknown here, so zero
+ * data retention is assumed.
+ */
 function isZeroRetention({ principal, route }: RequestContext): boolean {
   if (principal?.kind === 'organisation') return principal.zdr;
   return route?.kind === 'file' || route?.kind === 'image';

@@ -1,7 +1,7 @@
 import type { Metrics } from '../core/metrics.ts';
 
 export interface CompletedRequest {
-  /** Operation id, or "none" for an address that does not exist. */
+  /** Operation ID, or "none" for an unknown path. */
   readonly operation: string;
   readonly status: number;
   readonly seconds: number;
@@ -10,7 +10,7 @@ export interface CompletedRequest {
 
 const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Figures of the door. */
+/** HTTP metrics. */
 export class RequestMetrics {
   readonly #addRequest: (labels: { operation: string; status: string }, amount: number) => void;
   readonly #observeSeconds: (labels: { operation: string }, seconds: number) => void;

@@ -6,13 +6,13 @@ import type { Route } from './routes.ts';
 
 export interface RouteMatch {
   readonly route: Route;
-  /** Decoded parts of the path; the rest of the path is `*`. */
+  /** Decoded path parameters; the rest of the path is `*`. */
   readonly params: Readonly<Record<string, string>>;
 }
 
 const methods: readonly HttpMethod[] = ['GET', 'POST', 'PUT'];
 
-/** Finds the route of a request. Every operation is served under `/v1` and at the root. */
+/** Finds the route of a request. Versioned operations are served under `/v1` and at the root. */
 export class Router {
   readonly #router = createFindMyWay({ maxParamLength: 65_536 });
 
@@ -24,7 +24,10 @@ export class Router {
     }
   }
 
-  /** Errors: `not_found`; `method_not_allowed` with `allow`; `bad_request` for a path that is not percent-encoded UTF-8. */
+  /**
+   * Errors: `not_found`; `method_not_allowed` with `allow`; `bad_request` for a path that is not
+   * percent-encoded UTF-8.
+   */
   find(method: string, path: string): RouteMatch {
     if (!isDecodable(path))
       throw new AppError('bad_request', 'The path of the request is not percent-encoded UTF-8.');
@@ -55,6 +58,6 @@ function isDecodable(path: string): boolean {
     decodeURIComponent(path);
     return true;
   } catch {
-    return false; // the only thing that decodeURIComponent throws is URIError, for a malformed sequence
+    return false; // decodeURIComponent throws only URIError, for a malformed sequence
   }
 }

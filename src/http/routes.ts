@@ -22,14 +22,14 @@ import type { RouteDescription } from './route-description.ts';
 import type { AdministratorCall, OrganizationCall, ServiceReply, Services } from './services.ts';
 
 /**
- * The one route table. The router, the corridor, the API description and the documentation page are all made from
- * it, so that an operation is described, checked and served by the same line. Who may call an operation stands in
- * the permission table of `auth/authorize.ts`, under the same id.
+ * The route table. The router, the request pipeline, the OpenAPI document and the documentation page all
+ * derive from it, so one entry describes, validates and serves an operation. The access that an operation
+ * requires is in the permission table of `auth/authorize.ts`, under the same ID.
  */
 
-/** What the checks of a request must know besides the request. */
+/** Limits that the checks need besides the request. */
 export interface CheckBounds {
-  /** Bytes of the compact JSON of metadata; an organisation may have more than the default. */
+  /** Maximum bytes of metadata as compact JSON; an organization may have a higher limit than the default. */
   readonly metadataBytesMax: () => number;
 }
 
@@ -37,28 +37,28 @@ export interface JsonRoute extends RouteDescription {
   readonly kind: 'json';
   readonly request: TSchema;
   readonly reply: TSchema;
-  /** Statuses of success, the usual one first. */
+  /** Success statuses, the usual one first. */
   readonly successStatuses: readonly number[];
-  /** A request body that works, for the documentation. */
+  /** A valid request body, for the documentation. */
   readonly example: unknown;
-  /** Fields that the query string may give too; there they beat the body. */
+  /** Fields that may also be in the query string, where they override the body. */
   readonly queryFields: readonly string[];
-  /** Rules that answer 400. `request` has the shape of the schema. */
+  /** Rules that fail with 400. `request` matches the schema. */
   readonly check: (request: unknown, bounds: CheckBounds) => void;
   readonly serve: (services: Services, call: ServiceCall, request: unknown) => Promise<ServiceReply<unknown>>;
 }
 
-/** A document whose bytes are the body (`put`) or a part of a form (`multipart`); it streams to the service. */
+/** Document upload as the raw body (`put`) or a form part (`multipart`); it streams to the service. */
 export interface UploadRoute extends RouteDescription {
   readonly kind: 'put' | 'multipart';
 }
 
-/** Bytes behind a token that is the only credential. */
+/** Download authorized only by the token in its URL. */
 export interface TokenRoute extends RouteDescription {
   readonly kind: 'file' | 'image';
 }
 
-/** The dashboard, and what the server says about itself. */
+/** The dashboard and the pages about the server itself. */
 export interface PageRoute extends RouteDescription {
   readonly kind: 'page';
   readonly page:
@@ -97,12 +97,16 @@ type StatusRouteOptions<Q extends TSchema, R extends TSchema> = JsonRouteOptions
   ) => Promise<ServiceReply<Static<R>>>;
 };
 
-/** Erases the types of one operation; the corridor hands `check` and `serve` only what the schema has passed. */
+/**
+ * Erases the types of one operation. The request pipeline passes `check` and `serve` only requests that match
+ * the schema.
+ */
 function createJsonRoute<Q extends TSchema, R extends TSchema>(
   options: JsonRouteOptions<Q, R>,
   serve: (services: Services, call: ServiceCall, request: Static<Q>) => Promise<ServiceReply<unknown>>,
 ): JsonRoute {
-  // `/models/embed` belongs to the models; so do the two addresses that clients of other services know.
+  // `/models/embed` is tagged `models`; so are the two paths that are compatible with clients of other
+  // services.
   const [, group = '', rest] = options.path.split('/');
   return {
     kind: 'json',
@@ -124,7 +128,7 @@ function createJsonRoute<Q extends TSchema, R extends TSchema>(
   };
 }
 
-/** An operation of an organisation that has one status of success. */
+/** Builds a route for organizations with one success status. */
 function organizationRoute<Q extends TSchema, R extends TSchema>(
   options: ServedRouteOptions<Q, R, OrganizationCall>,
 ): JsonRoute {
@@ -135,7 +139,7 @@ function organizationRoute<Q extends TSchema, R extends TSchema>(
   }));
 }
 
-/** An operation of an organisation that chooses between statuses. */
+/** Builds a route for organizations whose service chooses the success status. */
 function organizationStatusRoute<Q extends TSchema, R extends TSchema>(
   options: StatusRouteOptions<Q, R>,
 ): JsonRoute {
@@ -144,7 +148,7 @@ function organizationStatusRoute<Q extends TSchema, R extends TSchema>(
   );
 }
 
-/** An operation of the administrator. */
+/** Builds a route for the administrator. */
 function administratorRoute<Q extends TSchema, R extends TSchema>(
   options: ServedRouteOptions<Q, R, AdministratorCall>,
 ): JsonRoute {
@@ -155,7 +159,7 @@ function administratorRoute<Q extends TSchema, R extends TSchema>(
   }));
 }
 
-/** The corridor has authorised the caller before anything is served. */
+/** Narrows the call; the request pipeline has already authorized the caller. */
 export function toOrganizationCall(call: ServiceCall): OrganizationCall {
   assert(
     call.principal.kind === 'organisation',

@@ -17,12 +17,15 @@ import {
 } from './exchange.ts';
 import { shouldLinger } from './linger.ts';
 
-/** The door on `node:http`, for platforms where uWebSockets.js does not load. Throws AppError where the address is taken. */
+/**
+ * Starts the HTTP server on `node:http`, for platforms where uWebSockets.js does not load. Errors: AppError
+ * when the address cannot be bound.
+ */
 export async function startNodeServer(options: ServerOptions): Promise<HttpServer> {
   const server = createServer({
     maxHeaderSize: limits.headerBytesMax,
     headersTimeout: options.bounds.headerMsMax,
-    requestTimeout: 0, // bodies are bounded by the corridor, per operation
+    requestTimeout: 0, // the request pipeline bounds bodies, per operation
     connectionsCheckingInterval: Math.max(50, Math.floor(options.bounds.headerMsMax / 4)),
     keepAliveTimeout: limits.keepAliveMsMax,
     noDelay: true,
@@ -67,7 +70,10 @@ function closeServer(server: Server): Promise<void> {
 
 type OnRequest = (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) => void;
 
-/** Node runs pipelined requests of one socket side by side; beyond a few, the connection is not a client's. */
+/**
+ * Bounds pipelining: Node runs the pipelined requests of one socket concurrently, so a connection beyond the
+ * bound is closed.
+ */
 function limitPipelining(next: OnRequest): OnRequest {
   const running = new WeakMap<Socket, number>();
   return (request, response, expectsContinue) => {
@@ -83,7 +89,9 @@ function limitPipelining(next: OnRequest): OnRequest {
   };
 }
 
-/** Bytes that are no HTTP request, or headers too long or too slow: answered without the corridor, like uWS does. */
+/**
+ * Answers invalid HTTP, and headers too long or too slow, without the request pipeline, like uWebSockets.js.
+ */
 function answerClientError(error: NodeJS.ErrnoException, socket: import('node:stream').Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -105,7 +113,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: import('node:st
 interface NodeMessages {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** The client waits for `100 Continue`, and it is ours to send. */
+  /** Whether the client waits for `100 Continue` and the server must send it. */
   readonly expectsContinue: boolean;
 }
 
@@ -121,7 +129,7 @@ class NodeExchange implements Exchange {
   readonly #disconnectListeners: (() => void)[] = [];
   #awaitsContinue: boolean;
   #isDisconnected = false;
-  /** Ends the wait of a writer; null when none waits. */
+  /** Resolves the wait of a pending write; null when none is pending. */
   #settleWrite: ((arrived: boolean) => void) | null = null;
 
   constructor({ request, response, expectsContinue }: NodeMessages, bounds: ServerBounds) {
@@ -181,7 +189,7 @@ class NodeExchange implements Exchange {
     return this.#finish(noBytes);
   }
 
-  /** False when the client is gone. */
+  /** Returns false when the client has disconnected. */
   async #sendBody(body: Uint8Array | StreamedBody): Promise<boolean> {
     if (!isStreamedBody(body)) return this.#write(body);
     try {
@@ -207,7 +215,10 @@ class NodeExchange implements Exchange {
     return this.#response.writableFinished ? Promise.resolve(true) : this.#waitForEvent('finish');
   }
 
-  /** True when the event comes; false when the client leaves or does not read for too long. */
+  /**
+   * Resolves to true on the event; to false when the client disconnects or stops reading for
+   * `replyIdleMsMax`.
+   */
   #waitForEvent(event: 'drain' | 'finish'): Promise<boolean> {
     return new Promise((resolve) => {
       const { socket } = this.#request;
@@ -220,7 +231,7 @@ class NodeExchange implements Exchange {
         resolve(arrived);
       };
       const onEvent = () => settle(true);
-      // The response of a pipelined request hears nothing of a connection that ends before its turn.
+      // The response of a pipelined request gets no event if the connection ends before its turn.
       const onClose = () => settle(false);
       this.#response.once(event, onEvent);
       socket.once('close', onClose);
@@ -229,7 +240,7 @@ class NodeExchange implements Exchange {
     });
   }
 
-  /** The reply is out; what the client still sends is thrown away for a while, so that it gets to read the reply. */
+  /** Discards further input for a bounded time after the reply, so that the client can read the reply. */
   #linger(): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, this.#bounds.lingerMsMax);

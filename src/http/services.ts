@@ -17,25 +17,25 @@ import type { RenderedJson } from '../services/rendered-json.ts';
 
 export type OrganizationCall = ServiceCall<OrganizationPrincipal>;
 export type AdministratorCall = ServiceCall<Extract<Principal, { kind: 'administrator' }>>;
-/** A call that needs no key: its token is the credential. */
+/** Call that needs no key: its token is the credential. */
 export type TokenCall = Omit<ServiceCall, 'principal'>;
 
-/** A reply whose status depends on what happened. */
+/** Reply whose status depends on the outcome. */
 export interface ServiceReply<Body> {
   readonly status: number;
   readonly body: Body;
 }
 
-/** A raw document, ready to be sent. */
+/** Raw document, ready to send. */
 export interface FileSource {
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size: number;
   readonly contentType: string;
-  /** Name offered when the file is saved. */
+  /** File name offered for download. */
   readonly filename: string;
-  /** Changes when the bytes do, without quotes; null when nothing is known. */
+  /** Entity tag without quotes, which changes with the bytes; null when unknown. */
   readonly etag: string | null;
-  /** Bytes `[start, end)`. Called at most once; returned early when the client goes away. */
+  /** Streams bytes `[start, end)`. Called at most once; returned early when the client disconnects. */
   readonly open: (range: { readonly start: number; readonly end: number }) => AsyncIterable<Uint8Array>;
 }
 
@@ -49,8 +49,8 @@ type OrganizationFunction<Request, Body> = ServiceFunction<OrganizationCall, Req
 type AdministratorFunction<Request, Body> = ServiceFunction<AdministratorCall, Request, Body>;
 
 /**
- * The use cases behind the door, one function per operation. A request has the shape of its schema and has passed the
- * rules of `schemas/checks.ts`; a function answers the body of its reply, or throws an AppError.
+ * Use cases of the API, one function per operation. Requests match their schema and have passed the rules of
+ * `schemas/checks.ts`. A function returns the body of its reply or throws an AppError.
  */
 export interface Services {
   readonly addCollection: OrganizationFunction<collections.AddCollectionRequest, DefaultResponse>;
@@ -59,16 +59,21 @@ export interface Services {
   readonly changeModel: OrganizationFunction<collections.ChangeModelRequest, DefaultResponse>;
   readonly getCollectionList: OrganizationFunction<EmptyRequest, collections.GetCollectionListResponse>;
 
-  /** 201 for a new document, 200 for an overwritten one. Base64 is decoded (`decodeBase64`) here, not at the door. */
+  /**
+   * 201 for a new document, 200 for an overwritten one. Decodes Base64 (`decodeBase64`); the HTTP layer does
+   * not.
+   */
   readonly addDocument: OrganizationFunction<
     documents.AddDocumentRequest,
     ServiceReply<documents.AddDocumentResponse>
   >;
-  /** Items are `unknown` until `compileValidator(BatchDocument)` and the checks have passed them one by one. */
+  /**
+   * Items are `unknown` until `compileValidator(BatchDocument)` and the checks have accepted each of them.
+   */
   readonly addDocuments: OrganizationFunction<documents.AddDocumentsRequest, documents.AddDocumentsResponse>;
   /**
-   * `body` yields the file as it arrives and may be left early. It throws when the client goes away, the file is too
-   * large or the form is broken; nothing may be acknowledged before it ended.
+   * `body` yields the file as it arrives and may be abandoned early. It throws when the client disconnects,
+   * the file is too large or the form is malformed; acknowledge nothing before it ends.
    */
   readonly uploadDocument: (
     call: OrganizationCall,
@@ -86,9 +91,9 @@ export interface Services {
     documents.GetDocumentInfoListResponse
   >;
   readonly getPageInfo: OrganizationFunction<documents.GetPageInfoRequest, PageInfo>;
-  /** Errors: `not_found` when the token is unknown or its document is gone or replaced. */
+  /** Errors: `not_found` when the token is unknown, or its document was deleted or replaced. */
   readonly getDocumentFile: (call: TokenCall, token: string) => Promise<FileSource>;
-  /** Errors: `not_found` as above, and for a page without an image. */
+  /** Errors: `not_found` as in `getDocumentFile`, and for a page without an image. */
   readonly getPageImage: (call: TokenCall, token: string, width: number | null) => Promise<PageImage>;
 
   readonly getStatus: OrganizationFunction<status.StatusRequest, status.StatusResponse>;

@@ -27,14 +27,14 @@ function checkParameters(parameters: UploadParameters, metadataBytesMax: number)
   return parameters;
 }
 
-/** `true` or `false`, absent means false. */
+/** Parses `true` or `false`; null means false. */
 function parseFlag(value: string | null, loc: readonly string[]): boolean {
   if (value === null || value === 'false') return false;
   if (value === 'true') return true;
   throw invalidFieldError(loc, 'must be true or false', 'boolean_type');
 }
 
-/** Metadata that travel outside a JSON body, so a wrong shape is a 400 that says where they came from. */
+/** Parses metadata from outside a JSON body; a wrong shape is a 400 that names the source. */
 function parseMetadata(source: string, json: string): DocumentMetadataJson {
   let value: unknown;
   try {
@@ -64,7 +64,7 @@ function parseHeaderMetadata(header: string | undefined): DocumentMetadataJson {
   return parseMetadata(source, bytes.toString('utf8'));
 }
 
-/** `PUT /documents/{collection}/{path}`: the address and headers say what the body is. */
+/** Reads `PUT /documents/{collection}/{path}`; path, query and headers describe the body. */
 export function readPutUpload(
   params: Readonly<Record<string, string>>,
   query: URLSearchParams,
@@ -98,8 +98,9 @@ function parseFormParameters(fields: ReadonlyMap<string, string>): UploadParamet
 }
 
 /**
- * `POST /documents/upload`: reads the form up to the file, which then streams. The body of the upload ends only when
- * the form is complete; whatever is wrong after the file makes it throw, so that nothing broken is acknowledged.
+ * Reads the form of `POST /documents/upload` up to the file, which is then streamed. The body ends only when
+ * the form is complete; any error after the file makes it throw, so that no incomplete upload is
+ * acknowledged.
  */
 export async function readMultipartUpload(input: UploadInput): Promise<DocumentUpload> {
   const form = new MultipartForm(input);
@@ -118,8 +119,8 @@ function invalidFormError(msg: string): AppError {
 }
 
 /**
- * What the parser makes of bytes that are not UTF-8. Two paths in another encoding would become one, so a field that
- * holds it is refused, also when the client did send this character.
+ * Character that the parser substitutes for invalid UTF-8. Two paths in another encoding could become equal,
+ * so a field that contains it is refused, even if the client did send this character.
  */
 const replacementCharacter = '\ufffd';
 
@@ -128,7 +129,7 @@ class MultipartForm {
   /** The file part, once the fields before it are read. */
   readonly file: Promise<Readable>;
   readonly #parser: Busboy;
-  /** Settles when the parser has taken the whole form, or when something was wrong with it. */
+  /** Settles when the parser has consumed the whole form or failed. */
   readonly #parsed: Promise<void>;
   readonly #failed: Promise<void>;
   #settleFailed: () => void = () => {};
@@ -156,7 +157,7 @@ class MultipartForm {
     this.#parsed = feedParser(input.chunks, this.#parser).catch((error: Error) => this.#fail(error));
   }
 
-  /** Yields the file, then throws whatever was wrong with the rest of the form. */
+  /** Yields the file, then throws any error in the rest of the form. */
   async *stream(file: Readable): AsyncGenerator<Uint8Array, void, undefined> {
     try {
       for await (const chunk of file) yield chunk as Uint8Array;
@@ -169,7 +170,7 @@ class MultipartForm {
     if (this.#error) throw this.#error;
   }
 
-  /** Nobody wants the rest. */
+  /** Abandons the rest of the form. */
   abort(): void {
     this.#fail(invalidFormError('The upload was left early.'));
   }
@@ -186,7 +187,7 @@ class MultipartForm {
   }
 
   #file(stream: Readable, resolve: (file: Readable) => void): void {
-    stream.on('error', () => {}); // whoever reads the stream meets the fault; without a listener it would end the process
+    stream.on('error', () => {}); // the reader of the stream gets the error; without a listener it would end the process
     if (this.#fileStream) {
       stream.resume();
       this.#fail(invalidFormError('The form has more than one file.'));
@@ -226,10 +227,10 @@ function openParser(contentType: string | undefined): Busboy {
   }
 }
 
-/** Writes the chunks into the parser as fast as it takes them, and ends it. Rejects when the parser is destroyed. */
+/** Writes the chunks to the parser with backpressure and ends it. Rejects when the parser is destroyed. */
 async function feedParser(chunks: AsyncIterable<Uint8Array>, parser: Writable): Promise<void> {
   let abandon: (reason: Error) => void = () => {};
-  // A parser that is destroyed while its file is not read never calls back for the chunk that it holds.
+  // A parser that is destroyed while its file is unread never calls back for the pending chunk.
   parser.once('close', () => abandon(invalidFormError('The upload was left early.')));
   for await (const chunk of chunks) {
     await new Promise<void>((resolve, reject) => {

@@ -1,15 +1,21 @@
-/** The one file that loads the native library. Its types are the contract with `native/bridge/addon.cc`. */
+/**
+ * Loads the native library; no other file may load it. The types are the contract with
+ * `native/bridge/addon.cc`.
+ */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { projectRoot } from '../core/root.ts';
 
 declare const collectionHandle: unique symbol;
-/** A hold on an open collection; the collection closes when all holds are released or collected. */
+/**
+ * Reference to an open collection; the collection closes when all references are released or garbage
+ * collected.
+ */
 export type CollectionHandle = { readonly [collectionHandle]: true };
 
 export interface ShardOpenResult {
   readonly shard: number;
-  /** The last change that the shard's snapshot holds; -1 when nothing is usable. */
+  /** Sequence of the last change in the shard's snapshot; -1 when there is no usable snapshot. */
   readonly sequence: number;
   readonly state: 'fresh' | 'loaded' | 'missing' | 'damaged';
   readonly reason: string | null;
@@ -19,25 +25,25 @@ export interface NativeStatistics {
   readonly rows: number;
   readonly deadRows: number;
   readonly documents: number;
-  /** Compactions that have ended since it was opened. */
+  /** Compactions completed since the collection was opened. */
   readonly compactions: number;
   readonly bytes: Record<string, number>;
 }
 
-/** A word that no row has. */
+/** A query word that occurs in no row. */
 export interface NativeUnknownWord {
-  /** Forms of it to change by a letter. */
+  /** Forms of the word from which variants with changed letters are generated. */
   readonly forms: readonly string[];
-  /** Terms to look for as they are. */
+  /** Terms to look up without changes. */
   readonly terms: readonly string[];
-  /** That a changed or added letter may be. */
+  /** Letters that may be substituted or inserted. */
   readonly letters: string;
-  /** 2: two letters may differ where no term differs by one. */
+  /** Maximum edit distance. 2: two letters may differ if no term differs by one. */
   readonly editsMax: number;
 }
 
 export interface NativeSpelling {
-  /** Number of the word. */
+  /** Index of the word in the request. */
   readonly word: number;
   readonly term: string;
   readonly edits: number;
@@ -45,31 +51,34 @@ export interface NativeSpelling {
 }
 
 declare const tokenizerHandle: unique symbol;
-/** A tokenizer; equal ones are one in memory, whatever thread opened them. */
+/** A tokenizer; equal tokenizers share one instance in memory across threads. */
 export type TokenizerHandle = { readonly [tokenizerHandle]: true };
 
 declare const embeddingHandle: unique symbol;
-/** A static embedding; equal ones are one in memory, whatever thread opened them. */
+/** A static embedding model; equal models share one instance in memory across threads. */
 export type EmbeddingHandle = { readonly [embeddingHandle]: true };
 
 declare const lexiconHandle: unique symbol;
-/** Remembered words of one thread. */
+/** Cache of analyzed words of one thread. */
 export type LexiconHandle = { readonly [lexiconHandle]: true };
 
-/** What native/text asks about words; languages are positions in a list of the caller's, -1 is none. */
+/**
+ * Callbacks from native/text for the analysis of words. A language is an index into a list of the caller, -1
+ * for none.
+ */
 export interface NativeAnalyzer {
-  /** Lengths of the words of a slice without spaces; they add up to it. */
+  /** Returns the lengths of the words in a slice without spaces; their sum is the length of the slice. */
   segment(slice: string): Uint32Array;
-  /** Languages that have the word as a function word; null for a word with nothing to index. */
+  /** Returns the languages that have the word as a stop word; null for a word with nothing to index. */
   expand(word: string): Uint8Array | null;
-  /** Halves (high, low, ...) of the hash of each distinct term of a word or gram. */
+  /** Returns the 64-bit hash of each distinct term of a word or n-gram, as halves (high, low, ...). */
   hash(term: string, isGram: boolean, language: number): Uint32Array;
-  /** The language of a passage of that many words with these votes. */
+  /** Returns the language of a chunk with this many words and these votes per language. */
   choose(votes: Float64Array, words: number): number;
 }
 
 export interface NativeBertOptions {
-  /** Pieces, one a line; the piece of line i has the id `ids[i]`. */
+  /** Vocabulary pieces, one per line; the piece on line i has the id `ids[i]`. */
   readonly pieces: string;
   readonly ids: Int32Array;
   readonly unknown: number;
@@ -87,12 +96,15 @@ export interface NativeBertOptions {
 }
 
 /**
- * Where a reply to a search lies: a new page of replies that begins with it, or its place in bytes in the page that came
- * last. To be looked up before the next call.
+ * Location of a search reply: a new reply buffer that begins with it, or its byte offset in the most recent
+ * buffer. Must be decoded before the next call.
  */
 export type NativeReply = ArrayBuffer | number;
 
-/** Errors carry a `code`: the words of `native/engine/status.h`. Byte formats are those of filter.h and attributes.h. */
+/**
+ * Errors carry a `code` as defined in `native/engine/status.h`. Byte formats are those of filter.h and
+ * attributes.h.
+ */
 export interface Addon {
   collectionOpen(options: {
     readonly collectionId: string;
@@ -118,10 +130,10 @@ export interface Addon {
     remove: number | undefined,
   ): void;
   /**
-   * `request` and the answer are the bytes of `src/index/search-codec.ts`. A cheap search is run by the call itself,
-   * for up to 2 ms of each turn of the event loop; one that takes a little more, while the engine is idle. Otherwise
-   * the answer is undefined and goes to `onSearchEnd`, with the ticket of the request: a number that no other search of
-   * this thread that still runs has.
+   * `request` and the reply have the byte formats of `src/index/search-codec.ts`. A cheap search runs
+   * synchronously within the call, for up to 2 ms of each turn of the event loop; a slightly more expensive
+   * one only while the engine is idle. Otherwise the call returns undefined, and the reply goes to
+   * `onSearchEnd` with the ticket of the request: a number that no other running search of this thread has.
    */
   collectionSearch(
     handle: CollectionHandle,
@@ -129,11 +141,11 @@ export interface Addon {
     vector: Float32Array | null,
     filter: Uint8Array | null,
   ): NativeReply | undefined;
-  /** Has `ended` told what becomes of the searches of this thread that were not answered by their call. */
+  /** Registers the callback for the outcome of searches of this thread that their call did not answer. */
   onSearchEnd(onEnd: (ticket: number, outcome: NativeReply | Error) => void): void;
-  /** Ends the search soon, with the error `cancelled`; does nothing when it has ended. */
+  /** Cancels the search, which soon ends with the error `cancelled`. Does nothing when the search has ended. */
   searchCancel(ticket: number): void;
-  /** Names of the ways to search a shard, by their numbers in the answer. */
+  /** Names of the strategies for searching a shard, indexed by the strategy number in the reply. */
   readonly strategies: readonly string[];
   collectionList(
     handle: CollectionHandle,
@@ -142,11 +154,14 @@ export interface Addon {
     deadlineMs: number,
   ): Promise<Float64Array>;
   collectionCount(handle: CollectionHandle, filter: Uint8Array | null): number;
-  /** Whether some row has each word, or one of its alternatives; `request` as for a search. */
+  /** Whether each word, or one of its alternatives, occurs in some row. `request` as for a search. */
   collectionHasWords(handle: CollectionHandle, request: Uint8Array): boolean;
-  /** In how many rows each term is, with those of removed documents that are still there. */
+  /**
+   * Returns the number of rows that contain each term, including rows of removed documents not yet compacted
+   * away.
+   */
   collectionTermRows(handle: CollectionHandle, hashes: BigUint64Array): Float64Array;
-  /** Terms that unknown words may stand for, by word, those in most rows first. */
+  /** Returns candidate corrections for unknown words, grouped by word, most frequent term first. */
   collectionSpellings(
     handle: CollectionHandle,
     words: readonly NativeUnknownWord[],
@@ -155,38 +170,50 @@ export interface Addon {
   collectionSnapshot(handle: CollectionHandle): Promise<{ sequence: number; bytes: number }>;
   collectionStatistics(handle: CollectionHandle): NativeStatistics;
   collectionDrop(handle: CollectionHandle): Promise<void>;
-  /** Threads of the engine that search; counts only before the first collection of the process is opened. */
+  /**
+   * Sets the number of search threads of the engine; only effective before the first collection of the
+   * process is opened.
+   */
   useSearchThreads(count: number): void;
   /**
-   * The instructions that all collections compute with, or `auto`; counts only before the first collection of the
-   * process is opened. False, and nothing is chosen, when this processor cannot run them.
+   * Selects the instruction set of all collections, or `auto`; only effective before the first collection of
+   * the process is opened. Returns false and changes nothing when this processor cannot run it.
    */
   useKernels(name: string): boolean;
-  /** What `useKernels` takes on this processor besides `auto`. */
+  /** Returns the values that `useKernels` accepts on this processor, except `auto`. */
   runnableKernels(): string[];
-  /** Share of the nearest rows that searches should find; counts for what is measured from now on. */
+  /**
+   * Sets the target recall of searches (share of the nearest rows found); applies to calibrations from now
+   * on.
+   */
   useSearchRecall(share: number): void;
-  /** What the process should hold at most; a compaction that needs much more than is left is put off. */
+  /**
+   * Sets the target memory limit of the process; a compaction that needs much more than the remaining memory
+   * is deferred.
+   */
   useMemoryBytesMax(bytes: number): void;
-  /** Gives memory back to the system that the allocator keeps although it is free. */
+  /** Returns free memory held by the allocator to the operating system. */
   releaseFreeMemory(): Promise<void>;
-  /** Compactions of all collections that are put off until there is memory for them. */
+  /** Number of compactions of all collections that are deferred until there is enough memory. */
   compactionsPutOff(): number;
-  /** Searches, listings and stagings of all collections that wait for a thread of the engine. */
+  /** Number of searches, listings and staging calls of all collections waiting for an engine thread. */
   waiting(): number;
 
-  /** The tokenizer of the built-in models; its pieces one a line. Throws when they are no vocabulary. */
+  /**
+   * Opens the tokenizer of the built-in models; `vocabulary` has one piece per line. Throws when it is not a
+   * valid vocabulary.
+   */
   plainTokenizerOpen(vocabulary: string): TokenizerHandle;
-  /** `source` tells tokenizers apart: two with the same source are one. */
+  /** `source` identifies the tokenizer: two tokenizers with the same source share one instance. */
   bertTokenizerOpen(options: NativeBertOptions, source: string): TokenizerHandle;
-  /** All ids of all texts; those of text i end before `ends[i]`. */
+  /** Returns the ids of all texts, concatenated; those of text i end before `ends[i]`. */
   tokenizerEncode(
     tokenizer: TokenizerHandle,
     texts: readonly string[],
   ): { ids: Int32Array; ends: Uint32Array };
-  /** Ids of one word as `wordSpans` finds it; for plain tokenizers. */
+  /** Returns the ids of one word as found by `wordSpans`; for plain tokenizers. */
   wordEncode(tokenizer: TokenizerHandle, word: string): Int32Array;
-  /** Start and end of every word of a text as plain tokenizers see it, in UTF-16 units. */
+  /** Returns start and end of every word of a text as plain tokenizers split it, in UTF-16 units. */
   wordSpans(text: string): Uint32Array;
   wordNormalize(word: string): string;
   embeddingOpen(
@@ -210,8 +237,8 @@ export interface Addon {
     readonly languages: number;
   }): LexiconHandle;
   /**
-   * Terms of the rows of a document as a TermBlock, and the language each row was analysed in: that of its words, else
-   * that of the words of `sample`, else `declared`.
+   * Returns the terms of the rows of a document as a TermBlock, and the language used to analyze each row:
+   * the language of its own words, else that of the words of `sample`, else `declared`.
    */
   lexiconAnalyze(
     lexicon: LexiconHandle,
@@ -223,16 +250,16 @@ export interface Addon {
     },
     analyzer: NativeAnalyzer,
   ): { block: Uint8Array; languages: Int32Array; tokens: number; terms: number };
-  /** One row of `dimensions` floats per text, and the tokens of all. */
+  /** Returns one row of `dimensions` floats per text, and the total token count. */
   embeddingRun(
     embedding: EmbeddingHandle,
     texts: readonly string[],
     isQuery: boolean,
   ): { vectors: Float32Array; tokens: number };
   /**
-   * The same of texts of documents, each below its heading with a blank line between, and codes (models/quantization.ts) of
-   * parts of the texts: `spans` has their starts and ends in UTF-16 units, ascending in each text, and `counts` how many
-   * each text has.
+   * Same for document texts, each below its heading with a blank line between, plus codes
+   * (models/quantization.ts) of parts of the texts: `spans` has their starts and ends in UTF-16 units,
+   * ascending in each text, and `counts` the number of spans per text.
    */
   embeddingRunParts(
     embedding: EmbeddingHandle,

@@ -18,13 +18,13 @@ export type { FilterNode } from './encoding.ts';
 export { IndexError } from './index-error.ts';
 export type { IndexHits } from './search-codec.ts';
 
-/** One version of a document, ready to be added. */
+/** One version of a document, ready to be staged. */
 export interface StagedDocument {
   readonly shard: number;
   readonly version: number;
-  /** rows x dimensions, each row of unit length. */
+  /** [rows x dimensions], each row of unit length. */
   readonly vectors: Float32Array;
-  /** TermBlock of as many rows; see src/text/terms.ts. */
+  /** TermBlock with the same number of rows; see src/text/terms.ts. */
   readonly terms: Uint8Array;
   readonly attributes: Readonly<Record<string, string | readonly string[]>>;
 }
@@ -37,16 +37,19 @@ export interface IndexChange {
 }
 
 export interface IndexQuery {
-  /** `dimensions` floats of unit length; null: lexical only. */
+  /** `dimensions` floats of unit length; null for lexical search only. */
   readonly vector: Float32Array | null;
-  /** Terms of one group are alternatives of one query word: a row counts the best of them, at their common rarity. */
+  /**
+   * Terms of one group are alternatives of one query word: a row scores the best of them, with their common
+   * inverse document frequency.
+   */
   readonly terms: readonly { readonly hash: bigint; readonly weight: number; readonly group: number }[];
   readonly filter: FilterNode | null;
   readonly vectorCandidates: number;
   readonly lexicalCandidates: number;
   /**
-   * Rows that each shard's graph keeps in view (ef); more is slower and finds more. Default: what finds the wanted
-   * share of the nearest rows in this collection, see `useSearchRecall`.
+   * Size of the candidate list in each shard's graph (ef); larger is slower and finds more. Default: the
+   * calibrated value that reaches the target recall in this collection, see `useSearchRecall`.
    */
   readonly ef?: number;
   /** Milliseconds from now. */
@@ -65,14 +68,14 @@ function callNative<T>(call: () => T): T {
 }
 
 /**
- * The searchable side of one collection. Every thread of the process that opens the same collection shares one
- * copy in memory; the collection closes when the last of them does.
+ * The search index of one collection. All threads of the process that open the same collection share one copy
+ * in memory; the collection closes when the last of them closes it.
  *
- * A search sees the state of one instant in all shards: every commit made before it was called and none after.
+ * A search sees a consistent state of all shards: every commit made before the call and none made after it.
  */
 export class CollectionIndex {
   readonly shards: readonly ShardOpenResult[];
-  /** Told when the file of a shard was cut off or cannot be read any more; the index has to be opened again. */
+  /** Called when the file of a shard was truncated or is unreadable; the index must be opened again. */
   onDamaged: ((error: IndexError) => void) | null = null;
   readonly #handle: CollectionHandle;
   readonly #pending = new Set<Promise<unknown>>();
@@ -84,9 +87,9 @@ export class CollectionIndex {
   }
 
   /**
-   * Loads the snapshots of `directory`, which belongs to this collection alone. A damaged or missing shard starts
-   * empty and says so in `opened`. Afterwards the caller replays newer changes, or rebuilds such shards, in
-   * ascending sequence, and takes no snapshot before that is finished.
+   * Loads the snapshots in `directory`, which must be used by this collection only. A damaged or missing
+   * shard starts empty and is reported in `shards`. Afterwards the caller must replay newer changes, or
+   * rebuild such shards, in ascending sequence, and must not take a snapshot before that is finished.
    */
   static async open(options: {
     collectionId: string;
@@ -102,14 +105,17 @@ export class CollectionIndex {
     }
   }
 
-  /** How many threads of the process search; say it before the first collection is opened. Default: one per core. */
+  /**
+   * Sets the number of search threads of the process; call it before the first collection is opened. Default:
+   * one per core.
+   */
   static useSearchThreads(count: number): void {
     addon.useSearchThreads(count);
   }
 
   /**
-   * Which instructions the process computes with; say it before the first collection is opened. Default: the fastest
-   * that this processor has. An AppError when it does not have these.
+   * Selects the instruction set of the process; call it before the first collection is opened. Default: the
+   * fastest that this processor supports. Errors: `invalid` if the processor does not support it.
    */
   static useKernels(name: string): void {
     if (addon.useKernels(name)) return;
@@ -120,15 +126,15 @@ export class CollectionIndex {
     );
   }
 
-  /** What `useKernels` takes on this processor, the fastest last. */
+  /** Returns the values that `useKernels` accepts on this processor, the fastest last. */
   static runnableKernels(): readonly string[] {
     return addon.runnableKernels();
   }
 
   /**
-   * Share of the nearest rows that searches should find, above 0 and below 1; default .99. How widely the graphs have
-   * to be searched for it is measured on each collection, when nobody searches or stages for a while; until then a
-   * careful guess stands in.
+   * Sets the target recall (share of the nearest rows that searches find), above 0 and below 1; default 0.99.
+   * The required search width (ef) is calibrated on each collection while the engine is idle; until then a
+   * conservative estimate applies.
    */
   static useSearchRecall(share: number): void {
     assert(share > 0 && share < 1, 'a recall lies between 0 and 1');
@@ -136,14 +142,15 @@ export class CollectionIndex {
   }
 
   /**
-   * What the process should hold at most. A compaction that needs more than is left, and more than an eighth of it, is
-   * put off until there is room; by default none is.
+   * Sets the target memory limit of the process. A compaction that needs more than the remaining memory, and
+   * more than an eighth of the limit, is deferred until there is enough memory. Default: no compaction is
+   * deferred.
    */
   static useMemoryBytesMax(bytes: number): void {
     addon.useMemoryBytesMax(bytes);
   }
 
-  /** Gives memory back to the system that was freed, by the engine or others, and that the process still holds. */
+  /** Returns freed memory that the process still holds, of the engine or other code, to the operating system. */
   static async releaseFreeMemory(): Promise<void> {
     try {
       await addon.releaseFreeMemory();
@@ -152,19 +159,22 @@ export class CollectionIndex {
     }
   }
 
-  /** Compactions of all collections of the process that are put off until there is memory for them. */
+  /** Number of compactions of all collections of the process that are deferred until there is enough memory. */
   static deferredCompactions(): number {
     return addon.compactionsPutOff();
   }
 
-  /** Searches, listings and stagings of all collections of the process that wait for a thread of the engine. */
+  /**
+   * Number of searches, listings and staging calls of all collections of the process waiting for an engine
+   * thread.
+   */
   static queuedCalls(): number {
     return addon.waiting();
   }
 
   /**
-   * Adds the rows, invisible. Staging a version again replaces what was staged before. `busy` means that too much is
-   * waiting or arrives while the shard is being compacted: the same call succeeds later.
+   * Adds the rows, invisible to search. Staging a version again replaces its staged rows. Error `busy`: too
+   * much is waiting, or the shard is being compacted; the same call succeeds later.
    */
   async stage(document: StagedDocument): Promise<void> {
     const { shard, version, vectors, terms, attributes } = document;
@@ -173,15 +183,16 @@ export class CollectionIndex {
     );
   }
 
-  /** Forgets a staged version; one that is not staged is fine. */
+  /** Discards a staged version. Does nothing when the version is not staged. */
   discard(shard: number, version: number): void {
     this.#assertOpen();
     callNative(() => addon.collectionDiscard(this.#handle, shard, version));
   }
 
   /**
-   * One atomic step: searches that start afterwards see `add` and no `remove`, earlier ones the opposite. `add` must
-   * have been staged; removing an unknown version does nothing. Sequences never decrease.
+   * Publishes a change atomically: searches that start afterwards see `add` and not `remove`, earlier ones
+   * the opposite. `add` must be staged; removing an unknown version does nothing. Sequences must not
+   * decrease.
    */
   commit(change: IndexChange): void {
     this.#assertOpen();
@@ -190,7 +201,10 @@ export class CollectionIndex {
     );
   }
 
-  /** The best `vectorCandidates` by cosine and the best `lexicalCandidates` by BM25, both scores for each. */
+  /**
+   * Returns the best `vectorCandidates` rows by cosine and the best `lexicalCandidates` rows by BM25, with
+   * both scores for each.
+   */
   async search(query: IndexQuery): Promise<IndexHits> {
     this.#assertOpen();
     const { caller, vector, filter } = query;
@@ -202,7 +216,7 @@ export class CollectionIndex {
     try {
       const reply = callNative(() => addon.collectionSearch(this.#handle, request, vector, bytes));
       if (reply !== undefined) return decodeReply(reply);
-      // Cancelling a search that has ended does nothing.
+      // Canceling a search that has ended does nothing.
       caller?.onCanceled(() => addon.searchCancel(ticket));
       return await trackSearch(ticket, this);
     } catch (error) {
@@ -211,7 +225,7 @@ export class CollectionIndex {
     }
   }
 
-  /** Versions that match, at most `limit`, in any order. */
+  /** Returns matching versions, at most `limit`, in any order. */
   async list(filter: FilterNode | null, limit: number, deadlineMs = 0xffffffff): Promise<Float64Array> {
     const bytes = filter === null ? null : encodeFilter(filter);
     return this.#runOperation(() =>
@@ -219,7 +233,7 @@ export class CollectionIndex {
     );
   }
 
-  /** How many versions match. */
+  /** Returns the number of matching versions. */
   count(filter: FilterNode | null): number {
     this.#assertOpen();
     return callNative(() =>
@@ -227,19 +241,28 @@ export class CollectionIndex {
     );
   }
 
-  /** Whether some row has each word of a query; rows of removed documents count until they are compacted away. */
+  /**
+   * Whether each word of a query occurs in some row; rows of removed documents count until they are compacted
+   * away.
+   */
   hasWords(terms: IndexQuery['terms']): boolean {
     this.#assertOpen();
     return callNative(() => addon.collectionHasWords(this.#handle, encodeTerms(terms)));
   }
 
-  /** In how many rows each term is; rows of removed documents count until they are compacted away. */
+  /**
+   * Returns the number of rows that contain each term; rows of removed documents count until they are
+   * compacted away.
+   */
   countRowsOfTerms(hashes: readonly bigint[]): Float64Array {
     this.#assertOpen();
     return callNative(() => addon.collectionTermRows(this.#handle, BigUint64Array.from(hashes)));
   }
 
-  /** Terms that words may stand for which no row has: of the fewest edits, by word, those in most rows first. */
+  /**
+   * Returns candidate corrections for words that occur in no row: with the fewest edits, grouped by word,
+   * most frequent first.
+   */
   async findSpellings(words: readonly NativeUnknownWord[], deadlineMs: number): Promise<NativeSpelling[]> {
     return this.#runOperation(() =>
       addon.collectionSpellings(this.#handle, words, Math.max(1, Math.ceil(deadlineMs))),
@@ -247,14 +270,14 @@ export class CollectionIndex {
   }
 
   /**
-   * Writes the shards that changed or were compacted since the last time. Afterwards every change up to `sequence` is on
-   * disk (-1: there was none); `bytes` is what this call wrote.
+   * Writes the shards that changed or were compacted since the last snapshot. Afterwards every change up to
+   * `sequence` is durable (-1: there was no change); `bytes` is the amount written by this call.
    */
   async snapshot(): Promise<{ sequence: number; bytes: number }> {
     return this.#runOperation(() => addon.collectionSnapshot(this.#handle));
   }
 
-  /** Visible rows and documents, rows of removed versions not yet compacted away, and memory by part. */
+  /** Returns visible rows and documents, rows of removed versions not yet compacted away, and memory by part. */
   statistics(): IndexStatistics {
     this.#assertOpen();
     return callNative(() => addon.collectionStatistics(this.#handle));
@@ -266,7 +289,7 @@ export class CollectionIndex {
     await this.close();
   }
 
-  /** Running searches are cancelled, other operations end first. May be called at any moment, any number of times. */
+  /** Cancels running searches and waits for other operations. May be called at any time. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#closeNow();
     return this.#closing;

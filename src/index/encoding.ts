@@ -1,4 +1,4 @@
-/** What the engine takes as bytes: attributes and filters, in the formats of native/engine/attributes.h and filter.h. */
+/** Encodes attributes and filters for the engine, in the formats of native/engine/attributes.h and filter.h. */
 import { unreachable } from '../core/assert.ts';
 
 export type FilterNode =
@@ -13,7 +13,7 @@ export type FilterNode =
 
 const operatorCode = { and: 0, or: 1, eq: 2, ne: 3, gt: 4, gte: 5, lt: 6, lte: 7, in: 8, nin: 9 } as const;
 
-/** Growing little-endian bytes; a text is its UTF-8 length and its bytes. */
+/** Growing little-endian buffer; a text is written as its UTF-8 length, then its bytes. */
 class ByteWriter {
   #buffer = Buffer.allocUnsafe(256);
   #length = 0;
@@ -65,8 +65,9 @@ export function encodeAttributes(
 }
 
 /**
- * The filter as a postfix program. A junction of many nodes becomes a chain of pairs, so that the engine holds as
- * many sets at a time as the filter is deep, not as it is long. The depth of filters is bounded at the door.
+ * Encodes the filter as a postfix program. An `and` or `or` of many nodes becomes a chain of pairs, so that
+ * the number of sets held by the engine is bounded by the depth of the filter, not by its length.
+ * `limits.filterDepthMax` bounds the depth of filters in requests.
  */
 export function encodeFilter(filter: FilterNode): Uint8Array {
   const writer = new ByteWriter();

@@ -16,7 +16,7 @@ import { ReplacementIndex } from './replacement-index.ts';
 import { shardOf } from './shard-of.ts';
 
 export interface IndexesOptions {
-  /** Folder that holds one folder of snapshots per collection. */
+  /** Folder with one snapshot folder per collection. */
   readonly folder: string;
   readonly sequence: Sequence;
   readonly changes: ChangeLog;
@@ -24,21 +24,21 @@ export interface IndexesOptions {
   readonly collections: Collections;
   readonly versions: Versions;
   readonly contents: Contents;
-  /** Told which versions search no longer finds. */
+  /** Notified of versions that search no longer finds. */
   readonly reader: Pick<VersionReader, 'evict' | 'evictCollection'>;
-  /** Milliseconds that succeeded shards stay, for the queries that began before. */
+  /** Milliseconds that replaced shards stay open, for queries that began before the replacement. */
   readonly retireMs: number;
   readonly logger: Logger;
 }
 
-/** What a change did, for the case that its write fails. */
+/** Effect of a change, for undoing it when its write fails. */
 export interface UndoRecord {
   readonly shard: number;
   readonly added: number | null;
   readonly removed: number | null;
 }
 
-/** What staging has to know of a version beside its rows. */
+/** Fields of a version that staging needs besides its rows. */
 export type StagedVersion = Pick<
   VersionRecord,
   'collectionId' | 'version' | 'documentId' | 'path' | 'metadata'
@@ -46,57 +46,60 @@ export type StagedVersion = Pick<
 
 interface IndexEntry {
   readonly index: CollectionIndex;
-  /** Which of the collection's vectors it holds. */
+  /** Generation of the collection's vectors in this index. */
   readonly generation: number;
-  /** Versions that a change may add. */
+  /** Staged versions that a change may add. */
   readonly staged: Set<number>;
-  /** What is to take its place, and learns of every change. */
+  /** Index that is to replace this one; every change is recorded in it. */
   replacement: ReplacementIndex | null;
-  /** Its successor is on disk: what the log holds from then on has to stay. */
+  /** The replacement is on disk: log entries from that point on must be kept. */
   retainsLog: boolean;
-  /** Changes since the last snapshot. */
+  /** Number of changes since the last snapshot. */
   changesSinceSnapshot: number;
-  /** Compactions that had ended when it was begun. */
+  /** Number of compactions completed when the last snapshot began. */
   compactionsAtSnapshot: number;
-  /** Changes that the shards show and whose writes are on their way; none of them rejects. */
+  /** Changes visible in the shards whose writes are in flight; none of these promises rejects. */
   readonly pendingWrites: Set<Promise<void>>;
-  /** Changes whose write failed and that are being undone: no snapshot may be taken. */
+  /** Number of changes being undone after a failed write; no snapshot may be taken while it is above 0. */
   undoCount: number;
-  /** A change could not be undone: the shards are wrong until they are opened again, and no snapshot may be taken. */
+  /** A change could not be undone: the shards are wrong until reopened, and no snapshot may be taken. */
   isInconsistent: boolean;
-  /** Its file is damaged, and it is opened again. */
+  /** The index file is damaged and the index is being reopened. */
   isRepairing: boolean;
-  /** Set while a snapshot waits for the changes in doubt: new ones wait for it. */
+  /** Set while an exclusive operation waits for in-flight changes; new changes wait for it. */
   barrier: Promise<void> | null;
 }
 
-/** An index that was succeeded, for the queries that began before. */
+/** A replaced index, kept for queries that began before the replacement. */
 interface RetiredIndex {
   readonly generation: number;
   readonly index: CollectionIndex;
   readonly dropped: Promise<void>;
 }
 
-/** How many changes of the log one write trims. */
+/** Number of log changes trimmed per write. */
 const trimChangesMax = 10_000;
-/** Documents that are put back into the shards at the same time. */
+/** Number of documents restaged concurrently. */
 const stagingMax = 16;
-/** How often a change that could not be undone is tried again, and after how many milliseconds. */
+/** Maximum number of attempts to undo a change, and milliseconds between them. */
 const undoAttemptsMax = 20;
 const undoRetryMs = 500;
-/** How long searches that run may go on before damaged shards are closed. */
+/** Milliseconds that running searches may continue before damaged shards are closed. */
 const searchGraceMs = 250;
-/** After how many milliseconds rows are staged again that the engine was too busy for. */
+/**
+ * `retryAfterMs` of the error when the engine is too busy to stage rows, and delay between internal attempts.
+ */
 const busyRetryMs = 1_000;
 const busyWaitMs = 50;
 
 /**
- * The shards of every collection, kept equal to what the store says is live: loaded from snapshots at start with the
- * change log replayed over them, rebuilt from the store where a snapshot is missing or damaged.
+ * The shards of every collection, kept consistent with the live versions in the store. At start they are
+ * loaded from snapshots and the change log is replayed; shards with a missing or damaged snapshot are rebuilt
+ * from the store.
  *
- * A snapshot never holds a change that the store could still lose, and never covers one that was undone and that the
- * store could still keep: it waits for the writes of all changes that the shards show and for a store that can be
- * written, and what it holds is fixed in the turn in which it begins.
+ * A snapshot never contains a change that the store could still lose, and never covers an undone change that
+ * the store could still keep: it waits for the writes of all visible changes and for a writable store. Its
+ * content is fixed in the turn of the event loop in which it begins.
  */
 export class Indexes {
   readonly #options: IndexesOptions;
@@ -105,7 +108,7 @@ export class Indexes {
   readonly #dropping = new Map<string, Promise<void>>();
   readonly #repairing = new Map<string, Promise<void>>();
   readonly #retired = new Map<string, RetiredIndex>();
-  /** Folders of successors that are being opened. */
+  /** Folder names of replacement indexes that are being opened. */
   readonly #creating = new Set<string>();
   #snapshotting: Promise<void> = Promise.resolve();
   readonly #stop = new AbortController();
@@ -116,15 +119,16 @@ export class Indexes {
   }
 
   /**
-   * The open shards of a collection, by default those of today; 503 while they are loaded, 404 when it was deleted a
-   * moment ago. Whoever made a vector names the `generation` it is to be compared with.
+   * Returns the open shards of a collection, by default the current ones. A caller with a query vector passes
+   * the `generation` the vector belongs to. Errors: 503 while the shards are loading or being repaired, 404
+   * if the collection was just deleted.
    */
   get(collectionId: string, generation?: number): CollectionIndex {
     const entry = this.#entries.get(collectionId);
     if (entry?.isRepairing === true) throw repairInProgress();
     if (entry !== undefined && (generation === undefined || entry.generation === generation))
       return entry.index;
-    // The store names the successor a moment before it takes its place, and queries may have begun before that.
+    // The store names the replacement shortly before it is promoted, and queries may have begun before that.
     const otherIndexes = [entry?.replacement, this.#retired.get(collectionId)];
     for (const other of otherIndexes) if (other && other.generation === generation) return other.index;
     if (this.#options.collections.findById(collectionId) === undefined) {
@@ -139,7 +143,10 @@ export class Indexes {
     return this.#entries.has(collectionId);
   }
 
-  /** Loads a collection, or makes its empty shards; afterwards it answers from exactly what the store says is live. */
+  /**
+   * Loads a collection, or creates its empty shards. Afterwards the index contains exactly the live versions
+   * of the store.
+   */
   async open(collection: Collection): Promise<void> {
     if (this.#closing !== null) throw serverClosing();
     const opening = this.#open(collection).finally(() => this.#opening.delete(collection.collectionId));
@@ -148,9 +155,9 @@ export class Indexes {
   }
 
   /**
-   * Puts the rows of a version into its shard, invisible until a change adds it. Waits while the shard is too busy, as
-   * with a compaction that has to come first, until `signal` says that nobody wants it any more. `block`: its rows; null
-   * when the store has them.
+   * Stages the rows of a version in its shard, invisible until a change adds it. Waits while the shard is
+   * busy, for example with a compaction, until `signal` aborts. `block`: the rows; null to read them from the
+   * store.
    */
   async stage(staged: StagedVersion, block: IndexBlock | null, signal?: AbortSignal): Promise<void> {
     const index = this.get(staged.collectionId);
@@ -177,14 +184,14 @@ export class Indexes {
   }
 
   /**
-   * Switches what search sees, at once and atomically. In the same turn hand its write to the store and the write's
-   * promise to `follow`.
+   * Switches the versions that search sees, immediately and atomically. In the same turn of the event loop
+   * the caller must hand the write to the store and pass the promise of the write to `trackWrite`.
    */
   commit(collectionId: string, change: IndexChange): void {
     const entry = this.#entries.get(collectionId);
     if (entry === undefined) return;
     if (entry.isRepairing) throw repairInProgress();
-    // It was staged in shards that have been succeeded since.
+    // The version was staged in shards that have been replaced since.
     if (change.add !== undefined && !entry.staged.has(change.add)) throw modelChangeInProgress();
     commitTo(entry.index, change);
     if (change.add !== undefined) entry.staged.delete(change.add);
@@ -193,7 +200,10 @@ export class Indexes {
     if (change.remove !== undefined) this.#options.reader.evict(collectionId, change.remove);
   }
 
-  /** Settles as the write of a change does. When it failed, search answers from what the store says again by then. */
+  /**
+   * Settles as the write of a change does. If the write failed, the index matches the store again by then,
+   * unless the undo failed too.
+   */
   async trackWrite(collectionId: string, undo: UndoRecord, written: Promise<void>): Promise<void> {
     const entry = this.#entries.get(collectionId);
     if (entry === undefined) return written;
@@ -206,7 +216,7 @@ export class Indexes {
       entry.pendingWrites.delete(settled);
       if (!(await this.#undo(collectionId, entry, undo))) {
         entry.isInconsistent = true;
-        // The store has no such change: the successor must not keep it.
+        // The store does not have this change, so the replacement must not keep it.
         entry.replacement?.recordChange(this.#reverse(undo));
       }
       entry.undoCount -= 1;
@@ -216,7 +226,10 @@ export class Indexes {
     }
   }
 
-  /** Takes a collection out of service at once; its files go in the background. Running searches end by themselves. */
+  /**
+   * Removes a collection immediately and deletes its files in the background. Running searches end by
+   * themselves.
+   */
   async remove(collectionId: string): Promise<void> {
     const entry = this.#entries.get(collectionId);
     if (entry === undefined) return;
@@ -234,7 +247,7 @@ export class Indexes {
     this.#dropping.set(collectionId, dropping);
   }
 
-  /** Deletes the snapshots of collections that are gone: what a crash left. Resolves to their number. */
+  /** Deletes the snapshots of deleted collections, left by a crash. Returns their number. */
   async removeOrphans(): Promise<number> {
     const { folder } = this.#options;
     let removed = 0;
@@ -248,20 +261,21 @@ export class Indexes {
   }
 
   /**
-   * Writes a snapshot of every collection with at least `changesMin` changes since its last one; a compaction is a
-   * change, too: what it made takes less on disk, and its vectors no memory once they are there. One that fails keeps
-   * none of the others from theirs; then it rejects with the first failure.
+   * Writes a snapshot of every collection with at least `changesMin` changes since its last one. A compaction
+   * counts as a change, too: compacted files are smaller, and their vectors use no memory once on disk. A
+   * failed snapshot does not prevent the others; the promise then rejects with the first failure.
    */
   snapshot(changesMin = 1): Promise<void> {
     const all = this.#snapshotting.then(() => this.#snapshotAll(changesMin));
-    // A failure belongs to its caller; the next round goes on.
+    // The caller handles a failure; the next snapshot runs regardless.
     this.#snapshotting = all.catch(() => {});
     return all;
   }
 
   /**
-   * Opens empty shards for vectors that are to take the place of those that search answers from; the successor learns
-   * of every change that the store does not show yet. Hand it to `succeed`, or back to `disown`.
+   * Opens empty shards for a set of vectors that is to replace the current one. Every change not yet visible
+   * in the store is recorded in the replacement. The caller must pass it to `promote`, or to
+   * `discardReplacement`.
    */
   async createReplacement({ collectionId, shards }: Collection, set: VectorSet): Promise<ReplacementIndex> {
     const name = folderName(collectionId, set.generation);
@@ -279,7 +293,8 @@ export class Indexes {
       }
       const replacement = new ReplacementIndex({ ...this.#options, collectionId, generation, index });
       entry.replacement = replacement;
-      // Those began before it could learn of them: from here on the store shows them, or they are undone.
+      // These writes began before the replacement recorded changes: afterwards they are in the store, or
+      // undone.
       await Promise.all(entry.pendingWrites);
       return replacement;
     } finally {
@@ -288,8 +303,8 @@ export class Indexes {
   }
 
   /**
-   * Writes a successor to disk, when it has caught up. `catchUp` runs while no change begins, and says whether it came
-   * to its end. False when it has to be tried again.
+   * Writes a replacement to disk after it has caught up. `catchUp` runs while no change begins and returns
+   * whether it finished. Returns false when the call must be retried.
    */
   async persistReplacement(replacement: ReplacementIndex, catchUp: () => Promise<boolean>): Promise<boolean> {
     const { collectionId } = replacement;
@@ -304,8 +319,9 @@ export class Indexes {
   }
 
   /**
-   * The successor takes the place of what search answers from, in one step: `write` says so in the store. What it
-   * succeeds is dropped once no query can need it. False when it has to be tried again, and nothing has changed.
+   * Replaces the current index by the replacement in one step; `write` records the switch in the store. The
+   * old index is dropped once no query can need it. Returns false, with nothing changed, when the call must
+   * be retried.
    */
   async promote(
     replacement: ReplacementIndex,
@@ -316,7 +332,7 @@ export class Indexes {
     const done = await this.#runExclusive(collectionId, async (entry) => {
       if (entry.replacement !== replacement || !(await catchUp())) return null;
       await write();
-      // Unless it was deleted in this very moment, and its shards with it.
+      // Skipped when the collection, and its shards with it, was deleted during the write.
       if (this.#entries.get(collectionId) === entry) {
         const changesSinceSnapshot = replacement.changesSinceSnapshot + 1;
         this.#install(collectionId, { ...newIndexEntry(index, generation), changesSinceSnapshot });
@@ -331,7 +347,7 @@ export class Indexes {
     return done !== null;
   }
 
-  /** Drops a successor that is not wanted any more; one that has succeeded stays. */
+  /** Drops a replacement that is no longer needed. Does nothing when it was promoted. */
   async discardReplacement(replacement: ReplacementIndex): Promise<void> {
     const entry = this.#entries.get(replacement.collectionId);
     if (entry?.replacement !== replacement) return;
@@ -340,7 +356,7 @@ export class Indexes {
     await replacement.index.drop();
   }
 
-  /** Resolves when nothing is left of the shards that were succeeded last. */
+  /** Resolves when the most recently replaced shards have been dropped. */
   async waitForRetired(collectionId: string): Promise<void> {
     await this.#retired.get(collectionId)?.dropped;
   }
@@ -377,7 +393,7 @@ export class Indexes {
     return total;
   }
 
-  /** Writes what is not on disk and closes everything; twice is once. */
+  /** Writes unsaved changes and closes all indexes. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -390,7 +406,7 @@ export class Indexes {
     try {
       await this.snapshot();
     } catch (error) {
-      // The change log holds what the snapshot would have: the next start only takes longer.
+      // The change log has these changes: the next start only takes longer.
       this.#options.logger.warn({ error: String(error) }, 'no snapshot at the end');
     }
     const retiredIndexes = [...this.#retired.values()];
@@ -403,7 +419,7 @@ export class Indexes {
     this.#retired.clear();
   }
 
-  /** `former`: the shelf of damaged shards, whose successor the new one takes over. */
+  /** `previous`: the entry with damaged shards, whose replacement the new entry takes over. */
   async #open(collection: Collection, previous: IndexEntry | null = null): Promise<void> {
     const { collectionId, dimensions, shards } = collection;
     const generation = getGeneration(collection);
@@ -416,9 +432,9 @@ export class Indexes {
       const rebuilt = await this.#rebuild(loading);
       const fields = { collectionId, replayed, rebuilt };
       if (replayed + rebuilt > 0) this.#options.logger.info(fields, 'collection index brought up to date');
-      // What an interrupted snapshot left in the log goes with the next one.
+      // Log entries left by an interrupted snapshot are trimmed with the next snapshot.
       const changesSinceSnapshot = replayed + rebuilt + ((await this.#hasLog(collectionId)) ? 1 : 0);
-      // Read in the turn in which changes begin to come to the new shelf.
+      // Read in the same turn of the event loop in which the new entry starts to receive changes.
       const replacement = previous?.replacement ?? null;
       const retainsLog = previous?.retainsLog ?? false;
       this.#install(collectionId, {
@@ -433,14 +449,14 @@ export class Indexes {
     }
   }
 
-  /** Queries and changes find this shelf from now on. */
+  /** Makes queries and changes use this entry from now on. */
   #install(collectionId: string, entry: IndexEntry): void {
     entry.index.onDamaged = (error) => this.#beginRepair(collectionId, entry, error);
     this.#entries.set(collectionId, entry);
   }
 
   #beginRepair(collectionId: string, entry: IndexEntry, error: IndexError): void {
-    // A search of shards that were succeeded or opened again says nothing of those of today.
+    // Ignores searches of shards that were replaced or reopened: these are not the current shards.
     if (this.#entries.get(collectionId) !== entry) return;
     if (this.#repairing.has(collectionId) || this.#closing !== null) return;
     const directory = join(this.#options.folder, folderName(collectionId, entry.generation));
@@ -452,7 +468,7 @@ export class Indexes {
     this.#repairing.set(collectionId, repairing);
   }
 
-  /** Opens the shards again, which rebuilds those whose files are damaged. Meanwhile queries are answered 503. */
+  /** Reopens the shards, which rebuilds those with damaged files. Queries get 503 meanwhile. */
   async #repair(collectionId: string, entry: IndexEntry): Promise<void> {
     const { collections, logger } = this.#options;
     const { signal } = this.#stop;
@@ -469,14 +485,14 @@ export class Indexes {
     }
   }
 
-  /** One try; null when the shards are not those that are damaged. */
+  /** Makes one attempt; returns null when the current shards are not the damaged ones. */
   async #reopen(collectionId: string, current: IndexEntry, damaged: IndexEntry): Promise<true | null> {
     const { collections, changes } = this.#options;
     const { signal } = this.#stop;
     if (current !== damaged) return null;
     damaged.isRepairing = true;
     await changes.writeBarrier(collectionId);
-    // For the searches that began before.
+    // Grace period for searches that began before.
     await wait(searchGraceMs, undefined, { signal }).catch(() => {});
     await damaged.index.close();
     const collection = collections.findById(collectionId);
@@ -484,7 +500,7 @@ export class Indexes {
     return true;
   }
 
-  /** Other work goes on before the next try, above all the undoing of a change that the repair waits for. */
+  /** Lets other work run before the next attempt, in particular an undo that the repair waits for. */
   async #pauseRepair(): Promise<void> {
     await wait(undoRetryMs, undefined, { signal: this.#stop.signal }).catch(() => {});
   }
@@ -494,7 +510,7 @@ export class Indexes {
     return false;
   }
 
-  /** Fills the shards that had no usable snapshot. Answers how many documents. */
+  /** Fills the shards that had no usable snapshot. Returns the number of documents. */
   async #rebuild(loading: LoadingIndex): Promise<number> {
     const { collectionId, index } = loading;
     const { live, sequence, logger } = this.#options;
@@ -512,7 +528,7 @@ export class Indexes {
     return rebuilt;
   }
 
-  /** Applies the changes that the loaded shards have not seen, in their order. Answers how many. */
+  /** Applies the changes missing from the loaded shards, in sequence order. Returns their number. */
   async #replay(loading: LoadingIndex): Promise<number> {
     const { collectionId, index } = loading;
     const loaded = index.shards.filter(({ state }) => state === 'loaded');
@@ -526,7 +542,7 @@ export class Indexes {
       if (change.sequence > (sequenceByShard.get(change.shard) ?? Number.POSITIVE_INFINITY))
         missedChanges.push(change);
     }
-    // What a later change removes need not come back first; its content may be gone already.
+    // A version removed by a later change is not restored first; its content may be deleted already.
     const removed = new Set(missedChanges.map(({ remove }) => remove));
     for await (const group of inBatches(missedChanges)) {
       const versionsToAdd = group.flatMap(({ shard, add }) =>
@@ -540,7 +556,7 @@ export class Indexes {
     return missedChanges.length;
   }
 
-  /** Stages versions that search answers from. Answers those that could be staged; one that cannot is told in the log. */
+  /** Stages live versions. Returns the entries that could be staged; the others are logged. */
   async #stageAll(
     loading: LoadingIndex,
     entries: readonly { readonly shard: number; readonly version: number }[],
@@ -556,7 +572,10 @@ export class Indexes {
     });
   }
 
-  /** Waits while the shard is too busy, for example with its compaction. False when the store holds nothing to stage. */
+  /**
+   * Stages a version and waits while the shard is busy, for example with its compaction. Returns false when
+   * the store has no rows for it.
+   */
   async #stageWhenReady(
     { collectionId, generation, index }: LoadingIndex,
     version: number,
@@ -578,7 +597,10 @@ export class Indexes {
     }
   }
 
-  /** Whoever waits here keeps his place among those that are indexed at the same time: so the others wait, too. */
+  /**
+   * Retries while the shard is busy. A waiting document keeps its indexing slot, so that later documents
+   * wait, too.
+   */
   async #retryWhileBusy(stage: () => Promise<void>, signal?: AbortSignal): Promise<void> {
     const { signal: stop } = this.#stop;
     for (;;) {
@@ -603,15 +625,15 @@ export class Indexes {
     try {
       await index.stage({ shard, version, vectors, terms, attributes: metadata });
     } catch (error) {
-      // Closed while the server is not: it was succeeded, and whoever comes again finds its successor.
+      // Closed while the server is running: the index was replaced, and a retry finds the replacement.
       const isPassing = error instanceof IndexError && (isBusy(error) || error.code === 'closed');
       throw isPassing ? indexBusy(error) : error;
     }
   }
 
   /**
-   * After a change whose write failed: search answers again from what the store says. False when that was not
-   * possible: then the shards stay wrong until they are opened again, from a store that knows nothing of the change.
+   * Undoes a change whose write failed, so that the index matches the store again. Returns false when that
+   * was not possible: the shards then stay wrong until they are reopened from a store without the change.
    */
   async #undo(collectionId: string, entry: IndexEntry, undo: UndoRecord): Promise<boolean> {
     for (let attempt = 1; attempt <= undoAttemptsMax && !this.#stop.signal.aborted; attempt += 1) {
@@ -621,7 +643,7 @@ export class Indexes {
         this.commit(collectionId, this.#reverse(undo));
         return true;
       } catch (error) {
-        // Deleted meanwhile: nothing answers from these shards any more.
+        // The collection was deleted meanwhile: no search uses these shards.
         if (this.#entries.get(collectionId) !== entry) return false;
         const fields = { collectionId, attempt, error: String(error) };
         this.#options.logger.error(fields, 'a change whose write failed cannot be undone yet');
@@ -631,7 +653,7 @@ export class Indexes {
     return false;
   }
 
-  /** The change that takes back what a change did. */
+  /** Returns the inverse of a change. */
   #reverse({ shard, added, removed }: UndoRecord): IndexChange {
     return {
       sequence: this.#options.sequence.next(),
@@ -642,8 +664,9 @@ export class Indexes {
   }
 
   /**
-   * Runs `work` while no change of the collection is in doubt or begins; null while one is undone. Null also while the
-   * shards are not fit for use, unless `mends`: the work opens them again.
+   * Runs `work` while no change of the collection is in flight or begins. Returns null while a change is
+   * being undone, and also while the shards are inconsistent or being repaired, unless `isRepair` is set: the
+   * work then reopens them.
    */
   async #quiesce<T>(entry: IndexEntry, work: () => Promise<T>, isRepair = false): Promise<T | null> {
     let open = () => {};
@@ -652,7 +675,7 @@ export class Indexes {
     });
     try {
       while (entry.pendingWrites.size > 0) await Promise.all(entry.pendingWrites);
-      // The shards show a change that never happened: the next round comes when it is undone.
+      // The shards show a change that the store does not have; the caller retries after the undo.
       if (entry.undoCount > 0) return null;
       return isRepair || !(entry.isInconsistent || entry.isRepairing) ? await work() : null;
     } finally {
@@ -661,7 +684,7 @@ export class Indexes {
     }
   }
 
-  /** The same between two snapshots; null also when the collection is gone. */
+  /** Same as `#quiesce`, serialized with snapshots. Returns null also when the collection is gone. */
   #runExclusive<T>(
     collectionId: string,
     work: (entry: IndexEntry) => Promise<T | null>,
@@ -671,7 +694,7 @@ export class Indexes {
       const entry = this.#entries.get(collectionId);
       return entry === undefined ? null : this.#quiesce(entry, () => work(entry), isRepair);
     });
-    // A failure belongs to its caller; the next round goes on.
+    // The caller handles a failure; the next snapshot runs regardless.
     this.#snapshotting = run.then(
       () => {},
       () => {},
@@ -679,11 +702,14 @@ export class Indexes {
     return run;
   }
 
-  /** Drops shards that were succeeded, after as long as a query may go on. When the server closes, the next start does. */
+  /**
+   * Drops replaced shards after the maximum duration of a query. If the server closes first, the next start
+   * drops them.
+   */
   async #dropLater(collectionId: string, index: CollectionIndex): Promise<void> {
     const options = { signal: this.#stop.signal, ref: false };
     await wait(this.#options.retireMs, undefined, options).catch(() => {});
-    // Deleted with its collection, perhaps.
+    // The collection may have been deleted with its shards meanwhile.
     if (this.#stop.signal.aborted || this.#retired.get(collectionId)?.index !== index) return;
     this.#retired.delete(collectionId);
     try {
@@ -712,12 +738,12 @@ export class Indexes {
   async #snapshotAll(changesMin: number): Promise<void> {
     const failures: unknown[] = [];
     for (const [collectionId, entry] of this.#entries) {
-      // Closed shards have nothing to write; the change log holds what they showed.
+      // Closed shards have nothing to write; the change log has their changes.
       if (entry.isRepairing || entry.retainsLog || countUnsavedChanges(entry) < changesMin) continue;
       try {
         await this.#snapshot(collectionId, entry);
       } catch (error) {
-        // A collection that was deleted meanwhile needs no snapshot.
+        // A collection deleted meanwhile needs no snapshot.
         if (this.#entries.get(collectionId) === entry) failures.push(error);
       }
     }
@@ -729,7 +755,8 @@ export class Indexes {
     const snapshot = await this.#quiesce(entry, async () => {
       await changes.writeBarrier(collectionId);
       const { changesSinceSnapshot, index } = entry;
-      // Before it begins: what ends in the same moment is written once more rather than never.
+      // Read before the snapshot begins: a compaction that ends at the same time is written twice rather than
+      // never.
       const { compactions } = index.statistics();
       return {
         changed: changesSinceSnapshot,
@@ -742,7 +769,8 @@ export class Indexes {
     const { changed: changesSinceSnapshot, compactions, covered, writing } = snapshot;
     const { bytes } = await writing;
     logger.debug({ collectionId, covered, bytes }, 'collection index snapshot written');
-    // Whatever the log holds came before. The shards may not tell: those that are empty again have seen no change.
+    // All log entries precede `covered`. The sequences of the shards cannot be used: a shard that is empty
+    // again has recorded no change.
     while ((await changes.trim(collectionId, covered, trimChangesMax)) === trimChangesMax);
     entry.changesSinceSnapshot -= changesSinceSnapshot;
     entry.compactionsAtSnapshot = compactions;
@@ -772,12 +800,15 @@ function newIndexEntry(index: CollectionIndex, generation: number): IndexEntry {
   };
 }
 
-/** Changes of the shards that no snapshot holds. */
+/** Returns the number of changes that no snapshot contains. */
 function countUnsavedChanges({ index, changesSinceSnapshot, compactionsAtSnapshot }: IndexEntry): number {
   return changesSinceSnapshot + index.statistics().compactions - compactionsAtSnapshot;
 }
 
-/** The vectors that a collection was made with lie where those of the first builds do. */
+/**
+ * Returns the folder name of an index. Generation 0, the initial vectors of a collection, has no suffix, as
+ * in the first builds.
+ */
 function folderName(collectionId: string, generation: number): string {
   return generation === 0 ? collectionId : `${collectionId}.${generation}`;
 }
@@ -794,7 +825,7 @@ function repairInProgress(): AppError {
   });
 }
 
-/** Shards that cannot take a change now are no mistake of the server: 503, and the write is not begun. */
+/** Commits a change. Errors: 503 if the shards cannot take a change now; the write is then not begun. */
 function commitTo(index: CollectionIndex, change: IndexChange): void {
   try {
     index.commit(change);
@@ -807,7 +838,7 @@ function commitTo(index: CollectionIndex, change: IndexChange): void {
   }
 }
 
-/** Troubles that end by themselves. */
+/** Error codes of transient conditions. */
 const passing: ReadonlySet<IndexError['code']> = new Set(['busy', 'closed', 'memory', 'io']);
 
 function isBusy(error: unknown): boolean {
@@ -827,7 +858,7 @@ function serverClosing(): AppError {
   });
 }
 
-/** The entries in their order, `stagingMax` at a time. */
+/** Yields the entries in order, in batches of `stagingMax`. */
 async function* inBatches<T>(entries: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T[], void, void> {
   let group: T[] = [];
   for await (const entry of entries) {

@@ -1,11 +1,11 @@
 import type { Job } from '../storage/jobs.ts';
 
-/** Versions that are on their way, and how many of them each organisation has. */
+/** Versions in progress and their number per organization. */
 export class PendingVersions {
   readonly #organizationOf = new Map<number, string>();
   readonly #counts = new Map<string, number>();
 
-  /** Organisations that have some. */
+  /** Number of organizations with pending versions. */
   get organizationCount(): number {
     return this.#counts.size;
   }
@@ -18,14 +18,14 @@ export class PendingVersions {
     return this.#counts.get(organizationId) ?? 0;
   }
 
-  /** Twice is once. */
+  /** Idempotent. */
   add({ version, organizationId }: Pick<Job, 'version' | 'organizationId'>): void {
     if (this.#organizationOf.has(version)) return;
     this.#organizationOf.set(version, organizationId);
     this.#counts.set(organizationId, this.countOf(organizationId) + 1);
   }
 
-  /** Twice is once. */
+  /** Idempotent. */
   delete(version: number): void {
     const organizationId = this.#organizationOf.get(version);
     if (organizationId === undefined) return;

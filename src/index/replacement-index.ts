@@ -14,30 +14,30 @@ export interface ReplacementIndexOptions {
   readonly sequence: Pick<Sequence, 'next'>;
 }
 
-/** A version that search answers from, or has answered from until now. */
+/** A version that is live, or was live until now. */
 export interface ShardVersion {
   readonly version: number;
   readonly shard: number;
 }
 
-/** Changes that are worked off at the same time. */
+/** Number of changes processed concurrently. */
 const catchUpConcurrencyMax = 8;
-/** After how many milliseconds rows are staged again that the engine was too busy for. */
+/** Milliseconds before rows are staged again after the engine was busy. */
 const busyRetryMs = 200;
 
 /**
- * Shards with the vectors of another model, which nobody searches yet: they are filled with what the store says is live,
- * then brought up to date with the changes that happened meanwhile.
+ * Shards with the vectors of another model, not searched yet: filled with the live versions of the store,
+ * then brought up to date with the changes made meanwhile.
  */
 export class ReplacementIndex {
   readonly collectionId: string;
   readonly generation: number;
   readonly index: CollectionIndex;
-  /** Changes since its snapshot. */
+  /** Number of changes since its snapshot. */
   changesSinceSnapshot = 0;
   readonly #options: ReplacementIndexOptions;
   readonly #versions = new Set<number>();
-  /** What became of versions that were added or removed meanwhile. */
+  /** Latest recorded state of versions that were added or removed meanwhile. */
   readonly #pendingChanges = new Map<number, ShardVersion & { readonly isLive: boolean }>();
 
   constructor(options: ReplacementIndexOptions) {
@@ -47,15 +47,15 @@ export class ReplacementIndex {
     this.index = options.index;
   }
 
-  /** The shards that it is to succeed have changed. */
+  /** Records a change of the shards that this index is to replace. */
   recordChange({ shard, add, remove }: IndexChange): void {
     if (add !== undefined) this.#pendingChanges.set(add, { version: add, shard, isLive: true });
     if (remove !== undefined) this.#pendingChanges.set(remove, { version: remove, shard, isLive: false });
   }
 
   /**
-   * Shows a version whose vectors are stored; one that it shows is fine, and so is one that is gone: a noted change says
-   * so. Waits while the shard is too busy.
+   * Adds a version whose vectors are stored. Does nothing when it was added before, or when the version is
+   * gone: a recorded change then removes it. Waits while the shard is busy.
    */
   async add({ version, shard }: ShardVersion, signal: AbortSignal): Promise<void> {
     const { collectionId, generation, versions, contents, sequence, index } = this.#options;
@@ -79,25 +79,28 @@ export class ReplacementIndex {
     this.#versions.add(version);
   }
 
-  /** Works off the changes that are noted by now. `add` makes what a version needs, and hands it to the method above. */
+  /**
+   * Processes the changes recorded before the call. `add` makes the vectors of a version and passes it to the
+   * method above.
+   */
   async catchUp(add: (version: ShardVersion) => Promise<void>): Promise<void> {
     const all = [...this.#pendingChanges.values()];
     const work = async (change: (typeof all)[number]) => {
       if (change.isLive) await add(change);
       else this.#remove(change);
-      // Unless there is news of it.
+      // Kept if a newer change of the version was recorded meanwhile.
       if (this.#pendingChanges.get(change.version) === change) this.#pendingChanges.delete(change.version);
     };
     for (let i = 0; i < all.length; i += catchUpConcurrencyMax)
       await waitForAll(all.slice(i, i + catchUpConcurrencyMax).map(work));
   }
 
-  /** Whether search has been told meanwhile not to answer from this version any more. */
+  /** Whether the removal of this version was recorded meanwhile. */
   isRemoved({ version }: ShardVersion): boolean {
     return this.#pendingChanges.get(version)?.isLive === false;
   }
 
-  /** Begins its snapshot, which covers every change so far, also in shards that have no rows. */
+  /** Begins a snapshot that covers every change so far, also in shards without rows. */
   snapshot(): Promise<unknown> {
     const { index, sequence } = this.#options;
     for (const { shard } of index.shards) index.commit({ sequence: sequence.next(), shard });
@@ -105,7 +108,7 @@ export class ReplacementIndex {
     return index.snapshot();
   }
 
-  /** Changes that are not worked off yet. */
+  /** Number of recorded changes not yet processed. */
   get pendingCount(): number {
     return this.#pendingChanges.size;
   }

@@ -1,4 +1,4 @@
-/** The searches of this thread that threads of the engine run. */
+/** Tracks the searches of this thread that run on threads of the engine. */
 
 import { assert } from '../core/assert.ts';
 import { addon } from './addon.ts';
@@ -23,8 +23,8 @@ class RunningSearch {
 }
 
 /**
- * At the lowest bits of their tickets; at most half of the places are taken, and a ticket whose place is taken is passed
- * over. `core/indexed-set` says why this is no Map.
+ * Hash table indexed by the lowest bits of the tickets. At most half of the slots are used, and a ticket
+ * whose slot is taken is skipped. `core/indexed-set` explains why this is not a Map.
  */
 let running: (RunningSearch | null)[] = Array.from({ length: 64 }, () => null);
 let count = 0;
@@ -40,14 +40,20 @@ addon.onSearchEnd((ticket, outcome) => {
   else search.resolve(decodeReply(outcome));
 });
 
-/** Numbers of the searches of this thread; after four billion they begin again, when the first are long over. */
+/**
+ * Returns the ticket of the next search of this thread. Tickets wrap around after 2^32, long after the first
+ * searches ended.
+ */
 export function nextTicket(): number {
   do lastTicket = (lastTicket + 1) % 2 ** 32;
   while (running[lastTicket % running.length] !== null);
   return lastTicket;
 }
 
-/** What becomes of a search that the engine has taken over just now. `ticket` was the last of `nextTicket`. */
+/**
+ * Resolves with the hits of a search that the engine has just taken over. `ticket` must be the last value of
+ * `nextTicket`.
+ */
 export function trackSearch(ticket: number, owner: object): Promise<IndexHits> {
   const search = new RunningSearch(owner, ticket);
   running[ticket % running.length] = search;
@@ -56,14 +62,14 @@ export function trackSearch(ticket: number, owner: object): Promise<IndexHits> {
   return search.hits;
 }
 
-/** What had different places before has different ones in twice as many. */
+/** Doubles the table; tickets in different slots stay in different slots. */
 function doubleCapacity(): void {
   const before = running;
   running = Array.from({ length: 2 * before.length }, () => null);
   for (const search of before) if (search !== null) running[search.ticket % running.length] = search;
 }
 
-/** Has all searches of an owner end soon, and waits for it. */
+/** Cancels all searches of an owner and waits until they have ended. */
 export async function cancelSearches(owner: object): Promise<void> {
   const ownSearches = running.filter((search) => search !== null).filter((search) => search.owner === owner);
   for (const { ticket } of ownSearches) addon.searchCancel(ticket);

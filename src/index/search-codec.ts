@@ -1,25 +1,31 @@
-/** What a search hands to the native library and gets back, as bytes: the formats of native/bridge/values.cc. */
+/**
+ * Encodes search requests for the native library and decodes its replies: the byte formats of
+ * native/bridge/values.cc.
+ */
 import { addon, type NativeReply } from './addon.ts';
 
-/** How one shard was searched. */
+/** Describes how one shard was searched. */
 export interface ShardReport {
   readonly shard: number;
   readonly strategy: string;
-  /** Rows that the search of the graph kept in view (ef); 0 when it was not searched. */
+  /** Size of the candidate list of the graph search (ef); 0 when the graph was not searched. */
   readonly effort: number;
-  /** Whether that was measured on the collection's own rows; otherwise it is a careful guess, or asked for. */
+  /**
+   * Whether ef was calibrated on the rows of the collection; otherwise it is a conservative estimate or was
+   * given by the caller.
+   */
   readonly calibrated: boolean;
-  /** Rows of the shard in the answer. */
+  /** Number of rows of this shard in the reply. */
   readonly candidates: number;
-  /** Of a processor, waiting not counted. */
+  /** Processor time, without waiting. */
   readonly ms: number;
 }
 
-/** Entry i of every column is one row; the rows are in no particular order. */
+/** Hits as columns: entry i of every column belongs to one row. The rows are in no particular order. */
 export interface IndexHits {
   readonly count: number;
   readonly version: Float64Array;
-  /** Row inside the document. */
+  /** Index of the row in its document. */
   readonly chunk: Uint32Array;
   readonly shard: Uint16Array;
   /** Cosine for every row when the query had a vector. */
@@ -40,7 +46,7 @@ export interface NativeQuery {
 const headBytes = 24;
 const termBytes = 16;
 
-/** One request after the other is written into the same bytes: the native library copies what it keeps. */
+/** Writes all requests into one buffer: the native library copies the data it keeps. */
 class RequestEncoder {
   #bytes = new Uint8Array(0);
   #words = new Uint32Array(0);
@@ -79,12 +85,12 @@ class RequestEncoder {
 
 const requestEncoder = new RequestEncoder();
 
-/** Valid until the next call. `ticket` is below 2^32. */
+/** Encodes a request; the result is valid until the next call. `ticket` is below 2^32. */
 export function encodeQuery(query: NativeQuery, ticket: number): Uint8Array {
   return requestEncoder.encode(query, ticket);
 }
 
-/** The terms alone, for who asks nothing else of them. */
+/** Encodes only the terms, for calls that need nothing else. */
 export function encodeTerms(terms: NativeQuery['terms']): Uint8Array {
   return requestEncoder.encode({ terms, vectorCandidates: 0, lexicalCandidates: 0, deadlineMs: 0 }, 0);
 }
@@ -92,7 +98,7 @@ export function encodeTerms(terms: NativeQuery['terms']): Uint8Array {
 const replyHeadBytes = 16;
 const shardWords = 5;
 
-/** Replies one behind the other, as the native library wrote them. */
+/** Buffer of consecutive replies, as written by the native library. */
 class ReplyPage {
   readonly buffer: ArrayBuffer;
   readonly words: Uint32Array;
@@ -107,7 +113,7 @@ class ReplyPage {
 
 let lastPage = new ReplyPage(new ArrayBuffer(0));
 
-/** The columns of the reply are where the native library wrote them; who keeps one keeps its page. */
+/** Decodes a reply without copying: its columns are views of the reply buffer and keep the buffer alive. */
 export function decodeReply(reply: NativeReply): SearchReply {
   if (typeof reply === 'number') return new SearchReply(lastPage, reply);
   lastPage = new ReplyPage(reply);
@@ -142,7 +148,7 @@ export class SearchReply implements IndexHits {
     this.#shardColumn = at;
   }
 
-  /** Made when asked for, as the reports: few searches are explained. */
+  /** Created on access, like the reports: few searches are explained. */
   get shard(): Uint16Array {
     return new Uint16Array(this.#page.buffer, this.#shardColumn, this.count);
   }
@@ -163,7 +169,7 @@ export class SearchReply implements IndexHits {
     });
   }
 
-  /** Where the page has what it says of each shard, in words. */
+  /** Returns the positions of the shard reports in the buffer, in 32-bit words. */
   #shardOffsets(): number[] {
     const shards = this.#page.words[this.#start / 4 + 1]!;
     const first = Math.ceil((this.#shardColumn + 2 * this.count) / 4);

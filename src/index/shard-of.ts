@@ -1,6 +1,7 @@
 /**
- * The shard of a path: FNV-1a over its UTF-8 bytes, mixed by the MurmurHash3 finaliser, modulo the shard count. Part
- * of the data format: every version of a path lives in the same shard, so that an overwrite is one step of one shard.
+ * Returns the shard of a path: FNV-1a over its UTF-8 bytes, mixed by the MurmurHash3 finalizer, modulo the
+ * shard count. Part of the data format: every version of a path is in the same shard, so that an overwrite is
+ * one step in one shard.
  */
 export function shardOf(path: string, shards: number): number {
   let hash = 0x811c9dc5;

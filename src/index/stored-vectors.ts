@@ -5,7 +5,7 @@ import type { Contents } from '../storage/content.ts';
 import type { DocumentRecord, Documents } from '../storage/documents.ts';
 import { operationsBytes, type SpaceGuard, type Store, type WriteOperation } from '../storage/store.ts';
 
-/** Makes vectors of one generation of a collection. */
+/** Makes the vectors of one generation of a collection. */
 export interface VectorMaker {
   readonly id: string;
   readonly generation: number;
@@ -16,20 +16,23 @@ export interface VectorMaker {
 export interface StoredVectorsOptions {
   readonly store: Store;
   readonly contents: Contents;
-  /** Refuses while the disk is nearly full. */
+  /** Rejects writes while the disk is nearly full. */
   readonly space: SpaceGuard;
 }
 
 export interface RebuildOptions {
-  /** A write is refused when these do not hold: nothing may come to a document that is gone. */
+  /**
+   * Conditions of every write; it is rejected when they do not hold, so that nothing is added to a deleted
+   * document.
+   */
   readonly expectations: readonly WriteOperation[];
   readonly signal: AbortSignal;
 }
 
-/** Bytes of one write, about. */
+/** Approximate bytes per write. */
 const writeBytesTarget = 4_000_000;
 
-/** Makes vectors of documents from their stored chunks, beside the vectors that another model made. */
+/** Makes vectors of documents from their stored chunks, in addition to the vectors of another model. */
 export class StoredVectors {
   readonly #options: StoredVectorsOptions;
 
@@ -37,7 +40,10 @@ export class StoredVectors {
     this.#options = options;
   }
 
-  /** Stores what a model makes of a chunked document; the head goes last and says that all are there. */
+  /**
+   * Embeds a chunked document and stores the vectors. The head is written last and marks the vectors as
+   * complete.
+   */
   async rebuild(
     documentId: string,
     vectorMaker: VectorMaker,
@@ -47,7 +53,7 @@ export class StoredVectors {
     const { id: model, generation, dimensions, embedChunks } = vectorMaker;
     const rows = contents.readRowLayout(documentId);
     const chunks = this.#chunks(documentId);
-    // Deleted meanwhile.
+    // The document was deleted meanwhile.
     if (rows === undefined || chunks === null) return;
     space.check();
     const embedded = [...rows.chunkOfRow].map((chunk) => chunks[chunk]!);
@@ -99,7 +105,10 @@ export class StoredVectors {
   }
 }
 
-/** Makes the vectors of a chunked document whose collection has got another model since; does nothing for others. */
+/**
+ * Returns a function that embeds a chunked document again when the model of its collection has changed since;
+ * it does nothing for other documents.
+ */
 export function createVectorRenewal({
   collections,
   documents,

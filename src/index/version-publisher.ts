@@ -3,12 +3,12 @@ import type { Sequence } from '../storage/sequence.ts';
 import type { Store, WriteOperation, WriteOptions } from '../storage/store.ts';
 import type { Indexes } from './indexes.ts';
 
-/** One step of what search answers from: a version appears, disappears or replaces another. */
+/** One atomic change of the searchable versions: a version is added, removed or replaces another. */
 export interface VersionChange {
   readonly collectionId: string;
   readonly shard: number;
   readonly add: { readonly version: number; readonly documentId: string } | null;
-  /** Version that search answers from until now. */
+  /** Version that search returned until now. */
   readonly remove: number | null;
 }
 
@@ -21,9 +21,10 @@ export interface VersionPublisherOptions {
 }
 
 /**
- * Changes the shards and the store as one step. The shards come first, in the very turn in which the write is handed
- * over: so whoever reads `indexed` finds the document by the next query, and changes reach both in the same order.
- * When the write is refused, the shards are put back to what the store says.
+ * Publishes changes to the shards and to the store as one step. The shards change first, in the same turn of
+ * the event loop in which the write is handed over: a client that reads the status `indexed` finds the
+ * document with its next query, and both see the changes in the same order. When the write fails, the shards
+ * are restored to the state of the store.
  */
 export class VersionPublisher {
   readonly #options: VersionPublisherOptions;
@@ -32,7 +33,7 @@ export class VersionPublisher {
     this.#options = options;
   }
 
-  /** Writes `operations` together with the switch. Rejects as `Store.write` does, and then nothing has changed. */
+  /** Writes `operations` together with the change. Rejects as `Store.write` does; nothing has changed then. */
   async publish(
     change: VersionChange | null,
     operations: readonly WriteOperation[],
@@ -49,7 +50,7 @@ export class VersionPublisher {
     await indexes.trackWrite(collectionId, { shard, added: add?.version ?? null, removed: remove }, written);
   }
 
-  /** Switches the shards now, and answers the operations that say so in the store. */
+  /** Commits the change to the shards and returns the operations that record it in the store. */
   #commitIndex({ collectionId, shard, add, remove }: VersionChange): WriteOperation[] {
     const { sequence, changes, live, indexes } = this.#options;
     const change = {

@@ -15,7 +15,7 @@ import type { Pool } from './pools.ts';
 
 interface QueuedChunkTask {
   readonly task: ChunkTask;
-  /** UTF-16 units of its pages. */
+  /** UTF-16 units of the pages. */
   readonly units: number;
   readonly isIsolated: boolean;
   readonly signal: AbortSignal;
@@ -24,18 +24,19 @@ interface QueuedChunkTask {
 }
 
 export interface ChunkTaskOptions {
-  /** Who is not wanted any more when a thread is free is not sent. */
+  /** A task whose signal is aborted before a thread is free is not sent. */
   readonly signal: AbortSignal;
-  /** For a document that failed before: it may have taken its worker down. */
+  /** For a document that failed before: it may have crashed its worker. */
   readonly isIsolated: boolean;
 }
 
-/** Tasks of the pool for each of its threads: one that runs, and one so that the thread need not wait for the next. */
+/** Tasks per thread of the pool: one that runs and one queued, so that the thread does not wait for the next. */
 const batchesPerThread = 2;
 
 /**
- * Small documents ride to the chunk pool together, because a trip costs as much as cutting one of them. Nobody waits for
- * company: who finds a thread free goes with those who came in the same turn of the event loop.
+ * Sends small documents to the chunk pool in batches, because a round trip costs as much as chunking one of
+ * them. No task waits for a batch to fill: when a thread is free, a batch has the tasks that arrived in the
+ * same turn of the event loop.
  */
 export class ChunkBatches {
   readonly #pool: Pick<Pool, 'run' | 'threads'>;
@@ -49,7 +50,10 @@ export class ChunkBatches {
     this.#backgroundScheduler = backgroundScheduler;
   }
 
-  /** Rejects as the pool does, or with what cutting this document threw; the others of its batch go on. */
+  /**
+   * Rejects as the pool does, or with the error of chunking this document; the other documents of its batch
+   * are not affected.
+   */
   run(task: ChunkTask, { signal, isIsolated }: ChunkTaskOptions): Promise<TimedChunkResult> {
     const units = isPacked(task.pages)
       ? task.pages.block.byteLength
@@ -75,7 +79,10 @@ export class ChunkBatches {
     }
   }
 
-  /** The first that wait and are still wanted, as many as fit; one at least when there is one. */
+  /**
+   * Takes the first waiting tasks that are not aborted, as many as fit into a batch; at least one if there is
+   * one.
+   */
   #takeBatch(): QueuedChunkTask[] {
     const batch: QueuedChunkTask[] = [];
     let units = 0;
@@ -104,7 +111,7 @@ export class ChunkBatches {
       });
     } catch (error) {
       if (batch.length > 1) {
-        // A document that takes the whole worker down must not take others down with it.
+        // A document that crashes its worker must not make the others of its batch fail.
         await Promise.all(batch.map((task) => this.#processBatch([task])));
         return;
       }
@@ -112,7 +119,7 @@ export class ChunkBatches {
     }
   }
 
-  /** The chunks of a long document are read in turns. */
+  /** Unpacks the chunks of a long document in slices of background work. */
   async #received({ packed, ...answer }: SentChunkAnswer): Promise<TimedChunkResult> {
     await this.#backgroundScheduler.yield();
     if (packed.length === 0) return answer;
@@ -126,7 +133,7 @@ export class ChunkBatches {
     return { ...answer, result: { ...answer.result, chunks } };
   }
 
-  /** Pages of a document that rides alone move; those of others may be needed for a second trip. */
+  /** Transfers the pages of a document that is alone in its batch; others may be needed for a second attempt. */
   #run(tasks: readonly ChunkTask[]): Promise<readonly ChunkOutcome[]> {
     const transferList = tasks.length === 1 ? buffersOf(tasks[0]!.pages) : [];
     return this.#pool.run<readonly ChunkOutcome[]>({ tasks } satisfies ChunkBatch, { transferList });

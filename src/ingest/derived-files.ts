@@ -5,23 +5,24 @@ import type { Blobs } from '../storage/blobs.ts';
 
 export interface DerivedFilesOptions {
   readonly blobs: Pick<Blobs, 'size'>;
-  /** What is in it can be made again. */
+  /** Its contents can be recreated. */
   readonly folder: string;
-  /** Bytes that all files together may take. */
+  /** Maximum total size of all files in bytes. */
   readonly bytesMax: number;
   readonly random: Random;
 }
 
-/** The hash of the raw file that a name begins with. */
+/** Matches names that begin with the hash of the raw file. */
 const namePattern = /^([0-9a-f]{64})[.-].*(?:jpg|pdf|xlsx)$/;
 
 /**
- * What was made of raw files, kept on disk up to a bound; what was used longest ago goes first. Files are named after the
- * hash of the raw bytes, so equal documents share them, and they go with the last of those.
+ * Disk cache of files derived from raw files, with a size bound and least-recently-used eviction. File names
+ * begin with the hash of the raw bytes, so equal documents share the files; these are deleted with the last
+ * such document.
  */
 export class DerivedFiles {
   readonly #options: DerivedFilesOptions;
-  /** Sizes by file name, in the order of use. */
+  /** Sizes by file name, least recently used first. */
   readonly #sizes = new Map<string, number>();
   #bytes = 0;
 
@@ -50,7 +51,7 @@ export class DerivedFiles {
     return this.#options.folder;
   }
 
-  /** Bytes of a file; null when it is not kept. */
+  /** Returns the bytes of a file; null when it is not cached. */
   async read(name: string): Promise<Uint8Array | null> {
     const file = this.#touch(name);
     if (file === null) return null;
@@ -63,7 +64,7 @@ export class DerivedFiles {
     }
   }
 
-  /** Where a file is; null when it is not kept. */
+  /** Returns the path of a file; null when it is not cached. */
   async find(name: string): Promise<string | null> {
     const file = this.#touch(name);
     if (file === null || (await stat(file).catch(() => null)) !== null) return file;
@@ -82,7 +83,7 @@ export class DerivedFiles {
     }
   }
 
-  /** Takes over a file of the same file system and answers where it is now. */
+  /** Moves a file of the same file system into the cache and returns its new path. */
   async add(name: string, file: string): Promise<string> {
     const path = join(this.folder, name);
     const { size } = await stat(file);
@@ -92,7 +93,7 @@ export class DerivedFiles {
     return path;
   }
 
-  /** Deletes what was made of raw files that are gone. */
+  /** Deletes files derived from deleted raw files. */
   async removeOrphans(): Promise<void> {
     for (const name of [...this.#sizes.keys()]) {
       const hash = namePattern.exec(name)?.[1] ?? '';
@@ -107,7 +108,7 @@ export class DerivedFiles {
     return join(this.folder, name);
   }
 
-  /** The youngest file stays even when it is larger than all room: somebody is about to read it. */
+  /** Keeps the newest file even if it exceeds the bound: it is about to be read. */
   async #evict(): Promise<void> {
     for (const oldest of [...this.#sizes.keys()].slice(0, -1)) {
       if (this.#bytes <= this.#options.bytesMax) return;

@@ -1,4 +1,4 @@
-/** What happened to a document, for whoever counts: sizes and times, never a word of its text. */
+/** Event of a document for usage metering: sizes and times, never its text. */
 export interface DocumentEvent {
   readonly organizationId: string;
   readonly collectionId: string;

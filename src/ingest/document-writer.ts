@@ -23,22 +23,25 @@ import { ExpectationFailedError, type WriteOperation } from '../storage/store.ts
 import type { Versions } from '../storage/versions.ts';
 import type { DocumentEvent } from './document-event.ts';
 
-/** A document as it came through the door, checked. */
+/** A validated document from a request. */
 export interface NewDocument {
   readonly path: string;
   readonly metadata: Metadata;
   readonly overwrite: boolean;
   readonly contentKind: ContentKind;
   readonly contentType: string;
-  /** SHA-256 of the raw bytes, lower-case hex. For `auto` the blob of that name is durable and held. */
+  /**
+   * SHA-256 of the raw bytes, lower-case hex. For `auto` the blob of that name is durable and protected from
+   * deletion.
+   */
   readonly rawHash: string;
   /** Raw bytes. */
   readonly size: number;
-  /** The text variants bring their pages, as text or as its UTF-8; `auto` has none yet. */
+  /** Pages of the text variants, as text or as UTF-8; null for `auto`. */
   readonly pages: Texts | null;
-  /** One of unit length for each page, where the vectors of the collection come from its callers. */
+  /** One vector of unit length per page, in collections with vectors supplied by the caller. */
   readonly vectors?: readonly Float32Array[];
-  /** What becomes of them takes so many bytes, about. */
+  /** Approximate bytes of the chunk vectors derived from them. */
   readonly vectorBytes?: number;
 }
 
@@ -50,41 +53,44 @@ export interface DocumentWriterOptions {
   readonly counts: Counts;
   readonly sequence: Sequence;
   readonly versionPublisher: VersionPublisher;
-  /** Everything about one path happens under `pathKey`. */
+  /** All changes of one path run under the lock `pathKey`. */
   readonly locks: KeyedMutex;
   readonly clock: Clock;
   readonly random: Random;
-  /** Operations that count an event, joined to the write that causes it. */
+  /** Returns operations that count an event, to be included in the write that causes it. */
   readonly count: (event: DocumentEvent) => WriteOperation[];
-  /** Work that is durable now. */
+  /** Called with a job that is durable. */
   readonly onJob: (job: Job) => void;
-  /** A record whose version nobody needs any more; work on it may stop. */
+  /** Called with a record whose version is no longer needed; work on it may stop. */
   readonly onAbandoned: (record: DocumentRecord) => void;
   readonly turns: Pick<BackgroundScheduler, 'yield' | 'slice'>;
 }
 
-/** Whether the caller sees a document; one that it does not see is not there for it. */
+/** Whether the caller may see a document; an invisible document is treated as nonexistent. */
 export type VisibilityCheck = (record: DocumentRecord) => boolean;
 
 const allVisible: VisibilityCheck = () => true;
 
 export interface DocumentDeleteOptions {
-  /** Others are not there for the caller. */
+  /** Invisible documents are treated as nonexistent. */
   readonly isVisible?: VisibilityCheck;
-  /** Written with each deletion. */
+  /** Operations included in the write of each deletion. */
   readonly extraOperations?: readonly WriteOperation[];
 }
 
-/** What a write adds to what is stored. */
+/** Storage that a write adds. */
 export interface StorageGrowth {
   readonly documents: number;
-  /** Raw bytes of the document, less those of the one that it replaces. */
+  /** Raw bytes of the document minus those of the document that it replaces. */
   readonly bytes: number;
   /** Raw bytes of the document. */
   readonly received: number;
 }
 
-/** Takes the room that a write needs, which it gives back when it ends; null where there is no limit. Errors: 429. */
+/**
+ * Reserves the storage that a write needs and releases it when the write ends; null without a limit. Errors:
+ * 429.
+ */
 export type ReserveCapacity = (
   growth: StorageGrowth,
 ) => Promise<{ readonly end: (isWritten: boolean) => void }> | null;
@@ -97,14 +103,14 @@ export interface AddDocumentResult {
   readonly status: DocumentRecord['status'];
 }
 
-/** The name of the lock that guards a path. */
+/** Returns the key of the lock for a path. */
 export function pathKey(collectionId: string, path: string): string {
   return `${collectionId} ${path}`;
 }
 
 /**
- * What users do to documents: add, overwrite, delete, change metadata, try again. Each is one atomic, durable write;
- * a refused one changes nothing.
+ * User operations on documents: add, overwrite, delete, update metadata, retry. Each is one atomic, durable
+ * write; a rejected operation changes nothing.
  */
 export class DocumentWriter {
   readonly #options: DocumentWriterOptions;
@@ -113,7 +119,10 @@ export class DocumentWriter {
     this.#options = options;
   }
 
-  /** Adds or overwrites. A path that exists is a conflict unless `overwrite`, and always where it is not seen. */
+  /**
+   * Adds or overwrites a document. Errors: `conflict` if the path exists, unless `overwrite` is set and the
+   * existing document is visible.
+   */
   add(
     collection: Collection,
     input: NewDocument,
@@ -124,7 +133,7 @@ export class DocumentWriter {
       if (existing !== undefined)
         checkReplaceable(collection, existing, { overwrite: input.overwrite, isVisible });
       const { size } = input;
-      // Measured where nobody changes the path meanwhile: what it replaces is what it finds now.
+      // Reserved under the path lock: the document to be replaced cannot change meanwhile.
       const reservation = await reserveCapacity({
         documents: existing === undefined ? 1 : 0,
         bytes: size - (existing?.size ?? 0),
@@ -165,8 +174,9 @@ export class DocumentWriter {
   }
 
   /**
-   * Deletes those of `paths` that exist and answers them; each deletion is atomic by itself. Rejects with the first
-   * refusal, when all the others have ended too: search shows by then what was not deleted.
+   * Deletes the documents of `paths` that exist and returns their paths; each deletion is atomic by itself.
+   * Rejects with the first error after all deletions have ended: search then still finds the documents that
+   * were not deleted.
    */
   async remove(
     collection: Collection,
@@ -186,7 +196,10 @@ export class DocumentWriter {
     return removed;
   }
 
-  /** New metadata for an indexed document; search keeps the old until the new is indexed. */
+  /**
+   * Replaces the metadata of an indexed document; search uses the old metadata until the new version is
+   * indexed.
+   */
   updateMetadata(
     collection: Collection,
     path: string,
@@ -206,7 +219,7 @@ export class DocumentWriter {
     });
   }
 
-  /** Tries a failed document again from the step that failed. */
+  /** Retries a failed document from the failed step. */
   retry(
     collection: Collection,
     path: string,
@@ -279,7 +292,10 @@ export class DocumentWriter {
     });
   }
 
-  /** Runs `work` with the record of a path while nobody else changes it. A write that came too late is a 404. */
+  /**
+   * Runs `work` with the record of a path under the path lock. Errors: 404 if the collection was deleted
+   * meanwhile.
+   */
   #withPathLock<T>(
     collection: Collection,
     path: string,
@@ -322,7 +338,8 @@ export class DocumentWriter {
     return {
       collectionId: collection.collectionId,
       path: input.path,
-      // What is stored lately lies together: the store never has to merge it into what is old.
+      // Time-ordered ids keep recent content adjacent in the store, so that compaction never has to merge it
+      // into old data.
       documentId: createUuidV7(now, random.uuid()),
       version: sequence.next(),
       live: existing?.live ?? null,
@@ -343,7 +360,10 @@ export class DocumentWriter {
     };
   }
 
-  /** The text variants are parsed as they come; a file is referenced, so that it stays. */
+  /**
+   * Returns the operations that store the content. Text variants are stored as parsed pages; for a file, a
+   * blob reference keeps the blob.
+   */
   async #contentOperations(record: DocumentRecord, input: NewDocument): Promise<WriteOperation[]> {
     const { contents, turns } = this.#options;
     const { documentId } = record;
@@ -397,7 +417,7 @@ export class DocumentWriter {
     });
   }
 
-  /** Drops the current version of a record unless search answers from it. */
+  /** Discards the current version of a record unless it is live. */
   #discardPending(record: DocumentRecord): WriteOperation[] {
     const { documents, clock } = this.#options;
     const { collectionId, version, live, documentId, liveDocumentId, rawHash } = record;
@@ -410,7 +430,7 @@ export class DocumentWriter {
     ];
   }
 
-  /** Drops what search answers from; running queries may still read it for a while. */
+  /** Discards the live version; running queries may still read it for a while. */
   #discardLive(record: DocumentRecord): WriteOperation[] {
     const { clock, versions } = this.#options;
     const live = versions.get(record.collectionId, record.live!);
@@ -444,7 +464,10 @@ function newJob(collection: Collection, record: DocumentRecord, step: Job['step'
   };
 }
 
-/** Refuses to put a document in the place of `existing`, unless that is wanted and allowed. */
+/**
+ * Checks that a document may replace `existing`. Errors: `conflict` without `overwrite`, or if `existing` is
+ * not visible.
+ */
 export function checkReplaceable(
   collection: Collection,
   existing: DocumentRecord,

@@ -9,15 +9,15 @@ import type { Pool } from './pools.ts';
 
 export interface FileReaderOptions {
   readonly pool: Pool;
-  /** A file lies in its `incoming` for as long as it is read. */
+  /** A file is in its subfolder `incoming` while it is being read. */
   readonly folder: string;
   readonly parseLimits: Partial<ParseLimits>;
   readonly random: Random;
 }
 
 /**
- * Reads bytes that are not a document of ours, with the same parsers, and keeps nothing. It waits for them behind the
- * documents that came before, so that nobody's documents wait for ever.
+ * Parses bytes that are not a stored document, with the same parsers, and stores nothing. These calls queue
+ * behind documents that arrived earlier, so that documents are never starved.
  */
 export class FileReader {
   readonly #options: FileReaderOptions;
@@ -26,7 +26,10 @@ export class FileReader {
     this.#options = options;
   }
 
-  /** The file's pages, or why it has none. `msMax` bounds one attempt; aborting `signal` ends it with a failure. */
+  /**
+   * Returns the pages of the file, or the reason for having none. `msMax` bounds one attempt; aborting
+   * `signal` ends it with a failure.
+   */
   async read(
     bytes: Uint8Array,
     { organizationId, msMax, signal }: { organizationId: string; msMax: number; signal: AbortSignal },

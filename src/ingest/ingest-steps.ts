@@ -20,20 +20,23 @@ import type { Pool } from './pools.ts';
 
 export type StepFailure = ParseFailureData;
 
-/** Vectors and codes where each page came with its own; `models/page-vectors`. */
+/** Computes vectors and codes from the vectors supplied per page; see `models/page-vectors`. */
 type PageVectorSource = (
   chunks: ChunkTaskResult['chunks'],
   suppliedVectors: Float32Array,
   dimensions: number,
 ) => Pick<ChunkVectors, 'vectors' | 'codes'>;
 
-/** How documents of a collection get their vectors. */
+/** Source of the vectors of documents in a collection. */
 export interface DocumentModel {
   readonly id: string;
   readonly dimensions: number;
-  /** Of the collection's vectors. */
+  /** Generation of the collection's vectors. */
   readonly generation: number;
-  /** What makes vectors of chunks and codes of their parts, as `models/chunk-vectors` does; or where they come from. */
+  /**
+   * Computes vectors of chunks and codes of their parts, as `models/chunk-vectors` does; or states where they
+   * come from.
+   */
   readonly embedChunks:
     | ((chunks: readonly ChunkEmbeddingInput[], onStep: () => void) => Promise<ChunkVectors>)
     | 'in-worker'
@@ -43,26 +46,32 @@ export interface DocumentModel {
 export interface IngestStepsOptions {
   readonly pools: { readonly parse: Pick<Pool, 'run'> };
   readonly chunker: Pick<ChunkBatches, 'run'>;
-  /** The model whose vectors a collection holds. Throws `ModelUnavailable` while it cannot be had. */
+  /**
+   * Returns the model of a collection's vectors. Throws `ModelUnavailableError` while the model is
+   * unavailable.
+   */
   readonly getModel: (collectionId: string) => DocumentModel;
   readonly blobs: Blobs;
   readonly contents: Contents;
   readonly indexes: Indexes;
-  /** Makes the vectors of a chunked document whose collection has got another model since. */
+  /** Recomputes the vectors of a chunked document whose collection has changed its model since. */
   readonly renewVectors: (record: DocumentRecord, signal: AbortSignal) => Promise<void>;
   readonly parseLimits: Partial<ParseLimits>;
-  /** Whether pages of such a document can be drawn. */
+  /** Whether pages of such a document can be rendered. */
   readonly hasPageImages: (kind: DocumentKind) => boolean;
   readonly clock: Clock;
   readonly turns: Pick<BackgroundScheduler, 'slice'>;
 }
 
-/** Numbers of one precise chunk in the spans of a result. */
+/** Numbers per fine chunk in the spans of a result. */
 const numbersPerSpan = 4;
-/** Code points between two pages of the document's text. */
+/** Code points between two pages of the document text. */
 const separatorLength = 2;
 
-/** The work of each step, in the pools; it reads the store and changes nothing in it. */
+/**
+ * Performs the work of each step in the worker pools; reads the store, but writes to it only to renew
+ * vectors.
+ */
 export class IngestSteps {
   readonly #options: IngestStepsOptions;
 
@@ -70,7 +79,7 @@ export class IngestSteps {
     this.#options = options;
   }
 
-  /** Reads the raw file of a document in an isolated process. */
+  /** Parses the raw file of a document in an isolated process. */
   async parse(
     record: DocumentRecord,
     organizationId: string,
@@ -97,20 +106,20 @@ export class IngestSteps {
     };
   }
 
-  /** False when an earlier attempt has stored chunks and vectors already. */
+  /** False when an earlier attempt has already stored chunks and vectors. */
   needsChunks(record: DocumentRecord): boolean {
     return this.#options.contents.readParsedHead(record.documentId) !== undefined;
   }
 
-  /** True when all that is made of a document fits into one write, and is made at once. */
+  /** Whether all derived content of a document fits into one write and is computed in one go. */
   isSmall({ textBytes, numPages }: DocumentRecord): boolean {
     return textBytes <= limits.smallTextBytesMax && numPages !== null && numPages <= limits.smallTextPagesMax;
   }
 
-  /** Cuts the stored pages into chunks, analyses and embeds them at both granularities. */
+  /** Splits the stored pages into chunks, analyzes them and embeds them at both granularities. */
   async chunk(record: DocumentRecord, signal: AbortSignal): Promise<ChunkedContent> {
     const { chunker, getModel } = this.#options;
-    // Before anything is done that would have to be done again.
+    // Checked first, to avoid work that would have to be repeated.
     const model = getModel(record.collectionId);
     const { head, pages } = await this.#readParsed(record);
     const stopFlag = this.isSmall(record)
@@ -122,7 +131,7 @@ export class IngestSteps {
     signal.addEventListener('abort', onAbort, { once: true });
     const task: ChunkTask = {
       pages,
-      // A passage has the vector of its page: none may cross from one to the next.
+      // A chunk has the vector of its page, so no chunk may span two pages.
       unordered: head.unordered || typeof model.embedChunks === 'object',
       title: head.title,
       path: record.path,
@@ -143,7 +152,7 @@ export class IngestSteps {
         timeTakenMs: ms,
       };
     } catch (error) {
-      // A worker that was stopped says so in its own words.
+      // A canceled worker throws its own error; report the reason of the signal instead.
       signal.throwIfAborted();
       throw error;
     } finally {
@@ -151,7 +160,7 @@ export class IngestSteps {
     }
   }
 
-  /** The answer of a chunk worker with vectors that it did not make. */
+  /** Completes the result of a chunk worker with vectors that the worker did not compute. */
   async #withVectors(
     { documentId }: DocumentRecord,
     { pageCount }: ParsedHead,
@@ -189,11 +198,14 @@ export class IngestSteps {
     if (this.isSmall(record))
       return assertDefined(contents.readParsedDocument(documentId, numPages ?? 0), invariant);
     const head = assertDefined(contents.readParsedHead(documentId), invariant);
-    // An attempt that a crash ended may have left more pages than the one that succeeded.
+    // An attempt that ended with a crash may have left more pages than the successful one.
     return { head, pages: await contents.packedPages(documentId, head.pageCount, turns.slice()) };
   }
 
-  /** Puts the rows of the document's version into its shard; nobody sees them yet. `block`: null when it is stored. */
+  /**
+   * Stages the rows of the document version in its shard, invisible to search. `block`: null when it is
+   * stored.
+   */
   async stage(record: DocumentRecord, block: IndexBlock | null, signal: AbortSignal): Promise<void> {
     if (block === null) await this.#options.renewVectors(record, signal);
     await this.#options.indexes.stage(record, block, signal);
@@ -204,7 +216,7 @@ export class IngestSteps {
   }
 }
 
-/** What a model is to embed of the answer of a chunk worker. */
+/** Returns the chunks of a worker result to be embedded. */
 async function toEmbeddedChunks(
   { chunks, spans }: ChunkTaskResult,
   yieldToEventLoop: YieldToEventLoop,
@@ -224,7 +236,7 @@ async function toEmbeddedChunks(
   return rows;
 }
 
-/** What is stored of the answer of a chunk worker. */
+/** Returns the content to be stored from a worker result. */
 async function toContent(
   result: ChunkTaskResult,
   { id: model, generation }: DocumentModel,
@@ -259,7 +271,7 @@ async function toContent(
   };
 }
 
-/** Precise chunks that are searched: those of blank chunks are not. */
+/** Returns the number of searchable fine chunks: those of blank chunks do not count. */
 function countFineChunks(chunks: ChunkTaskResult['chunks']): number {
   return chunks.reduce((sum, { blank, children }) => sum + (blank ? 0 : children), 0);
 }

@@ -20,38 +20,44 @@ export interface IngestOptions {
   readonly store: Store;
   readonly transitions: DocumentTransitions;
   readonly steps: IngestSteps;
-  /** While it is reached nothing more goes into the shards. */
+  /** While the limit is reached, no more rows are added to the shards. */
   readonly memory: Pick<MemoryLimit, 'isReached'>;
   readonly clock: Clock;
   readonly backgroundScheduler: BackgroundScheduler;
   readonly logger: Logger;
-  /** Whether the log may hold what documents say: not while an organization has zero data retention. */
+  /** Whether the log may contain document text: not while an organization has zero data retention. */
   readonly mayQuote: () => boolean;
-  /** Documents that are parsed, and that are chunked, embedded and indexed, at the same time; and the latter's memory. */
+  /**
+   * Maximum number of documents parsed concurrently, of those chunked, embedded and indexed concurrently, and
+   * the memory of the latter.
+   */
   readonly parallel: { readonly parse: number; readonly index: number; readonly indexBytes: number };
 }
 
-/** A document that a parser reads just now, and how far it is. */
+/** A document that is being parsed, and its progress. */
 export interface ParsingDocument extends ParseProgress {
   readonly collectionId: string;
   readonly path: string;
   readonly elapsedMs: number;
 }
 
-/** Attempts at one step before the document fails for a reason of our own. */
+/** Attempts at one step before the document fails for an internal reason. */
 const attemptsMax = 4;
-/** What a model fails on it will fail on again, unless it was something else. */
+/** Attempts after a model error: it usually repeats, unless its cause was transient. */
 const modelAttemptsMax = 2;
 /** Milliseconds before the second attempt; each further one waits four times as long. */
 const retryMsFirst = 500;
 const retryFactor = 4;
 
-/** An organization's turn at the parsers: each next organization costs a fresh process, about 200 ms of processor time. */
+/**
+ * Bounds an organization's turn at the parsers: switching to another organization costs a fresh process,
+ * about 200 ms of processor time.
+ */
 const parseTurnLimits = { jobsMax: 64, msMax: 2_000 };
 
-/** Milliseconds between two looks whether there is memory again. */
+/** Milliseconds between two checks for available memory. */
 const memoryPollMs = 250;
-/** A shortage of memory is told once; after so many milliseconds without one, the next is another. */
+/** A shortage of memory is logged once; the next is logged only after this many milliseconds without one. */
 const shortageLogIntervalMs = 60_000;
 
 const internalFailureMessage = 'The server could not finish this document; its log says why.';
@@ -60,28 +66,31 @@ interface Lane {
   readonly queue: JobQueue;
   readonly runningMax: number;
   running: number;
-  /** Memory that the running jobs take, about. */
+  /** Approximate memory of the running jobs. */
   bytes: number;
-  /** The job whose turn it is and that finds no room yet: nobody overtakes it, so organisations keep their turns. */
+  /**
+   * Job whose turn it is but that does not fit yet. No other job overtakes it, so the order of organizations
+   * is kept.
+   */
   blockedJob: Job | null;
   timer: NodeJS.Timeout | null;
 }
 
 /**
- * Drives documents through parse, chunk, embed and index. What is to be done is durable in the store; this class only
- * decides what runs when. Files that take long to parse have a lane of their own, so that texts never wait for them.
+ * Moves documents through parse, chunk, embed and index. Pending work is durable in the store; this class
+ * only decides what runs when. Parsing has its own lane, so that texts never wait for slow files.
  */
 export class Ingest {
   readonly #options: IngestOptions;
   readonly #lanes: { readonly parse: Lane; readonly index: Lane };
   readonly #running = new Map<number, { readonly job: Job; readonly controller: AbortController }>();
-  /** Versions that wait or are worked on, and are wanted. */
+  /** Versions that wait or are in progress and are still needed. */
   readonly #pending: PendingVersions;
-  /** Documents that a parser reads just now, by version. */
+  /** Documents being parsed, by version. */
   readonly #parsing = new Map<number, ParsingDocument & { readonly startedAt: number }>();
   readonly #waiters = new Map<number, Set<(abandoned: DocumentRecord | null) => void>>();
   readonly #runs = new Set<Promise<void>>();
-  /** When there was no memory last. */
+  /** Time of the most recent memory shortage. */
   #memoryShortageAt = Number.NEGATIVE_INFINITY;
   #closed = false;
 
@@ -117,12 +126,12 @@ export class Ingest {
     };
   }
 
-  /** Documents that wait or are being worked on. */
+  /** Number of documents that wait or are in progress. */
   get depth(): number {
     return Object.values(this.#lanes).reduce((sum, { queue }) => sum + queue.waiting + queue.claimed, 0);
   }
 
-  /** Documents of an organisation that are on their way, and how many organisations have some. */
+  /** Number of documents of an organization that wait or are in progress. */
   countPendingOf(organizationId: string): number {
     return this.#pending.countOf(organizationId);
   }
@@ -131,25 +140,25 @@ export class Ingest {
     return this.#pending.organizationCount;
   }
 
-  /** The same by lane, for the metrics. */
+  /** Depth by lane, for the metrics. */
   depths(): Record<'parse' | 'index', number> {
     const of = ({ queue }: Lane) => queue.waiting + queue.claimed;
     return { parse: of(this.#lanes.parse), index: of(this.#lanes.index) };
   }
 
-  /** Documents that wait until there is memory for what is made of them. */
+  /** Number of documents that wait for available memory. */
   get waitingForMemory(): number {
     return this.#options.memory.isReached ? this.#lanes.index.queue.waiting : 0;
   }
 
-  /** How far the parser is with a version; null when none reads it. */
+  /** Returns the parse progress of a version; null when it is not being parsed. */
   findParsing(version: number): ParsingDocument | null {
     const found = this.#parsing.get(version);
     if (found === undefined) return null;
     return { ...found, elapsedMs: this.#options.clock.monotonic() - found.startedAt };
   }
 
-  /** Every document of a collection that a parser reads just now. */
+  /** Returns all documents of a collection that are being parsed. */
   listParsing(collectionId: string): ParsingDocument[] {
     return [...this.#parsing].flatMap(([version, document]) =>
       document.collectionId === collectionId ? (this.findParsing(version) ?? []) : [],
@@ -160,7 +169,7 @@ export class Ingest {
     for (const lane of Object.values(this.#lanes)) this.#pump(lane);
   }
 
-  /** A job whose record is durable. */
+  /** Adds a job whose record is durable. */
   enqueue(job: Job): void {
     if (this.#closed) return;
     const lane = this.#laneOf(job);
@@ -169,7 +178,10 @@ export class Ingest {
     this.#pump(lane);
   }
 
-  /** What these jobs waited for is there: they go on now. Those that failed before keep to their time. */
+  /**
+   * Runs matching postponed jobs now, because the cause of the delay is gone. Jobs with failed attempts keep
+   * their delay.
+   */
   retryNow(matches: (collectionId: string) => boolean): void {
     for (const lane of Object.values(this.#lanes)) {
       lane.queue.makeDue((job) => job.attempts === 0 && matches(job.collectionId));
@@ -177,13 +189,13 @@ export class Ingest {
     }
   }
 
-  /** Nobody needs the version of this record any more: work on it stops, and whoever waits for it is told. */
+  /** Stops work on the version of a record that is no longer needed, and resolves its waiters. */
   abandon(record: DocumentRecord): void {
     this.#running.get(record.version)?.controller.abort(new AbandonedError());
     this.#notifyWaiters(record.version, record);
   }
 
-  /** The collection was deleted: what is being worked on stops, what waits ends at its turn. */
+  /** Stops the running jobs of a deleted collection; waiting jobs end at their turn. */
   abandonCollection(collectionId: string): void {
     for (const { job, controller } of this.#running.values()) {
       if (job.collectionId === collectionId) controller.abort(new AbandonedError());
@@ -191,9 +203,9 @@ export class Ingest {
   }
 
   /**
-   * Resolves when the version is indexed, has failed or is abandoned, at once where nothing is left to do for it, and
-   * when `signal` aborts. Answers the last record of a version whose document is overwritten or deleted while somebody
-   * waits, otherwise null: then the store has it.
+   * Resolves when the version is indexed, has failed or is abandoned, at once if it has no pending work, and
+   * when `signal` aborts. Returns the last record of a version whose document is overwritten or deleted
+   * during the wait, else null: the store then has the record.
    */
   waitUntilSettled(version: number, signal: AbortSignal): Promise<DocumentRecord | null> {
     return new Promise((resolve) => {
@@ -212,7 +224,7 @@ export class Ingest {
     });
   }
 
-  /** Stops the work; what is unfinished goes on at the next start. Twice is once. */
+  /** Stops the work; unfinished jobs continue at the next start. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const lane of Object.values(this.#lanes)) if (lane.timer !== null) clearTimeout(lane.timer);
@@ -224,7 +236,7 @@ export class Ingest {
     return job.step === 'parse' ? this.#lanes.parse : this.#lanes.index;
   }
 
-  /** Begins what there is room for; whoever is larger than all room goes alone. */
+  /** Starts jobs while there is capacity; a job larger than the whole memory bound runs alone. */
   #pump(lane: Lane): void {
     while (!this.#closed && lane.running < lane.runningMax) {
       if (lane === this.#lanes.index && this.#lacksMemory(lane)) return;
@@ -261,20 +273,20 @@ export class Ingest {
     this.#runs.add(run);
   }
 
-  /** The record of a document to index as it is now; null where its first step has to find out more. */
+  /** Returns the current record of a document to be indexed; null if its first step must determine the state. */
   #findRecord(job: Job): DocumentRecord | null {
     if (job.step === 'parse') return null;
     try {
       return this.#options.transitions.getCurrent(job);
     } catch {
-      // Nobody wants it any more, or the store cannot be read: its first step says which.
+      // The version is abandoned or the store cannot be read: the first step finds out which.
       return null;
     }
   }
 
   /**
-   * True while the memory is used up: then documents wait where they are, in the store, and the lane looks again soon.
-   * Parsers have processes of their own, and what they read goes to the disk.
+   * Returns whether the memory is used up. Documents then wait in the store, and the lane checks again soon.
+   * Parsing continues: parsers run in processes of their own, and their results go to disk.
    */
   #lacksMemory(lane: Lane): boolean {
     const { memory, clock, logger } = this.#options;
@@ -295,15 +307,15 @@ export class Ingest {
     this.#scheduleIn(lane, due === null ? null : Math.max(1, due - this.#options.clock.now()));
   }
 
-  /** Null: not until something else does. */
+  /** `ms`: null to clear the timer without setting a new one. */
   #scheduleIn(lane: Lane, ms: number | null): void {
     if (lane.timer !== null) clearTimeout(lane.timer);
     lane.timer = ms === null ? null : setTimeout(() => this.#pump(lane), ms).unref();
   }
 
   /**
-   * One job, as far as its lane goes. Answers the job that comes next, null when there is none. Never rejects.
-   * `record`: the document's, where this turn of the event loop has read it already.
+   * Runs one job as far as its lane goes. Returns the next job or null. Never rejects. `record`: the record
+   * of the document if it was already read in this turn of the event loop.
    */
   async #run(job: Job, record: DocumentRecord | null): Promise<Job | null> {
     const controller = new AbortController();
@@ -352,20 +364,21 @@ export class Ingest {
     }
   }
 
-  /** A small document is stored while its rows are staged, and shown as nothing in between. */
+  /** Stores a small document while its rows are being staged, without an intermediate status. */
   async #indexSmall(job: Job, record: DocumentRecord, signal: AbortSignal): Promise<void> {
     const { transitions, steps } = this.#options;
     const content = await steps.chunk(record, signal);
     try {
       await this.#index(job, { record, content, signal });
     } catch (error) {
-      // The shard or the store is busy, perhaps for minutes: what was made is kept, so that only that is tried again.
+      // The shard or the store is busy, perhaps for minutes: store the content, so that only the indexing is
+      // retried.
       if (isTransient(error)) await transitions.storeChunked(job, content);
       throw error;
     }
   }
 
-  /** `content`: what the store does not hold yet. */
+  /** `content`: content not stored yet, or null. */
   async #index(
     job: Job,
     {
@@ -402,18 +415,18 @@ export class Ingest {
     return null;
   }
 
-  /** What becomes of a job whose step threw. */
+  /** Handles the error of a step: ends, fails or postpones the job. */
   async #recover(job: Job, error: unknown): Promise<Job | null> {
     const { clock, logger, mayQuote, transitions } = this.#options;
     if (this.#closed || error instanceof AbandonedError || error instanceof ExpectationFailedError)
       return null;
     if (this.#isAbandoned(job)) return null;
     try {
-      // A store or pool that cannot take work now is nobody's fault: the attempt does not count.
+      // A store or pool that is busy is not the fault of the document: the attempt does not count.
       if (isTransient(error)) {
         return { ...job, notBefore: clock.now() + error.options.retryAfterMs };
       }
-      // A model that does not take a text will not take it the next time either.
+      // A model that rejects a text will reject it again.
       if (error instanceof AppError && error.code === 'bad_request')
         return await this.#fail(job, 'indexing_failed', { code: 'unsupported', message: error.message });
       const attempts = job.attempts + 1;
@@ -448,7 +461,7 @@ export class Ingest {
       this.#options.transitions.getCurrent(job);
       return false;
     } catch (error) {
-      // A store that cannot be read just now says nothing about the document.
+      // An unreadable store gives no information about the document.
       return error instanceof AbandonedError;
     }
   }
@@ -459,12 +472,15 @@ export class Ingest {
   }
 }
 
-/** Whether it is over after a while. */
+/** Whether the error is temporary. */
 function isTransient(error: unknown): error is AppError & { options: { retryAfterMs: number } } {
   return error instanceof AppError && error.options.retryAfterMs !== undefined;
 }
 
-/** What cutting, embedding and indexing a document takes of memory; parsing happens in processes with their own bound. */
+/**
+ * Returns the approximate memory for chunking, embedding and indexing a document. Parsing runs in processes
+ * with a bound of their own.
+ */
 function estimateIndexingBytes({ textBytes, metadata, vectorBytes = 0 }: DocumentRecord): number {
   return limits.indexingBytesPerTextByte * textBytes + vectorBytes + countMetadataUnits(metadata);
 }

@@ -21,11 +21,14 @@ export interface MaintenanceOptions {
   readonly snapshotMs: number;
 }
 
-/** Milliseconds between looks for what can be deleted. */
+/** Milliseconds between sweeps for deletable data. */
 const sweepMs = 15_000;
-/** Milliseconds between looks at the memory. */
+/** Milliseconds between memory checks. */
 const memoryCheckMs = 1_000;
-/** Changes of a collection that are worth a snapshot before its time: they would have to be replayed after a crash. */
+/**
+ * Number of changes of a collection that justify an early snapshot: they would have to be replayed after a
+ * crash.
+ */
 const snapshotChangesMin = 20_000;
 
 export interface MaintenanceTask {
@@ -34,21 +37,21 @@ export interface MaintenanceTask {
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
-/** What has to be done again and again beside the work: deleting what nobody needs, writing snapshots. */
+/** Runs periodic maintenance: deleting unneeded data, writing snapshots. */
 export class MaintenanceScheduler {
   readonly #options: MaintenanceOptions;
   readonly #stop = new AbortController();
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #running = new Set<Promise<void>>();
   #sweeping: Promise<void> = Promise.resolve();
-  /** Compactions that were told to be put off. */
+  /** Number of deferred compactions at the last check, to log a shortage once. */
   #deferredCompactions = 0;
 
   constructor(options: MaintenanceOptions) {
     this.#options = options;
   }
 
-  /** `others`: what other rooms have to do again and again. */
+  /** `extraTasks`: periodic tasks of other modules. */
   start(extraTasks: readonly MaintenanceTask[]): void {
     const { indexes, memory, snapshotMs, logger } = this.#options;
     this.#schedule({ name: 'garbage', intervalMs: sweepMs, run: (signal) => this.#collectGarbage(signal) });
@@ -57,7 +60,7 @@ export class MaintenanceScheduler {
     this.#schedule({
       name: 'early snapshot',
       intervalMs: sweepMs,
-      // Vectors that are in a file take no memory: what waits for some goes on.
+      // Vectors in a file use no memory: a snapshot lets documents that wait for memory continue.
       run: () => indexes.snapshot(memory.isReached ? 1 : snapshotChangesMin),
     });
     this.#schedule({ name: 'memory', intervalMs: memoryCheckMs, run: () => this.#checkMemory() });
@@ -74,7 +77,7 @@ export class MaintenanceScheduler {
     void this.#run({ name: 'orphaned files', intervalMs: 0, run: (signal) => this.#collectOrphans(signal) });
   }
 
-  /** Waits for what runs. Twice is once. */
+  /** Waits for running tasks. Idempotent. */
   async close(): Promise<void> {
     this.#stop.abort();
     for (const timer of this.#timers) clearTimeout(timer);
@@ -94,10 +97,10 @@ export class MaintenanceScheduler {
     if (files > 0) logger.info({ files }, 'files that nothing refers to were deleted');
   }
 
-  /** Clears away the deleted collections that are due, after whoever does so already. */
+  /** Deletes the data of deleted collections that are due, after a running sweep has ended. */
   sweep(): Promise<void> {
     const swept = this.#sweeping.then(() => this.#sweep(this.#stop.signal));
-    // A failure belongs to its caller; the next sweep goes on.
+    // The caller handles a failure; the next sweep runs regardless.
     this.#sweeping = swept.catch(() => {});
     return swept;
   }
@@ -111,11 +114,12 @@ export class MaintenanceScheduler {
 
   async #checkMemory(): Promise<void> {
     this.#logDeferredCompactions();
-    // What has been busy holds much that is free: while it does, documents would wait for nothing.
+    // After a busy period the allocator holds much free memory; without releasing it, documents would wait
+    // needlessly.
     if (this.#options.memory.isReached) await CollectionIndex.releaseFreeMemory();
   }
 
-  /** Once for all that wait at the same time. */
+  /** Logs once for all compactions that are deferred at the same time. */
   #logDeferredCompactions(): void {
     const compactions = CollectionIndex.deferredCompactions();
     if (compactions > 0 && this.#deferredCompactions === 0)
@@ -136,7 +140,7 @@ export class MaintenanceScheduler {
     this.#timers.add(timer);
   }
 
-  /** A chore that fails is told in the log and tried again at its next time. */
+  /** Runs a task; a failure is logged and the task retried at its next interval. */
   #run({ name, run: runTask }: MaintenanceTask): Promise<void> {
     const run = runTask(this.#stop.signal)
       .catch((error: unknown) => {

@@ -2,16 +2,16 @@ import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 
 export interface MemoryLimitOptions {
-  /** Memory that the process holds and only swapping could take from it. */
+  /** Memory held by the process that can only be reclaimed by swapping. */
   readonly heldBytes: () => number;
   readonly bytesMax: number;
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-/** How old the known size of the process may be: asking the system takes it most of a millisecond. */
+/** Maximum age of the cached process size: reading it from the system takes most of a millisecond. */
 const sampleMaxAgeMs = 50;
 
-/** The memory that the process should hold at most: beyond it new documents are refused, and those that came wait. */
+/** Memory limit of the process: while it is reached, new documents are rejected and accepted ones wait. */
 export class MemoryLimit {
   readonly #options: MemoryLimitOptions;
   #sample = { bytes: 0, at: Number.NEGATIVE_INFINITY };
@@ -27,13 +27,13 @@ export class MemoryLimit {
     return this.#sample.bytes >= bytesMax;
   }
 
-  /** Why documents wait, as a sentence; null while there is room. */
+  /** Reason why documents wait, as a sentence; null while memory is available. */
   get shortage(): string | null {
     if (!this.isReached) return null;
     return `The server uses its ${this.#limit}, so what waits is not indexed until there is room again.`;
   }
 
-  /** Throws `AppError` reserve_reached while nothing can be added. */
+  /** Throws `AppError` `reserve_reached` while nothing can be added. */
   check(): void {
     if (!this.isReached) return;
     throw new AppError(

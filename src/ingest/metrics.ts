@@ -22,13 +22,13 @@ export interface PipelineMetricSources {
   readonly reader: Pick<VersionReader, 'bytes'>;
   readonly queryEmbedder: Pick<QueryEmbedder, 'bytes'>;
   readonly memoryBytesMax: number;
-  /** How tools and parsers are kept from data and network. */
+  /** Isolation level of tools and parsers from data and network. */
   readonly isolationLevel: string;
 }
 
 type GaugeDefinition = readonly [name: string, help: string, read: () => number];
 
-/** Figures of documents, queues, shards and memory. */
+/** Registers metrics of documents, queues, shards and memory. */
 export function registerPipelineMetrics(sources: PipelineMetricSources): void {
   const { metrics, pools, ingest, indexes, store } = sources;
   metrics.gauges(
@@ -93,7 +93,7 @@ export function registerPipelineMetrics(sources: PipelineMetricSources): void {
   for (const [name, help, read] of [...simple, ...memoryGauges(sources)]) metrics.gauge({ name, help }, read);
 }
 
-/** What the process holds of memory, what it may hold, and what waits for it. */
+/** Returns gauges for the memory of the process, its limit, and work that waits for memory. */
 function memoryGauges({ ingest, memoryBytesMax }: PipelineMetricSources): readonly GaugeDefinition[] {
   return [
     [

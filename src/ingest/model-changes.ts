@@ -24,7 +24,7 @@ import type { Counts } from '../storage/counts.ts';
 import { ExpectationFailedError, type Store } from '../storage/store.ts';
 import type { Versions } from '../storage/versions.ts';
 
-/** A model by name, in one version. */
+/** A model name with a version. */
 export interface ModelVersion {
   readonly id: string;
   readonly version: string;
@@ -40,31 +40,31 @@ export interface ModelChangesOptions {
   readonly live: LiveVersions;
   readonly indexes: Indexes;
   readonly vectors: StoredVectors;
-  /** Throws `ModelUnavailable` while the model that makes these vectors cannot be had. */
+  /** Returns the embedder for a vector set. Throws `ModelUnavailableError` while its model is unavailable. */
   readonly vectorMakerOf: (set: VectorSet) => VectorMaker;
-  /** The version of a model that has come in the place of this one, where that costs nobody money; else null. */
+  /** Returns the newer version of a model, if there is one and using it is free of charge; else null. */
   readonly findNewerVersion: (model: {
     readonly id: string;
     readonly version: string;
   }) => ModelVersion | null;
-  /** Throws `AppError` while there is no memory or no disk for more. */
+  /** Throws `AppError` while memory or disk space is short. */
   readonly checkCapacity: () => void;
   readonly logger: Logger;
-  /** Whether the log may hold what documents say: not while an organization has zero data retention. */
+  /** Whether the log may contain document text: not while an organization has zero data retention. */
   readonly mayQuote: () => boolean;
 }
 
-/** How far a change is. */
+/** Progress of a change of model. */
 export interface ModelChangeProgress {
   readonly model: string;
-  /** Documents whose vectors are made, of those that search answers from. */
+  /** Number of live documents whose vectors are done. */
   readonly done: number;
   readonly total: number;
-  /** What it waits for, as a sentence; null while it goes on. */
+  /** Reason for waiting, as a sentence; null while it progresses. */
   readonly waitReason: string | null;
 }
 
-/** A version that cannot get its vectors yet. */
+/** A version whose vectors cannot be made yet. */
 interface PendingVersion {
   readonly version: ShardVersion;
   readonly isRemoved: () => boolean;
@@ -73,34 +73,39 @@ interface PendingVersion {
 interface ModelChangeRun {
   readonly collectionId: string;
   done: number;
-  /** What it waits for, by the version that does, or for all of it. */
+  /** Reasons for waiting, by version or for the whole change. */
   readonly waitReasons: Map<number | 'all', string>;
-  /** When the log was told last how far it is. */
+  /** Time of the last progress line in the log. */
   loggedAt: number;
-  /** Ends what runs, so that it looks again at what is wanted. */
+  /** Aborts the current pass, so that the run reads the target state again. */
   passController: AbortController;
   ended: Promise<void>;
 }
 
-/** Milliseconds between two lines of the log. */
+/** Milliseconds between two progress lines in the log. */
 const logIntervalMs = 30_000;
-/** Documents that are embedded at a time: few, so that ingest and queries hardly feel it. */
+/** Number of documents embedded concurrently: few, to limit the effect on ingest and queries. */
 const documentConcurrencyMax = 8;
-/** Milliseconds before something is tried again that failed without saying when. */
+/**
+ * Milliseconds before retrying an operation that failed without a `retryAfterMs`; doubled with each failure
+ * up to the maximum.
+ */
 const retryMs = 5_000;
 const retryMsMax = 60_000;
-/** Milliseconds between two looks whether a version that waits is still wanted. */
+/** Milliseconds between checks whether a waiting version is still needed. */
 const pollIntervalMs = 250;
-/** How long changes of documents may have to wait for the last of the catching up; longer with every attempt. */
+/**
+ * Milliseconds that changes of documents may have to wait for the final catch-up; doubled with every attempt.
+ */
 const quiesceMsFirst = 1_000;
 const quiesceMsMax = 30_000;
 /** Milliseconds between two attempts. */
 const quiescePauseMs = 50;
 
 /**
- * Gives collections the vectors of another model: makes them of the stored chunks, into shards beside those that go on
- * serving, brings these up to date and lets them take over in one write. What is made is stored, so that a restart only
- * fills the shards again. Afterwards the former vectors are deleted.
+ * Changes the embedding model of collections: makes new vectors from the stored chunks in replacement shards
+ * while the current ones keep serving, brings the replacement up to date and promotes it in one write. New
+ * vectors are stored, so that a restart only fills the shards again. Afterwards the old vectors are deleted.
  */
 export class ModelChanges {
   readonly #options: ModelChangesOptions;
@@ -113,14 +118,15 @@ export class ModelChanges {
     this.#options = options;
   }
 
-  /** Goes on with what was begun, and begins where a model has come in a new version. */
+  /** Resumes unfinished changes, and starts a change for each collection whose model has a new version. */
   async start(): Promise<void> {
     for (const collection of await this.#options.collections.listAll()) {
       const { collectionId } = collection;
       try {
         await this.#startRenewal(collection);
       } catch (error) {
-        // Nothing is lost: until the next start its queries are answered by words, and say so.
+        // No data is lost: until the next start, queries of the collection use lexical search only and report
+        // it.
         this.#options.logger.error(
           { collectionId, error: describedError(error, this.#options.mayQuote()) },
           'a change of model could not begin',
@@ -130,7 +136,7 @@ export class ModelChanges {
     }
   }
 
-  /** The state of a collection's vectors has changed: whatever is done for it follows. */
+  /** Must be called when the vector state of a collection has changed; running work adapts to it. */
   refresh(collectionId: string): void {
     if (this.#closed) return;
     const running = this.#runs.get(collectionId);
@@ -150,7 +156,7 @@ export class ModelChanges {
     run.ended = this.#run(run);
   }
 
-  /** Null when the model of the collection is not being changed. */
+  /** Returns the progress; null when the model of the collection is not being changed. */
   getProgress(collection: Collection): ModelChangeProgress | null {
     const { next } = getVectorState(collection);
     if (next === null) return null;
@@ -160,14 +166,14 @@ export class ModelChanges {
     return { model: next.model.id, done, total, waitReason: firstReason(run?.waitReasons) };
   }
 
-  /** Stops; the next start goes on. Twice is once. */
+  /** Stops; the next start resumes. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const { passController } of this.#runs.values()) passController.abort();
     await Promise.all([...this.#runs.values()].map(({ ended }) => ended));
   }
 
-  /** A model that is there in another version only has to make the vectors again. */
+  /** Starts a change to a newer version of the same model, which only has to recompute the vectors. */
   async #startRenewal(collection: Collection): Promise<void> {
     const { store, collections, findNewerVersion, logger } = this.#options;
     const state = getVectorState(collection);
@@ -190,12 +196,13 @@ export class ModelChanges {
           failures = 0;
           run.waitReasons.clear();
         } else if (!run.passController.signal.aborted) {
-          // In the same turn: whoever looks from now on begins a new run.
+          // Deleted in the same turn of the event loop: a later `refresh` starts a new run.
           this.#runs.delete(run.collectionId);
           return;
         }
       } catch (error) {
-        // The collection is gone, the server closes, or something else is wanted: the next look says which.
+        // The collection was deleted, the server is closing, or the target state has changed: the next
+        // iteration finds out which.
         if (run.passController.signal.aborted || error instanceof ExpectationFailedError) continue;
         failures += 1;
         await this.#waitToRetry(run, error, failures);
@@ -203,7 +210,7 @@ export class ModelChanges {
     }
   }
 
-  /** A line in the log now and then. */
+  /** Logs the progress at most every `logIntervalMs`. */
   #logProgress(run: ModelChangeRun, collection: Collection): void {
     const now = performance.now();
     if (now - run.loggedAt < logIntervalMs) return;
@@ -214,7 +221,7 @@ export class ModelChanges {
     );
   }
 
-  /** False when nothing is left to do. */
+  /** Performs the next step. Returns false when nothing is left to do. */
   async #step(run: ModelChangeRun): Promise<boolean> {
     const { collections, indexes } = this.#options;
     const { collectionId, passController } = run;
@@ -222,7 +229,7 @@ export class ModelChanges {
     if (collection === undefined) return false;
     const state = getVectorState(collection);
     if (state.next === null && !state.hasRemains) return false;
-    // Queries that began before the last change still read what lies where the next vectors go.
+    // Queries that began before the last change still read the vectors that the next ones would overwrite.
     await abortable(indexes.waitForRetired(collectionId), passController.signal);
     if (collections.findById(collectionId) === undefined) return false;
     if (state.next === null) await this.#deleteOldVectors(run, collection, state);
@@ -267,8 +274,9 @@ export class ModelChanges {
   }
 
   /**
-   * Catches up beside the changes of documents, then asks for a moment without any. Where they come faster than their
-   * vectors are made they have to wait, the longer the more attempts it takes.
+   * Catches up while documents keep changing, then runs `act`, which blocks changes during the final
+   * catch-up. If changes arrive faster than their vectors are made, changes have to wait, longer with every
+   * attempt.
    */
   async #whenQuiesced(
     replacement: ReplacementIndex,
@@ -289,14 +297,17 @@ export class ModelChanges {
       try {
         if (await act(quiesce)) return;
       } finally {
-        // Nobody else may touch the successor while this goes on; how it ended is told by the next round.
+        // No other code may touch the replacement while this runs; the next round reports its outcome.
         await catchingUp.catch(() => {});
       }
       await wait(quiescePauseMs, undefined, { signal, ref: false });
     }
   }
 
-  /** Makes the vectors of a version unless they are stored, and shows it. Waits, visibly, while that is not possible. */
+  /**
+   * Makes the vectors of a version unless they are stored, and adds the version to the replacement. While
+   * that is not possible it waits and reports the reason.
+   */
   async #add(
     run: ModelChangeRun,
     replacement: ReplacementIndex,
@@ -342,12 +353,12 @@ export class ModelChanges {
         signal: passController.signal,
       });
     } catch (error) {
-      // Search does not answer from it any more.
+      // The version is no longer live.
       if (!(error instanceof ExpectationFailedError)) throw error;
     }
   }
 
-  /** Deletes the vectors that nobody answers from. */
+  /** Deletes the vectors that are no longer searched. */
   async #deleteOldVectors(
     { passController: { signal } }: ModelChangeRun,
     { collectionId }: Collection,
@@ -368,7 +379,7 @@ export class ModelChanges {
     await store.write(collections.putVectors(collectionId, state, after), { mayUseReserve: true });
   }
 
-  /** So many documents at a time, of all collections. */
+  /** Bounds the number of concurrent documents over all collections. */
   async #withSlot(work: () => Promise<void>): Promise<void> {
     if (this.#freeSlots > 0) this.#freeSlots -= 1;
     else await new Promise<void>((resolve) => this.#waiters.push(resolve));
@@ -381,7 +392,9 @@ export class ModelChanges {
     }
   }
 
-  /** Says what is the matter, and waits as long as it asks for, or until the version it is about is gone. */
+  /**
+   * Records the reason and waits for `retryAfterMs` or the backoff, or until the affected version is removed.
+   */
   async #waitToRetry(
     run: ModelChangeRun,
     error: unknown,
@@ -399,7 +412,7 @@ export class ModelChanges {
         : error instanceof ModelError
           ? error.publicMessage
           : internalFailureMessage;
-    // What passes by itself is nobody's fault; anything else may be that of one document.
+    // A temporary error has a general cause; any other may be caused by one document.
     const isDocumentError = retryAfterMs === undefined && path !== undefined;
     const waitReason = isDocumentError
       ? `The document ${JSON.stringify(path)} keeps it: ${message} It goes on when that can be done, or when the document is replaced or deleted.`
@@ -440,7 +453,7 @@ async function abortable(work: Promise<void>, signal: AbortSignal): Promise<void
   signal.throwIfAborted();
 }
 
-/** The entries in their order, so many at a time. */
+/** Yields the entries in order, in batches of `documentConcurrencyMax`. */
 async function* inBatches<T>(entries: AsyncIterable<T>): AsyncGenerator<T[], void, void> {
   let group: T[] = [];
   for await (const entry of entries) {

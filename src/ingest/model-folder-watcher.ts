@@ -8,13 +8,13 @@ export interface ModelFolderWatcherOptions {
   readonly collections: Pick<Collections, 'listAll'>;
   /** Changes whenever a model is added to the folder or removed from it. */
   readonly readStamp: () => Promise<number>;
-  /** Reads the folder. Answers whether that made a difference. */
+  /** Reads the folder. Returns whether the models have changed. */
   readonly reload: () => Promise<boolean>;
-  /** The models in it are others now: collections that wait for one may go on. */
+  /** Called after the models have changed: collections that wait for a model may continue. */
   readonly onReloaded: () => Promise<void>;
-  /** Names of the models in the folder, as the server knows them. */
+  /** Returns the ids of the models in the folder, as the server uses them. */
   readonly listAddedModels: () => readonly string[];
-  /** How many collections have vectors of each model, or are getting them. */
+  /** Writes the number of collections per model that have, or are getting, vectors of the model. */
   readonly writeUsage: (collectionsOf: ReadonlyMap<string, number>) => Promise<void>;
   readonly logger: Logger;
 }
@@ -22,8 +22,8 @@ export interface ModelFolderWatcherOptions {
 const pollIntervalMs = 1_000;
 
 /**
- * Keeps a running server and the folder of added models in step: models that come or go are known within a second, and
- * a note in the folder says which of them collections need, for whoever wants to remove one.
+ * Synchronizes a running server with the folder of added models: added and removed models are detected within
+ * a second, and a file in the folder lists the models in use, for operators who want to remove one.
  */
 export class ModelFolderWatcher {
   readonly #options: ModelFolderWatcherOptions;
@@ -37,7 +37,7 @@ export class ModelFolderWatcher {
     this.#options = options;
   }
 
-  /** Every collection is known by now. */
+  /** Must be called after all collections are loaded. */
   async start(): Promise<void> {
     this.#stamp = await this.#options.readStamp();
     await this.#poll();
@@ -47,14 +47,14 @@ export class ModelFolderWatcher {
     this.#timer.unref();
   }
 
-  /** Twice is once. */
+  /** Idempotent. */
   async close(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
     await this.#polling;
   }
 
-  /** Never rejects: what could not be read or written now is tried again. */
+  /** Never rejects: a failed read or write is retried. */
   async #poll(): Promise<void> {
     const { readStamp, reload, onReloaded, logger } = this.#options;
     try {

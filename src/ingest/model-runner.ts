@@ -15,14 +15,14 @@ export interface EmbedRunOptions extends ModelRunOptions {
   readonly model: string;
 }
 
-/** Which models there are; `models/catalog`. Both answer an unknown name with a 404. */
+/** Directory of available models; see `models/catalog`. Errors: 404 for an unknown name. */
 export interface ModelDirectory {
   getEmbedding(name: string): EmbeddingCatalogEntry;
   getReranker(name: string): RerankerCatalogEntry;
 }
 
 export interface EmbeddingOutput {
-  /** `texts.length` rows of `dimensions` floats, unit length. */
+  /** [texts.length x dimensions] floats, rows of unit length. */
   readonly vectors: Float32Array;
   readonly dimensions: number;
   readonly tokens: number;
@@ -30,24 +30,26 @@ export interface EmbeddingOutput {
 }
 
 export interface RerankingOutput {
-  /** One score in 0..1 per document, in the order given. */
+  /** One score in 0..1 per document, in input order. */
   readonly scores: Float32Array;
   readonly tokens: number;
   readonly inferenceMs: number;
 }
 
-/** Characters that one worker task holds at most: small enough that a query never waits long behind another's work. */
+/**
+ * Maximum number of characters per worker task: small enough that a query never waits long behind other work.
+ */
 const taskUnitsMax = 64_000;
-/** Characters of a token, about. */
+/** Approximate number of characters per token. */
 const unitsPerToken = 4;
-/** Characters of what is told of a failure. */
+/** Maximum number of characters in the reported reason of a failure. */
 const reasonLengthMax = 300;
-/** How soon a model that failed is worth asking again. */
+/** Milliseconds before retrying a failed model is worthwhile. */
 const failedRetryMs = 1_000;
 
 /**
- * Runs the models in their pools, or asks the services that run them: splits long lists, so that urgent work gets in
- * between, and joins the answers.
+ * Runs models in their pools, or calls the services that run them. Splits long lists, so that urgent work can
+ * run in between, and joins the results.
  */
 export class ModelRunner {
   readonly #embedPool: Pick<Pool, 'run'>;
@@ -66,7 +68,7 @@ export class ModelRunner {
     this.#onModelError = onModelError;
   }
 
-  /** Vectors for `texts`, in their order. No text, no run. */
+  /** Returns vectors for `texts`, in input order. Does not run a model for an empty list. */
   async embed(
     texts: readonly string[],
     inputType: InputType,
@@ -94,8 +96,9 @@ export class ModelRunner {
   }
 
   /**
-   * What a worker answers. When a model fails there, a query is told in words it knows and the operator why; a document
-   * is told what it was, since it may be the document's own fault.
+   * Runs a worker task and maps its errors. For a query the error is a generic `ModelUnavailableError`, and
+   * the operator gets the cause; for a document it is a `ModelError` with the reason, since the document
+   * itself may be the cause.
    */
   async #run<Reply>(
     model: LocalModelReference,
@@ -114,7 +117,7 @@ export class ModelRunner {
     }
   }
 
-  /** Relevance of each document to the query, in their order. */
+  /** Returns the relevance of each document to the query, in input order. */
   async rerank(
     name: string,
     query: string,
@@ -146,7 +149,7 @@ interface LocalModelReference {
   readonly runs: 'built-in' | InstalledModel;
 }
 
-/** One line of what a worker said, without the places of its files. */
+/** Returns the message of a worker error as one line, without file paths. */
 function reasonOf(error: unknown, { folder, model }: InstalledModel): string {
   const message = error instanceof Error ? error.message : String(error);
   const line = message.replaceAll(`${folder}/`, '').replaceAll(folder, model.id).replace(/\s+/g, ' ').trim();
@@ -154,14 +157,17 @@ function reasonOf(error: unknown, { folder, model }: InstalledModel): string {
   return words.length > reasonLengthMax ? `${words.slice(0, reasonLengthMax)}...` : words;
 }
 
-/** An added model takes milliseconds where the built-in ones take microseconds. */
+/**
+ * Returns the task size for a model: an added model takes milliseconds where the built-in ones take
+ * microseconds.
+ */
 function taskUnitsMaxFor(runs: 'built-in' | InstalledModel): number {
   return runs === 'built-in'
     ? taskUnitsMax
     : Math.min(taskUnitsMax, unitsPerToken * runs.inferenceOptions.batchTokens);
 }
 
-/** Consecutive runs of texts, each at most `unitsMax` characters long or a single text. */
+/** Splits texts into consecutive groups of at most `unitsMax` characters, or of a single longer text. */
 function splitTexts(texts: readonly string[], unitsMax: number): string[][] {
   const runs: string[][] = [];
   let units = Number.POSITIVE_INFINITY;

@@ -13,7 +13,7 @@ import type { Pool } from './pools.ts';
 
 export interface PageImagesOptions {
   readonly pool: Pick<Pool, 'run'>;
-  /** Shares the pool between organizations and bounds how many requests of each may wait. */
+  /** Shares the pool between organizations and bounds the number of waiting requests of each. */
   readonly semaphore: Pick<FairSemaphore, 'acquire' | 'release'>;
   readonly blobs: Pick<Blobs, 'path'>;
   readonly files: Pick<DerivedFiles, 'read' | 'write'>;
@@ -25,26 +25,29 @@ export interface PageImageRequest {
   readonly rawHash: string;
   /** Zero-based. */
   readonly page: number;
-  /** Null for the usual resolution, else the pixels that the image should at least have where that is possible. */
+  /** Minimum width in pixels where possible; null for the default resolution. */
   readonly width?: number | null;
   readonly caller: CancellationSource;
 }
 
-/** Widths in pixels that pages are drawn in: a page has one image for each at most, whatever widths are asked for. */
+/**
+ * Widths in pixels that pages are rendered in: a page has at most one image per width, whatever widths are
+ * requested.
+ */
 export const pageImageWidths = [128, 256, 384, 512, 768, 1_024, 1_536, 2_000] as const;
 
-/** Resolution at which any page is as wide as asked for, so that only the width decides. */
+/** Resolution high enough for any page to reach the requested width, so that only the width limits the size. */
 const fineDotsPerInch = 1_200;
 
 /**
- * JPEG images of pages, drawn at the first request and then kept. Images belong to the raw bytes, so equal files share
- * them. Organizations take turns at the parsers; a page that no client waits for any more is not drawn, and one that
- * could not be drawn is not tried again for a while.
+ * JPEG images of pages, rendered at the first request and then cached. Images are keyed by the raw bytes, so
+ * equal files share them. Organizations take turns at the parsers; a page with no waiting client is not
+ * rendered, and a failed page is not retried for `limits.pageImageFailureMs`.
  */
 export class PageImages {
   readonly #options: PageImagesOptions;
   readonly #renderings = new Map<string, PageRendering>();
-  /** When pages could not be drawn, by name. */
+  /** Times of failed renderings, by name. */
   readonly #failedAt = new BoundedCache<number>(limits.pageImageFailuresMax);
 
   constructor(options: PageImagesOptions) {
@@ -52,8 +55,8 @@ export class PageImages {
   }
 
   /**
-   * The image of a page of a raw file; null when it has none or cannot be drawn. Errors: `rate_limited` when too many
-   * requests of the organization wait, `unavailable` for a caller that left.
+   * Returns the image of a page of a raw file; null when it has none or cannot be rendered. Errors:
+   * `rate_limited` when too many requests of the organization wait, `unavailable` for a caller that left.
    */
   async get(request: PageImageRequest): Promise<Uint8Array | null> {
     const { rawHash, page, width = null, caller } = request;
@@ -107,7 +110,7 @@ export class PageImages {
     try {
       await files.write(name, outcome);
     } catch (error) {
-      // A full disk keeps nobody from seeing the page: it is drawn again the next time.
+      // A full disk does not prevent the reply: the page is rendered again for the next request.
       if (!isDiskFull(error)) throw error;
     }
     return outcome;
@@ -129,14 +132,14 @@ export class PageImages {
   }
 }
 
-/** A page on its way, and the callers that wait for it. It is cancelled when the last of them leaves. */
+/** A rendering in progress and its waiting callers. It is canceled when the last caller leaves. */
 class PageRendering implements CancellationSource {
   image: Promise<Uint8Array | null> = Promise.resolve(null);
   readonly #controller = new AbortController();
   readonly #onCancelled: () => void;
   #callers = 0;
 
-  /** `forget`: called when it is cancelled, so that the next caller begins anew. */
+  /** `onCancelled`: called on cancellation, so that the next caller starts a new rendering. */
   constructor(onCancelled: () => void) {
     this.#onCancelled = onCancelled;
   }

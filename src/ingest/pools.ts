@@ -3,14 +3,19 @@ import type { MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { AppError } from '../core/app-error.ts';
 
-/** Who waits for a thread, most urgent first: a person's query, a fast model call, ingest, a slow model call. */
+/**
+ * Priorities for waiting tasks, most urgent first: a user's query, a fast model call, ingest, a slow model
+ * call.
+ */
 export const taskPriorities = ['query', 'fast', 'ingest', 'slow'] as const;
 export type TaskPriority = (typeof taskPriorities)[number];
 
 export const poolNames = ['parse', 'draw', 'chunk', 'embed', 'rerank', 'json'] as const;
 export type PoolName = (typeof poolNames)[number];
 
-/** The file of each pool's workers. Page images have a pool of their own, so that nobody waits for long documents. */
+/**
+ * Worker file of each pool. Page images have a pool of their own, so that they never wait for long documents.
+ */
 const workerFileByPool: Readonly<Record<PoolName, string>> = {
   parse: 'parse',
   draw: 'parse',
@@ -23,19 +28,21 @@ const workerFileByPool: Readonly<Record<PoolName, string>> = {
 export interface PoolOptions {
   readonly name: PoolName;
   readonly threads: number;
-  /** Tasks that may wait; one more is refused with 503. */
+  /** Maximum number of waiting tasks; further ones are rejected with 503. */
   readonly queueTasksMax: number;
-  /** What each worker finds as its `workerData`. */
+  /** The `workerData` of each worker. */
   readonly workerData?: object;
-  /** What workers post outside of a task's answer, for example the processes they own. */
+  /**
+   * Called with messages that workers post apart from task results, for example about the processes they own.
+   */
   readonly onMessage?: (message: unknown) => void;
-  /** An idle worker failed; another one takes its place. A busy one fails its task instead. */
+  /** Called when an idle worker failed; it is replaced. When a busy worker fails, its task rejects instead. */
   readonly onError?: (error: Error) => void;
 }
 
 export interface RunOptions {
   readonly priority?: TaskPriority;
-  /** Ports and buffers of the task that move to the worker. */
+  /** Ports and buffers of the task to transfer to the worker. */
   readonly transferList?: readonly (MessagePort | ArrayBuffer)[];
 }
 
@@ -95,20 +102,22 @@ function startThreads({ name, threads, workerData, onMessage, onError }: PoolOpt
     workerData,
     concurrentTasksPerWorker: 1,
     taskQueue: new PriorityQueue(),
-    // Without it a task that finds no free worker goes behind all its equals, again and again.
+    // Otherwise a task that finds no free worker is requeued behind all tasks of its priority, again and
+    // again.
     stricterFIFO: true,
-    // Waiting on Atomics keeps an idle worker from ever seeing its own events (a parser process that dies, a port).
+    // A worker that waits on Atomics while idle never handles its own events (an exited parser process, a
+    // port).
     atomics: 'disabled',
   });
   if (onMessage !== undefined) piscina.on('message', onMessage);
-  // Without a listener the trouble of an idle worker would end the whole server.
+  // Without a listener, the error of an idle worker would end the server process.
   piscina.on('error', (error: Error) => onError?.(error));
   return piscina;
 }
 
 /**
- * A bounded pool of worker threads around one file of `workers/`. Its threads start with the first task: most servers
- * never need some of the pools. The only door to Piscina.
+ * A bounded pool of worker threads around one file of `workers/`. Its threads start with the first task: most
+ * servers never need some of the pools. The only module that uses Piscina.
  */
 export class Pool {
   readonly name: PoolName;
@@ -124,12 +133,15 @@ export class Pool {
     this.#options = options;
   }
 
-  /** Tasks given to the pool and not answered yet. */
+  /** Number of tasks submitted and not finished yet. */
   get depth(): number {
     return this.#pending;
   }
 
-  /** Runs one task. Refused with 503 when too many wait; whatever the worker throws arrives here. */
+  /**
+   * Runs one task. Rejects with the error of the worker. Errors: 503 when too many tasks wait or the pool is
+   * closed.
+   */
   async run<Result>(task: object, options: RunOptions = {}): Promise<Result> {
     if (this.#closed) {
       throw new AppError('unavailable', 'The server is shutting down; try again in a moment.', {
@@ -155,7 +167,7 @@ export class Pool {
     }
   }
 
-  /** Ends the threads: tasks that run or wait are refused, as are later ones. Twice is once. */
+  /** Ends the threads: running and waiting tasks reject, as do later ones. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#piscina?.destroy();

@@ -1,7 +1,7 @@
 const batchQueriesMax = 64;
 
 export interface EmbeddingBatch {
-  /** One row per text, `dimensions` wide. */
+  /** One row of `dimensions` floats per text. */
   readonly vectors: Float32Array;
   readonly dimensions: number;
 }
@@ -12,16 +12,18 @@ interface QueuedQuery {
   readonly reject: (error: unknown) => void;
 }
 
-/** Calls `flush` a little later, and answers how to call that off. */
+/** Schedules a call of `flush` and returns a function that cancels it. */
 export type ScheduleFlush = (flush: () => void) => () => void;
 
-/** Until everything is read that arrived together: nobody waits for company that is not there yet. */
+/**
+ * Flushes after all input that arrived together is read: no query waits for others that have not arrived yet.
+ */
 export const flushOnImmediate: ScheduleFlush = (flush) => {
   const immediate = setImmediate(flush);
   return () => clearImmediate(immediate);
 };
 
-/** Each waits a little longer, and more of them ride together. */
+/** Flushes after a delay: each query waits a little longer, but larger batches share a model run. */
 export const flushAfter =
   (ms: number): ScheduleFlush =>
   (flush) => {
@@ -29,7 +31,7 @@ export const flushAfter =
     return () => clearTimeout(timer);
   };
 
-/** Collects queries for a moment and embeds them in one model run. */
+/** Collects queries for a short time and embeds them in one model run. */
 export class QueryBatcher {
   readonly #embed: (texts: readonly string[]) => Promise<EmbeddingBatch>;
   readonly #scheduleFlush: ScheduleFlush;
@@ -39,8 +41,9 @@ export class QueryBatcher {
   #cancelFlush: (() => void) | null = null;
 
   /**
-   * `runsMax`: while so many runs are under way the others wait, and share the next ones. Each run takes its share of
-   * them and no more: what it leaves is there for the next run that ends, while the answers of this one are on their way.
+   * `runsMax`: while this many runs are in progress, other queries wait and share the next runs. Each run
+   * takes only its share of the waiting queries: the rest is available to the next run that ends, while the
+   * results of this one are being delivered.
    */
   constructor(
     embed: (texts: readonly string[]) => Promise<EmbeddingBatch>,
@@ -52,7 +55,7 @@ export class QueryBatcher {
     this.#runsMax = runsMax;
   }
 
-  /** The vector of one query text. Rejects as the model run does. */
+  /** Returns the vector of one query text. Rejects as the model run does. */
   embed(text: string): Promise<Float32Array> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ text, resolve, reject });
@@ -87,7 +90,7 @@ export class QueryBatcher {
         entry.resolve(vectors.slice(i * dimensions, (i + 1) * dimensions));
       });
     } catch (error) {
-      // Company that somebody had to keep must not be anybody's trouble.
+      // A query must not fail because of the others in its batch.
       if (batch.length > 1 && this.#runsMax < Number.POSITIVE_INFINITY)
         for (const entry of batch) await this.#run([entry]);
       else for (const entry of batch) entry.reject(error);

@@ -2,23 +2,23 @@ import { BoundedCache } from '../core/bounded-cache.ts';
 import type { Embeddings } from '../models/model.ts';
 import { type EmbeddingBatch, flushAfter, flushOnImmediate, QueryBatcher } from './query-batcher.ts';
 
-/** How long a query of `latency_mode: high` may wait for company. */
+/** Milliseconds that a query of `latency_mode: high` may wait for a batch. */
 const batchWaitMs = 8;
-/** Memory of a kept vector beside its numbers and its text. */
+/** Memory of a cached vector besides its numbers and its text. */
 const cacheEntryOverheadBytes = 300;
 
 export interface QueryEmbedderOptions {
-  /** The model in this thread. */
+  /** The model that runs in this thread. */
   readonly inline: { embedSync(texts: readonly string[], inputType: 'query'): Embeddings };
-  /** Longest text that runs in this thread, in UTF-16 units. */
+  /** Maximum length of a text that runs in this thread, in UTF-16 units. */
   readonly inlineUnitsMax: number;
   /** Id of that model. */
   readonly inlineModel: string;
-  /** Any model, where it runs; the inline one gives the same vectors, bit for bit. */
+  /** Runs any model in its pool or service; for the inline model the vectors are identical, bit for bit. */
   readonly embedInPool: (texts: readonly string[], model: string) => Promise<EmbeddingBatch>;
-  /** How many runs of a model fit beside each other; null: its service brings texts together itself. */
+  /** Maximum number of concurrent runs of a model; null: its service batches texts itself. */
   readonly runsMax?: (model: string) => number | null;
-  /** Memory for recent vectors. */
+  /** Maximum memory of cached vectors. */
   readonly bytesMax: number;
 }
 
@@ -27,22 +27,22 @@ export interface QueryText {
   readonly model: string;
   readonly collectionId: string;
   readonly text: string;
-  /** The query lets others ride with it, even if it has to wait for them. */
+  /** Whether the query may wait to share a model run with others. */
   readonly shared: boolean;
 }
 
 /**
- * Vectors of queries. The way to a worker and back costs several times as much as a small model takes for a short
- * text, and so does waiting for others or looking for a vector of before: that runs right here, at once. Whatever could
- * keep this thread busy goes to the pool, and recent vectors of the pool are kept under collection and text: whether
- * somebody else asked the same cannot be told from how long an answer takes.
+ * Embeds queries. A round trip to a worker costs several times as much as a small model takes for a short
+ * text, and so does waiting for a batch or a cache lookup: such texts run in this thread, at once. Other
+ * work, which could block this thread, goes to the pool. Vectors from the pool are cached by collection and
+ * text, so that latency does not reveal whether another collection received the same query.
  */
 export class QueryEmbedder {
   readonly #inlineUnitsMax: number;
   readonly #embedInPool: QueryEmbedderOptions['embedInPool'];
   readonly #inlineModel: string;
   readonly #inline: QueryEmbedderOptions['inline'];
-  /** By model. */
+  /** Batchers by model. */
   readonly #batchers = new Map<string, QueryBatcher>();
   readonly #queues = new Map<string, QueryBatcher>();
   readonly #runsMax: NonNullable<QueryEmbedderOptions['runsMax']>;
@@ -57,12 +57,12 @@ export class QueryEmbedder {
     this.#cache = new BoundedCache(bytesMax);
   }
 
-  /** Estimated memory of the kept vectors. */
+  /** Estimated memory of the cached vectors. */
   get bytes(): number {
     return this.#cache.cost;
   }
 
-  /** The vector of a query; nobody changes it. Throws or rejects as the model or its pool do. */
+  /** Returns the vector of a query; it must not be modified. Throws or rejects as the model or its pool does. */
   embed(query: QueryText): Float32Array | Promise<Float32Array> {
     const { model, text } = query;
     if (model === this.#inlineModel && text.length <= this.#inlineUnitsMax)
@@ -84,7 +84,7 @@ export class QueryEmbedder {
     return (await this.#embedInPool([text], model)).vectors;
   }
 
-  /** Who finds a thread free goes at once; who does not goes with all the others that wait. */
+  /** Runs a query at once when a thread is free, else in a batch with all waiting ones. */
   #queueOf(model: string, runsMax: number): QueryBatcher {
     const known = this.#queues.get(model);
     if (known !== undefined) return known;

@@ -7,13 +7,13 @@ import {
 } from '../storage/marketplaces.ts';
 import type { Store, WriteOperation } from '../storage/store.ts';
 
-/** What becomes of an agreement, and what is written with it. */
+/** New state of an agreement, and operations to be written with it. */
 export interface AgreementChange {
   readonly after: MarketplaceAgreement;
   readonly extraOperations?: readonly WriteOperation[];
 }
 
-/** The agreements of all organisations. Changes come one after another, each built on the one before. */
+/** Agreements of all organizations. Changes run one after another, each based on the previous one. */
 export class Agreements {
   readonly records: MarketplaceRecords;
   readonly #store: Store;
@@ -24,7 +24,7 @@ export class Agreements {
     this.records = new MarketplaceRecords(store);
   }
 
-  /** `change` gets what is known of it; null changes nothing. */
+  /** Updates an agreement. `compute` receives its current state; null changes nothing. */
   update(
     offer: MarketplaceOffer,
     compute: (
@@ -36,7 +36,7 @@ export class Agreements {
       const changed = await compute(current);
       if (changed === null) return current;
       const { after, extraOperations = [] } = changed;
-      // Also on a full disk: what somebody pays for is granted, and what ended is not.
+      // Allowed on a full disk: paid tiers must be granted, and ended ones revoked.
       await this.#store.write([...this.records.putAgreement(after), ...extraOperations], {
         mayUseReserve: true,
       });
@@ -44,7 +44,7 @@ export class Agreements {
     });
   }
 
-  /** Also those of the organisation that are over. */
+  /** Includes ended agreements. */
   listByOrganization(organizationId: string): Promise<MarketplaceAgreement[]> {
     return this.records.listAgreementsByOrganization(organizationId);
   }

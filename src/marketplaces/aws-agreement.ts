@@ -8,18 +8,22 @@ export function isAwsAgreement(agreement: MarketplaceAgreement): agreement is Aw
   return agreement.offer.marketplace === 'aws';
 }
 
-/** What else may bill the use of an organization. */
+/** Other sources that may bill the usage of an organization. */
 export interface OtherSources {
-  /** All AWS agreements of the organization, those that are over among them. */
+  /** All AWS agreements of the organization, including ended ones. */
   readonly agreements: readonly AwsAgreement[];
-  /** Until when the use was charged by card, in milliseconds since the epoch: 0 for never, Infinity while it is. */
+  /**
+   * Time until which usage was charged by card, in milliseconds since 1970: 0 for never, Infinity while it is
+   * charged.
+   */
   readonly chargedUntil: number;
 }
 
 /**
- * Whether another source bills the use of an hour. Earlier builds let an organization have several metered sources; one
- * of them bills: its subscription here, whose payments are deducted from usage, else the license that was bound first.
- * When that ends, the next one bills from the following hour on.
+ * Whether another source bills the usage of an hour. Earlier builds allowed several metered sources per
+ * organization, of which exactly one bills: the Stripe subscription, whose payments are deducted from usage,
+ * else the license that was bound first. When that source ends, the next one bills from the following hour
+ * on.
  */
 export function isBilledElsewhere(
   agreement: AwsAgreement,

@@ -12,21 +12,21 @@ import { type Tier, tiers } from '../storage/organizations.ts';
 
 export interface AwsMarketplaceSettings {
   readonly region: string;
-  /** Null: where the SDK finds AWS. */
+  /** Null: default endpoint of the SDK. */
   readonly endpoint: string | null;
-  /** Null: where the SDK finds credentials, such as the role of the machine. */
+  /** Null: default credentials of the SDK, such as the role of the machine. */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | null;
-  /** Ours; null for any that the account sells. */
+  /** Product codes sold by this server; null for every product of the account. */
   readonly productCodes: ReadonlySet<string> | null;
-  /** Of whoever bought something without contract dimensions. */
+  /** Tier of purchases without contract dimensions. */
   readonly tier: Tier;
-  /** Dimensions of contracts and what they entitle to; null where products have none. */
+  /** Tiers by contract dimension; null if the products have none. */
   readonly tiers: ReadonlyMap<string, Tier> | null;
   readonly egress: Pick<Egress, 'agents'>;
   readonly clock: Clock;
 }
 
-/** What became of an hour that was reported. `again`: AWS did not take it, and may the next time. */
+/** Outcome of a reported hour. `again`: AWS did not accept it now and may accept it later. */
 export interface HourReportResult {
   readonly hour: HourlyUsage;
   readonly outcome: 'taken' | 'refused' | 'not subscribed' | 'again';
@@ -40,7 +40,7 @@ interface AwsClients {
   readonly entitlementSdk: typeof import('@aws-sdk/client-marketplace-entitlement-service');
 }
 
-/** Faults of the very records that were sent: sending them again helps nobody. */
+/** Errors caused by the records themselves, for which a retry is useless. */
 const recordErrorNames: ReadonlySet<string> = new Set([
   'InvalidUsageDimensionException',
   'InvalidLicenseException',
@@ -48,11 +48,14 @@ const recordErrorNames: ReadonlySet<string> = new Set([
   'TimestampOutOfBoundsException',
   'InvalidUsageAllocationsException',
 ]);
-/** The reason of what AWS left out of a batch that it took. */
+/** Reason of records that AWS left unprocessed in an accepted batch. */
 export const unprocessedReason = 'unprocessed';
 const entitlementPagesMax = 20;
 
-/** AWS Marketplace for a seller of SaaS. The SDK is loaded at the first call: most installations never sell there. */
+/**
+ * AWS Marketplace for SaaS sellers. The SDK is loaded at the first call, because most installations never use
+ * it.
+ */
 export class AwsMarketplace {
   readonly #settings: AwsMarketplaceSettings;
   #loading: Promise<AwsClients> | null = null;
@@ -62,8 +65,8 @@ export class AwsMarketplace {
   }
 
   /**
-   * Who comes with a token. Errors: 400 for one that is unknown, expired or for something else; 502 when AWS does not
-   * answer as it should, 503 when it is asked too often.
+   * Returns the customer of a registration token. Errors: 400 for a token that is unknown, expired or for
+   * another product; 502 if AWS replies unexpectedly; 503 if it throttles.
    */
   async resolveCustomer(token: string): Promise<AwsOffer> {
     const { metering, sdk } = await this.#clients();
@@ -88,7 +91,7 @@ export class AwsMarketplace {
     };
   }
 
-  /** What an agreement entitles to now; null for nothing. Errors: 502, 503. */
+  /** Returns the tier that an agreement currently entitles to; null for none. Errors: 502, 503. */
   async tierOf(offer: AwsOffer): Promise<Tier | null> {
     const { tiers: byDimension, tier, clock } = this.#settings;
     if (byDimension === null) return tier;
@@ -102,7 +105,10 @@ export class AwsMarketplace {
     return tiers[highest] ?? null;
   }
 
-  /** Reports at most a batch of hours; says of each what became of it. Never rejects for what AWS says. */
+  /**
+   * Reports at most one batch of hours. Returns the outcome of each. Never rejects because of a reply from
+   * AWS.
+   */
   async reportHours(hours: readonly HourlyUsage[]): Promise<HourReportResult[]> {
     const { metering, sdk } = await this.#clients();
     const records = hours.map(toUsageRecord);
@@ -126,7 +132,7 @@ export class AwsMarketplace {
       const name = error instanceof Error ? error.name : typeof error;
       if (!recordErrorNames.has(name)) return hours.map((hour) => ({ hour, outcome: 'again', reason: name }));
       if (hours.length === 1) return hours.map((hour) => ({ hour, outcome: 'refused', reason: name }));
-      // One bad record refuses its whole batch: each for itself.
+      // One invalid record fails its whole batch, so the records are reported individually.
       const results: HourReportResult[] = [];
       for (const hour of hours) results.push(...(await this.reportHours([hour])));
       return results;
@@ -146,7 +152,7 @@ export class AwsMarketplace {
       const page = await entitlements.send(command).catch((error: unknown) => {
         throw toAppError(error);
       });
-      // An account may have several agreements at once.
+      // An account may have several agreements at the same time.
       for (const entitlement of page.Entitlements ?? [])
         if ((entitlement.LicenseArn ?? licenseArn) === licenseArn) yield entitlement;
       token = page.NextToken;
@@ -186,7 +192,7 @@ export class AwsMarketplace {
   }
 }
 
-/** With a license there must be no product code beside it: both together bill twice. */
+/** A record with a license must not have a product code: AWS bills records with both twice. */
 function toUsageRecord({ licenseArn, accountId, hour, dimension, quantity }: HourlyUsage): UsageRecord {
   return {
     Timestamp: new Date(hour * 3_600_000),

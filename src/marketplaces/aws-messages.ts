@@ -1,22 +1,23 @@
 import type { AwsOffer } from '../storage/marketplaces.ts';
 
-/** What happens to an agreement: `changed` for everything that only AWS can tell the end of. */
+/** Kind of an event. `changed` covers everything whose result must be read from AWS. */
 export type AwsEventKind = 'changed' | 'ending' | 'ended';
 
-/** What a message of AWS Marketplace says, in either of its two forms. */
+/** Content of a message of AWS Marketplace, in either of its two formats. */
 export interface AwsMessage {
   readonly kind: AwsEventKind;
   /**
-   * Whether it is about an agreement: `certain` where it names the license, `likely` where it names no license but the
-   * customer, who may have several; null where it is about another.
+   * Whether the message concerns an agreement: `certain` if it names the license; `likely` if it names only
+   * the customer, who may have several; null if it concerns another.
    */
   readonly matchOffer: (offer: AwsOffer) => 'certain' | 'likely' | null;
 }
 
 /**
- * Reads a message: those of SNS topics of products (`action`, `customer-identifier`, `product-code`) and the events that
- * EventBridge hands on (`detail-type`, and in `detail` license, product and acceptor). The seller guide shows the ARN of a
- * license in another form than ResolveCustomer gives it, so what counts is the id that both end with.
+ * Parses a message: those of the SNS topics of products (`action`, `customer-identifier`, `product-code`) and
+ * the events forwarded by EventBridge (`detail-type`, and license, product and acceptor in `detail`). The
+ * seller guide shows license ARNs in another format than ResolveCustomer returns, so only the id at the end
+ * of both is compared.
  */
 export function parseAwsMessage(text: string): AwsMessage {
   const message = parseObject(text);
@@ -43,7 +44,7 @@ function eventKindOf(message: Readonly<Record<string, unknown>>): AwsEventKind {
   return String(message['detail-type'] ?? '').startsWith('License Deprovisioned') ? 'ended' : 'changed';
 }
 
-/** Whether a text names an id, and not only one that begins or ends so. */
+/** Whether a text contains an id as a whole word. */
 function containsId(text: string, id: string): boolean {
   for (let at = text.indexOf(id); at >= 0; at = text.indexOf(id, at + 1)) {
     const neighbors = `${text.charAt(at - 1)}${text.charAt(at + id.length)}`;
@@ -56,7 +57,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
   try {
     return asObject(JSON.parse(text));
   } catch {
-    return {}; // Text for people: it says nothing that a program could do.
+    return {}; // Plain text for people without machine-readable content.
   }
 }
 

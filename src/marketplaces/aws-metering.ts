@@ -14,12 +14,12 @@ import {
 } from './aws-agreement.ts';
 import { type AwsMarketplace, type HourReportResult, unprocessedReason } from './aws-marketplace.ts';
 
-/** What is counted of an organisation. */
+/** Units in which the usage of an organization is counted. */
 export const usageUnits = ['documents', 'pages', 'queries', 'embed_tokens', 'rerank_tokens'] as const;
 export type UsageUnit = (typeof usageUnits)[number];
 export type UsageCounts = Readonly<Record<UsageUnit, number>>;
 
-/** What of it a dimension of the product bills: one unit for so many. */
+/** Product dimension that bills a unit: one quantity per `unitsPerQuantity` units. */
 export interface BilledDimension {
   readonly unit: UsageUnit;
   readonly unitsPerQuantity: number;
@@ -31,9 +31,9 @@ export interface AwsMeteringOptions {
   readonly agreements: Agreements;
   readonly market: Pick<AwsMarketplace, 'reportHours'>;
   readonly dimensions: readonly BilledDimension[];
-  /** Of hours since the epoch, `from` inclusive, `to` exclusive. */
+  /** Returns the usage from hour `from` (inclusive) to hour `to` (exclusive), counted from 1970. */
   readonly readUsage: (organizationId: string, from: number, to: number) => Promise<UsageCounts>;
-  /** Until when its use was charged by card; see `OtherSources`. */
+  /** Time until which the usage was charged by card; see `OtherSources`. */
   readonly chargedUntil: (organizationId: string) => number;
   readonly audit: AuditLog;
   readonly clock: Clock;
@@ -41,10 +41,10 @@ export interface AwsMeteringOptions {
 }
 
 /**
- * Reports what organisations used to AWS Marketplace. First the use of an hour is fixed: written once, in the same write
- * that says that the hour is done. Then it is sent, the very same every time, until AWS has taken it. A crash in between
- * repeats only the sending, which AWS knows by its hour, license and dimension: nothing is billed twice, and nothing is
- * forgotten.
+ * Reports usage of organizations to AWS Marketplace. The usage of an hour is first closed: written once, in
+ * the same write that marks the hour as done. It is then sent unchanged until AWS accepts it. A crash in
+ * between repeats only the sending, which AWS deduplicates by hour, license and dimension: nothing is billed
+ * twice and nothing is lost.
  */
 export class AwsMetering {
   readonly #options: AwsMeteringOptions;
@@ -53,17 +53,20 @@ export class AwsMetering {
     this.#options = options;
   }
 
-  /** Whether use is billed at all, besides what an agreement costs. */
+  /** Whether usage is billed in addition to the price of an agreement. */
   get isEnabled(): boolean {
     return this.#options.dimensions.length > 0;
   }
 
-  /** The hour that is now. */
+  /** Current hour, counted from 1970. */
   get currentHour(): number {
     return Math.floor(this.#options.clock.now() / hourMs);
   }
 
-  /** The first hour whose use AWS still takes: of the day that is over, and of this month, but for its first hours. */
+  /**
+   * First hour whose usage AWS still accepts: within the last `marketplaceHoursMax` hours and, except in the
+   * first hours of a month, within the current month.
+   */
   get #oldestHour(): number {
     const { currentHour: hour } = this;
     const now = new Date(hour * hourMs);
@@ -72,14 +75,17 @@ export class AwsMetering {
     return hour - month < limits.marketplaceGraceHoursMax ? inTime : Math.max(inTime, month);
   }
 
-  /** Fixes the use of all hours that are complete. */
+  /** Closes all complete hours. */
   async closeCompleteHours(agreement: AwsAgreement): Promise<void> {
     const now = this.#options.clock.now();
-    // The meter writes a little later than it counts.
+    // The meter writes with a delay.
     await this.closeHoursBefore(agreement, Math.floor((now - limits.marketplaceSettleMs) / hourMs));
   }
 
-  /** Fixes the use of the hours before `end`; what is too old to be told is added to the oldest hour that is not. */
+  /**
+   * Closes the hours before `end`. Usage too old to be reported is added to the oldest hour that is still
+   * accepted.
+   */
   async closeHoursBefore({ offer }: AwsAgreement, end: number): Promise<void> {
     const { agreements, dimensions, readUsage } = this.#options;
     if (dimensions.length === 0) return;
@@ -100,7 +106,7 @@ export class AwsMetering {
     });
   }
 
-  /** Logs every license whose use another source bills; for the start. */
+  /** Logs every license whose usage is billed by another source. Called at startup. */
   async warnOfOtherSources(): Promise<void> {
     const { agreements, logger, dimensions } = this.#options;
     if (dimensions.length === 0) return;
@@ -122,7 +128,7 @@ export class AwsMetering {
     return { agreements: all.filter(isAwsAgreement), chargedUntil: chargedUntil(organizationId) };
   }
 
-  /** Sends what is fixed; gives the licenses that AWS says nobody pays for any more. */
+  /** Sends closed hours. Returns the licenses that AWS reports as no longer subscribed. */
   async reportHours(): Promise<ReadonlySet<string>> {
     const { market, agreements } = this.#options;
     const { records } = agreements;
@@ -132,7 +138,8 @@ export class AwsMetering {
       const results = await market.reportHours(pending.slice(at, at + limits.marketplaceBatchMax));
       await this.#recordResults(results);
       for (const { hour, outcome } of results) if (outcome === 'not subscribed') ended.add(hour.licenseArn);
-      // AWS is down, or does not let us in: the rest waits, too. What it left out for now keeps nobody.
+      // AWS is unavailable or denies access, so the remaining batches wait. Records that it merely left
+      // unprocessed do not stop the loop.
       if (results.every(({ outcome, reason }) => outcome === 'again' && reason !== unprocessedReason)) break;
     }
     return ended;
@@ -153,7 +160,10 @@ export class AwsMetering {
     });
   }
 
-  /** Without those that AWS refuses for their age; whether it took them before, nobody knows, so nobody bills them again. */
+  /**
+   * Drops hours that AWS rejects as too old. Whether it accepted them earlier is unknown, so they are not
+   * billed again.
+   */
   async #dropExpired(hours: readonly HourlyUsage[]): Promise<HourlyUsage[]> {
     const oldest = this.#oldestHour;
     const expired = hours.filter(({ hour }) => hour < oldest);

@@ -1,18 +1,21 @@
 import type { Egress } from '../egress/egress.ts';
 
-/** What came back, whatever its status. */
+/** Response with any status. */
 export interface TextResponse {
   readonly status: number;
   readonly text: string;
 }
 
 export interface FetchLimits {
-  /** Milliseconds for all of it. */
+  /** Milliseconds for the whole request. */
   readonly msMax: number;
   readonly bytesMax: number;
 }
 
-/** Asks another server; follows no redirection, which could lead anywhere. Rejects without an answer or a longer one. */
+/**
+ * Sends a request to another server. Does not follow redirects, which could lead anywhere. Rejects without a
+ * response or if it exceeds a limit.
+ */
 export async function fetchText(
   url: string,
   init: Pick<RequestInit, 'method' | 'headers' | 'body'>,
@@ -32,7 +35,7 @@ export async function fetchText(
     return { status: reply.status, text: Buffer.concat(parts).toString('utf8') };
   } finally {
     clearTimeout(timer);
-    // Whatever of the reply was not read is not waited for.
+    // Cancels the unread rest of the response.
     controller.abort();
   }
 }

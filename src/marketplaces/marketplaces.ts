@@ -37,21 +37,21 @@ export interface AwsComponents {
     | 'reportHours'
     | 'warnOfOtherSources'
   >;
-  /** Null where no topic is set up. */
+  /** Null if no topic is configured. */
   readonly snsReceiver: SnsReceiver | null;
 }
 
 export interface VercelComponents {
   readonly api: VercelApi;
   readonly variables: VercelVariables;
-  /** What an installation entitles to; null for nothing. */
+  /** Tier that an installation entitles to; null for none. */
   readonly tier: Tier | null;
 }
 
-/** Use is metered once: by card, or through a marketplace. */
+/** Card billing. Usage is metered once: by card or through a marketplace. */
 export interface CardPayments {
   readonly isBilledByStripe: (organizationId: string) => boolean;
-  /** Rejects the write that it is part of where that is so by then. */
+  /** Returns an operation that makes its write fail if the organization is billed by card by then. */
   readonly expectNotBilledByStripe: (organizationId: string) => WriteOperation;
 }
 
@@ -62,79 +62,85 @@ export interface MarketplacesOptions {
   readonly random: Random;
   readonly audit: AuditLog;
   readonly logger: Logger;
-  /** Seals what opens the doors of marketplaces. */
+  /** Seals access tokens of marketplaces. */
   readonly sealer: Sealer;
-  /** Null for a marketplace that is not set up. */
+  /** Null for a marketplace that is not configured. */
   readonly aws: AwsComponents | null;
   readonly vercel: VercelComponents | null;
-  /** Makes the tier of an organization follow from what it has bought. Idempotent. */
+  /** Recomputes the tier of an organization from its purchases. Idempotent. */
   readonly applyTier: (organizationId: string, by: Actor) => Promise<void>;
-  /** The tier that an organisation has; null for none that there is. */
+  /** Returns the tier of an organization; null if it does not exist. */
   readonly tierOf: (organizationId: string) => Tier | null;
-  /** Of who pays for use by card; null where nobody does. */
+  /** Null if usage is not billed by card. */
   readonly cardPayments: CardPayments | null;
-  /** 429 for who comes too often. */
+  /** Errors: 429 for too many sign-ups from an address. */
   readonly checkSignUpRate: (address: string) => void;
-  /** 429 for who sends messages too often, in the name of a marketplace or not. */
+  /** Errors: 429 for too many messages from an address, whether or not they come from a marketplace. */
   readonly checkMessageRate: (address: string) => void;
 }
 
-/** What somebody who comes from a marketplace takes along: `token` in the address, `browser` in a cookie. */
+/** Tokens of a sign-up started at a marketplace: `token` in the URL, `browserToken` in a cookie. */
 export interface SignUpTokens {
   readonly token: string;
   readonly browserToken: string;
 }
 
-/** What waits for a browser. */
+/** Sign-up that waits for a browser. */
 export interface PendingSignUp {
   readonly marketplace: MarketplaceOffer['marketplace'];
-  /** Whose it is there, where that is known. */
+  /** Display name of the account at the marketplace, if known. */
   readonly account: string | null;
-  /** What the marketplace itself calls the account; its owner cannot choose it. */
+  /** Account id assigned by the marketplace, which the owner cannot choose. */
   readonly accountId: string | null;
   readonly installationId: string | null;
   readonly expiresAt: number;
 }
 
-/** Of what somebody brings, and what they want of it. */
+/** Tokens of a sign-up and its options. */
 export interface SignUpInput {
   readonly token: string;
   readonly browserToken: string | undefined;
-  /** Whether the projects at Vercel get an API key and where this server is. */
+  /** Whether to set an API key and the address of this server in the Vercel projects. */
   readonly setsVariables: boolean;
 }
 
-/** What an organisation took. */
+/** Result of binding an agreement to an organization. */
 export interface BindResult {
   readonly marketplace: MarketplaceOffer['marketplace'];
-  /** What it entitles to. */
+  /** Tier that the agreement entitles to. */
   readonly entitledTier: Tier | null;
-  /** What the organisation has now, whatever gave it. */
+  /** Current tier of the organization, from any source. */
   readonly tier: Tier | null;
   readonly variables: VariablesState | null;
-  /** Where the marketplace wants the browser back; null for nowhere. */
+  /** URL to which the marketplace wants the browser redirected; null for none. */
   readonly next: string | null;
 }
 
 const system: Actor = { actor: 'system', address: null };
-/** So many that fail one after another mean that AWS does not answer at all. */
+/** Number of consecutive failures after which AWS is considered unavailable. */
 const failuresMax = 3;
 
 /**
- * People who come from a marketplace, and what their organisations have there. Whoever comes has an hour to sign in and to
- * say, in the same browser, which organisation it is for. An agreement belongs to one organisation; coming again with it
- * changes nothing.
+ * Sign-ups from marketplaces and the agreements of organizations. A user has one hour to sign in and choose,
+ * in the same browser, the organization for an agreement. An agreement belongs to one organization; binding
+ * it again changes nothing.
  */
 export class Marketplaces {
   readonly #options: MarketplacesOptions;
-  /** Grants come one after another, each from all that lasts then: an earlier one never overtakes a later. */
+  /**
+   * Grants run one after another, each based on all active agreements, so that an earlier grant never
+   * overwrites a later one.
+   */
   readonly #grantMutex = new Mutex();
 
   constructor(options: MarketplacesOptions) {
     this.#options = options;
   }
 
-  /** From AWS, with the token that it sent along. Errors: 400 a bad token, 429, 502, 503 not set up. */
+  /**
+   * Starts a sign-up from AWS with its token. Errors: 400 for an invalid token; 429; 502; 503 if AWS is not
+   * configured.
+   */
   async beginAwsSignUp(token: string, address: string): Promise<SignUpTokens> {
     const { aws, checkSignUpRate } = this.#options;
     if (aws === null) throw notConfiguredError('AWS Marketplace', 'QUARRY_AWS_MARKETPLACE');
@@ -145,7 +151,10 @@ export class Marketplaces {
     return this.#createSignUp(await aws.market.resolveCustomer(token));
   }
 
-  /** From Vercel, with its code. Errors: 400 a bad code or `next`, 429, 502, 503 not set up. */
+  /**
+   * Starts a sign-up from Vercel with its code. Errors: 400 for an invalid code or `next`; 429; 502; 503 if
+   * Vercel is not configured.
+   */
   async beginVercelSignUp(
     callback: { readonly code: string; readonly next: string },
     address: string,
@@ -164,7 +173,7 @@ export class Marketplaces {
     return this.#createSignUp({ marketplace: 'vercel', ...installation, account, sealedToken, next });
   }
 
-  /** What waits for this browser. 404 for everything that does not. */
+  /** Returns the pending sign-up of this browser. Errors: 404 if there is none. */
   getSignUp(token: string, browserToken: string | undefined): PendingSignUp {
     const { offer, expiresAt } = this.#requireSignUp(token, browserToken);
     const { marketplace } = offer;
@@ -182,8 +191,8 @@ export class Marketplaces {
   }
 
   /**
-   * Errors: 404 nothing waits for this browser, 409 it is another organisation's, or the use of this one is metered
-   * elsewhere already, 502, 503.
+   * Binds an agreement to an organization. Errors: 404 if no sign-up is pending for this browser; 409 if the
+   * agreement belongs to another organization or usage of this one is already metered elsewhere; 502; 503.
    */
   async bind(
     { token, browserToken, setsVariables }: SignUpInput,
@@ -201,7 +210,7 @@ export class Marketplaces {
       if (known?.endedAt === null) return { after: { ...known, offer, tier, ...variablesField } };
       const conditions = await this.#checkMeteredOnce(offer, organizationId);
       const now = clock.now();
-      // Use before it was bought is not billed: the first whole hour is the first.
+      // Usage before the purchase is not billed: billing starts with the first whole hour.
       const hour = Math.ceil(now / hourMs);
       const initialFields = {
         boundAt: now,
@@ -233,8 +242,8 @@ export class Marketplaces {
   }
 
   /**
-   * A message of SNS about agreements. It is only a hint: what they entitle to is asked of AWS. Errors: 400 for what SNS
-   * did not send to us, 429, 502, 503.
+   * Handles an SNS message about agreements. It is only a hint: entitlements are read from AWS. Errors: 400
+   * for a message not sent by SNS to this server; 429; 502; 503.
    */
   async handleAwsMessage(text: string, address: string): Promise<void> {
     const receiver = this.#options.aws?.snsReceiver ?? null;
@@ -248,7 +257,7 @@ export class Marketplaces {
     );
     const active = matching.filter(({ endedAt }) => endedAt === null);
     for (const agreement of matching) {
-      // Of several of one customer nobody knows which has ended: AWS does.
+      // If a customer has several agreements, the message does not show which has ended, so AWS is queried.
       const isCertain = message.matchOffer(agreement.offer) === 'certain' || active.length === 1;
       if (isCertain && message.kind === 'ending') await this.#closeFinalHours(agreement);
       if (isCertain && message.kind === 'ended') await this.#endAgreement(agreement);
@@ -256,7 +265,9 @@ export class Marketplaces {
     }
   }
 
-  /** A webhook of Vercel. Errors: 400 for one that it did not sign, 429, 503 not set up. */
+  /**
+   * Handles a webhook of Vercel. Errors: 400 for an invalid signature; 429; 503 if Vercel is not configured.
+   */
   async handleVercelWebhook(body: Uint8Array, signature: string, address: string): Promise<void> {
     const { vercel, checkMessageRate, agreements } = this.#options;
     if (vercel === null) throw notConfiguredError('Vercel', 'QUARRY_VERCEL_CLIENT_ID');
@@ -269,30 +280,33 @@ export class Marketplaces {
     const agreement = agreements.records.findAgreement('vercel', installationId);
     if (agreement === undefined || agreement.endedAt !== null) return;
     if (removalEvents.has(type)) await this.#endAgreement(agreement);
-    // It may see other projects now, and do what was refused to it.
+    // The integration may now have access to more projects and permissions.
     if (permissionEvents.has(type) && agreement.variables !== undefined) await this.#setVariables(agreement);
   }
 
-  /** Continues where the last run ended. */
+  /** Resumes work that the last run left unfinished. */
   async start(): Promise<void> {
     await this.grantPendingTiers();
     await this.#options.aws?.metering.warnOfOtherSources();
   }
 
-  /** Gives what was bought, and a crash kept from being given. */
+  /** Grants tiers that were bought but not granted because of a crash. */
   async grantPendingTiers(): Promise<void> {
     const { agreements } = this.#options;
     for (const marketplace of ['aws', 'vercel'] as const)
       for (const each of await agreements.records.listAgreements(marketplace)) await this.#grantTier(each);
   }
 
-  /** The same for one organisation, for whoever is about to show its tier. */
+  /** Same for one organization, called before its tier is shown. */
   async grantPendingTiersOf(organizationId: string): Promise<void> {
     for (const each of await this.#options.agreements.listByOrganization(organizationId))
       await this.#grantTier(each);
   }
 
-  /** Sets variables that wait, because Vercel did not answer or a crash came first; for housekeeping. */
+  /**
+   * Sets variables that are still waiting because Vercel did not answer or a crash interrupted. Called by
+   * periodic maintenance.
+   */
   async setPendingVariables(signal: AbortSignal): Promise<void> {
     const all = await this.#options.agreements.records.listAgreements('vercel');
     for (const each of all.filter(({ endedAt, variables }) => endedAt === null && variables === 'waiting')) {
@@ -301,7 +315,7 @@ export class Marketplaces {
     }
   }
 
-  /** After a rotation of the secret of the installation: seals again what an earlier one sealed; for housekeeping. */
+  /** Reseals data after a rotation of the secret of the installation. Called by periodic maintenance. */
   async reseal(signal: AbortSignal): Promise<void> {
     const { vercel, agreements } = this.#options;
     for (const each of await agreements.records.listAgreements('vercel')) {
@@ -310,7 +324,10 @@ export class Marketplaces {
     }
   }
 
-  /** Asks AWS again what agreements entitle to; for housekeeping. One that it does not tell about keeps no other. */
+  /**
+   * Reads the entitlements of agreements from AWS again. Called by periodic maintenance. A failure for one
+   * agreement does not stop the others.
+   */
   async refreshEntitlements(signal: AbortSignal): Promise<void> {
     await this.grantPendingTiers();
     if (this.#options.aws === null) return;
@@ -332,7 +349,7 @@ export class Marketplaces {
     }
   }
 
-  /** Fixes and reports use; for housekeeping. */
+  /** Closes and reports hours of usage. Called by periodic maintenance. */
   async reportUsage(signal: AbortSignal): Promise<void> {
     const { aws, agreements } = this.#options;
     if (aws === null) return;
@@ -347,14 +364,17 @@ export class Marketplaces {
     }
   }
 
-  /** Forgets those who came and never said for whom; for housekeeping. */
+  /** Deletes expired sign-ups that were never bound. Called by periodic maintenance. */
   sweep(signal?: AbortSignal): Promise<void> {
     const { store, agreements, clock } = this.#options;
     const next = (limit: number) => agreements.records.deleteExpiredSignUps(clock.now(), limit);
     return deleteInBatches(store, next, signal);
   }
 
-  /** Takes away what an organisation that is deleted has at marketplaces; what it used is fixed to be reported. */
+  /**
+   * Deletes the agreements of a deleted organization. Its usage is closed first, so that it is still
+   * reported.
+   */
   async deleteOrganization(organizationId: string): Promise<void> {
     const { agreements } = this.#options;
     for (const agreement of await agreements.listByOrganization(organizationId)) {
@@ -388,7 +408,10 @@ export class Marketplaces {
     return found;
   }
 
-  /** What must still hold when the agreement is written. Errors: 409 where use is metered elsewhere. */
+  /**
+   * Returns conditions that must still hold when the agreement is written. Errors: 409 if usage is metered
+   * elsewhere.
+   */
   async #checkMeteredOnce(
     offer: MarketplaceOffer,
     organizationId: string,
@@ -432,7 +455,7 @@ export class Marketplaces {
     const { agreements, clock, audit, vercel } = this.#options;
     const { offer, organizationId } = agreement;
     if (isAwsAgreement(agreement)) await this.#closeFinalHours(agreement);
-    // What opened its doors opens them no more.
+    // Discards the access token.
     const offerWithoutToken: MarketplaceOffer =
       offer.marketplace === 'aws' ? offer : { ...offer, sealedToken: new Uint8Array(0) };
     const auditEvent = { ...system, organizationId, action: 'marketplace.ended', target: subjectOf(offer) };
@@ -452,7 +475,7 @@ export class Marketplaces {
     if (ended !== undefined) await this.#grantTier(ended);
   }
 
-  /** The last hour is fixed before it is over: AWS takes nothing after the end. */
+  /** Closes the current hour early, because AWS accepts no usage after the end of an agreement. */
   async #closeFinalHours(agreement: AwsAgreement): Promise<void> {
     const metering = this.#options.aws?.metering;
     if (metering === undefined || agreement.endedAt !== null) return;
@@ -460,7 +483,7 @@ export class Marketplaces {
     await metering.reportHours();
   }
 
-  /** Applies what an agreement entitles to; a crash before that is noted applies it once more. */
+  /** Applies the tier of an agreement. Idempotent: a crash before the grant is recorded repeats it. */
   #grantTier({ offer, organizationId }: MarketplaceAgreement): Promise<void> {
     const { agreements, applyTier } = this.#options;
     return this.#grantMutex.run(async () => {
@@ -480,7 +503,7 @@ export class Marketplaces {
   }
 }
 
-/** What an agreement entitles to as long as it lasts. */
+/** Tier of an agreement while it is active. */
 function entitledTierOf({ endedAt, tier }: MarketplaceAgreement): Tier | null {
   return endedAt === null ? tier : null;
 }
@@ -510,7 +533,7 @@ const permissionEvents: ReadonlySet<string> = new Set([
   'integration-configuration.scope-change-confirmed',
 ]);
 
-/** What a webhook is, and which installation it is about; null for none. */
+/** Returns the type of a webhook and the id of its installation; null for none. */
 function parseWebhook(body: string): { readonly type: string; readonly installationId: string | null } {
   let webhook: { type?: unknown; payload?: { configuration?: { id?: unknown } } };
   try {

@@ -7,16 +7,16 @@ import { type Egress, findEgressDenial, refusedByEgress } from '../egress/egress
 import { fetchText } from './fetch-text.ts';
 
 export interface SnsReceiverOptions {
-  /** The topics whose messages are believed: `arn:aws:sns:<region>:<account>:<name>`. */
+  /** Trusted topics: `arn:aws:sns:<region>:<account>:<name>`. */
   readonly topicArns: ReadonlySet<string>;
-  /** Where certificates and confirmations are; null: at SNS in the region of the topic. */
+  /** Origin of certificates and confirmation URLs; null for SNS in the region of the topic. */
   readonly origin: string | null;
   readonly fetch: Egress['fetch'];
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** The fields that are signed, in the order in which they are. */
+/** Signed fields in signing order. */
 const signedFields = {
   Notification: ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'],
   SubscriptionConfirmation: [
@@ -33,13 +33,13 @@ const signedFields = {
 type MessageType = keyof typeof signedFields;
 
 const certificatesMax = 16;
-/** SNS tries again for an hour; an older one is a replay. */
+/** SNS retries for an hour, so an older message is a replay. */
 const ageMsMax = 3_600_000;
 const fetchLimits = { msMax: limits.marketplaceCallMsMax, bytesMax: 65_536 };
 
 /**
- * Messages of Amazon SNS: believed when they come from a topic of ours and SNS signed them, with a certificate that SNS
- * itself hands out.
+ * Receives messages of Amazon SNS. A message is trusted if it comes from a configured topic and is signed
+ * with a certificate served by SNS itself.
  */
 export class SnsReceiver {
   readonly #options: SnsReceiverOptions;
@@ -50,8 +50,8 @@ export class SnsReceiver {
   }
 
   /**
-   * What a notification says; null for a message that only asked to be confirmed, which it is then. Errors: 400 for what
-   * SNS did not send to us, 502 when SNS does not answer.
+   * Returns the text of a notification; null for a control message. A subscription confirmation is confirmed.
+   * Errors: 400 for a message not sent by SNS to this server; 502 if SNS does not answer.
    */
   async receive(text: string): Promise<string | null> {
     const message = parseMessage(text);
@@ -84,7 +84,7 @@ export class SnsReceiver {
   async #verifyMessage(message: SnsMessage, type: MessageType, origin: string): Promise<void> {
     const age = this.#options.clock.now() - Date.parse(message.Timestamp);
     if (!(Math.abs(age) <= ageMsMax)) throw untrustedMessageError('its time');
-    // Version 1 signs with SHA-1, for which collisions are known.
+    // Version 1 signs with SHA-1, which has known collisions.
     if (message.SignatureVersion !== '2')
       throw untrustedMessageError('the version of its signature: set SignatureVersion of the topic to 2');
     const lines = signedFields[type].flatMap((name) => {
@@ -153,7 +153,7 @@ const requiredFields = [
   'SigningCertURL',
 ] as const;
 
-/** The strings of a message; what it has besides is not signed and not looked at. */
+/** Returns the string fields of a message; other fields are not signed and are ignored. */
 function parseMessage(text: string): SnsMessage {
   let parsed: unknown;
   try {

@@ -9,9 +9,9 @@ export interface VercelSettings {
   readonly clientSecret: string;
   /** `https://api.vercel.com`. */
   readonly apiUrl: string;
-  /** Hosts that `next` may lead to. */
+  /** Hosts allowed for `next`. */
   readonly nextHosts: ReadonlySet<string>;
-  /** Where Vercel sends browsers to, as it is registered there. */
+  /** Redirect URI as registered at Vercel. */
   readonly redirectUri: () => string;
   readonly fetch: Egress['fetch'];
 }
@@ -23,15 +23,15 @@ export interface VercelInstallation {
   readonly accessToken: string;
 }
 
-/** What opens the API for one installation. */
+/** API access for one installation. */
 export interface VercelAccess {
   readonly token: string;
   readonly teamId: string | null;
 }
 
-/** Vercel does not let the integration do it: asking again changes nothing. */
+/** Vercel denied the request; a retry would be denied too. */
 export class VercelRejectedError extends AppError {
-  /** Whether it did not accept the token: it has expired, or may not do that. */
+  /** Whether Vercel rejected the token, because it expired or lacks the permission. */
   readonly isTokenError: boolean;
 
   constructor(path: string, status: number) {
@@ -45,10 +45,10 @@ export class VercelRejectedError extends AppError {
 
 const tokenPath = '/v2/oauth/access_token';
 const fetchLimits = { msMax: limits.marketplaceCallMsMax, bytesMax: limits.marketplaceReplyBytesMax };
-/** A project has its latest deployments with it. */
+/** Larger limit, because projects include their latest deployments. */
 const pageFetchLimits = { msMax: limits.marketplaceCallMsMax, bytesMax: limits.vercelPageBytesMax };
 
-/** Vercel, as an integration sees it. */
+/** Vercel API for integrations. */
 export class VercelApi {
   readonly #settings: VercelSettings;
 
@@ -56,7 +56,7 @@ export class VercelApi {
     this.#settings = settings;
   }
 
-  /** Where the browser goes at last. Errors: 400 for every address that is not Vercel's. */
+  /** Returns the final redirect target of the browser. Errors: 400 for any URL outside Vercel. */
   parseNextUrl(input: string): string {
     const url = URL.canParse(input) && input.length <= limits.redirectUnitsMax ? new URL(input) : null;
     const isVercelUrl =
@@ -66,13 +66,13 @@ export class VercelApi {
       url.password === '' &&
       url.port === '' &&
       this.#settings.nextHosts.has(url.hostname) &&
-      // What a parser mends in silence was not written by Vercel.
+      // URL parsers silently repair input that Vercel would not send.
       /^https:\/\/[^\\\s\p{Cc}]+$/u.test(input);
     if (isVercelUrl) return url.href;
     throw new AppError('bad_request', 'next must be an https:// address of Vercel.');
   }
 
-  /** Errors: 400 for a code that is unknown, used or too old; 502 when Vercel does not answer as it should. */
+  /** Errors: 400 for a code that is unknown, used or expired; 502 if Vercel replies unexpectedly. */
   async exchangeCode(code: string): Promise<VercelInstallation> {
     const reply = await this.#requestToken({ code, redirect_uri: this.#settings.redirectUri() });
     if (reply.status === 400 || reply.status === 403) {
@@ -86,9 +86,9 @@ export class VercelApi {
   }
 
   /**
-   * A token for an installation that lasts, in place of one that has expired. Vercel's guide to short-lived tokens names the
-   * grant; the installation is named as in the answers of that address. Errors: `VercelRefusal` for a no, 502 when Vercel
-   * does not answer as it should.
+   * Returns a new token for an active installation whose token has expired. The grant is documented in
+   * Vercel's guide to short-lived tokens; the installation field is named as in the replies of that endpoint.
+   * Errors: `VercelRejectedError` if Vercel denies it; 502 if Vercel replies unexpectedly.
    */
   async renewToken(installationId: string): Promise<string> {
     const { status, text } = await this.#requestToken({
@@ -113,7 +113,7 @@ export class VercelApi {
     });
   }
 
-  /** The name of the team, or of the person, whose installation it is; null where Vercel does not tell. */
+  /** Returns the name of the team or user of an installation; null if Vercel does not report it. */
   async findAccountName({ accessToken: token, teamId }: VercelInstallation): Promise<string | null> {
     const path = teamId === null ? '/v2/user' : `/v2/teams/${encodeURIComponent(teamId)}`;
     try {
@@ -122,13 +122,13 @@ export class VercelApi {
       const { username } = Object(reply.user) as Record<string, unknown>;
       return [slug, name, username].find((each) => isDisplayName(each)) ?? null;
     } catch (error) {
-      // It is only shown: what was installed is taken without it.
+      // The name is only displayed, so the sign-up continues without it.
       if (error instanceof AppError) return null;
       throw error;
     }
   }
 
-  /** Ids of the projects that the installation may see. */
+  /** Returns the ids of the projects that the installation has access to. */
   async listProjects(access: VercelAccess): Promise<string[]> {
     const found: string[] = [];
     let from = '';
@@ -144,7 +144,10 @@ export class VercelApi {
     return found.slice(0, limits.vercelProjectsMax);
   }
 
-  /** For every environment of a project, in place of what they were; they apply to its next deployments. */
+  /**
+   * Sets variables for every environment of a project, replacing existing ones. They apply to its next
+   * deployments.
+   */
   async setVariables(
     access: VercelAccess,
     projectId: string,
@@ -157,7 +160,7 @@ export class VercelApi {
     if (Array.isArray(failed) && failed.length > 0) throw new VercelRejectedError(path, 201);
   }
 
-  /** Errors: `VercelRefusal` for a no, 502 when Vercel does not answer as it should. */
+  /** Errors: `VercelRejectedError` if Vercel denies the request; 502 if Vercel replies unexpectedly. */
   async #request(
     { token, teamId }: VercelAccess,
     path: string,
@@ -186,7 +189,10 @@ export class VercelApi {
     return parseObject(text);
   }
 
-  /** Whether Vercel signed a webhook: HMAC-SHA1 of its body with the secret of the integration, in hex. */
+  /**
+   * Whether Vercel signed a webhook: HMAC-SHA1 of the body with the client secret of the integration, in
+   * hexadecimal.
+   */
   isSignatureValid(body: Uint8Array, signature: string): boolean {
     const expected = createHmac('sha1', this.#settings.clientSecret).update(body).digest();
     const actual = /^[0-9a-f]{40}$/i.test(signature) ? Buffer.from(signature, 'hex') : Buffer.alloc(0);

@@ -5,9 +5,9 @@ import type { MarketplaceAgreement, VariablesState, VercelOffer } from '../stora
 import type { Agreements } from './agreements.ts';
 import { type VercelAccess, type VercelApi, VercelRejectedError } from './vercel-api.ts';
 
-/** API keys that a holder outside has: each holder has one in an organisation. */
+/** API keys of external holders, with one key per holder and organization. */
 export interface IntegrationKeys {
-  /** A new key, in place of the one that the holder had. */
+  /** Issues a new key, replacing the previous one of the holder. */
   issue(organizationId: string, holder: string): Promise<string>;
   revoke(organizationId: string, holder: string): Promise<void>;
   isValid(secret: string): boolean;
@@ -18,23 +18,23 @@ export interface VercelVariablesOptions {
   readonly agreements: Agreements;
   readonly sealer: Sealer;
   readonly keys: IntegrationKeys;
-  /** Address that clients are told: `https://host/v1`. */
+  /** Base URL for clients: `https://host/v1`. */
   readonly baseUrl: () => string;
   readonly logger: Logger;
 }
 
 export type VercelAgreement = MarketplaceAgreement & { readonly offer: VercelOffer };
 
-/** What the clients of this server read. */
+/** Variables read by the clients of this server. */
 export const variableNames = { key: 'ZEROENTROPY_API_KEY', baseUrl: 'ZEROENTROPY_BASE_URL' } as const;
 
-/** Projects at a time: each is one call of Vercel. */
+/** Number of projects updated concurrently, with one Vercel call each. */
 const projectsPerBatch = 4;
 
 /**
- * Puts an API key of the organisation, and where this server is, into the projects that somebody chose when they installed
- * the integration. An installation has one key; it stays sealed beside its agreement, so that projects that come later
- * get the same one, and it ends with the installation.
+ * Sets an API key of the organization and the address of this server in the projects selected when the
+ * integration was installed. An installation has one key. It is stored sealed with the agreement, so that
+ * projects added later get the same one, and is revoked with the installation.
  */
 export class VercelVariables {
   readonly #options: VercelVariablesOptions;
@@ -44,7 +44,7 @@ export class VercelVariables {
     this.#options = options;
   }
 
-  /** Harmless however often. `waiting` when Vercel does not answer: housekeeping tries again. */
+  /** Idempotent. Returns `waiting` if Vercel does not answer; periodic maintenance retries. */
   set(agreement: VercelAgreement): Promise<VariablesState | null> {
     return this.#mutex.run(async () => {
       const state = await this.#setProjectVariables(agreement);
@@ -53,7 +53,10 @@ export class VercelVariables {
     });
   }
 
-  /** Ends the key, then notes that the agreement has ended: nothing is set in between. */
+  /**
+   * Revokes the key, then runs `noteEnd`, which records the end of the agreement. No variables are set in
+   * between.
+   */
   endInstallation<T>({ offer, organizationId }: VercelAgreement, noteEnd: () => Promise<T>): Promise<T> {
     return this.#mutex.run(async () => {
       await this.#options.keys.revoke(organizationId, holderOf(offer));
@@ -61,7 +64,7 @@ export class VercelVariables {
     });
   }
 
-  /** Seals again with the current secret what an earlier one sealed, so that the earlier one can be forgotten. */
+  /** Reseals data with the current secret, so that the previous secret can be removed. */
   reseal(agreement: VercelAgreement): Promise<void> {
     return this.#mutex.run(async () => {
       const { sealer } = this.#options;
@@ -88,7 +91,7 @@ export class VercelVariables {
     try {
       const { access, projects } = await this.#openProjects(offer);
       const key = await this.#ensureKey(offer);
-      if (key === null) return 'refused'; // It has ended meanwhile.
+      if (key === null) return 'refused'; // The agreement has ended meanwhile.
       const variables = { [variableNames.key]: key, [variableNames.baseUrl]: baseUrl() };
       for (let at = 0; at < projects.length; at += projectsPerBatch) {
         const batch = projects.slice(at, at + projectsPerBatch);
@@ -104,12 +107,12 @@ export class VercelVariables {
     }
   }
 
-  /** The projects, and what opens them: a token that Vercel let expire is asked for anew, once. */
+  /** Returns the projects and their access token. Renews a token that Vercel rejects, once. */
   async #openProjects(offer: VercelOffer): Promise<{ access: VercelAccess; projects: string[] }> {
     const { api, sealer } = this.#options;
     const { installationId, teamId, sealedToken } = offer;
     const token = sealer.open(sealedToken, installationId);
-    // Null: it was sealed with a secret of the installation that is gone.
+    // Null: sealed with a removed secret of the installation.
     if (token !== null) {
       try {
         return { access: { token, teamId }, projects: await api.listProjects({ token, teamId }) };
@@ -123,7 +126,7 @@ export class VercelVariables {
     return { access, projects: await api.listProjects(access) };
   }
 
-  /** The key of an installation, made where there is none; null for one that has ended. */
+  /** Returns the key of an installation; issues one if there is none. Null for an ended installation. */
   async #ensureKey(offer: VercelOffer): Promise<string | null> {
     const { agreements, sealer, keys } = this.#options;
     const { installationId } = offer;
@@ -139,7 +142,7 @@ export class VercelVariables {
     return null;
   }
 
-  /** Of one that has ended nothing is noted any more. */
+  /** Does nothing for an agreement that has ended. */
   #updateAgreement(
     offer: VercelOffer,
     change: (known: MarketplaceAgreement) => MarketplaceAgreement,
@@ -150,7 +153,7 @@ export class VercelVariables {
   }
 }
 
-/** Who has the key, as the list of keys shows it. */
+/** Name of the holder as shown in the list of keys. */
 function holderOf({ installationId }: VercelOffer): string {
   return `vercel:${installationId}`;
 }

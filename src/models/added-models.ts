@@ -10,11 +10,11 @@ import { OnnxEmbedder } from './onnx-embedder.ts';
 import { OnnxReranker } from './onnx-reranker.ts';
 import { defaultEmbeddingModel, rerankModels } from './registry.ts';
 
-/** Not a model: collections with vectors of their callers are made with this name. */
+/** Reserved name that is not a model: the model name of collections whose vectors are sent by callers. */
 export const reservedModelName = 'own';
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
-/** Every added model, by name. An AppError names the file of one that cannot be read. */
+/** Lists all added models, sorted by name. Errors: AppError that names the file if a manifest cannot be read. */
 export async function listAddedModels(dataFolder: string): Promise<LocalModel[]> {
   let names: string[];
   try {
@@ -29,7 +29,10 @@ export async function listAddedModels(dataFolder: string): Promise<LocalModel[]>
   return Promise.all(names.map((name) => readManifest(dataFolder, name)));
 }
 
-/** Examines a folder and copies what the model needs of it. An AppError says what is wrong with it. */
+/**
+ * Inspects a model folder and copies the files that the model needs. Errors: AppError that describes the
+ * problem of an unusable folder or name.
+ */
 export async function addModel(
   dataFolder: string,
   folder: string,
@@ -62,7 +65,7 @@ export async function addModel(
   await mkdir(modelsFolder(dataFolder), { recursive: true });
   await checkCapacity(folder, model, modelsFolder(dataFolder));
   const target = join(modelsFolder(dataFolder), id);
-  // A dot in front: nobody takes it for a model until it is whole.
+  // The leading dot fails `namePattern`, so an incomplete copy is never listed as a model.
   const staging = join(modelsFolder(dataFolder), `.adding-${id}`);
   await rm(staging, { recursive: true, force: true });
   for (const file of await listModelFiles(folder, model)) {
@@ -74,14 +77,17 @@ export async function addModel(
   return model;
 }
 
-/** A 409 when something uses it. `force`: all the same; collections made with it answer by words alone from then on. */
+/**
+ * Removes an added model. Errors: 409 if the model is in use. `force` skips this check; collections that use
+ * the model then answer by lexical search only.
+ */
 export async function removeModel(dataFolder: string, id: string, { force = false } = {}): Promise<void> {
   const model = await getAddedModel(dataFolder, id);
   if (!force) await checkNotInUse(dataFolder, id);
   await rm(join(modelsFolder(dataFolder), model.id), { recursive: true });
 }
 
-/** The added model of this name; 404 with the names there are. */
+/** Returns the added model with this name. Errors: 404 that lists the added models. */
 export async function getAddedModel(dataFolder: string, id: string): Promise<LocalModel> {
   const models = await listAddedModels(dataFolder);
   const model = models.find((candidate) => candidate.id === id);
@@ -90,7 +96,10 @@ export async function getAddedModel(dataFolder: string, id: string): Promise<Loc
   throw new AppError('not_found', `No model ${JSON.stringify(id)} was added; there are: ${ids}.`);
 }
 
-/** What a model makes of texts, for people: how near each is to the first, or how well it answers it. */
+/**
+ * Runs a model on sample texts and reports the scores: for an embedding model, the similarity of each
+ * document to the query; for a reranker, the relevance of each document.
+ */
 export async function testModel(
   dataFolder: string,
   id: string,

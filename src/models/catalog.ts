@@ -5,50 +5,62 @@ import type { HttpReranker } from './http-reranker.ts';
 import type { InstalledModel, LocalEmbedding, LocalReranker } from './local-model.ts';
 import type { ModelProvider, ProviderHealth } from './model-provider.ts';
 
-/** What a collection remembers of the model of its vectors. */
+/** Identity of the embedding model of a collection, as the collection stores it. */
 export interface ModelReference {
   readonly id: string;
-  /** Changes whenever the same text may get another vector. */
+  /** Changes whenever the same text may get a different vector. */
   readonly version: string;
 }
 
-/** An embedding model of this server. */
+/** An embedding model available on this server. */
 export interface EmbeddingCatalogEntry extends ModelReference {
-  /** Components of a vector as the model makes it. */
+  /** Components of a vector as the model outputs it. */
   readonly dimensions: number;
-  /** What runs it: every worker knows the built-in one and is handed an added one, a service is asked over HTTP. */
+  /**
+   * Backend of the model: the built-in model, which every worker knows; an added model, which is passed to
+   * workers with each task; or an HTTP service.
+   */
   readonly backend: 'built-in' | InstalledModel<LocalEmbedding> | HttpEmbedder;
 }
 
-/** A reranking model of this server. */
+/** A reranking model available on this server. */
 export interface RerankerCatalogEntry {
   readonly id: string;
   readonly backend: 'built-in' | InstalledModel<LocalReranker> | HttpReranker;
 }
 
 export interface ModelCatalogOptions {
-  /** The first is the model of new collections. */
+  /** Embedding models. The first is the default for new collections. */
   readonly embeddings: readonly EmbeddingCatalogEntry[];
   readonly rerankers: readonly RerankerCatalogEntry[];
-  /** Other names of models; one that is a model's own name too stands for the other one. */
+  /** Aliases of models. An alias that equals a model id takes precedence over that id. */
   readonly aliases: Readonly<Record<string, string>>;
-  /** The model of collections that remember none, because they are older than the memory. */
+  /**
+   * Model of collections that store no model reference, because they were created before references were
+   * stored.
+   */
   readonly legacyEmbeddingId: string;
 }
 
-/** Lengths of vectors that every embedding model is asked for, longest first: clients know these. */
+/**
+ * Vector lengths offered for every embedding model, longest first. The values are those that existing clients
+ * request.
+ */
 export const standardDimensions: readonly number[] = [2560, 1280, 640, 320, 160, 80, 40];
 /**
- * What a reranker counts beside the fused scores of words and meaning. The built-in one is nearly as unsure as these: on
- * six judged collections nDCG@10 rose most at .5 to .75, and fell below that of the fused scores at 10. One that somebody
- * brings along was trained on what people judged, and is meant to decide.
+ * Weight of the built-in reranker relative to the fused lexical and vector scores. Its uncertainty is close
+ * to theirs: on six judged collections nDCG@10 was highest at 0.5 to 0.75 and fell below that of the fused
+ * scores at 10. An added reranker is trained on human judgments and therefore dominates the ranking.
  */
 export const builtInRerankWeight = 0.6;
 const addedRerankWeight = 4;
-/** How soon work that needs a model which is not there is tried again: somebody has to change the configuration. */
+/**
+ * Retry interval of work that needs a missing model. It is long because only a configuration change can bring
+ * the model back.
+ */
 const missingModelRetryMs = 15_000;
 
-/** Which models there are, by every name they have. */
+/** All embedding and reranking models by id and alias. */
 export class ModelCatalog {
   #options: ModelCatalogOptions;
 
@@ -65,22 +77,22 @@ export class ModelCatalog {
     }
   }
 
-  /** The model of new collections. */
+  /** Embedding model of new collections. */
   get defaultEmbedding(): EmbeddingCatalogEntry {
     return this.#options.embeddings[0]!;
   }
 
-  /** Every name an embedding model can be called by. */
+  /** All ids and aliases of embedding models. */
   get embeddingNames(): readonly string[] {
     return this.#listNames(this.#options.embeddings);
   }
 
-  /** Every name a reranker can be called by. */
+  /** All ids and aliases of rerankers. */
   get rerankerNames(): readonly string[] {
     return this.#listNames(this.#options.rerankers);
   }
 
-  /** The embedding model of this name; an unknown one is a 404 that lists the known ones. */
+  /** Returns the embedding model with this id or alias. Errors: 404 that lists the known ones. */
   getEmbedding(name: string): EmbeddingCatalogEntry {
     return this.#find(this.#options.embeddings, 'embedding model', name);
   }
@@ -90,8 +102,8 @@ export class ModelCatalog {
   }
 
   /**
-   * What its scores count beside those of the first stage, which count 1; `familiarity` is how well the built-in models
-   * know the words of the query, 0 to 1.
+   * Returns the weight of the reranker's scores relative to first-stage scores, which have weight 1.
+   * `familiarity`, 0 to 1, is how well the built-in models know the words of the query.
    */
   rerankWeight(name: string, familiarity: number): number {
     return this.getReranker(name).backend === 'built-in'
@@ -100,8 +112,8 @@ export class ModelCatalog {
   }
 
   /**
-   * The model whose vectors a collection holds, in exactly the version that made them: vectors of two models are never
-   * compared. `ModelUnavailable` when it is not there.
+   * Returns the model of a collection's vectors, in exactly the version that computed them: vectors of two
+   * models are never compared. Errors: `ModelUnavailableError` if this version is not configured.
    */
   getForCollection(reference: ModelReference | undefined): EmbeddingCatalogEntry {
     const { embeddings, legacyEmbeddingId: firstEmbedding } = this.#options;
@@ -119,7 +131,10 @@ export class ModelCatalog {
     return model;
   }
 
-  /** This model in another version, where it runs on this machine: vectors of a service may cost money. Else null. */
+  /**
+   * Returns the model in a different version than `reference`, or null. Models behind HTTP services are
+   * excluded, because re-embedding there may cost money.
+   */
   findOtherVersion(reference: ModelReference): EmbeddingCatalogEntry | null {
     const model = this.#options.embeddings.find(({ id }) => id === reference.id);
     return model === undefined || isHttpBackend(model.backend) || model.version === reference.version
@@ -127,7 +142,10 @@ export class ModelCatalog {
       : model;
   }
 
-  /** Components of the vectors a caller gets: those asked for, or the usual ones; a 400 when they are not offered. */
+  /**
+   * Returns the number of components of the vectors for a caller: the requested number, or the default.
+   * Errors: 400 if the number is not offered.
+   */
   resolveDimensions(name: string, requested: number | null): number {
     const model = this.getEmbedding(name);
     const isBuiltInModel = name === this.#options.legacyEmbeddingId;
@@ -140,7 +158,7 @@ export class ModelCatalog {
     );
   }
 
-  /** How the services are that models are asked of. */
+  /** Returns the health of all HTTP services that run models. */
   listProviders(): (ProviderHealth & { readonly kind: 'embedding' | 'reranker' })[] {
     const { embeddings, rerankers } = this.#options;
     return [
@@ -154,8 +172,8 @@ export class ModelCatalog {
   }
 
   /**
-   * Takes these for the models that were added, in place of those it knew. Answers whether any is another. The model of
-   * new collections stays, whatever becomes of its files.
+   * Replaces all added models by `installed`. Returns whether any model or version changed. The default model
+   * of new collections remains even if its files were removed.
    */
   replaceAdded(installed: readonly InstalledModel[]): boolean {
     const { embeddings, rerankers } = this.#options;
@@ -180,7 +198,7 @@ export class ModelCatalog {
     return true;
   }
 
-  /** Names of the models that `quarry models add` added. */
+  /** Ids of the models added by `quarry models add`. */
   listAddedNames(): string[] {
     const { embeddings, rerankers } = this.#options;
     return [...embeddings, ...rerankers].flatMap(({ id, backend: runs }) => (isInstalled(runs) ? [id] : []));
@@ -206,7 +224,7 @@ export class ModelCatalog {
   }
 }
 
-/** The entries of added models. */
+/** Converts an added model to catalog entries; empty if the model is of the other kind. */
 export function toEmbeddingEntries(installed: InstalledModel): EmbeddingCatalogEntry[] {
   const { model } = installed;
   if (model.kind !== 'embedding') return [];

@@ -1,10 +1,13 @@
 import type { ChunkEmbeddingInput, ChunkVectors, Embedder } from './model.ts';
 import { getCodeBytes, quantize } from './quantization.ts';
 
-/** Chunks that are embedded in one go; bounds the memory of a very long document. */
+/** Maximum number of chunks per embedding batch; bounds the memory for a very long document. */
 const batchChunksMax = 64;
 
-/** Embeds chunks at both granularities. `onStep` is called now and then; what it throws ends the work. */
+/**
+ * Embeds chunks as coarse and fine chunks. Calls `onStep` before each batch; an exception from it aborts the
+ * work.
+ */
 export async function embedChunks(
   embedder: Pick<Embedder, 'dimensions' | 'embed' | 'embedChunks'>,
   chunks: readonly ChunkEmbeddingInput[],

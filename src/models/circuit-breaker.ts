@@ -1,25 +1,28 @@
 import type { Clock } from '../core/clock.ts';
 
-/** closed: requests go; open: none goes for a while; half-open: one goes, and decides. */
+/**
+ * closed: requests pass; open: requests are rejected for a period; half-open: one probe request passes and
+ * decides the next state.
+ */
 export const breakerStates = ['closed', 'half-open', 'open'] as const;
 export type BreakerState = (typeof breakerStates)[number];
 
 export interface BreakerOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** 0..1, even; spreads the probes of several servers that lost the same provider. */
+  /** Uniform in 0..1; adds jitter, so that several servers that lost the same provider do not probe at once. */
   readonly random: () => number;
-  /** Failures in a row that open it. */
+  /** Consecutive failures that open the breaker. */
   readonly failuresMax: number;
-  /** Milliseconds it stays open at first; each further time twice as long, up to `restMsMax`. */
+  /** Milliseconds of the first open period. Each further period is twice as long, up to `openMsMax`. */
   readonly openMsInitial: number;
   readonly openMsMax: number;
 }
 
-/** Keeps requests away from a provider that fails, and lets one through now and then to see whether it is back. */
+/** Circuit breaker: rejects requests to a failing provider and lets one probe pass after each open period. */
 export class CircuitBreaker {
   readonly #options: BreakerOptions;
   #failures = 0;
-  /** How often it has opened since the last success. */
+  /** Number of openings since the last success. */
   #openings = 0;
   #openUntil = 0;
   #isProbing = false;
@@ -33,14 +36,17 @@ export class CircuitBreaker {
     return this.#isProbing || this.#options.clock.monotonic() >= this.#openUntil ? 'half-open' : 'open';
   }
 
-  /** Milliseconds until a request may go; 0: it would be let through now. */
+  /** Milliseconds until a request may be sent; 0 if one would pass now. */
   getWaitMs(): number {
     if (this.#openings === 0) return 0;
     const left = Math.max(0, this.#openUntil - this.#options.clock.monotonic());
     return this.#isProbing ? Math.max(left, this.#options.openMsInitial) : left;
   }
 
-  /** 0: the request goes, and `succeeded`, `failed` or `gaveUp` is told of it. Otherwise as `waitMs`. */
+  /**
+   * Returns 0 if the request may be sent; the caller then calls `recordSuccess`, `recordFailure` or
+   * `recordIgnored`. Otherwise returns the wait as `getWaitMs` does.
+   */
   acquire(): number {
     const wait = this.getWaitMs();
     if (wait === 0 && this.#openings > 0) this.#isProbing = true;
@@ -53,12 +59,12 @@ export class CircuitBreaker {
     this.#isProbing = false;
   }
 
-  /** `final`: there is no use in asking again soon. */
+  /** `isPermanent`: opens the breaker at once, because an early retry cannot succeed. */
   recordFailure(isPermanent = false): void {
     this.#failures += 1;
     const wasProbe = this.#isProbing;
     this.#isProbing = false;
-    // Requests that were under way when it opened say nothing new.
+    // Requests sent before the breaker opened carry no new information.
     if (this.#openings > 0 && !wasProbe) return;
     if (!wasProbe && !isPermanent && this.#failures < this.#options.failuresMax) return;
     const { clock, random, openMsInitial: restMsFirst, openMsMax: restMsMax } = this.#options;
@@ -67,7 +73,7 @@ export class CircuitBreaker {
     this.#openUntil = clock.monotonic() + openMs * (0.75 + 0.5 * random());
   }
 
-  /** The request ended without saying anything about the provider. */
+  /** Records that the request ended without information about the provider. */
   recordIgnored(): void {
     this.#isProbing = false;
   }

@@ -10,7 +10,7 @@ const activations: Readonly<Record<Activation, (value: number) => number>> = {
   sigmoid: (value) => 1 / (1 + Math.exp(-value)),
 };
 
-/** A layer behind the pooling: activation(weight x vector + bias). */
+/** Dense layer after the pooling: activation(weight x vector + bias). */
 export class DenseLayer {
   readonly inputs: number;
   readonly outputs: number;
@@ -31,7 +31,7 @@ export class DenseLayer {
     this.#activate = activations[activation];
   }
 
-  /** An AppError that names the file when it cannot be read. */
+  /** Reads the layer from `folder`. Errors: AppError that names the file if it cannot be used. */
   static async open(folder: string, { file, activation }: DenseFile): Promise<DenseLayer> {
     const path = join(folder, file);
     try {
@@ -47,7 +47,7 @@ export class DenseLayer {
     }
   }
 
-  /** An Error when the vector has another length. */
+  /** Applies the layer to one vector. Errors: Error if the length of the vector is not `inputs`. */
   apply(vector: Float32Array): Float32Array {
     const { inputs, outputs } = this;
     if (vector.length !== inputs)

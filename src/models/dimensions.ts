@@ -1,7 +1,7 @@
 /**
- * The vector with `dimensions` components. Fewer: the first ones, scaled back to length 1 (the model is trained so that
- * every such prefix stands alone). More: zeros behind, which change no cosine. A prefix without length becomes the
- * first axis, so that no vector is ever NaN.
+ * Returns the vector with `dimensions` components. Fewer: the prefix, scaled to length 1 (the model is
+ * trained so that every such prefix is usable on its own). More: padded with zeros, which do not change a
+ * cosine. A prefix of length 0 becomes the first axis, so that no vector contains NaN.
  */
 export function toDimensions(vector: Float32Array, dimensions: number): Float32Array {
   if (dimensions === vector.length) return vector.slice();
@@ -16,7 +16,10 @@ export function toDimensions(vector: Float32Array, dimensions: number): Float32A
   return resized.map((component) => component / length);
 }
 
-/** The first `dimensions` components, at most all, scaled to length 1; undefined when they have no finite length. */
+/**
+ * Returns the first `dimensions` components (at most all), scaled to length 1; undefined if their length is
+ * zero or not finite.
+ */
 export function toUnitPrefix(vector: Float32Array, dimensions: number): Float32Array | undefined {
   const prefix = vector.slice(0, dimensions);
   let square = 0;

@@ -8,24 +8,24 @@ import { featureCount, RerankFeatureBuilder } from './rerank-features.ts';
 import { readStaticEmbedding, StaticEmbedder } from './static-embedder.ts';
 import { TokenVectorTable } from './token-vector-table.ts';
 
-/** `config.json` of a feature reranker's folder; models/train writes it. */
+/** `config.json` in the folder of a feature reranker; written by models/train. */
 export interface FeatureRerankerConfig {
   readonly format: 1;
   readonly kind: 'feature-reranker';
   readonly version: string;
-  /** Folder, beside this one, of the static embedding whose token table and vectors the features use. */
+  /** Sibling folder of the static embedding whose token table and vectors the features use. */
   readonly embedding: string;
-  /** Number of inputs of the network. */
+  /** Number of network inputs. */
   readonly features: number;
 }
 
 /**
- * Documents of every run of the network; the last run is filled up with zeros. One shape means one order of additions,
- * so that a score never depends on how many documents it came with.
+ * Documents per network run; the last run is padded with zeros. A single shape fixes the order of additions,
+ * so that a score does not depend on the number of documents in the request.
  */
 const batchDocuments = 64;
 
-/** Everything between texts and the network's inputs; the trainer uses it without a network. */
+/** Computes the network inputs from texts. The trainer uses it without a network. */
 export class FeatureExtractor {
   readonly #embedder: StaticEmbedder;
   readonly #features: RerankFeatureBuilder;
@@ -35,7 +35,7 @@ export class FeatureExtractor {
     this.#features = features;
   }
 
-  /** Opens the embedding in `embeddingFolder` and the word rarities in `rarityFile`. */
+  /** Opens the embedding in `embeddingFolder` and the IDF table in `idfFile`. */
   static async open(embeddingFolder: string, idfFile: string): Promise<FeatureExtractor> {
     const { config, pieces, table } = await readStaticEmbedding(embeddingFolder);
     const idfTable = new IdfTable(await readFile(idfFile));
@@ -46,7 +46,10 @@ export class FeatureExtractor {
     );
   }
 
-  /** Features of every document for one query, [documents x featureCount], and the tokens of all texts. */
+  /**
+   * Returns the features of every document for one query, [documents x featureCount], and the token count of
+   * all texts.
+   */
   async extract(
     query: string,
     documents: readonly string[],
@@ -70,7 +73,10 @@ export class FeatureExtractor {
   }
 }
 
-/** A small network over features of the pair: word matches, their rarity, order and nearness, and soft matches. */
+/**
+ * Reranker that runs a small network over features of a query-document pair: word matches, their IDF, order
+ * and proximity, and soft matches.
+ */
 export class FeatureReranker implements Reranker {
   readonly id: string;
   readonly #extractor: FeatureExtractor;

@@ -1,8 +1,8 @@
-/** IEEE 754 half precision as floats: 1 sign bit, 5 of the exponent, 10 of the fraction. */
+/** Decodes IEEE 754 half-precision floats: 1 sign bit, 5 exponent bits, 10 fraction bits. */
 export function decodeHalfFloats(
   halves: ArrayLike<number> & { readonly buffer: ArrayBufferLike; readonly byteOffset: number },
 ): Float32Array {
-  // Where JavaScript has half floats of its own, they arrive as such; their bits are read either way.
+  // The input may be a Float16Array in runtimes that have one; the bits are decoded in either case.
   const bits = new Uint16Array(halves.buffer, halves.byteOffset, halves.length);
   return Float32Array.from(bits, (half) => {
     const sign = half & 0x8000 ? -1 : 1;

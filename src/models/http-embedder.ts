@@ -3,28 +3,34 @@ import type { Embeddings, InputType } from './model.ts';
 import { type ModelProvider, refusedTextError } from './model-provider.ts';
 import { ProviderError } from './post-json.ts';
 
-/** How a provider is told on which side of a search a text stands, beside a prefix. */
+/**
+ * Dialects of the request field that tells a provider whether a text is a query or a document, in addition to
+ * a prefix.
+ */
 export const inputTypeFields = ['none', 'voyage', 'cohere', 'jina'] as const;
 export type InputTypeField = (typeof inputTypeFields)[number];
 
 export interface HttpEmbedderOptions {
   readonly provider: ModelProvider;
-  /** Components of a vector: the provider's first so many; null: as many as it gives. */
+  /** Components of a vector: a prefix of the provider's vector; null: all components. */
   readonly dimensions: number | null;
-  /** Components as the provider gives them, where that is known already. */
+  /** Components of the provider's vectors if already known, else null. */
   readonly width: number | null;
-  /** What stands in front of every text. */
+  /** Text prepended to every text of a type. */
   readonly prefixes: Readonly<Record<InputType, string>>;
   readonly inputTypeField: InputTypeField;
   readonly encoding: 'float' | 'base64';
-  /** Texts of one request, and their UTF-16 units together. */
+  /** Maximum number of texts per request, and of UTF-16 units in total. */
   readonly batchTextsMax: number;
   readonly batchUnitsMax: number;
-  /** What of one text is sent. */
+  /** Maximum UTF-16 units of one text; longer texts are truncated. */
   readonly textUnitsMax: number;
 }
 
-/** Texts of one caller; their vectors may come from several requests, and a request may serve several callers. */
+/**
+ * Texts of one `embed` call. Their vectors may come from several requests, and one request may contain texts
+ * of several calls.
+ */
 interface EmbedJob {
   readonly texts: readonly string[];
   readonly inputType: InputType;
@@ -33,7 +39,7 @@ interface EmbedJob {
   nextIndex: number;
   remaining: number;
   tokens: number;
-  /** Nobody waits for it any more. */
+  /** Whether the promise is resolved or rejected, or the caller has stopped waiting. */
   isSettled: boolean;
   readonly resolve: (embeddings: Embeddings) => void;
   readonly reject: (error: unknown) => void;
@@ -63,14 +69,17 @@ const inputTypeFieldsBy: Readonly<Record<InputTypeField, (inputType: InputType) 
   jina: (inputType) => ({ task: inputType === 'query' ? 'retrieval.query' : 'retrieval.passage' }),
 };
 
-/** Vectors from an HTTP service that speaks the embeddings API of OpenAI, with texts of several callers in one request. */
+/**
+ * Embeds texts by an HTTP service with the OpenAI embeddings API. Batches texts of several callers into one
+ * request.
+ */
 export class HttpEmbedder {
   readonly #options: HttpEmbedderOptions;
   readonly #queues: { readonly urgent: EmbedJob[]; readonly patient: EmbedJob[] } = {
     urgent: [],
     patient: [],
   };
-  /** Components as the provider gives them; 0 until it was asked. */
+  /** Components of the provider's vectors; 0 while unknown. */
   #width: number;
 
   constructor(options: HttpEmbedderOptions) {
@@ -82,7 +91,10 @@ export class HttpEmbedder {
     return this.#options.provider;
   }
 
-  /** How many components its vectors have; asks the provider when nobody said so. */
+  /**
+   * Returns the number of components of the vectors. Sends a request if neither the settings nor an earlier
+   * reply contain it.
+   */
   async dimensions(): Promise<number> {
     const { dimensions } = this.#options;
     if (dimensions !== null) return dimensions;
@@ -91,8 +103,8 @@ export class HttpEmbedder {
   }
 
   /**
-   * One row of unit length per text. `urgent`: before all that is not, and only as long as a query may wait. Rejects
-   * with `ModelUnavailable`, or with a `bad_request` for a text that the provider does not take.
+   * Returns one row of unit length per text. `urgent` texts are sent before all others and time out after the
+   * query limit. Errors: `ModelUnavailableError`; `bad_request` for a text that the provider rejects.
    */
   embed(
     texts: readonly string[],
@@ -119,7 +131,10 @@ export class HttpEmbedder {
     });
   }
 
-  /** Takes one place and sends one request; whoever leaves others behind calls the next. Never rejects. */
+  /**
+   * Acquires one permit and sends one request. Starts another call if jobs remain in the queue. Never
+   * rejects.
+   */
   async #serveQueue(urgent: boolean): Promise<void> {
     const { semaphore } = this.#options.provider;
     const queue = this.#queues[urgent ? 'urgent' : 'patient'];
@@ -133,7 +148,7 @@ export class HttpEmbedder {
     }
   }
 
-  /** The texts that waited longest and fit into one request; null when there are none. */
+  /** Removes the longest-waiting texts that fit into one request from the queue; null if there are none. */
   #takeBatch(queue: EmbedJob[]): Batch | null {
     const { batchTextsMax, batchUnitsMax, textUnitsMax, prefixes } = this.#options;
     const entries: BatchEntry[] = [];
@@ -161,13 +176,13 @@ export class HttpEmbedder {
     return { inputType: first.inputType, deadline, entries };
   }
 
-  /** Gives every text of a batch its vector, or its caller the trouble. Never rejects. */
+  /** Embeds every text of a batch, or rejects its job. Never rejects. */
   async #runBatch(batch: Batch): Promise<void> {
     const blank = batch.entries.filter(({ text }) => text.trim() === '');
     const entries = batch.entries.filter(({ text }) => text.trim() !== '');
     try {
       if (entries.length > 0) await this.#sendBatch({ ...batch, entries });
-      // Services refuse empty texts; what says nothing lies in one fixed direction.
+      // Services reject blank texts; a blank text gets the first axis as its vector.
       const width = blank.length === 0 ? 0 : await this.#fetchWidth();
       for (const entry of blank) this.#setRow(entry, createFirstAxisVector(width), 0);
     } catch (error) {
@@ -203,7 +218,7 @@ export class HttpEmbedder {
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       if (pending.length === 1) return rejectJob(pending[0]!.call, refusedTextError(provider.model, error));
-      // One of them is at fault, or all of them are too much together.
+      // Either one text is invalid or the batch is too large: retry the halves.
       const half = pending.length >> 1;
       await this.#sendBatch({ ...batch, entries: pending.slice(0, half) });
       await this.#sendBatch({ ...batch, entries: pending.slice(half) });
@@ -229,7 +244,7 @@ export class HttpEmbedder {
     call.resolve({ vectors, tokens: Math.ceil(call.tokens) });
   }
 
-  /** Checks a reply and makes its vectors ours. Throws `ProviderTrouble` when it cannot be trusted. */
+  /** Validates a reply and normalizes its vectors. Errors: `ProviderError` if the reply is invalid. */
   #parseReply(reply: unknown, count: number): EmbeddingReply {
     const data = getField(reply, 'data');
     if (!Array.isArray(data)) throw invalidReplyError('its reply has no list "data"');
@@ -270,7 +285,7 @@ function rejectJob(call: EmbedJob, error: unknown): void {
   call.reject(error);
 }
 
-/** A text as it is sent: with its prefix, without halves of characters, cut to what the model reads. */
+/** Returns a text as it is sent: prefixed, truncated, and without lone surrogates. */
 function prepareText(prefix: string, text: string, unitsMax: number): string {
   return `${prefix}${text.slice(0, unitsMax)}`.toWellFormed();
 }
@@ -289,7 +304,10 @@ function invalidReplyError(reason: string): ProviderError {
   return new ProviderError('failed', reason);
 }
 
-/** By their `index`, whatever order they came in; without indices, in the order given. */
+/**
+ * Sorts entries by their `index` field; without indices, keeps the given order. Errors: `ProviderError` for
+ * duplicate or out-of-range indices.
+ */
 export function sortByIndex(data: readonly unknown[]): unknown[] {
   const indices = data.map((entry) => getField(entry, 'index'));
   if (indices.every((index) => index === undefined)) return [...data];
@@ -303,7 +321,7 @@ export function sortByIndex(data: readonly unknown[]): unknown[] {
   return ordered;
 }
 
-/** The vector of one entry: numbers, or little-endian floats in base64. */
+/** Parses the vector of one entry: an array of numbers, or little-endian floats in base64. */
 function parseVector(entry: unknown): Float32Array {
   const embedding = getField(entry, 'embedding');
   if (typeof embedding === 'string') {

@@ -3,26 +3,29 @@ import type { RerankScores } from './model.ts';
 import { type ModelProvider, refusedTextError } from './model-provider.ts';
 import { ProviderError } from './post-json.ts';
 
-/** cohere: `query`, `documents` -> `relevance_score` (Cohere, Jina, vLLM, ours); tei: `query`, `texts` -> `score`. */
+/**
+ * Request and reply fields. cohere: `query`, `documents` -> `relevance_score` (Cohere, Jina, vLLM, Quarry);
+ * tei: `query`, `texts` -> `score`.
+ */
 export const rerankDialects = ['cohere', 'tei'] as const;
 export type RerankDialect = (typeof rerankDialects)[number];
 
 export interface HttpRerankerOptions {
   readonly provider: ModelProvider;
   readonly dialect: RerankDialect;
-  /** What its scores are: numbers from 0 to 1, or log-odds that become such. */
+  /** Unit of the scores: probabilities in 0..1, or logits, which are converted by the sigmoid function. */
   readonly scores: 'probability' | 'logit';
-  /** Texts of one request, and their UTF-16 units together. */
+  /** Maximum number of texts per request, and of UTF-16 units in total. */
   readonly batchTextsMax: number;
   readonly batchUnitsMax: number;
-  /** What of one text is sent. */
+  /** Maximum UTF-16 units of one text; longer texts are truncated. */
   readonly textUnitsMax: number;
 }
 
-/** How far outside 0..1 a score may lie by rounding. */
+/** Tolerated rounding error of scores outside 0..1. */
 const roundingTolerance = 0.001;
 
-/** Scores from an HTTP service that reranks. */
+/** Reranks by an HTTP service. */
 export class HttpReranker {
   readonly #options: HttpRerankerOptions;
 
@@ -34,7 +37,7 @@ export class HttpReranker {
     return this.#options.provider;
   }
 
-  /** One score in 0..1 per document. Rejects as `HttpEmbedder.embed` does. */
+  /** Returns one score in 0..1 per document. Errors: as `HttpEmbedder.embed`. */
   async score(
     query: string,
     documents: readonly string[],
@@ -70,7 +73,7 @@ export class HttpReranker {
     return { model: provider.model, query, documents, top_n: documents.length };
   }
 
-  /** Checks a reply. Throws `ProviderTrouble` when it cannot be trusted. */
+  /** Validates a reply. Errors: `ProviderError` if the reply is invalid. */
   #parseReply(reply: unknown, count: number): number[] {
     const { dialect, scores } = this.#options;
     const list = dialect === 'tei' ? reply : (reply as { results?: unknown } | null)?.results;
@@ -92,13 +95,13 @@ export class HttpReranker {
     });
   }
 
-  /** No document gives one empty batch less: nothing is asked. */
+  /** Splits documents into batches; no documents give no batch and so no request. */
   #splitBatches(documents: readonly string[]): string[][] {
     const { batchTextsMax, batchUnitsMax, textUnitsMax } = this.#options;
     const batches: string[][] = [];
     let units = Number.POSITIVE_INFINITY;
     for (const document of documents) {
-      // Some services refuse an empty text.
+      // Some services reject an empty text.
       const text = document.slice(0, textUnitsMax).toWellFormed().trim() || '-';
       const last = batches.at(-1);
       if (last === undefined || last.length >= batchTextsMax || units + text.length > batchUnitsMax) {

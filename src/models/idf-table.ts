@@ -1,9 +1,9 @@
 import { assert } from '../core/assert.ts';
 
 /**
- * How rare words are, learned from the training text: the inverse document frequency ln(1 + (N - n + .5) / (n + .5))
- * of a stem that n of N passages hold. File layout, little-endian: u32 count, f32 rarity of every stem that is not
- * listed, count x u32 hashes in ascending order, count x u8 rarities in steps of 1/16.
+ * Inverse document frequencies learned from the training text: ln(1 + (N - n + .5) / (n + .5)) for a stem
+ * that occurs in n of N passages. File layout, little-endian: u32 count, f32 IDF of all stems not listed,
+ * count x u32 hashes in ascending order, count x u8 IDFs in steps of 1/16.
  */
 const headerBytes = 8;
 const steps = 16;
@@ -19,7 +19,7 @@ export function hashStem(stem: string): number {
   return hash >>> 0;
 }
 
-/** The file for stems with their rarities. Of two stems with one hash the commoner one counts. */
+/** Encodes the file for stems with their IDFs. If two stems share a hash, the lower IDF is stored. */
 export function encodeIdfTable(idfByStem: ReadonlyMap<string, number>, defaultIdf: number): Uint8Array {
   const byHash = new Map<number, number>();
   for (const [stem, rarity] of idfByStem) {
@@ -43,7 +43,7 @@ export class IdfTable {
   readonly #codes: Uint8Array;
   readonly #defaultIdf: number;
 
-  /** `file` as `encodeRarities` makes it. */
+  /** `file` has the layout written by `encodeIdfTable`. */
   constructor(file: Uint8Array) {
     const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
     const count = view.getUint32(0, true);
@@ -54,13 +54,13 @@ export class IdfTable {
     this.#codes = file.slice(headerBytes + 4 * count);
   }
 
-  /** Rarity of a stem; words the training text hardly knew count as rare. */
+  /** Returns the IDF of a stem; stems that are rare in the training text get the default IDF. */
   get(stem: string): number {
     const at = this.#findIndex(stem);
     return at === null ? this.#defaultIdf : this.#codes[at]! / steps;
   }
 
-  /** Whether the training text had the stem more than a few times. */
+  /** Whether the table lists the stem, that is, it occurs more than a few times in the training text. */
   has(stem: string): boolean {
     return this.#findIndex(stem) !== null;
   }

@@ -13,7 +13,7 @@ import { readSentenceModules } from './sentence-modules.ts';
 import { TextTokenizer } from './text-tokenizer.ts';
 import { TokenGraph } from './token-graph.ts';
 
-/** What the person who adds a model may say about it; undefined: what the folder says. */
+/** Properties set by the person who adds a model; undefined: derived from the folder. */
 export interface ModelOverrides {
   readonly id: string;
   readonly kind: 'embedding' | 'reranker' | undefined;
@@ -26,14 +26,17 @@ export interface ModelOverrides {
   readonly template: string | undefined;
 }
 
-/** Read when a folder says nothing: as long as most models can, and never so long that one text takes all memory. */
+/**
+ * Default and upper bound of `tokensMax`: the default is a length that most models support; the bound keeps
+ * one text from exhausting the memory.
+ */
 const tokensDefault = 512;
 const tokensLimit = 8_192;
 const graphFolders = ['', 'onnx'] as const;
 const defaultGraphs = ['model.onnx', 'onnx/model.onnx'] as const;
 const templateDefault =
   'Query: {query}\nDocument: {document}\nIs the document relevant to the query (yes or no)? Answer:';
-/** One thread and small runs: what is tried out while a model is added. */
+/** Options of the trial runs while a model is added: one thread, small batches. */
 const trialOptions: InferenceOptions = { threads: 1, batchTokens: 2_048, executionProviders: ['cpu'] };
 const trialTexts = [
   'How long do refunds take?',
@@ -42,8 +45,8 @@ const trialTexts = [
 ] as const;
 
 /**
- * Reads a folder as Hugging Face lays them out, runs the model, and says what it is. An AppError names the file and
- * the fault of one that cannot be used.
+ * Reads a folder in the Hugging Face layout, runs the model and returns its description. Errors: AppError
+ * that names the file and the problem if the model cannot be used.
  */
 export async function inspectModelFolder(folder: string, overrides: ModelOverrides): Promise<LocalModel> {
   const config = await readRequiredJson(folder, 'config.json');
@@ -80,7 +83,7 @@ async function inspectEmbedding(
     overrides.pooling === undefined ? (pooledOutput ?? tokenOutput) : (tokenOutput ?? pooledOutput);
   const outputName = output ?? outputs[0];
   if (outputName === undefined) throw unusableModelError(folder, base.graph, 'it has no output');
-  // A graph that gives one vector for a text has all of it inside.
+  // A graph that outputs one vector per text already contains the pooling and the layers.
   const isPooled = outputName === pooledOutput;
   const modules = isPooled || overrides.pooling !== undefined ? null : await readSentenceModules(folder);
   const pooling = isPooled ? 'none' : (overrides.pooling ?? modules?.pooling ?? 'mean');
@@ -100,7 +103,10 @@ async function inspectEmbedding(
   return { ...model, dimensions };
 }
 
-/** Runs the model once: how long are its vectors, and are they vectors? */
+/**
+ * Runs the model once. Returns the number of components of its vectors. Errors: Error if the vectors are
+ * invalid or all equal.
+ */
 async function measureWidth(
   folder: string,
   model: Omit<LocalModel & { kind: 'embedding' }, 'dimensions'>,
@@ -191,7 +197,7 @@ function unusableModelError(folder: string, graph: string, reason: string, cause
   return new AppError('invalid', `${join(folder, graph)} cannot be used: ${reason}.`, { cause });
 }
 
-/** What goes wrong while a model runs is the model's fault. */
+/** Converts errors of a trial run to an AppError about the model. */
 async function runTrial<T>(folder: string, graph: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -202,7 +208,7 @@ async function runTrial<T>(folder: string, graph: string, work: () => Promise<T>
   }
 }
 
-/** The graph that was named, the usual one, or the only one there is. */
+/** Returns the requested graph, else the default graph, else the only graph in the folder. */
 async function findGraph(folder: string, requested: string | undefined): Promise<string> {
   const graphs = (
     await Promise.all(
@@ -263,7 +269,7 @@ async function readPrompts(
 ): Promise<{ query: string; document: string }> {
   const config = await readOptionalJson(folder, 'config_sentence_transformers.json');
   const configured = (config?.prompts ?? {}) as Json;
-  // The prompt of every text that names none.
+  // Prompt of texts that do not name one.
   const defaultName = String(config?.default_prompt_name ?? '');
   const findPrompt = (...names: readonly string[]) => {
     const prompt = names.map((name) => configured[name]).find((text) => typeof text === 'string');

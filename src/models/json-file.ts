@@ -1,10 +1,13 @@
 import { readFile, stat } from 'node:fs/promises';
 import { AppError } from '../core/app-error.ts';
 
-/** Bytes of the largest file with JSON that is read: tokenizers of a few hundred thousand words take 35 MB. */
+/** Maximum size of a JSON file in bytes. Tokenizers of a few hundred thousand words take 35 MB. */
 const jsonBytesMax = 256 * 1_048_576;
 
-/** What a file holds, null when there is none. An AppError names one that cannot be read. */
+/**
+ * Returns the parsed file, or null if it does not exist. Errors: AppError that names the file if it cannot be
+ * read.
+ */
 export async function readJsonFile(path: string): Promise<unknown> {
   let text: string;
   try {

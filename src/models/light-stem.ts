@@ -1,6 +1,6 @@
 const vowel = /[aeiouy]/;
 
-/** Drops a doubled last consonant, as in "stopp"; l, s and z may stand doubled. */
+/** Removes a doubled final consonant, as in "stopp"; l, s and z may stay doubled. */
 function removeDoubledConsonant(stem: string): string {
   return /([^aeioulsz])\1$/.test(stem) ? stem.slice(0, -1) : stem;
 }
@@ -22,8 +22,8 @@ function stripEnding(word: string): string {
 }
 
 /**
- * A word (normalised) without the commonest English endings, so that "causes", "caused" and "causing" meet. It belongs
- * to the reranker's weights, which were trained with exactly these rules: a change needs a new training.
+ * Strips the most common English endings of a normalized word, so that "causes", "caused" and "causing" share
+ * a stem. The weights of the reranker were trained with exactly these rules: a change requires new training.
  */
 export function toLightStem(word: string): string {
   if (word.length < 4 || !/^[a-z]+$/.test(word)) return word;

@@ -30,7 +30,7 @@ import {
 
 const cpuProvider = 'cpu';
 
-/** The settings that say which models there are; what each means, `config/schema` says. */
+/** Settings that define the models; `config/schema` describes each. */
 export interface ModelSettings {
   readonly embeddingModel: string | null;
   readonly embeddingUrl: string | null;
@@ -60,20 +60,23 @@ export interface ModelSettings {
 
 export interface CatalogDependencies {
   readonly settings: ModelSettings;
-  /** The data directory. */
+  /** Path of the data directory. */
   readonly dataFolder: string;
   readonly egress: Egress;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
-  /** See `ProviderOptions`. */
+  /** See `ModelProviderOptions`. */
   readonly mayLogReply: () => boolean;
   readonly onRecovered: (model: string) => void;
-  /** Told of every request to a service. */
+  /** Called after every request to a service. */
   readonly observe: (model: string, outcome: RequestOutcome, seconds: number) => void;
 }
 
-/** The models that the settings name, beside the built-in ones. An AppError when they make no sense. */
+/**
+ * Returns the catalog of built-in, added and configured models. Errors: AppError if the settings are
+ * inconsistent.
+ */
 export async function loadModelCatalog(dependencies: CatalogDependencies): Promise<ModelCatalog> {
   const { settings } = dependencies;
   await checkExecutionProviders(settings.modelExecutionProviders);
@@ -106,7 +109,10 @@ export async function loadModelCatalog(dependencies: CatalogDependencies): Promi
   return catalog;
 }
 
-/** A small graph has to open with each alone, so that nobody learns from the first document that one is missing. */
+/**
+ * Opens a small graph with each execution provider alone, so that a missing provider is reported at startup
+ * instead of with the first document.
+ */
 async function checkExecutionProviders(names: string): Promise<void> {
   if (names === cpuProvider) return;
   for (const name of names.split(',')) {
@@ -125,7 +131,7 @@ async function checkExecutionProviders(names: string): Promise<void> {
   }
 }
 
-/** The models that were added to the data directory, as workers are handed them. */
+/** Returns the models added to the data directory, in the form passed to workers. */
 export async function listInstalledModels({
   dataFolder: data,
   settings,
@@ -197,7 +203,7 @@ async function openHttpEmbedding(dependencies: CatalogDependencies): Promise<Emb
   return { id: model, version, dimensions, backend: embedder };
 }
 
-/** Collections are made for vectors of one length: it has to be known before the first. */
+/** Returns the number of dimensions, which collections require when they are created. */
 async function fetchDimensions(embedder: HttpEmbedder, model: string): Promise<number> {
   try {
     return await embedder.dimensions();
@@ -279,12 +285,12 @@ function createProvider(
   });
 }
 
-/** The address of an operation, whether people gave it or the address above it. */
+/** Returns the URL of an operation; `url` is that URL or its base URL. */
 function toEndpoint(url: string, operation: string): string {
   return url.endsWith(`/${operation}`) ? url : `${url}/${operation}`;
 }
 
-/** How long the vectors of a service are, so that the server starts while the service is away. */
+/** Caches the vector length of a service on disk, so that the server starts while the service is down. */
 class DimensionsCache {
   readonly #folder: string;
   readonly #file: string;
@@ -299,7 +305,7 @@ class DimensionsCache {
       const { width } = JSON.parse(await readFile(this.#file, 'utf8')) as { readonly width: unknown };
       return typeof width === 'number' && width > 0 ? width : null;
     } catch (error) {
-      // Unknown or half written: the service is asked.
+      // Missing or truncated file: the length is requested from the service.
       if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return null;
       throw error;
     }

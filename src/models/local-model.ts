@@ -1,15 +1,18 @@
-/** How the vectors of a text's tokens become one; none: the graph has done it. */
+/** Methods that combine the token vectors of a text into one; none: the graph contains the pooling. */
 export const poolings = ['mean', 'cls', 'last', 'max', 'mean-sqrt-length', 'weighted-mean', 'none'] as const;
 export type Pooling = (typeof poolings)[number];
 
-/** How an output of a reranking graph becomes a score: sigmoid of one number, softmax of two classes or two tokens. */
+/**
+ * Methods that convert an output of a reranking graph into a score: sigmoid of one number, softmax of two
+ * classes or two tokens.
+ */
 export const rerankHeads = ['one-logit', 'two-classes', 'yes-no'] as const;
 export type RerankHead = (typeof rerankHeads)[number];
 
-/** What is done to each number that a dense layer makes. */
+/** Activation function of a dense layer, applied to each component. */
 export type Activation = 'identity' | 'tanh' | 'relu' | 'sigmoid';
 
-/** A dense layer behind the pooling: its safetensors file inside the folder, and its activation. */
+/** Dense layer after the pooling: its safetensors file inside the folder, and its activation. */
 export interface DenseFile {
   readonly file: string;
   readonly activation: Activation;
@@ -17,54 +20,54 @@ export interface DenseFile {
 
 interface LocalModelBase {
   readonly format: 1;
-  /** Its name for callers. */
+  /** Name of the model in the API. */
   readonly id: string;
-  /** Changes whenever the same text may get another vector or score. */
+  /** Changes whenever the same text may get a different vector or score. */
   readonly version: string;
-  /** Graph inside the folder. */
+  /** Path of the graph inside the folder. */
   readonly graph: string;
-  /** Output of the graph that is read. */
+  /** Name of the graph output that is used. */
   readonly output: string;
-  /** Longest input of the graph, its special tokens included. */
+  /** Maximum input length of the graph in tokens, special tokens included. */
   readonly tokensMax: number;
-  /** Where the model came from, for people. */
+  /** Origin of the model, for display. */
   readonly source: string;
 }
 
-/** `quarry.json` of an embedding model that `quarry models add` added. */
+/** `quarry.json` of an embedding model added by `quarry models add`. */
 export interface LocalEmbedding extends LocalModelBase {
   readonly kind: 'embedding';
   readonly pooling: Pooling;
-  /** Behind the pooling, in this order; absent: none. */
+  /** Dense layers after the pooling, in this order; absent: none. */
   readonly layers?: readonly DenseFile[];
-  /** The tokens of prompts do not count in the pooling. */
+  /** Whether the pooling excludes the tokens of the prompt. */
   readonly skipsPrompt?: boolean;
-  /** Components that are used: the first so many of those that the graph makes. */
+  /** Components used: a prefix of the graph's output vector. */
   readonly dimensions: number;
   readonly prompts: { readonly query: string; readonly document: string };
 }
 
-/** `quarry.json` of a reranker that `quarry models add` added. */
+/** `quarry.json` of a reranker added by `quarry models add`. */
 export interface LocalReranker extends LocalModelBase {
   readonly kind: 'reranker';
   readonly head: RerankHead;
-  /** For `yes-no`: the tokens that mean it, and the text around query and document. */
+  /** For `yes-no`: the token ids of "yes" and "no", and the template around query and document. */
   readonly question: { readonly yes: number; readonly no: number; readonly template: string } | null;
 }
 
 export type LocalModel = LocalEmbedding | LocalReranker;
 
-/** How local models run, whatever they are. */
+/** Options for running local models of any kind. */
 export interface InferenceOptions {
   /** Threads of one run. */
   readonly threads: number;
-  /** Tokens of one run, padding included; a longer text runs alone. */
+  /** Maximum tokens of one run, padding included; a longer text runs alone. */
   readonly batchTokens: number;
   /** Execution providers of onnxruntime, the preferred one first. */
   readonly executionProviders: readonly string[];
 }
 
-/** A model, where it lies, and how it runs: all that a worker needs to know. */
+/** A model, its folder and its inference options: all that a worker needs to run it. */
 export interface InstalledModel<M extends LocalModel = LocalModel> {
   readonly model: M;
   readonly folder: string;

@@ -3,19 +3,19 @@ const checkIntervalMs = 5_000;
 interface ModelCacheEntry<Model, T> {
   readonly model: Model;
   readonly opening: Promise<T>;
-  /** Runs that have it in hand. */
+  /** Number of running `use` calls. */
   users: number;
 }
 
 export interface ModelCacheOptions<Model, T> {
   readonly open: (model: Model) => Promise<T>;
-  /** What tells one model from all others. */
+  /** Unique key of a model. */
   readonly keyOf: (model: Model) => string;
-  /** Whether nobody can ask for a model any more. */
+  /** Whether the model is removed, so that no further request can use it. */
   readonly isRemoved: (model: Model) => Promise<boolean>;
 }
 
-/** The models that a thread has opened, each once. What failed to open is tried again by the next caller. */
+/** Models opened by a thread, each opened once. A failed open is retried by the next caller. */
 export class ModelCache<Model, T extends { close(): Promise<void> }> {
   readonly #options: ModelCacheOptions<Model, T>;
   readonly #entries = new Map<string, ModelCacheEntry<Model, T>>();
@@ -24,7 +24,7 @@ export class ModelCache<Model, T extends { close(): Promise<void> }> {
     this.#options = options;
   }
 
-  /** Hands `work` the open model, which stays open at least as long as that runs. */
+  /** Runs `work` with the open model, which stays open at least until `work` settles. */
   async use<Result>(model: Model, work: (entry: T) => Promise<Result>): Promise<Result> {
     const key = this.#options.keyOf(model);
     const entry = this.#entries.get(key) ?? this.#open(key, model);
@@ -36,17 +36,20 @@ export class ModelCache<Model, T extends { close(): Promise<void> }> {
     }
   }
 
-  /** Looks every now and then, as long as the thread lives. Where closing fails, the thread does. */
+  /**
+   * Checks for removed models periodically for the lifetime of the thread. A failure to close a model
+   * terminates the thread.
+   */
   startChecking(): void {
     setInterval(() => void this.closeRemoved(), checkIntervalMs).unref();
   }
 
-  /** Closes what is gone and not in use; what is in use goes the next time. */
+  /** Closes removed models that are not in use; those in use are closed by a later check. */
   async closeRemoved(): Promise<void> {
     for (const [key, opened] of this.#entries) {
       const isRemoved = await this.#options.isRemoved(opened.model);
       if (!isRemoved || opened.users > 0 || this.#entries.get(key) !== opened) continue;
-      // In the same turn: whoever comes now opens it anew, or learns that it is gone.
+      // Deleted before the first await: a later caller opens the model anew, or learns that it is removed.
       this.#entries.delete(key);
       await (await opened.opening).close();
     }

@@ -3,17 +3,20 @@ import { totalmem } from 'node:os';
 import { dirname, join, sep } from 'node:path';
 import { AppError } from '../core/app-error.ts';
 
-/** What of a folder belongs to a model. */
+/** Files of a folder that define a model. */
 export interface ModelFiles {
   readonly graph: string;
   readonly layers?: readonly { readonly file: string }[];
 }
 
-/** Graphs are searched for the names of further files; one that holds its weights itself names none. */
+/**
+ * Maximum bytes of a graph that are scanned for names of weight files; a graph that contains its weights
+ * names none.
+ */
 const graphScanBytesMax = 256 * 1_048_576;
 const lfsPointerBytesMax = 1_024;
 
-/** Files that a model consists of: beside the tokenizer its graph, weights that lie in files of their own, layers. */
+/** Lists the files of a model: configuration, tokenizer, graph, separate weight files and layers. */
 export async function listModelFiles(folder: string, { graph, layers = [] }: ModelFiles): Promise<string[]> {
   const part = dirname(graph);
   const inPart = (name: string) => join(part, name);
@@ -39,7 +42,10 @@ export async function listModelFiles(folder: string, { graph, layers = [] }: Mod
   return [...new Set(all.filter((_, i) => sizes[i] !== null))];
 }
 
-/** An AppError names a file that is missing, is none, or lies elsewhere, and says what to do. */
+/**
+ * Checks that all files of a model can be copied. Errors: AppError with a remedy if a file is missing, is a
+ * Git LFS pointer, or is outside of the folder.
+ */
 export async function checkModelFiles(folder: string, model: ModelFiles): Promise<void> {
   const path = join(folder, model.graph);
   await checkLfsPointer(path);
@@ -57,7 +63,7 @@ export async function checkModelFiles(folder: string, model: ModelFiles): Promis
     await checkLfsPointer(join(dirname(path), file));
   }
   const modelFolder = await realpath(folder);
-  // The cache of Hugging Face has the files of all revisions of a model beside them.
+  // The Hugging Face cache keeps the files of all revisions of a model in this folder and links to them.
   const cache = join(modelFolder, '..', '..', 'blobs');
   for (const file of await listModelFiles(folder, model)) {
     const real = await realpath(join(folder, file));
@@ -69,7 +75,10 @@ export async function checkModelFiles(folder: string, model: ModelFiles): Promis
   }
 }
 
-/** An AppError when the files are more than the disk of `target`, or the memory of this machine, has room for. */
+/**
+ * Checks the size of the files. Errors: AppError if they exceed the free disk space of `target` or the memory
+ * of this machine.
+ */
 export async function checkCapacity(folder: string, model: ModelFiles, target: string): Promise<void> {
   const sizes = await Promise.all(
     (await listModelFiles(folder, model)).map((file) => getFileSize(join(folder, file))),
@@ -88,7 +97,7 @@ export async function checkCapacity(folder: string, model: ModelFiles, target: s
     );
 }
 
-/** Names in a folder; none when there is no such folder. */
+/** Returns the names in a folder; empty if the folder does not exist. */
 export async function listNames(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
@@ -107,7 +116,7 @@ async function getFileSize(path: string): Promise<number | null> {
   }
 }
 
-/** What Git leaves where a large file was not fetched. */
+/** Errors: AppError if the file is a Git LFS pointer, that is, the large file itself was not fetched. */
 async function checkLfsPointer(path: string): Promise<void> {
   const size = await getFileSize(path);
   if (size === null || size > lfsPointerBytesMax) return;
@@ -120,8 +129,9 @@ async function checkLfsPointer(path: string): Promise<void> {
 }
 
 /**
- * Files beside a graph that hold its weights. In the graph each is an entry with the key "location" (ONNX's
- * StringStringEntryProto: field 1 the key, field 2 the value, both with their length before them).
+ * Returns the files beside a graph that contain its weights. The graph refers to each by an entry with the
+ * key "location" (ONNX's StringStringEntryProto: field 1 is the key, field 2 the value, both
+ * length-prefixed).
  */
 async function findWeightFiles(graph: string): Promise<string[]> {
   const bytes = await readHead(graph, graphScanBytesMax);

@@ -9,28 +9,28 @@ import type { Egress } from '../egress/egress.ts';
 import { type BreakerState, CircuitBreaker } from './circuit-breaker.ts';
 import { ProviderError, postJson } from './post-json.ts';
 
-/** Where a model is served over HTTP, and how it is asked. */
+/** HTTP endpoint of a model, and the limits of requests to it. */
 export interface ModelProviderOptions {
-  /** Name of the model, ours and the provider's. */
+  /** Name of the model, here and at the provider. */
   readonly model: string;
   readonly url: string;
-  /** Sent as a bearer token, shown to nobody. */
+  /** Bearer token; never logged or returned. */
   readonly key: string | null;
-  /** Milliseconds one request of documents may take. */
+  /** Maximum milliseconds of one request for documents. */
   readonly documentMsMax: number;
-  /** Milliseconds a query waits for its answer, all attempts together. */
+  /** Maximum milliseconds that a query waits for its reply, all attempts together. */
   readonly queryMsMax: number;
-  /** Requests at the same time. */
+  /** Maximum number of concurrent requests. */
   readonly requestsMax: number;
   readonly fetch: Egress['fetch'];
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
-  /** Whether the log may hold what the service says about a text, which may quote it. */
+  /** Whether error replies of the service may be logged; they may quote a text. */
   readonly mayLogReply: () => boolean;
-  /** It answers again after trouble. */
+  /** Called when the service recovers after failures. */
   readonly onRecovered: () => void;
-  /** Told of every request: how it ended and how long it took. */
+  /** Called after every request with its outcome and duration. */
   readonly observe: (outcome: RequestOutcome, seconds: number) => void;
 }
 
@@ -39,27 +39,27 @@ export type RequestOutcome = 'answered' | ProviderError['kind'];
 export interface ProviderHealth {
   readonly model: string;
   readonly state: BreakerState;
-  /** What was the matter last, null while it answers. */
+  /** Message of the last error; null while the service answers. */
   readonly lastError: string | null;
 }
 
 const documentAttemptsMax = 4;
 const queryAttemptsMax = 2;
-/** Milliseconds before the second attempt, at most; each further one waits up to twice as long. */
+/** Maximum milliseconds before the second attempt; the bound doubles with each further attempt. */
 const backoffMsInitial = 200;
-/** How long a provider's own `retry-after` is believed. */
+/** Upper bound of a provider's `retry-after`. */
 const retryAfterMsMax = 60_000;
-/** After how long work is tried again that a provider could not do. */
+/** Minimum delay before work that failed at a provider is retried. */
 const retryMsMin = 1_000;
 
-/** One HTTP service with a model: places, time-outs, retries, and a circuit breaker around every request. */
+/** Client of one HTTP service with a model: concurrency limit, timeouts, retries and a circuit breaker. */
 export class ModelProvider {
-  /** Requests at a time; documents leave one of several permits to queries. */
+  /** Limits concurrent requests; if there are several permits, documents leave one of them to queries. */
   readonly semaphore: Semaphore;
   readonly #options: ModelProviderOptions;
   readonly #breaker: CircuitBreaker;
   #lastError: string | null = null;
-  /** On the monotonic clock: the provider asked to be left alone until then. */
+  /** Time on the monotonic clock until which the provider asked for no requests (`retry-after`). */
   #pausedUntil = 0;
 
   constructor(options: ModelProviderOptions) {
@@ -82,12 +82,12 @@ export class ModelProvider {
     return { model: this.model, state: this.#breaker.state, lastError: this.#lastError };
   }
 
-  /** Milliseconds on the monotonic clock by which an answer to a query has to be there. */
+  /** Returns the time on the monotonic clock, in milliseconds, by which a query needs its reply. */
   getQueryDeadline(): number {
     return this.#options.clock.monotonic() + this.#options.queryMsMax;
   }
 
-  /** Rejects with `ModelUnavailable` when `work` for a query has not ended after the time a query has. */
+  /** Awaits `work` for a query. Errors: `ModelUnavailableError` if it exceeds the time limit of a query. */
   async withQueryTimeout<Result>(work: Promise<Result>): Promise<Result> {
     const { queryMsMax: urgentMsMax } = this.#options;
     let timer: NodeJS.Timeout | undefined;
@@ -104,15 +104,16 @@ export class ModelProvider {
     }
   }
 
-  /** Throws `ModelUnavailable` while it is known that no request would be sent. */
+  /** Errors: `ModelUnavailableError` while the circuit breaker rejects requests. */
   checkAvailable(): void {
     const wait = this.#breaker.getWaitMs();
     if (wait > 0) throw this.#unavailableError(this.#lastError ?? 'it failed', wait);
   }
 
   /**
-   * Posts `body` until `read` accepts the reply, with back-off in between. `deadline`: null for documents, which have
-   * time. Rejects with `ModelUnavailable`, or with `ProviderTrouble` "refused" for the input's own fault.
+   * Posts `body` and parses the reply by `read`; retries with backoff. `deadline` is null for documents,
+   * which have no deadline. Errors: `ModelUnavailableError`; `ProviderError` of kind "refused" if the input
+   * is invalid.
    */
   async request<Answer>(
     body: object,
@@ -178,7 +179,7 @@ export class ModelProvider {
   #recordFailure(error: ProviderError): void {
     const { logger, clock } = this.#options;
     const fields = { model: this.model, kind: error.kind, reason: error.message, said: error.replyExcerpt };
-    // It answers, only not to this.
+    // The provider works; only this input is refused.
     if (error.kind === 'refused') {
       logger.info(fields, 'a model provider refused a text');
       this.#recordSuccess();
@@ -201,7 +202,7 @@ export class ModelProvider {
     this.#options.onRecovered();
   }
 
-  /** Waits as long as the provider asked for; a query that has not so much time is told at once. */
+  /** Waits for the provider's `retry-after`; a query whose deadline is earlier fails at once. */
   async #waitUntilUnpaused(deadline: number | null): Promise<void> {
     for (;;) {
       const wait = this.#pausedUntil - this.#options.clock.monotonic();
@@ -216,7 +217,10 @@ export class ModelProvider {
     return deadline !== null && this.#options.clock.monotonic() + extraMs >= deadline;
   }
 
-  /** "Full jitter": anything up to the bound, so that many who failed together do not come back together. */
+  /**
+   * "Full jitter": a random delay up to the bound, so that clients that failed together do not retry
+   * together.
+   */
   #computeBackoffMs(attempt: number): number {
     return backoffMsInitial * 2 ** (attempt - 1) * this.#options.random();
   }
@@ -229,7 +233,7 @@ export class ModelProvider {
   }
 }
 
-/** What a caller is told whose own text a provider does not take. */
+/** Returns the error for a caller whose text the provider refuses. */
 export function refusedTextError(model: string, error: ProviderError): AppError {
   return new AppError(
     'bad_request',

@@ -3,13 +3,11 @@ import { join } from 'node:path';
 import { AppError } from '../core/app-error.ts';
 import { modelsFolder } from './models-folder.ts';
 
-/** What needs each added model, as the server that ran last on a data directory noted it. */
-export type ModelUsage = Readonly<
-  Record<
-    string,
-    { readonly collections: number /** New collections or queries use it. */; readonly usual: boolean }
-  >
->;
+/**
+ * Usage of each added model, as written by the last server that ran on the data directory. `usual`: whether new
+ * collections or queries use the model by default.
+ */
+export type ModelUsage = Readonly<Record<string, { readonly collections: number; readonly usual: boolean }>>;
 
 function getUsagePath(dataFolder: string): string {
   return join(modelsFolder(dataFolder), 'in-use.json');
@@ -22,7 +20,7 @@ export async function writeModelUsage(dataFolder: string, usage: ModelUsage): Pr
   await rename(`${file}.new`, file);
 }
 
-/** Throws a 409 that says what needs the model. */
+/** Errors: 409 that lists the uses of the model. */
 export async function checkNotInUse(dataFolder: string, id: string): Promise<void> {
   const { collections, usual } = (await readModelUsage(dataFolder))[id] ?? { collections: 0, usual: false };
   const uses = [

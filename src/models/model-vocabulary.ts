@@ -10,20 +10,21 @@ const functionWords: ReadonlySet<string> = new Set(stopWords.en.split(/\s+/));
 const number = /^\p{N}+$/u;
 
 /**
- * A text of which a smaller share of words is known is in a language that the models do not know; one of which a larger
- * share is, in one they do. In between lie queries full of names. Of judged questions .94 to .99 are known in English, .69
- * in Spanish, .58 in German, .36 in Chinese, less than .1 in Russian, Arabic, Hindi and Thai.
+ * Bounds of the share of known words in a text. Below the first, the language is unknown to the models; above
+ * the second, it is known. In between are queries that consist mostly of names. Measured shares of judged
+ * questions: .94 to .99 in English, .69 in Spanish, .58 in German, .36 in Chinese, below .1 in Russian,
+ * Arabic, Hindi and Thai.
  */
 const unfamiliarShareMax = 0.5;
 const familiarShareMin = 0.9;
 /**
- * Content words of a query: hardly one of their training had more than the first, and with the second it is a text, of which
- * no passage holds much (models/README.md, "A second opinion").
+ * Bounds of the number of content words in a query. Few training queries exceed the first; from the second
+ * on, the query is a long text, most of which no passage contains (models/README.md, "A second opinion").
  */
 const queryWordsMax = 20;
 const longTextWordsMin = 40;
 
-/** The words of the built-in models' training text. */
+/** Vocabulary of the built-in models' training text. */
 export class ModelVocabulary {
   readonly #idfTable: IdfTable;
 
@@ -31,17 +32,20 @@ export class ModelVocabulary {
     this.#idfTable = rarity;
   }
 
-  /** Reads the file of them at once: for the start of a server. */
+  /** Reads the vocabulary file synchronously; intended for server startup. */
   static load(): ModelVocabulary {
     return new ModelVocabulary(new IdfTable(readFileSync(join(builtInRerankerFolder, 'rarity.bin'))));
   }
 
-  /** Whether a word, or one of its stem, stands in several passages. */
+  /** Whether a word, or another word with its stem, occurs in several passages. */
   hasWord(word: string): boolean {
     return this.#idfTable.has(toLightStem(normalizeWord(word)));
   }
 
-  /** 0 for a query of which the models know too little to judge it, 1 for one of usual length in words they know. */
+  /**
+   * Returns 0 for a query that the models know too little of to judge, 1 for one of usual length in words
+   * they know; values in between are interpolated.
+   */
   computeFamiliarity(text: string): number {
     let [words, known] = [0, 0];
     forEachWord(text, (raw) => {
@@ -56,7 +60,7 @@ export class ModelVocabulary {
   }
 }
 
-/** 0 up to `low`, 1 from `high`. */
+/** Linear ramp: 0 up to `low`, 1 from `high`. */
 function rampBetween(low: number, value: number, high: number): number {
   return Math.min(1, Math.max(0, (value - low) / (high - low)));
 }

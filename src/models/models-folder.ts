@@ -1,15 +1,15 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Says what a model is, in the folder of each; written last. */
+/** Name of the manifest in each model's folder; written last, so that its presence marks a complete model. */
 export const manifestFile = 'quarry.json';
 
-/** Folder of added models in a data directory; each has a folder of its name. */
+/** Returns the folder of added models in a data directory; it has one subfolder per model, named by its id. */
 export function modelsFolder(dataFolder: string): string {
   return join(dataFolder, 'models');
 }
 
-/** Changes whenever a model is added or removed. */
+/** Returns a timestamp that changes whenever a model is added or removed; 0 if the folder does not exist. */
 export async function readModelsFolderMtimeMs(dataFolder: string): Promise<number> {
   try {
     return (await stat(modelsFolder(dataFolder))).mtimeMs;

@@ -1,12 +1,12 @@
 import { assert } from '../core/assert.ts';
 
-/** Wire types of Protocol Buffers that ONNX uses. */
+/** Protocol Buffers wire types that ONNX uses. */
 const wireVarint = 0;
 const wireFixed64 = 1;
 const wireBytes = 2;
 const wireFixed32 = 5;
 
-/** Field numbers of onnx.proto. */
+/** Field numbers in onnx.proto. */
 const modelGraph = 7;
 const graphInitializer = 5;
 const tensorName = 8;
@@ -14,11 +14,11 @@ const tensorRawData = 9;
 
 interface Field {
   readonly number: number;
-  /** The content of a field of bytes, otherwise empty. */
+  /** Content of a length-delimited field; empty for other wire types. */
   readonly bytes: Uint8Array;
 }
 
-/** Reads a number of 7 bits a byte, least significant first; numbers beyond 2^53 lose their lowest bits. */
+/** Reads a varint: 7 bits per byte, least significant first. Values above 2^53 lose their lowest bits. */
 function readVarint(bytes: Uint8Array, start: number): { value: number; end: number } {
   let value = 0;
   let factor = 1;
@@ -59,7 +59,10 @@ function findBytes(message: Uint8Array, number: number): Uint8Array | undefined 
   return undefined;
 }
 
-/** The constant float tensor `name` of an ONNX model that holds its data itself. */
+/**
+ * Returns the constant float tensor `name` of an ONNX model with embedded data. Errors: Error if it does not
+ * exist.
+ */
 export function readOnnxFloats(model: Uint8Array, name: string): Float32Array {
   const graph = findBytes(model, modelGraph) ?? new Uint8Array(0);
   for (const { number, bytes } of readFields(graph)) {

@@ -12,7 +12,10 @@ interface Parts {
   readonly layers: readonly DenseLayer[];
 }
 
-/** A transformer from a file: tokens, graph, pooling, dense layers, the first components, length 1. */
+/**
+ * Transformer model from a folder. Pipeline: tokenize, run the graph, pool, apply dense layers, truncate to
+ * `dimensions`, scale to length 1.
+ */
 export class OnnxEmbedder implements Embedder {
   readonly id: string;
   readonly dimensions: number;
@@ -44,14 +47,14 @@ export class OnnxEmbedder implements Embedder {
     });
   }
 
-  /** Rejects when the graph answers with another shape than `model` says, or with no number. */
+  /** Errors: Error if the graph output has another shape than `model` declares, or contains NaN. */
   async embed(texts: readonly string[], inputType: InputType): Promise<Embeddings> {
     const { prompts, pooling, output } = this.#model;
     const inputs = texts.map((text) => this.#tokenizer.encodeText(`${prompts[inputType]}${text}`));
     const vectors = new Float32Array(texts.length * this.dimensions);
     const skipped =
       this.#model.skipsPrompt === true ? this.#tokenizer.countPromptTokens(prompts[inputType]) : 0;
-    // What says nothing lies in one fixed direction.
+    // A text without tokens gets the first axis as its vector.
     for (const [i, { ids }] of inputs.entries()) if (ids.length === 0) vectors[i * this.dimensions] = 1;
     for (const batch of this.#graph.batches(inputs)) {
       const batchOutput = await this.#graph.run(batch, output);

@@ -3,7 +3,7 @@ import type { Reranker, RerankScores } from './model.ts';
 import { TextTokenizer, type TokenInput } from './text-tokenizer.ts';
 import { type BatchOutput, TokenGraph } from './token-graph.ts';
 
-/** A cross-encoder from a file: query and document read together give one score. */
+/** Cross-encoder from a folder: reads the query and a document together and outputs one score. */
 export class OnnxReranker implements Reranker {
   readonly id: string;
   readonly #model: LocalReranker;
@@ -26,7 +26,7 @@ export class OnnxReranker implements Reranker {
     return new OnnxReranker(model, tokenizer, await TokenGraph.open(folder, model.graph, run));
   }
 
-  /** Rejects when the graph answers with another shape than `model` says, or with no number. */
+  /** Errors: Error if the graph output has another shape than `model` declares, or contains NaN. */
   async score(query: string, documents: readonly string[]): Promise<RerankScores> {
     const inputs = documents.map((document) => this.#buildInput(query, document));
     const scores = new Float32Array(documents.length);
@@ -50,7 +50,7 @@ export class OnnxReranker implements Reranker {
     const { question } = this.#model;
     if (question === null) return this.#tokenizer.encodePair(query, document);
     const [before = '', after = ''] = question.template.split('{document}');
-    // A function, because a query may hold what `replace` reads as a pattern.
+    // A replacer function, because `replace` interprets `$` patterns in a replacement string.
     const fill = (text: string) => text.replace('{query}', () => query);
     return this.#tokenizer.encodeTemplate(fill(before), document, fill(after));
   }
@@ -71,7 +71,7 @@ export class OnnxReranker implements Reranker {
   }
 }
 
-/** Two classes are one: softmax of both is the sigmoid of their difference. */
+/** The softmax of two classes equals the sigmoid of their difference. */
 function sigmoid(odds: number): number {
   return 1 / (1 + Math.exp(-odds));
 }

@@ -2,7 +2,7 @@ import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import { assert } from '../core/assert.ts';
 import { decodeHalfFloats } from './half-floats.ts';
 
-/** The elements of a graph's input, row-major. */
+/** Elements of a graph input, row-major. */
 export interface OnnxInput {
   readonly data: Float32Array | Int32Array | BigInt64Array;
   readonly shape: readonly number[];
@@ -13,7 +13,7 @@ export interface OnnxOutput {
   readonly shape: readonly number[];
 }
 
-/** An input or output of a graph; a size that varies is -1, or a name. */
+/** An input or output of a graph; a dynamic dimension is -1 or a name. */
 export interface OnnxValueInfo {
   readonly name: string;
   readonly type: string;
@@ -21,13 +21,16 @@ export interface OnnxValueInfo {
 }
 
 export interface OnnxSessionOptions {
-  /** Threads of one run; 1 where many sessions run side by side. */
+  /** Threads of one run; 1 if many sessions run in parallel. */
   readonly threads?: number;
-  /** As onnxruntime names them, the preferred one first. */
+  /** onnxruntime names of execution providers, the preferred one first. */
   readonly executionProviders?: readonly string[];
 }
 
-/** One loaded ONNX graph. The only door to onnxruntime, which the first graph loads; `run` blocks the calling thread. */
+/**
+ * One loaded ONNX graph. The only user of onnxruntime, which is imported with the first graph. `run` blocks
+ * the calling thread.
+ */
 export class OnnxSession {
   readonly #session: InferenceSession;
   readonly #tensor: typeof Tensor;
@@ -38,7 +41,7 @@ export class OnnxSession {
     this.#tensor = tensor;
   }
 
-  /** Loads the graph at `path`; files it refers to lie beside it. */
+  /** Loads the graph at `path`; external data files must be in the same folder. */
   static async open(path: string, options: OnnxSessionOptions = {}): Promise<OnnxSession> {
     const { InferenceSession, Tensor } = await import('onnxruntime-node');
     const session = await InferenceSession.create(path, {
@@ -66,7 +69,10 @@ export class OnnxSession {
     return (await this.runWithShape(inputs, output)).data;
   }
 
-  /** The same with its shape; half floats become floats. Rejects when the output is no tensor of floats. */
+  /**
+   * Same as `run`, with the shape; half floats are converted to floats. Errors: Error if the output is not a
+   * float tensor.
+   */
   async runWithShape(inputs: Readonly<Record<string, OnnxInput>>, output: string): Promise<OnnxOutput> {
     assert(!this.#closed, 'a closed model is not run');
     const feeds = Object.fromEntries(

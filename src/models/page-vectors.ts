@@ -1,17 +1,17 @@
 import type { ChunkVectors } from './model.ts';
 import { getCodeBytes, quantize } from './quantization.ts';
 
-/** A chunk that lies on one page. */
+/** A chunk on a single page. */
 interface PageChunk {
   readonly pageStart: number;
   readonly blank: boolean;
-  /** How many precise chunks it has. */
+  /** Number of its fine chunks. */
   readonly children: number;
 }
 
 /**
- * Vectors of chunks where each page came with its own: a chunk, and every precise chunk in it, has that of its page.
- * `given`: unit vectors of the pages, one after the other.
+ * Assigns page vectors to chunks: a chunk, and each of its fine chunks, gets the vector of its page.
+ * `pageVectors`: unit vectors of the pages, concatenated.
  */
 export function toChunkVectors(
   chunks: readonly PageChunk[],

@@ -1,7 +1,7 @@
 import type { Pooling } from './local-model.ts';
 import type { BatchOutput } from './token-graph.ts';
 
-/** Components of the vector of one text; an Error that says which shape is wrong. */
+/** Returns the number of components per text. Errors: Error that describes the shape if it is wrong. */
 export function getPooledWidth({ shape, lengths }: BatchOutput, pooling: Pooling, output: string): number {
   const rank = pooling === 'none' ? 2 : 3;
   const hasAllRows = shape.length === rank && shape[0] === lengths.length && shape.at(-1)! > 0;
@@ -13,15 +13,15 @@ export function getPooledWidth({ shape, lengths }: BatchOutput, pooling: Pooling
   );
 }
 
-/** What is read of an answer for one text. */
+/** Row of a batch output that is pooled. */
 export interface PoolingTarget {
   readonly row: number;
   readonly width: number;
-  /** Tokens at the beginning that do not count, where all others do. */
+  /** Number of leading tokens that the averaging and maximum poolings exclude. */
   readonly skipped: number;
 }
 
-/** The vectors of the tokens of a text as one, as sentence-transformers does it (`models/Pooling.py`). */
+/** Combines the token vectors of a text into one, as sentence-transformers does (`models/Pooling.py`). */
 export function poolTokens(
   { data, shape, lengths }: BatchOutput,
   pooling: Pooling,
@@ -34,7 +34,7 @@ export function poolTokens(
   const token = (at: number) => data.subarray(start + at * width, start + (at + 1) * width);
   if (pooling === 'cls') return token(0);
   if (pooling === 'last') return token(length - 1);
-  // Of a text that was cut down to its prompt, all count.
+  // If truncation left only the prompt, all tokens count.
   const first = target.skipped < length ? target.skipped : 0;
   if (pooling === 'max') {
     const maximum = token(first).slice();

@@ -1,9 +1,9 @@
 import { assert } from '../core/assert.ts';
 
 /**
- * Vectors as 8-bit codes: a quarter of the memory for an error of the cosine of about .001. One vector is a record of
- * 4 + dimensions bytes: its step as a little-endian f32, then one signed byte per component; component = code x step.
- * Records follow each other without gaps, in the order of the vectors.
+ * Vectors as 8-bit codes: a quarter of the memory, with a cosine error of about .001. One vector is a record
+ * of 4 + dimensions bytes: its step as a little-endian f32, then one signed byte per component; component =
+ * code x step. Records are contiguous, in the order of the vectors.
  */
 const stepBytes = 4;
 
@@ -12,7 +12,10 @@ export function getCodeBytes(dimensions: number): number {
   return stepBytes + dimensions;
 }
 
-/** The records of `vectors` (rows of `dimensions` components). The longest component of each row becomes +-127. */
+/**
+ * Returns the records of `vectors` (rows of `dimensions` components). The largest component of each row
+ * becomes +-127.
+ */
 export function quantize(vectors: Float32Array, dimensions: number): Uint8Array {
   assert(vectors.length % dimensions === 0, 'vectors are whole rows');
   const rows = vectors.length / dimensions;
@@ -33,7 +36,7 @@ export function quantize(vectors: Float32Array, dimensions: number): Uint8Array 
   return records;
 }
 
-/** The vectors that `records` stand for, row after row. */
+/** Decodes records to vectors, row by row. */
 export function dequantize(records: Uint8Array, dimensions: number): Float32Array {
   assert(records.length % getCodeBytes(dimensions) === 0, 'codes are whole records');
   const rows = records.length / getCodeBytes(dimensions);
@@ -49,7 +52,7 @@ export function dequantize(records: Uint8Array, dimensions: number): Float32Arra
   return vectors;
 }
 
-/** Dot product of `query` with every record: one number per record. */
+/** Returns the dot product of `query` with every record. */
 export function computeDotProducts(query: Float32Array, records: Uint8Array): Float32Array {
   const bytes = getCodeBytes(query.length);
   assert(records.length % bytes === 0, 'codes are whole records of the dimensions of the query');

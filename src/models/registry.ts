@@ -10,14 +10,17 @@ import { OnnxEmbedder } from './onnx-embedder.ts';
 import { OnnxReranker } from './onnx-reranker.ts';
 import { StaticEmbedder } from './static-embedder.ts';
 
-/** An embedding model that callers can name. */
+/** A built-in embedding model. */
 export interface EmbeddingModel {
   readonly id: string;
-  /** Folder of its files. */
+  /** Folder of the model files. */
   readonly folder: string;
-  /** Components of a vector as the model makes it. */
+  /** Components of a vector as the model outputs it. */
   readonly dimensions: number;
-  /** Longest query, in UTF-16 units, that takes microseconds and may run in the thread that asks. */
+  /**
+   * Maximum length of a query, in UTF-16 units, that takes microseconds and may be embedded in the calling
+   * thread.
+   */
   readonly inlineQueryUnitsMax: number;
 }
 
@@ -30,30 +33,30 @@ export const embeddingModels: readonly EmbeddingModel[] = [
   },
 ];
 
-/** A reranking model that callers can name. */
+/** A built-in reranking model. */
 export interface RerankModel {
   readonly id: string;
-  /** Folder of its files. */
+  /** Folder of the model files. */
   readonly folder: string;
 }
 
-/** Of the built-in reranker's files. */
+/** Folder of the built-in reranker. */
 export const builtInRerankerFolder = join(projectRoot, 'models', 'zerank');
 
-/** One set of weights serves all three names; its card says so. */
+/** All three names share one set of weights, as the model card states. */
 export const rerankModels: readonly RerankModel[] = [
   { id: 'zerank-2', folder: builtInRerankerFolder },
   { id: 'zerank-1', folder: builtInRerankerFolder },
   { id: 'zerank-1-small', folder: builtInRerankerFolder },
 ];
 
-/** Changes whenever the same text may get another vector of this built-in model. */
+/** Returns the version of a built-in model; it changes whenever the same text may get a different vector. */
 export async function readBuiltInVersion(id: string): Promise<string> {
   const config = await readFile(join(getEmbeddingModel(id).folder, 'config.json'), 'utf8');
   return (JSON.parse(config) as { readonly version: string }).version;
 }
 
-/** The model of collections and of callers who name none. */
+/** Default model of collections and requests that name none. */
 export const defaultEmbeddingModel = 'zembed-1';
 
 function getById<T extends { readonly id: string }>(models: readonly T[], kind: string, id: string): T {
@@ -66,59 +69,62 @@ function getById<T extends { readonly id: string }>(models: readonly T[], kind: 
   );
 }
 
-/** The embedding model with this id; an unknown id is a 404 that lists the known ones. */
+/** Returns the embedding model with this id. Errors: 404 that lists the known ids. */
 export function getEmbeddingModel(id: string): EmbeddingModel {
   return getById(embeddingModels, 'embedding model', id);
 }
 
-/** Loads a built-in embedding model; an unknown id is a 404 that lists the known ones. */
+/** Loads a built-in embedding model. Errors: 404 that lists the known ids. */
 export async function openBuiltInEmbedder(id: string): Promise<StaticEmbedder> {
   return StaticEmbedder.open(id, getEmbeddingModel(id).folder);
 }
 
-/** Loads an embedding model, as `openBuiltInEmbedder` does. */
+/** Loads a built-in or added embedding model. Errors: as `openBuiltInEmbedder`. */
 export async function openEmbedder(model: EmbedTask['model']): Promise<Embedder> {
   return typeof model === 'string' ? openBuiltInEmbedder(model) : OnnxEmbedder.open(model);
 }
 
-/** The reranking model with this id; an unknown id is a 404 that lists the known ones. */
+/** Returns the reranking model with this id. Errors: 404 that lists the known ids. */
 export function getRerankModel(id: string): RerankModel {
   return getById(rerankModels, 'reranker', id);
 }
 
-/** Loads a reranking model; an unknown id is a 404 that lists the known ones. */
+/** Loads a built-in or added reranking model. Errors: 404 that lists the known ids. */
 export async function openReranker(model: RerankTask['model']): Promise<Reranker> {
   return typeof model === 'string'
     ? FeatureReranker.open(model, getRerankModel(model).folder)
     : OnnxReranker.open(model);
 }
 
-/** What tells one model from all others of a process. */
+/** Returns a key that is unique among the models of a process. */
 export function toModelKey(model: EmbedTask['model'] | RerankTask['model']): string {
   return typeof model === 'string' ? model : `${model.model.id} ${model.model.version}`;
 }
 
-/** Whether the files of an added model are gone, or another model lies in their place. Built-in ones stay. */
+/**
+ * Whether the files of an added model are deleted or replaced by another version. Always false for built-in
+ * models.
+ */
 export async function isModelRemoved(model: EmbedTask['model'] | RerankTask['model']): Promise<boolean> {
   if (typeof model === 'string') return false;
   try {
     const manifest = JSON.parse(await readFile(join(model.folder, manifestFile), 'utf8')) as LocalModel;
     return manifest.version !== model.model.version;
   } catch (error) {
-    // Whatever else keeps it from being read may pass.
+    // Other read errors may be transient.
     return (error as NodeJS.ErrnoException).code === 'ENOENT';
   }
 }
 
-/** What the embedding worker is asked. */
+/** Task of the embedding worker. */
 export interface EmbedTask {
-  /** Id of a built-in model, or an added model with all that is to be known of it. */
+  /** Id of a built-in model, or an added model with its folder and options. */
   readonly model: string | InstalledModel<LocalEmbedding>;
   readonly texts: readonly string[];
   readonly inputType: InputType;
 }
 
-/** What the embedding worker answers; `vectors` has `dimensions` components per text. */
+/** Reply of the embedding worker; `vectors` has `dimensions` components per text. */
 export interface EmbedReply {
   readonly vectors: Float32Array;
   readonly dimensions: number;
@@ -126,7 +132,7 @@ export interface EmbedReply {
   readonly inferenceMs: number;
 }
 
-/** What the reranking worker is asked. */
+/** Task of the reranking worker. */
 export interface RerankTask {
   /** As in `EmbedTask`. */
   readonly model: string | InstalledModel<LocalReranker>;
@@ -134,7 +140,7 @@ export interface RerankTask {
   readonly documents: readonly string[];
 }
 
-/** What the reranking worker answers; one score in 0..1 per document, in their order. */
+/** Reply of the reranking worker: one score in 0..1 per document, in their order. */
 export interface RerankReply {
   readonly scores: Float32Array;
   readonly tokens: number;

@@ -5,9 +5,9 @@ import { toLightStem } from './light-stem.ts';
 import type { TokenVectorTable } from './token-vector-table.ts';
 
 /**
- * What a query and a document have to do with each other, in the order of the network's inputs. 1: more of it never
- * lowers a score; -1: never raises it; 0: either. The training keeps to that, so that no document gains by matching
- * less, also where the training text had no example.
+ * Features of a query-document pair in the order of the network's inputs, with their monotonicity. 1: a
+ * higher value never lowers the score; -1: never raises it; 0: unconstrained. The training enforces these
+ * constraints, so that no document gains by matching less, even where the training text has no example.
  */
 export const featureDirections = {
   bm25Share: 1,
@@ -37,7 +37,7 @@ export const featureDirections = {
 } as const;
 export const featureCount: number = Object.keys(featureDirections).length;
 
-/** Terms of a query beyond this many (the commonest first) are left out: bounded work for any query. */
+/** Maximum number of query terms; the terms with the lowest IDF are dropped. Bounds the work per query. */
 const termsMax = 48;
 const saturation = 1.2;
 const lengthNorm = 0.6;
@@ -49,7 +49,7 @@ const cachedStemsMax = 100_000;
 
 const functionWords: ReadonlySet<string> = new Set(stopWords.en.split(/\s+/));
 
-/** What a raw word comes to; kept, because text repeats itself. */
+/** Normalized form, stem and tokens of a raw word; cached, because words recur. */
 interface WordForm {
   readonly form: string;
   readonly stem: string;
@@ -67,34 +67,34 @@ interface Term {
   readonly stem: string;
   /** First raw form in the query. */
   readonly raw: string;
-  /** Normalised forms in the query. */
+  /** Normalized forms in the query. */
   readonly forms: Set<string>;
   readonly idf: number;
   readonly hasDigit: boolean;
 }
 
-/** Two terms of a query; `distance` words lie from the one to the other, function words counted. */
+/** Two terms of a query; `distance` is the difference of their word positions, function words included. */
 interface Pair {
   readonly left: number;
   readonly right: number;
   readonly distance: number;
 }
 
-/** A query made ready for many documents. */
+/** A query prepared for scoring many documents. */
 export interface PreparedQuery {
   readonly terms: readonly Term[];
   readonly index: ReadonlyMap<string, number>;
-  /** Content words that follow each other, each pair once. */
+  /** Adjacent content words, each pair once. */
   readonly pairs: readonly Pair[];
-  /** Function words of the query when it has other words too. */
+  /** Function words of the query; empty if it has no other words. */
   readonly functionStems: ReadonlySet<string>;
   readonly idfTotal: number;
   readonly vectors: readonly Float32Array[];
-  /** Cosine of each term with a token, filled as documents need them; the same for every document. */
+  /** Cosines of each term with a token, computed on first use and shared by all documents. */
   readonly cosines: Map<number, Float32Array>;
 }
 
-/** Where the terms of a query stand in a document. */
+/** Positions of the query terms in a document. */
 interface TermMatches {
   readonly terms: number[];
   readonly positions: number[];
@@ -201,13 +201,16 @@ export class RerankFeatureBuilder {
     return matches;
   }
 
-  /** For each term the highest cosine with a token of the document; 1 where the term itself stands there. */
+  /**
+   * Returns, for each term, the highest cosine with a token of the document; 1 if the term itself occurs in
+   * it.
+   */
   #computeSoftMatches(query: PreparedQuery, matches: TermMatches): Float32Array {
     const highest = new Float32Array(query.terms.length);
     for (const token of matches.tokens) {
       let cosines = query.cosines.get(token);
       if (cosines === undefined) {
-        // Filled in a loop: `Float32Array.from` takes longer than the cosines.
+        // A loop, because `Float32Array.from` takes longer than the cosines themselves.
         cosines = new Float32Array(query.vectors.length);
         for (let term = 0; term < cosines.length; term += 1)
           cosines[term] = this.#table.computeCosine(query.vectors[term]!, token);
@@ -234,7 +237,7 @@ function findAdjacentPairs(words: readonly QueryWord[], index: ReadonlyMap<strin
   return [...pairs.values()];
 }
 
-/** The features in the order of `featureDirections`. */
+/** Returns the features in the order of `featureDirections`. */
 function computeFeatures(
   query: PreparedQuery,
   matches: TermMatches,
@@ -286,7 +289,10 @@ function computeFeatures(
   ];
 }
 
-/** Share of the query's pairs that stand in the document as in the query; and near each other, in any order. */
+/**
+ * Returns the IDF-weighted share of the query's pairs that occur in the document at the same distance
+ * (`adjacent`), and near each other in any order (`near`).
+ */
 function computePairCoverage(query: PreparedQuery, matches: TermMatches): { adjacent: number; near: number } {
   const key = (left: number, right: number): number => left * termsMax + right;
   const distancesByPair = new Map<number, Set<number>>();
@@ -310,7 +316,7 @@ function computePairCoverage(query: PreparedQuery, matches: TermMatches): { adja
   return { adjacent: total.adjacent / total.all, near: total.near / total.all };
 }
 
-/** The largest share of the query, by rarity, that stands within `width` words. */
+/** Returns the largest share of the query, weighted by IDF, that occurs within `width` words. */
 function computeWindowCoverage(query: PreparedQuery, matches: TermMatches, width: number): number {
   const inside = new Int32Array(query.terms.length);
   let covered = 0;
@@ -330,7 +336,10 @@ function computeWindowCoverage(query: PreparedQuery, matches: TermMatches, width
   return highest / Math.max(query.idfTotal, 1e-6);
 }
 
-/** Matched terms over the words of the shortest span that holds them all; 0 when fewer than two match. */
+/**
+ * Returns the number of matched terms divided by the words of the shortest span that contains them all; 0 if
+ * fewer than two match.
+ */
 function computeSpanDensity(matches: TermMatches, matchedCount: number): number {
   if (matchedCount < 2) return 0;
   const inside = new Map<number, number>();
@@ -350,7 +359,10 @@ function computeSpanDensity(matches: TermMatches, matchedCount: number): number 
   return matchedCount / shortest;
 }
 
-/** Share of the query, by rarity, that stands in the first words, where titles and headings are. */
+/**
+ * Returns the share of the query, weighted by IDF, that occurs in the first words, which are usually titles
+ * and headings.
+ */
 function computeLeadCoverage(query: PreparedQuery, matches: TermMatches): number {
   const leadTerms = new Set<number>();
   for (const [index, term] of matches.terms.entries()) {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { decodeHalfFloats } from './half-floats.ts';
 
-/** A tensor of a file, as floats in row-major order. */
+/** A tensor, as floats in row-major order. */
 export interface NamedTensor {
   readonly shape: readonly number[];
   readonly data: Float32Array;
@@ -17,8 +17,8 @@ const lengthBytes = 8;
 const headerBytesMax = 100_000_000;
 
 /**
- * The tensors of a file in the format safetensors: 8 bytes little-endian with the length of a JSON header, the header
- * (name to type, shape and place), the bytes. Rejects with an Error that says what is wrong.
+ * Reads the tensors of a file in the safetensors format: 8 bytes little-endian with the length of a JSON
+ * header, the header (name to type, shape and offsets), the data. Errors: Error that describes the defect.
  */
 export async function readTensors(file: string): Promise<Map<string, NamedTensor>> {
   const bytes = await readFile(file);
@@ -47,7 +47,10 @@ export async function readTensors(file: string): Promise<Map<string, NamedTensor
   return tensors;
 }
 
-/** `bytes` lie aligned. Every platform that runs this is little-endian, as the format is. */
+/**
+ * `bytes` is aligned. The data is read in platform byte order: the format and all supported platforms are
+ * little-endian.
+ */
 function decodeFloats(dtype: string, bytes: Uint8Array): Float32Array | null {
   const { buffer, byteLength } = bytes;
   if (dtype === 'F32') return new Float32Array(buffer, 0, byteLength / 4);

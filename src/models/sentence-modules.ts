@@ -4,7 +4,7 @@ import { AppError } from '../core/app-error.ts';
 import { readJsonFile } from './json-file.ts';
 import type { Activation, DenseFile, Pooling } from './local-model.ts';
 
-/** What a folder of sentence-transformers does with the vectors of tokens. */
+/** Pooling and dense layers that a sentence-transformers folder defines. */
 export interface SentenceModules {
   readonly pooling: Exclude<Pooling, 'none'>;
   /** Whether the tokens of a prompt count in the pooling. */
@@ -30,7 +30,10 @@ const activations: Readonly<Record<string, Activation>> = {
 };
 const defaultPoolingFolder = '1_Pooling';
 
-/** As `modules.json` and the folders it names say; without them the mean. An AppError names what is not understood. */
+/**
+ * Reads `modules.json` and the folders it names; without them, the pooling is the mean. Errors: AppError that
+ * names an unknown module.
+ */
 export async function readSentenceModules(folder: string): Promise<SentenceModules> {
   const list = await readJsonFile(join(folder, 'modules.json'));
   if (list === null) return { ...(await readPooling(folder, defaultPoolingFolder)), layers: [] };
@@ -53,7 +56,7 @@ export async function readSentenceModules(folder: string): Promise<SentenceModul
       );
     if (type === 'Pooling') pooling = await readPooling(folder, path);
     else if (type === 'Dense') layers.push(await readDense(folder, path));
-    // Vectors are scaled to length 1 whatever it says, and prompts and limits stand elsewhere.
+    // Vectors are always scaled to length 1; prompts and token limits are read from other files.
     else if (type !== 'Normalize' && type !== 'Transformer')
       throw modelFileError(
         folder,

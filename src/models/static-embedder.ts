@@ -7,24 +7,27 @@ import { WordPiece } from '../text/wordpiece.ts';
 import type { ChunkEmbeddingInput, ChunkVectors, Embedder, Embeddings, InputType } from './model.ts';
 import { readOnnxFloats } from './onnx-constants.ts';
 
-/** `config.json` of a static embedding's folder; models/train writes it. */
+/** `config.json` in the folder of a static embedding; written by models/train. */
 export interface StaticEmbeddingConfig {
   readonly format: 1;
   readonly kind: 'static-embedding';
-  /** Changes whenever the same text may get another vector. */
+  /** Changes whenever the same text may get a different vector. */
   readonly version: string;
   readonly dimensions: number;
-  /** A token that occurs n times in a text counts as n to this power. */
+  /** A token that occurs n times in a text has the weight n to this power. */
   readonly repetitionExponent: number;
-  /** `bert`: the folder's `tokenizer.json` says how text is cut. Without it: the built-in rules, `vocabulary.txt`. */
+  /**
+   * `bert`: the text is tokenized as the folder's `tokenizer.json` defines. Absent: built-in rules with
+   * `vocabulary.txt`.
+   */
   readonly tokenizer?: 'bert';
 }
 
-/** The parts of a static embedding's folder that are not its graph. */
+/** Files of a static embedding's folder, except its graph. */
 export interface StaticEmbeddingFiles {
   readonly config: StaticEmbeddingConfig;
   readonly pieces: WordPiece;
-  /** Token vectors as signed bytes, one row of `config.dimensions` per piece. */
+  /** Token vectors as signed bytes, one row of `config.dimensions` per token piece. */
   readonly table: Uint8Array;
 }
 
@@ -44,16 +47,16 @@ async function readBertTokenizer(folder: string): Promise<BertTokenizer> {
   return new BertTokenizer(JSON.parse(text) as BertTokenizerJson);
 }
 
-/** Reads the files in `folder` for a reader of token vectors. */
+/** Reads the files in `folder` that are needed to access token vectors. */
 export async function readStaticEmbedding(folder: string): Promise<StaticEmbeddingFiles> {
   const table = await readFile(join(folder, 'table.i8'));
   return { config: await readConfig(folder), pieces: await readVocabulary(folder), table };
 }
 
 /**
- * A bag of token vectors: weighted mean plus a prefix of the side, scaled to length 1. Linear in the text. The work is
- * done in native/text, which gives the same bytes as the model's ONNX graph; every thread of the process shares the
- * model.
+ * Bag of token vectors: weighted mean plus a vector for the input type, scaled to length 1. Time is linear in
+ * the length of the text. The computation runs in native/text, which gives the same bytes as the model's ONNX
+ * graph. All threads of the process share the model.
  */
 export class StaticEmbedder implements Embedder {
   readonly id: string;

@@ -5,14 +5,17 @@ import { AssertionError } from '../core/assert.ts';
 import { BertTokenizer, type BertTokenizerJson } from '../text/bert-tokenizer.ts';
 import { readJsonFile } from './json-file.ts';
 
-/** Token ids of one input of a graph. */
+/** Token ids of one graph input. */
 export interface TokenInput {
   readonly ids: readonly number[];
-  /** 0 for the first text, 1 for the second, of the same length. */
+  /** 0 for the first text, 1 for the second; same length as `ids`. */
   readonly types: readonly number[];
 }
 
-/** Characters of a text that are looked at for each token that fits: what is behind them is cut off unread. */
+/**
+ * Maximum characters of a text that are tokenized per token that fits; the rest is cut off before
+ * tokenization.
+ */
 const unitsPerToken = 32;
 
 interface SpecialTokens {
@@ -22,10 +25,10 @@ interface SpecialTokens {
   readonly secondType: number;
 }
 
-/** Texts to tokens as a `tokenizer.json` says, with special tokens around them that survive every cut. */
+/** Tokenizes texts as a `tokenizer.json` defines; truncation never removes the special tokens around them. */
 export class TextTokenizer {
   readonly #tokenizer: Tokenizer;
-  /** The same for kinds of tokenizers that the native library knows, many times as fast. */
+  /** The same tokenizer in the native library, for the kinds it supports; many times as fast. */
   readonly #nativeTokenizer: BertTokenizer | null;
   readonly #single: SpecialTokens;
   readonly #pair: SpecialTokens;
@@ -39,7 +42,10 @@ export class TextTokenizer {
     this.#pair = detectSpecialTokens(tokenizer, true);
   }
 
-  /** An AppError that names the file when one is missing or broken. `tokensMax`: see `LocalModel`. */
+  /**
+   * Opens the tokenizer of a folder. `tokensMax`: see `LocalModel`. Errors: AppError that names a missing or
+   * invalid file.
+   */
   static async open(folder: string, tokensMax: number): Promise<TextTokenizer> {
     const json = await readJsonFile(join(folder, 'tokenizer.json'));
     if (json === null)
@@ -63,7 +69,7 @@ export class TextTokenizer {
     }
   }
 
-  /** Tokens of a text without special ones, at most `max`. */
+  /** Returns the tokens of a text without special tokens, at most `tokensMax`. */
   encodeWithoutSpecials(text: string, tokensMax: number): readonly number[] {
     const head = text.slice(0, tokensMax * unitsPerToken).toWellFormed();
     const ids =
@@ -73,13 +79,13 @@ export class TextTokenizer {
     return ids.slice(0, Math.max(0, tokensMax));
   }
 
-  /** The first token of a word that is a token; undefined when it is several. */
+  /** Returns the token id of a word that is a single token; undefined if it is several. */
   findTokenId(word: string): number | undefined {
     const { ids } = this.#tokenizer.encode(word, { add_special_tokens: false });
     return ids.length === 1 ? ids[0] : undefined;
   }
 
-  /** A few words, far from each other, that the vocabulary knows as one token each. */
+  /** Returns up to four words that are single tokens, spread over the vocabulary. */
   sampleVocabularyWords(): string[] {
     const words = [...this.#tokenizer.get_vocab(false).keys()].flatMap(
       (token) => /^[▁Ġ]?(\p{Letter}{2,})$/u.exec(token)?.[1] ?? [],
@@ -87,13 +93,13 @@ export class TextTokenizer {
     return [0.2, 0.4, 0.6, 0.8].flatMap((share) => words[Math.floor(share * words.length)] ?? []);
   }
 
-  /** Tokens that stand before a text because of its prompt, special ones included; none without a prompt. */
+  /** Returns the number of tokens before a text with this prompt, special tokens included; 0 without a prompt. */
   countPromptTokens(prompt: string): number {
     if (prompt === '') return 0;
     return this.#single.before.ids.length + this.encodeWithoutSpecials(prompt, this.#tokensMax).length;
   }
 
-  /** One text; of a long one the beginning. */
+  /** Tokenizes one text; a long text is truncated at its end. */
   encodeText(text: string): TokenInput {
     const { before, after } = this.#single;
     const tokensLeft = this.#tokensMax - before.ids.length - after.ids.length;
@@ -101,7 +107,10 @@ export class TextTokenizer {
     return concatenateInputs([before, { ids, types: ids.map(() => 0) }, after]);
   }
 
-  /** Query and document; of a long query the first half of the room, of a long document what is left. */
+  /**
+   * Tokenizes a query and a document. A long query is truncated to half of the available tokens, a long
+   * document to what remains.
+   */
   encodePair(query: string, document: string): TokenInput {
     const { before, between, after, secondType } = this.#pair;
     const tokensLeft = this.#tokensMax - before.ids.length - between.ids.length - after.ids.length;
@@ -116,7 +125,7 @@ export class TextTokenizer {
     ]);
   }
 
-  /** A text with a long part in its middle, of which the beginning is kept. */
+  /** Tokenizes a text with a long middle part, which is truncated at its end. */
   encodeTemplate(before: string, middle: string, after: string): TokenInput {
     const first = this.encodeWithoutSpecials(before, Math.floor(this.#tokensMax / 2));
     const last = this.encodeWithoutSpecials(after, Math.floor(this.#tokensMax / 4));
@@ -127,7 +136,7 @@ export class TextTokenizer {
   }
 }
 
-/** Null for kinds that the native library does not know. */
+/** Returns null for tokenizer kinds that the native library does not support. */
 function openNativeTokenizer(json: BertTokenizerJson): BertTokenizer | null {
   try {
     return new BertTokenizer(json);
@@ -137,7 +146,7 @@ function openNativeTokenizer(json: BertTokenizerJson): BertTokenizer | null {
   }
 }
 
-/** What a tokenizer puts around its texts, read off two probes. */
+/** Detects the special tokens around texts by tokenizing two probes. */
 function detectSpecialTokens(tokenizer: Tokenizer, pair: boolean): SpecialTokens {
   const encode = (text: string) => tokenizer.encode(text, { add_special_tokens: false }).ids;
   const [first, second] = [encode('first'), encode('second')];

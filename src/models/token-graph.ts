@@ -4,13 +4,13 @@ import type { InferenceOptions } from './local-model.ts';
 import { type OnnxInput, type OnnxOutput, OnnxSession, type OnnxValueInfo } from './onnx-session.ts';
 import type { TokenInput } from './text-tokenizer.ts';
 
-/** Inputs in one run, the longest last, and where each stood. */
+/** Inputs of one run, the longest last, and their positions in the caller's list. */
 export interface TokenBatch {
   readonly inputs: readonly TokenInput[];
   readonly positions: readonly number[];
 }
 
-/** What a run answers: rows of the output, and how many tokens each input has. */
+/** Output rows of a run, and the token count of each input. */
 export interface BatchOutput extends OnnxOutput {
   readonly lengths: readonly number[];
   readonly positions: readonly number[];
@@ -18,7 +18,7 @@ export interface BatchOutput extends OnnxOutput {
 
 type InputFiller = (inputs: readonly TokenInput[], width: number) => bigint[];
 
-/** What a graph may ask of each token; padding is 0 in all of them, and stands behind the text. */
+/** Supported graph inputs. Padding is 0 in each of them and follows the text. */
 const inputFillers: Readonly<Record<string, InputFiller>> = {
   input_ids: (inputs, width) => padInputs(inputs, width, ({ ids }, i) => ids[i]!),
   attention_mask: (inputs, width) => padInputs(inputs, width, () => 1),
@@ -36,7 +36,7 @@ function padInputs(
   );
 }
 
-/** A graph over tokens, such as those that transformers are exported to. */
+/** A graph over tokens, as exported from transformers. */
 export class TokenGraph {
   readonly #session: OnnxSession;
   readonly #batchTokens: number;
@@ -46,7 +46,7 @@ export class TokenGraph {
     this.#batchTokens = batchTokens;
   }
 
-  /** An AppError that names the file when it cannot be loaded or asks for what nobody has. */
+  /** Loads a graph. Errors: AppError that names the file if it cannot be loaded or has an unsupported input. */
   static async open(folder: string, graph: string, run: InferenceOptions): Promise<TokenGraph> {
     const path = join(folder, graph);
     let session: OnnxSession;
@@ -71,8 +71,8 @@ export class TokenGraph {
   }
 
   /**
-   * Inputs of similar length together, so many that they have at most the allowed tokens, padding included. Inputs
-   * without tokens are left out.
+   * Groups inputs of similar length into batches of at most `batchTokens` tokens, padding included. Inputs
+   * without tokens are skipped.
    */
   *batches(inputs: readonly TokenInput[]): Generator<TokenBatch> {
     const order = [...inputs.keys()].filter((i) => inputs[i]!.ids.length > 0);

@@ -1,15 +1,15 @@
 import { assert } from '../core/assert.ts';
 import type { WordPiece } from '../text/wordpiece.ts';
 
-/** Components used for comparing single tokens: half of the vector tells almost as much for half of the time. */
+/** Components used for comparing single tokens: half of the vector is almost as accurate at half of the time. */
 const comparedDimensions = 160;
 
-/** The token vectors of a static embedding (its `table.i8`), for comparing words with tokens. */
+/** Token vectors of a static embedding (its `table.i8`), for comparing words with tokens. */
 export class TokenVectorTable {
   readonly #codes: Int8Array;
   readonly #width: number;
   readonly #pieces: WordPiece;
-  /** 1 / length of a token's used components; 0 until it is needed. */
+  /** 1 / length of a token's used components; 0 until computed. */
   readonly #inverseLengths: Float32Array;
 
   constructor(table: Uint8Array, width: number, pieces: WordPiece) {
@@ -20,7 +20,7 @@ export class TokenVectorTable {
     this.#inverseLengths = new Float32Array(pieces.vocabularySize);
   }
 
-  /** Direction of a raw word: the sum of its pieces' directions, scaled to length 1. */
+  /** Returns the direction of a raw word: the sum of its pieces' directions, scaled to length 1. */
   computeWordVector(word: string): Float32Array {
     const sum = new Float32Array(comparedDimensions);
     for (const token of this.#pieces.wordTokens(word)) {
@@ -32,7 +32,7 @@ export class TokenVectorTable {
     return length === 0 ? sum : sum.map((component) => component / length);
   }
 
-  /** Cosine of a word's direction and a token's. */
+  /** Returns the cosine of a word's direction and a token's. */
   computeCosine(word: Float32Array, token: number): number {
     const start = token * this.#width;
     let sum = 0;

@@ -23,7 +23,10 @@ type TextKind = Extract<
 
 type CompoundKind = Extract<DocumentKind, 'msg' | 'doc' | 'ppt' | 'xls'>;
 
-/** What the bytes are: text already decoded, an opened container, or bytes that their parser reads whole. */
+/**
+ * Detected kind with its content: decoded text, an opened container, or nothing where the parser reads the
+ * raw bytes.
+ */
 export type DetectedDocument =
   | { readonly kind: TextKind; readonly decoded: DecodedText }
   | { readonly kind: OpenDocumentKind | 'epub'; readonly archive: ZipArchive }
@@ -37,9 +40,10 @@ const sniffBytes = 4_096;
 const richTextMagic = [0x7b, 0x5c, 0x72, 0x74, 0x66] as const;
 
 /**
- * Tells the type by content: byte order mark, magic numbers with a look into containers, then text heuristics. The path's
- * extension only tells kinds of text apart. Throws `unsupported` with the name of the type for everything that is
- * recognised but not read, `encrypted` for protected Office files and `corrupt` for broken containers.
+ * Detects the type by content: byte order mark, magic numbers (containers are inspected), then text
+ * heuristics. The extension of the path only distinguishes kinds of text. Errors: `unsupported` with the name
+ * of the type for recognized types that have no parser, `encrypted` for protected Office files, `corrupt` for
+ * broken containers.
  */
 export async function detectDocument(
   bytes: Uint8Array,
@@ -59,7 +63,9 @@ export async function detectDocument(
   throw await unsupportedBinaryError(bytes);
 }
 
-/** The header may be preceded by up to a kilobyte of anything; then the file must also have the objects of a PDF. */
+/**
+ * Up to 1 KiB of arbitrary bytes may precede the header; in that case the file must also contain PDF objects.
+ */
 function isPdf(bytes: Uint8Array): boolean {
   const head = decodeLatin1(bytes, 1_024 + 8);
   if (/^\s*%PDF-/.test(head)) return true;
@@ -85,7 +91,7 @@ function describeZip(archive: ZipArchive): string {
   return 'a ZIP archive';
 }
 
-/** Streams of a compound file and what they mean, first match wins. */
+/** Streams of a compound file and their meaning; the first match wins. */
 const compoundFileTypes: readonly { stream: RegExp; kind: CompoundKind | null; name: string }[] = [
   { stream: /^WordDocument$/, kind: 'doc', name: 'a Word 97-2003 document (DOC)' },
   { stream: /^(Workbook|Book)$/, kind: 'xls', name: 'an Excel 97-2003 workbook (XLS)' },
@@ -109,7 +115,7 @@ function detectCompoundFile(bytes: Uint8Array): DetectedDocument {
   throw new ParseFailure('unsupported', `The file is ${known.name}, a type that is not read.`);
 }
 
-/** No NUL outside UTF-16/32 and few control characters. */
+/** Whether there is no NUL outside UTF-16/32 and the share of control characters is low. */
 function mayBeText(bytes: Uint8Array): boolean {
   if (findByteOrderMark(bytes) !== null || detectWideCharset(bytes) !== null) return true;
   if (bytes.includes(0)) return false;
@@ -117,7 +123,7 @@ function mayBeText(bytes: Uint8Array): boolean {
   return (isIso2022Kr(head) || computeControlShare(head) <= controlShareMax) && !isKnownBinary(bytes);
 }
 
-/** Formats whose first bytes hold no NUL although what follows is not text. */
+/** Formats whose first bytes contain no NUL although the rest is not text. */
 function isKnownBinary(bytes: Uint8Array): boolean {
   const magics = [
     [0xff, 0xd8, 0xff],
@@ -144,12 +150,13 @@ function detectText(
   const markup = detectMarkupKind(head, extension);
   const decoded = decodeText(bytes, findDeclaredCharset(head, markup));
   if (markup !== null) return { kind: markup, decoded };
-  // All else but tables and notebooks is text as it stands, and nobody need look into what is too long.
+  // Everything except tables and notebooks is kept verbatim, so a text that is too long fails here, before
+  // inspection.
   if (!extractedExtensions.has(extension ?? '')) new TextBudget(textUnitsMax).consume(decoded.text.length);
   return { kind: detectPlainKind(decoded.text, extension), decoded };
 }
 
-/** Types written in text whose text is not what their reader sees. */
+/** Text-encoded types whose source is not the text that a reader sees. */
 function findUnsupportedTextType(head: string): string | null {
   if (head.startsWith('%!PS')) return 'a PostScript file';
   if (mailboxLine.test(head)) return 'a mailbox (MBOX)';
@@ -158,13 +165,16 @@ function findUnsupportedTextType(head: string): string | null {
 
 const mailboxLine = /^From \S+.*\r?\n[A-Za-z-]+: /;
 
-/** A mail that a program kept with the line that begins it in a mailbox, and no other behind it. */
+/** Whether this is a single mail saved with the `From ` line of a mailbox, with no other mail after it. */
 function isSingleMailboxMessage(head: string, bytes: Uint8Array): boolean {
   if (!mailboxLine.test(head)) return false;
   return !/\n\r?\nFrom \S+.*\r?\n[A-Za-z-]+: /.test(decodeLatin1(bytes, bytes.length));
 }
 
-/** A block of header lines up to an empty line, with those that only a mail program writes, or named `.eml`. */
+/**
+ * Whether the text starts with a block of header lines, and either is named `.eml` or has headers that only a
+ * mail program writes.
+ */
 function isEmail(head: string, extension: string | null): boolean {
   const block =
     /^(?:[A-Za-z][A-Za-z0-9-]*:[^\n]*\n(?:[ \t][^\n]*\n)*)+/.exec(head.replaceAll('\r\n', '\n'))?.[0] ?? '';
@@ -196,7 +206,7 @@ function findDeclaredCharset(head: string, markup: 'html' | 'xhtml' | 'xml' | nu
   return declaration?.[1] ?? /<meta[^>]+charset\s*=\s*["']?\s*([\w.:-]+)/i.exec(head)?.[1] ?? null;
 }
 
-/** Kinds whose text is shorter than their source. */
+/** Extensions of kinds whose text is shorter than their source. */
 const extractedExtensions = new Set(['csv', 'tsv', 'tab', 'ipynb']);
 const htmlExtensions = new Set(['html', 'htm', 'xhtml', 'xht', 'shtml']);
 const markdownExtensions = new Set(['md', 'markdown', 'mdown', 'mkd', 'mkdn', 'mdx', 'rmd', 'qmd']);
@@ -244,19 +254,19 @@ function isJson(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch (error) {
-    if (error instanceof SyntaxError) return false; // text that only looks like JSON
+    if (error instanceof SyntaxError) return false; // text that only resembles JSON
     throw error;
   }
 }
 
-/** Without a name, a table is believed only when five rows or more agree on their number of fields. */
+/** Without an extension, at least five rows must agree on the number of fields. */
 function isTable(text: string, delimiter: ',' | ';' | '\t', fieldsMin: number): boolean {
   const sample = text.slice(0, 65_536);
   const { rows, fields } = countColumns(sample, delimiter, sample.length < text.length);
   return rows >= 5 && fields >= fieldsMin;
 }
 
-/** Without a name: two headings, or one and another construct that only Markdown has. */
+/** Without an extension: two headings, or one heading and another construct specific to Markdown. */
 function isMarkdown(text: string): boolean {
   const sample = text.slice(0, 20_000);
   const headings = sample.match(/^#{1,6} \S/gm)?.length ?? 0;
@@ -280,7 +290,7 @@ async function unsupportedBinaryError(bytes: Uint8Array): Promise<ParseFailure> 
   return new ParseFailure('unsupported', `The file is ${name}, a type that is not read.`);
 }
 
-/** Lower-case extension without the dot, or null. */
+/** Returns the lower-case extension without the dot, or null. */
 function getExtension(path: string | null): string | null {
   const name = path?.split(/[\\/]/).at(-1) ?? '';
   return /[^.]\.([A-Za-z0-9]{1,12})$/.exec(name)?.[1]?.toLowerCase() ?? null;

@@ -2,8 +2,8 @@ import { assert } from '../core/assert.ts';
 import { limits as base } from '../core/limits.ts';
 
 /**
- * Every bound on one document, from the bytes of its file to the text it may become. Breaking one ends the document with
- * a `ParseFailure`, never the server. All are inclusive maxima.
+ * Bounds on one document, from the bytes of its file to its extracted text. Exceeding one fails the document
+ * with a `ParseFailure` and does not affect the server. All are inclusive maxima.
  */
 export interface ParseLimits {
   /** Size of the file in bytes. */
@@ -14,37 +14,39 @@ export interface ParseLimits {
   readonly rowPagesMax: number;
   /** Text of all pages together, in UTF-16 code units. */
   readonly textUnitsMax: number;
-  /** Text of one PDF page in UTF-16 code units; what is beyond is left out, with a warning. */
+  /** Text of one PDF page in UTF-16 code units; the excess is dropped with a warning. */
   readonly pageUnitsMax: number;
   /** Entries of a zip container. */
   readonly zipEntriesMax: number;
-  /** One inflated zip entry, in bytes. */
+  /** Size of one inflated zip entry, in bytes. */
   readonly zipEntryBytesMax: number;
-  /** All inflated zip entries together, in bytes. */
+  /** Size of all inflated zip entries together, in bytes. */
   readonly zipTotalBytesMax: number;
-  /** Inflated bytes per compressed byte, checked once an entry has grown beyond `zipRatioFreeBytes`. */
+  /** Inflated bytes per compressed byte, checked once an entry exceeds `zipRatioFreeBytes`. */
   readonly zipRatioMax: number;
-  /** Entries up to this size may have any ratio: a small file of spaces is no bomb. */
+  /** Inflated bytes per entry below which any ratio is allowed: a small file of spaces is not a zip bomb. */
   readonly zipRatioFreeBytes: number;
-  /** Open elements of an XML part. */
+  /** Depth of open elements of an XML part. */
   readonly xmlDepthMax: number;
   /** Longest side of a page image in pixels. */
   readonly imageSideMax: number;
   /** Area of a page image in pixels. */
   readonly imagePixelsMax: number;
-  /** Silence after which the parser process is killed, in milliseconds; every page is a sign of life. */
+  /**
+   * Milliseconds without a message after which the parser process is killed; every page counts as progress.
+   */
   readonly idleMsMax: number;
-  /** Time for one attempt at a document, in milliseconds. */
+  /** Milliseconds for one attempt at a document. */
   readonly totalMsMax: number;
-  /** Pages of one document whose text is read from their image. */
+  /** Pages of one document that are read by OCR. */
   readonly ocrPagesMax: number;
-  /** Time for one such page, in milliseconds. */
+  /** Milliseconds of OCR for one page. */
   readonly ocrPageMsMax: number;
-  /** Time for all such pages of a document, in milliseconds; those that are done by then are kept. */
+  /** Milliseconds of OCR for all pages of a document; pages completed by then are kept. */
   readonly ocrMsMax: number;
-  /** Time that LibreOffice may take for a file, in milliseconds. */
+  /** Milliseconds that LibreOffice may take for a file. */
   readonly convertMsMax: number;
-  /** Area of an image that is opened, in pixels. */
+  /** Area of an input image, in pixels. */
   readonly imageInputPixelsMax: number;
 }
 
@@ -73,37 +75,43 @@ export const defaultParseLimits: ParseLimits = {
 
 /** Bounds of the parser process itself, which serves many documents. */
 export const processLimits = {
-  /** Heap of JavaScript objects, in MiB. */
+  /** JavaScript heap, in MiB. */
   heapMebibytesMax: 384,
-  /** Private writable memory of the whole process (heap, buffers, WebAssembly), in bytes; set through `prlimit`. */
+  /**
+   * Private writable memory of the whole process (heap, buffers, WebAssembly), in bytes; set through
+   * `prlimit`.
+   */
   dataBytesMax: 768 * 1_048_576,
-  /** Resident memory at which the process ends itself; holds also where there is no `prlimit`. */
+  /** Resident memory, in bytes, at which the process exits; also applies where `prlimit` is not available. */
   residentBytesMax: 896 * 1_048_576,
-  /** Resident memory after a document above which the process is replaced, so that the next one begins with little. */
+  /**
+   * Resident bytes after a document above which the process is replaced, so that the next document starts
+   * with little memory in use.
+   */
   recycleResidentBytes: 256 * 1_048_576,
   /** The same for the process of the embedded OCR engine, which needs most of it for its first image. */
   ocrRecycleResidentBytes: 400 * 1_048_576,
   /** Documents after which the process is replaced. */
   recycleDocuments: 200,
-  /** Attempts at one document, each after the first in a fresh process. */
+  /** Attempts per document; each retry runs in a fresh process. */
   attemptsMax: 2,
-  /** Time after which a process that was started for the next organization ends unused, in milliseconds. */
+  /** Milliseconds after which an unused standby process (started for the next organization) exits. */
   standbyMs: 60_000,
-  /** Time a fresh process may take until it is ready, in milliseconds. */
+  /** Milliseconds within which a fresh process must become ready. */
   startMsMax: 60_000,
-  /** What is kept of the process's standard error, in characters, to tell why it ended. */
+  /** Characters of the process's standard error that are kept to report why it exited. */
   stderrUnitsMax: 8_192,
-  /** Time without work after which the process of the embedded OCR engine ends, in milliseconds. */
+  /** Milliseconds without work after which the process of the embedded OCR engine exits. */
   ocrIdleMs: 60_000,
-  /** Least time between two reports of progress in the same stage, in milliseconds. */
+  /** Minimum milliseconds between two progress reports of the same stage. */
   progressMsMin: 200,
-  /** Time that a program may take for one image, in milliseconds. */
+  /** Milliseconds that a program may take for one image. */
   imageMsMax: 20_000,
-  /** How often the watchdog inside the process looks at its memory, in milliseconds. */
+  /** Milliseconds between two memory checks of the watchdog in the process. */
   watchdogMs: 100,
 } as const;
 
-/** Rows of a table are grouped into pages of about this many UTF-16 code units. */
+/** Target size of a page of table rows, in UTF-16 code units. */
 export const rowPageUnitsTarget = 2_000;
 
 assert(

@@ -1,4 +1,4 @@
-/** A word of a text, folded for comparison, and where it starts. */
+/** A word of a text, folded for comparison, with its start offset. */
 interface Word {
   readonly text: string;
   readonly start: number;
@@ -9,15 +9,15 @@ interface IndexedText {
   readonly positionsByAnchor: ReadonlyMap<string, readonly number[]>;
 }
 
-/** Words in a row that identify a place. */
+/** Consecutive words that identify a position. */
 const anchorWords = 4;
-/** Words at the top of a page among which such a row is looked for: running headers may come first. */
+/** Words at the top of a page that are searched for an anchor; running headers may come first. */
 const topWordsMax = 80;
 
 /**
- * Cuts a text where the pages of a drawing of the same document begin: each page's first words are looked for in the text,
- * near where the page before it ended. The pages tile the text, but for blank space at their ends; a page whose words are
- * not found gets as much of the text as it has words.
+ * Cuts a text at the page starts of a rendering of the same document. The first words of each rendered page
+ * are searched in the text near the end of the previous page. The pages tile the text except for white space
+ * at their ends; a page whose words are not found gets as many words of the text as it has itself.
  */
 export function splitByPageAnchors(text: string, renderedPages: readonly string[]): string[] {
   const words = splitWords(text);
@@ -47,7 +47,7 @@ function splitWords(text: string): Word[] {
   }));
 }
 
-/** Where each row of words occurs, in order. */
+/** Returns the ascending word positions of each anchor. */
 function indexAnchors(words: readonly Word[]): ReadonlyMap<string, readonly number[]> {
   const places = new Map<string, number[]>();
   for (let i = 0; i + anchorWords <= words.length; i++) {
@@ -65,7 +65,10 @@ function anchorKeyAt(words: readonly Word[], at: number): string {
   return key;
 }
 
-/** The word of the text that a page begins with; null when none of its first rows is found near enough. */
+/**
+ * Returns the index of the text word at which a page begins; null when none of its top anchors is near the
+ * expected position.
+ */
 function findAnchor(
   page: readonly Word[],
   { words, positionsByAnchor: places }: IndexedText,
@@ -76,7 +79,8 @@ function findAnchor(
     const found = findNearest(places.get(anchorKeyAt(page, at)) ?? [], expected + at);
     if (found === null || Math.abs(found - expected - at) > distanceMax) continue;
     if (found < positionMin) continue;
-    // Words before it that stand in both belong to the page; others are a header, or numbers that the drawing adds.
+    // Preceding words that occur in both belong to the page; others are a header, or numbers that the
+    // rendering adds.
     let wordsBefore = 0;
     while (
       wordsBefore < at &&
@@ -89,7 +93,7 @@ function findAnchor(
   return null;
 }
 
-/** The element of a sorted list that lies closest to `wanted`. */
+/** Returns the element of a sorted list that is closest to `target`. */
 function findNearest(sorted: readonly number[], target: number): number | null {
   let [low, high] = [0, sorted.length];
   while (low < high) {
@@ -102,7 +106,7 @@ function findNearest(sorted: readonly number[], target: number): number | null {
   return target - before < after - target ? before : after;
 }
 
-/** Marks of headings, lists and tables before the first word of a line belong to it. */
+/** Returns the start of the line when only heading, list or table marks precede the word, else `at`. */
 function findLineStart(text: string, at: number): number {
   const line = text.lastIndexOf('\n', at - 1) + 1;
   return /[\p{L}\p{N}]/u.test(text.slice(line, at)) ? at : line;

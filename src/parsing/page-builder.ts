@@ -1,12 +1,12 @@
-/** The state of one table; the pieces of a cell are its paragraphs. */
+/** State of one table; `cell` holds the paragraphs of the open cell. */
 interface Table {
   cells: string[];
   cell: string[];
 }
 
 /**
- * The page that a walker of a word processor's document is on: paragraphs on lines, headings marked with `#`, table rows
- * as `a | b`, the notes that it refers to at its end.
+ * Collects the current page of a word-processor document: paragraphs on lines, headings marked with `#`,
+ * table rows as `a | b`, and referenced notes at the end.
  */
 export class PageBuilder {
   /** The first paragraph in the Title style, else the first heading. */
@@ -25,7 +25,10 @@ export class PageBuilder {
     return this.lines.every((line) => line === '');
   }
 
-  /** A paragraph with text, into the open cell when there is one; `level`: of a heading, 0 the title, null no heading. */
+  /**
+   * Adds a paragraph with text, to the open cell if any. `level` is the heading level: 0 for the title, null
+   * for no heading.
+   */
   addParagraph(text: string, level: number | null): void {
     const table = this.tables.at(-1);
     if (table !== undefined) table.cell.push(collapseWhitespace(text));
@@ -33,7 +36,6 @@ export class PageBuilder {
     else this.addHeading(collapseWhitespace(text), level);
   }
 
-  /** An empty line. */
   addBlankLine(): void {
     this.lines.push('');
   }
@@ -53,7 +55,7 @@ export class PageBuilder {
     table.cell = [];
   }
 
-  /** A row of a table inside a cell becomes a paragraph of that cell. */
+  /** Ends the row. A row of a nested table becomes a paragraph of the enclosing cell. */
   endRow(): void {
     const table = this.tables.at(-1);
     if (table === undefined) return;
@@ -64,7 +66,7 @@ export class PageBuilder {
     else if (hasText(cells)) outer.cell.push(formatRow(cells));
   }
 
-  /** A whole row at once. */
+  /** Adds a complete row. */
   addRow(cells: readonly string[]): void {
     if (hasText(cells)) this.lines.push(formatRow(cells));
   }
@@ -74,7 +76,7 @@ export class PageBuilder {
     if (!this.inTable) this.addBlankLine();
   }
 
-  /** The text of the page; the next one begins. */
+  /** Returns the text of the page and starts the next page. */
   takeText(): string {
     const notes = this.notes.length > 0 ? ['', ...this.notes] : [];
     const text = [...this.lines, ...notes]
@@ -96,7 +98,7 @@ export class PageBuilder {
   }
 }
 
-/** On one line. */
+/** Returns the text on one line. */
 export function collapseWhitespace(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }

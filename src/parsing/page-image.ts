@@ -15,7 +15,10 @@ export interface PageImageOptions {
 
 const pointsPerInch = 72;
 
-/** JPEG of one page. Null: the document has no page images, or not this page. Runs only in the parser process. */
+/**
+ * Returns the JPEG of one page; null when the document has no page images or no such page. Runs only in the
+ * parser process.
+ */
 export async function renderPageImage(
   bytes: Uint8Array,
   page: number,
@@ -62,8 +65,8 @@ async function renderPdf(
 }
 
 /**
- * PDFium has no fonts but those of the file, so it leaves Asian letters blank whose fonts are not embedded; poppler takes
- * those of the host. Null: not needed, or not to be had.
+ * Renders with poppler, which uses the fonts of the host: PDFium has only the fonts of the file, so it leaves
+ * CJK characters without an embedded font blank. Null when this is not needed or not available.
  */
 async function renderWithHostFonts(
   bytes: Uint8Array,
@@ -79,7 +82,7 @@ async function renderWithHostFonts(
   return toJpeg({ bytes: reply.bytes, pixelsMax: limits.imageInputPixelsMax }, { quality: size.quality });
 }
 
-/** An image is shown as it is, upright, and never enlarged. */
+/** Images are rendered upright and never enlarged. */
 async function renderImage(
   bytes: Uint8Array,
   kind: ImageKind,
@@ -96,7 +99,10 @@ async function renderImage(
   return toJpeg(source, { page, size: box, quality: size.quality });
 }
 
-/** Pixels per point: the wanted resolution, less when the page would be too wide, too long or too large. */
+/**
+ * Returns pixels per point: the requested resolution, reduced when the page would be too wide, too long or
+ * too large.
+ */
 export function computeScale(
   width: number,
   height: number,

@@ -1,12 +1,13 @@
 import { toWellFormed } from './text-budget.ts';
 
-/** Cleaning that both PDF engines need, and the test for text that is not worth keeping. */
+/** Cleaning of page text shared by both PDF engines, and detection of unusable text. */
 
 const presentationForms = /[\ufb00-\ufb06\ufb13-\ufb17\ufb1d-\ufb4f\ufb50-\ufdff\ufe70-\ufefc]/g;
 
 /**
- * The text of one page as a person would type it: ligatures and Arabic presentation forms decomposed (NFKC of exactly
- * these), words that a line-end hyphen cut (U+FFFE, soft hyphen) joined, control characters and trailing spaces gone.
+ * Normalizes the text of one page: decomposes ligatures and Arabic presentation forms (NFKC of exactly
+ * these), joins words hyphenated at a line end (U+FFFE, soft hyphen), and removes control characters and
+ * trailing spaces.
  */
 export function cleanPageText(raw: string): string {
   return toWellFormed(raw)
@@ -19,21 +20,26 @@ export function cleanPageText(raw: string): string {
     .trim();
 }
 
-/** Share of replacement and private-use characters above which a page's font has no usable character map. */
+/**
+ * Share of replacement and private-use characters above which the font of a page has no usable character map.
+ */
 const unreadableShareMax = 0.2;
 
-/** Characters that show something, and those among them that say a font maps no characters. */
+/** Numbers of visible characters, and of those that indicate a missing character map. */
 export interface CharacterCounts {
   readonly visible: number;
   readonly broken: number;
 }
 
-/** True when most of what an engine returned is not text: the font maps no characters. */
+/** Whether most of the returned characters are not text because the font has no character map. */
 export function isUnreadable({ visible, broken }: CharacterCounts): boolean {
   return visible >= 16 && broken > unreadableShareMax * visible;
 }
 
-/** Control characters, the replacement character and private use are broken; a hyphen at a line end (U+FFFE) is not. */
+/**
+ * Whether a character is a control character, the replacement character or private use; a hyphen at a line
+ * end (U+FFFE) is not.
+ */
 export function isBrokenCharacter(code: number): boolean {
   return (
     (code < 0x20 && code !== 0x09 && code !== 0x0a && code !== 0x0d) ||
@@ -54,7 +60,7 @@ export function countCharacters(text: string): CharacterCounts {
   return { visible, broken };
 }
 
-/** `[0, 1, 2, 6]` -> `1-3, 7`: zero-based page indexes as a person counts pages. */
+/** Formats zero-based page indexes as one-based ranges: `[0, 1, 2, 6]` -> `1-3, 7`. */
 export function formatPageRanges(indexes: readonly number[]): string {
   const ranges: string[] = [];
   for (let i = 0; i < indexes.length; ) {

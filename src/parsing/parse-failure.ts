@@ -1,16 +1,16 @@
 import { documentErrorCodes } from '../schemas/document-errors.ts';
 
-/** Why a document has no text. Only `crash`, `timeout` and `memory` can go away by trying again. */
+/** Reason for a failed document. Only `crash`, `timeout` and `memory` may succeed on retry. */
 export type ParseFailureCode = (typeof documentErrorCodes)[number];
 
-/** A failure as plain data: what crosses processes and threads. */
+/** A failure as plain data, sent between processes and threads. */
 export interface ParseFailureData {
   readonly code: ParseFailureCode;
-  /** A whole sentence for the person who sent the file. */
+  /** Complete sentence for the user who uploaded the file. */
   readonly message: string;
 }
 
-/** The document cannot be read; `message` is a whole sentence for the person who sent it. */
+/** A document that cannot be parsed; `message` is a complete sentence for the user who uploaded it. */
 export class ParseFailure extends Error {
   override readonly name = 'ParseFailure';
   readonly code: ParseFailureCode;

@@ -25,16 +25,16 @@ import type { DocumentInfo, DocumentKind } from './process/parse-task.ts';
 import { toWellFormed } from './text-budget.ts';
 import { type DocumentTools, noTools } from './tools/document-tools.ts';
 
-/** Pages as they are found, then what is known about the whole document. */
+/** Yields pages as they are parsed, then returns the information on the whole document. */
 type PageStream = AsyncGenerator<string, DocumentInfo> | Generator<string, DocumentInfo>;
 
 const titleUnitsMax = 300;
-/** Text that the language is told from; pages beyond add nothing. */
+/** UTF-16 units of text used for language detection; more text does not improve the result. */
 const languageUnitsMax = 200_000;
 
 /**
- * Parses one document in this process: detects its kind, yields its pages and returns the rest. Runs only inside the parser
- * process. Throws `ParseFailure` for every fault of the document.
+ * Parses one document in this process: detects its kind, yields its pages and returns its information. Runs
+ * only inside the parser process. Errors: `ParseFailure` for every fault of the document.
  */
 export async function* parseDocument(
   bytes: Uint8Array,
@@ -65,7 +65,9 @@ export async function* parseDocument(
   }
 }
 
-/** A file of fixed fields that points outside of itself is damaged; readers meet that as the end of their bytes. */
+/**
+ * Maps reads past the end of a binary file to `corrupt`: a file whose offsets point outside of it is damaged.
+ */
 async function readNextPage(pages: PageStream): Promise<IteratorResult<string, DocumentInfo>> {
   try {
     return await pages.next();
@@ -152,14 +154,17 @@ function checkPageCount(count: number, detected: DetectedDocument, limits: Parse
     throw new ParseFailure('too_large', `The document has more than ${max} pages, the most that are read.`);
 }
 
-/** Whoever cannot find a document is told that there is nothing to find, where nothing else says so. */
+/** Adds a warning to a document without text when no other warning explains it. */
 function addBlankWarning(facts: DocumentInfo, isBlank: boolean): DocumentInfo {
   return isBlank && facts.warnings.length === 0
     ? { ...facts, warnings: ['The document holds no text.'] }
     : facts;
 }
 
-/** The text itself tells the language better than what the program that wrote it had as its default. */
+/**
+ * Prefers the language detected from the text to the declared one, which is often a default of the authoring
+ * program.
+ */
 function finalizeInfo(facts: DocumentInfo, sample: string): DocumentInfo {
   const title = toWellFormed(facts.title ?? '')
     .replace(/\s+/g, ' ')

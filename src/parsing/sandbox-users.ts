@@ -1,14 +1,15 @@
 import { assert } from '../core/assert.ts';
 
-/** Users of the levels `user` and `user+network`, which nothing else of the host may use. */
+/** User ids for the sandbox levels `user` and `user+network`; no other software on the host may use them. */
 export const sandboxUserIds = { first: 64_000, count: 1_000 } as const;
 
-/** Of a number whose process is being started. */
+/** Marks a slot whose process is being started. */
 const starting = -1;
 
 /**
- * Which of the numbers are in use, shared by all threads: the id of the process that has the number, 0 for none. Processes
- * of one user may signal and inspect each other, so no two that run at one time have the same.
+ * Allocation of the sandbox user ids, shared by all threads: per slot the id of the process that holds it, 0
+ * for none. Processes of one user may signal and inspect each other, so two running processes never share a
+ * user id. The last element is the allocation counter.
  */
 export type SandboxUsers = Int32Array<SharedArrayBuffer>;
 
@@ -16,7 +17,9 @@ export function newSandboxUsers(): SandboxUsers {
   return new Int32Array(new SharedArrayBuffer((sandboxUserIds.count + 1) * Int32Array.BYTES_PER_ELEMENT));
 }
 
-/** Takes a number for a process that starts now. A number rests for as long as there are others. */
+/**
+ * Allocates a user id for a process that is about to start. Round robin: an id is reused as late as possible.
+ */
 export function takeUser(users: SandboxUsers): number {
   for (const isTakeable of [isFree, isAbandoned]) {
     for (let i = 0; i < sandboxUserIds.count; i += 1) {
@@ -29,12 +32,15 @@ export function takeUser(users: SandboxUsers): number {
   throw new Error(`all ${sandboxUserIds.count} users of the sandbox are in use`);
 }
 
-/** Names the process that runs as this user: a thread that ends without `giveUser` keeps no number for ever. */
+/**
+ * Records the process that runs as this user, so that a thread that ends without `giveUser` does not leak the
+ * id.
+ */
 export function holdUser(users: SandboxUsers, userId: number, pid: number): void {
   Atomics.store(users, slotOf(userId), pid);
 }
 
-/** The process has ended, or never began. */
+/** Releases the id after the process has ended or failed to start. */
 export function giveUser(users: SandboxUsers, userId: number): void {
   Atomics.store(users, slotOf(userId), 0);
 }

@@ -1,6 +1,6 @@
 import { ParseFailure } from './parse-failure.ts';
 
-/** Counts text while it is being built, so that a small file can never grow into more text than is allowed. */
+/** Counts text while it is being built, so that a small file cannot expand into more text than is allowed. */
 export class TextBudget {
   private readonly unitsMax: number;
   private used = 0;
@@ -9,7 +9,10 @@ export class TextBudget {
     this.unitsMax = unitsMax;
   }
 
-  /** Call before keeping `units` UTF-16 code units; throws `too_large` when the document would hold too much. */
+  /**
+   * Must be called before `units` UTF-16 code units are kept. Errors: `too_large` when the document exceeds
+   * the maximum.
+   */
   consume(units: number): void {
     this.used += units;
     if (this.used > this.unitsMax) {
@@ -21,7 +24,7 @@ export class TextBudget {
   }
 }
 
-/** Text without lone surrogates: each becomes U+FFFD. */
+/** Replaces each lone surrogate with U+FFFD. */
 export function toWellFormed(text: string): string {
   return /[\ud800-\udfff]/.test(text) ? text.replace(/\p{Surrogate}/gu, '\ufffd') : text;
 }

@@ -12,16 +12,16 @@ const namedEntities = new Map([
 ]);
 
 /**
- * A pull reader for the XML of Office files: one pass, no tree. Names come without their namespace prefix, entities are
- * decoded, an empty element is an `open` followed by a `close`. A document type with declarations of its own is refused, so
- * that no entity can be declared; every file of these formats does without.
+ * Pull reader for the XML of Office files: one pass, no tree. Names have no namespace prefix, entities are
+ * decoded, and an empty element is an `open` followed by a `close`. A document type with internal
+ * declarations is rejected, so that no entity can be declared; files of these formats never need one.
  */
 export class XmlReader {
-  /** Local name of the element that was opened or closed last. */
+  /** Local name of the last opened or closed element. */
   name = '';
   /** Decoded character data of the last `text` token. */
   text = '';
-  /** Open elements, the current one included. */
+  /** Number of open elements, including the current one. */
   depth = 0;
 
   private readonly source: string;
@@ -32,13 +32,13 @@ export class XmlReader {
   private attributesStart = 0;
   private attributesEnd = 0;
   private pendingClose = false;
-  /** Where the attribute found last has its name and its value. */
+  /** Name and value bounds of the last attribute found. */
   private nameStart = 0;
   private nameEnd = 0;
   private valueStart = 0;
   private valueEnd = 0;
 
-  /** `part` names the piece in failure sentences. */
+  /** `part` names the part in error messages. */
   constructor(bytes: Uint8Array, part: string, depthMax: number) {
     this.part = part;
     this.depthMax = depthMax;
@@ -46,7 +46,10 @@ export class XmlReader {
     this.source = decodeText(bytes, /^<\?xml[^>]*encoding=["']([\w.:-]+)/.exec(head)?.[1] ?? null).text;
   }
 
-  /** Advances to the next token. Throws `corrupt` on broken nesting or a cut, `too_large` on too deep nesting. */
+  /**
+   * Advances to the next token. Errors: `corrupt` on broken nesting or truncation, `too_large` on too deep
+   * nesting.
+   */
   next(): XmlToken {
     if (this.pendingClose) return this.close();
     while (this.position < this.source.length) {
@@ -66,7 +69,7 @@ export class XmlReader {
     return 'end';
   }
 
-  /** Value of an attribute of the element just opened, by local name; the first one wins. */
+  /** Returns the value of an attribute of the element just opened, by local name; the first match wins. */
   findAttribute(name: string): string | null {
     const { source } = this;
     for (let found = this.findFirstAttribute(); found; found = this.findAttributeFrom(this.valueEnd + 1)) {
@@ -78,7 +81,7 @@ export class XmlReader {
     return null;
   }
 
-  /** Same as `attribute`, by the name with its prefix, for elements that have both `id` and `r:id`. */
+  /** Same as `findAttribute`, by the name with its prefix, for elements that have both `id` and `r:id`. */
   findQualifiedAttribute(pattern: RegExp): string | null {
     for (let found = this.findFirstAttribute(); found; found = this.findAttributeFrom(this.valueEnd + 1)) {
       if (pattern.test(this.source.slice(this.nameStart, this.nameEnd))) return this.readAttributeValue();
@@ -86,13 +89,13 @@ export class XmlReader {
     return null;
   }
 
-  /** After an `open`: passes over everything up to and including its `close`. */
+  /** After an `open`: skips everything up to and including its `close`. */
   skip(): void {
     const target = this.depth - 1;
     while (this.depth > target) this.next();
   }
 
-  /** After an `open`: all character data inside it, its `close` consumed. */
+  /** After an `open`: returns all character data inside it and consumes its `close`. */
   readText(): string {
     const target = this.depth - 1;
     let inner = '';
@@ -108,7 +111,7 @@ export class XmlReader {
     return this.findAttributeFrom(this.attributesStart);
   }
 
-  /** Finds the next name with a quoted value from `at` on, inside the tag that was opened. */
+  /** Finds the next name with a quoted value at or after `at`, inside the tag just opened. */
   private findAttributeFrom(at: number): boolean {
     const { source, attributesEnd } = this;
     let position = at;
@@ -119,7 +122,7 @@ export class XmlReader {
       this.nameEnd = position;
       while (position < attributesEnd && isSpace(source.charCodeAt(position))) position += 1;
       if (source.charCodeAt(position) !== equals) {
-        position = Math.max(position, this.nameStart + 1); // what has no value is passed over
+        position = Math.max(position, this.nameStart + 1); // skip an attribute without a value
         continue;
       }
       position += 1;
@@ -191,11 +194,11 @@ export class XmlReader {
     if (end === -1 || source.slice(position, end).includes('[')) {
       throw this.corruptError('it declares a document type of its own, which no file of this kind needs');
     }
-    this.position = end + 1; // it only names a type that lies elsewhere, and nothing is fetched
+    this.position = end + 1; // the declaration only references an external type, which is never fetched
     return null;
   }
 
-  /** Index of the `>` that ends the tag, respecting quotes. */
+  /** Returns the index of the `>` that ends the tag, respecting quotes. */
   private findTagEnd(start: number): number {
     const { source } = this;
     let end = source.indexOf('>', start);

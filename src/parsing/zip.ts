@@ -14,25 +14,27 @@ const deflated = 8;
 const encryptedFlag = 1;
 const centralHeaderBytes = 46;
 const localHeaderBytes = 30;
-/** Values that say: look into the larger field of ZIP64. */
+/** Marker values that refer to the larger field of ZIP64. */
 const [zip64Marker16, zip64Marker32] = [0xffff, 0xffffffff];
 const zip64FieldId = 1;
 const zip64LocatorBytes = 20;
 
 /**
- * A zip container read from memory by its central directory. Declared sizes are never believed: an entry is inflated no
- * further than the budgets allow. Source of the layout: PKWARE APPNOTE 6.3.
+ * A zip container read from memory through its central directory. Declared sizes are not trusted: an entry is
+ * inflated only as far as the budgets allow. Layout: PKWARE APPNOTE 6.3.
  */
 export class ZipArchive {
   private readonly bytes: Uint8Array;
   private readonly view: DataView;
   private readonly limits: ParseLimits;
   private readonly entries = new Map<string, ZipEntry>();
-  /** Names by what they are in lower case; Office files may refer to their parts in either. */
+  /** Stored names by their lower-case form; Office files may refer to their parts in any case. */
   private readonly namesInLowerCase = new Map<string, string>();
   private inflatedBytes = 0;
 
-  /** Throws `corrupt` when the bytes have no readable directory and `too_large` when it has too many entries. */
+  /**
+   * Errors: `corrupt` when the bytes have no readable directory, `too_large` when it has too many entries.
+   */
   constructor(bytes: Uint8Array, limits: ParseLimits) {
     this.bytes = bytes;
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -40,7 +42,7 @@ export class ZipArchive {
     this.readDirectory();
   }
 
-  /** Names of all entries as they are stored; a name that occurs twice counts once, the first wins. */
+  /** Names of all entries as stored; of duplicate names, the first wins. */
   listNames(): string[] {
     return [...this.entries.keys()];
   }
@@ -49,7 +51,10 @@ export class ZipArchive {
     return this.findEntry(name) !== undefined;
   }
 
-  /** The inflated entry, or null when there is none of that name. */
+  /**
+   * Returns the inflated entry, or null when there is none of that name. Errors: `encrypted`, `unsupported`
+   * compression method, `too_large`, `corrupt`.
+   */
   read(name: string): Uint8Array | null {
     const entry = this.findEntry(name);
     if (entry === undefined) return null;
@@ -80,7 +85,7 @@ export class ZipArchive {
     for (let index = 0; index < count; index++) offset = this.readEntry(offset);
   }
 
-  /** How many entries the directory has, and where it starts. */
+  /** Returns the number of entries in the directory and its offset. */
   private readDirectoryLocation(): { count: number; start: number } {
     const end = this.findEndOfDirectory();
     const [count, start] = [this.view.getUint16(end + 10, true), this.view.getUint32(end + 16, true)];
@@ -114,7 +119,10 @@ export class ZipArchive {
     return fieldsEnd + this.view.getUint16(offset + 32, true);
   }
 
-  /** Packed size and place of an entry; what does not fit into 32 bits stands in a field of its own, in this order. */
+  /**
+   * Reads packed size and offset of an entry. Values that exceed 32 bits are in the ZIP64 field, in this
+   * order.
+   */
   private readEntryLocation(
     offset: number,
     from: number,
@@ -136,7 +144,7 @@ export class ZipArchive {
     return { compressedBytes, headerOffset };
   }
 
-  /** Beyond 2 ** 53 it is rounded, and far outside of any file. */
+  /** Values above 2 ** 53 are rounded, which is far outside any file. */
   private readUint64(at: number): number {
     return Number(this.view.getBigUint64(at, true));
   }
@@ -170,7 +178,7 @@ export class ZipArchive {
     const { zipEntryBytesMax, zipRatioFreeBytes, zipRatioMax } = this.limits;
     const byRatio = Math.max(zipRatioFreeBytes, compressed.length * zipRatioMax);
     const left = Math.max(0, this.limits.zipTotalBytesMax - this.inflatedBytes);
-    // One byte more than allowed tells what is too large from what just fits.
+    // One byte above the limit distinguishes an entry that is too large from one that just fits.
     const maxOutputLength = Math.min(zipEntryBytesMax, byRatio, left) + 1;
     try {
       return this.countInflated(name, inflateRawSync(compressed, { maxOutputLength }), compressed.length);
@@ -185,7 +193,7 @@ export class ZipArchive {
     }
   }
 
-  /** Counts an unpacked entry, which has grown from `packedBytes`. */
+  /** Adds an unpacked entry to the budget. `packedBytes` is its compressed size. */
   private countInflated(name: string, content: Uint8Array, packedBytes: number): Uint8Array {
     const { zipEntryBytesMax, zipRatioFreeBytes, zipRatioMax, zipTotalBytesMax } = this.limits;
     const byRatio = Math.max(zipRatioFreeBytes, packedBytes * zipRatioMax);

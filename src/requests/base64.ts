@@ -1,7 +1,10 @@
 import { AppError } from '../core/app-error.ts';
 import { decodeBase64 } from '../schemas/checks.ts';
 
-/** A file in a JSON body, decoded. Throws `too_large` beyond `fileBytesMax`, before the bytes are made, or 400. */
+/**
+ * Decodes a file in a JSON body. Errors: `too_large` beyond `fileBytesMax`, before decoding; 400 for invalid
+ * base64.
+ */
 export function decodeFile(file: string | Uint8Array, fileBytesMax: number): Uint8Array {
   const bytes = typeof file === 'string' ? decodedLength(file) : file.byteLength;
   if (bytes > fileBytesMax) {
@@ -18,7 +21,7 @@ function decodedLength(base64: string): number {
   return Math.floor((base64.length / 4) * 3) - padding;
 }
 
-/** A vector given as base64 of little-endian 32-bit floats. Throws 400 with the name of the field. */
+/** Decodes base64 of little-endian 32-bit floats. Errors: 400 with the name of the field. */
 export function decodeVector(field: string, base64: string): Float32Array {
   let bytes: Buffer;
   try {

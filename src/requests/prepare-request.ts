@@ -23,10 +23,10 @@ import {
   type TextContent,
 } from './prepared-document.ts';
 
-/** What a worker does with the large body of a request: parse, validate, drop unknown fields, prepare the content. */
+/** Work on a large request body in a worker: parse, validate, drop unknown fields, prepare the content. */
 export interface PrepareTask {
   readonly operation: string;
-  /** The body, in order. */
+  /** Parts of the body, in order. */
   readonly parts: readonly Uint8Array[];
   readonly fileBytesMax: number;
   readonly metadataBytesMax: number;
@@ -60,7 +60,10 @@ export function canHaveLargeBody(operation: string): boolean {
   return Object.hasOwn(requestSchemas, operation);
 }
 
-/** `parse` makes a value of a JSON text. An `AppError` becomes a refusal, so that it keeps its meaning between threads. */
+/**
+ * `parse` parses a JSON text. An `AppError` is returned serialized, so that it keeps its meaning across
+ * threads.
+ */
 export function prepareRequest(task: PrepareTask, parse: (bytes: Buffer) => unknown): PrepareResult {
   try {
     return prepare(task, parse);
@@ -136,17 +139,20 @@ function packDocument(
   };
 }
 
-/** Its pages as one block, which moves between threads without a copy. */
+/** Packs the pages into one block, which is transferred between threads without a copy. */
 function packedText(text: TextContent): TextContent {
   return { ...text, pages: isPacked(text.pages) ? text.pages : packTexts(text.pages) };
 }
 
-/** In a buffer of their own: short ones lie in a pool that must not move. */
+/**
+ * Returns the bytes in a buffer of their own; short ones are in a pooled buffer, which must not be
+ * transferred.
+ */
 function toTransferableBytes(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
 }
 
-/** Buffers of an outcome that move to the main thread. */
+/** Returns the buffers of an outcome that can be transferred to the main thread. */
 export function collectTransferables(value: unknown): ArrayBuffer[] {
   const buffers = new Set<ArrayBuffer>();
   collectBuffers(value, buffers);

@@ -5,20 +5,20 @@ import type { Texts } from '../core/packed-texts.ts';
 import type { APIBinaryDocument, DocumentContent } from '../schemas/documents.ts';
 import { decodeVector } from './base64.ts';
 
-/** What is known of a text: all that takes time for a long one. */
+/** Text with all properties that are expensive to compute for a long one. */
 export interface TextContent {
   readonly type: Exclude<DocumentContent, APIBinaryDocument>['type'];
-  /** Packed where a worker made them; a text made on the main thread is short and stays as it is. */
+  /** Packed by a worker; a text prepared on the main thread is short and stays as it is. */
   readonly pages: Texts;
   /** UTF-16 code units of each page. */
   readonly pageUnits: readonly number[];
-  /** SHA-256 of the pages joined by empty lines, lower-case hex. */
+  /** SHA-256 of the pages joined by blank lines, in lower-case hex. */
   readonly rawHash: string;
-  /** Bytes of the same text. */
+  /** UTF-8 bytes of the same text. */
   readonly size: number;
 }
 
-/** Text that a worker prepared. A class, because no JSON of a caller can make an instance. */
+/** Text prepared by a worker. It is a class because the JSON of a caller cannot create an instance. */
 export class PreparedText {
   readonly type: TextContent['type'];
   readonly content: TextContent;
@@ -29,33 +29,36 @@ export class PreparedText {
   }
 }
 
-/** A file that a worker decoded. */
+/** A file decoded by a worker. */
 interface PreparedFile {
   readonly type: 'auto';
   readonly base64_data: Uint8Array;
 }
 
-/** Content of a document, as it came or as a worker prepared it. */
+/** Content of a document, as received or as prepared by a worker. */
 export type ContentInput = DocumentContent | PreparedText | PreparedFile;
 
-/** A vector as it came, or its numbers. */
+/** A vector as received, or its decoded numbers. */
 export type VectorInput = readonly number[] | string | Float64Array;
 
-/** One document as a worker packs it: its short fields as JSON, so that each of a batch is parsed in its own turn. */
+/**
+ * Document packed by a worker. Its short fields are JSON, so that each item of a batch is parsed in a
+ * separate unit of work.
+ */
 export interface PackedDocument {
   readonly fields: string;
   readonly content: TextContent | PreparedFile;
-  /** Of its fields `vector` and `vectors`, where it has them. */
+  /** Values of its fields `vector` and `vectors`, if present. */
   readonly vectors: readonly PackedVectors[];
 }
 
-/** A document of a batch that was refused, and why. */
+/** A refused document of a batch, with its error. */
 export interface RejectedDocument {
   readonly path: string | null;
   readonly error: SerializedError;
 }
 
-/** An item of a batch that a worker prepared. A class for the reason that `PreparedText` gives. */
+/** Batch item prepared by a worker. It is a class for the same reason as `PreparedText`. */
 export class PreparedBatchItem {
   readonly #packed: PackedDocument | RejectedDocument;
 
@@ -63,26 +66,26 @@ export class PreparedBatchItem {
     this.#packed = packed;
   }
 
-  /** Null for an item that names none. */
+  /** Null for an item without a path. */
   get path(): string | null {
     return 'error' in this.#packed ? this.#packed.path : JSON.parse(this.#packed.fields).path;
   }
 
-  /** Throws what is wrong with the document. */
+  /** Errors: the AppError of a refused document. */
   unpack(): Record<string, unknown> {
     if ('error' in this.#packed) throw deserializeError(this.#packed.error);
     return unpackDocument(this.#packed);
   }
 }
 
-/** An `AppError` between threads. */
+/** Serialized `AppError`, for transfer between threads. */
 export interface SerializedError {
   readonly code: AppError['code'];
   readonly detail: string;
   readonly options: Pick<AppError['options'], 'issues'>;
 }
 
-/** Vectors one after the other. */
+/** Concatenated vectors. */
 interface PackedVectors {
   readonly field: 'vector' | 'vectors';
   readonly lengths: Uint32Array;
@@ -98,7 +101,7 @@ export function deserializeError({ code, detail, options }: SerializedError): Ap
   return new AppError(code, detail, options);
 }
 
-/** Throws `too_large`. */
+/** Errors: `too_large`. */
 export function analyzeText(content: Exclude<DocumentContent, APIBinaryDocument>): TextContent {
   const pageTexts = content.type === 'text' ? [content.text] : content.pages;
   if (pageTexts.length > limits.textPagesMax) {
@@ -124,7 +127,7 @@ export function analyzeText(content: Exclude<DocumentContent, APIBinaryDocument>
   };
 }
 
-/** The document as the service takes it. */
+/** Restores the document as the service takes it. */
 export function unpackDocument({ fields, content, vectors }: PackedDocument): Record<string, unknown> {
   const prepared = content.type === 'auto' ? content : new PreparedText(content);
   return Object.assign(JSON.parse(fields), { content: prepared }, ...vectors.map(unpackVectors));
@@ -140,7 +143,7 @@ function unpackVectors({ field, lengths, numbers }: PackedVectors) {
   return field === 'vector' ? { vector: vectors[0] } : { vectors };
 }
 
-/** Throws `AppError` for a vector in base64 that is none. */
+/** Errors: AppError for a vector that is not valid base64. */
 export function packVectors(
   field: PackedVectors['field'],
   vectors: readonly (readonly number[] | string)[],

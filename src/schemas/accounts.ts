@@ -14,7 +14,7 @@ import { roles } from './principal.ts';
 import { type Static, Type } from './typebox.ts';
 import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 
-/** The account side: people, sign-in, organisations, members, invitations, API keys, the audit log. */
+/** Schemas of the account API: users, sign-in, organizations, members, invitations, API keys, audit log. */
 
 export const OrganizationPermission = OneOf(roles, {
   title: 'OrganizationPermission',
@@ -226,7 +226,7 @@ export const RevokeSessionRequest = Component(
 );
 export type RevokeSessionRequest = Static<typeof RevokeSessionRequest>;
 
-// organisations
+// organizations
 
 export const AddOrganizationRequest = Component('AddOrganizationRequest', 'An organisation to create.', {
   name: Type.String({ description: '1 to 255 characters.', examples: ['Acme'] }),
@@ -426,7 +426,7 @@ export const DeleteAPIKeyRequest = Component('DeleteAPIKeyRequest', 'An API key 
 });
 export type DeleteAPIKeyRequest = Static<typeof DeleteAPIKeyRequest>;
 
-// the audit log
+// audit log
 
 export const OrganizationAuditLogRequest = Component(
   'OrganizationAuditLogRequest',

@@ -2,12 +2,12 @@ import { limits } from '../core/limits.ts';
 import { type Static, Type } from './typebox.ts';
 import { Component, Nullable, Timestamp, Uuid } from './wire.ts';
 
-/** The audit log, as members of an organisation and the administrator read it. */
+/** Schemas of the audit log, for members of an organization and for the administrator. */
 
 const optionalTime = (description: string) =>
   Type.Optional(Nullable(Type.String({ format: 'date-time' }), { description }));
 
-/** Which part of a log. */
+/** Selects a part of a log. */
 export const auditLogRangeFields = {
   before: optionalTime('Only older entries.'),
   since: optionalTime('Only entries of this time and newer ones.'),

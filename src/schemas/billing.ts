@@ -3,7 +3,7 @@ import { RateLimits } from './organization-limits.ts';
 import { type Static, Type } from './typebox.ts';
 import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 
-/** Billing: tiers, payment methods, invoices. Money is a whole number of the currency's smallest unit. */
+/** Schemas of billing: tiers, payment methods, invoices. Money is in the smallest unit of the currency. */
 
 const organizationId = Uuid('The organisation.');
 const optionalText = (description: string) => Type.Optional(Nullable(Type.String(), { description }));
@@ -255,7 +255,7 @@ export const RedeemCodeResponse = Component('RedeemCodeResponse', 'The credit it
 });
 export type RedeemCodeResponse = Static<typeof RedeemCodeResponse>;
 
-/** The bytes as they came, because their signature is checked. */
+/** The body stays raw because its signature is verified. */
 export const BillingEvent = Type.Unsafe<{ readonly body: Uint8Array; readonly signature?: string }>({
   title: 'BillingEvent',
   description: 'An event of Stripe, signed in the header `stripe-signature`.',

@@ -2,20 +2,20 @@ import { AppError } from '../core/app-error.ts';
 import { limits, shardCounts } from '../core/limits.ts';
 
 /**
- * Ranges and rules of the wire contract that answer 400 and therefore are no keywords of the schemas. Each function
- * returns when the value is fine and throws an AppError `bad_request` whose sentence names the fault otherwise.
+ * Ranges and rules of the wire contract whose violation is a 400, so they are not keywords of the schemas.
+ * Errors: each function throws AppError `bad_request` with a message that names the problem.
  */
 
 function reject(detail: string): never {
   throw new AppError('bad_request', detail);
 }
 
-/** True when UTF-8 cannot say it: half of a surrogate pair stands alone. */
+/** Whether the text has an unpaired surrogate, which UTF-8 cannot encode. */
 function hasLoneSurrogate(text: string): boolean {
   return /\p{Surrogate}/u.test(text);
 }
 
-/** A count as people write it: 1,024. */
+/** Formats a count with thousands separators: 1,024. */
 function formatNumber(count: number): string {
   return count.toLocaleString('en-US');
 }
@@ -43,12 +43,15 @@ export function checkCollectionName(name: string): void {
   checkName('collection name', name, limits.collectionNameBytesMax);
 }
 
-/** 1 to 4,096 bytes of UTF-8, no NUL, no lone surrogate. A path is only a string: `../` means nothing in it. */
+/**
+ * 1 to 4,096 bytes of UTF-8, no NUL, no lone surrogate. A path is an opaque string: `../` has no meaning in
+ * it.
+ */
 export function checkPath(path: string): void {
   checkName('path', path, limits.pathBytesMax);
 }
 
-/** One path, or 1 to 64 of them. */
+/** One path, or 1 to 64 paths. */
 export function checkPaths(path: string | readonly string[]): void {
   const paths = typeof path === 'string' ? [path] : path;
   if (paths.length < 1 || paths.length > limits.deletePathsMax) {
@@ -57,7 +60,7 @@ export function checkPaths(path: string | readonly string[]): void {
   for (const each of paths) checkPath(each);
 }
 
-/** A prefix or lower bound of paths: may be empty, else as a path. */
+/** Prefix or lower bound of paths: empty, or valid as a path. */
 export function checkPathBound(field: string, bound: string): void {
   if (bound.length > 0) checkName(field, bound, limits.pathBytesMax);
 }
@@ -69,7 +72,7 @@ export function checkShardCount(count: number): void {
   }
 }
 
-/** 1 to `most` results. */
+/** 1 to `maximum` results. */
 export function checkResultCount(k: number, maximum: number): void {
   checkInteger('k', k, 1, maximum);
 }
@@ -79,7 +82,7 @@ export function checkListLimit(limit: number): void {
   checkInteger('limit', limit, 1, limits.listDocumentsMax);
 }
 
-/** At least 1; more than there are is fine. */
+/** At least 1; may exceed the number of documents. */
 export function checkTopN(topN: number): void {
   if (topN < 1) reject(`top_n is ${topN}; it must be at least 1.`);
 }
@@ -93,7 +96,7 @@ export function checkQuery(query: string): void {
   }
 }
 
-/** Weights that are not negative and not both 0, a score from 0 to 1, at least one result of a document. */
+/** Nonnegative weights, not both 0; a minimum score from 0 to 1; at least one result per document. */
 export function checkQueryControls(request: {
   readonly weights?: { readonly lexical: number; readonly vector: number } | null;
   readonly min_score?: number | null;
@@ -133,7 +136,7 @@ export function checkKeyName(name: string): void {
   checkName('name of the API key', name, limits.apiKeyNameBytesMax);
 }
 
-/** The end is not before the start, and both are times that a calendar knows. */
+/** The end is not before the start, and both are valid calendar times. */
 export function checkUsageTimes(startTime: number, endTime: number): void {
   checkInteger('start_time', startTime, 0, limits.unixSecondsMax);
   checkInteger('end_time', endTime, 0, limits.unixSecondsMax);
@@ -162,8 +165,8 @@ function checkMetadataName(name: string, isList: boolean): void {
 }
 
 /**
- * Names of ASCII letters, digits, `-`, `_`; lists under `list:` names and nothing else there; well-formed text; at
- * most `bytesMax` bytes of UTF-8 as compact JSON.
+ * Names of ASCII letters, digits, `-` and `_`; lists only, and always, under `list:` names; well-formed text;
+ * at most `bytesMax` bytes of UTF-8 as compact JSON.
  */
 export function checkMetadata(
   metadata: Readonly<Record<string, string | readonly string[]>>,
@@ -187,14 +190,14 @@ const base64Detail =
   'base64_data is not valid base64: the standard alphabet, padded with "=", without line breaks.';
 
 /**
- * Bytes of a strictly valid base64 string (RFC 4648 section 4): whole quanta, padding, no other character, no stray
- * bits in the last quantum. Empty text is zero bytes. Throws AppError `bad_request` otherwise.
+ * Decodes strictly valid base64 (RFC 4648 section 4): whole quanta, padding, no other characters, no stray
+ * bits in the last quantum. Empty text is zero bytes. Errors: AppError `bad_request`.
  */
 export function decodeBase64(text: string): Buffer {
   if (text.length % 4 !== 0 || text.includes('-') || text.includes('_')) reject(base64Detail);
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   const bytes = Buffer.from(text, 'base64');
-  // The lenient decoder skips what it does not know, so a foreign character anywhere makes the result too short.
+  // The lenient decoder skips unknown characters, so a foreign character anywhere makes the result too short.
   if (bytes.length !== (text.length / 4) * 3 - padding) reject(base64Detail);
   const lastQuantum = bytes.subarray(bytes.length - (padding === 0 ? 3 : 3 - padding));
   if (lastQuantum.toString('base64') !== text.slice(text.length - 4)) reject(base64Detail);

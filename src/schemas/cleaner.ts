@@ -1,6 +1,8 @@
 import type { TSchema } from './typebox.ts';
 
-/** A value that fits a schema without the fields that the schema does not know; the value itself when it has none. */
+/**
+ * Returns a valid value without the fields that the schema does not know; the value itself when it has none.
+ */
 export type Cleaner = (value: unknown) => unknown;
 
 interface JsonSchema {
@@ -12,8 +14,9 @@ interface JsonSchema {
 }
 
 /**
- * Null when no value of the schema can hold unknown fields. Ours, because `Value.Clean` of TypeBox looks at each number
- * of a vector, and a document may bring millions; this looks only where objects with known fields can be.
+ * Compiles a cleaner; null when no value of the schema can have unknown fields. Replaces `Value.Clean` of
+ * TypeBox, which visits each number of a vector, and a document may have millions; this visits only positions
+ * where objects with known fields are possible.
  */
 export function createCleaner(schema: TSchema): Cleaner | null {
   const { type, properties, items, anyOf } = schema as JsonSchema;
@@ -57,7 +60,7 @@ function createListCleaner(items: TSchema): Cleaner | null {
   };
 }
 
-/** The fields of all variants are known; a value of another type is left as it is. */
+/** Keeps the fields of all variants; returns a value of another type unchanged. */
 function createUnionCleaner(variants: readonly TSchema[]): Cleaner | null {
   const schemas = variants as readonly JsonSchema[];
   const objects = schemas.flatMap(({ properties }) => (properties === undefined ? [] : [properties]));
@@ -74,7 +77,7 @@ function createUnionCleaner(variants: readonly TSchema[]): Cleaner | null {
   };
 }
 
-/** Takes objects with fields of any name. */
+/** Whether the schema accepts objects with arbitrary fields. */
 function isOpenObject({ type, properties, additionalProperties }: JsonSchema): boolean {
   return type === 'object' && (properties === undefined || additionalProperties !== undefined);
 }

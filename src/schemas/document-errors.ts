@@ -1,4 +1,4 @@
-/** What programs tell the failures of documents apart by. They are stored with documents: none is ever renamed. */
+/** Machine-readable codes of document failures. They are stored with documents, so none is ever renamed. */
 export const documentErrorCodes = [
   'unsupported',
   'encrypted',

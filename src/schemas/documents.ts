@@ -13,7 +13,10 @@ import {
   VectorField,
 } from './wire.ts';
 
-/** The order is part of the data format: storage/counts.ts keeps one counter each. New ones go to the end. */
+/**
+ * The order is part of the data format: storage/counts.ts keeps one counter each. Append new statuses at the
+ * end.
+ */
 export const indexStatuses = [
   'not_parsed',
   'parsing',
@@ -85,7 +88,7 @@ const overwriteField = Type.Optional(
   }),
 );
 
-/** Only in a collection whose `embedding_model` is `own`, and there with every document. */
+/** Required for every document of a collection whose `embedding_model` is `own`, not allowed in others. */
 const vectorFields = {
   vector: Type.Optional(
     VectorField('The vector of a document of the type `text`, in a collection with vectors of your own.'),
@@ -125,7 +128,9 @@ export const AddDocumentResponse = Component('AddDocumentResponse', 'The documen
 });
 export type AddDocumentResponse = Static<typeof AddDocumentResponse>;
 
-/** What an upload says beside its body: in the address and headers (raw PUT) or in form fields (multipart). */
+/**
+ * Upload parameters outside the file: in the path, query and headers (raw PUT) or in form fields (multipart).
+ */
 export interface UploadParameters {
   readonly collection_name: string;
   readonly path: string;
@@ -134,7 +139,7 @@ export interface UploadParameters {
   readonly wait: boolean;
 }
 
-/** One document of a batch. A batch checks each on its own, so that one bad item spoils only itself. */
+/** One document of a batch. Items are validated separately, so that an invalid item fails alone. */
 export const BatchDocument = Component('BatchDocument', 'One document of a batch.', {
   path: DocumentPath(),
   content: DocumentContent,

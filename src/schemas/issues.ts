@@ -2,7 +2,7 @@ import type { ValidationIssue } from '../core/app-error.ts';
 import { limits } from '../core/limits.ts';
 import { createCheck, type TSchema } from './typebox.ts';
 
-/** The keywords that our schemas use; everything else in them describes. */
+/** Keywords that the schemas use and that validate; all others are descriptive. */
 interface JsonSchema {
   readonly type?: string;
   readonly const?: unknown;
@@ -26,7 +26,7 @@ const typeNames: Readonly<Record<string, string>> = {
 
 const checks = new WeakMap<JsonSchema, (value: unknown) => boolean>();
 
-/** Compiled once for each part of a schema: a list has up to a million items, and the loop waits while they are read. */
+/** Compiled once per subschema: a list has up to a million items, and validation blocks the event loop. */
 function matchesSchema(schema: JsonSchema, value: unknown): boolean {
   let check = checks.get(schema);
   if (check === undefined) {
@@ -37,8 +37,8 @@ function matchesSchema(schema: JsonSchema, value: unknown): boolean {
 }
 
 /**
- * What is wrong with `value`, in words for people: a fault says the field, what it must be and what it is. The
- * compiled schema decides whether there is a fault; this only explains, so it runs for refused requests only.
+ * Explains a validation failure for people: each issue has the field, the expectation and the actual value.
+ * The compiled schema decides validity; this runs only for invalid requests.
  */
 export function explainIssues(schema: TSchema, value: unknown, loc: readonly string[]): ValidationIssue[] {
   const issues: ValidationIssue[] = [];
@@ -103,7 +103,9 @@ function explainObject(
   }
 }
 
-/** A union fails as a whole, unless one branch fits better: the same `type` word, or the same JSON type. */
+/**
+ * A union fails as a whole, unless one branch matches better: the same `type` value, or the same JSON type.
+ */
 function explainUnion(
   branches: readonly JsonSchema[],
   value: unknown,
@@ -184,11 +186,11 @@ function hasType(type: string, value: unknown): boolean {
   return typeof value === type;
 }
 
-/** What a value of the right type must be or have, and what this one is or has. */
+/** Describes the expected and the actual property of a scalar of the right type. */
 function describeExpectedScalar(schema: Readonly<Record<string, unknown>>, value: unknown): string {
   const { minimum, maximum, minLength, maxLength, format } = schema;
   if (typeof minLength === 'number' || typeof maxLength === 'number') {
-    // A value that is too long may be a secret, so its length stands for it.
+    // A value that is too long may be a secret, so only its length is reported.
     return `have ${formatRange(minLength, maxLength)} characters, but has ${codePointLength(value).toLocaleString('en')}`;
   }
   const expected =
@@ -211,14 +213,14 @@ function formatRange(from: unknown, to: unknown): string {
   return last === null ? `at least ${first}` : `${first} to ${last}`;
 }
 
-/** In characters, as schemas count them. */
+/** Length in code points, as schemas count characters. */
 function codePointLength(value: unknown): number {
   return typeof value === 'string' ? [...value].length : 0;
 }
 
 const displayedUnitsMax = 64;
 
-/** A value in a reply to its sender, shortened; containers by their kind. */
+/** Formats a value for a reply to its sender, shortened; containers by type. */
 function formatValue(value: unknown): string {
   if (typeof value === 'string' && value.length > displayedUnitsMax) {
     return `${JSON.stringify(value.slice(0, displayedUnitsMax).toWellFormed())}... (${value.length.toLocaleString('en')} characters)`;
@@ -227,7 +229,7 @@ function formatValue(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** Names a value of a wrong type, which may be a whole document, without repeating it. */
+/** Names the type of a value, which may be a whole document, without repeating it. */
 function describeType(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';

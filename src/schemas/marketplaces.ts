@@ -2,7 +2,7 @@ import { SubscriptionType } from './admin.ts';
 import { type Static, Type } from './typebox.ts';
 import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 
-/** People who come from a marketplace, and what their organisations have there. */
+/** Schemas of marketplace sign-ups, and of the purchases of organizations there. */
 
 const Marketplace = OneOf(['aws', 'vercel'], { title: 'Marketplace', description: 'Where it was bought.' });
 const signUpField = Type.String({ description: 'What `url` ended with.', maxLength: 256 });

@@ -89,7 +89,7 @@ export const RerankResponse = Component('RerankResponse', 'Scores, best first.',
 });
 export type RerankResponse = Static<typeof RerankResponse>;
 
-// The shapes that clients of two other services send; the same models answer.
+// Request formats of OpenAI and Cohere, served by the same models.
 
 export const OpenAiEmbeddingsRequest = Component(
   'OpenAiEmbeddingsRequest',

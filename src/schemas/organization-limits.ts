@@ -2,11 +2,11 @@ import { limits } from '../core/limits.ts';
 import { type Static, Type } from './typebox.ts';
 import { Component, Nullable } from './wire.ts';
 
-/** Limits of an organisation as requests change them and replies show them. */
+/** Limits of an organization, as requests change them and replies show them. */
 
 const safeIntegerMax = Number.MAX_SAFE_INTEGER;
 
-/** Overrides by the names of the wire: which limit each is, what it counts, and how far it goes. */
+/** Overrides by wire name: the limit, its unit and its range. */
 export const overrides = {
   override_bpm_fast: {
     limit: 'bytesPerMinuteFast',
@@ -84,14 +84,14 @@ export const overrideChangeFields = createFields((what, maximum) =>
 type ByLimit<V> = { readonly [Limit in OverriddenLimit]: V };
 type ByName<V> = { [Name in OverrideName]: V };
 
-/** Stored overrides under the names of the wire. */
+/** Converts stored overrides to wire names. */
 export function toWireOverrides(stored: ByLimit<number | null>): ByName<number | null> {
   return Object.fromEntries(names.map((name) => [name, stored[overrides[name].limit]])) as ByName<
     number | null
   >;
 }
 
-/** What a request changes, under the names of the limits. */
+/** Converts the overrides of a request to limit names. */
 export function fromWireOverrides(
   request: { readonly [Name in OverrideName]?: number | null },
 ): ByLimit<number | null | undefined> {
@@ -119,7 +119,7 @@ export const RateLimits = Component('RateLimits', 'What an organisation may use,
 });
 export type RateLimits = Static<typeof RateLimits>;
 
-/** What applies, and whether an administrator said something else than the tier. */
+/** Returns the effective limits, and whether an administrator overrides the tier. */
 export function toWireLimits(
   applied: ByLimit<number | null> & { readonly bytesPerRequestMax: number },
   stored: ByLimit<number | null>,

@@ -1,35 +1,35 @@
-/** What a key may do: everything, or only operations that change nothing. */
+/** Permission of a key: all operations, or only read operations. */
 export const keyPermissions = ['all', 'read_only'] as const;
 export type KeyPermission = (typeof keyPermissions)[number];
 
-/** All that a key may see of its organisation; whatever else there is, is not there for it. */
+/** Restricts a key to part of its organization; everything else is treated as nonexistent. */
 export interface KeyRestriction {
-  /** Names of collections, also of some that do not exist yet; null for all. */
+  /** Names of collections, which need not exist yet; null for all. */
   readonly collections: readonly string[] | null;
-  /** What the metadata of documents must match, as queries filter them; null for all. */
+  /** Filter on document metadata, in the syntax of queries; null for all. */
   readonly filter: Readonly<Record<string, unknown>> | null;
 }
 
-/** What a person may do in an organisation, the most powerful first. */
+/** Roles of a person in an organization, the most powerful first. */
 export const roles = ['OWNER', 'ADMIN', 'MEMBER'] as const;
 export type Role = (typeof roles)[number];
 
 /**
- * Who is calling, as the door identified them. An organisation's key acts inside that organisation only, and so does a
- * person who names one; the administrator acts on organisations and has none; a person acts on the accounts.
+ * Authenticated caller. The key of an organization acts only inside that organization, and so does a person
+ * who names one; the administrator acts on organizations and belongs to none; a person acts on accounts.
  */
 export type Principal =
   | {
       readonly kind: 'organisation';
       readonly organizationId: string;
-      /** Of the API key, or of the session of a person. */
+      /** ID of the API key, or of the session of a person. */
       readonly keyId: string;
       /** The person whose session it is; absent for an API key. */
       readonly userId?: string;
       readonly permission: KeyPermission;
-      /** Absent for a key that sees all of its organisation, and for people. */
+      /** Absent for a key without a restriction, and for people. */
       readonly restriction?: KeyRestriction;
-      /** Zero data retention: no text of this caller's queries, documents or inputs may reach a log. */
+      /** Zero data retention: text of this caller's queries, documents and inputs must never reach a log. */
       readonly zdr: boolean;
     }
   | { readonly kind: 'administrator' }

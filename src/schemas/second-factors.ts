@@ -2,7 +2,7 @@ import { UserInfo } from './accounts.ts';
 import { type Static, Type } from './typebox.ts';
 import { Component, Nullable, Timestamp } from './wire.ts';
 
-/** Second factors of sign-ins. */
+/** Schemas of second factors. */
 
 const code = Type.String({
   description: 'Six digits of the authenticator app, or a recovery code. Each works once.',

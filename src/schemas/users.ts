@@ -3,7 +3,7 @@ import { roles } from './principal.ts';
 import { type Static, Type } from './typebox.ts';
 import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 
-/** What the administrator sees of people, and asks about them. */
+/** Schemas of user administration. */
 
 const userId = Uuid('The user.');
 

@@ -3,10 +3,10 @@ import { limits } from '../core/limits.ts';
 import { explainIssues } from './issues.ts';
 import { createCheck, type Static, type TSchema } from './typebox.ts';
 
-/** Returns the value, typed, when it has the shape; throws AppError `invalid` (422) with the faults otherwise. */
+/** Returns the value, typed, when it matches the schema. Errors: AppError `invalid` (422) with the issues. */
 export type Validator<T> = (value: unknown) => T;
 
-/** A check by `schema`. `loc` is where faults are said to lie: "body", or the path of a nested value. */
+/** Compiles a validator. `loc` is the location prefix of issues: "body", or the path of a nested value. */
 export function compileValidator<S extends TSchema>(
   schema: S,
   loc: readonly string[] = ['body'],

@@ -1,12 +1,15 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from './typebox.ts';
 
 /**
- * Words that every schema of the wire contract shares. A schema with a `title` is a named component: the OpenAPI
- * page prints it once under that name. A range that answers 400 stands in the description and in `checks.ts`,
- * never as a keyword here, because a keyword answers 422.
+ * Definitions shared by every schema of the wire contract. A schema with a `title` is a named component,
+ * which the OpenAPI document defines once. A range whose violation is a 400 is in the description and in
+ * `checks.ts`, never a keyword here, because a keyword violation is a 422.
  */
 
-/** A named component of the API description. Unknown fields are ignored, so nothing forbids them. */
+/**
+ * Named component of the OpenAPI document. Unknown fields are ignored, so additional properties are not
+ * forbidden.
+ */
 export function Component<P extends TProperties>(
   title: string,
   description: string,
@@ -22,7 +25,7 @@ export function Nullable<S extends TSchema>(
   return Type.Union([schema, Type.Null()], options);
 }
 
-/** One of a fixed set of words; anything else is a 422. */
+/** One of a fixed set of strings; other values are a 422. */
 export function OneOf<const V extends string>(
   values: readonly V[],
   options: { title?: string; description?: string; default?: V } = {},
@@ -38,7 +41,7 @@ export function Timestamp(description: string) {
   return Type.String({ format: 'date-time', description });
 }
 
-/** An integer that a reply counts with. */
+/** Integer counter in a reply. */
 export function Count(description: string) {
   return Type.Integer({ description });
 }
@@ -57,7 +60,7 @@ export function DocumentPath(
   return Type.String({ description, examples: ['guides/setup.pdf'] });
 }
 
-/** A vector that a caller made. `services/vector-inputs` checks length and numbers (400). */
+/** Vector supplied by the caller. `services/vector-inputs` checks its length and numbers (400). */
 export function VectorField(description: string) {
   return Type.Union([Type.Array(Type.Number()), Type.String()], {
     description: `${description} Numbers, or base64 of little-endian 32-bit floats; any length but 0, it is scaled to 1.`,
@@ -65,7 +68,10 @@ export function VectorField(description: string) {
   });
 }
 
-/** Attributes of a document. The shape is checked here (422); names and size are checked by `checkMetadata` (400). */
+/**
+ * Attributes of a document. The shape is checked here (422); names and size are checked by `checkMetadata`
+ * (400).
+ */
 export const DocumentMetadataJson = Type.Unsafe<Record<string, string | string[]>>({
   title: 'DocumentMetadataJson',
   description:
@@ -83,7 +89,7 @@ export const DefaultResponse = Component('DefaultResponse', 'The operation succe
 });
 export type DefaultResponse = Static<typeof DefaultResponse>;
 
-/** What every operation without a payload answers. */
+/** Reply of every operation without a payload. */
 export const successResponse: DefaultResponse = Object.freeze({ message: 'Success!' });
 
 export const EmptyRequest = Component('EmptyRequest', 'No fields; an empty body is fine too.', {});

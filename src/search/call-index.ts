@@ -3,8 +3,8 @@ import type { CancellationToken } from '../core/async/cancellation-token.ts';
 import { IndexError } from '../index/collection-index.ts';
 
 /**
- * Runs a question to the shards, with the trouble that a caller may meet said in the caller's words. What is answered at
- * once is answered at once.
+ * Runs a call to the index and maps index errors to user errors. A synchronous result is returned
+ * synchronously.
  */
 export function callIndex<Result>(
   caller: CancellationToken,
@@ -40,7 +40,8 @@ function toAppError(error: IndexError, caller: CancellationToken): unknown {
         ...cause,
       });
     case 'cancelled':
-      // Given up for the caller's own reason; without one the shards were closed under the search.
+      // Canceled by the caller: rethrow the caller's reason. Otherwise the shards were closed during the
+      // search.
       return caller.isCanceled ? caller.signal.reason : collectionDeleted(error);
     case 'closed':
       return collectionDeleted(error);

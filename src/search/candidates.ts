@@ -6,45 +6,47 @@ import { callIndex } from './call-index.ts';
 import { defaultWeights, fuse, type Weights } from './fuse.ts';
 import type { ProximityScores } from './proximity.ts';
 
-/** A coarse chunk that may answer the query, with what each side of the search thinks of it. */
+/** A coarse chunk that may answer the query, with its first-stage scores. */
 export interface Candidate {
   readonly version: number;
-  /** Number of the coarse chunk among the indexed rows of its document. */
+  /** Index of the coarse chunk among the indexed rows of its document. */
   readonly row: number;
   /** BM25 over the whole collection; 0 when no word matches. */
   readonly lexical: number;
   /** Cosine between query and chunk. */
   readonly similarity: number;
-  /** Both fused, 0..1, with what a second look added; what the list is sorted by. */
+  /** Fused score, 0..1, including the proximity score after rescoring; the sort key of the list. */
   readonly fused: number;
-  /** Of a search that looks twice. */
+  /** Only after proximity rescoring. */
   readonly proximity?: ProximityScores;
 }
 
-/** Best first; equal ones keep one fixed order. */
+/** Orders by descending score; ties are broken by version and row, so that the order is deterministic. */
 export function compareByFusedScore(a: Candidate, b: Candidate): number {
   return b.fused - a.fused || a.version - b.version || a.row - b.row;
 }
 
 export interface CandidateRequest {
-  /** Unit length, as wide as the index; null: words alone decide. */
+  /** Unit length, with the dimensions of the index; null for lexical search only. */
   readonly vector: Float32Array | null;
   readonly lexicalQuery: LexicalQuery;
   readonly weights: Weights;
   readonly filter: FilterNode | null;
-  /** How many rows each side hands in. */
+  /** Number of rows that lexical and vector search each return. */
   readonly depth: number;
-  /** Search wider: better answers for more time (`latency_mode: high`). */
+  /** Increases the search depth: better results for more time (`latency_mode: high`). */
   readonly isWide: boolean;
   readonly deadlineMs: number;
   readonly caller: CancellationToken;
   readonly yieldToEventLoop: YieldToEventLoop;
 }
 
-/** How much wider `latency_mode: high` looks. */
+/** Factor of the search depth for `latency_mode: high`. */
 const wideFactor = 3;
 
-/** The fused first stage over all shards. Equal scores keep one fixed order, whatever the shard count. */
+/**
+ * Fused first-stage candidates of all shards. Ties have a deterministic order, regardless of the shard count.
+ */
 export class CandidateList {
   readonly length: number;
   readonly #hits: IndexHits;
@@ -60,7 +62,10 @@ export class CandidateList {
     return this.#hits.shards;
   }
 
-  /** The best `count` of all, or all, best first. Few of many cost little: only those are compared with each other. */
+  /**
+   * Returns the best `count` candidates, or all, best first. Only candidates above the threshold are sorted,
+   * so a few of many are cheap.
+   */
   best(count = this.length): Candidate[] {
     if (count <= 0 || this.length === 0) return [];
     const fused = this.#fused;
@@ -71,7 +76,7 @@ export class CandidateList {
     return candidates.length > count ? candidates.slice(0, count) : candidates;
   }
 
-  /** How many versions the candidates belong to. */
+  /** Returns the number of distinct versions among the candidates. */
   countVersions(): number {
     return new Set(this.#hits.version).size;
   }
@@ -88,10 +93,10 @@ export class CandidateList {
   }
 }
 
-/** Up to so many are kept in order while the rest pass by; beyond, sorting all of them is faster. */
+/** Up to this rank insertion into a sorted list is used; above it, sorting all numbers is faster. */
 const insertionSortMax = 32;
 
-/** The `nth` largest of at least so many numbers, counted from 1. */
+/** Returns the `nth` largest number, counted from 1. `numbers` must have at least `nth` entries. */
 function nthLargest(numbers: Float32Array, nth: number): number {
   if (nth > insertionSortMax) return numbers.slice().sort()[numbers.length - nth]!;
   const largest = numbers.slice(0, nth).sort();
@@ -122,7 +127,7 @@ export async function findCandidates(
       caller,
     }),
   );
-  // The engine hands in the hits of many searches at one time.
+  // The engine delivers the hits of many searches at once.
   const pause = yieldToEventLoop();
   if (pause !== null) await pause;
   if (caller.isCanceled) throw caller.signal.reason;

@@ -3,18 +3,18 @@ import type { StoredChunk } from '../storage/content.ts';
 import type { CachedVersion, RowContent, VersionReader } from '../storage/version-reader.ts';
 import type { Candidate } from './candidates.ts';
 
-/** A candidate together with what the store holds of it. */
+/** A candidate with its stored content. */
 export interface ChunkHit {
   readonly candidate: Candidate;
   readonly version: CachedVersion;
-  /** Number of the chunk in its document. */
+  /** Index of the chunk in its document. */
   readonly number: number;
   readonly chunk: StoredChunk;
-  /** All that the store holds of it. */
+  /** Stored content of the row. */
   readonly row: RowContent;
 }
 
-/** Where passages are read, and what is asked between the units of reading. */
+/** Source of chunks, and the yield function called between read batches. */
 interface ChunkHitSource {
   readonly reader: Pick<VersionReader, 'readRows'>;
   readonly yieldToEventLoop: YieldToEventLoop;
@@ -25,14 +25,15 @@ interface RecordSource {
   readonly yieldToEventLoop: YieldToEventLoop;
 }
 
-/** Records that are read at one time; each may have 128 kB of metadata. */
+/** Maximum number of records per read; each may have 128 kB of metadata. */
 const recordBatchSize = 32;
-/** Passages that are read at one time: from the disk they take some milliseconds. */
+/** Maximum number of chunks per read: reading them from disk takes some milliseconds. */
 const chunkBatchSize = 32;
 
 /**
- * What the candidates stand for, in their order. One whose document was deleted while the query ran is left out; the
- * content of replaced versions outlives every query by far (`garbageDelayMs`), so the others are whole.
+ * Returns the stored chunks of the candidates, in their order. Candidates whose document was deleted during
+ * the query are left out; the content of replaced versions is kept for `garbageDelayMs`, far longer than any
+ * query, so the others are complete.
  */
 export async function readChunkHits(
   { reader, yieldToEventLoop }: ChunkHitSource,
@@ -50,7 +51,7 @@ export async function readChunkHits(
   return chunkHits;
 }
 
-/** Records of versions in their order; undefined for one that is gone. */
+/** Returns the records of versions, in their order; undefined for a deleted version. */
 export async function readRecords(
   { reader, yieldToEventLoop }: RecordSource,
   collectionId: string,
@@ -79,7 +80,7 @@ function appendChunkHits(
   }
 }
 
-/** A passage as a model reads it: where it stands, then what it says. */
+/** Returns the text of a chunk for a model: its heading path, then its content. */
 export function toModelText({ chunk }: ChunkHit): string {
   return chunk.prefix === '' ? chunk.text : `${chunk.prefix}\n\n${chunk.text}`;
 }

@@ -6,7 +6,7 @@ import { type FineChunkSource, type ScoringQuery, scoreFineChunks } from './fine
 import type { QueryOperators } from './operators.ts';
 import { splitByPage } from './page-lookup.ts';
 
-/** The pages a passage lies on, and how much of its score each deserves. */
+/** Returns the pages of a chunk with their share of its score. */
 export async function scorePages(
   chunkHit: ChunkHit,
   query: ScoringQuery,
@@ -30,7 +30,10 @@ export async function scorePages(
   return [...best].map(([pageIndex, score]) => ({ pageIndex, share: score / highest }));
 }
 
-/** On short pages one precise chunk lies on several: the one with most of the words it was found by is meant. */
+/**
+ * On short pages one fine chunk spans several: the page with most of the matched words gets the highest
+ * share.
+ */
 function scorePagesOfFineChunk(
   lexicalQuery: LexicalQuery,
   { chunk }: ChunkHit,
@@ -48,7 +51,7 @@ function scorePagesOfFineChunk(
   return pieces.map(({ page }, i) => ({ page, share: (1 + weights[i]!) / (1 + highest) }));
 }
 
-/** The pages a passage lies on with text that the operators let pass; without operators all of them. */
+/** Returns the pages of a chunk whose text the operators accept; all non-blank pages without operators. */
 export function findAcceptedPages(
   { version, chunk }: ChunkHit,
   operators: QueryOperators | null,

@@ -6,8 +6,8 @@ type Comparison = Extract<FilterNode, { kind: 'compare' }>;
 type Membership = Extract<FilterNode, { kind: 'member' }>;
 
 /**
- * Whether metadata match a filter, as the shards decide it for what they hold: a missing attribute is no value, so that
- * only `$ne` and `$nin` are true of it, and strings compare by their UTF-8 bytes.
+ * Whether metadata match a filter, with the semantics of the shards: a missing attribute has no value, so
+ * only `$ne` and `$nin` match it, and strings compare by their UTF-8 bytes.
  */
 export function matchesFilter(filter: FilterNode, metadata: Metadata): boolean {
   switch (filter.kind) {
@@ -24,7 +24,7 @@ export function matchesFilter(filter: FilterNode, metadata: Metadata): boolean {
   }
 }
 
-/** Only what the metadata have themselves: `constructor` is a name like any other. */
+/** Reads own properties only: `constructor` is an attribute name like any other. */
 function ownValue(metadata: Metadata, attribute: string): string | readonly string[] | undefined {
   return Object.hasOwn(metadata, attribute) ? metadata[attribute] : undefined;
 }

@@ -3,11 +3,11 @@ import { limits } from '../core/limits.ts';
 import type { FilterNode } from '../index/collection-index.ts';
 
 /**
- * The metadata filter of a query, from what the client sent to what a shard evaluates.
+ * Parses the metadata filter of a query into the form that a shard evaluates.
  *
- * `{attribute: {operator: value}}`, a bare string for `$eq`, `$and`/`$or` over arrays. Several operators on one
- * attribute and several attributes in one object all have to hold. Whatever is not understood is refused with the
- * place where it stands: a filter is never silently ignored, for it may be what keeps one reader from another's page.
+ * `{attribute: {operator: value}}`, a bare string for `$eq`, `$and`/`$or` over arrays. Several operators on
+ * one attribute and several attributes in one object are combined with AND. Unknown syntax is rejected with
+ * its position: a filter is never silently ignored, because it may be an access restriction.
  */
 export function parseFilter(filter: unknown): FilterNode | null {
   if (filter === undefined || filter === null) return null;
@@ -35,7 +35,7 @@ const attributePattern = /^(?:list:)?[\p{L}\p{N}_-]+$/u;
 const operatorList = '$eq, $ne, $gt, $gte, $lt, $lte, $in, $nin';
 
 interface FilterPosition {
-  /** Where we are, as the user would write it: `filter.$and[0].year`. */
+  /** Current path in the user's notation: `filter.$and[0].year`. */
   readonly path: string;
   readonly depth: number;
   readonly state: { nodes: number };
@@ -67,7 +67,10 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An object of attributes and connectives, all of which must hold; null when it is empty and so matches all. */
+/**
+ * Parses an object of attributes and connectives, combined with AND; null when it is empty and so matches
+ * all.
+ */
 function parseObject(value: unknown, position: FilterPosition): FilterNode | null {
   if (!isObject(value)) reject(position, 'an object is expected here.');
   const nodes: FilterNode[] = [];
@@ -140,7 +143,8 @@ function parseValues(operand: unknown, position: FilterPosition): string[] {
 
 function parseValue(value: unknown, position: FilterPosition): string {
   if (typeof value !== 'string') reject(position, 'metadata values are strings, so a string is expected.');
-  // No metadata hold one, and in UTF-8 it would become the replacement character, which they may hold.
+  // Metadata never contain a lone surrogate, and in UTF-8 it would become the replacement character, which
+  // they may contain.
   if (!value.isWellFormed())
     reject(position, 'the string contains a lone surrogate, which is not a character.');
   return value;

@@ -5,23 +5,23 @@ import { findMatchedWords, type LexicalQuery } from '../text/query.ts';
 import type { ChunkHit } from './chunk-hits.ts';
 import { fuse, type Weights } from './fuse.ts';
 
-/** One precise chunk of a passage, with its own score. */
+/** A fine chunk of a coarse chunk, with its own score. */
 export interface ScoredFineChunk {
   readonly parent: ChunkHit;
-  /** Its number among the passage's precise chunks. */
+  /** Index among the fine chunks of its coarse chunk. */
   readonly index: number;
-  /** BM25-like weight of the query words it holds. */
+  /** Sum of the inverse document frequencies of its query words. */
   readonly lexical: number;
   readonly similarity: number;
-  /** 0..1: its own words and meaning, joined with those of the passage around it. */
+  /** 0..1: its own fused score combined with that of its coarse chunk. */
   readonly score: number;
 }
 
-/** A query as passages are compared with it. */
+/** A query as used for scoring chunks. */
 export interface ScoringQuery {
-  /** Null: words alone decide. */
+  /** Null for lexical scoring only. */
   readonly vector: Float32Array | null;
-  /** The collection's vectors that it is compared with. */
+  /** Generation of the collection's vectors that the query is compared with. */
   readonly generation: number;
   readonly lexicalQuery: LexicalQuery;
   readonly weights: Weights;
@@ -30,20 +30,21 @@ export interface ScoringQuery {
 
 export interface FineChunkSource {
   readonly reader: VersionReader;
-  /** Cosine of a query vector with each of the 8-bit vectors that ingest stored. */
+  /** Returns the cosine of a query vector with each stored 8-bit vector. */
   readonly computeSimilarities: (query: Float32Array, codes: Uint8Array) => Float32Array;
 }
 
 /**
- * How much the passage around a precise chunk says about it, and how much each of the precise chunks beside it: an answer
- * often begins in one and ends in the next. Measured on marked passages (models/README.md).
+ * Weights of the coarse chunk of a fine chunk, and of each adjacent fine chunk: an answer often begins in one
+ * and ends in the next. Measured on labeled chunks (models/README.md).
  */
 const parentWeight = 0.5;
 const neighborWeight = 0.45;
 
 /**
- * Scores the precise chunks of passages. Words are weighted by how rare they are among all these chunks, since the
- * shards keep statistics of coarse chunks only; vectors are the 8-bit codes made at ingest.
+ * Scores the fine chunks of coarse chunks. Words are weighted by their inverse document frequency among all
+ * these chunks, since the shards keep statistics of coarse chunks only; vectors are the 8-bit codes made at
+ * ingest.
  */
 export async function scoreFineChunks(
   parents: readonly ChunkHit[],
@@ -78,7 +79,7 @@ export async function scoreFineChunks(
   }));
 }
 
-/** A precise chunk with the words of the query that it holds. */
+/** A fine chunk with its matched query words. */
 interface MatchedFineChunk {
   readonly parent: ChunkHit;
   readonly index: number;
@@ -86,7 +87,7 @@ interface MatchedFineChunk {
   readonly words: readonly string[];
 }
 
-/** Adds the precise chunks of a passage to `found`. */
+/** Appends the fine chunks of a coarse chunk to `fineChunks`. */
 function matchFineChunks(
   fineChunks: MatchedFineChunk[],
   parent: ChunkHit,
@@ -103,7 +104,7 @@ function matchFineChunks(
   }
 }
 
-/** Each value and a share of those of the precise chunks before and behind it in its passage. */
+/** Adds to each value a share of the values of the adjacent fine chunks in the same coarse chunk. */
 function addNeighborScores(
   fineChunks: readonly { readonly parent: ChunkHit; readonly index: number }[],
   values: Float32Array,
@@ -120,7 +121,8 @@ function addNeighborScores(
 }
 
 /**
- * A precise chunk with the two around it, for a reranker: alone it often lacks the words that say what it is about.
+ * Returns a fine chunk with its two neighbors, for a reranker: alone it often lacks the words that name its
+ * subject.
  */
 export function textWithNeighbors({ parent, index }: ScoredFineChunk): string {
   const { text, children } = parent.chunk;
@@ -129,7 +131,7 @@ export function textWithNeighbors({ parent, index }: ScoredFineChunk): string {
   return text.slice(first.start, last.end);
 }
 
-/** Inverse document frequency of each word over the lists it stands in. */
+/** Returns the inverse document frequency of each word over the given lists. */
 function inverseDocumentFrequencies(lists: readonly (readonly string[])[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const list of lists) for (const word of list) counts.set(word, (counts.get(word) ?? 0) + 1);

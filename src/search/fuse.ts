@@ -1,21 +1,21 @@
-/** What each side of a search counts beside the other: >= 0, not both 0. A side of 0 is not asked. */
+/** Relative weights of lexical and vector search: >= 0, not both 0. A search with weight 0 is not run. */
 export interface Weights {
-  /** The words of a passage. */
+  /** Weight of lexical search. */
   readonly lexical: number;
-  /** Its meaning. */
+  /** Weight of vector search. */
   readonly vector: number;
 }
 
 /**
- * Reciprocal rank fusion lost to BM25 alone on most of our development collections, so ranks play no part; these
- * weights won.
+ * Chosen on our development collections. Reciprocal rank fusion lost to BM25 alone on most of them, so ranks
+ * are not used.
  */
 export const defaultWeights: Weights = { lexical: 1, vector: 0.6 };
 
 /**
- * Scores in 0..1, one per candidate, in the order given: linear fusion of both first-stage scores over the union of both
- * candidate lists, each divided by its largest. Cosines of one query lie close together, and how close differs from query
- * to query: divided, the two sides count alike for all of them.
+ * Returns one score in 0..1 per candidate, in input order: a linear fusion of both first-stage scores over
+ * the union of both candidate lists, each divided by its maximum. The cosines of one query lie close
+ * together, and their spread differs between queries; after the division both sides have the same scale.
  * `lexical`: BM25 scores >= 0. `similarity`: cosines in -1..1, or null when the query has no vector.
  */
 export function fuse(
@@ -25,7 +25,7 @@ export function fuse(
 ): Float32Array {
   const lexicalScale = reciprocalOfMax(lexical);
   const similarityScale = similarity === null ? 0 : reciprocalOfMax(similarity);
-  // However large or small they are, only how they compare counts.
+  // Normalized, since only the ratio of the weights matters.
   const largest = Math.max(weights.lexical, weights.vector);
   const [lexicalWeight, vectorWeight] = [weights.lexical / largest, weights.vector / largest];
   const fused = new Float32Array(lexical.length);
@@ -38,20 +38,20 @@ export function fuse(
   return fused;
 }
 
-/** What makes the largest of these numbers 1; 0 when none is above 0. */
+/** Returns the factor that scales the largest number to 1; 0 when no number is above 0. */
 function reciprocalOfMax(numbers: Float32Array): number {
   let largest = 0;
   for (let i = 0; i < numbers.length; i += 1) largest = Math.max(largest, numbers[i]!);
   return largest > 0 ? 1 / largest : 0;
 }
 
-/** How steeply the blend becomes a score: an item one deviation above the others on both sides scores .82. */
+/** Slope of the logistic function: an item one standard deviation above the mean on both sides scores 0.82. */
 const blendSlope = 1.5;
 
 /**
- * Joins reranker scores (0..1) with fused scores over the same candidates: the reranker's log-odds and the fused
- * scores, both standardised, averaged and squeezed into 0..1; `weight` is what the reranker counts beside the fused
- * scores. Log-odds keep it from flattening among the very good and the very bad.
+ * Blends reranker scores (0..1) with fused scores of the same candidates: the reranker's log-odds and the
+ * fused scores are standardized, averaged and mapped to 0..1. `weight`: weight of the reranker relative to
+ * the fused scores. Log-odds preserve differences among very high and very low scores.
  */
 export function blend(reranked: Float32Array, fused: Float32Array, weight: number): Float32Array {
   const standardizedLogOdds = standardize(

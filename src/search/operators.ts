@@ -2,9 +2,9 @@ import { AppError } from '../core/app-error.ts';
 import { limits } from '../core/limits.ts';
 import { toUnstemmedWords } from '../text/unstemmed-words.ts';
 
-/** What the text of a result must say and must not say, word for word. */
+/** Phrases and words that the text of a result must and must not contain, matched as whole words. */
 export class QueryOperators {
-  /** As they were typed. */
+  /** As typed. */
   readonly phrases: readonly string[];
   readonly excluded: readonly string[];
   readonly #requiredPhrases: readonly string[];
@@ -26,21 +26,24 @@ export class QueryOperators {
   }
 }
 
-/** No word has a blank, so a phrase between blanks stands in a text between blanks only as whole words. */
+/** A phrase padded with spaces occurs in a padded text only as whole words, because no word contains a space. */
 function padWithSpaces(text: string): string {
   return ` ${toUnstemmedWords(text).join(' ')} `;
 }
 
 interface ParsedQuery {
-  /** What is looked for: the query with its phrases, without what it excludes. */
+  /** The query with its phrases, without its exclusions. */
   readonly text: string;
   readonly operators: QueryOperators;
 }
 
-/** An excluded phrase, a phrase, an excluded word, a quotation mark without a partner; the first that fits. */
+/**
+ * Matches an excluded phrase, a phrase, an excluded word, or an unpaired quotation mark; the first
+ * alternative that matches wins.
+ */
 const operatorPattern = /(?<!\S)-"([^"]*)"|"([^"]*)"|(?<!\S)-([^\s"]+)|"/gu;
 
-/** Understands `"phrases"`, `-words` and `-"phrases"`; throws AppError `bad_request` for what is none of these. */
+/** Parses `"phrases"`, `-words` and `-"phrases"`. Errors: `bad_request` for invalid syntax. */
 export function parseOperators(query: string): ParsedQuery {
   const phrases: string[] = [];
   const excluded: string[] = [];

@@ -1,4 +1,4 @@
-/** The page that a code point of the document lies on; the separator behind a page counts to that page. */
+/** Returns the page of a code point of the document; the separator after a page belongs to that page. */
 export function findPage(pageStarts: Uint32Array, codePoint: number): number {
   let low = 0;
   let high = pageStarts.length;
@@ -10,7 +10,10 @@ export function findPage(pageStarts: Uint32Array, codePoint: number): number {
   return Math.max(0, low - 1);
 }
 
-/** The pieces of a text that lie on one page each, in order. `start`: code point of the text's first one. */
+/**
+ * Splits a text into the pieces on each page, in order. `start`: code point of its first character in the
+ * document.
+ */
 export function splitByPage(
   pageStarts: Uint32Array,
   text: string,

@@ -4,38 +4,44 @@ import type { Language } from '../text/languages.ts';
 import { findTermPositions, type LexicalQuery, type TermPositions } from '../text/query.ts';
 import type { ChunkHit } from './chunk-hits.ts';
 
-/** Where the words of a query stand in a passage; each 0..1, words weighted by how rare they are. */
+/**
+ * Scores for the positions of query words in a chunk; each 0..1, words weighted by inverse document
+ * frequency.
+ */
 export interface ProximityScores {
   /** Share of the query among the first words. */
   readonly lead: number;
-  /** Words that follow each other as in the query, the more the fewer of the passages have them so. */
+  /** Pairs of words that follow each other as in the query; a pair counts more the fewer chunks have it. */
   readonly order: number;
-  /** The largest share of the query that stands within a sentence's length. */
+  /** Largest share of the query within a window of about one sentence. */
   readonly nearness: number;
 }
 
-/** How rare the words of a query are in the collection. */
+/** Frequencies of the query words in the collection. */
 export interface TermStatistics {
-  /** Of the collection. */
+  /** Number of rows in the collection. */
   readonly rows: number;
-  /** That hold a word, by group of the query. */
+  /** Number of rows with each word, by group of the query. */
   readonly rowsByGroup: readonly number[];
 }
 
-/** Passages that are looked at; nothing that matters comes behind them. */
+/** Number of chunks rescored; chunks beyond this rank have no relevant effect. */
 export const rescoringDepth = 100;
-/** What the three count beside the fused score, which counts 1 (models/README.md says how they were chosen). */
+/** Weights relative to the fused score, which has weight 1 (models/README.md explains how they were chosen). */
 const proximityWeights = { lead: 0.25, order: 0.15, nearness: 0.1 } as const;
 const totalWeight = 1 + proximityWeights.lead + proximityWeights.order + proximityWeights.nearness;
 
 const leadWords = 24;
 const nearnessWindowWords = 20;
-/** Words of a query that follow each other may have one between them. */
+/** Maximum distance in words between two consecutive query words: one other word may lie between them. */
 const adjacencyMax = 2;
-/** Rarity of what one passage of a hundred has, about: what has it is as much in order as can be. */
+/**
+ * Inverse document frequency of a pair in about one of a hundred chunks: the cap per pair, which scales the
+ * order score.
+ */
 const orderIdfMax = 4;
 
-/** A fused score with what a look adds to it, 0..1; one that was not looked at has nothing to add. */
+/** Adds the proximity scores to a fused score, 0..1; null for a chunk that was not rescored. */
 export function addProximity(fused: number, scores: ProximityScores | null): number {
   const added =
     scores === null
@@ -46,7 +52,7 @@ export function addProximity(fused: number, scores: ProximityScores | null): num
   return (fused + added) / totalWeight;
 }
 
-/** Looks at the words of each passage in their order, which the shards do not know. */
+/** Scores the word order of each chunk, which the shards do not index. */
 export async function scoreProximity(
   chunkHits: readonly ChunkHit[],
   query: LexicalQuery,
@@ -84,13 +90,13 @@ export async function scoreProximity(
   });
 }
 
-/** Inverse document frequency. */
+/** Returns the inverse document frequency. */
 function idf(found: number, rows: number): number {
   const rowsWithWord = Math.min(found, rows);
   return Math.log(1 + (rows - rowsWithWord + 0.5) / (rowsWithWord + 0.5));
 }
 
-/** Words of the query, by group, that the next one follows. */
+/** Returns the query words, by group, that are followed by the next query word. */
 function findAdjacentWords({ groups, positions }: TermPositions): Set<number> {
   const steps = new Set<number>();
   for (let i = 0; i < groups.length; i += 1) {

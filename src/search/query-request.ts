@@ -5,18 +5,18 @@ import type { Collection } from '../storage/collections.ts';
 import { defaultWeights, type Weights } from './fuse.ts';
 import type { QueryOperators } from './operators.ts';
 
-/** What a query asks of a search beyond its words. */
+/** Options of a search beyond its query text. */
 export interface SearchControl {
   readonly weights: Weights;
-  /** Results that score less are left out; 0 leaves none out. */
+  /** Minimum score of results; 0 for no minimum. */
   readonly minScore: number;
-  /** Pages or snippets of one document at most; infinite for any number. */
+  /** Maximum number of pages or snippets per document; infinite for no maximum. */
   readonly maxPerDocument: number;
-  /** What the text of a result must and must not say; null when the query is natural language. */
+  /** Phrases and words that results must and must not contain; null when the query is natural language. */
   readonly operators: QueryOperators | null;
 }
 
-/** Of a query that asks for nothing of the kind. */
+/** Options of a query that sets none. */
 export const defaultControl: SearchControl = {
   weights: defaultWeights,
   minScore: 0,
@@ -24,32 +24,34 @@ export const defaultControl: SearchControl = {
   operators: null,
 };
 
-/** A question to one collection, checked and understood. */
+/** A validated query to one collection. */
 export interface SearchRequest {
   readonly collection: Collection;
-  /** What is looked for, without operators. */
+  /** Query text without operators. */
   readonly query: string;
-  /** Of unit length, where the caller made it; otherwise the model of the collection does. */
+  /** Query vector of unit length supplied by the caller; otherwise the model of the collection computes it. */
   readonly vector?: Float32Array | null;
-  /** How many results at most. */
+  /** Maximum number of results. */
   readonly k: number;
   readonly filter: FilterNode | null;
-  /** The caller must learn nothing of documents that the filter leaves out, not even which words they have. */
+  /**
+   * The caller must not learn anything about documents outside the filter, not even which words they contain.
+   */
   readonly isRestricted?: boolean;
   /** Reranking model, null for none. */
   readonly reranker: string | null;
-  /** `latency_mode: high`: search wider and share model runs with others. */
+  /** `latency_mode: high`: search deeper and share model runs with other queries. */
   readonly isWide: boolean;
   /** Milliseconds left for the whole search. */
   readonly deadlineMs: number;
   readonly caller: CancellationToken;
-  /** Asked before every unit of work that takes a few milliseconds. */
+  /** Called before every unit of work that takes a few milliseconds. */
   readonly yieldToEventLoop: YieldToEventLoop;
   readonly explain: boolean;
   readonly control: SearchControl;
 }
 
-/** Where the time of a query went, in milliseconds. */
+/** Time of a query by stage, in milliseconds. */
 export interface SearchTimes {
   embed: number;
   search: number;

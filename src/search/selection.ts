@@ -3,7 +3,7 @@ import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
 import type { Candidate, CandidateList } from './candidates.ts';
 import type { ChunkHit } from './chunk-hits.ts';
 
-/** Counts results, of one document no more than it may have. */
+/** Counts results up to a maximum per document. */
 export class Quota {
   readonly #perDocument: number;
   readonly #added = new Map<number, Set<string>>();
@@ -17,7 +17,7 @@ export class Quota {
     return this.#count;
   }
 
-  /** Whether a result of a version counts: it is new, and there is room for it. */
+  /** Counts a result of a version; false if it is already counted or the document has reached its maximum. */
   tryAdd(version: number, result: string): boolean {
     const added = this.#added.get(version) ?? new Set<string>();
     if (added.has(result) || added.size >= this.#perDocument) return false;
@@ -31,7 +31,7 @@ export class Quota {
   }
 }
 
-/** The first `k` of what is in order, of one document no more than it may have, without what scores too little. */
+/** Returns the first `k` ordered items, up to a maximum per document, without those below the minimum score. */
 export function limitResults<T extends { readonly score: number }>(
   ordered: readonly T[],
   { k, maxPerDocument, minScore }: { k: number; maxPerDocument: number; minScore: number },
@@ -62,41 +62,46 @@ function limitPerDocument<T>(
 }
 
 export interface SelectionOptions {
-  /** Results wanted. */
+  /** Number of results wanted. */
   readonly k: number;
-  /** Passages wanted, where there are so many: what a reranker reads. */
+  /** Number of chunks wanted, if that many exist: the input of a reranker. */
   readonly poolSize: number;
-  /** Rows that each side hands in at first. */
+  /** Initial number of rows that lexical and vector search each return. */
   readonly depth: number;
-  /** Results of one document at most. */
+  /** Maximum number of results per document. */
   readonly perDocument: number;
-  /** Passages of one document that may be there beside those its results need. */
+  /** Maximum number of additional chunks per document beyond those needed for its results. */
   readonly extraPerDocument: number;
   readonly find: (depth: number) => Promise<CandidateList>;
   readonly read: (candidates: readonly Candidate[]) => Promise<ChunkHit[]>;
-  /** What a passage gives, each with a name of its own in its document; nothing when the query refuses its text. */
+  /**
+   * Returns the results of a chunk, with names unique in the document; empty when the query rejects its text.
+   */
   readonly resultsOf: (chunkHit: ChunkHit) => readonly string[];
   readonly caller: CancellationToken;
   readonly yieldToEventLoop: YieldToEventLoop;
 }
 
 interface SelectionResult {
-  /** In the order of the first stage. */
+  /** In first-stage order. */
   readonly chunkHits: ChunkHit[];
   readonly candidates: CandidateList;
-  /** Passages that were read for it. */
+  /** Number of chunks read. */
   readonly checked: number;
-  /** False when the search ended at its limits before there were `k` results. */
+  /** False when the search ended at its limits before finding `k` results. */
   readonly complete: boolean;
 }
 
-/** Rows that each side hands in at most, and passages that are read at most: what such a query may cost. */
+/** Maximum search depth and maximum number of chunks read: the cost bound of such a query. */
 const depthMax = 16_384;
 const checkedMax = 4_096;
-/** Candidates that are read at one time. */
+/** Number of candidates per read. */
 const batchSize = 32;
 
-/** Passages that give `k` results by the rules of the query, where there are so many; looks deeper until it has them. */
+/**
+ * Returns chunks that yield `k` results under the constraints of the query, if that many exist; increases the
+ * depth until found.
+ */
 export async function selectChunks(options: SelectionOptions): Promise<SelectionResult> {
   const resultsByCandidate = new Map<string, readonly string[]>();
   for (let depth = options.depth; ; depth = Math.min(depthMax, depth * 4)) {

@@ -19,22 +19,22 @@ import { toUnstemmedWords } from '../text/unstemmed-words.ts';
 interface SpellingInput {
   readonly lexicalQuery: LexicalQuery;
   readonly text: string;
-  /** What must stand in a text letter by letter, and is not corrected. */
+  /** Phrases that must match exactly and are not corrected. */
   readonly phrases: readonly string[];
   readonly languages: readonly Language[] | null;
-  /** Whether a word is right, although no document has it. */
+  /** Whether a word is correct although no document contains it. */
   readonly isKnownWord: (word: string) => boolean;
   readonly deadlineMs: number;
 }
 
 export interface AnalyzedQuery {
   readonly lexicalQuery: LexicalQuery;
-  /** What models read. */
+  /** Query text for models. */
   readonly text: string;
   readonly corrections: readonly Correction[];
 }
 
-/** What is found for each of the words. */
+/** Returns the spellings found for each word. */
 async function findSpellingsOfEach(
   index: CollectionIndex,
   words: Parameters<CollectionIndex['findSpellings']>[0],
@@ -45,8 +45,8 @@ async function findSpellingsOfEach(
 }
 
 /**
- * The query with terms of the collection in the place of words that no document has and that differ from them by one
- * letter, or by two in long words. A query of known words is as it was, for the time of a look-up.
+ * Replaces words that occur in no document by terms of the collection that differ by one letter, or by two in
+ * long words. A query of known words is returned unchanged, at the cost of a lookup.
  */
 export function correctSpelling(
   index: CollectionIndex,
@@ -67,7 +67,7 @@ async function applyCorrections(index: CollectionIndex, input: SpellingInput): P
   if (unknownWords.length === 0) return { lexicalQuery, text, corrections: [] };
   const languages = input.languages ?? stemmedLanguages;
   const words = unknownWords.map((word) => {
-    // Few unknown words begin like a stem that is known; the others are spared the work of changing their endings.
+    // Few unknown words begin with a known stem; the others skip the costly ending variants.
     const stems = findStemPrefixes(word).map(toTermKey);
     const hasKnownStem = index.countRowsOfTerms(stems).some((count) => count > 0);
     return hasKnownStem ? addEndingVariants(word, languages) : word;

@@ -5,8 +5,8 @@ import type { SearchRequest } from '../search/query-request.ts';
 import type { DocumentRecord } from '../storage/documents.ts';
 
 /**
- * What a caller sees of its organisation. For a key with a restriction nothing else is there: every use case asks here,
- * so that what is hidden answers in the same words as what never was.
+ * Documents and collections that a caller may read. Every use case checks here, so that the reply for hidden
+ * data is identical to the reply for data that does not exist.
  */
 
 type Filter = NonNullable<SearchRequest['filter']>;
@@ -14,12 +14,12 @@ type Filter = NonNullable<SearchRequest['filter']>;
 interface AccessFilter {
   /** Null: all collections. */
   readonly collections: ReadonlySet<string> | null;
-  /** Null: all documents of these. */
+  /** Null: all documents of these collections. */
   readonly filter: Filter | null;
 }
 
 const unrestricted: AccessFilter = { collections: null, filter: null };
-/** A restriction lives as long as the door remembers its key, and is understood once. */
+/** Cached for as long as the key restriction is cached, so that each is parsed once. */
 const accessFilters = new WeakMap<KeyRestriction, AccessFilter>();
 
 function accessFilterOf({ restriction }: OrganizationPrincipal): AccessFilter {
@@ -40,12 +40,12 @@ export function canAccessCollection(principal: OrganizationPrincipal, name: stri
   return collections === null || collections.has(name);
 }
 
-/** The filter that a caller cannot leave; null for one that sees every document of its collections. */
+/** Mandatory filter of a caller; null for one that may read every document of its collections. */
 export function documentFilterOf(principal: OrganizationPrincipal): Filter | null {
   return accessFilterOf(principal).filter;
 }
 
-/** Whether a caller sees documents with these metadata. */
+/** Whether a caller may read documents with these metadata. */
 export function canAccessDocument(
   principal: OrganizationPrincipal,
   { metadata }: Pick<DocumentRecord, 'metadata'>,
@@ -54,7 +54,7 @@ export function canAccessDocument(
   return filter === null || matchesFilter(filter, metadata);
 }
 
-/** What a caller asks for, within what it sees. */
+/** Combines the requested filter with the mandatory one. */
 export function restrictFilter(principal: OrganizationPrincipal, requested: Filter | null): Filter | null {
   const { filter } = accessFilterOf(principal);
   if (filter === null) return requested;

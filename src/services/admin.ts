@@ -39,22 +39,27 @@ interface OrganizationEntry {
   readonly overrides: Overrides;
   readonly zdr: boolean;
   readonly createdAt: number;
-  /** Since when it is being deleted. */
+  /**
+   * Start of the deletion, in milliseconds since the epoch; absent unless the organization is being deleted.
+   */
   readonly deletedAt?: number;
 }
 
-/** What of `accounts/organization-directory` these use cases need. */
+/** Subset of `accounts/organization-directory`. */
 export interface AdminOrganizations {
-  /** 409 when it exists. */
+  /** Errors: 409 when the ID exists. */
   create(organizationId: string, by: Actor): Promise<unknown>;
-  /** 404 when there is none. */
+  /** Errors: 404 when the organization does not exist. */
   get(organizationId: string): OrganizationEntry;
-  /** Part of the list of all, in the order of their ids. */
+  /** Returns one page of all organizations, ordered by ID. */
   listAfter(organizationId: string | null, limit: number): Promise<readonly OrganizationEntry[]>;
   limitsOf(organizationId: string): Parameters<typeof toWireLimits>[0];
 }
 
-/** What an administrator grants applies unless something better is paid for or bought. 404 when there is none. */
+/**
+ * Sets the tier granted by an administrator; a better tier that is paid for or bought takes precedence.
+ * Errors: 404 when the organization does not exist.
+ */
 export interface AdminTiers {
   grant(
     organizationId: string,
@@ -67,7 +72,7 @@ export interface AdminTiers {
   ): Promise<unknown>;
 }
 
-/** Who did it, for the audit log. */
+/** Author of a change, for the audit log. */
 interface Actor {
   readonly actor: string;
   readonly address: string;
@@ -78,7 +83,10 @@ interface KeyReference {
   readonly keyId: string;
 }
 
-/** What of `accounts/api-key-registry` these use cases need; `update` and `revoke` answer 404 for another's key. */
+/**
+ * Subset of `accounts/api-key-registry`; `update` and `revoke` fail with 404 for a key of another
+ * organization.
+ */
 export interface AdminKeys {
   issue(
     input: {
@@ -100,7 +108,7 @@ export interface AdminKeys {
       readonly createdBy: string | null;
       readonly expiresAt?: number;
       readonly masked: string;
-      /** As JSON text where it has a filter. */
+      /** The filter as JSON text. */
       readonly restriction?: {
         readonly collections: readonly string[] | null;
         readonly filter: string | null;
@@ -121,7 +129,7 @@ export interface AdminKeys {
   revoke(key: KeyReference, by: Actor): Promise<void>;
 }
 
-/** Errors: 404 when there is none, 409 for the first of the installation. */
+/** Errors: 404 when the organization does not exist, 409 for the first organization of the installation. */
 type DeleteOrganization = (organizationId: string, by: Actor) => Promise<void>;
 
 interface AdminServiceOptions {
@@ -133,10 +141,10 @@ interface AdminServiceOptions {
   readonly storageOf: (organizationId: string) => Promise<OrganizationStorage>;
 }
 
-/** Organisations of one reply, when the request does not say how many. */
+/** Organizations per page, unless the request sets a limit. */
 const pageSizeDefault = 100;
 
-/** The operations of `/v1/admin/*`. All of them answer 404 for an organisation that does not exist. */
+/** Operations of `/v1/admin/*`. Errors: 404 for an organization that does not exist. */
 export class AdminService {
   readonly #organizations: AdminOrganizations;
   readonly #tiers: AdminTiers;
@@ -154,7 +162,7 @@ export class AdminService {
     this.#storageOf = options.storageOf;
   }
 
-  /** 201; 409 when the id is taken. */
+  /** Status 201. Errors: 409 when the ID is taken. */
   async createOrganization(
     call: AdministratorCall,
     request: CreateOrganizationRequest,
@@ -220,7 +228,7 @@ export class AdminService {
     return successResponse;
   }
 
-  /** 201; the only reply that holds the key in clear. */
+  /** Status 201. The only reply that contains the key in plain text. */
   async addApiKey(call: AdministratorCall, request: AdminAddAPIKeyRequest): Promise<AdminAddAPIKeyResponse> {
     const { organizationId } = this.#organizations.get(normalizeId(request.organization_id));
     const { name, permission } = request;
@@ -275,7 +283,7 @@ export class AdminService {
     return successResponse;
   }
 
-  /** Of an organisation, or of what belongs to none. */
+  /** Returns the audit log of an organization, or the entries that belong to no organization. */
   async getAuditLog(_call: AdministratorCall, request: AuditLogRequest): Promise<AuditLogResponse> {
     const { organization_id } = request;
     const targetOrganizationId =
@@ -310,12 +318,12 @@ export function toIsoTime(milliseconds: number | null | undefined): string | nul
   return typeof milliseconds === 'number' ? new Date(milliseconds).toISOString() : null;
 }
 
-/** Whoever holds the administrator's key, or signed in as the administrator. */
+/** Actor for calls with the administrator key or an administrator session. */
 export function administratorActor(call: AdministratorCall): Actor {
   return { actor: 'administrator', address: call.address() };
 }
 
-/** Ids compare in small letters, as the store writes them. */
+/** IDs are compared in lower case, as the store writes them. */
 export function normalizeId(uuid: string): string {
   return uuid.toLowerCase();
 }

@@ -28,13 +28,15 @@ import { ExpectationFailedError, type Store, type WriteOperation } from '../stor
 import { canAccessCollection } from './access-filter.ts';
 import type { ServiceCall } from './call.ts';
 
-/** What has to happen around a collection's record: its shards open with it, and are cleared away after it. */
+/** Lifecycle of the shards of a collection, which open before its record exists and are removed after it. */
 export interface CollectionLifecycle {
-  /** Opens empty shards; called before the record exists, so that nobody finds a collection without them. */
+  /**
+   * Opens empty shards; called before the record exists, so that no reader finds a collection without shards.
+   */
   open(collection: Collection): Promise<void>;
-  /** Takes the shards out of service and clears everything away in the background. */
+  /** Takes the shards out of service and deletes their data in the background. */
   remove(collection: Collection): Promise<void>;
-  /** Which model is to make its vectors was written down: the work follows. */
+  /** Called after a new embedding model was persisted; starts the re-embedding. */
   onModelChanged(collection: Collection): void;
 }
 
@@ -51,13 +53,13 @@ export interface CollectionServicesOptions {
   readonly audit: Pick<AuditLog, 'entryOperation'>;
   readonly clock: Clock;
   readonly random: Random;
-  /** The model that a new collection gets its vectors from. */
+  /** Default embedding model of a new collection. */
   readonly model: EmbeddingModelInfo;
-  /** The embedding model of a name; 404 when there is none. */
+  /** Returns the embedding model of a name. Errors: 404 when it does not exist. */
   readonly findModel: (name: string) => EmbeddingModelInfo;
 }
 
-/** Collections: create, delete, list. */
+/** Creates, updates, lists and deletes collections, and changes their embedding models. */
 export class CollectionServices {
   readonly #options: CollectionServicesOptions;
 
@@ -76,7 +78,7 @@ export class CollectionServices {
     checkShardCount(shards);
     const defaults = request.query_defaults;
     if (defaults !== undefined) checkQueryControls(defaults);
-    // Before anything is looked for, so that it says nothing of what there is.
+    // Checked before any lookup, so that the reply does not reveal which collections exist.
     if (!canAccessCollection(call.principal, name)) throw keyRestrictionError(name);
     const { organizationId } = call.principal;
     if (collections.find(organizationId, name) !== undefined) throw nameTakenError(name);
@@ -119,14 +121,17 @@ export class CollectionServices {
     return successResponse;
   }
 
-  /** Those of an organisation that is gone. They are cleared away sooner than others: nobody asks them any more. */
+  /**
+   * Deletes the collections of a deleted organization. Their data is collected earlier than usual, because no
+   * reader is left.
+   */
   async deleteAllOfOrganization(organizationId: string): Promise<void> {
     const gcAdvanceMs = limits.garbageDelayMs - limits.organizationGraceMs;
     for (const collection of await this.#options.collections.list(organizationId))
       await this.#delete(collection, { gcAdvanceMs });
   }
 
-  /** False when somebody else deleted it meanwhile. */
+  /** Returns false when a concurrent call deleted it. */
   async #delete(
     collection: Collection,
     {
@@ -165,7 +170,7 @@ export class CollectionServices {
     return successResponse;
   }
 
-  /** What makes the vectors of a new collection. */
+  /** Returns the embedding model of a new collection. */
   #resolveModel({ embedding_model: name, dimensions }: AddCollectionRequest): EmbeddingModelInfo {
     const { model, findModel } = this.#options;
     if (name !== ownVectors) {
@@ -186,8 +191,8 @@ export class CollectionServices {
   }
 
   /**
-   * Another model is to make the vectors of a collection. It answers when that is written down; the work goes on in the
-   * background, and until it is done the old vectors serve.
+   * Changes the embedding model of a collection. Replies once the change is persisted; the vectors are
+   * recomputed in the background, and the old ones serve queries until then.
    */
   async changeModel(
     call: ServiceCall<OrganizationPrincipal>,
@@ -208,7 +213,7 @@ export class CollectionServices {
       await store.write(collections.putVectors(collection.collectionId, state, after));
     } catch (error) {
       if (!(error instanceof ExpectationFailedError)) throw error;
-      // Deleted meanwhile, or somebody else changed it.
+      // Deleted meanwhile, or changed by a concurrent call.
       findCollection(collections, call.principal, collection.name);
       throw new AppError('conflict', 'The model of the collection was changed in this very moment.');
     }
@@ -227,7 +232,7 @@ export class CollectionServices {
   }
 }
 
-/** All collections that there are for the caller. */
+/** Returns all collections that the caller may access. */
 export async function listVisibleCollections(
   collections: Pick<Collections, 'list'>,
   principal: OrganizationPrincipal,
@@ -238,7 +243,10 @@ export async function listVisibleCollections(
     : all.filter(({ name }) => canAccessCollection(principal, name));
 }
 
-/** The caller's own collection of that name. Throws 400 for an impossible name and 404 when there is none. */
+/**
+ * Returns the collection of that name. Errors: 400 for an invalid name, 404 when it does not exist or is not
+ * accessible.
+ */
 export function findCollection(
   collections: Collections,
   principal: OrganizationPrincipal,
@@ -252,7 +260,7 @@ export function findCollection(
   return collection;
 }
 
-/** Without fields that nobody knows. */
+/** Removes unknown fields. */
 function pickKnownDefaults({ weights, min_score, max_per_document, syntax }: QueryDefaults): QueryDefaults {
   return {
     ...(weights === undefined

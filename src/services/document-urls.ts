@@ -3,11 +3,11 @@ import type { VersionRecord } from '../storage/versions.ts';
 
 const filePath = '/v1/documents/get-document?token=';
 
-/** Absolute addresses of raw documents and page images; the token in them is the only credential. */
+/** Absolute URLs of raw documents and page images; the token in the URL is the only credential. */
 export class DocumentUrls {
   readonly #secret: Uint8Array;
 
-  /** `secret`: the installation's, 32 bytes. */
+  /** `secret`: 32 bytes, one per installation. */
   constructor(secret: Uint8Array) {
     this.#secret = secret;
   }
@@ -16,12 +16,12 @@ export class DocumentUrls {
     return `${this.fileUrlPrefix(baseUrl)}${issueToken(this.#secret, { kind: 'file', documentId })}`;
   }
 
-  /** The same up to the token, of any document. */
+  /** Returns the part of `fileUrl` before the token, which is the same for all documents. */
   fileUrlPrefix(baseUrl: string): string {
     return `${baseUrl}${filePath}`;
   }
 
-  /** Null when pages of this document cannot be drawn. */
+  /** Returns null when the pages of this document cannot be rendered. */
   pageImageUrl(
     baseUrl: string,
     version: Pick<VersionRecord, 'documentId' | 'hasImages'>,

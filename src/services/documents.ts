@@ -72,15 +72,17 @@ import type { DocumentUrls } from './document-urls.ts';
 import { toParsingProgress } from './status.ts';
 import { parseDocumentVectors, textRequiredError } from './vector-inputs.ts';
 
-/** Decides whether one more document may come in now. */
+/** Decides whether one more document may be added now. */
 export interface IngestCheck {
-  /** Throws `AppError` queue_full or reserve_reached, with the limit that it was. */
+  /** Errors: AppError `queue_full` or `reserve_reached`, with the name of the limit. */
   check(organizationId: string): void;
 }
 
-/** What the limits of an organisation leave it; `access/quotas`. */
+/** Storage quotas of organizations; implemented in `admission/quotas`. */
 export interface DocumentQuotas {
-  /** Null where nothing is limited. Errors: `rate_limited` with the limit that it was, and nothing is taken. */
+  /**
+   * Returns null without limits. Errors: `rate_limited` with the name of the limit; then nothing is reserved.
+   */
   reserve(organizationId: string, growth: StorageGrowth): ReturnType<ReserveCapacity>;
 }
 
@@ -96,27 +98,30 @@ export interface DocumentServicesOptions {
   readonly documentUrls: DocumentUrls;
   readonly admission: IngestCheck;
   readonly quotas: DocumentQuotas;
-  /** Requests that may wait at one time; one without a share of them is answered at once. */
+  /** Bounds concurrently waiting requests; a request without a permit is answered at once. */
   readonly waitLimiter: {
     tryAcquire(organizationId: string): boolean;
     release(organizationId: string): void;
   };
-  /** Why documents of a collection are not indexed just now, as a sentence; null when nothing is in their way. */
+  /**
+   * Returns the reason why documents of a collection are not being indexed, as a sentence; null when nothing
+   * blocks them.
+   */
   readonly findWaitReason: (collectionId: string) => string | null;
-  /** Bytes of one file, however it arrives. */
+  /** Maximum bytes of a file, for every kind of upload. */
   readonly fileBytesMax: number;
-  /** Bytes of metadata that an organisation may give one document. */
+  /** Maximum metadata bytes per document of an organization. */
   readonly metadataBytesMax: (organizationId: string) => number;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly backgroundScheduler: BackgroundScheduler;
 }
 
-/** UTF-16 code units of a path in the audit log. */
+/** Maximum UTF-16 code units of a path in the audit log. */
 const loggedPathUnitsMax = 256;
 
 type DocumentCall = ServiceCall<OrganizationPrincipal>;
 
-/** A reply whose text is still in its parts. */
+/** Response whose text is still in parts. */
 type WithParts<Reply extends { readonly content?: unknown }> = Omit<Reply, 'content'> & {
   readonly content: TextParts | null;
 };
@@ -127,11 +132,11 @@ export interface PageInfo {
   readonly page: WithParts<GetPageInfoResponse['page']>;
 }
 
-/** Where a document goes, and for whom. */
+/** Target collection and its caller. */
 interface CollectionAccess {
   readonly collection: Collection;
   readonly principal: OrganizationPrincipal;
-  /** Documents that the caller does not see are not there for it. */
+  /** Documents that the caller may not read are treated as nonexistent. */
   readonly isVisible: VisibilityCheck;
   readonly yieldToEventLoop: YieldToEventLoop;
 }
@@ -151,14 +156,14 @@ const terminalStatuses: readonly DocumentRecord['status'][] = [
 const supersededMessage = 'The document was overwritten or deleted before it was indexed.';
 const validateBatchDocument = compileValidator(BatchDocument);
 
-/** A document as it came, or as a worker prepared it. */
+/** Document as received, or as prepared by a worker. */
 type DocumentInput = Omit<AddDocumentRequest, 'content' | 'vector' | 'vectors'> & {
   readonly content: ContentInput;
   readonly vector?: VectorInput | undefined;
   readonly vectors?: readonly VectorInput[] | undefined;
 };
 
-/** Documents: add, upload, overwrite, delete, update, look at. */
+/** Adds, uploads, overwrites, deletes, updates and reads documents. */
 export class DocumentServices {
   readonly #options: DocumentServicesOptions;
 
@@ -177,7 +182,7 @@ export class DocumentServices {
     return { status: added.created ? 201 : 200, body };
   }
 
-  /** Each document by itself: what is wrong with one stands in its own result. */
+  /** Adds each document independently; an error is reported in the result of its document. */
   async addDocuments(call: DocumentCall, request: AddDocumentsRequest): Promise<AddDocumentsResponse> {
     checkBatchSize(request.documents.length);
     const access = this.#accessCollection(call, request.collection_name);
@@ -188,7 +193,7 @@ export class DocumentServices {
     return { results };
   }
 
-  /** Streams the file to disk while it arrives, hashed on the way. */
+  /** Streams the file to disk while it arrives, hashing it along the way. */
   async uploadDocument(
     call: DocumentCall,
     parameters: UploadParameters,
@@ -201,7 +206,7 @@ export class DocumentServices {
     if (hasOwnVectors(collection)) throw textRequiredError(collection);
     this.#checkPathAvailable(place, { path, overwrite });
     const file = await this.#receiveFile(body);
-    const received = { ...call, receivedAt: this.#options.clock.monotonic() }; // an upload may take its time
+    const received = { ...call, receivedAt: this.#options.clock.monotonic() }; // the upload itself does not count
     const added = await this.#addFile(place, file, { path, metadata, overwrite });
     const replyBody = wait
       ? await this.#withWaitLimit(received, (signal) =>
@@ -229,8 +234,9 @@ export class DocumentServices {
   }
 
   /**
-   * One entry of the audit log for one call. Every deletion of the call writes it again under the same key, so that none
-   * happens without it. A path may tell of contents, which zero data retention keeps out of logs.
+   * Builds one audit log entry per call. Every deletion of the call writes it again under the same key, so no
+   * deletion happens without it. The path is omitted under zero data retention, because it may reveal
+   * content.
    */
   #deletionAuditOperation(
     { principal, address }: DocumentCall,
@@ -296,7 +302,7 @@ export class DocumentServices {
     const { documents: all } = this.#options;
     const documents: DocumentMetadataResponse[] = [];
     const range = {
-      // Those that the caller does not see do not count.
+      // Documents that the caller may not read do not count, so the scan is not limited.
       ...(call.principal.restriction === undefined ? { limit } : {}),
       ...(prefix === null ? {} : { prefix }),
       ...(pathGt === null ? {} : { pathGt }),
@@ -304,7 +310,7 @@ export class DocumentServices {
     const { collectionId } = collection;
     const records = request.only_failed ? all.listFailed(collectionId, range) : all.list(collectionId, range);
     for await (const record of records) {
-      // Whoever sees few of many may make it look at all of them: not when nobody waits any more.
+      // A caller that may read few documents can force a scan of all of them; stop when the call is canceled.
       if (call.cancellation.isCanceled) break;
       const pause = call.yieldToEventLoop();
       if (pause !== null) await pause;
@@ -356,7 +362,7 @@ export class DocumentServices {
     return record;
   }
 
-  /** Everything that can be said before a byte of content is stored. */
+  /** Runs all checks that are possible before any content is stored. */
   #checkInput(access: CollectionAccess, input: Pick<NewDocument, 'path' | 'metadata' | 'overwrite'>): void {
     const { admission, metadataBytesMax } = this.#options;
     checkPath(input.path);
@@ -365,7 +371,7 @@ export class DocumentServices {
     admission.check(access.collection.organizationId);
   }
 
-  /** The writer refuses a path that is taken; this says so before a file is stored for nothing. */
+  /** Refuses a taken path before a file is stored in vain; the writer checks again. */
   #checkPathAvailable(
     { collection, principal, isVisible }: CollectionAccess,
     { path, overwrite }: Pick<NewDocument, 'path' | 'overwrite'>,
@@ -393,7 +399,7 @@ export class DocumentServices {
     return this.#write(access, { ...common, ...toTextDocument(content), ...vectorInput });
   }
 
-  /** `signal`: how long to wait until they are indexed; null: not at all. */
+  /** `signal` bounds the wait for indexing; null: do not wait. */
   async #addAll(
     access: CollectionAccess,
     documents: readonly unknown[],
@@ -405,7 +411,7 @@ export class DocumentServices {
     return Promise.all(adding);
   }
 
-  /** `signal`: how long to wait until the document is indexed; null: not at all. */
+  /** `signal` bounds the wait for indexing; null: do not wait. */
   async #addOne(
     access: CollectionAccess,
     item: unknown,
@@ -437,7 +443,7 @@ export class DocumentServices {
     }
   }
 
-  /** Writes a document within the limits of its organisation. */
+  /** Writes a document within the quotas of its organization. */
   #write({ collection, isVisible }: CollectionAccess, input: NewDocument): Promise<AddDocumentResult> {
     const { writer, quotas } = this.#options;
     return writer.add(collection, input, isVisible, (growth) =>
@@ -464,14 +470,16 @@ export class DocumentServices {
       file.release();
       return added;
     } catch (error) {
-      // A file that was refused after all belongs to nobody, unless another document refers to it.
+      // Delete a file that was refused after all, unless another document refers to it.
       file.release();
       await blobs.deleteIfUnreferenced(file.hash);
       throw error;
     }
   }
 
-  /** Runs `work` with a signal that aborts `waitMsMax` after the request came: so long documents may be waited for. */
+  /**
+   * Runs `work` with a signal that aborts `waitMsMax` after the request arrived, or at once without a permit.
+   */
   async #withWaitLimit<T>(call: DocumentCall, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { waitLimiter, clock } = this.#options;
     const { organizationId } = call.principal;
@@ -485,8 +493,9 @@ export class DocumentServices {
   }
 
   /**
-   * Waits until the version is indexed or has failed, at most until `signal` aborts, and says how far it is. One that is
-   * overwritten or deleted meanwhile gets no further, so it is answered at once with the status it had reached.
+   * Waits until the version is indexed or has failed, or `signal` aborts, and returns its status. A version
+   * that is overwritten or deleted meanwhile makes no further progress, so the reply comes at once with the
+   * status it reached.
    */
   async #waitUntilIndexed(
     collection: Collection,
@@ -532,7 +541,7 @@ export class DocumentServices {
     return parsing === null ? {} : { progress: toParsingProgress(parsing) };
   }
 
-  /** What reading the document brought to light beside its text; nothing before it was read. */
+  /** Returns title, language and warnings found by parsing; empty before that. */
   #parsedDetails(documentId: string): Pick<DocumentResponse, 'title' | 'language' | 'warnings'> {
     const { contents } = this.#options;
     const parsed = contents.readParsedHead(documentId) ?? contents.readLayout(documentId);
@@ -543,7 +552,7 @@ export class DocumentServices {
     };
   }
 
-  /** Only of a document that waits for something: every other one is described as ever. */
+  /** Returns the wait reason; only for a document that is not indexed yet. */
   #waitReason({ status, collectionId }: DocumentRecord): { waiting_for?: string } {
     if (status !== 'not_indexed' && status !== 'indexing') return {};
     const reason = this.#options.findWaitReason(collectionId);
@@ -558,7 +567,7 @@ export class DocumentServices {
   }
 }
 
-/** 403 for a document that whoever writes it would not see. */
+/** Errors: 403 for a document that its writer would not be allowed to read. */
 function checkWriteAccess({ principal }: CollectionAccess, metadata: DocumentRecord['metadata']): void {
   if (canAccessDocument(principal, { metadata })) return;
   throw new AppError(
@@ -567,7 +576,7 @@ function checkWriteAccess({ principal }: CollectionAccess, metadata: DocumentRec
   );
 }
 
-/** Throws what is wrong with it. */
+/** Errors: 422 for an item that does not match the schema. */
 function toBatchDocument(item: unknown): Omit<DocumentInput, 'collection_name' | 'wait'> {
   return item instanceof PreparedBatchItem ? (item.unpack() as DocumentInput) : validateBatchDocument(item);
 }
@@ -577,7 +586,7 @@ function pathOf(item: unknown): string | null {
   return typeof path === 'string' ? path : null;
 }
 
-/** The pages of a text variant and what is known of them at once. */
+/** Computes pages, hash and size of a text variant. */
 function toTextDocument(
   content: Exclude<DocumentContent, { type: 'auto' }> | PreparedText,
 ): Pick<NewDocument, 'contentKind' | 'contentType' | 'rawHash' | 'size' | 'pages'> {

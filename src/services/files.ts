@@ -16,11 +16,11 @@ export interface FileServicesOptions {
   readonly contents: Contents;
   readonly blobs: Blobs;
   readonly images: Pick<PageImages, 'get'>;
-  /** Of the installation: only tokens made with one of them are answered. */
+  /** Secrets of the installation; tokens issued with any of them are accepted. */
   readonly secrets: readonly Uint8Array[];
 }
 
-/** A raw document, ready to be sent. */
+/** Raw document, ready to send. */
 export interface RawDocument {
   readonly size: number;
   readonly contentType: string;
@@ -29,10 +29,10 @@ export interface RawDocument {
   readonly open: (range: { readonly start: number; readonly end: number }) => AsyncIterable<Uint8Array>;
 }
 
-/** Bytes of a file that are read and sent at a time. */
+/** Bytes read from a file at a time. */
 const chunkBytes = 262_144;
 
-/** Raw documents and page images by token. */
+/** Serves raw documents and page images by token. */
 export class FileServices {
   readonly #options: FileServicesOptions;
 
@@ -72,7 +72,7 @@ export class FileServices {
     return { size: bytes, contentType, filename, etag: rawHash, open: (range) => readParts(parts, range) };
   }
 
-  /** `width`: pixels that the image should have at least, where that is possible; null for the usual size. */
+  /** `width`: minimum width in pixels, where possible; null for the default size. */
   async getPageImage(
     { cancellation: caller }: Pick<ServiceCall, 'cancellation'>,
     token: string,
@@ -85,7 +85,7 @@ export class FileServices {
     return { bytes, contentType: 'image/jpeg' };
   }
 
-  /** The version a token stands for: the current one of its document, or the one that search still answers from. */
+  /** Returns the version of a token: the current one of its document, or the one that search still serves. */
   #findVersion(
     token: string,
     kind: 'file' | 'page',
@@ -94,7 +94,7 @@ export class FileServices {
     const fileToken = readToken(secrets, token);
     if (fileToken === null || fileToken.kind !== kind) throw tokenNotFoundError();
     const record = documents.findById(fileToken.documentId);
-    // The documents of a deleted collection are swept later.
+    // The documents of a deleted collection are garbage-collected later.
     const collection = record === undefined ? undefined : collections.findById(record.collectionId);
     if (record === undefined || collection === undefined) throw tokenNotFoundError();
     const versionNumber = record.documentId === fileToken.documentId ? record.version : record.live;

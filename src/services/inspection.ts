@@ -14,7 +14,7 @@ export interface InspectionOptions {
   readonly blobs: Pick<Blobs, 'countOrphans' | 'size'>;
   /** Folder of the snapshots of all collections. */
   readonly indexFolder: string;
-  /** Folder of what was made of raw files. */
+  /** Folder of files derived from raw files. */
   readonly derivedFilesFolder: string;
   readonly audit: Pick<AuditLog, 'list'>;
 }
@@ -22,7 +22,7 @@ export interface InspectionOptions {
 const removedAction = 'organization.removed';
 const auditPageMax = 1_000;
 
-/** Looks for what is left of an organisation, in every table and every folder. It changes nothing. */
+/** Finds data left over from an organization in every table and folder. Read-only. */
 export class Inspection {
   readonly #options: InspectionOptions;
 
@@ -52,7 +52,7 @@ export class Inspection {
     };
   }
 
-  /** What the installation noted of its end; null before it, and when that entry is too old to be kept. */
+  /** Returns the time of removal from the audit log; null before removal, or when the entry has expired. */
   async #removedAt(organizationId: string): Promise<number | null> {
     let before: { at: number; entryId?: string } = { at: Number.MAX_SAFE_INTEGER };
     for (;;) {

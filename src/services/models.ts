@@ -20,7 +20,7 @@ import type { ServiceCall } from './call.ts';
 
 type ModelServiceCall = ServiceCall<OrganizationPrincipal>;
 
-/** What of the model pools these use cases need; `ingest/model-runner` is one. */
+/** Subset of the model pools; implemented in `ingest/model-runner`. */
 export interface ModelExecutor {
   embed(
     texts: readonly string[],
@@ -35,26 +35,29 @@ export interface ModelExecutor {
   ): Promise<{ scores: Float32Array; tokens: number; inferenceMs: number }>;
 }
 
-/** Which models there are, by the ids that clients send; `models/registry` and `models/dimensions` know. */
+/** Model names as clients send them; implemented in `models/registry` and `models/dimensions`. */
 export interface ModelLookup {
-  /** Every name of each kind, and what is used where none is given. */
+  /** Returns every name of each kind, and the defaults. */
   list(): GetModelListResponse;
-  /** Components of the vectors: `asked`, or the model's own default. 404 unknown model, 400 not offered. */
+  /**
+   * Returns the dimensions of the vectors: `requested`, or the default of the model. Errors: 404 unknown
+   * model, 400 unsupported.
+   */
   resolveDimensions(embeddingModel: string, requested: number | null): number;
-  /** 404 unknown model. */
+  /** Errors: 404 unknown model. */
   checkReranker(model: string): void;
-  /** The vector with another number of components, still of length 1. A copy. */
+  /** Returns a copy of the vector with another number of dimensions, still of length 1. */
   toDimensions(vector: Float32Array, dimensions: number): Float32Array;
 }
 
-/** A call that may run now; see `access/model-admission`. */
+/** Admitted model call; see `admission/model-admission`. */
 interface AdmittedModelCall {
   readonly mode: Latency;
   readonly release: () => void;
   readonly awaitFirstBatch: <Piece>(input: Promise<Piece>) => Promise<Piece>;
 }
 
-/** The limits of organisations: rejects with 413 or 429, resolves when the call may run. */
+/** Limits of organizations. Resolves when the call may run. Errors: 413 or 429. */
 export interface ModelCallGate {
   admit(call: {
     readonly organizationId: string;
@@ -65,11 +68,11 @@ export interface ModelCallGate {
   }): Promise<AdmittedModelCall>;
 }
 
-/** What an API call of a model used. */
+/** Usage of one API call of a model. */
 export interface ModelFact {
   readonly organizationId: string;
   readonly model: string;
-  /** True: somebody called the model operation itself. */
+  /** Whether the client called the model operation itself. */
   readonly explicitCall: boolean;
   readonly bytes: number;
   readonly tokens: number;
@@ -109,7 +112,7 @@ interface RerankInput {
   readonly latency: Latency | null;
 }
 interface Ranking {
-  /** Best first, equal scores in the order given, at most `topN`. */
+  /** Best first, ties in input order, at most `topN`. */
   readonly ranked: readonly { readonly index: number; readonly relevance_score: number }[];
   readonly chargedBytes: number;
   readonly tokens: number;
@@ -118,7 +121,7 @@ interface Ranking {
   readonly inferenceMs: number;
 }
 
-/** Embedding and reranking of texts that the caller sends, in the three shapes that clients speak. */
+/** Embeds and reranks texts sent by the caller, in three wire formats: native, OpenAI and Cohere. */
 export class ModelService {
   readonly #executor: ModelExecutor;
   readonly #modelLookup: ModelLookup;
@@ -155,7 +158,7 @@ export class ModelService {
     };
   }
 
-  /** `POST /embeddings`, as OpenAI clients know it. Texts are documents unless `input_type` says otherwise. */
+  /** `POST /embeddings`, compatible with OpenAI. `input_type` defaults to `document`. */
   async openAiEmbeddings(
     call: ModelServiceCall,
     request: OpenAiEmbeddingsRequest,
@@ -199,7 +202,7 @@ export class ModelService {
     };
   }
 
-  /** `POST /rerank`, as Cohere clients know it. */
+  /** `POST /rerank`, compatible with Cohere. */
   async cohereRerank(call: ModelServiceCall, request: CohereRerankRequest): Promise<CohereRerankResponse> {
     const documents = request.documents.map((entry) => (typeof entry === 'string' ? entry : entry.text));
     const { model, query, top_n: topN } = request;
@@ -280,14 +283,14 @@ export class ModelService {
       scores.push(...part.scores);
     });
     const timeTakenMs = this.#clock.monotonic() - call.receivedAt;
-    // Threads that work side by side add up to more than the time that passed; the client is told the latter.
+    // Times of parallel threads add up to more than the elapsed time, so report at most the elapsed time.
     const inferenceMs = Math.min(modelMs, timeTakenMs);
     const usage = { organizationId, model, explicitCall: true, bytes: chargedBytes, tokens, timeTakenMs };
     this.#meter.recordRerank({ ...usage, documents: documents.length, inferenceMs });
     return { ranked: rankScores(scores, topN), chargedBytes, tokens, mode, timeTakenMs, inferenceMs };
   }
 
-  /** Runs `texts` piece after piece inside the limits, so that no call holds the threads or the memory for long. */
+  /** Runs `texts` in batches within the limits, so that no call occupies threads or memory for long. */
   async #runInBatches(
     admissionRequest: Parameters<ModelCallGate['admit']>[0],
     texts: readonly string[],
@@ -309,7 +312,7 @@ export class ModelService {
   }
 }
 
-/** Of a model of this machine that failed the caller learns which it was, and why: perhaps it is the text. */
+/** Tells the caller which local model failed and why: the cause may be the text. */
 function toUserError(error: unknown): never {
   if (!(error instanceof ModelError)) throw error;
   throw new AppError('unavailable', error.publicMessage, { shouldRetry: false, cause: error });
@@ -319,7 +322,7 @@ function toTexts(input: string | readonly string[]): readonly string[] {
   return typeof input === 'string' ? [input] : input;
 }
 
-/** Charged bytes: 150, the text and what comes with each text (a query), for every text. */
+/** Charged bytes per text: 150, the text, and `extraBytesPerText` (the query of a rerank call). */
 function chargedBytesOf(texts: readonly string[], extraBytesPerText: number): number {
   return texts.reduce(
     (sum, text) => sum + limits.chargedBytesPerText + extraBytesPerText + Buffer.byteLength(text),
@@ -327,7 +330,7 @@ function chargedBytesOf(texts: readonly string[], extraBytesPerText: number): nu
   );
 }
 
-/** Many short texts make a reply of gigabytes that neither side could hold; it is refused before any work. */
+/** Refuses, before any work, many short texts whose reply would be gigabytes, too large for either side. */
 function checkReplySize(texts: number, dimensions: number): void {
   if (texts * dimensions <= limits.embedNumbersMax) return;
   const textsMax = Math.floor(limits.embedNumbersMax / dimensions);
@@ -337,7 +340,7 @@ function checkReplySize(texts: number, dimensions: number): void {
   );
 }
 
-/** Consecutive texts, so many and so long at most. */
+/** Splits texts into consecutive batches, bounded in count and length. */
 function* splitBatches(texts: readonly string[]): Generator<readonly string[]> {
   let batch: string[] = [];
   let units = 0;

@@ -10,7 +10,7 @@ import type { ParseDocumentRequest, ParseDocumentResponse } from '../schemas/par
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import { remainingMs, type ServiceCall } from './call.ts';
 
-/** What reading one file took. */
+/** Usage of parsing one file. */
 export interface FileParse {
   readonly organizationId: string;
   readonly fileBytes: number;
@@ -20,19 +20,22 @@ export interface FileParse {
 
 export interface ParserServicesOptions {
   readonly reader: Pick<FileReader, 'read'>;
-  /** Leaves parsers to the documents that are to be stored. */
+  /** Limits concurrent calls, so that parsers remain for documents that are to be stored. */
   readonly semaphore: Pick<FairSemaphore, 'acquire' | 'release'>;
   /** Counts the bytes of a file. Errors: `rate_limited`. */
   readonly spendBytes: (organizationId: string, bytes: number) => void;
-  /** Counts a file that a parser had, also one that could not be read. */
+  /** Counts every file given to a parser, including unreadable ones. */
   readonly recordParse: (parse: FileParse) => void;
   readonly fileBytesMax: number;
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Milliseconds after the request in which the caller gets an answer, whatever the parsers do; `waitMsMax` by default. */
+  /**
+   * Milliseconds after the request by which the caller gets a reply, regardless of the parsers; `waitMsMax`
+   * by default.
+   */
   readonly msMax?: number;
 }
 
-/** Reads a file and stores nothing. */
+/** Parses a file without storing anything. */
 export class ParserServices {
   readonly #options: ParserServicesOptions;
 
@@ -53,7 +56,7 @@ export class ParserServices {
       deadline.addEventListener('abort', () => reject(parseTimeoutError(msMax)), { once: true });
     });
     const signal = AbortSignal.any([call.cancellation.signal, deadline]);
-    // The deadline ends a parser that runs; while all of them are busy with others, only the wait for one.
+    // The deadline stops a running parser; while all parsers are busy, it ends only the wait for one.
     const outcome = await Promise.race([
       this.#readWithPermit(call, bytes, { msMax: remaining, signal }),
       deadlinePassed,

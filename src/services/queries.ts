@@ -39,13 +39,16 @@ export interface QueryServicesOptions {
   readonly documentUrls: DocumentUrls;
   readonly meter: Pick<UsageMeter, 'recordQuery' | 'recordEmbed' | 'recordRerank'>;
   readonly clock: Clock;
-  /** Of queries with this reranker; queries without one (null) and with one spend their time in different places. */
+  /**
+   * Semaphore for a reranker; null: for queries without one. They are separate because their bottlenecks
+   * differ.
+   */
   readonly semaphoreOf: (reranker: string | null) => QuerySemaphore;
-  /** Ids a query may name. */
+  /** Reranker IDs that a query may name. */
   readonly rerankModels: () => readonly string[];
   /** Reranker of queries that name none; null for no reranking. */
   readonly rerankerDefault: string | null;
-  /** The model of collections that remember none. */
+  /** Model of collections without a stored model. */
   readonly defaultEmbeddingModel: string;
 }
 
@@ -66,7 +69,7 @@ type QueryRequest = Pick<
 > & {
   readonly query: string | null;
 };
-/** Questions: the best documents, pages or snippets of a collection. */
+/** Searches a collection for the best documents, pages or snippets. */
 export class QueryServices {
   readonly #options: QueryServicesOptions;
 
@@ -78,7 +81,7 @@ export class QueryServices {
     call: QueryCall,
     request: TopDocumentsRequest,
   ): Promise<RenderedJson<TopDocumentsResponse>> {
-    // A document is one result, whatever a client says.
+    // Each document is one result, so `max_per_document` does not apply.
     const search = this.#toSearchRequest(
       call,
       { ...request, max_per_document: null },
@@ -120,7 +123,7 @@ export class QueryServices {
     return renderSnippets(result, this.#replyOptions(call, search, request.include_document_metadata));
   }
 
-  /** Searches when the organisation has its turn. */
+  /** Runs the search with a permit of the organization's fair share. */
   async #runWithPermit<T>(
     { principal, cancellation: caller, receivedAt }: QueryCall,
     search: SearchRequest,
@@ -155,7 +158,7 @@ export class QueryServices {
     };
   }
 
-  /** Checks a request and turns it into a question; the order of the checks is the order of the fields. */
+  /** Validates a request and converts it to a search request. Fields are checked in their wire order. */
   #toSearchRequest(call: QueryCall, request: QueryRequest, kMax: number): SearchRequest {
     const { collections, rerankerDefault } = this.#options;
     const collection = findCollection(collections, call.principal, request.collection_name);
@@ -248,7 +251,7 @@ export class QueryServices {
   }
 }
 
-/** A query as it is searched for, and what it asks beyond its words. */
+/** Splits a query into its text and its search controls: operators, weights and thresholds. */
 function parseQuery(queryText: string, request: QueryRequest): { query: string; control: SearchControl } {
   const { text, operators } =
     request.syntax === 'operators' ? parseOperators(queryText) : { text: queryText, operators: null };

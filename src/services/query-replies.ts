@@ -11,24 +11,24 @@ import type { TextParts } from '../storage/content.ts';
 import type { CachedVersion, VersionReplyFragment } from '../storage/version-reader.ts';
 import { appendText, encodeChunk, type JsonChunk, RenderedJson } from './rendered-json.ts';
 
-/** What a reply shows of its hits beyond what was found. */
+/** Fields that a reply shows beside the hits. */
 export interface ReplyOptions {
   readonly metadata: boolean;
   readonly explain: boolean;
-  /** What the address of a file begins with, before the token, which is as it is in JSON. */
+  /** Prefix of file URLs, before the token; it needs no escaping in JSON. */
   readonly fileUrl: string;
   readonly yieldToEventLoop: YieldToEventLoop;
 }
 
 export interface PageReplyOptions extends ReplyOptions {
-  /** Text of the page, null when the reply does not show it. */
+  /** Text of the page; null when the reply omits it. */
   readonly content: (hit: PageHit) => TextParts | null;
   readonly imageUrl: (hit: PageHit) => string | null;
 }
 
 /*
- * The replies of queries as JSON: what `JSON.stringify` makes of them, byte for byte, for a fraction of its time,
- * since most of a reply is text whose JSON is kept beside it.
+ * Serializes query replies as JSON, byte for byte like `JSON.stringify` but in a fraction of its time,
+ * because most of a reply is text whose JSON is cached.
  */
 
 export async function renderDocuments(
@@ -92,7 +92,7 @@ export async function renderSnippets(
   return new RenderedJson(chunks);
 }
 
-/** A snippet from its opening brace up to its score; of a whole chunk made once. */
+/** A snippet from its opening brace up to its score; cached for a whole chunk. */
 function renderSnippet({ version, snippet }: SnippetHit): Uint8Array {
   snippet.replyFragment ??= encodeUtf8(
     `{"path":${version.pathJson},${renderSnippetFields(snippet)},"score":`,
@@ -105,7 +105,7 @@ function renderSnippetFields({ chunk: { text, start, end, pageStart, pageEnd } }
   return `"start_index":${start},"end_index":${end},${pages},"content":${JSON.stringify(text)}`;
 }
 
-/** Each document that a hit comes from, once, with the score of its best hit. */
+/** Appends each document of the hits once, with the score of its best hit. */
 async function appendDocumentResults(
   chunks: JsonChunk[],
   hits: readonly DocumentHit[],
@@ -176,7 +176,7 @@ function incompleteWarning(checked: number): string {
   return `The search ended at its limits, after ${checked.toLocaleString('en-US')} passages: there may be more that the query would let through.`;
 }
 
-/** What somebody is told who asked for more than could be done. */
+/** Warnings for results that are incomplete because a model failed. */
 const missingModelWarning = {
   vector: (model: string, reason: string) =>
     `Only words were compared: the embedding model ${model} does not answer: ${reason}.`,
@@ -184,7 +184,7 @@ const missingModelWarning = {
     `The results are not reranked: the model ${model} does not answer: ${reason}.`,
 };
 
-/** A document with the comma that parts it from the one before; `more` are fields that follow the others. */
+/** Appends a document with the separating comma; `more`: fields that follow the others. */
 function appendDocument(
   chunks: JsonChunk[],
   { version }: DocumentHit,
@@ -205,7 +205,9 @@ function appendDocument(
   else chunks.push(shown.suffix);
 }
 
-/** What is the same of a document in all replies of one address that show no metadata; made once. */
+/**
+ * Returns the part of a document that is the same in all replies for one URL prefix without metadata; cached.
+ */
 function renderVersion(version: CachedVersion, fileUrl: string): VersionReplyFragment {
   if (version.replyFragment?.baseUrl !== fileUrl)
     version.replyFragment = {
@@ -241,12 +243,12 @@ function renderExplanation({ origin }: DocumentHit, { explain }: ReplyOptions): 
   return `,"explain":${JSON.stringify(explanation)}`;
 }
 
-/** As JSON: writing a number takes as long as finding what it stands beside, so each is written once. */
+/** Scores as JSON. Serializing a number is as slow as finding its neighbors, so each is serialized once. */
 function toJsonScores({ hits }: SearchResult<DocumentHit>): string[] {
   return hits.map(({ score }) => toJsonNumber(score));
 }
 
-/** A number as JSON has it; unlike `String` this leaves V8's cache of numbers alone, which no two scores have in common. */
+/** Serializes a number as JSON. Unlike `String`, this bypasses V8's number cache, where scores never hit. */
 function toJsonNumber(value: number): string {
   return JSON.stringify(value);
 }

@@ -1,20 +1,20 @@
 import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
 
-/** Text, or UTF-8 that is kept for many replies. */
+/** Text, or UTF-8 that is cached for many replies. */
 export type JsonChunk = string | Uint8Array;
 
 /**
- * A reply of this shape whose JSON exists already, in pieces that follow each other. It becomes one run of bytes only
- * where it is sent: a buffer for each reply would fill the memory outside of the heap so fast that collecting it takes as
- * long as the query.
+ * Reply whose JSON is already serialized, in consecutive chunks. The chunks are joined only when they are
+ * sent: one buffer per reply would fill off-heap memory so fast that garbage collection takes as long as the
+ * query.
  */
 export class RenderedJson<Body> {
   readonly byteLength: number;
   readonly #chunks: readonly JsonChunk[];
-  /** Only the type of the reply; there is no such value. */
+  /** Type of the reply only; the property is never set. */
   declare readonly body?: Body;
 
-  /** Nobody changes the pieces afterwards. */
+  /** The chunks must not be modified afterwards. */
   constructor(chunks: readonly JsonChunk[]) {
     this.#chunks = chunks;
     let bytes = 0;
@@ -26,7 +26,7 @@ export class RenderedJson<Body> {
     return new RenderedJson([JSON.stringify(body)]);
   }
 
-  /** Writes its bytes to the start of `target`, which has room for them. */
+  /** Writes the JSON to the start of `target`, which must hold `byteLength` bytes. */
   copyTo(target: Buffer): void {
     let at = 0;
     for (const chunk of this.#chunks) {
@@ -39,7 +39,7 @@ export class RenderedJson<Body> {
     }
   }
 
-  /** Its bytes in runs of at most `bytesMax`, each a buffer of its own. */
+  /** Yields the JSON in separate buffers of at most `bytesMax` bytes. */
   *byteChunks(bytesMax: number): Generator<Uint8Array> {
     let buffer = Buffer.allocUnsafeSlow(Math.min(bytesMax, this.byteLength));
     let [filled, remaining] = [0, this.byteLength];
@@ -59,28 +59,31 @@ export class RenderedJson<Body> {
     }
   }
 
-  /** A buffer of its own. */
+  /** Returns the JSON in a buffer of its own. */
   toBytes(): Buffer {
     const bytes = Buffer.allocUnsafeSlow(this.byteLength);
     this.copyTo(bytes);
     return bytes;
   }
 
-  /** The reply as whoever receives it reads it. */
+  /** Returns the reply as its receiver parses it. */
   parse(): Body {
     return JSON.parse(this.toBytes().toString()) as Body;
   }
 }
 
-/** From this length on a text is encoded where it is made, so that its bytes are neither counted nor copied at the end. */
+/**
+ * Texts of at least this length are encoded when created, so that their bytes are not counted and copied at
+ * the end.
+ */
 const encodedUnitsMin = 4_096;
 
-/** A piece of a reply that may be long. */
+/** Returns a chunk of a reply, encoded if it is long. */
 export function encodeChunk(text: string): JsonChunk {
   return text.length < encodedUnitsMin ? text : Buffer.from(text);
 }
 
-/** A reply of one list under `field`, written item by item. */
+/** Serializes a reply with one list under `field`, item by item. */
 export async function renderList<Body>(
   field: string,
   items: readonly unknown[],
@@ -96,10 +99,12 @@ export async function renderList<Body>(
   return new RenderedJson(chunks);
 }
 
-/** Code units of a long text that are written as JSON at one time: well below a millisecond. */
+/** Code units of a long text serialized at a time: well below a millisecond. */
 const textUnitsMax = 65_536;
 
-/** A reply of one object under `name` whose `field` may be a long text or its parts, which is written in slices. */
+/**
+ * Serializes a reply with one object under `name`, whose `field` may be a long text or its parts, in slices.
+ */
 export async function renderWithText<Body>(
   { name, field }: { readonly name: string; readonly field: string },
   object: object,
@@ -116,7 +121,7 @@ export async function renderWithText<Body>(
   return new RenderedJson([`{${JSON.stringify(name)}:{`, ...chunks, '}}']);
 }
 
-/** A reply of texts under `pages`, which are written in slices, and of other fields. */
+/** Serializes a reply with texts under `pages`, in slices, and other fields. */
 export async function renderPages<
   Body extends { readonly pages: readonly string[]; readonly warnings: unknown },
 >({ pages, ...rest }: Body, yieldToEventLoop: YieldToEventLoop): Promise<RenderedJson<Body>> {
@@ -129,7 +134,7 @@ export async function renderPages<
   return new RenderedJson(pieces);
 }
 
-/** A text as JSON, from its parts. */
+/** Appends a text as a JSON string, from its parts. */
 export async function appendText(
   chunks: JsonChunk[],
   parts: Iterable<string>,
@@ -145,7 +150,7 @@ async function addPart(pieces: JsonChunk[], text: string, yieldToEventLoop: Yiel
     const pause = yieldToEventLoop();
     if (pause !== null) await pause;
     let end = Math.min(text.length, start + textUnitsMax);
-    // The halves of a pair stay together, or they would be escaped.
+    // Keep surrogate pairs together, or each half would be escaped.
     if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end -= 1;
     pieces.push(encodeChunk(JSON.stringify(text.slice(start, end)).slice(1, -1)));
     start = end;
@@ -156,7 +161,7 @@ function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
-/** Most pieces of text are short, digits and punctuation: a look at each takes less than a call of the encoder. */
+/** Most chunks are short digits or punctuation: scanning them is faster than a call of the encoder. */
 const shortUnitsMax = 32;
 
 function isShortAscii(text: string): boolean {

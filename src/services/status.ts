@@ -12,13 +12,16 @@ import { VisibleCounts, type VisibleCountsOptions } from './visible-counts.ts';
 export interface StatusServicesOptions extends VisibleCountsOptions {
   readonly collections: Collections;
   readonly documents: Pick<Documents, 'list' | 'get'>;
-  /** Why documents of a collection are not indexed just now, as a sentence; null when nothing is in their way. */
+  /**
+   * Returns the reason why documents of a collection are not being indexed, as a sentence; null when nothing
+   * blocks them.
+   */
   readonly findWaitReason: (collectionId: string) => string | null;
-  /** The model of collections that do not remember theirs. */
+  /** Model of collections without a stored model. */
   readonly modelDefault: string;
-  /** Documents of a collection that are read just now. */
+  /** Returns the documents of a collection that are being parsed. */
   readonly parsingDocumentsIn: (collectionId: string) => readonly ParsingDocument[];
-  /** How far the change of a collection's model is; null when there is none. */
+  /** Returns the progress of a model change of a collection; null when there is none. */
   readonly modelChangeOf: (collection: Collection) => {
     readonly model: string;
     readonly done: number;
@@ -27,7 +30,7 @@ export interface StatusServicesOptions extends VisibleCountsOptions {
   } | null;
 }
 
-/** How many documents stand where, from counts that every write keeps exact. */
+/** Reports document counts by status, from counters that every write updates exactly. */
 export class StatusServices {
   readonly #options: StatusServicesOptions;
   readonly #counts: VisibleCounts;
@@ -55,7 +58,7 @@ export class StatusServices {
     const parsing = requestedCollections.flatMap((collection) =>
       this.#parsingDocuments(principal, collection),
     );
-    // They count the documents of the whole collection.
+    // The progress counts documents of the whole collection, so a key with a document filter does not get it.
     const changes =
       documentFilterOf(principal) === null
         ? requestedCollections.flatMap((collection) => this.#modelChangesOf(collection))
@@ -102,7 +105,7 @@ export class StatusServices {
   }
 }
 
-/** Progress as replies show it. */
+/** Converts parsing progress to its wire format. */
 export function toParsingProgress({ stage, page, of, elapsedMs }: ParsingDocument): ParsingProgress {
   return { stage, num_pages_done: page, num_pages: of, elapsed_ms: Math.round(elapsedMs) };
 }

@@ -30,12 +30,12 @@ interface NamedRow<Kind extends UsageKind> {
   readonly counters: UsageCounters<Kind>;
 }
 
-/** Adds up the metric of a counter from its rows. */
+/** Computes the metric of a counter from one of its rows. */
 type MetricReader<Kind extends UsageKind> = (row: NamedRow<Kind>) => UsageMetric;
 
 /*
- * What a unit on a bill is: a document added, a page parsed, a token embedded while indexing, a query, and for the
- * models a token read by a call of the model itself.
+ * Billing units: an added document, a parsed page, a token embedded during indexing, a query, and, for the
+ * models, a token read by a direct model call.
  */
 const metricReaders = {
   docs: (row: NamedRow<'documents'>) =>
@@ -64,7 +64,7 @@ const metricReaders = {
     ),
 } as const;
 
-/** The six operations of `/usage/*`: each organisation sees what it used itself. */
+/** The six operations of `/usage/*`. Each organization reads only its own usage. */
 export class UsageService {
   readonly #meter: UsageMeter;
   readonly #ledger: UsageLedger;
@@ -80,7 +80,7 @@ export class UsageService {
     this.#collections = options.collections;
   }
 
-  /** `POST /usage/documents`. Errors: 400 bad range, 404 unknown collection. */
+  /** `POST /usage/documents`. Errors: 400 invalid range, 404 unknown collection. */
   async documents(call: UsageCall, request: UsageRequest): Promise<DocumentUsageResponse[]> {
     const rows = await this.#windows(call, request, 'documents', await this.#collectionIds(call, request));
     return rows.map((row) => ({
@@ -92,7 +92,7 @@ export class UsageService {
     }));
   }
 
-  /** `POST /usage/queries`. Errors: 400 bad range, 404 unknown collection. */
+  /** `POST /usage/queries`. Errors: 400 invalid range, 404 unknown collection. */
   async queries(call: UsageCall, request: UsageRequest): Promise<QueryUsageResponse[]> {
     const rows = await this.#windows(call, request, 'queries', await this.#collectionIds(call, request));
     return rows.map((row) => ({
@@ -104,7 +104,7 @@ export class UsageService {
     }));
   }
 
-  /** `POST /usage/models/reranker`; collection names are ignored. Errors: 400 bad range. */
+  /** `POST /usage/models/reranker`; ignores collection names. Errors: 400 invalid range. */
   async reranker(call: UsageCall, request: UsageRequest): Promise<RerankUsageResponse[]> {
     const rows = await this.#windows(call, request, 'rerank', null);
     return rows.map((row) => ({
@@ -116,7 +116,7 @@ export class UsageService {
     }));
   }
 
-  /** `POST /usage/models/embed`; collection names are ignored. Errors: 400 bad range. */
+  /** `POST /usage/models/embed`; ignores collection names. Errors: 400 invalid range. */
   async embed(call: UsageCall, request: UsageRequest): Promise<EmbedUsageResponse[]> {
     const rows = await this.#windows(call, request, 'embed', null);
     return rows.map((row) => ({
@@ -128,7 +128,7 @@ export class UsageService {
     }));
   }
 
-  /** `POST /usage/counters`: since the first day, and in the calendar month of UTC. */
+  /** `POST /usage/counters`: all-time totals, and those of the current calendar month in UTC. */
   async counters(call: UsageCall): Promise<UsageCountersResponse> {
     const { organizationId } = call.principal;
     await this.#meter.tryFlush();
@@ -153,7 +153,9 @@ export class UsageService {
     return { all_time: await stats('allTime'), billing_cycle: await stats('thisMonth') };
   }
 
-  /** `POST /usage/models/counters`: calls of the model operations only, not the work of documents and queries. */
+  /**
+   * `POST /usage/models/counters`: only calls of model operations, not model work for documents and queries.
+   */
   async modelsCounters(call: UsageCall): Promise<ModelsUsageCountersResponse> {
     const { organizationId } = call.principal;
     await this.#meter.tryFlush();
@@ -187,7 +189,10 @@ export class UsageService {
     return toNamedRows(kind, totals);
   }
 
-  /** Null for all. Of a key with a restriction only what it names; those that are gone have no name any more. */
+  /**
+   * Null for all. A restricted key gets only the collections it names; deleted collections no longer have a
+   * name.
+   */
   async #visibleCollectionIds({ principal }: UsageCall): Promise<ReadonlySet<string> | null> {
     if (principal.restriction === undefined) return null;
     const filterVisible = await listVisibleCollections(this.#collections, principal);

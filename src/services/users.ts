@@ -32,7 +32,7 @@ interface UserEntry {
   }[];
 }
 
-/** What of `accounts/user-directory` these use cases need. All but the first two answer 404 for an unknown user. */
+/** Subset of `accounts/user-directory`. Errors: 404 for an unknown user, except for the first two. */
 export interface AdminUsers {
   listAfter(
     userId: string | null,
@@ -43,11 +43,11 @@ export interface AdminUsers {
   disable(userId: string, by: Actor): Promise<void>;
   enable(userId: string, by: Actor): Promise<void>;
   resetSecondFactor(userId: string, by: Actor): Promise<void>;
-  /** 409 for the last owner of an organization. */
+  /** Errors: 409 for the last owner of an organization. */
   delete(userId: string, by: Actor): Promise<void>;
 }
 
-/** The second factor of the administrator. */
+/** Second factor of the administrator. */
 export interface AdministratorSecondFactor {
   status(): { readonly enabledAt: number | null; readonly recoveryCodesLeft: number };
   begin(): Promise<{ readonly secret: string; readonly url: string }>;
@@ -57,7 +57,7 @@ export interface AdministratorSecondFactor {
 
 const pageSizeDefault = 100;
 
-/** The operations of `/v1/admin/*` about people. */
+/** Operations of `/v1/admin/*` about users. */
 export class UserService {
   readonly #users: AdminUsers;
   readonly #administrator: AdministratorSecondFactor;
@@ -81,13 +81,13 @@ export class UserService {
     };
   }
 
-  /** 409 while it is on. */
+  /** Errors: 409 while the second factor is enabled. */
   async beginAdministratorSecondFactor(): Promise<BeginSecondFactorResponse> {
     const { secret, url } = await this.#administrator.begin();
     return { secret, otpauth_url: url };
   }
 
-  /** 400 for a wrong code, and when nothing was begun. */
+  /** Errors: 400 for a wrong code, or before `beginAdministratorSecondFactor`. */
   async confirmAdministratorSecondFactor(
     call: AdministratorCall,
     { code }: SecondFactorCodeRequest,
@@ -95,7 +95,7 @@ export class UserService {
     return { recovery_codes: await this.#administrator.confirm(code, administratorActor(call)) };
   }
 
-  /** 400 for a wrong code, and while it is off. */
+  /** Errors: 400 for a wrong code, or while the second factor is disabled. */
   async disableAdministratorSecondFactor(
     call: AdministratorCall,
     { code }: SecondFactorCodeRequest,

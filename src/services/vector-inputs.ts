@@ -7,14 +7,17 @@ import { decodeVector } from '../requests/base64.ts';
 import { type ContentInput, PreparedText, type VectorInput } from '../requests/prepared-document.ts';
 import { type Collection, hasOwnVectors } from '../storage/collections.ts';
 
-/** What a caller says of a document that matters to its vectors. */
+/** Fields of a document request that concern its vectors. */
 interface VectorFields {
   readonly content: ContentInput;
   readonly vector?: VectorInput | undefined;
   readonly vectors?: readonly VectorInput[] | undefined;
 }
 
-/** Vectors of the pages of a document, of unit length; nothing where a model makes them. A 4xx says what is wrong. */
+/**
+ * Returns page vectors of unit length; empty when a model computes them. Errors: 4xx for missing or invalid
+ * vectors.
+ */
 export async function parseDocumentVectors(
   collection: Collection,
   { content, vector, vectors }: VectorFields,
@@ -57,7 +60,10 @@ export async function parseDocumentVectors(
   return { vectors: unitVectors, vectorBytes };
 }
 
-/** The vector of a query, of unit length; null where a model makes it or words alone are asked. A 400 otherwise. */
+/**
+ * Returns the query vector, of unit length; null when a model computes it or the search is lexical only.
+ * Errors: 400.
+ */
 export function parseQueryVector(
   collection: Collection,
   input: VectorInput | null,
@@ -74,20 +80,20 @@ export function parseQueryVector(
   );
 }
 
-/** A file holds no vector. */
+/** Returns the error for a file in a collection with caller-supplied vectors. */
 export function textRequiredError({ name }: Collection): AppError {
   return badRequest(
     `The vectors of ${JSON.stringify(name)} come from its callers: send the text of the file and its vectors with add-document.`,
   );
 }
 
-/** Length of each page of a text. */
+/** Length of each page in UTF-16 code units. */
 function pageUnitsOf(content: Exclude<ContentInput, { type: 'auto' }>): readonly number[] {
   if (content instanceof PreparedText) return content.content.pageUnits;
   return content.type === 'text' ? [content.text.length] : content.pages.map(({ length }) => length);
 }
 
-/** What the vectors of all passages of a text and the codes of their parts take, about. */
+/** Estimates the bytes of all coarse chunk vectors of a text and the codes of its fine chunks. */
 function estimateVectorBytes(pageUnits: readonly number[], { dimensions }: Collection): number {
   let bytes = 0;
   for (const length of pageUnits) {
@@ -109,7 +115,7 @@ function toUnitVector(field: string, input: VectorInput, { name, dimensions }: C
     throw badRequest(
       `${field} holds ${numbers[invalidIndex]} at position ${invalidIndex}, which is no finite number.`,
     );
-  // The largest component becomes 1 first: its square is then neither too large nor too small for any number.
+  // Scale the largest component to 1 first, so that its square neither overflows nor underflows.
   let largest = 0;
   for (const number of numbers) largest = Math.max(largest, Math.abs(number));
   const unit = toUnitPrefix(

@@ -10,25 +10,25 @@ export interface VisibleCountsOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-/** What was counted, and of which counts of the whole collection. */
+/** Cached counts, and the counts of the whole collection that they are based on. */
 interface CachedCounts {
   readonly counts: Promise<CollectionCounts>;
   readonly collectionCounts: CollectionCounts;
-  /** Milliseconds of `Clock.monotonic()`, when counting began. */
+  /** Start of the count, in milliseconds of `Clock.monotonic()`. */
   readonly at: number;
-  /** How long it took, once it is known. */
+  /** Duration of the count in milliseconds; Infinity while it runs. */
   ms: number;
 }
 
-/** Counting may take this share of the time: what took a second is good for twenty. */
+/** Cached counts are reused for this multiple of the time they took: 20 s for a count of 1 s. */
 const idleTimePerWork = 20;
-/** But what is counted in less is counted again whenever something has changed. */
+/** Counts that take less are recomputed after every change. */
 const quickCountMsMax = 50;
 const cacheEntriesMax = 1_000;
 
 /**
- * Counts of documents as a caller sees them. For one that sees all they are kept by the store; for others each document
- * is looked at.
+ * Document counts as a caller may see them. The store keeps the counts of whole collections; for a caller
+ * with a document filter, each document is checked.
  */
 export class VisibleCounts {
   readonly #options: VisibleCountsOptions;
@@ -58,7 +58,7 @@ export class VisibleCounts {
     return counts;
   }
 
-  /** While counting goes on nobody begins anew. */
+  /** A running count is shared: its duration is still Infinity, so it counts as fresh. */
   #isFresh({ collectionCounts: whole, at, ms }: CachedCounts, now: CollectionCounts): boolean {
     if (whole === now) return true;
     if (ms < quickCountMsMax) return false;

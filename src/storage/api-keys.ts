@@ -3,11 +3,11 @@ import { hash, tables, uuid } from './keys.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { Table } from './table.ts';
 
-/** What a key is restricted to; at least one of both is. */
+/** Access restriction of an API key; at least one of the two fields is set. */
 export interface StoredRestriction {
   /** Names of collections; null for all. */
   readonly collections: readonly string[] | null;
-  /** A filter as JSON text, because users choose names in it; null for none. */
+  /** A metadata filter as JSON text, because users choose the field names in it; null for none. */
   readonly filter: string | null;
 }
 
@@ -16,17 +16,17 @@ export interface ApiKey {
   readonly organizationId: string;
   /** SHA-256 of the whole secret, lower-case hex. The secret itself is never stored. */
   readonly hash: string;
-  /** What lists show instead of the secret. */
+  /** Abbreviated form shown in lists instead of the secret. */
   readonly masked: string;
   readonly name: string;
   readonly permission: KeyPermission;
-  /** Who made it: a user's id, or null for the installation and the administrator. */
+  /** Id of the user who created the key; null for the installation and the administrator. */
   readonly createdBy: string | null;
-  /** Milliseconds since the epoch, as all times. */
+  /** Milliseconds since the epoch, like all times. */
   readonly createdAt: number;
-  /** When it ends by itself; absent for one that does not. */
+  /** Expiration time; absent for a key that does not expire. */
   readonly expiresAt?: number;
-  /** Absent for one that sees all of its organisation. */
+  /** Absent for a key with access to its whole organization. */
   readonly restriction?: StoredRestriction;
 }
 
@@ -39,13 +39,16 @@ const keyHashesTable = new Table<readonly [hash: string], readonly [organization
   [hash],
 );
 
-/** When a key was used last; apart from the key, so that noting it never undoes a change. */
+/**
+ * Time of the last use of each key. Stored apart from the key, so that recording it never overwrites a change
+ * of the key.
+ */
 const lastUsesTable = new Table<readonly [organizationId: string, keyId: string], number>(tables.apiKeyUse, [
   uuid,
   uuid,
 ]);
 
-/** API keys by the hash of their secret and by organisation. */
+/** API keys by the hash of their secret and by organization. */
 export class ApiKeys {
   readonly #store: Store;
 
@@ -63,14 +66,14 @@ export class ApiKeys {
     return key === undefined ? undefined : this.get(key[0], key[1]);
   }
 
-  /** Keys of one organisation, in the order of their ids. */
+  /** Returns the keys of an organization, ordered by id. */
   async list(organizationId: string): Promise<ApiKey[]> {
     const found: ApiKey[] = [];
     for await (const { value } of keysTable.range(this.#store, [organizationId])) found.push(value);
     return found;
   }
 
-  /** Refused with `ExpectationFailed` when another key has the same secret. */
+  /** Errors: `ExpectationFailedError` if another key has the same secret. */
   create(key: ApiKey): WriteOperation[] {
     return [
       keyHashesTable.expect([key.hash], (taken) => taken === undefined, 'the API key is new'),
@@ -79,7 +82,10 @@ export class ApiKeys {
     ];
   }
 
-  /** Replaces name, permission or restriction; the secret of a key never changes. */
+  /**
+   * Replaces name, permission or restriction; the secret of a key never changes. Errors:
+   * `ExpectationFailedError` if the key does not exist.
+   */
   update(key: ApiKey): WriteOperation[] {
     return [
       keysTable.expect([key.organizationId, key.keyId], (known) => known !== undefined, 'the API key exists'),
@@ -95,7 +101,7 @@ export class ApiKeys {
     ];
   }
 
-  /** Milliseconds since the epoch, to the minute; null for one that was never used. */
+  /** Returns milliseconds since the epoch, to the minute; null for a key that was never used. */
   getLastUse({ organizationId, keyId }: Pick<ApiKey, 'organizationId' | 'keyId'>): number | null {
     return lastUsesTable.get(this.#store, [organizationId, keyId]) ?? null;
   }

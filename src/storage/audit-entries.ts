@@ -2,26 +2,29 @@ import { prefixRange, tables, u53, uuid } from './keys.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { Table } from './table.ts';
 
-/** One thing that somebody did or tried. Never holds a secret. */
+/** One audited action or attempt. Never contains a secret. */
 export interface AuditEntry {
   readonly entryId: string;
-  /** Null for what belongs to no organisation, such as a sign-in. */
+  /** Null for an action outside any organization, such as a sign-in. */
   readonly organizationId: string | null;
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** Who: a user's id, `key:` and the id of an API key, `administrator`, `system`, or null for nobody known. */
+  /** A user id, `key:` and the id of an API key, `administrator`, `system`, or null for an unknown actor. */
   readonly actor: string | null;
-  /** What, such as `member.joined`. */
+  /** Action name, such as `member.joined`. */
   readonly action: string;
-  /** To whom or what: an id, an address or a name; null where the action says it all. */
+  /** Target of the action: an id, an address or a name; null where the action has no target. */
   readonly target: string | null;
-  /** From where; null for the system itself. */
+  /** Network address of the actor; null for the system itself. */
   readonly address: string | null;
-  /** What changed, by field. */
+  /** Changed fields with their values. */
   readonly details: Readonly<Record<string, string | number | boolean | null>>;
 }
 
-/** A place in the log of one organisation: before the entry, or with a time alone before all entries of that time. */
+/**
+ * Position in the log of one organization: directly before the entry, or without `entryId` before all entries
+ * of that time.
+ */
 export interface AuditCursor {
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -29,14 +32,14 @@ export interface AuditCursor {
 }
 
 export interface AuditRange {
-  /** Only what lies before it. */
+  /** Only entries before this position. */
   readonly before: AuditCursor;
-  /** Milliseconds since the epoch; nothing older. */
+  /** Milliseconds since the epoch; older entries are excluded. */
   readonly since: number;
   readonly limit: number;
 }
 
-/** Entries of no organisation lie under an id that none has. */
+/** Owner id, used by no organization, for entries outside any organization. */
 const installationId = '00000000-0000-0000-0000-000000000000';
 
 const entriesTable = new Table<readonly [organizationId: string, at: number, entryId: string], AuditEntry>(
@@ -44,7 +47,7 @@ const entriesTable = new Table<readonly [organizationId: string, at: number, ent
   [uuid, u53, uuid],
 );
 
-/** Entries of one organisation after another, each in the order of time. */
+/** Audit entries, ordered by organization and time. */
 export class AuditEntries {
   readonly #store: Store;
 
@@ -52,7 +55,7 @@ export class AuditEntries {
     this.#store = store;
   }
 
-  /** Newest first. */
+  /** Returns entries, newest first. */
   async list(
     organizationId: string | null,
     { before: { at, entryId }, since, limit }: AuditRange,
@@ -65,7 +68,7 @@ export class AuditEntries {
     return found;
   }
 
-  /** Deletes up to `limit` entries of an organisation; none are left when it gives none. */
+  /** Deletes up to `limit` entries of an organization. Returns no operation when none are left. */
   async deleteByOrganization(organizationId: string, limit: number): Promise<WriteOperation[]> {
     const found: WriteOperation[] = [];
     for await (const key of entriesTable.keys(this.#store, [organizationId], { limit }))
@@ -73,7 +76,10 @@ export class AuditEntries {
     return found;
   }
 
-  /** Deletes up to `limit` entries older than `before` (milliseconds), whoever's; none are left when it gives none. */
+  /**
+   * Deletes up to `limit` entries of any owner older than `before` (milliseconds). Returns no operation when
+   * none are left.
+   */
   async deleteOlderThan(before: number, limit: number): Promise<WriteOperation[]> {
     const found: WriteOperation[] = [];
     for await (const owner of this.#listOwners()) {
@@ -85,7 +91,7 @@ export class AuditEntries {
     return found;
   }
 
-  /** Whoever has entries: jumps from the first of one to the first of the next. */
+  /** Lists the owners with entries; seeks from the first entry of one owner to the first of the next. */
   async *#listOwners(): AsyncGenerator<string, void, void> {
     let from = entriesTable.keyOf();
     for (;;) {

@@ -4,8 +4,9 @@ import type { Store, WriteOperation } from './store.ts';
 import { Table } from './table.ts';
 
 /*
- * What this server remembers of payments. Stripe has the truth; everything about money here is a copy of it, which
- * `billing/billing-sync` alone writes. Times are milliseconds since the epoch, money whole numbers of the smallest unit.
+ * Billing state stored by this server. Stripe is the source of truth; all data about money here are a copy
+ * that only `billing/billing-sync` writes. Times are milliseconds since the epoch, money is in whole numbers
+ * of the smallest currency unit.
  */
 
 export interface PaymentMethodCopy {
@@ -29,38 +30,38 @@ export interface InvoiceCopy {
   readonly invoicePdf: string | null;
 }
 
-/** An invoice of the subscription that is not paid. */
+/** An unpaid invoice of the subscription. */
 export interface OpenInvoiceCopy extends InvoiceCopy {
-  /** Whether the customer has to confirm the payment. */
+  /** Whether the customer must confirm the payment. */
   readonly needsAction: boolean;
-  /** Why the last attempt to charge it failed, in the words of the bank. */
+  /** Message of the bank for the last failed charge. */
   readonly refusal: string | null;
 }
 
 export interface SubscriptionCopy {
   readonly id: string;
-  /** As Stripe says it: `active`, `past_due`, `paused`, `incomplete`, ... */
+  /** Status as reported by Stripe: `active`, `past_due`, `paused`, `incomplete`, ... */
   readonly status: string;
-  /** Null for a price that is none of ours. */
+  /** Null for a price that is not in the catalog. */
   readonly tier: Tier | null;
   readonly itemId: string;
-  /** Of that item. */
+  /** Price of that item. */
   readonly priceId: string;
   readonly startedAt: number;
   readonly periodStart: number | null;
   readonly periodEnd: number | null;
   readonly pausedAt: number | null;
   readonly scheduleId: string | null;
-  /** Whether it was told to end with its period; else only a time says when, if at all. */
+  /** Whether it is set to cancel at the end of its period (`cancel_at_period_end`) rather than at a time. */
   readonly endsWithPeriod: boolean;
   readonly pendingDowngrade: { readonly tier: Tier; readonly effectiveAt: number } | null;
   readonly pendingUpgrade: { readonly tier: Tier; readonly expiresAt: number | null } | null;
   readonly openInvoice: OpenInvoiceCopy | null;
-  /** Whether an invoice of it is a draft, as that of a new month is for an hour: paid by nobody yet. */
+  /** Whether an invoice of it is a draft, as that of a new month is for an hour: not paid yet. */
   readonly isInvoiceDrafted: boolean;
 }
 
-/** What Stripe said of a customer when it was read. */
+/** State of a customer at Stripe when it was last read. */
 export interface BillingCopy {
   readonly readAt: number;
   readonly currency: string | null;
@@ -72,62 +73,65 @@ export interface BillingCopy {
   readonly subscription: SubscriptionCopy | null;
 }
 
-/** What somebody asked for and has had no answer to. */
+/** A requested billing change without a confirmed outcome. */
 export interface BillingIntent {
   readonly kind: 'subscribe' | 'cancel-upgrade' | 'downgrade' | 'cancel-downgrade' | 'pause';
   readonly tier: Tier | null;
   readonly at: number;
-  /** Whether what was left half done of it has been put right. */
+  /** Whether a partially completed change has been repaired. */
   readonly settled: boolean;
 }
 
-/** What an upgrade puts aside: it comes back where that is not paid. */
+/** State saved before an upgrade; restored if the upgrade is not paid. */
 export interface UpgradeRollbackState {
   readonly subscriptionId: string;
   readonly from: Tier;
-  /** The downgrade that was planned; null for none. */
+  /** Tier of the scheduled downgrade; null for none. */
   readonly tier: Tier | null;
-  /** What invoices were charged to, where the upgrade names something else. */
+  /** Default payment method before the upgrade, if the upgrade uses another one. */
   readonly usualMethodId?: string | null;
 }
 
-/** What a pause takes of the credit for usage, noted before that is done. */
+/** Withdrawal of usage credit by a pause, recorded before it is executed. */
 export interface CreditWithdrawal {
   readonly nonce: string;
-  /** What was left is two parts: this one is given back, */
+  /** Amount of the remaining credit that is returned to the customer. */
   readonly taken: number;
-  /** and this one pays for usage as before. */
+  /** Amount of the remaining credit that stays available for usage, granted again as a new credit. */
   readonly kept: number;
-  /** The credits that there were. */
+  /** Ids of the credit grants that expire. */
   readonly ended: readonly string[];
   readonly currency: string;
-  /** When credits of the month lapse, in seconds. */
+  /** Expiration time of the credits of the month, in seconds. */
   readonly expiresAt: number;
 }
 
 export interface BillingAccount {
   readonly customerId: string | null;
-  /** True as soon as a subscription has decided the tier: from then on the end of it means `free`. */
+  /** True once a subscription has determined the tier: from then on, its end sets the tier to `free`. */
   readonly ownsTier: boolean;
   readonly intent: BillingIntent | null;
   readonly held: UpgradeRollbackState | null;
   readonly withdrawal: CreditWithdrawal | null;
-  /** How much of the credit of the customer was paid for tiers and given back: for a tier it counts as paid again. */
+  /**
+   * Part of the customer's credit that was paid for tiers and returned: when used for a tier, it counts as
+   * paid again.
+   */
   readonly paidCredit: number;
-  /** When the last subscription ceased to serve; null while one serves, and where none did. */
+  /** When the last subscription stopped being active; null while one is active, and if there was none. */
   readonly servedUntil: number | null;
-  /** Payment methods that a bank declined last: none of them replaces one that pays. */
+  /** Payment methods that a bank declined last; none of them may replace a working one. */
   readonly declinedMethodIds: readonly string[];
   readonly copy: BillingCopy | null;
 }
 
-/** A call that changes something at Stripe, noted before it is made. */
+/** A mutating call to Stripe, recorded before it is made. */
 export interface PendingStripeCall {
   /** Part of its idempotency key. */
   readonly nonce: string;
   readonly startedAt: number;
   readonly name: string;
-  /** What was sent, where it is to be sent again as it was. */
+  /** Parameters of the call, if a retry must repeat them unchanged. */
   readonly parameters: unknown;
 }
 
@@ -137,27 +141,30 @@ export interface Redemption {
   readonly couponId: string;
   readonly amount: number;
   readonly currency: string;
-  /** `applied`: the credit is there, but whoever asked for it has not been told, because the answer was cut off. */
+  /**
+   * `applied`: the credit is granted, but the reply to the requester was interrupted. `told`: the requester
+   * has the reply.
+   */
   readonly state: 'pending' | 'applied' | 'told';
   readonly at: number;
 }
 
-/** A customer at Stripe whose organization was deleted. */
+/** A Stripe customer whose organization was deleted. */
 export interface OrphanedCustomer {
   readonly organizationId: string;
   /** Milliseconds since the epoch. */
   readonly since: number;
 }
 
-/** What an invoice means for the usage of its month. */
+/** Effect of an invoice on the usage credit of its month. */
 export interface UsageGrant {
   readonly invoiceId: string;
-  /** What was paid for the subscription; negative for what was given back. */
+  /** Amount paid for the subscription; negative for a refund. */
   readonly amount: number;
   readonly paidAt: number;
-  /** What of such payments it used up for usage of its month. */
+  /** Part of such payments that was spent on usage of its month. */
   readonly spent?: number;
-  /** The tokens of its month that it charged. */
+  /** Tokens of its month charged by the invoice. */
   readonly charged?: { readonly embed: number; readonly rerank: number };
 }
 
@@ -167,33 +174,36 @@ export interface MeteredTokens {
   readonly rerank: number;
 }
 
-/** What of one minute is accounted for; its remainder is reported later. */
+/** State of a partially accounted minute; the remainder is reported later. */
 export interface PartialMinute {
-  /** Reported, or used while nothing was served. */
+  /** Tokens reported, or used while no subscription was active. */
   readonly accounted: MeteredTokens;
   readonly reported: MeteredTokens;
 }
 
-/** Meter events, noted before they are sent: until Stripe has them they are sent again, unchanged. */
+/**
+ * Meter events, recorded before they are sent: they are sent again, unchanged, until Stripe has accepted
+ * them.
+ */
 export interface PendingMeterEvents {
   readonly customerId: string;
   readonly minute: number;
-  /** What of the minute comes before these events; with it their identifiers are unique. */
+  /** State of the minute before these events; makes their identifiers unique. */
   readonly before: PartialMinute;
   readonly tokens: MeteredTokens;
-  /** As Stripe is told, in seconds. */
+  /** Timestamp sent to Stripe, in seconds. */
   readonly timestamp: number;
-  /** When they were noted, in milliseconds. */
+  /** Milliseconds at which they were recorded. */
   readonly notedAt: number;
 }
 
-/** How far Stripe knows what was used, and how much of it in the current month. */
+/** Progress of usage reporting to Stripe, with the tokens reported in the current month. */
 export interface ReportedUsage extends MeteredTokens {
-  /** The minute (since the epoch) before which everything is accounted for. */
+  /** Minute since the epoch before which all usage is accounted for. */
   readonly minute: number;
-  /** `2026-11`: of the sums. */
+  /** Month of the sums, such as `2026-11`. */
   readonly month: string;
-  /** Of `minute` itself; absent: nothing is accounted for. */
+  /** State of `minute` itself; absent when nothing of it is accounted for. */
   readonly partial?: PartialMinute;
   readonly sending?: PendingMeterEvents;
 }
@@ -212,7 +222,7 @@ const redemptionsTable = new Table<readonly [organizationId: string, promotionCo
   tables.redemptions,
   [uuid, text],
 );
-/** Of a promotion code, and of a coupon by all of its codes. */
+/** Redemptions of a promotion code, and of a coupon across all of its codes. */
 const redeemersTable = new Table<readonly [of: string, redemptionId: string], boolean>(tables.redeemers, [
   text,
   uuid,
@@ -230,7 +240,7 @@ const orphanedCustomersTable = new Table<readonly [customerId: string], Orphaned
 );
 const checkpointsTable = new Table<readonly [name: string], number>(tables.billingMarks, [text]);
 
-/** Of who never paid. */
+/** Account of an organization that never paid. */
 export const emptyBillingAccount: BillingAccount = {
   customerId: null,
   ownsTier: false,
@@ -243,18 +253,18 @@ export const emptyBillingAccount: BillingAccount = {
   copy: null,
 };
 
-/** Whether use is charged through Stripe, or is about to be. A pause charges none. */
+/** Whether usage is charged through Stripe, or is about to be. Not during a pause. */
 export function isBilledByStripe({ copy, intent }: BillingAccount): boolean {
   const status = copy?.subscription?.status ?? 'paused';
   return status !== 'paused' || (intent?.kind === 'subscribe' && !intent.settled);
 }
 
-/** What the uses of a coupon are counted under, apart from those of codes. */
+/** Returns the key under which redemptions of a coupon are counted, separate from those of promotion codes. */
 export function couponKey(couponId: string): string {
   return `coupon:${couponId}`;
 }
 
-/** The records of billing. */
+/** Access to the billing records. */
 export class BillingRecords {
   readonly #store: Store;
 
@@ -274,14 +284,14 @@ export class BillingRecords {
     ];
   }
 
-  /** Rejects a write with `ExpectationFailed` where use is charged through Stripe, or is about to be. */
+  /** Rejects a write with `ExpectationFailedError` if usage is charged through Stripe, or is about to be. */
   expectNotBilledByStripe(organizationId: string): WriteOperation {
     const holds = (known: BillingAccount | undefined) =>
       !isBilledByStripe({ ...emptyBillingAccount, ...known });
     return accountsTable.expect([organizationId], holds, 'the organization is not charged through Stripe');
   }
 
-  /** Who the customer of an organisation was, and calls about it that had no answer. */
+  /** Deletes the customer mapping of an organization and its calls without an outcome. */
   async deleteCustomer(organizationId: string): Promise<WriteOperation[]> {
     const { customerId } = this.getAccount(organizationId);
     const found: WriteOperation[] = customerId === null ? [] : [customersTable.delete([customerId])];
@@ -290,7 +300,7 @@ export class BillingRecords {
     return found;
   }
 
-  /** Everybody who is a customer. */
+  /** Lists all billing accounts. */
   async *listAccounts(): AsyncGenerator<{ organizationId: string; account: BillingAccount }, void, void> {
     for await (const { key, value } of accountsTable.range(this.#store, []))
       yield { organizationId: key[0], account: { ...emptyBillingAccount, ...value } };
@@ -300,7 +310,7 @@ export class BillingRecords {
     return customersTable.get(this.#store, [customerId]);
   }
 
-  /** Why an organisation is to be read again, as an id that every reason has of its own. */
+  /** Returns the reason for reading an organization's state from Stripe again, as an id unique to the reason. */
   getPendingSync(organizationId: string): string | undefined {
     return pendingSyncsTable.get(this.#store, [organizationId]);
   }
@@ -309,7 +319,7 @@ export class BillingRecords {
     return pendingSyncsTable.put([organizationId], reason);
   }
 
-  /** Refused with `ExpectationFailed` when there is another reason by then. */
+  /** Errors: `ExpectationFailedError` if another reason was stored meanwhile. */
   completePendingSync(organizationId: string, reason: string): WriteOperation[] {
     return [
       pendingSyncsTable.expect(
@@ -337,7 +347,7 @@ export class BillingRecords {
     return callsTable.delete([organizationId, purpose]);
   }
 
-  /** Calls that began before `before`, at most `limit` of them, to be deleted. */
+  /** Returns operations that delete up to `limit` calls started before `before`. */
   async deleteCallsBefore(before: number, limit: number): Promise<WriteOperation[]> {
     const found: WriteOperation[] = [];
     for await (const { key, value } of callsTable.range(this.#store, [])) {
@@ -355,7 +365,7 @@ export class BillingRecords {
     return eventsTable.put([eventId], at);
   }
 
-  /** Events that came in before `before`, at most `limit` of them, to be deleted. */
+  /** Returns operations that delete up to `limit` events received before `before`. */
   async deleteEventsBefore(before: number, limit: number): Promise<WriteOperation[]> {
     const found: WriteOperation[] = [];
     for await (const { key, value } of eventsTable.range(this.#store, [])) {
@@ -384,7 +394,7 @@ export class BillingRecords {
     ];
   }
 
-  /** How often a code, or a coupon (`couponOf`), was redeemed, counted up to `most`. */
+  /** Counts the redemptions of a code, or of a coupon (`couponKey`), up to `countMax`. */
   async countRedemptions(codeOrCoupon: string, countMax: number): Promise<number> {
     let count = 0;
     for await (const _ of redeemersTable.keys(this.#store, [codeOrCoupon], { limit: countMax })) count += 1;
@@ -439,8 +449,8 @@ export class BillingRecords {
   }
 
   /**
-   * Everything of an organisation that is gone, but for its customer at Stripe, which is noted to be deleted there. That a
-   * code was redeemed stays, without a word of who did.
+   * Deletes all records of a deleted organization and records its Stripe customer for deletion there. The
+   * count of redemptions of a code is kept, without any reference to the organization.
    */
   async deleteOrganization(organizationId: string, now: number): Promise<WriteOperation[]> {
     const { customerId } = this.getAccount(organizationId);

@@ -9,12 +9,15 @@ const referencesTable = new Table<readonly [hash: string, documentId: string], U
 );
 const emptyBytes = new Uint8Array(0);
 
-/** Join this to the write that makes the document: from then on the blob stays. */
+/**
+ * Returns the operation that adds a reference; include it in the write that creates the document, to keep the
+ * blob.
+ */
 export function putBlobReference(blobHash: string, documentId: string): WriteOperation {
   return referencesTable.put([blobHash, documentId], emptyBytes);
 }
 
-/** After the write the blob may be collected. */
+/** Returns the operation that removes a reference; after the write the blob may be collected. */
 export function deleteBlobReference(blobHash: string, documentId: string): WriteOperation {
   return referencesTable.delete([blobHash, documentId]);
 }

@@ -8,22 +8,23 @@ import { mapDiskFullError, syncFolder } from './durable-files.ts';
 import type { SpaceGuard, Store } from './store.ts';
 
 /**
- * Raw bytes as files named by their SHA-256, `ab/cd/<hash>`, each written once: to a temporary file while it is
- * hashed, fsynced, renamed, and the folder fsynced. Equal bytes are one file. A file lives while a reference in the
- * store names it (blob-references.ts) or somebody holds it.
+ * Options of the blob store: raw bytes in files named by their SHA-256, `ab/cd/<hash>`. Each file is written
+ * once: to a temporary file while it is hashed, fsynced, renamed, and the folder fsynced. Equal bytes share
+ * one file. A file is kept while a reference in the store names it (blob-references.ts) or a `PinnedBlob`
+ * pins it.
  */
 export interface BlobsOptions {
-  /** The blobs' own folder; created when missing. */
+  /** Folder used by the blobs only; created if missing. */
   readonly directory: string;
-  /** Where the references are. */
+  /** Store with the references. */
   readonly store: Store;
   readonly random: Random;
   readonly space?: SpaceGuard;
 }
 
 /**
- * A blob that is durable and stays until `release`, which is called when the write with its reference was
- * acknowledged or given up. Idempotent.
+ * A durable blob, protected from deletion until `release`. Call `release` after the write with its reference
+ * was acknowledged or abandoned. `release` is idempotent.
  */
 export interface PinnedBlob {
   /** SHA-256, lower-case hex. */
@@ -32,7 +33,7 @@ export interface PinnedBlob {
   release(): void;
 }
 
-/** Bytes that are hashed at one time: about a millisecond. */
+/** Bytes hashed per step: about a millisecond. */
 const hashChunkBytes = 1_048_576;
 
 const hashPattern = /^[0-9a-f]{64}$/;
@@ -41,11 +42,11 @@ export class Blobs {
   readonly #options: BlobsOptions;
   readonly #temporary: string;
   readonly #pins = new Map<string, number>();
-  /** Folders whose own names this process has made durable. */
+  /** Folders whose directory entries this process has already fsynced. */
   readonly #durableFolders = new Set<string>();
   readonly #deleting = new Map<string, Promise<boolean>>();
 
-  /** Removes what a crash left half written. */
+  /** Opens the blob store and deletes temporary files left by a crash. */
   static async open(options: BlobsOptions): Promise<Blobs> {
     const blobs = new Blobs(options);
     await rm(blobs.#temporary, { recursive: true, force: true });
@@ -58,13 +59,13 @@ export class Blobs {
     this.#temporary = join(options.directory, 'incoming');
   }
 
-  /** Absolute path of a blob's file, whether it exists or not. */
+  /** Returns the absolute path of a blob's file, whether it exists or not. */
   path(hash: string): string {
     assert(hashPattern.test(hash), 'a blob is named by a SHA-256 in lower-case hex');
     return join(this.#folder(hash), hash);
   }
 
-  /** Bytes, or null when there is no such blob. */
+  /** Returns the size in bytes; null when the blob does not exist. */
   async size(hash: string): Promise<number | null> {
     try {
       return (await stat(this.path(hash))).size;
@@ -74,7 +75,10 @@ export class Blobs {
     }
   }
 
-  /** For (range) reads; the caller closes it. Null when there is no such blob. An open file survives collection. */
+  /**
+   * Opens a blob for (range) reads; the caller closes the handle. Null when the blob does not exist. An open
+   * file remains readable after collection.
+   */
   async open(hash: string): Promise<FileHandle | null> {
     try {
       return await open(this.path(hash), 'r');
@@ -84,7 +88,7 @@ export class Blobs {
     }
   }
 
-  /** Starts a blob whose bytes arrive in pieces. Throws `AppError` reserve_reached when the disk is nearly full. */
+  /** Starts a blob whose bytes arrive in pieces. Errors: `reserve_reached` when the disk is nearly full. */
   async createWriter(): Promise<BlobWriter> {
     this.#options.space?.check();
     const path = join(this.#temporary, this.#options.random.uuid());
@@ -93,7 +97,7 @@ export class Blobs {
     return new BlobWriter({ file, path, ...(space && { space }), store: (hash) => this.#store(hash, path) });
   }
 
-  /** A blob whose bytes are all here. */
+  /** Stores a blob whose bytes are complete. */
   async put(bytes: Uint8Array): Promise<PinnedBlob> {
     const writer = await this.createWriter();
     try {
@@ -106,7 +110,7 @@ export class Blobs {
     }
   }
 
-  /** Deletes the file unless somebody refers to it or holds it. Resolves to true when it is gone. */
+  /** Deletes the file unless it is referenced or pinned. Resolves to true when it was deleted. */
   async deleteIfUnreferenced(hash: string): Promise<boolean> {
     const running = this.#deleting.get(hash);
     if (running !== undefined) return running;
@@ -116,7 +120,7 @@ export class Blobs {
     return deletion;
   }
 
-  /** Looks at every file and collects those that nothing refers to: what a crash left. Resolves to their number. */
+  /** Scans all files and deletes unreferenced ones, left by a crash. Resolves to their number. */
   async deleteOrphans(signal?: AbortSignal): Promise<number> {
     let deleted = 0;
     for await (const hash of this.#listHashes()) {
@@ -126,7 +130,7 @@ export class Blobs {
     return deleted;
   }
 
-  /** How many files nothing refers to and nobody holds. */
+  /** Returns the number of files that are neither referenced nor pinned. */
   async countOrphans(): Promise<number> {
     let found = 0;
     for await (const hash of this.#listHashes()) {
@@ -135,7 +139,7 @@ export class Blobs {
     return found;
   }
 
-  /** Whoever wants to keep the same bytes waits in `#keep` while this runs. */
+  /** A concurrent `#store` of the same bytes waits until this has ended. */
   async #delete(hash: string): Promise<boolean> {
     if (await isReferenced(this.#options.store, hash)) return false;
     await rm(this.path(hash), { force: true });
@@ -143,7 +147,7 @@ export class Blobs {
   }
 
   async #store(hash: string, temporary: string): Promise<() => void> {
-    // A hold taken before the collection started would have stopped it; one that runs is waited for.
+    // A pin taken before the deletion started would have prevented it; a running deletion is awaited.
     while (this.#deleting.has(hash)) await this.#deleting.get(hash);
     this.#pins.set(hash, (this.#pins.get(hash) ?? 0) + 1);
     try {
@@ -163,7 +167,7 @@ export class Blobs {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await rename(temporary, this.path(hash));
     }
-    // Also for a file that is there already: whoever renamed it may not have come this far.
+    // Also for an existing file: the writer that renamed it may not have synced the folder yet.
     await syncFolder(folder);
     if (this.#durableFolders.has(folder)) return;
     await syncFolder(dirname(folder));
@@ -198,11 +202,14 @@ interface BlobWriterOptions {
   readonly file: FileHandle;
   readonly path: string;
   readonly space?: SpaceGuard;
-  /** Moves the finished file to its place and holds it; resolves to the release. */
+  /** Moves the finished file into place and pins it; resolves to the function that unpins it. */
   readonly store: (hash: string) => Promise<() => void>;
 }
 
-/** Takes one blob's bytes in order. End it with `finish` or `abort`; `abort` after `finish` does nothing. */
+/**
+ * Writes the bytes of one blob in order. End it with `finish` or `abort`; `abort` after `finish` does
+ * nothing.
+ */
 export class BlobWriter {
   readonly #options: BlobWriterOptions;
   readonly #digest: Hash = createHash('sha256');
@@ -217,7 +224,7 @@ export class BlobWriter {
     return this.#size;
   }
 
-  /** Await each call before the next one. Throws `AppError` reserve_reached when the disk is full or nearly so. */
+  /** Await each call before the next one. Errors: `reserve_reached` when the disk is full or nearly full. */
   async write(bytes: Uint8Array): Promise<void> {
     assert(!this.#ended, 'a finished blob takes no more bytes');
     this.#options.space?.check();
@@ -226,7 +233,7 @@ export class BlobWriter {
     await mapDiskFullError(this.#options.file.appendFile(bytes));
   }
 
-  /** Makes the blob durable and holds it for the caller. */
+  /** Makes the blob durable and pins it for the caller. */
   async finish(): Promise<PinnedBlob> {
     assert(!this.#ended, 'a blob is finished once');
     const hash = this.#digest.digest('hex');
@@ -255,7 +262,7 @@ export class BlobWriter {
     }
   }
 
-  /** Forgets the bytes. */
+  /** Discards the bytes. */
   async abort(): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;

@@ -2,7 +2,7 @@ import { tables, text, uuid } from './keys.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { Table } from './table.ts';
 
-/** What was left of an allowance, so that a restart does not fill it up. */
+/** Saved state of a rate limit, so that a restart does not refill it. */
 export interface SavedBucket {
   readonly balance: number;
   /** Milliseconds since the epoch. */
@@ -14,7 +14,7 @@ const bucketsTable = new Table<readonly [organizationId: string, limit: string],
   [uuid, text],
 );
 
-/** Buckets of rate limits by organisation and limit. */
+/** Rate limit buckets by organization and limit. */
 export class SavedBuckets {
   readonly #store: Store;
 
@@ -30,7 +30,7 @@ export class SavedBuckets {
     return bucketsTable.put([organizationId, limit], saved);
   }
 
-  /** All of an organisation that is gone. */
+  /** Deletes all buckets of a deleted organization. */
   async deleteAll(organizationId: string): Promise<WriteOperation[]> {
     const found: WriteOperation[] = [];
     for await (const key of bucketsTable.keys(this.#store, [organizationId]))

@@ -2,7 +2,7 @@ import { tables, u32, u53, uuid } from './keys.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { Table } from './table.ts';
 
-/** One atomic step of what search answers from: a version appears, disappears, or replaces another. */
+/** One atomic change of the searchable versions: a version is added, removed, or replaces another. */
 export interface ChangeLogEntry {
   readonly sequence: number;
   readonly shard: number;
@@ -17,7 +17,7 @@ const changesTable = new Table<
   Omit<ChangeLogEntry, 'sequence'>
 >(tables.changes, [uuid, u53]);
 
-/** Per collection, what happened since the engine's last snapshot; replayed at start, trimmed after snapshots. */
+/** Changes per collection since the engine's last snapshot; replayed at start, trimmed after snapshots. */
 export class ChangeLog {
   readonly #store: Store;
 
@@ -25,22 +25,25 @@ export class ChangeLog {
     this.#store = store;
   }
 
-  /** Join this to the write that changes the live version; take `sequence` in the same turn. */
+  /**
+   * Include this in the write that changes the live version; take `sequence` in the same turn of the event
+   * loop.
+   */
   put(collectionId: string, change: ChangeLogEntry): WriteOperation {
     const { sequence, ...rest } = change;
     return changesTable.put([collectionId, sequence], rest);
   }
 
   /**
-   * Resolves when the store has taken a write, and rejects as it does while it cannot be written: until then a change
-   * whose write failed may be on the disk all the same, and come back after a crash.
+   * Resolves when the store has completed a write; rejects as that write does while the store is not
+   * writable. Until then a change whose write failed may still be on disk and reappear after a crash.
    */
   writeBarrier(collectionId: string): Promise<void> {
-    // No change has this sequence.
+    // No change has sequence 0, so nothing is deleted.
     return this.#store.write([changesTable.delete([collectionId, 0])], { mayUseReserve: true });
   }
 
-  /** Changes with a greater sequence, in order. */
+  /** Returns changes with a greater sequence, in order. */
   async *readAfter(collectionId: string, sequence: number): AsyncGenerator<ChangeLogEntry, void, void> {
     const from = sequence < 0 ? {} : { gt: changesTable.keyOf(collectionId, sequence) };
     for await (const { key, value } of changesTable.range(this.#store, [collectionId], from)) {
@@ -48,7 +51,10 @@ export class ChangeLog {
     }
   }
 
-  /** Deletes up to `limit` changes that a snapshot with this sequence covers; call again while it returns `limit`. */
+  /**
+   * Deletes up to `limit` changes covered by a snapshot with this sequence; call again while it returns
+   * `limit`.
+   */
   async trim(collectionId: string, sequenceMax: number, limit: number): Promise<number> {
     const deletes: WriteOperation[] = [];
     const until = { lte: changesTable.keyOf(collectionId, sequenceMax), limit };
@@ -70,7 +76,7 @@ const liveTable = new Table<readonly [collectionId: string, shard: number, versi
   [uuid, u32, u53],
 );
 
-/** Which versions a collection answers from, by shard: what a missing or damaged engine snapshot is rebuilt from. */
+/** Live versions of a collection by shard: the source for rebuilding a missing or damaged engine snapshot. */
 export class LiveVersions {
   readonly #store: Store;
 
@@ -86,7 +92,7 @@ export class LiveVersions {
     return liveTable.delete([collectionId, entry.shard, entry.version]);
   }
 
-  /** The write is refused unless search answers from this version at its turn. */
+  /** Rejects the write unless this version is live when the write is applied. */
   expect(collectionId: string, entry: Omit<LiveVersion, 'documentId'>): WriteOperation {
     return liveTable.expect(
       [collectionId, entry.shard, entry.version],
@@ -95,7 +101,7 @@ export class LiveVersions {
     );
   }
 
-  /** All shards, or one, in the order of shard and version. */
+  /** Returns the live versions of all shards, or of one, ordered by shard and version. */
   async *list(collectionId: string, shard?: number): AsyncGenerator<LiveVersion, void, void> {
     const leading = shard === undefined ? ([collectionId] as const) : ([collectionId, shard] as const);
     for await (const { key, value } of liveTable.range(this.#store, leading)) {

@@ -1,6 +1,6 @@
 /**
- * Code points [start, end) of `text`. `length`: the code points of the whole text, which makes the common case, a text
- * without surrogate pairs, a plain slice.
+ * Returns the code points [start, end) of `text`. `length`: number of code points of the whole text, which
+ * turns the common case, a text without surrogate pairs, into a plain slice.
  */
 export function sliceCodePoints(
   text: string,
@@ -13,7 +13,7 @@ export function sliceCodePoints(
   return text.slice(from, unitOffset(text, span.end - span.start, from));
 }
 
-/** UTF-16 offset that lies `count` code points behind `from`. */
+/** Returns the UTF-16 offset `count` code points after `from`. */
 function unitOffset(text: string, count: number, from: number): number {
   let offset = from;
   for (let passed = 0; passed < count && offset < text.length; passed += 1) {

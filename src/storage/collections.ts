@@ -7,32 +7,34 @@ import { Table } from './table.ts';
 export interface Collection {
   readonly collectionId: string;
   readonly organizationId: string;
-  /** Unique inside the organisation. */
+  /** Unique in the organization. */
   readonly name: string;
   readonly shards: number;
   /** Dimensions of the vectors the engine holds for this collection. */
   readonly dimensions: number;
-  /** The model of its vectors; collections of the first builds remember none: theirs is the built-in one. */
+  /** Model of its vectors; absent in collections of the first builds, which use the built-in model. */
   readonly model?: { readonly id: string; readonly version: string };
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly languages: readonly string[];
-  /** What its queries ask unless they say otherwise. */
+  /** Default options of its queries. */
   readonly queryDefaults?: QueryDefaults;
-  /** Absent until its model is changed for the first time; `dimensions` and `model` above are those in here. */
+  /**
+   * Absent until its model is changed for the first time; `dimensions` and `model` above are taken from here.
+   */
   readonly vectors?: VectorState;
 }
 
 /** Vectors of all documents of a collection, made by one model. */
 export interface VectorSet {
-  /** The vectors that a collection was made with are 0; `content.ts` says where those of each generation lie. */
+  /** 0 for the initial vectors of a collection; `content.ts` defines where each generation is stored. */
   readonly generation: number;
   readonly dimensions: number;
-  /** Null where a collection of the first builds does not remember it. */
+  /** Null if a collection of the first builds does not record it. */
   readonly model: { readonly id: string; readonly version: string } | null;
 }
 
-/** The name that stands for no model: the vectors come with documents and queries. No model may be called so. */
+/** Reserved model name for vectors supplied with documents and queries. No model may have this name. */
 export const ownVectors = 'own';
 
 export function hasOwnVectors({ model }: Pick<Collection, 'model'>): boolean {
@@ -44,19 +46,19 @@ export interface ModelVectorSet extends VectorSet {
 }
 
 /**
- * Which vectors search answers from, and which are made to take their place. A record of its own, because others write
- * the collection's: with their writes an older state would come back.
+ * Current vectors and those that are to replace them. A separate record, because other writers write the
+ * collection record and would restore an older state.
  */
 export interface VectorState extends VectorSet {
-  /** What is being made; of the other parity, so that both are stored side by side. */
+  /** Vectors being made; their generation has the other parity, so that both are stored side by side. */
   readonly next: ModelVectorSet | null;
-  /** The greatest generation that was ever begun. */
+  /** Highest generation ever started. */
   readonly last: number;
-  /** Vectors that nobody answers from may be stored beside these. */
+  /** Whether unused vectors may be stored in addition to these. */
   readonly hasRemains: boolean;
 }
 
-/** The vectors that search answers from. */
+/** Returns the vector state, with defaults for a collection that never changed its model. */
 export function getVectorState({ dimensions, model, vectors }: Collection): VectorState {
   if (vectors !== undefined) return vectors;
   return { generation: 0, dimensions, model: model ?? null, next: null, last: 0, hasRemains: false };
@@ -66,7 +68,7 @@ export function getGeneration({ vectors }: Collection): number {
   return vectors?.generation ?? 0;
 }
 
-/** Vectors of another model, or of another version, are to take the place of these. */
+/** Returns the state after starting to replace the vectors by those of another model or version. */
 export function startVectorChange(
   state: VectorState,
   { id, version, dimensions }: { readonly id: string; readonly version: string; readonly dimensions: number },
@@ -76,17 +78,17 @@ export function startVectorChange(
   return { ...state, next: { generation, dimensions, model: { id, version } }, last: generation };
 }
 
-/** What was being made is not wanted any more. */
+/** Returns the state after canceling a replacement. */
 export function cancelVectorChange(state: VectorState): VectorState {
   return { ...state, next: null, hasRemains: true };
 }
 
-/** Search answers from what was made. */
+/** Returns the state after promoting a replacement. */
 export function completeVectorChange(state: VectorState, next: VectorSet): VectorState {
   return { ...next, next: null, last: state.last, hasRemains: true };
 }
 
-/** A collection whose deletion was acknowledged and whose keys are not all gone yet. */
+/** A collection whose deletion was acknowledged and whose data are not completely deleted yet. */
 export interface Tombstone {
   readonly collectionId: string;
   readonly organizationId: string;
@@ -104,14 +106,14 @@ const idsTable = new Table<readonly [collectionId: string], readonly [organizati
 const vectorStatesTable = new Table<readonly [collectionId: string], VectorState>(tables.vectorStates, [
   uuid,
 ]);
-/** A record of its own, as the vectors' state is. */
+/** A separate record for the same reason as the vector state. */
 const queryDefaultsTable = new Table<
   readonly [collectionId: string],
   { readonly queryDefaults: QueryDefaults | null }
 >(tables.queryDefaults, [uuid]);
 const tombstonesTable = new Table<readonly [collectionId: string], Tombstone>(tables.tombstones, [uuid]);
 
-/** Collections by organisation and name, and by id. */
+/** Collections by organization and name, and by id. */
 export class Collections {
   readonly #store: Store;
   readonly #cache: RecordCache<Collection>;
@@ -135,7 +137,7 @@ export class Collections {
     return key === undefined ? undefined : this.find(key[0], key[1]);
   }
 
-  /** The collections of one organisation, by name in the order of UTF-8 bytes. */
+  /** Returns the collections of an organization by name, in the order of UTF-8 bytes. */
   async list(organizationId: string): Promise<Collection[]> {
     const found: Collection[] = [];
     for await (const { value } of collectionsTable.range(this.#store, [organizationId]))
@@ -143,14 +145,14 @@ export class Collections {
     return found;
   }
 
-  /** Every collection of the installation. */
+  /** Returns all collections of the installation. */
   async listAll(): Promise<Collection[]> {
     const found: Collection[] = [];
     for await (const { value } of collectionsTable.range(this.#store, [])) found.push(this.#withState(value));
     return found;
   }
 
-  /** Refused with `ExpectationFailed` when the name is taken at the moment of the write. */
+  /** Errors: `ExpectationFailedError` if the name is taken when the write is applied. */
   create(collection: Collection): WriteOperation[] {
     const { organizationId, name, collectionId } = collection;
     return [
@@ -164,7 +166,10 @@ export class Collections {
     ];
   }
 
-  /** Replaces what may change (languages); name and id stay, and the two below change the rest. */
+  /**
+   * Replaces the mutable fields (languages). Name and id are immutable; the two methods below change the
+   * rest.
+   */
   update({ vectors: _, ...collection }: Collection): WriteOperation[] {
     return [
       this.expectExists(collection.collectionId),
@@ -172,12 +177,12 @@ export class Collections {
     ];
   }
 
-  /** What its queries ask from now on unless they say otherwise; null: nothing. */
+  /** Sets the default options of queries; null for none. */
   putQueryDefaults(collectionId: string, queryDefaults: QueryDefaults | null): WriteOperation[] {
     return [this.expectExists(collectionId), queryDefaultsTable.put([collectionId], { queryDefaults })];
   }
 
-  /** Refused with `ExpectationFailed` when the collection is gone or `before` is not what is stored any more. */
+  /** Errors: `ExpectationFailedError` if the collection was deleted or its state is no longer `before`. */
   putVectors(collectionId: string, before: VectorState, after: VectorState): WriteOperation[] {
     return [
       this.expectExists(collectionId),
@@ -191,8 +196,8 @@ export class Collections {
   }
 
   /**
-   * Frees the name at once and marks the rest for the sweep. Refused when somebody else deleted it first.
-   * `deletedAt`: milliseconds since the epoch.
+   * Frees the name at once and leaves a tombstone for the sweep. Errors: `ExpectationFailedError` if it is
+   * already deleted. `deletedAt`: milliseconds since the epoch.
    */
   delete(collection: Collection, deletedAt: number): WriteOperation[] {
     const { organizationId, name, collectionId } = collection;
@@ -204,7 +209,10 @@ export class Collections {
     ];
   }
 
-  /** For every write that adds to a collection: refused once the collection is deleted, so nothing comes back. */
+  /**
+   * Must be in every write that adds to a collection: rejects it after the collection is deleted, so that no
+   * data reappear.
+   */
   expectExists(collectionId: string): WriteOperation {
     return idsTable.expect([collectionId], (known) => known !== undefined, 'the collection exists');
   }
@@ -215,7 +223,7 @@ export class Collections {
     return found;
   }
 
-  /** The last step of a sweep. */
+  /** Deletes the tombstone and related records: the last step of a sweep. */
   deleteTombstone(collectionId: string): WriteOperation[] {
     return [
       vectorStatesTable.delete([collectionId]),

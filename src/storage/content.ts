@@ -7,8 +7,8 @@ import type { Store, WriteOperation } from './store.ts';
 import { bytesCodec, recordCodec, Table } from './table.ts';
 
 /**
- * What belongs to a document id, and is shared by its versions. Text is stored once: as parsed pages until it is
- * chunked, then as chunks, which tile the document's text exactly.
+ * Parts stored per document id and shared by its versions. Text is stored once: as parsed pages until the
+ * document is chunked, then as chunks, which cover the text of the document exactly.
  */
 const parts = {
   /** Index 0: `ParsedHead`. */
@@ -19,25 +19,25 @@ const parts = {
   layout: 3,
   /** Index = chunk: `StoredChunk`. */
   chunk: 4,
-  /** Index = chunk: 8-bit vectors of its precise chunks, one after the other. Of an even generation, as the next two. */
+  /** Index = chunk: 8-bit vectors of its fine chunks, concatenated. For even generations, like the next two. */
   codes: 5,
   /** Index 0: `IndexHead`. */
   indexHead: 6,
   /** Index = piece: row vectors, little-endian f32. */
   vectors: 7,
-  /** Index = piece: the TermBlock as the engine takes it. */
+  /** Index = piece: the TermBlock in engine format. */
   terms: 8,
-  /** What `codes`, `indexHead` and `vectors` are, of an odd generation. */
+  /** Counterparts of `codes`, `indexHead` and `vectors` for odd generations. */
   oddCodes: 9,
   oddIndexHead: 10,
   oddVectors: 11,
-  /** Index = page: the vector that came with it, little-endian f32. */
+  /** Index = page: the vector supplied with the page, little-endian f32. */
   suppliedVector: 12,
 } as const;
 
 /**
- * Where the vectors of a generation lie: while the model of a collection is changed, those that search answers from stand
- * beside those that are made. A head says whose the others are.
+ * Parts of even and odd generations: during a change of model, the current vectors are stored alongside the
+ * new ones. The head has the exact generation of the other parts.
  */
 const generationParts = [
   { codes: parts.codes, head: parts.indexHead, vectors: parts.vectors },
@@ -48,10 +48,10 @@ function partsOfGeneration(generation: number): (typeof generationParts)[number]
   return generationParts[(generation % 2) as 0 | 1];
 }
 
-/** Bytes of one piece of vectors or terms: those of a long document are too large for one write. */
+/** Maximum bytes per piece of vectors or terms: those of a long document are too large for one write. */
 const pieceBytesMax = 4_000_000;
 
-/** Result of the parse step beside the pages themselves. */
+/** Result of the parse step, without the pages. */
 export interface ParsedHead {
   readonly kind: string;
   readonly contentType: string;
@@ -64,7 +64,7 @@ export interface ParsedHead {
   readonly warnings: readonly string[];
 }
 
-/** Where pages and chunks lie in the document's text; offsets and lengths in code points. */
+/** Positions of pages and chunks in the document text; offsets and lengths in code points. */
 export interface Layout {
   readonly length: number;
   /** UTF-8 bytes of the whole text. */
@@ -72,10 +72,10 @@ export interface Layout {
   readonly unordered: boolean;
   readonly title: string | null;
   readonly language: string | null;
-  /** What was left out when the document was read; absent where it was read before this was kept. */
+  /** Content omitted during parsing; absent for documents parsed before this was recorded. */
   readonly warnings?: readonly string[];
   readonly pageStarts: Uint32Array;
-  /** Without the separator that follows a page. */
+  /** Without the separator after a page. */
   readonly pageLengths: Uint32Array;
   readonly chunkStarts: Uint32Array;
 }
@@ -94,14 +94,14 @@ export interface StoredChunk {
   /** Code points in the document's text, half-open. */
   readonly start: number;
   readonly end: number;
-  /** First page, and the page behind the last. */
+  /** First page, and the page after the last. */
   readonly pageStart: number;
   readonly pageEnd: number;
-  /** Title and heading path; no part of the text. */
+  /** Title and heading path; not part of the text. */
   readonly prefix: string;
-  /** Nothing to search for in it: it has no row in the index. */
+  /** Whether the chunk has no searchable text: it has no row in the index. */
   readonly blank: boolean;
-  /** Language its words were stemmed in, null where unsure. */
+  /** Language used for stemming its words, null if unsure. */
   readonly language: string | null;
   readonly children: readonly PreciseSpan[];
 }
@@ -109,11 +109,11 @@ export interface StoredChunk {
 export interface IndexBlock {
   readonly rowCount: number;
   readonly dimensions: number;
-  /** Model that made the vectors; another model's need embedding again. */
+  /** Model that made the vectors; vectors of another model must be recomputed. */
   readonly model: string;
   /** See `VectorSet`; absent: 0. */
   readonly generation?: number;
-  /** `rowCount` x `dimensions`, unit length. */
+  /** [rowCount x dimensions], unit length. */
   readonly vectors: Float32Array;
   readonly terms: Uint8Array;
   /** Chunk of each row; blank chunks have none. */
@@ -125,10 +125,10 @@ export interface ChunkKey {
   readonly chunk: number;
 }
 
-/** The vectors of a document whose rows and terms are there already. */
+/** Vectors of a document whose rows and terms are already stored. */
 export type VectorBlock = Omit<IndexBlock, 'terms'> & {
   readonly generation: number;
-  /** Pieces of the terms. */
+  /** Number of pieces of the terms. */
   readonly termPieces: number;
 };
 
@@ -138,7 +138,7 @@ interface IndexHead {
   readonly model: string;
   readonly generation?: number;
   readonly chunkOfRow: Uint8Array;
-  /** How many there are of each; one where the first builds of format 1 did not say. */
+  /** Number of pieces; 1 each where the first builds of format 1 did not record it. */
   readonly pieces?: { readonly vectors: number; readonly terms: number };
 }
 
@@ -150,7 +150,7 @@ type StoredLayout = Omit<Layout, 'pageStarts' | 'pageLengths' | 'chunkStarts'> &
 
 /** A chunk to be stored. */
 export interface NewChunk extends Omit<StoredChunk, 'children'> {
-  /** Its precise chunks, four numbers each, in the order of `PreciseSpan`. */
+  /** Its fine chunks, four numbers each, in the order of `PreciseSpan`. */
   readonly spans: Uint32Array;
 }
 
@@ -174,15 +174,15 @@ export class Contents {
     this.#store = store;
   }
 
-  // parsed, not yet chunked
+  // Parsed, not yet chunked
 
-  /** `text`: as it is, or as UTF-8. */
+  /** `text`: a string or its UTF-8. */
   putParsedPage(documentId: string, page: number, text: string | Uint8Array): WriteOperation {
     const bytes = typeof text === 'string' ? Buffer.from(text, 'utf8') : text;
     return contentTable.put([documentId, parts.parsedPage, page], bytes);
   }
 
-  /** An operation for each page of the document. */
+  /** Yields one operation per page of the document. */
   *putParsedPages(documentId: string, pages: Texts): Generator<WriteOperation> {
     let page = 0;
     for (const text of eachText(pages)) {
@@ -195,14 +195,14 @@ export class Contents {
     return contentTable.put([documentId, parts.suppliedVector, page], asBytes(vector));
   }
 
-  /** Vectors that came with the pages of a document, one after the other, while it is not chunked. */
+  /** Returns the vectors supplied with the pages of a document that is not chunked yet, concatenated. */
   readSuppliedVectors(documentId: string, pageCount: number): Float32Array {
     return new Float32Array(
       toAlignedBuffer(this.#readJoinedPieces(documentId, parts.suppliedVector, pageCount)),
     );
   }
 
-  /** Write this with or after the last page: it says that the parse step is complete. */
+  /** Write this with or after the last page: it marks the parse step as complete. */
   putParsedHead(documentId: string, head: ParsedHead): WriteOperation {
     return contentTable.put([documentId, parts.parsedHead, 0], parsedHeadCodec.encode(head));
   }
@@ -212,16 +212,16 @@ export class Contents {
     return bytes === undefined ? undefined : parsedHeadCodec.decode(bytes);
   }
 
-  /** One page while the document is not chunked; undefined otherwise. */
+  /** Returns one page of a document that is not chunked yet; otherwise undefined. */
   readParsedPage(documentId: string, page: number): TextParts | undefined {
     const bytes = this.#get(documentId, parts.parsedPage, page);
     return bytes === undefined ? undefined : decodedParts(bytes);
   }
 
-  /** The first `count` pages; fewer when there are not so many. */
+  /** Returns the first `count` pages, or all if there are fewer. */
   async readParsedPages(documentId: string, count: number): Promise<TextParts[]> {
     const pages: TextParts[] = [];
-    // An attempt that a crash ended may have left more pages than the one that succeeded.
+    // An attempt that ended with a crash may have left more pages than the successful one.
     for await (const { value } of contentTable.range(this.#store, [documentId, parts.parsedPage], {
       limit: count,
     }))
@@ -229,7 +229,10 @@ export class Contents {
     return pages;
   }
 
-  /** The first `count` parsed pages as their UTF-8, which is copied in turns; fewer when there are not so many. */
+  /**
+   * Returns the first `count` parsed pages as UTF-8, or all if there are fewer; copies them in slices of
+   * background work.
+   */
   async packedPages(
     documentId: string,
     count: number,
@@ -237,7 +240,7 @@ export class Contents {
   ): Promise<PackedTexts> {
     const pages: Uint8Array[] = [];
     let bytes = 0;
-    // An attempt that a crash ended may have left more pages than the one that succeeded.
+    // An attempt that ended with a crash may have left more pages than the successful one.
     for await (const { value } of contentTable.range(this.#store, [documentId, parts.parsedPage], {
       limit: count,
     })) {
@@ -259,7 +262,7 @@ export class Contents {
     return { block, lengths };
   }
 
-  /** What was read of a document of few pages, in one go; undefined once it is chunked. */
+  /** Returns the parse result of a document with few pages in one read; undefined once it is chunked. */
   readParsedDocument(
     documentId: string,
     pageCount: number,
@@ -274,7 +277,7 @@ export class Contents {
     return { head: parsedHeadCodec.decode(head), pages: pages.map(text) };
   }
 
-  /** Join this to the write that completes the chunks: from then on they hold the text. */
+  /** Include this in the write that completes the chunks: from then on they contain the text. */
   *deleteParsed(documentId: string, pageCount: number, { vectors = false } = {}): Generator<WriteOperation> {
     yield contentTable.delete([documentId, parts.parsedHead, 0]);
     for (let page = 0; page < pageCount; page += 1) {
@@ -283,14 +286,14 @@ export class Contents {
     }
   }
 
-  // chunks
+  // Chunks
 
   putChunk(documentId: string, index: number, { spans, ...chunk }: NewChunk): WriteOperation {
     const packed = chunkCodec.encode({ ...chunk, children: asBytes(spans) });
     return contentTable.put([documentId, parts.chunk, index], packed);
   }
 
-  /** Write this with or after the last chunk: it says that the chunk step is complete. */
+  /** Write this with or after the last chunk: it marks the chunk step as complete. */
   putLayout(documentId: string, layout: Layout): WriteOperation {
     const stored: StoredLayout = {
       ...layout,
@@ -313,25 +316,25 @@ export class Contents {
     };
   }
 
-  /** Chunks in the order asked; undefined where a document was deleted meanwhile. */
+  /** Returns chunks in the order of `keys`; undefined if a document was deleted meanwhile. */
   readChunks(keys: readonly ChunkKey[]): (StoredChunk | undefined)[] {
     return this.#getMany(keys, parts.chunk).map((bytes) =>
       bytes === undefined ? undefined : unpackChunk(bytes),
     );
   }
 
-  // vectors and terms
+  // Vectors and terms
 
   putCodes(documentId: string, chunk: number, codes: Uint8Array, generation = 0): WriteOperation {
     return contentTable.put([documentId, partsOfGeneration(generation).codes, chunk], codes);
   }
 
-  /** Codes of the precise chunks of each place; undefined where there are none. */
+  /** Returns the codes of the fine chunks of each chunk; undefined if there are none. */
   readCodes(places: readonly ChunkKey[], generation = 0): (Uint8Array | undefined)[] {
     return this.#getMany(places, partsOfGeneration(generation).codes);
   }
 
-  /** The large parts of an index block, each small enough to share a write with others. */
+  /** Returns the large parts of an index block, each small enough to share a write with others. */
   putIndexPieces(documentId: string, block: IndexBlock): WriteOperation[] {
     return [
       ...this.putVectorPieces(documentId, block),
@@ -351,7 +354,7 @@ export class Contents {
     );
   }
 
-  /** Write this with or after the last piece: it says that the embed step is complete. */
+  /** Write this with or after the last piece: it marks the embed step as complete. */
   putIndexHead(documentId: string, block: IndexBlock): WriteOperation {
     const { generation = 0, terms } = block;
     return this.putVectorHead(documentId, {
@@ -361,7 +364,7 @@ export class Contents {
     });
   }
 
-  /** The same for vectors that stand beside others. */
+  /** Same for vectors stored in addition to others. */
   putVectorHead(documentId: string, block: VectorBlock): WriteOperation {
     const { rowCount, dimensions, model, generation, vectors, chunkOfRow, termPieces } = block;
     assert(vectors.length === rowCount * dimensions, 'an index block has a vector per row');
@@ -377,7 +380,7 @@ export class Contents {
     return contentTable.put([documentId, partsOfGeneration(generation).head, 0], head);
   }
 
-  /** With the vectors of exactly that generation; undefined where there are none. */
+  /** Returns the block with the vectors of exactly this generation; undefined if there are none. */
   readIndexBlock(documentId: string, generation = 0): IndexBlock | undefined {
     const head = this.#readIndexHead(documentId, generation);
     if (head === undefined) return undefined;
@@ -395,7 +398,10 @@ export class Contents {
     return this.#readIndexHead(documentId, generation) !== undefined;
   }
 
-  /** What vectors of any generation have to fit; undefined until a document has its first, and when it is gone. */
+  /**
+   * Returns the row layout shared by the vectors of all generations; undefined until a document has its first
+   * vectors, and after its deletion.
+   */
   readRowLayout(documentId: string): Pick<VectorBlock, 'rowCount' | 'chunkOfRow' | 'termPieces'> | undefined {
     const bytes = this.#get(documentId, parts.indexHead, 0) ?? this.#get(documentId, parts.oddIndexHead, 0);
     if (bytes === undefined) return undefined;
@@ -404,8 +410,8 @@ export class Contents {
   }
 
   /**
-   * Deletes up to `limit` of the vectors beside those of `generation`; an empty list when none are left, or when a
-   * document has none but these.
+   * Deletes up to `limit` entries of vectors of other generations. Returns an empty list when none are left,
+   * or when the document has no vectors of `generation`.
    */
   async deleteOtherGeneration(
     documentId: string,
@@ -424,10 +430,13 @@ export class Contents {
     return operations;
   }
 
-  /** Per document the chunk of each row, without reading the vectors; undefined for a document that is gone. */
+  /**
+   * Returns the chunk of each row per document, without reading the vectors; undefined for a deleted
+   * document.
+   */
   readChunksOfRows(documentIds: readonly string[]): (Uint32Array | undefined)[] {
     const heads = this.#readHeads(documentIds, parts.indexHead);
-    // The rows are the same in all generations.
+    // The rows are identical in all generations.
     const others = documentIds.filter((_, i) => heads[i] === undefined);
     const odd = others.length === 0 ? [] : this.#readHeads(others, parts.oddIndexHead);
     let next = 0;
@@ -437,15 +446,15 @@ export class Contents {
     });
   }
 
-  // reading text
+  // Reading text
 
-  /** The whole text in its parts; undefined until the document is chunked. */
+  /** Returns the whole text in parts; undefined until the document is chunked. */
   async textParts(documentId: string): Promise<readonly string[] | undefined> {
     const layout = this.readLayout(documentId);
     if (layout === undefined) return undefined;
     const made: string[] = [];
     let texts: string[] = [];
-    // Behind the last there may be some of an attempt that was broken off.
+    // An interrupted attempt may have left chunks after the last one.
     const lt = contentTable.keyOf(documentId, parts.chunk, layout.chunkStarts.length);
     for await (const { value } of contentTable.range(this.#store, [documentId, parts.chunk], { lt }))
       if (texts.push(unpackChunk(value).text) === partChunksMax) {
@@ -456,22 +465,28 @@ export class Contents {
     return made;
   }
 
-  /** Code points [start, end) of the text, cut to its length; undefined until the document is chunked. */
+  /**
+   * Returns the code points [start, end) of the text, limited to its length; undefined until the document is
+   * chunked.
+   */
   readSlice(documentId: string, start: number, end: number): string | undefined {
     const layout = this.readLayout(documentId);
     if (layout === undefined) return undefined;
     return [...readSlice(layout, { start, end }, this.#chunkReader(documentId))].join('');
   }
 
-  /** One page without its separator; undefined when there is no such page or the document is not chunked. */
+  /**
+   * Returns one page without its separator; undefined if the page does not exist or the document is not
+   * chunked.
+   */
   pageParts(documentId: string, page: number): TextParts | undefined {
     const layout = this.readLayout(documentId);
     return layout === undefined ? undefined : pageParts(layout, page, this.#chunkReader(documentId));
   }
 
-  // deleting
+  // Deleting
 
-  /** Deletes up to `limit` of everything a document id has; an empty list when nothing is left. */
+  /** Deletes up to `limit` entries of a document id. Returns an empty list when nothing is left. */
   async deleteAll(documentId: string, limit: number): Promise<WriteOperation[]> {
     const operations: WriteOperation[] = [];
     for await (const key of contentTable.keys(this.#store, [documentId], { limit })) {
@@ -513,19 +528,19 @@ export class Contents {
   }
 }
 
-/** Bytes of a page that are copied at one time. */
+/** Bytes of a page copied per step. */
 const copiedBytesMax = 524_288;
 
-/** A text that may be long, in its order. Each part is read when it is asked for, in less than a millisecond. */
+/** A possibly long text, in order. Each part is read when it is requested, in less than a millisecond. */
 export type TextParts = Iterable<string>;
 
-/** Chunks that one part of a text consists of. */
+/** Maximum number of chunks per part of a text. */
 const partChunksMax = 32;
 
-/** Reads chunks of one document by their numbers. */
+/** Reads chunks of one document by index. */
 type ReadChunks = (numbers: readonly number[]) => (StoredChunk | undefined)[];
 
-/** One page without its separator; undefined when there is no such page. */
+/** Returns one page without its separator; undefined if the page does not exist. */
 export function pageParts(layout: Layout, page: number, read: ReadChunks): TextParts | undefined {
   const start = layout.pageStarts[page];
   const length = layout.pageLengths[page];
@@ -557,7 +572,7 @@ function countPieces(bytes: number): number {
   return Math.ceil(bytes / pieceBytesMax);
 }
 
-/** Views of consecutive bytes. */
+/** Returns views of consecutive bytes. */
 function splitIntoPieces(bytes: Uint8Array): Uint8Array[] {
   return Array.from({ length: countPieces(bytes.byteLength) }, (_, i) =>
     bytes.subarray(i * pieceBytesMax, (i + 1) * pieceBytesMax),
@@ -587,7 +602,9 @@ function unpackChunk(bytes: Uint8Array): StoredChunk {
   return { ...rest, children: spans };
 }
 
-/** The bytes of a typed array in memory order; every platform of the store's binding is little-endian. */
+/**
+ * Returns the bytes of a typed array in memory order; all platforms of the RocksDB binding are little-endian.
+ */
 function asBytes(array: Uint32Array | Float32Array): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }
@@ -596,20 +613,23 @@ function asUint32(bytes: Uint8Array): Uint32Array {
   return new Uint32Array(toAlignedBuffer(bytes));
 }
 
-/** A buffer that starts with these bytes, so that wider elements lie aligned; copies only when it must. */
+/**
+ * Returns a buffer that starts with these bytes, so that wider elements are aligned; copies only if
+ * necessary.
+ */
 function toAlignedBuffer(bytes: Uint8Array): ArrayBuffer {
   const { buffer, byteOffset, byteLength } = bytes;
   if (byteOffset === 0 && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer) return buffer;
   return new Uint8Array(bytes).buffer;
 }
 
-/** Bytes that are decoded at one time. */
+/** Bytes decoded per step. */
 const decodedBytesMax = 262_144;
 
 function* decodedParts(bytes: Uint8Array): TextParts {
   for (let start = 0; start < bytes.byteLength; ) {
     let end = Math.min(bytes.byteLength, start + decodedBytesMax);
-    // The bytes of a character stay together: all but its first have 10 in front.
+    // Keep the bytes of a character together: continuation bytes begin with the bits 10.
     while (end < bytes.byteLength && (bytes[end]! & 0xc0) === 0x80) end -= 1;
     yield decodeUtf8(bytes.subarray(start, end));
     start = end;

@@ -6,11 +6,11 @@ import { RecordCache } from './record-cache.ts';
 import { encodeCounters, readCounters, type Store, type WriteOperation } from './store.ts';
 import { bytesCodec, Table } from './table.ts';
 
-/** Documents of a collection by status, and the UTF-8 bytes that are searchable. */
+/** Number of documents of a collection by status, and bytes. */
 export interface CollectionCounts {
   readonly documents: Readonly<Record<DocumentIndexStatus, number>>;
   readonly indexedBytes: number;
-  /** Raw bytes of all documents, whatever their status. */
+  /** Raw bytes of all documents, regardless of status. */
   readonly storedBytes: number;
 }
 
@@ -30,7 +30,7 @@ const indexedBytesIndex = indexStatuses.length;
 const storedBytesIndex = indexedBytesIndex + 1;
 const counterCount = storedBytesIndex + 1;
 
-/** Counts per collection, kept exact by joining every change to the write that causes it. */
+/** Counts per collection, kept exact by including every change in the write that causes it. */
 export class Counts {
   readonly #store: Store;
   readonly #cache: RecordCache<CollectionCounts>;
@@ -46,7 +46,7 @@ export class Counts {
     );
   }
 
-  /** Join this to the write that changes the document. */
+  /** Include this in the write that changes the document. */
   change(collectionId: string, change: CountsChange): WriteOperation {
     const amounts = new Array<number>(counterCount).fill(0);
     if (change.from !== null) addAmount(amounts, indexStatuses.indexOf(change.from), -1);
@@ -60,7 +60,7 @@ export class Counts {
     return countsTable.delete([collectionId]);
   }
 
-  /** What the counts must be, read from every document: for checks and repairs while nothing is written. */
+  /** Computes the counts from all documents, for checks and repairs while nothing is written. */
   async recount(collectionId: string): Promise<CollectionCounts> {
     const amounts = new Array<number>(counterCount).fill(0);
     for await (const record of new Documents(this.#store).list(collectionId)) {
@@ -71,14 +71,14 @@ export class Counts {
     return fromCounters(amounts);
   }
 
-  /** Replaces the counts, after a `recount` that differed. */
+  /** Replaces the counts after a `recount` that differed. */
   put(collectionId: string, counts: CollectionCounts): WriteOperation {
     const { documents, indexedBytes, storedBytes } = counts;
     const amounts = [...indexStatuses.map((status) => documents[status]), indexedBytes, storedBytes];
     return countsTable.put([collectionId], encodeCounters(amounts));
   }
 
-  /** Whether earlier builds counted, which did not know all that is counted now: a `recount` finds it out. */
+  /** Whether the counts were stored by an earlier build with fewer counters; use `recount` to complete them. */
   isIncomplete(collectionId: string): boolean {
     const stored = countsTable.get(this.#store, [collectionId]);
     return (

@@ -15,7 +15,7 @@ import type { Store } from './store.ts';
 
 export interface DataDirectoryOptions {
   readonly path: string;
-  /** Free bytes below which writes are refused. */
+  /** Free bytes below which writes are rejected. */
   readonly reserveBytes: number;
   readonly logger: Logger;
   readonly random: Random;
@@ -26,23 +26,23 @@ export interface DataDirectoryOptions {
 }
 
 /**
- * Everything that lasts, in one folder that only its owner can read:
+ * All persistent data, in one folder that only its owner can read:
  *
  *   format.json    format version, written first
  *   quarry.pid     process id of the server that has it open
- *   secrets.json   the installation's secret
- *   store/         RocksDB, whose own lock keeps a second server out
+ *   secrets.json   secrets of the installation
+ *   store/         RocksDB; its lock excludes a second server
  *   blobs/         raw bytes by hash
  *   index/         snapshots of the engine; can be rebuilt from the store
- *   models/        models that `quarry models add` added
- *   cache/         what can be made again, such as page images
+ *   models/        models added with `quarry models add`
+ *   cache/         data that can be recreated, such as page images
  */
 export class DataDirectory {
   readonly path: string;
   readonly store: Store;
   readonly blobs: Blobs;
   readonly space: DiskSpaceMonitor;
-  /** Each 32 random bytes: the current secret, then those that a rotation replaced, the newest first. */
+  /** 32 random bytes each: the current secret, then those replaced by rotations, newest first. */
   readonly secrets: readonly Uint8Array[];
   #closing: Promise<void> | null = null;
 
@@ -75,7 +75,7 @@ export class DataDirectory {
   }
 }
 
-/** Opens or creates a data directory. Throws `AppError` unavailable with a sentence for the operator when it cannot. */
+/** Opens or creates a data directory. Errors: `unavailable` with a message for the operator. */
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
   const { path, logger } = options;
   await createFolder(path);
@@ -96,7 +96,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
         random: options.random,
         space,
       });
-      // The names of the folders themselves.
+      // Makes the names of the folders durable.
       await syncFolder(path);
       return new DataDirectory({ path, store, blobs, space, secrets });
     } catch (error) {
@@ -118,7 +118,7 @@ async function createFolder(path: string): Promise<void> {
   }
 }
 
-/** The format of an existing directory; a new, empty folder gets the current one. */
+/** Returns the format of an existing directory; a new, empty folder gets the current one. */
 async function readFormat(path: string, current: number): Promise<number> {
   const file = join(path, 'format.json');
   const text = await readIfExists(file);
@@ -142,7 +142,10 @@ async function readFormat(path: string, current: number): Promise<number> {
   return format;
 }
 
-/** What a crash during creation or the file system itself leaves in a new folder. */
+/**
+ * Whether a file in a new folder may come from a crash during creation, from the file system, or from `quarry
+ * models add`.
+ */
 function isIgnorableEntry(name: string): boolean {
   // Models may be added before the first start.
   return name === 'models' || name === 'format.json.new' || name === 'lost+found' || name.startsWith('.');
@@ -190,7 +193,7 @@ function pidPath(path: string): string {
   return join(path, 'quarry.pid');
 }
 
-/** Only for the message above: the lock itself is RocksDB's, which ends with its process. */
+/** Only for the message above: mutual exclusion relies on RocksDB's own lock, which ends with its process. */
 function writePid(path: string): Promise<void> {
   return replaceFile(pidPath(path), `${process.pid}\n`);
 }

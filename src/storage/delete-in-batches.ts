@@ -1,7 +1,7 @@
 import { limits } from '../core/limits.ts';
 import type { Store, WriteOperation } from './store.ts';
 
-/** Writes the deletions that `next` finds, a bounded group at a time, until it finds no more or `signal` aborts. */
+/** Writes the deletions returned by `nextBatch` in bounded batches, until it returns none or `signal` aborts. */
 export async function deleteInBatches(
   store: Store,
   nextBatch: (limit: number) => Promise<readonly WriteOperation[]>,

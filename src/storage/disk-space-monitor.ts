@@ -6,14 +6,17 @@ import type { SpaceGuard } from './store.ts';
 
 export interface DiskSpaceMonitorOptions {
   readonly path: string;
-  /** Free bytes below which writes are refused. */
+  /** Free bytes below which writes are rejected. */
   readonly reserveBytes: number;
   readonly logger: Logger;
-  /** Free bytes of a path's file system for this user. */
+  /** Returns the free bytes of a path's file system for this user. */
   readonly measure?: (path: string) => Promise<number>;
 }
 
-/** Measures free space every two seconds; refuses writes below the reserve and allows them again above it. */
+/**
+ * Measures free space every `limits.freeSpaceCheckMs`; rejects writes below the reserve and allows them again
+ * above it.
+ */
 export class DiskSpaceMonitor implements SpaceGuard {
   readonly #options: DiskSpaceMonitorOptions;
   #freeBytes = Number.POSITIVE_INFINITY;
@@ -32,7 +35,7 @@ export class DiskSpaceMonitor implements SpaceGuard {
     this.#options = options;
   }
 
-  /** As last measured. */
+  /** Most recent measurement. */
   get freeBytes(): number {
     return this.#freeBytes;
   }
@@ -46,7 +49,7 @@ export class DiskSpaceMonitor implements SpaceGuard {
     );
   }
 
-  /** Measures now. A disk that cannot be measured keeps the last verdict. */
+  /** Measures now. If the measurement fails, the last result remains in effect. */
   async measure(): Promise<void> {
     const { path, reserveBytes, logger } = this.#options;
     try {

@@ -8,22 +8,22 @@ export type ContentKind = 'text' | 'text-pages' | 'text-pages-unordered' | 'auto
 
 export interface DocumentError {
   readonly code: DocumentErrorCode;
-  /** The sentence shown to the user. */
+  /** The message shown to the user. */
   readonly message: string;
-  /** True when trying again without a change may help. */
+  /** True if a retry without a change may succeed. */
   readonly retryable: boolean;
 }
 
-/** What info, list and status show of one path, and which version search answers from. */
+/** Record of one path, as shown by info, list and status, with its live version. */
 export interface DocumentRecord {
   readonly collectionId: string;
   readonly path: string;
   /** Changes on overwrite, stays on a metadata update. */
   readonly documentId: string;
   readonly version: number;
-  /** The version that search answers from, or null. */
+  /** The version that search returns, or null. */
   readonly live: number | null;
-  /** The document id of `live`: during an overwrite the old one. */
+  /** Document id of `live`; during an overwrite, that of the old document. */
   readonly liveDocumentId: string | null;
   readonly status: DocumentIndexStatus;
   readonly error: DocumentError | null;
@@ -34,13 +34,13 @@ export interface DocumentRecord {
   readonly numPages: number | null;
   readonly contentKind: ContentKind;
   readonly contentType: string;
-  /** SHA-256 of the raw bytes, lower-case hex: the blob that file_url serves. */
+  /** SHA-256 of the raw bytes, lower-case hex: the blob served by file_url. */
   readonly rawHash: string;
   readonly metadata: Metadata;
   readonly attempts: number;
   /** UTF-8 bytes of the document's text; 0 until parsed. */
   readonly textBytes: number;
-  /** Where vectors came with it: bytes of those of its passages, about. */
+  /** Approximate bytes of the chunk vectors, if vectors were supplied with the document. */
   readonly vectorBytes?: number;
   /** UTF-8 bytes this document adds to num_indexed_bytes: `textBytes` of the live version, else 0. */
   readonly indexedBytes: number;
@@ -63,7 +63,7 @@ const idsTable = new Table<readonly [documentId: string], readonly [collectionId
   tables.documentId,
   [uuid],
 );
-/** Which documents have failed, so that nobody looks through all of them. */
+/** Index of failed documents, to avoid scanning all documents. */
 const failedDocumentsTable = new Table<readonly [collectionId: string, path: string], Uint8Array>(
   tables.failedDocuments,
   [uuid, text],
@@ -75,7 +75,7 @@ function hasFailed({ status }: DocumentRecord): boolean {
   return status === 'parsing_failed' || status === 'indexing_failed';
 }
 
-/** Documents by collection and path, by id, and those that have failed. */
+/** Documents by collection and path, by id, and an index of those that have failed. */
 export class Documents {
   readonly #store: Store;
 
@@ -95,8 +95,8 @@ export class Documents {
   }
 
   /**
-   * The record a document id belongs to, while the id is its current or its searchable one; undefined once the
-   * document is gone or replaced.
+   * Returns the record of a document id while it is the current or the live one; undefined once the document
+   * is deleted or replaced.
    */
   findById(documentId: string): DocumentRecord | undefined {
     const key = idsTable.get(this.#store, [documentId]);
@@ -106,7 +106,7 @@ export class Documents {
     return record.documentId === documentId || record.liveDocumentId === documentId ? record : undefined;
   }
 
-  /** Records by path in the order of UTF-8 bytes. */
+  /** Returns records by path, in the order of UTF-8 bytes. */
   async *list(
     collectionId: string,
     options: DocumentListOptions = {},
@@ -115,7 +115,7 @@ export class Documents {
     for await (const { value } of documentsTable.range(this.#store, [collectionId], range)) yield value;
   }
 
-  /** The same of those that could not be parsed or indexed; what it takes depends on their number only. */
+  /** Same for documents that could not be parsed or indexed; the cost depends only on their number. */
   async *listFailed(
     collectionId: string,
     options: DocumentListOptions = {},
@@ -127,7 +127,10 @@ export class Documents {
     }
   }
 
-  /** Lists those of them that earlier builds did not list; join some at a time, while nothing else is written. */
+  /**
+   * Yields operations that add failed documents missing from the index, which earlier builds did not
+   * maintain. Write them in batches, while nothing else is written.
+   */
   async *listMissingFailures(collectionId: string): AsyncGenerator<WriteOperation, void, void> {
     for await (const record of this.list(collectionId)) {
       const { path } = record;
@@ -137,8 +140,8 @@ export class Documents {
   }
 
   /**
-   * Writes a record in the place of `before`, null for a new path; a new document id becomes findable with it. Join it
-   * with the counts' change in one write.
+   * Writes a record that replaces `before`, null for a new path, and makes a new document id findable.
+   * Include the change of the counts in the same write.
    */
   put(record: DocumentRecord, before: DocumentRecord | null): WriteOperation[] {
     return [
@@ -147,7 +150,7 @@ export class Documents {
     ];
   }
 
-  /** Writes a record, whose document id is findable already, in the place of `before`. */
+  /** Writes a record that replaces `before` and whose document id is already findable. */
   update(record: DocumentRecord, before: DocumentRecord | null): WriteOperation[] {
     const { collectionId, path } = record;
     const written = documentsTable.put([collectionId, path], record);
@@ -157,7 +160,7 @@ export class Documents {
     return [written, failed ? failedDocumentsTable.put(key, emptyBytes) : failedDocumentsTable.delete(key)];
   }
 
-  /** Removes the record and its ids; the content goes to the garbage in the same write. */
+  /** Deletes the record and its ids; add the content to the garbage in the same write. */
   delete(record: DocumentRecord): WriteOperation[] {
     const operations = [
       documentsTable.delete([record.collectionId, record.path]),
@@ -169,17 +172,20 @@ export class Documents {
     return operations;
   }
 
-  /** After an overwrite has switched: the old document id answers no more. */
+  /** Deletes the id of a document that was replaced by an overwrite. */
   deleteId(documentId: string): WriteOperation {
     return idsTable.delete([documentId]);
   }
 
-  /** The write is refused unless no document has this path at its turn. */
+  /** Rejects the write unless the path is free when the write is applied. */
   expectAbsent(collectionId: string, path: string): WriteOperation {
     return documentsTable.expect([collectionId, path], (known) => known === undefined, 'the path is free');
   }
 
-  /** The write is refused unless the document still has this version (nobody overwrote, updated or deleted it). */
+  /**
+   * Rejects the write unless the document still has this version (no overwrite, update or deletion) when it
+   * is applied.
+   */
   expectVersion(collectionId: string, path: string, version: number): WriteOperation {
     return documentsTable.expect(
       [collectionId, path],
@@ -188,7 +194,7 @@ export class Documents {
     );
   }
 
-  /** The write is refused unless `holds` is true for the record as it is at its turn. */
+  /** Rejects the write unless `holds` returns true for the record when the write is applied. */
   expect(
     collectionId: string,
     path: string,
@@ -199,12 +205,12 @@ export class Documents {
   }
 }
 
-/** `collection`: how the keys of its documents begin; their paths come next. */
+/** `collection`: the key prefix of its documents, which precedes the path. */
 function listRange(collection: Uint8Array, options: DocumentListOptions): RangeOptions {
   const { prefix = '', pathGt, limit } = options;
   const range = prefixRange(Buffer.concat([collection, textPrefix(prefix)]));
   const after = pathGt === undefined ? null : Buffer.concat([collection, text.encode(pathGt)]);
-  // The greater of the two starts counts: a path_gt before the prefix must not widen the range.
+  // The greater of the two starts applies: a path_gt before the prefix must not widen the range.
   const start = after !== null && Buffer.compare(after, range.gte) >= 0 ? { gt: after } : { gte: range.gte };
   return { ...start, lt: range.lt, ...(limit === undefined ? {} : { limit }) };
 }

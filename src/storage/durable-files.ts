@@ -3,7 +3,7 @@ import { open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AppError } from '../core/app-error.ts';
 
-/** Makes names that were created, renamed or removed in a folder survive a power cut. */
+/** Makes creations, renames and removals in a folder survive a power failure. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, constants.O_RDONLY);
   try {
@@ -13,7 +13,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Replaces a small file in one step: a reader, also after a crash, sees the old text or the new, whole. */
+/** Replaces a small file atomically: a reader, also after a crash, sees either the old or the new content. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = `${path}.new`;
   const handle = await open(temporary, 'w', 0o600);
@@ -27,13 +27,13 @@ export async function replaceFile(path: string, text: string): Promise<void> {
   await syncFolder(dirname(path));
 }
 
-/** The disk, or the user's share of it, is full. */
+/** Whether the disk, or the quota of the user, is full. */
 export function isDiskFull(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === 'ENOSPC' || code === 'EDQUOT';
 }
 
-/** Settles as `work` does, but with `AppError` reserve_reached when the disk was full. */
+/** Settles as `work` does, but maps a full disk to `AppError` `reserve_reached`. */
 export async function mapDiskFullError<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

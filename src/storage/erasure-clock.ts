@@ -8,7 +8,7 @@ const systemTable = new Table<readonly [name: string], Uint8Array>(tables.system
 const timeKey = 'erasure time';
 
 const hourMs = 3_600_000;
-/** How far time may advance between two looks at it, for erasing: a restart after a weekend erases at once. */
+/** Maximum advance of the erasure time per step: after a weekend of downtime, erasure continues at once. */
 const stepMsMax = 3 * 24 * hourMs;
 
 interface ErasureClockOptions {
@@ -18,15 +18,16 @@ interface ErasureClockOptions {
 }
 
 /**
- * The time by which housekeeping erases what is old. The clock of a machine can jump years ahead and back again, and what
- * was erased meanwhile would be lost. So this time follows the clock in steps: from the latest time that was seen, which
- * is stored, it advances by three days at most, once an hour of running. A clock that is set back is followed at once.
+ * Time for the erasure of old data. The clock of a machine can jump years ahead and back again, and data
+ * erased meanwhile would be lost. So this time follows the clock in steps: from the latest time seen, which
+ * is stored, it advances by at most three days once per hour of running. A clock that is set back is followed
+ * at once.
  */
 export class ErasureClock {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  /** When the mark last advanced by a whole step; milliseconds of `Clock.monotonic()`. */
+  /** Time of the last whole step; milliseconds of `Clock.monotonic()`. */
   #steppedAt = Number.NEGATIVE_INFINITY;
   #hasWarned = false;
 
@@ -36,14 +37,17 @@ export class ErasureClock {
     this.#logger = options.logger;
   }
 
-  /** Stores the time of the first start, so that a jump before anything is erased is limited like every later one. */
+  /**
+   * Stores the time of the first start, so that a jump before the first erasure is limited like every later
+   * one.
+   */
   static async open(options: ErasureClockOptions): Promise<ErasureClock> {
     const erasure = new ErasureClock(options);
     if (erasure.#lastTime === 0) await erasure.#advance(options.clock.now());
     return erasure;
   }
 
-  /** Milliseconds since the epoch. */
+  /** Returns milliseconds since the epoch. */
   async now(): Promise<number> {
     const now = this.#clock.now();
     const lastTime = this.#lastTime;

@@ -7,17 +7,17 @@ import type { Store, WriteOperation } from './store.ts';
 import { Table } from './table.ts';
 import { Versions } from './versions.ts';
 
-/** A version that no document needs any more; deleted a while later, when no running query reads it. */
+/** A version that is no longer needed; deleted after `garbageDelayMs`, when no running query reads it. */
 export interface Garbage {
   readonly collectionId: string;
   readonly version: number;
-  /** Its content, unless another version shares it. */
+  /** Content of the version; null if another version shares it. */
   readonly content: GarbageContent | null;
 }
 
 export interface GarbageContent {
   readonly documentId: string;
-  /** The blob that this document id refers to, or null. */
+  /** Hash of the blob referenced by this document id, or null. */
   readonly rawHash: string | null;
 }
 
@@ -26,12 +26,15 @@ const garbageTable = new Table<readonly [dueAt: number, version: number], Garbag
   u53,
 ]);
 
-/** Join this to the write that makes the version unneeded. `now`: milliseconds since the epoch. */
+/** Include this in the write that makes the version unneeded. `now`: milliseconds since the epoch. */
 export function putGarbage(item: Garbage, now: number): WriteOperation {
   return garbageTable.put([now + limits.garbageDelayMs, item.version], item);
 }
 
-/** Deletes what is due at `now`, in bounded writes. Stopped anywhere, the next call goes on. Resolves to the items done. */
+/**
+ * Deletes the garbage due at `now`, in bounded writes. May be interrupted at any point; the next call
+ * continues. Resolves to the number of items deleted.
+ */
 export async function collectGarbage(
   { store, blobs }: { readonly store: Store; readonly blobs: Blobs },
   now: number,
@@ -49,7 +52,7 @@ export async function collectGarbage(
   return done;
 }
 
-/** Forgets what waits to be deleted of a collection whose versions and contents are all gone. */
+/** Deletes the garbage entries of a collection whose versions and contents are all deleted. */
 export async function deleteGarbageOf(store: Store, collectionId: string): Promise<void> {
   const found: WriteOperation[] = [];
   for await (const { key, value } of garbageTable.range(store, []))
@@ -59,8 +62,9 @@ export async function deleteGarbageOf(store: Store, collectionId: string): Promi
 }
 
 /**
- * Works on several items at once, so that they share fsyncs. False when it was stopped before the end. After a failure
- * no further item is begun, and the first error is thrown once everything that runs has ended.
+ * Processes several items concurrently, so that they share fsyncs. Returns false when stopped before the end.
+ * After a failure no further item is started, and the first error is thrown once all running items have
+ * ended.
  */
 export async function forEachConcurrently<T>(
   items: AsyncIterable<T>,
@@ -86,8 +90,8 @@ export async function forEachConcurrently<T>(
 }
 
 /**
- * Deletes everything of a document id in bounded writes, its blob's reference and `last` in the final one, then the
- * blob itself when nobody else refers to it.
+ * Deletes all content of a document id in bounded writes; the final write includes the blob reference and
+ * `last`. Then deletes the blob if it is unreferenced.
  */
 export async function deleteContent(
   { store, blobs }: { readonly store: Store; readonly blobs: Blobs },

@@ -16,31 +16,31 @@ import {
 export type PlainOperation = Extract<WriteOperation, { type: 'put' | 'delete' }>;
 
 export interface GroupCommitOptions {
-  /** The values as of the last finished commit, in the order asked. */
+  /** Returns the values as of the last finished commit, in the order of `keys`. */
   readonly getMany: (keys: readonly Uint8Array[]) => readonly (Uint8Array | undefined)[];
-  /** Makes all operations durable and visible, in order, all or nothing. One call at a time. */
+  /** Makes all operations durable and visible, in order, all or nothing. Called once at a time. */
   readonly commit: (operations: readonly PlainOperation[]) => Promise<void>;
   readonly pendingBytesMax: number;
-  /** Bytes after which a group is closed although more writes wait. */
+  /** Bytes after which a group is closed even if more writes are waiting. */
   readonly groupBytesMax: number;
   readonly space?: SpaceGuard;
-  /** Whoever is told that a write is durable goes on at once: so each is told at its turn. */
+  /** Resolves writers one after the other, because each continues its work at once when its write is durable. */
   readonly backgroundScheduler: BackgroundScheduler;
 }
 
 interface PendingWrite {
   readonly operations: readonly WriteOperation[];
   readonly bytes: number;
-  /** Bytes that count against `pendingBytesMax`: none of a write that may exceed it, whose owner has a bound of its own. */
+  /** Bytes counted against `pendingBytesMax`: 0 for a write that may exceed it, which is bounded elsewhere. */
   readonly countedBytes: number;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
 /**
- * Turns concurrent writes into few commits: while one commit runs, everything that arrives waits and becomes the next
- * one. Order is the order of the calls. Expectations and additions are evaluated here, at each write's turn, so
- * that no caller ever needs a lock to be right.
+ * Merges concurrent writes into few commits: while one commit runs, arriving writes wait and form the next
+ * group. The order is that of the calls. Expectations and additions are evaluated here, when each write is
+ * applied, so that callers need no lock for correctness.
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
@@ -48,16 +48,16 @@ export class GroupCommit {
   #waitingBytes = 0;
   #inFlightBytes = 0;
   #inFlightWrites = 0;
-  /** Of all that waits or is in flight, what counts. */
+  /** Counted bytes of all waiting and in-flight writes. */
   #countedBytes = 0;
   #running: Promise<void> | null = null;
-  /** Settles when everybody was told whose write is durable by now. */
+  /** Settles when all writers whose write is durable by now have been notified. */
   #notified: Promise<unknown> = Promise.resolve();
   #closed = false;
   #commits = 0;
   #committedWrites = 0;
   #failedCommits = 0;
-  /** Per table byte: operations that were committed to the table. */
+  /** Per table byte: number of operations committed to the table. */
   readonly #revisions = new Float64Array(256);
 
   constructor(options: GroupCommitOptions) {
@@ -78,7 +78,10 @@ export class GroupCommit {
     });
   }
 
-  /** Grows with every commit that writes to the table, before its writes are told; a failed one may leave its mark, too. */
+  /**
+   * Increases with every commit that writes to the table, before its writes resolve; also with a failed
+   * commit, which may have changed data.
+   */
   revisionOf(table: number): number {
     return (this.#revisions[table] ?? 0) + this.#failedCommits;
   }
@@ -93,7 +96,7 @@ export class GroupCommit {
     };
   }
 
-  /** Refuses new writes and resolves when all accepted ones are settled. */
+  /** Rejects new writes and resolves when all accepted ones are settled. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#running;
@@ -120,7 +123,7 @@ export class GroupCommit {
   }
 
   async #run(): Promise<void> {
-    // Writes called in the same turn of the event loop join the first group too.
+    // Writes called in the same turn of the event loop join the first group, too.
     await Promise.resolve();
     while (this.#waiting.length > 0) await this.#commitGroup(this.#takeGroup());
     this.#running = null;
@@ -169,7 +172,7 @@ export class GroupCommit {
       this.#notified = this.#options.backgroundScheduler.yield().then(write.resolve);
   }
 
-  /** What was queued behind a failed commit may rest on it, so it fails with it. */
+  /** Rejects writes queued behind a failed commit, since they may depend on it. */
   #rejectQueued(error: unknown): void {
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -188,8 +191,9 @@ interface EvaluationResult {
 }
 
 /**
- * Runs a group's expectations and additions against the store plus the group's own earlier operations. Pauses between
- * the writes of a large group: meanwhile the store stays as it is, because only groups change it.
+ * Evaluates the expectations and additions of a group against the store plus the group's own earlier
+ * operations. Yields between the writes of a large group: the store does not change meanwhile, because only
+ * groups change it.
  */
 async function evaluate(
   group: readonly PendingWrite[],
@@ -214,7 +218,7 @@ async function evaluate(
 }
 
 function evaluateWrite(operations: readonly WriteOperation[], overlay: Overlay): PlainOperation[] {
-  // Whatever must be read is read before anything is applied: a write that cannot be evaluated leaves no trace.
+  // All reads happen before anything is applied: a write that cannot be evaluated has no effect.
   for (const operation of operations) {
     if (operation.type === 'add') overlay.load(operation.key);
     if (operation.type !== 'expect') continue;
@@ -238,16 +242,16 @@ interface Counters {
   readonly totals: number[];
 }
 
-/** Keys that are read at one time: less than a millisecond. */
+/** Maximum number of keys per read: less than a millisecond. */
 const keysReadMax = 128;
 
-/** The store as the group's next write will find it; only keys that some operation of the group asks for are kept. */
+/** The store as seen by the next write of the group; only keys read by operations of the group are tracked. */
 class Overlay {
   readonly #neededKeys: ReadonlyMap<string, Uint8Array>;
-  /** 1 for tables with such a key: most operations write to others. */
+  /** 1 for tables with a tracked key: most operations write to other tables. */
   readonly #neededTables = new Uint8Array(256);
   readonly #values = new Map<string, Uint8Array | undefined>();
-  /** Counters that nothing overwrote since the group added to them: they are written once, at the end. */
+  /** Counters not overwritten since the group added to them; they are written once, at the end. */
   readonly #counters = new Map<string, Counters>();
   readonly #getMany: GroupCommitOptions['getMany'];
 
@@ -279,13 +283,14 @@ class Overlay {
     this.#neededKeys = keys;
   }
 
-  /** In one call, which costs far less than as many. */
+  /** Reads many keys in one call, which is far cheaper than one call per key. */
   #prefetch(keys: readonly (readonly [string, Uint8Array])[]): void {
     try {
       const values = this.#getMany(keys.map(([, key]) => key));
       for (const [i, [text]] of keys.entries()) this.#values.set(text, values[i]);
     } catch {
-      // Each is read by itself at its write's turn: the one that cannot be read keeps no other from being written.
+      // Each key is then read separately when its write is applied: an unreadable key fails only its own
+      // write.
     }
   }
 
@@ -296,7 +301,7 @@ class Overlay {
     return this.#read(text, key);
   }
 
-  /** Reads what an addition to this key will need; throws where the store cannot. */
+  /** Reads the value that an addition to this key needs. Throws if the store cannot be read. */
   load(key: Uint8Array): void {
     this.#read(toKeyText(key), key);
   }
@@ -323,7 +328,7 @@ class Overlay {
     });
   }
 
-  /** What the group's additions come to. */
+  /** Returns the totals of the group's additions as operations. */
   totals(): PlainOperation[] {
     return Array.from(this.#counters.values(), ({ key, totals }) => {
       const value = encodeCounters(totals);
@@ -337,7 +342,7 @@ class Overlay {
   }
 }
 
-/** A key as a string with one code unit per byte, so that comparing strings compares bytes. */
+/** Returns a key as a string with one code unit per byte, so that string order equals byte order. */
 export function toKeyText(key: Uint8Array): string {
   return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1');
 }

@@ -2,18 +2,18 @@ import { hash, prefixRange, tables, uuid } from './keys.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { Table } from './table.ts';
 
-/** Whose call it is, and which. */
+/** Identifies a repeatable call of a user. */
 export interface IdempotencyKey {
   readonly userId: string;
-  /** SHA-256 of the operation and of the key that the client chose for the call, lower-case hex. */
+  /** SHA-256 of the operation and the client's idempotency key, lower-case hex. */
   readonly callHash: string;
 }
 
-/** A call that may be sent again and is done once. */
+/** Record of a call that may be repeated but is executed only once. */
 export interface IdempotencyRecord {
-  /** SHA-256 of its request, lower-case hex. */
+  /** SHA-256 of the request, lower-case hex. */
   readonly requestHash: string;
-  /** What was answered, unreadable without the client's key; null until it is known. */
+  /** The reply, sealed so that it is unreadable without the client's key; null until it is known. */
   readonly reply: Uint8Array | null;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
@@ -43,7 +43,7 @@ export class IdempotencyRecords {
     return recordsTable.delete([userId, callHash]);
   }
 
-  /** How many a person has, counted up to `most`. */
+  /** Counts the records of a user, up to `countMax`. */
   async count(userId: string, countMax: number): Promise<number> {
     let count = 0;
     const range = { ...prefixRange(recordsTable.keyOf(userId)), limit: countMax, values: false };
@@ -51,7 +51,7 @@ export class IdempotencyRecords {
     return count;
   }
 
-  /** Those whose time is up, at most `limit` of them. */
+  /** Returns up to `limit` expired records. */
   async listExpired(now: number, limit: number): Promise<IdempotencyKey[]> {
     const found: IdempotencyKey[] = [];
     for await (const { key, value } of recordsTable.range(this.#store, [])) {

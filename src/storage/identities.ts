@@ -2,7 +2,7 @@ import { tables, text } from './keys.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { Table } from './table.ts';
 
-/** A person's account at an identity provider, which names them by `subject` for ever; an address can change hands. */
+/** An account at an identity provider. `subject` is permanent, whereas an email address can be reassigned. */
 export interface IdentityKey {
   readonly issuer: string;
   readonly subject: string;
@@ -13,7 +13,7 @@ const identitiesTable = new Table<readonly [issuer: string, subject: string], st
   text,
 ]);
 
-/** Which account at an identity provider belongs to which user. */
+/** Mapping of accounts at identity providers to users. */
 export class Identities {
   readonly #store: Store;
 
@@ -25,7 +25,7 @@ export class Identities {
     return identitiesTable.get(this.#store, [issuer, subject]);
   }
 
-  /** Refused with `ExpectationFailed` when the identity is another user's by then. */
+  /** Errors: `ExpectationFailedError` if the identity is linked to another user when the write is applied. */
   link({ issuer, subject }: IdentityKey, userId: string): WriteOperation[] {
     return [
       identitiesTable.expect(
@@ -37,7 +37,7 @@ export class Identities {
     ];
   }
 
-  /** Ends the links of a user to identity providers; reads all of them. */
+  /** Deletes the links of a user to identity providers; scans all links. */
   async deleteByUser(userId: string): Promise<WriteOperation[]> {
     const found: WriteOperation[] = [];
     for await (const { key, value } of identitiesTable.range(this.#store, [])) {

@@ -2,11 +2,11 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The file in the data directory that holds the installation's secrets, readable by the operator alone. */
+/** File in the data directory with the secrets of the installation, readable by the operator only. */
 export const secretsFile = 'secrets.json';
 const secretBytes = 32;
 
-/** What a key that is derived from a secret of the installation is for; each use gets its own. */
+/** Purpose of a key derived from a secret of the installation; each purpose has its own key. */
 export type SecretPurpose =
   | 'operator'
   | 'invitations'
@@ -15,36 +15,39 @@ export type SecretPurpose =
   | 'marketplaces'
   | 'second-factors';
 
-/** 256 bits for one use, so that what is signed for one use is worth nothing in another. */
+/** Derives a 256-bit key for one purpose, so that a signature for one purpose is invalid for any other. */
 function deriveSecret(secret: Uint8Array, purpose: SecretPurpose): Uint8Array {
   return createHmac('sha256', secret).update(`quarry ${purpose}`).digest();
 }
 
-/** The key of each secret for one use, that of the current secret first. */
+/** Derives the key of each secret for one purpose, that of the current secret first. */
 export function deriveSecrets(secrets: readonly Uint8Array[], purpose: SecretPurpose): readonly Uint8Array[] {
   return secrets.map((secret) => deriveSecret(secret, purpose));
 }
 
-/** Shows that somebody can read the data directory: base64url of the secret for that use. */
+/** Returns proof of read access to the data directory: base64url of the secret derived for this purpose. */
 export function createOperatorProof(secret: Uint8Array): string {
   return Buffer.from(deriveSecret(secret, 'operator')).toString('base64url');
 }
 
-/** Only of the current secret: a rotation takes this power from whoever read an earlier one. */
+/** Accepts a proof of the current secret only: a rotation revokes proofs made with earlier secrets. */
 export function isOperatorProof(proof: string, secrets: readonly Uint8Array[]): boolean {
   const expected = Buffer.from(createOperatorProof(secrets[0]!));
   const actual = Buffer.from(proof);
   return actual.byteLength === expected.byteLength && timingSafeEqual(actual, expected);
 }
 
-/** The secrets of the installation whose data lie in `folder`. Throws what the file system throws, and for damage. */
+/**
+ * Reads the secrets of the installation in `folder`. Throws file system errors, and an error for a damaged
+ * file.
+ */
 export function readInstallationSecrets(folder: string): readonly Uint8Array[] {
   const secrets = parseSecrets(readFileSync(join(folder, secretsFile), 'utf8'));
   if (secrets === null) throw new Error(`${secretsFile} is damaged`);
   return secrets;
 }
 
-/** Replaces the file in one step. Throws what the file system throws. */
+/** Replaces the file atomically. Throws file system errors. */
 export function writeInstallationSecrets(folder: string, secrets: readonly Uint8Array[]): void {
   const path = join(folder, secretsFile);
   const file = openSync(`${path}.new`, 'w', 0o600);
@@ -57,7 +60,7 @@ export function writeInstallationSecrets(folder: string, secrets: readonly Uint8
   renameSync(`${path}.new`, path);
 }
 
-/** The current secret, then those that a rotation replaced, the newest first; null for a damaged file. */
+/** Returns the current secret, then those replaced by rotations, newest first; null for a damaged file. */
 export function parseSecrets(text: string): readonly Uint8Array[] | null {
   try {
     const { secret, earlier = [] } = JSON.parse(text) as { secret?: unknown; earlier?: unknown };

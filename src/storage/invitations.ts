@@ -6,10 +6,10 @@ import { bytesCodec, Table } from './table.ts';
 export interface Invitation {
   readonly invitationId: string;
   readonly organizationId: string;
-  /** Normalised. */
+  /** Normalized. */
   readonly email: string;
   readonly role: Role;
-  /** Who invited. */
+  /** User id of the inviter. */
   readonly invitedBy: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
@@ -27,7 +27,7 @@ const emailTable = new Table<readonly [email: string, organizationId: string], U
 );
 const emptyBytes = new Uint8Array(0);
 
-/** Open invitations by organisation and by address; at most one for each pair. */
+/** Open invitations by organization and by address; at most one per pair. */
 export class InvitationRecords {
   readonly #store: Store;
 
@@ -51,7 +51,7 @@ export class InvitationRecords {
     return invitationsTable.getMany(this.#store, keys).filter((invitation) => invitation !== undefined);
   }
 
-  /** Those whose time was up by `now`, at most `limit` of them; reads all. */
+  /** Returns up to `limit` invitations that expired by `now`; scans all. */
   async listExpired(now: number, limit: number): Promise<Invitation[]> {
     const found: Invitation[] = [];
     for await (const { value } of invitationsTable.range(this.#store, [])) {
@@ -61,7 +61,7 @@ export class InvitationRecords {
     return found;
   }
 
-  /** Replaces an earlier one of the same address, whose code is dead from then on. */
+  /** Replaces an earlier invitation of the same address, whose code becomes invalid. */
   put(invitation: Invitation): WriteOperation[] {
     const { organizationId, email } = invitation;
     return [
@@ -70,7 +70,7 @@ export class InvitationRecords {
     ];
   }
 
-  /** Refused with `ExpectationFailed` when it was replaced, used or deleted meanwhile. */
+  /** Errors: `ExpectationFailedError` if it was replaced, used or deleted meanwhile. */
   delete(invitation: Invitation): WriteOperation[] {
     const { organizationId, email, invitationId } = invitation;
     return [
@@ -83,7 +83,7 @@ export class InvitationRecords {
     ];
   }
 
-  /** Whatever became of it. */
+  /** Deletes without checking the current state. */
   deleteUnconditionally({ organizationId, email }: Invitation): WriteOperation[] {
     return [invitationsTable.delete([organizationId, email]), emailTable.delete([email, organizationId])];
   }

@@ -3,7 +3,7 @@ import { tables, u53 } from './keys.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { Table } from './table.ts';
 
-/** Where the pipeline stands with a version; each step is done again from its start after a crash. */
+/** Steps of the pipeline for a version; each step restarts from its beginning after a crash. */
 export const jobSteps = ['parse', 'chunk', 'index'] as const;
 export type JobStep = (typeof jobSteps)[number];
 
@@ -31,22 +31,26 @@ export function deleteJob(version: number): WriteOperation {
   return jobsTable.delete([version]);
 }
 
-/** How long an organization keeps its turn while others wait. One job is the fairest; more save changing over. */
+/**
+ * Bounds of an organization's turn while others wait. One job per turn is the fairest; more reduce the cost
+ * of switching.
+ */
 export interface TurnLimits {
   readonly jobsMax: number;
-  /** Milliseconds after which a turn ends with the job under way. */
+  /** Milliseconds after which a turn ends with the current job. */
   readonly msMax: number;
 }
 
 const oneJobPerTurn: TurnLimits = { jobsMax: 1, msMax: 0 };
 
 /**
- * Which job runs next. Durable are the records that `putJob` and `deleteJob` write with the documents; this queue is
- * the order over them, in memory: a job is offered after its write was acknowledged, claimed by one worker, and then
- * offered again (next step, retry) or settled. After a restart `open` offers everything unfinished.
+ * Queue of the next jobs. The durable state are the records that `putJob` and `deleteJob` write with the
+ * documents; this queue is an in-memory order over them. A job is offered after its write is acknowledged,
+ * claimed by one worker, and then offered again (next step, retry) or completed. After a restart `open`
+ * offers all unfinished jobs.
  *
- * Organisations take turns, so that nobody's million documents delay another's one; inside an organisation the
- * oldest version comes first.
+ * Organizations take turns, so that a large import of one does not delay the documents of another; within an
+ * organization the oldest version comes first.
  */
 export class JobQueue {
   readonly #rotation: OrganizationQueue[] = [];
@@ -54,7 +58,7 @@ export class JobQueue {
   readonly #delayed: Job[] = [];
   readonly #claimed = new Map<number, Job>();
   readonly #limits: TurnLimits;
-  /** The organization whose turn it is. */
+  /** Organization that currently has its turn. */
   #currentTurn = { organizationId: '', startedAt: 0, jobs: 0 };
   #waiting = 0;
 
@@ -62,7 +66,7 @@ export class JobQueue {
     this.#limits = limits;
   }
 
-  /** With every unfinished job of the store that `accepts` takes. */
+  /** Opens a queue with all unfinished jobs of the store that `matches` accepts. */
   static async open(
     store: Store,
     matches: (job: Job) => boolean = () => true,
@@ -73,7 +77,7 @@ export class JobQueue {
     return queue;
   }
 
-  /** Jobs that wait, due or not; claimed ones do not count. */
+  /** Number of waiting jobs, due or not, without claimed ones. */
   get waiting(): number {
     return this.#waiting + this.#delayed.length;
   }
@@ -82,7 +86,7 @@ export class JobQueue {
     return this.#claimed.size;
   }
 
-  /** Makes a job claimable; also gives a claimed one back, with its new step or time. */
+  /** Makes a job claimable; also returns a claimed one with its new step or time. */
   offer(job: Job): void {
     this.#claimed.delete(job.version);
     if (job.notBefore > 0) {
@@ -93,7 +97,7 @@ export class JobQueue {
     this.#enqueue(job);
   }
 
-  /** Those of the delayed jobs that are meant are due now, in the order in which they would have been. */
+  /** Makes the matching delayed jobs due now, in the order in which they would have become due. */
   makeDue(matches: (job: Job) => boolean): void {
     const due = this.#delayed.filter(matches);
     if (due.length === 0) return;
@@ -103,7 +107,7 @@ export class JobQueue {
     for (const job of due) this.#enqueue(job);
   }
 
-  /** The next job that is due at `now` (milliseconds since the epoch), or null. */
+  /** Returns the next job due at `now` (milliseconds since the epoch), or null. */
   claim(now: number): Job | null {
     this.#enqueueDue(now);
     const queue = this.#rotation.shift();
@@ -116,12 +120,12 @@ export class JobQueue {
     return job;
   }
 
-  /** Ends a claim: the job's record was deleted. */
+  /** Ends a claim after the record of the job was deleted. */
   complete(version: number): void {
     assert(this.#claimed.delete(version), 'only a claimed job is settled');
   }
 
-  /** When the earliest delayed job is due, in milliseconds since the epoch; null when none waits. */
+  /** Returns when the earliest delayed job is due, in milliseconds since the epoch; null if there is none. */
   nextDue(): number | null {
     return this.#delayed[0]?.notBefore ?? null;
   }
@@ -132,7 +136,7 @@ export class JobQueue {
     }
   }
 
-  /** The organization goes on, or comes after all others that wait. */
+  /** Continues the turn of the organization, or moves it behind all waiting ones. */
   #requeue(queue: OrganizationQueue, now: number): void {
     const { organizationId } = queue;
     if (this.#currentTurn.organizationId !== organizationId || this.#rotation.length === 0)
@@ -158,7 +162,7 @@ export class JobQueue {
   }
 }
 
-/** A binary heap by version: the oldest first, also when a job comes back with its next step. */
+/** A binary heap by version: the oldest first, also when a job is offered again with its next step. */
 class OrganizationQueue {
   readonly organizationId: string;
   readonly #heap: Job[] = [];

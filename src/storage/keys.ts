@@ -1,8 +1,8 @@
 import { assert } from '../core/assert.ts';
 
 /**
- * The layout of every key in the store. A key is one byte that names its table, then the fields below in order, each
- * encoded so that comparing keys byte by byte compares the fields:
+ * Layout of all keys in the store. A key is one byte that identifies its table, followed by the fields below in
+ * order, each encoded so that the byte order of keys equals the order of the fields:
  *
  * | field   | bytes                                                                                    |
  * |---------|------------------------------------------------------------------------------------------|
@@ -10,14 +10,14 @@ import { assert } from '../core/assert.ts';
  * | hash    | 32 (SHA-256)                                                                             |
  * | u8, u32 | 1, 4, big-endian                                                                         |
  * | u53     | 8, big-endian                                                                            |
- * | text    | UTF-8, each 0x00 written as 0x00 0xFF, closed by 0x00 0x01: sorts by UTF-8 bytes, and no |
+ * | text    | UTF-8, each 0x00 written as 0x00 0xFF, ending with 0x00 0x01: sorted by UTF-8 bytes; no  |
  * |         | text is a prefix of another                                                              |
  *
  * | byte | table            | key fields                                        | value                                  |
  * |------|------------------|---------------------------------------------------|----------------------------------------|
  * | 0x01 | system           | text name                                         | counters of the installation           |
- * | 0x10 | organisations    | uuid organizationId                               | organisation                           |
- * | 0x11 | none             | of versions before accounts, never read           |                                        |
+ * | 0x10 | organisations    | uuid organizationId                               | organization                           |
+ * | 0x11 | none             | used before accounts existed, never read          |                                        |
  * | 0x12 | apiKeys          | uuid organizationId, uuid keyId                   | API key                                |
  * | 0x13 | apiKeyHash       | hash of the secret                                | organizationId, keyId                  |
  * | 0x14 | users            | uuid userId                                       | user                                   |
@@ -37,39 +37,39 @@ import { assert } from '../core/assert.ts';
  * | 0x22 | tombstones       | uuid collectionId                                 | deletion in progress                   |
  * | 0x23 | counts           | uuid collectionId                                 | counters: documents by status, bytes   |
  * | 0x24 | vectorStates     | uuid collectionId                                 | generations of a collection's vectors  |
- * | 0x25 | queryDefaults    | uuid collectionId                                 | what queries ask unless they say other |
+ * | 0x25 | queryDefaults    | uuid collectionId                                 | default options of queries             |
  * | 0x26 | secondFactors    | uuid userId                                       | second factor of a sign-in             |
- * | 0x28 | apiKeyUse        | uuid organizationId, uuid keyId                   | when an API key was used last          |
- * | 0x29 | repeatableCalls  | uuid userId, hash of operation and key             | a change that may be sent again        |
- * | 0x2a | buckets          | uuid organizationId, text limit                   | what is left of a rate limit           |
- * | 0x2b | usedLinks        | hash of random bytes in the link                  | when a used sign-in link ends          |
+ * | 0x28 | apiKeyUse        | uuid organizationId, uuid keyId                   | time of the last use of an API key     |
+ * | 0x29 | repeatableCalls  | uuid userId, hash of operation and key             | idempotency record                     |
+ * | 0x2a | buckets          | uuid organizationId, text limit                   | saved state of a rate limit            |
+ * | 0x2b | usedLinks        | hash of random bytes in the link                  | expiration of a used sign-in link      |
  * | 0x30 | documents        | uuid collectionId, text path                      | document                               |
  * | 0x31 | documentId       | uuid documentId                                   | collectionId, path                     |
- * | 0x32 | versions         | uuid collectionId, u53 version                    | what a search result shows             |
+ * | 0x32 | versions         | uuid collectionId, u53 version                    | version record for search results      |
  * | 0x33 | live             | uuid collectionId, u32 shard, u53 version         | documentId                             |
  * | 0x34 | changes          | uuid collectionId, u53 sequence                   | shard, add, remove                     |
  * | 0x35 | failedDocuments  | uuid collectionId, text path                      | nothing                                |
  * | 0x40 | content          | uuid documentId, u8 part, u32 index               | by part, see content.ts                |
  * | 0x50 | jobs             | u53 version                                       | job                                    |
- * | 0x51 | garbage          | u53 dueAt, u53 version                            | what to delete then                    |
+ * | 0x51 | garbage          | u53 dueAt, u53 version                            | data to delete then                    |
  * | 0x60 | blobReferences   | hash of the bytes, uuid documentId                | nothing                                |
  * | 0x61 | auditEntries     | uuid organizationId, u53 at, uuid entryId         | audit entry                            |
  * | 0x70 | usage            | uuid organizationId, u8 kind, u8 length, u32 period, text | counters: usage/rows.ts        |
- * | 0x80 | billingAccounts  | uuid organizationId                               | what is known of its payments          |
+ * | 0x80 | billingAccounts  | uuid organizationId                               | billing account                        |
  * | 0x81 | billingCustomers | text customer at Stripe                           | organizationId                         |
- * | 0x82 | billingDue       | uuid organizationId                               | since when Stripe is to be read again  |
+ * | 0x82 | billingDue       | uuid organizationId                               | reason for reading Stripe again        |
  * | 0x83 | billingCalls     | uuid organizationId, text name                    | a call to Stripe without an outcome    |
- * | 0x84 | billingEvents    | text event                                        | when an event of Stripe came in        |
- * | 0x85 | redemptions      | uuid organizationId, text promotion code          | a promo code that was redeemed         |
+ * | 0x84 | billingEvents    | text event                                        | time of receipt of a Stripe event      |
+ * | 0x85 | redemptions      | uuid organizationId, text promotion code          | redemption of a promo code             |
  * | 0x86 | redeemers        | text promotion code, uuid redemptionId            | nothing                                |
  * | 0x87 | billingGrants    | uuid organizationId, text invoice                 | usage credit for a paid subscription   |
- * | 0x88 | usageReported    | uuid organizationId                               | what Stripe knows of its usage         |
- * | 0x89 | billingMarks     | text name                                         | how far something was read             |
- * | 0x8a | departedCustomers | text customer                                    | whose organization was deleted         |
- * | 0x90 | marketplaceSignUps      | hash of a token                            | an offer without an organisation       |
- * | 0x91 | marketplaceAgreements   | text marketplace, text subject             | what an organisation has there         |
+ * | 0x88 | usageReported    | uuid organizationId                               | usage reported to Stripe               |
+ * | 0x89 | billingMarks     | text name                                         | checkpoint                             |
+ * | 0x8a | departedCustomers | text customer                                    | customer of a deleted organization     |
+ * | 0x90 | marketplaceSignUps      | hash of a token                            | an offer without an organization       |
+ * | 0x91 | marketplaceAgreements   | text marketplace, text subject             | agreement of an organization           |
  * | 0x92 | marketplaceAgreementsOf | uuid organizationId, text marketplace, text subject | nothing                       |
- * | 0x93 | marketplaceHours        | text license, u53 hour, text dimension     | use that is to be reported             |
+ * | 0x93 | marketplaceHours        | text license, u53 hour, text dimension     | usage to be reported                   |
  */
 export const tables = {
   system: 0x01,
@@ -125,14 +125,14 @@ export const tables = {
   marketplaceHours: 0x93,
 } as const;
 
-/** How one field of a key becomes bytes and back. */
+/** Encodes and decodes one field of a key. */
 export interface KeyField<T> {
   encode(value: T): Uint8Array;
-  /** How many bytes `write` writes. */
+  /** Returns the number of bytes written by `write`. */
   bytes(value: T): number;
-  /** Writes at `offset` and returns the offset behind it. */
+  /** Writes at `offset` and returns the offset after the field. */
   write(value: T, key: Buffer, offset: number): number;
-  /** Reads at `offset` and returns the value with the offset behind it. */
+  /** Reads at `offset` and returns the value with the offset after the field. */
   decode(bytes: Uint8Array, offset: number): readonly [value: T, next: number];
 }
 
@@ -148,8 +148,8 @@ function keyField<T>(field: Omit<KeyField<T>, 'encode'>): KeyField<T> {
 }
 
 /**
- * Bytes of ids that were asked for lately: nearly every key of a write names the same document or collection. Callers
- * copy them into their keys and never write to them.
+ * Cache of recently encoded ids: nearly every key of a write has the same document or collection id. Callers
+ * copy the bytes into their keys and must not modify them.
  */
 const recentIds = new Map<string, Uint8Array>();
 const recentIdsMax = 4_096;
@@ -157,7 +157,7 @@ const recentIdsMax = 4_096;
 function encodeUuid(value: string): Uint8Array {
   const known = recentIds.get(value);
   if (known !== undefined) return known;
-  // In memory of its own: a pooled buffer that is kept keeps the whole pool.
+  // Allocated separately: a cached pooled buffer would keep the whole pool alive.
   const bytes = new Uint8Array(Buffer.from(value.replaceAll('-', ''), 'hex'));
   assert(bytes.byteLength === 16 && value.length === 36, 'a uuid has 16 bytes');
   if (recentIds.size >= recentIdsMax) recentIds.clear();
@@ -247,14 +247,14 @@ export const text: KeyField<string> = keyField({
   },
 });
 
-/** The bytes with which every key of a text that starts with `value` continues: `text` without its closing. */
+/** Returns the key prefix of all texts that start with `value`: `text` without its terminator. */
 export function textPrefix(value: string): Uint8Array {
   const utf8 = Buffer.from(value, 'utf8');
   if (!utf8.includes(0x00)) return utf8;
   return Buffer.from(utf8.toString('latin1').replaceAll('\0', '\0\xff'), 'latin1');
 }
 
-/** The range of all keys that start with `prefix`. */
+/** Returns the range of all keys that start with `prefix`. */
 export function prefixRange(prefix: Uint8Array): { gte: Uint8Array; lt: Uint8Array } {
   const end = Buffer.from(prefix);
   for (let index = end.length - 1; index >= 0; index -= 1) {

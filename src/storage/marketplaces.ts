@@ -3,68 +3,68 @@ import type { Tier } from './organizations.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { bytesCodec, Table } from './table.ts';
 
-/** Somebody bought at AWS Marketplace; `licenseArn` names the agreement for ever. */
+/** A purchase at AWS Marketplace; `licenseArn` identifies the agreement permanently. */
 export interface AwsOffer {
   readonly marketplace: 'aws';
   readonly licenseArn: string;
   readonly accountId: string;
   readonly productCode: string;
-  /** Of products that were listed before there were licenses; null for others. */
+  /** For products listed before AWS introduced licenses; null for others. */
   readonly customerId: string | null;
 }
 
-/** Somebody installed our integration at Vercel. */
+/** An installation of the integration at Vercel. */
 export interface VercelOffer {
   readonly marketplace: 'vercel';
   readonly installationId: string;
   readonly teamId: string | null;
   readonly userId: string | null;
-  /** Whose it is, as they are called there; null where Vercel did not say. */
+  /** Display name of the account at Vercel; null if not provided. */
   readonly account?: string | null;
-  /** What opens Vercel's API for the installation, sealed. */
+  /** Access token for Vercel's API for the installation, sealed. */
   readonly sealedToken: Uint8Array;
-  /** Where Vercel wants the browser back. */
+  /** URL to which Vercel expects the browser to return. */
   readonly next: string;
 }
 
-/** Of the variables of projects at Vercel. What it refused is not asked for again by itself. */
+/** State of the environment variables in projects at Vercel. Refused ones are not retried automatically. */
 export type VariablesState = 'set' | 'waiting' | 'refused';
 
 export type MarketplaceOffer = AwsOffer | VercelOffer;
 
-/** Somebody came from a marketplace and has not said yet which organisation it is for. */
+/** A sign-up from a marketplace that is not assigned to an organization yet. */
 export interface MarketplaceSignUp {
-  /** SHA-256 of what the address holds, lower-case hex. */
+  /** SHA-256 of the token in the URL, lower-case hex. */
   readonly hash: string;
-  /** SHA-256 of what the browser that came holds. */
+  /** SHA-256 of the token held by the browser. */
   readonly browserHash: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
   readonly offer: MarketplaceOffer;
 }
 
-/** What an organisation has at a marketplace. */
+/** Agreement of an organization at a marketplace. */
 export interface MarketplaceAgreement {
   readonly offer: MarketplaceOffer;
   readonly organizationId: string;
   readonly boundAt: number;
-  /** Milliseconds since the epoch; null while it lasts. */
+  /** Milliseconds since the epoch; null while it is active. */
   readonly endedAt: number | null;
-  /** What it entitles to; null for nothing. */
+  /** Tier covered by the agreement; null for none. */
   readonly tier: Tier | null;
-  /** What of that the organisation was given; it differs only until it is. */
+  /** Tier granted to the organization; differs from `tier` only until it is applied. */
   readonly granted: Tier | null;
-  /** Number of the first hour since the epoch whose use was not fixed yet. */
+  /** Number of the first hour since the epoch whose usage is not final yet. */
   readonly hour: number;
-  /** Use that was too little for a whole unit, by dimension. */
+  /** Usage below one whole unit, carried over, by dimension. */
   readonly carried: Readonly<Record<string, number>>;
-  /** At Vercel; absent where nobody wanted them. */
+  /** State of the variables at Vercel; absent if they were not requested. */
   readonly variables?: VariablesState;
-  /** The API key that they hold, sealed. */
+  /** API key stored in the variables, sealed. */
   readonly sealedKey?: Uint8Array;
 }
 
-/** Use of one hour, fixed once and for ever before it is reported, so that reporting it again changes nothing. */
+/** Usage of one hour, fixed permanently before it is reported, so that reporting is idempotent. */
 export interface HourlyUsage {
   readonly licenseArn: string;
   /** Number of the hour since the epoch. */
@@ -89,12 +89,12 @@ const hoursTable = new Table<readonly [licenseArn: string, hour: number, dimensi
 );
 const emptyBytes = new Uint8Array(0);
 
-/** What names an agreement at its marketplace. */
+/** Returns the identifier of an agreement at its marketplace. */
 export function subjectOf(offer: MarketplaceOffer): string {
   return offer.marketplace === 'aws' ? offer.licenseArn : offer.installationId;
 }
 
-/** Sign-ups, agreements, and use that is to be reported. */
+/** Sign-ups, agreements, and usage to be reported. */
 export class MarketplaceRecords {
   readonly #store: Store;
 
@@ -110,7 +110,7 @@ export class MarketplaceRecords {
     return [signUpsTable.put([signUp.hash], signUp)];
   }
 
-  /** Those whose time was up by `now`, at most `limit` of them. */
+  /** Returns operations that delete up to `limit` sign-ups that expired by `now`. */
   async deleteExpiredSignUps(now: number, limit: number): Promise<WriteOperation[]> {
     const found: WriteOperation[] = [];
     for await (const { value } of signUpsTable.range(this.#store, [])) {
@@ -127,7 +127,7 @@ export class MarketplaceRecords {
     return agreementsTable.get(this.#store, [marketplace, subject]);
   }
 
-  /** All of one marketplace. */
+  /** Returns all agreements of a marketplace. */
   async listAgreements(marketplace: MarketplaceOffer['marketplace']): Promise<MarketplaceAgreement[]> {
     const found: MarketplaceAgreement[] = [];
     for await (const { value } of agreementsTable.range(this.#store, [marketplace])) found.push(value);
@@ -158,7 +158,7 @@ export class MarketplaceRecords {
     ];
   }
 
-  /** Up to `limit` that are to be reported, of one license after another. */
+  /** Returns up to `limit` hours to be reported, ordered by license. */
   async listHours(limit: number): Promise<HourlyUsage[]> {
     const found: HourlyUsage[] = [];
     for await (const { value } of hoursTable.range(this.#store, [], { limit })) found.push(value);

@@ -3,7 +3,7 @@ import { tables, uuid } from './keys.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { bytesCodec, Table } from './table.ts';
 
-/** A person's place in one organisation. */
+/** Membership of a user in an organization. */
 export interface Member {
   readonly organizationId: string;
   readonly userId: string;
@@ -23,7 +23,7 @@ const membershipsTable = new Table<readonly [userId: string, organizationId: str
 );
 const emptyBytes = new Uint8Array(0);
 
-/** Who belongs to which organisation, from both ends. */
+/** Members by organization and by user. */
 export class Members {
   readonly #store: Store;
 
@@ -41,14 +41,14 @@ export class Members {
     return found;
   }
 
-  /** In the order of the organisations' ids. */
+  /** Ordered by organization id. */
   async listByUser(userId: string): Promise<Member[]> {
     const keys: (readonly [string, string])[] = [];
     for await (const { key } of membershipsTable.range(this.#store, [userId])) keys.push([key[1], key[0]]);
     return membersTable.getMany(this.#store, keys).filter((member) => member !== undefined);
   }
 
-  /** Refuses the write unless somebody is a member by then, and as what `holds` wants. */
+  /** Rejects the write unless the user is a member with a role accepted by `holds` when the write is applied. */
   expect(organizationId: string, userId: string, holds: (role: Role) => boolean): WriteOperation {
     const isAllowed = (known: Member | undefined) => known !== undefined && holds(known.role);
     return membersTable.expect([organizationId, userId], isAllowed, 'the member may still do so');

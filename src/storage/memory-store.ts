@@ -20,7 +20,10 @@ export interface MemoryStoreOptions {
 
 const emptyBytes = new Uint8Array(0);
 
-/** The twin of the store on disk: same contract, nothing survives `close`. For tests and simulations. */
+/**
+ * In-memory implementation with the contract of the store on disk; no data survive `close`. For tests and
+ * simulations.
+ */
 export class MemoryStore implements Store {
   readonly #entries = new Map<string, Entry>();
   /** The keys of `#entries` in order, as latin1 text. */

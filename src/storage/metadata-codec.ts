@@ -3,8 +3,8 @@ import { recordCodec, type ValueCodec } from './table.ts';
 export type Metadata = Readonly<Record<string, string | readonly string[]>>;
 
 /**
- * Records with metadata keep it as JSON text: users choose those field names, `__proto__` is a legal one, and
- * MessagePack decoders rename it.
+ * Codec for records with metadata, which are stored as JSON text: users choose those field names, `__proto__`
+ * is a valid one, and MessagePack decoders rename it.
  */
 export function recordWithMetadataCodec<V extends { readonly metadata: Metadata }>(): ValueCodec<V> {
   const codec = recordCodec<Omit<V, 'metadata'> & { metadata: string }>();

@@ -3,22 +3,28 @@ import { prefixRange } from './keys.ts';
 import type { Store, WriteOperation } from './store.ts';
 
 /**
- * The layout of the data directory and of everything in the store. Raise it with every change that an older build would
- * misread or ignore: a directory of a newer format is refused.
+ * Version of the layout of the data directory and of all data in the store. Must be increased with every change
+ * that an older build would misread or ignore: a directory with a newer format is rejected.
  *
  * 1  the first layout
- * 2  API keys may have a restriction, which a build of format 1 would ignore and so let the key read everything;
- *    sign-ins under way are no longer stored
+ * 2  API keys may have a restriction, which a build of format 1 would ignore, giving the key full access;
+ *    sign-ins in progress are no longer stored
  */
 export const currentFormat = 2;
 
-/** Brings a directory from format `from` to `from + 1`. Must be repeatable: a crash may stop it anywhere. */
+/**
+ * Migrates a directory from format `from` to `from + 1`. Must be idempotent: a crash may interrupt it at any
+ * point.
+ */
 export interface Migration {
   readonly from: number;
   readonly migrate: (parts: { readonly store: Store; readonly path: string }) => Promise<void>;
 }
 
-/** Sign-in links, the newest of each address, and sign-ins at providers: of format 1, worth nothing after minutes. */
+/**
+ * Tables of format 1: sign-in links, the newest of each address, and sign-ins at providers. Their rows expire
+ * within minutes.
+ */
 const tablesOfFormat1 = [0x1c, 0x1d, 0x1f] as const;
 
 export const migrations: readonly Migration[] = [

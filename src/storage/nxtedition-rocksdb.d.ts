@@ -1,4 +1,7 @@
-/** The part of @nxtedition/rocksdb 12.2.12 that `rocksdb.ts` uses; the package has no types of its own. */
+/**
+ * Types for the part of @nxtedition/rocksdb 12.2.12 used by `rocksdb.ts`; the package has no types of its
+ * own.
+ */
 declare module '@nxtedition/rocksdb' {
   interface OpenOptions {
     keyEncoding?: 'buffer';
@@ -25,7 +28,7 @@ declare module '@nxtedition/rocksdb' {
   }
 
   interface RocksIterator {
-    /** Up to `count` entries, read in libuv's pool; an empty list at the end. */
+    /** Returns up to `count` entries, read in libuv's pool; an empty list at the end. */
     nextv(count: number): Promise<[key: Buffer, value: Buffer | undefined][]>;
     close(): Promise<void>;
   }
@@ -39,7 +42,7 @@ declare module '@nxtedition/rocksdb' {
   }
 
   export class RocksLevel {
-    /** A folder, or the handle of a database that another thread of this process has open. */
+    /** `location`: a folder, or the handle of a database that another thread of this process has open. */
     constructor(location: string | bigint, options?: OpenOptions);
     readonly handle: bigint;
     open(): Promise<void>;

@@ -5,7 +5,10 @@ import { Table } from './table.ts';
 export const tiers = ['free', 'starter', 'teams', 'enterprise'] as const;
 export type Tier = (typeof tiers)[number];
 
-/** What an administrator set for one organisation; null or 0 means the tier's (or the installation's) value. */
+/**
+ * Limits set by an administrator for one organization; null or 0 means the value of the tier (or the
+ * installation).
+ */
 export interface OrganizationOverrides {
   readonly bytesPerMinuteFast: number | null;
   readonly bytesPerMinuteSlow: number | null;
@@ -36,20 +39,20 @@ export const noOverrides: OrganizationOverrides = {
 
 export interface Organization {
   readonly organizationId: string;
-  /** For people; several may have the same, so that nobody learns of another's. */
+  /** Display name; not unique, so that an organization cannot detect the names of others. */
   readonly name: string;
-  /** What applies: the best of what is granted, paid for, and bought at a marketplace. */
+  /** Effective tier: the best of those granted, paid for, and bought at a marketplace. */
   readonly tier: Tier;
-  /** What an administrator gave, free of charge; absent where that was not recorded yet. */
+  /** Tier granted by an administrator, free of charge; absent in records written before this was stored. */
   readonly grantedTier?: Tier;
-  /** True for the first organisation of an installation: no rate limit applies. */
+  /** True for the first organization of an installation: no rate limit applies. */
   readonly unlimited: boolean;
   readonly overrides: OrganizationOverrides;
-  /** Zero data retention: no text of this organisation may reach a log. */
+  /** Zero data retention: no text of this organization may be logged. */
   readonly zdr: boolean;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
-  /** Since when it is deleted: only its data are still there, until they are gone too. */
+  /** Time of deletion; only its data remain, until they are deleted, too. */
   readonly deletedAt?: number;
 }
 
@@ -57,7 +60,7 @@ const organizationsTable = new Table<readonly [organizationId: string], Organiza
   uuid,
 ]);
 
-/** Organisations by id. */
+/** Organizations by id. */
 export class Organizations {
   readonly #store: Store;
 
@@ -70,7 +73,7 @@ export class Organizations {
     return stored && withAllOverrides(stored);
   }
 
-  /** Every organisation, in the order of their ids. */
+  /** Returns all organizations, ordered by id. */
   async list(): Promise<Organization[]> {
     const found: Organization[] = [];
     for await (const { value } of organizationsTable.range(this.#store, []))
@@ -78,7 +81,7 @@ export class Organizations {
     return found;
   }
 
-  /** At most so many of them behind an id. */
+  /** Returns up to `limit` organizations after an id (null: from the first). */
   async listAfter(organizationId: string | null, limit: number): Promise<Organization[]> {
     const range = organizationId === null ? {} : { gt: organizationsTable.keyOf(organizationId) };
     const found: Organization[] = [];
@@ -88,7 +91,7 @@ export class Organizations {
     return found;
   }
 
-  /** Refused with `ExpectationFailed` when the id is taken at the moment of the write. */
+  /** Errors: `ExpectationFailedError` if the id exists when the write is applied. */
   create(organization: Organization): WriteOperation[] {
     const { organizationId } = organization;
     return [
@@ -101,7 +104,7 @@ export class Organizations {
     ];
   }
 
-  /** Refused with `ExpectationFailed` when it was deleted meanwhile. */
+  /** Errors: `ExpectationFailedError` if it was deleted meanwhile. */
   update(organization: Organization): WriteOperation[] {
     const { organizationId } = organization;
     return [
@@ -115,7 +118,7 @@ export class Organizations {
   }
 }
 
-/** Earlier builds knew fewer overrides. */
+/** Adds overrides that earlier builds did not store. */
 function withAllOverrides(stored: Organization): Organization {
   return { ...stored, overrides: { ...noOverrides, ...stored.overrides } };
 }

@@ -6,12 +6,13 @@ import { Versions } from './versions.ts';
 
 type TableName = keyof typeof tables;
 
-/** How many rows there are of something, by the name of their table; what has none is left out. */
+/** Number of rows (or ids) by table name; tables without any are left out. */
 export type RowCounts = ReadonlyMap<string, number>;
 
 /**
- * How rows show whose they are: `organisation`: their key begins with its id; `collection`, `document`: with one of
- * these; `anywhere`: in key or value, if at all. A new table needs a word here, so that none is forgotten.
+ * Where rows have the id of their owner: `organisation`: at the start of the key; `collection`, `document`: a
+ * collection or document id at the start of the key; `anywhere`: in key or value, if at all. The type
+ * requires an entry for each new table.
  */
 const ownership: Readonly<Record<TableName, 'organisation' | 'collection' | 'document' | 'anywhere'>> = {
   system: 'anywhere',
@@ -35,7 +36,7 @@ const ownership: Readonly<Record<TableName, 'organisation' | 'collection' | 'doc
   vectorStates: 'collection',
   queryDefaults: 'collection',
   apiKeyUse: 'anywhere',
-  // A person's; what is in it is sealed, and gone after a day.
+  // Belongs to a user; the content is sealed and expires after a day.
   repeatableCalls: 'anywhere',
   buckets: 'organisation',
   usedLinks: 'anywhere',
@@ -48,9 +49,9 @@ const ownership: Readonly<Record<TableName, 'organisation' | 'collection' | 'doc
   content: 'document',
   jobs: 'anywhere',
   garbage: 'anywhere',
-  // Which documents refer to a file is looked up by file: `Blobs.orphans`.
+  // References are checked by file: `Blobs.countOrphans`.
   blobReferences: 'anywhere',
-  // What the installation notes of an organisation that is gone names it and stays.
+  // Entries of the installation about a deleted organization contain its id and are kept.
   auditEntries: 'organisation',
   usage: 'organisation',
   billingAccounts: 'organisation',
@@ -67,13 +68,16 @@ const ownership: Readonly<Record<TableName, 'organisation' | 'collection' | 'doc
   marketplaceSignUps: 'anywhere',
   marketplaceAgreements: 'anywhere',
   marketplaceAgreementsOf: 'organisation',
-  // Names a license and nobody's organisation: what was used is reported also after it is gone.
+  // Contains a license and no organization: usage is reported also after the organization is deleted.
   marketplaceHours: 'anywhere',
 };
 
 const names = Object.keys(tables) as TableName[];
 
-/** Rows that belong to an organisation or name it, collections and documents aside: those show whose they are no more. */
+/**
+ * Counts rows that belong to an organization or contain its id, except those of collections and documents,
+ * whose keys do not contain it.
+ */
 export async function countRowsOfOrganization(store: Store, organizationId: string): Promise<RowCounts> {
   const found = new Map<string, number>();
   const bytes = Buffer.from(uuid.encode(organizationId));
@@ -104,7 +108,10 @@ const documentIdsTable = new Table<
   readonly [collectionId: string, path: string]
 >(tables.documentId, [uuid]);
 
-/** Rows of collections and documents that do not exist: what a deletion should have taken. Counts ids, not rows. */
+/**
+ * Counts the ids, not rows, of nonexistent collections and documents with remaining rows, which a deletion
+ * should have removed.
+ */
 export async function countOrphanRows(store: Store): Promise<RowCounts> {
   const found = new Map<string, number>();
   const collections = new Collections(store);
@@ -127,7 +134,7 @@ export async function countOrphanRows(store: Store): Promise<RowCounts> {
   return found;
 }
 
-/** Contents that neither a document nor a version names. */
+/** Counts contents that no document or version references. */
 async function countOrphanContents(store: Store): Promise<number> {
   const orphanIds = new Set<string>();
   for await (const id of listIds(store, 'content'))
@@ -139,7 +146,7 @@ async function countOrphanContents(store: Store): Promise<number> {
   return orphanIds.size;
 }
 
-/** The ids with which the keys of a table begin: jumps from the first key of one to the first of the next. */
+/** Lists the ids at the start of a table's keys; seeks from the first key of one id to the first of the next. */
 async function* listIds(store: Store, name: TableName): AsyncGenerator<string, void, void> {
   const table = prefixRange(Uint8Array.of(tables[name]));
   let from = table.gte;

@@ -2,8 +2,8 @@ import { limits } from '../core/limits.ts';
 import type { Store } from './store.ts';
 
 /**
- * Records of some tables that are asked for with every request, kept decoded until the next write to one of them. Right
- * without anybody saying what a write changed: whatever it was, the next request reads again.
+ * Cache of decoded records of some tables that are read with every request, valid until the next write to one
+ * of these tables. Needs no explicit invalidation: after any such write, the next request reads again.
  */
 export class RecordCache<Record extends object> {
   readonly #store: Pick<Store, 'revisionOf'>;
@@ -16,9 +16,9 @@ export class RecordCache<Record extends object> {
     this.#tables = tables;
   }
 
-  /** What `read` answers for this key; a record that does not exist is looked for every time. */
+  /** Returns the cached record or the result of `read`; a missing record is not cached. */
   get<Found extends Record | undefined>(key: string, read: () => Found): Found {
-    // Each only grows, so that the sum is the same only while all of them are.
+    // Each revision only increases, so the sum is unchanged only if all of them are.
     let revision = 0;
     for (const table of this.#tables) revision += this.#store.revisionOf(table);
     if (revision !== this.#revision || this.#records.size >= limits.cachedRecordsMax) {

@@ -22,42 +22,42 @@ import {
 import { type GroupWriter, ThreadWriter } from './thread-writer.ts';
 
 export interface RocksStoreOptions {
-  /** The database's folder; created when missing, its parent must exist. */
+  /** Folder of the database; created if missing, its parent must exist. */
   readonly location: string;
   readonly logger: Logger;
-  /** Bytes of the cache of uncompressed blocks. */
+  /** Size of the cache of uncompressed blocks in bytes. */
   readonly cacheBytes?: number;
   readonly pendingBytesMax?: number;
   readonly space?: SpaceGuard;
-  /** Shared with other work that is not urgent; by default its own. */
+  /** Shared with other background work; by default a separate one. */
   readonly backgroundScheduler?: BackgroundScheduler;
-  /** Replaces the writer's thread, so that tests can make a disk fail. */
+  /** Replaces the writer thread, so that tests can simulate disk failures. */
   readonly startWriter?: (database: RocksDatabase) => GroupWriter;
 }
 
-/** What is known about the group whose write failed, until the store has healed. */
+/** State of a group whose write failed, until the store has recovered. */
 interface FailedGroup {
   readonly number: number;
-  /** Puts every key of the group back to what it was. */
+  /** Operations that restore the previous value of every key in the group. */
   readonly undo: readonly PlainOperation[];
 }
 
 const emptyBytes = new Uint8Array(0);
 
 /**
- * Each group stores its number here: after a failure this tells whether the group reached the disk all the same. Keys
- * that start with 0x00 are the store's own, and no range shows them.
+ * Key of the group number, written with each group: after a failure it shows whether the group reached the
+ * disk. Keys that start with 0x00 are reserved for the store, and no range returns them.
  */
 const groupKey = Uint8Array.of(0x00, 0x01);
 const firstKey = Uint8Array.of(0x01);
 
 /**
- * The store on disk: reads on the calling thread, writes in groups on a thread of their own.
+ * Store on disk: reads run on the calling thread, writes in groups on a separate thread.
  *
- * RocksDB refuses every write after one has failed (disk full, I/O error) until it is opened again, while reads go
- * on. So a failed write rejects its callers, later ones get reserve_reached, and as soon as there is room the
- * database is reopened underneath; a rejected group that reached the log after all is undone then, which keeps the
- * promise that a rejected write is not visible.
+ * After a failed write (disk full, I/O error) RocksDB rejects every write until it is reopened, while reads
+ * continue. So a failed write rejects its callers, later ones get reserve_reached, and as soon as there is
+ * enough space the database is reopened. A rejected group that did reach the log is undone then, which keeps
+ * the guarantee that a rejected write is not visible.
  */
 export class RocksStore implements Store {
   readonly #options: RocksStoreOptions;
@@ -72,7 +72,7 @@ export class RocksStore implements Store {
   #recovery: Promise<void> | null = null;
   #closing: Promise<void> | null = null;
 
-  /** Throws `StoreLocked` when another process (or this one) has the folder open. */
+  /** Errors: `StoreLockedError` if another process (or this one) has the folder open. */
   static async open(options: RocksStoreOptions): Promise<RocksStore> {
     return new RocksStore(options, await openDatabase(options));
   }
@@ -149,7 +149,7 @@ export class RocksStore implements Store {
     throw this.#closing === null ? storeReopening() : storeClosed();
   }
 
-  /** One read of an iteration; a database that was closed meanwhile is the caller's `unavailable`. */
+  /** Performs one read of an iteration; if the database was closed meanwhile, the error is `unavailable`. */
   async #readStep<T>(read: () => Promise<T>, database: RocksDatabase): Promise<T> {
     if (this.#requireDatabase() !== database) throw storeReopening();
     try {
@@ -176,7 +176,10 @@ export class RocksStore implements Store {
     return packGroup(operations, this.#turns.slice());
   }
 
-  /** Returns when the group turns out to be durable (the thread died after the write); otherwise throws. */
+  /**
+   * Returns normally if the group turns out to be durable (the thread died after the write); otherwise
+   * throws.
+   */
   #handleWriteFailure(number: number, operations: readonly PlainOperation[], error: unknown): void {
     const database = this.#requireDatabase();
     // A synced write becomes visible only after it is durable.
@@ -202,7 +205,7 @@ export class RocksStore implements Store {
     }, limits.storeReopenMs);
   }
 
-  /** Reopens the database once there is room for what opening writes; tries again later when it cannot. */
+  /** Reopens the database once there is enough space for the writes of opening; retries later if it fails. */
   async #recover(): Promise<void> {
     const failed = this.#failedGroup;
     if (failed === null) return;
@@ -232,7 +235,10 @@ export class RocksStore implements Store {
     }
   }
 
-  /** Also proves that writing works again: it always writes, if only the next group's number. */
+  /**
+   * Undoes the failed group if it is durable. Also verifies that writes succeed: it always writes at least
+   * the number of the next group.
+   */
   async #undo(failed: FailedGroup, database: RocksDatabase): Promise<void> {
     const isDurable = storedGroupNumber(database) === failed.number;
     this.#groupNumber += 1;
@@ -240,7 +246,7 @@ export class RocksStore implements Store {
     await this.#writer.write(await this.#pack(isDurable ? [...failed.undo, marker] : [marker]));
   }
 
-  /** A database with an error refuses to flush when it closes; what matters is in its log. */
+  /** Closes a database. After an error it refuses to flush on close; acknowledged data are in its log. */
   async #closeDatabase(database: RocksDatabase): Promise<void> {
     try {
       await database.close();
@@ -271,7 +277,10 @@ function storedGroupNumber(database: RocksDatabase): number {
   return readCounters(database.getMany([groupKey])[0], 1)[0] ?? 0;
 }
 
-/** Opening copies the log into tables first: without room for that, a reopened database could not even be read. */
+/**
+ * Checks the space for reopening, which first copies the log into tables: without enough space, a reopened
+ * database could not even be read.
+ */
 async function checkFreeSpace(location: string): Promise<void> {
   let logBytes = 0;
   for (const name of await readdir(location)) {

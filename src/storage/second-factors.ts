@@ -5,19 +5,19 @@ import { Table } from './table.ts';
 export interface SecondFactor {
   /** Key of the one-time passwords, sealed. */
   readonly sealedSecret: Uint8Array;
-  /** What else it is bound to; a record that is bound to something else is void. */
+  /** Additional value that the record is bound to; a record with another binding is invalid. */
   readonly binding: string;
-  /** Milliseconds since the epoch; null until a first code has confirmed it. */
+  /** Milliseconds since the epoch; null until confirmed by a first code. */
   readonly enabledAt: number | null;
-  /** Time step of the last code that was accepted: neither that one nor an earlier one is accepted again. */
+  /** Time step of the last accepted code: neither it nor an earlier one is accepted again. */
   readonly lastStep: number;
-  /** SHA-256 of the recovery codes that are left, lower-case hex. */
+  /** SHA-256 of the unused recovery codes, lower-case hex. */
   readonly recoveryHashes: readonly string[];
 }
 
 const secondFactorsTable = new Table<readonly [userId: string], SecondFactor>(tables.secondFactors, [uuid]);
 
-/** Second factors by user; the administrator's is stored under an id that no user has. */
+/** Second factors by user; that of the administrator has an id that no user has. */
 export class SecondFactorRecords {
   readonly #store: Store;
 

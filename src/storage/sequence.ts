@@ -6,13 +6,13 @@ import { bytesCodec, Table } from './table.ts';
 const systemTable = new Table<readonly [name: string], Uint8Array>(tables.system, [text], bytesCodec);
 const ceilingKey = 'sequence';
 
-/** Numbers reserved with one write. A process would need half of them within one fsync to run out. */
+/** Numbers reserved per write. A process would have to use half of them within one fsync to run out. */
 const blockSize = 2 ** 24;
 
 /**
- * The one monotonic counter of a data directory: versions and change sequences. Numbers are handed out from a block
- * whose end is durable before the first of them is given away, so that none is ever given twice; a restart skips the
- * rest of a block (2^53 holds 500 million blocks).
+ * The monotonic counter of a data directory, for versions and change sequences. Numbers are taken from a
+ * block whose end is durable before its first number is used, so that no number is ever issued twice; a
+ * restart skips the rest of a block (2^53 holds 500 million blocks).
  */
 export class Sequence {
   readonly #store: Store;
@@ -34,8 +34,8 @@ export class Sequence {
   }
 
   /**
-   * The next number, greater than all before. Take it in the same turn of the event loop as the `write` that uses
-   * it: then numbers are durable in their order.
+   * Returns the next number, greater than all before. Call it in the same turn of the event loop as the
+   * `write` that uses the number: then numbers become durable in order.
    */
   next(): number {
     const number = this.#next;
@@ -45,14 +45,14 @@ export class Sequence {
     return number;
   }
 
-  /** A store that cannot be written now is asked again by the next number. */
+  /** Reserves another block. If the store is not writable, the next number retries. */
   async #extend(): Promise<void> {
     const ceiling = this.#ceiling + blockSize;
     try {
       await reserveBlock(this.#store, ceiling);
       this.#ceiling = ceiling;
     } catch {
-      // Half a block is left, and every number asks again; the write that uses the number reports the trouble.
+      // Half a block is left, and every number retries; the write that uses the number reports the error.
     } finally {
       this.#extending = null;
     }

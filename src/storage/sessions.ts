@@ -4,22 +4,22 @@ import { Table } from './table.ts';
 
 export interface Session {
   readonly sessionId: string;
-  /** Whose; null for the administrator, who is no user. */
+  /** Id of the user; null for the administrator, who is not a user. */
   readonly userId: string | null;
   /** SHA-256 of the token, lower-case hex. The token itself is never stored. */
   readonly hash: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
-  /** Written once a minute at most. */
+  /** Updated at most once per minute. */
   readonly lastSeenAt: number;
-  /** The end, however much it is used. */
+  /** Absolute expiration time, regardless of use. */
   readonly expiresAt: number;
-  /** Where it was opened. */
+  /** Network address from which it was opened. */
   readonly address: string;
   readonly userAgent: string;
 }
 
-/** The administrator's sessions are listed under an id that no user has. */
+/** User id, used by no user, under which the administrator's sessions are listed. */
 const administratorId = '00000000-0000-0000-0000-000000000000';
 
 const sessionsTable = new Table<readonly [hash: string], Session>(tables.sessions, [hash]);
@@ -40,7 +40,7 @@ export class SessionRecords {
     return sessionsTable.get(this.#store, [tokenHash]);
   }
 
-  /** Those of one user (null: of the administrator), in no order. */
+  /** Returns the sessions of a user (null: of the administrator), unordered. */
   async list(userId: string | null): Promise<Session[]> {
     const found: Session[] = [];
     for await (const { value } of userSessionsTable.range(this.#store, [userId ?? administratorId])) {
@@ -50,7 +50,7 @@ export class SessionRecords {
     return found;
   }
 
-  /** Those that ended before `now`, at most `limit` of them; reads all. */
+  /** Returns up to `limit` sessions for which `hasEnded` is true; scans all. */
   async listEnded(hasEnded: (session: Session) => boolean, limit: number): Promise<Session[]> {
     const found: Session[] = [];
     for await (const { value } of sessionsTable.range(this.#store, [])) {
@@ -67,7 +67,10 @@ export class SessionRecords {
     ];
   }
 
-  /** Refused with `ExpectationFailed` when the session ended meanwhile, so that a late touch brings none back. */
+  /**
+   * Errors: `ExpectationFailedError` if the session ended meanwhile, so that a late update does not restore
+   * it.
+   */
   touch(session: Session): WriteOperation[] {
     return [
       sessionsTable.expect([session.hash], (known) => known !== undefined, 'the session is open'),

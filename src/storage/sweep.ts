@@ -16,8 +16,9 @@ interface SweepContext {
 
 /**
  * Deletes all keys of collections whose deletion was acknowledged at least `garbageDelayMs` before `now`
- * (milliseconds since the epoch), in bounded writes. Stopped anywhere, also by a crash, the next call goes on: the
- * tombstone goes last. Resolves to the ids of the collections that are gone completely.
+ * (milliseconds since the epoch), in bounded writes. May be interrupted at any point, also by a crash; the
+ * next call continues, because the tombstone is deleted last. Resolves to the ids of the completely deleted
+ * collections.
  */
 export async function sweepCollections(
   context: SweepContext,
@@ -34,7 +35,7 @@ export async function sweepCollections(
   return swept;
 }
 
-/** False when it was stopped before the end. */
+/** Returns false when stopped before the end. */
 async function sweepCollection(
   context: SweepContext,
   collectionId: string,
@@ -58,13 +59,13 @@ function sweepDocuments(context: SweepContext, collectionId: string, signal?: Ab
   return forEachConcurrently(documents.list(collectionId), signal, (record) => {
     const { documentId, rawHash, version, live, liveDocumentId } = record;
     const last = [...documents.delete(record), versions.delete(collectionId, version), deleteJob(version)];
-    // A live version of another document id stays for `sweepVersions`, which deletes that content.
+    // A live version of another document id is left to `sweepVersions`, which deletes its content.
     if (live !== null && liveDocumentId === documentId) last.push(versions.delete(collectionId, live));
     return deleteContent(context, { documentId, rawHash }, last);
   });
 }
 
-/** The versions know the contents that an overwrite was about to replace. */
+/** Versions reference contents that an overwrite was about to replace. */
 function sweepVersions(context: SweepContext, collectionId: string, signal?: AbortSignal): Promise<boolean> {
   const versions = new Versions(context.store);
   const documents = new Documents(context.store);

@@ -4,28 +4,31 @@ import { type KeyField, prefixRange } from './keys.ts';
 import type { RangeOptions, Store, WriteOperation } from './store.ts';
 
 /**
- * Values are plain MessagePack: maps with their field names, no shared structures, no extensions. Any reader of any
- * later version can read them without knowing what wrote them.
+ * Values are plain MessagePack: maps with field names, no shared structures, no extensions. A reader of any
+ * later version can decode them without knowing the writer.
  */
 const packr = new Packr({ useRecords: false, variableMapSize: true, moreTypes: false });
 
-/** How a record becomes bytes and back. */
+/** Encodes and decodes the values of a table. */
 export interface ValueCodec<V> {
   encode(value: V): Uint8Array;
   decode(bytes: Uint8Array): V;
 }
 
-/** Records of strings, numbers, booleans, null, bytes, arrays and objects whose field names our code chose. */
+/**
+ * Codec for records of strings, numbers, booleans, null, bytes, arrays, and objects with field names defined
+ * in code.
+ */
 export function recordCodec<V>(): ValueCodec<V> {
   return {
-    // `pack` returns a view into a large shared buffer, which a waiting write must not keep alive; small copies share one
-    // of Node's own small ones.
+    // `pack` returns a view of a large shared buffer, which a waiting write must not keep alive; small copies
+    // share one of Node's small pool buffers.
     encode: (value) => Buffer.from(packr.pack(value)),
     decode: (bytes) => packr.unpack(bytes) as V,
   };
 }
 
-/** Bytes as they are. */
+/** Codec for raw bytes. */
 export const bytesCodec: ValueCodec<Uint8Array> = { encode: (value) => value, decode: (bytes) => bytes };
 
 type Fields<K extends readonly unknown[]> = { readonly [I in keyof K]: KeyField<K[I]> };
@@ -41,8 +44,8 @@ export interface TableEntry<K, V> {
 }
 
 /**
- * One kind of record under one table byte. It has no store of its own: operations are built here and joined with
- * others into one atomic write; reads name the store they read.
+ * One record type under one table byte. A table holds no store: it builds operations, which callers combine
+ * with others into one atomic write; reads take the store as an argument.
  */
 export class Table<K extends readonly unknown[], V> {
   readonly #byte: number;
@@ -55,12 +58,12 @@ export class Table<K extends readonly unknown[], V> {
     this.#codec = codec;
   }
 
-  /** The bytes of a key, or of the common start of all keys with these leading fields. */
+  /** Returns the bytes of a key, or the common prefix of all keys with these leading fields. */
   keyOf(...leading: Leading<K>): Uint8Array {
     return this.#keyOf(leading);
   }
 
-  /** Written in place, without memory beside that of the key: a write has dozens of them. */
+  /** Writes in place, without allocations besides the key: a write has dozens of keys. */
   #keyOf(leading: readonly unknown[]): Uint8Array {
     let length = 1;
     for (let i = 0; i < leading.length; i += 1) length += this.#fields[i]!.bytes(leading[i]);
@@ -96,7 +99,10 @@ export class Table<K extends readonly unknown[], V> {
     return { type: 'delete', key: this.#encodeKey(key) };
   }
 
-  /** The write is refused unless `holds` is true for the record (undefined when there is none) at its turn. */
+  /**
+   * Rejects the write unless `holds` returns true for the record (undefined if missing) when the write is
+   * applied.
+   */
   expect(key: K, holds: (value: V | undefined) => boolean, description: string): WriteOperation {
     return {
       type: 'expect',
@@ -116,7 +122,7 @@ export class Table<K extends readonly unknown[], V> {
     return values.map((bytes) => (bytes === undefined ? undefined : this.#codec.decode(bytes)));
   }
 
-  /** All records whose key starts with these fields, in key order; `options` narrow the range. */
+  /** Returns all records whose key starts with these fields, in key order; `options` narrow the range. */
   async *range(
     store: Store,
     leading: Leading<K>,
@@ -129,7 +135,7 @@ export class Table<K extends readonly unknown[], V> {
     }
   }
 
-  /** The same without decoding, and without values: the raw keys, for deleting. */
+  /** Returns the raw keys without decoding and without reading values, for deletion. */
   async *keys(
     store: Store,
     leading: Leading<K>,
@@ -144,7 +150,7 @@ export class Table<K extends readonly unknown[], V> {
   }
 }
 
-/** `options` inside `range`: a bound of the caller replaces the range's own on its side. */
+/** Returns `options` limited to `range`: a bound in `options` replaces that of the range on the same side. */
 function intersectRange(range: { gte: Uint8Array; lt: Uint8Array }, options: RangeOptions): RangeOptions {
   const start = options.gt === undefined && options.gte === undefined ? { gte: range.gte } : {};
   const end = options.lt === undefined && options.lte === undefined ? { lt: range.lt } : {};

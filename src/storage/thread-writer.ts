@@ -1,11 +1,11 @@
 import { Worker } from 'node:worker_threads';
 import { assert } from '../core/assert.ts';
 
-/** Makes groups durable, one at a time. Handed to the store, so that tests can make a disk fail. */
+/** Makes groups durable, one at a time. Injected into the store, so that tests can simulate disk failures. */
 export interface GroupWriter {
-  /** Resolves when the group is fsynced and visible. Takes the block over. */
+  /** Resolves when the group is fsynced and visible. Transfers the block. */
   write(group: ArrayBuffer): Promise<void>;
-  /** Ends the thread after the write that runs. Idempotent. */
+  /** Ends the thread after the running write. Idempotent. */
   stop(): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ interface PendingGroup {
   readonly reject: (error: Error) => void;
 }
 
-/** A writer on a thread of its own that shares the open database through its handle. */
+/** A writer on a separate thread that shares the open database through its handle. */
 export class ThreadWriter implements GroupWriter {
   readonly #handle: bigint;
   #worker: Worker | null = null;
@@ -58,7 +58,7 @@ export class ThreadWriter implements GroupWriter {
   #start(): Worker {
     const worker = new Worker(new URL('./writer-thread.js', import.meta.url), {
       workerData: { handle: this.#handle },
-      // Loaders and hooks of the main thread only slow this one's start.
+      // The loaders and hooks of the main thread would only slow its start.
       execArgv: [],
     });
     worker.on('message', (reply: WriterReply) => {
@@ -75,7 +75,10 @@ export class ThreadWriter implements GroupWriter {
     return worker;
   }
 
-  /** The next write starts a new thread; what was running is unknown to us, and the store finds out. */
+  /**
+   * Rejects the running group, whose outcome is unknown here; the store determines it. The next write starts
+   * a new thread.
+   */
   #onThreadEnd(worker: Worker, error: Error): void {
     if (this.#worker === worker) this.#worker = null;
     const pending = this.#pending;

@@ -2,9 +2,9 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { u32, uuid } from './keys.ts';
 
 /**
- * Tokens of file_url and image_url: the document id, for images the page, and 128 bits of HMAC-SHA-256 under the
- * installation's secret, in base64url. Nothing is stored per token; whether the document is still there decides the
- * caller by `Documents.byId`.
+ * Tokens of file_url and image_url: the document id, for images the page, and 128 bits of HMAC-SHA-256 under
+ * the secret of the installation, in base64url. Nothing is stored per token; the caller checks with
+ * `Documents.findById` whether the document still exists.
  */
 export type FileToken =
   | { readonly kind: 'file'; readonly documentId: string }
@@ -22,10 +22,10 @@ export function issueToken(secret: Uint8Array, token: FileToken): string {
   return Buffer.concat([body, computeMac(secret, body)]).toString('base64url');
 }
 
-/** What a token stands for; null when it was issued with none of these secrets. */
+/** Returns the content of a token; null when it was issued with none of these secrets. */
 export function readToken(secrets: readonly Uint8Array[], token: string): FileToken | null {
   const bytes = Buffer.from(token, 'base64url');
-  // The decoder skips what is no base64url: only the one spelling that we issue counts.
+  // The decoder skips characters that are not base64url; only the canonical encoding is accepted.
   if (bytes.toString('base64url') !== token) return null;
   const bodyBytes = bytes.byteLength - macBytes;
   if (bodyBytes !== fileBytes && bodyBytes !== pageBytes) return null;

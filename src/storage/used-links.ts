@@ -12,7 +12,7 @@ export interface UsedLink {
 
 const usedLinksTable = new Table<readonly [hash: string], number>(tables.usedLinks, [hash]);
 
-/** The sign-in links that were used, until well after their end: a link works once. */
+/** Used sign-in links, stored until well after their expiration, so that each link works once. */
 export class UsedLinks {
   readonly #store: Store;
 
@@ -24,7 +24,7 @@ export class UsedLinks {
     return usedLinksTable.get(this.#store, [linkHash]) !== undefined;
   }
 
-  /** Refused with `ExpectationFailed` when it was used meanwhile: of many uses at once, one wins. */
+  /** Errors: `ExpectationFailedError` if the link was used meanwhile: of concurrent uses, only one succeeds. */
   markUsed({ hash: linkHash, expiresAt }: UsedLink): WriteOperation[] {
     return [
       usedLinksTable.expect([linkHash], (known) => known === undefined, 'the link is unused'),
@@ -32,7 +32,7 @@ export class UsedLinks {
     ];
   }
 
-  /** Deletes up to `limit` links that ended before `before` (milliseconds). */
+  /** Deletes up to `limit` links that expired before `before` (milliseconds). */
   async deleteExpired(before: number, limit: number): Promise<WriteOperation[]> {
     const found: WriteOperation[] = [];
     for await (const { key, value } of usedLinksTable.range(this.#store, [])) {

@@ -4,7 +4,7 @@ import { Table } from './table.ts';
 
 export interface User {
   readonly userId: string;
-  /** Normalised, proved to be theirs, and unique in the installation. */
+  /** Normalized, verified, and unique in the installation. */
   readonly email: string;
   readonly name: string | null;
   readonly avatarUrl: string | null;
@@ -12,14 +12,14 @@ export interface User {
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly lastLoginAt: number;
-  /** Since when the administrator keeps this person out; absent otherwise. */
+  /** Time at which the administrator disabled the user; absent otherwise. */
   readonly disabledAt?: number;
 }
 
 const usersTable = new Table<readonly [userId: string], User>(tables.users, [uuid]);
 const emailTable = new Table<readonly [email: string], string>(tables.userEmail, [text]);
 
-/** People by id and by their address. */
+/** Users by id and by email address. */
 export class Users {
   readonly #store: Store;
 
@@ -38,7 +38,7 @@ export class Users {
     );
   }
 
-  /** Those behind an id (null: from the first on), in the order of their ids. */
+  /** Returns up to `limit` users after an id (null: from the first), ordered by id. */
   async listAfter(userId: string | null, limit: number): Promise<User[]> {
     const found: User[] = [];
     const range = { limit, ...(userId === null ? {} : { gt: usersTable.keyOf(userId) }) };
@@ -51,7 +51,7 @@ export class Users {
     return userId === undefined ? undefined : this.get(userId);
   }
 
-  /** Refused with `ExpectationFailed` when the address has a user at the moment of the write. */
+  /** Errors: `ExpectationFailedError` if the address has a user when the write is applied. */
   create(user: User): WriteOperation[] {
     return [
       emailTable.expect([user.email], (taken) => taken === undefined, 'the address has no user'),
@@ -60,7 +60,7 @@ export class Users {
     ];
   }
 
-  /** Refuses the write unless the user exists by then. */
+  /** Rejects the write unless the user exists when it is applied. */
   expect(userId: string): WriteOperation {
     return usersTable.expect([userId], (known) => known !== undefined, 'the user exists');
   }
@@ -69,7 +69,10 @@ export class Users {
     return [usersTable.delete([userId]), emailTable.delete([email])];
   }
 
-  /** Replaces everything but the address. */
+  /**
+   * Replaces all fields except the address. Errors: `ExpectationFailedError` if the user is gone or has
+   * another address.
+   */
   update(user: User): WriteOperation[] {
     return [
       usersTable.expect([user.userId], (known) => known?.email === user.email, 'the user exists'),

@@ -2,82 +2,82 @@ import { BoundedCache } from '../core/bounded-cache.ts';
 import { type Contents, type Layout, pageParts, type StoredChunk, type TextParts } from './content.ts';
 import type { VersionRecord, Versions } from './versions.ts';
 
-/** One row of the index, as search names it. */
+/** Location of an index row as returned by search. */
 export interface RowLocation {
   readonly version: number;
-  /** Number among the indexed rows of the version's document. */
+  /** Index among the indexed rows of the version's document. */
   readonly row: number;
 }
 
-/** What replies show of a document again and again, as bytes that nobody changes. */
+/** Serialized parts of a document that replies repeat; immutable bytes. */
 export interface VersionReplyFragment {
   readonly prefix: Uint8Array;
   readonly suffix: Uint8Array;
-  /** What the addresses in it begin with. */
+  /** Start of the URLs in it. */
   readonly baseUrl: string;
 }
 
-/** A record that replies show again and again. */
+/** A record with data that replies repeat. */
 export interface CachedVersion extends VersionRecord {
   /** `path` as JSON. */
   readonly pathJson: string;
-  /** Of the document's file; made once. */
+  /** Returns the token of the document's file; computed once. */
   readonly fileToken: () => string;
-  /** Here whoever makes replies keeps what they show of it; null at first. */
+  /** Set by the code that serializes replies, as a cache; null at first. */
   replyFragment: VersionReplyFragment | null;
 }
 
-/** What an indexed row stands for. */
+/** Content of an indexed row. */
 export interface RowContent {
   readonly version: CachedVersion;
-  /** Number of the chunk in its document. */
+  /** Index of the chunk in its document. */
   readonly number: number;
   readonly chunk: StoredChunk;
-  /** As in `KeptVersion`; it must not be much longer than the text in UTF-8. */
+  /** As in `CachedVersion`; it must not be much longer than the text in UTF-8. */
   replyFragment: Uint8Array | null;
 }
 
 export interface VersionReaderOptions {
   readonly versions: Versions;
   readonly contents: Contents;
-  /** The token that stands for a document's file. */
+  /** Returns the token of a document's file. */
   readonly fileToken: (documentId: string) => string;
-  /** Memory that it may keep. */
+  /** Maximum memory of the cache. */
   readonly bytesMax: number;
 }
 
-/** What was read of one version so far. */
+/** Data of one version read so far. */
 interface VersionCacheEntry {
   readonly collectionId: string;
   readonly record: CachedVersion;
-  /** By row; empty while it is not known which row is which chunk. */
+  /** Content by row; empty while the chunks of the rows are unknown. */
   rows: (RowContent | undefined)[];
   /** Chunk of each row. */
   chunkOfRow: Uint32Array | undefined;
   layout: Layout | undefined;
   readonly chunks: Map<number, StoredChunk>;
-  /** By chunk, and by generation. */
+  /** Codes by chunk and generation. */
   readonly codes: Map<number, Uint8Array>;
 }
 
-/** Memory of objects beside their texts and arrays, as measured with a heap full of them. */
+/** Memory of objects besides their texts and arrays, measured with a heap full of them. */
 const recordBytes = 1_600;
 const chunkBytes = 700;
 const rowBytes = 8;
 const childBytes = 80;
 const arrayBytes = 200;
-/** Numbers that chunks of a document can have. */
+/** Number of possible chunk indexes per document. */
 const chunksMax = 2 ** 32;
-/** Of the token of a file. */
+/** Length of a file token. */
 const tokenLength = 64;
 
 /**
- * What search reads of the versions that it found, kept in memory within a bound. Search finds only live versions,
- * and of a live version nothing ever changes: a new text or new metadata make a new version. So nothing here becomes
- * wrong; `forget` lets the memory of what was deleted or replaced go at once.
+ * Bounded in-memory cache of the data that search reads of versions. Search returns only live versions, and a
+ * live version is immutable: a new text or new metadata create a new version. So entries never become stale;
+ * `evict` frees the memory of deleted or replaced versions at once.
  *
- * Versions have numbers of their own in the whole installation. Each is only found under its own collection, which the
- * caller names, who was cleared for it.
+ * Version numbers are unique in the whole installation. Each is only found under its own collection, given by
+ * the caller, who is authorized for it.
  */
 export class VersionReader {
   readonly #versions: Versions;
@@ -92,25 +92,25 @@ export class VersionReader {
     this.#cache = new BoundedCache(bytesMax);
   }
 
-  /** Estimated memory of what is kept. */
+  /** Estimated memory of the cache. */
   get bytes(): number {
     return this.#cache.cost;
   }
 
-  /** Records in the order asked; undefined for one that is gone. */
+  /** Returns records in the order of `versions`; undefined for a deleted one. */
   readRecords(collectionId: string, versions: readonly number[]): (CachedVersion | undefined)[] {
     return this.#loadEntries(collectionId, versions).map((entry) => entry?.record);
   }
 
-  /** What rows stand for, in the order asked; undefined for one whose document is gone. */
+  /** Returns the content of rows, in the order of `locations`; undefined if the document was deleted. */
   readRows(collectionId: string, locations: readonly RowLocation[]): (RowContent | undefined)[] {
     const found = locations.map(({ version, row }) => this.#findEntry(collectionId, version)?.rows[row]);
     return found.includes(undefined) ? this.#readRows(collectionId, locations) : found;
   }
 
   /**
-   * Codes of the precise chunks of each chunk, of a generation of the collection's vectors; undefined where there are
-   * none.
+   * Returns the codes of the fine chunks of each chunk, for a generation of the collection's vectors;
+   * undefined if there are none.
    */
   readCodes(
     locations: readonly { readonly version: VersionRecord; readonly number: number }[],
@@ -134,7 +134,7 @@ export class VersionReader {
     return locations.map(({ number }, i) => entries[i]!.codes.get(keyOf(number)));
   }
 
-  /** Where the pages and chunks of a version lie; undefined when it is gone. */
+  /** Returns the positions of the pages and chunks of a version; undefined when it was deleted. */
   readLayout(version: VersionRecord): Layout | undefined {
     const entry = this.#loadEntry(version);
     if (entry.layout !== undefined) return entry.layout;
@@ -146,7 +146,7 @@ export class VersionReader {
     return entry.layout;
   }
 
-  /** One page without its separator; undefined when there is no such page or the version is gone. */
+  /** Returns one page without its separator; undefined if the page does not exist or the version was deleted. */
   readPage(version: VersionRecord, page: number): TextParts | undefined {
     const layout = this.readLayout(version);
     if (layout === undefined) return undefined;
@@ -160,7 +160,7 @@ export class VersionReader {
     });
   }
 
-  /** Search will not find this version again. */
+  /** Removes a version that search no longer returns. */
   evict(collectionId: string, version: number): void {
     if (this.#cache.peek(version)?.collectionId === collectionId) this.#cache.delete(version);
   }
@@ -197,7 +197,7 @@ export class VersionReader {
     const missing = [...new Set(versions.filter((_, i) => found[i] === undefined))];
     const read = new Map<number, VersionCacheEntry>();
     this.#versions.getMany(collectionId, missing).forEach((record, i) => {
-      // Under the caller's own string, so that comparing it is comparing two pointers.
+      // Stored under the caller's own string, so that comparing it compares two pointers.
       if (record !== undefined) read.set(missing[i]!, this.#addEntry(collectionId, record));
     });
     return found.map((entry, i) => entry ?? read.get(versions[i]!));
@@ -238,7 +238,7 @@ export class VersionReader {
     });
   }
 
-  /** Reads the chunk with `numbers[i]` of each reading that has not read it yet. */
+  /** Reads the chunk `numbers[i]` of each entry that has not read it yet. */
   #readChunks(
     entries: readonly (VersionCacheEntry | undefined)[],
     numbers: readonly (number | undefined)[],
@@ -263,8 +263,8 @@ export class VersionReader {
 }
 
 /*
- * Kept objects are written out field by field, so that all of them have one shape: what reads hundreds of them for every
- * query is several times as fast then.
+ * Cached objects are built field by field, so that all of them have one hidden class: code that reads
+ * hundreds of them per query is several times as fast then.
  */
 
 function toCachedVersion(record: VersionRecord, fileToken: VersionReaderOptions['fileToken']): CachedVersion {
@@ -295,7 +295,7 @@ function toCachedChunk(chunk: StoredChunk): StoredChunk {
   return { text, start, end, pageStart, pageEnd, prefix, blank, language, children };
 }
 
-/** The text, what replies show of it, and what stands around them. */
+/** Estimates the memory of the text, its serialized form in replies, and the related objects. */
 function estimateChunkBytes({ text, prefix, children }: StoredChunk, { path }: VersionRecord): number {
   const strings = 2 * Buffer.byteLength(text) + 2 * prefix.length + 2 * path.length;
   return chunkBytes + strings + childBytes * children.length;

@@ -3,7 +3,7 @@ import { type Metadata, recordWithMetadataCodec } from './metadata-codec.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { Table } from './table.ts';
 
-/** What a search result shows of a version, without reading the document. */
+/** Data of a version shown in a search result, without reading the document. */
 export interface VersionRecord {
   readonly collectionId: string;
   readonly version: number;
@@ -12,9 +12,9 @@ export interface VersionRecord {
   readonly metadata: Metadata;
   readonly shard: number;
   readonly contentType: string;
-  /** SHA-256 of the raw bytes: what file_url serves while search answers from this version. */
+  /** SHA-256 of the raw bytes: served by file_url while this version is live. */
   readonly rawHash: string;
-  /** Pages of this document can be rendered as images. */
+  /** Whether pages of this document can be rendered as images. */
   readonly hasImages: boolean;
 }
 

@@ -4,10 +4,13 @@ import { setNiceness } from '../core/niceness.ts';
 import { attachWriter, diskNiceness } from './rocksdb.ts';
 import type { WriterReply, WriterRequest } from './thread-writer.ts';
 
-// Whoever searches does not wait for what it writes.
+// Searches take precedence over disk writes.
 setNiceness(diskNiceness);
 
-/** The thread that waits for the disk, so that the event loop does not. Started by `thread-writer.ts`. */
+/**
+ * Entry point of the thread that waits for the disk, so that the event loop does not. Started by
+ * `thread-writer.ts`.
+ */
 const port = assertDefined(parentPort, 'the writer runs in a thread of its own');
 const { handle } = workerData as { handle: bigint };
 const writer = await attachWriter(handle);

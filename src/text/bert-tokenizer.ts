@@ -2,13 +2,13 @@ import { assert } from '../core/assert.ts';
 import { addon, type TokenizerHandle } from '../index/addon.ts';
 import type { EncodedTexts } from './wordpiece.ts';
 
-/** What is read of a `tokenizer.json`. */
+/** Fields read from a `tokenizer.json`. */
 export interface BertTokenizerJson {
   readonly normalizer: {
     readonly type: string;
     readonly clean_text?: boolean;
     readonly handle_chinese_chars?: boolean;
-    /** Null: as `lowercase` says. */
+    /** Null: same as `lowercase`. */
     readonly strip_accents?: boolean | null;
     readonly lowercase?: boolean;
   } | null;
@@ -32,13 +32,13 @@ export interface BertTokenizerJson {
 }
 
 /**
- * The WordPiece tokenizers of BERT and its kin, from their `tokenizer.json`: the same ids as the library
- * `@huggingface/tokenizers`, without the special tokens that a post-processor puts around a text.
+ * A WordPiece tokenizer of the BERT family, from its `tokenizer.json`. Returns the same ids as the library
+ * `@huggingface/tokenizers`, without the special tokens added by a post-processor.
  */
 export class BertTokenizer {
   readonly handle: TokenizerHandle;
 
-  /** Throws, and says what it is, when the file asks for something that BERT's tokenizers do not do. */
+  /** Throws an `AssertionError` if the file requires an unsupported feature. */
   constructor(json: BertTokenizerJson) {
     const { normalizer, pre_tokenizer: words, model, added_tokens: addedTokens } = json;
     assert(normalizer?.type === 'BertNormalizer', 'the normaliser of the tokenizer is a BertNormalizer');
@@ -57,7 +57,7 @@ export class BertTokenizer {
     this.handle = addon.bertTokenizerOpen(options, JSON.stringify(options));
   }
 
-  /** All ids of each text, in order. */
+  /** Returns all ids of each text, in order. */
   encodeAll(texts: readonly string[]): EncodedTexts {
     return addon.tokenizerEncode(this.handle, texts);
   }
@@ -73,12 +73,12 @@ function toNativeOptions({
 }: Pick<BertTokenizerJson, 'model' | 'added_tokens'> & {
   normalizer: NonNullable<BertTokenizerJson['normalizer']>;
 }) {
-  // What an added token is called may also come out of a word, for example when it is lower-cased.
+  // The content of an added token may also result from a word, for example after lower-casing.
   const ids = new Map(Object.entries(model.vocab));
   for (const { content, id } of addedTokens) ids.set(content, id);
   const unknown = ids.get(model.unk_token);
   assert(unknown !== undefined, 'the unknown token has an id');
-  // No word holds white space, so pieces that do are never found.
+  // No word contains white space, so pieces with white space can never match.
   const pieces = [...ids].filter(([piece]) => !/\s/.test(piece));
   const lowercases = normalizer.lowercase === true;
   const { strip_accents: stripAccents } = normalizer;

@@ -1,17 +1,17 @@
 /**
- * What a UTF-16 unit is to the analyser. Letters, digits and marks make words; each script class makes its
- * own runs.
+ * Class of a UTF-16 unit for the analyzer. Letters, digits and marks form words; each script class forms
+ * separate runs.
  */
 export const characterClass = {
   other: 0,
   letter: 1,
   digit: 2,
-  /** Marks, zero width joiners and soft hyphens: part of a word, never its start. */
+  /** Marks, zero width joiners and soft hyphens: part of a word, never its first character. */
   mark: 3,
   han: 4,
   kana: 5,
   hangul: 6,
-  /** Thai, Lao, Khmer, Myanmar: words without spaces between them. */
+  /** Thai, Lao, Khmer, Myanmar: no spaces between words. */
   unspaced: 7,
   highSurrogate: 8,
 } as const;
@@ -43,8 +43,8 @@ function buildClassTable(): Uint8Array {
 }
 
 /**
- * The class of the unit at `index`; `other` at and beyond the end. Surrogate pairs are told apart by
- * `classOfPair`.
+ * Returns the class of the unit at `index`; `other` at and beyond the end. For surrogate pairs use
+ * `characterClassOfPair`.
  */
 export function characterClassAt(text: string, index: number): number {
   return index < text.length ? classByUnit[text.charCodeAt(index)]! : characterClass.other;
@@ -52,7 +52,7 @@ export function characterClassAt(text: string, index: number): number {
 
 const letterPattern = /^[\p{L}\p{N}]$/u;
 
-/** The class of the code point that starts with the high surrogate at `index`. */
+/** Returns the class of the code point that starts with the high surrogate at `index`. */
 export function characterClassOfPair(text: string, index: number): number {
   const codePoint = text.codePointAt(index) ?? 0;
   if (codePoint >= 0x20000 && codePoint <= 0x3ffff) return characterClass.han;

@@ -1,8 +1,8 @@
 /**
- * Spelling differences that must not hide a word. Two steps, because stemmers need the accents: `lowerCase`
- * unifies compatibility forms (NFKC), case and digits of other scripts; `foldDiacritics` then drops the
- * marks of Latin, Greek, Arabic and Hebrew and spells out letters like ß and æ. Marks that make another
- * letter (Indic vowels, kana voicing, Cyrillic й) stay.
+ * Normalization of spelling differences that must not prevent a match, in two steps, because stemmers need
+ * the accents. `normalizeCase` unifies compatibility forms (NFKC), case and digits of other scripts;
+ * `foldDiacritics` then removes the marks of Latin, Greek, Arabic and Hebrew and expands letters such as ß
+ * and æ. Marks that form a different letter (Indic vowels, kana voicing, Cyrillic й) are kept.
  */
 export function normalizeCase(word: string): string {
   if (isAscii(word)) return word.toLowerCase();
@@ -14,12 +14,12 @@ export function normalizeCase(word: string): string {
     .replaceAll('ς', 'σ');
 }
 
-/** Without soft hyphens, joiners and Arabic stretching, which change nothing but the looks of a word. */
+/** Removes soft hyphens, joiners and Arabic elongation, which only affect the appearance of a word. */
 export function removeInvisible(word: string): string {
   return isAscii(word) ? word : word.replace(invisible, '');
 }
 
-/** Expects the result of `lowerCase`. */
+/** Expects the result of `normalizeCase`. */
 export function foldDiacritics(word: string): string {
   if (isAscii(word)) return word;
   return word
@@ -31,7 +31,7 @@ export function foldDiacritics(word: string): string {
 
 const invisible = /\u00ad|\u0640|\u200c|\u200d|\u2060|[\ufe00-\ufe0f]/g;
 const nonAsciiDigit = /(?![0-9])\p{Nd}/gu;
-/** The breve of й is matched outside the group, which keeps it. */
+/** The breve of й is matched outside the group and therefore kept. */
 const foldedMark = /(?<=и)\u0306|([\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670])/g;
 
 const spelledOutLetters: ReadonlyMap<string, string> = new Map([
@@ -54,7 +54,10 @@ const spelledOutLetters: ReadonlyMap<string, string> = new Map([
 ]);
 const spelledOutLetter = new RegExp(`[${[...spelledOutLetters.keys()].join('')}]`, 'g');
 
-/** Decimal digits come in runs of ten that start at a multiple of their script's zero. */
+/**
+ * Returns the value of a decimal digit. Decimal digits form runs of ten that start at a multiple of their
+ * script's zero.
+ */
 function getDigitValue(digit: string): number {
   const codePoint = digit.codePointAt(0) ?? 0;
   let value = 0;

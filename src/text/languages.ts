@@ -7,14 +7,14 @@ import { type LanguageCode, stopWords } from './stop-words.ts';
 export type { LanguageCode as Language } from './stop-words.ts';
 
 /**
- * Every language that can be told from its function words, in a fixed order; votes and caches are indexed
- * by it.
+ * Languages that can be detected by their stop words, in a fixed order; votes and caches are indexed by
+ * position.
  */
 export const languages = Object.keys(stopWords) as readonly LanguageCode[];
 
 /**
- * The languages whose words are reduced to stems. The others are told apart so that no wrong stemmer is
- * used.
+ * Snowball algorithms of the languages with stemming. The other languages are detected so that no wrong
+ * stemmer is used.
  */
 const snowballAlgorithms: Readonly<Partial<Record<LanguageCode, string>>> = {
   en: 'english',
@@ -39,22 +39,25 @@ const snowballAlgorithms: Readonly<Partial<Record<LanguageCode, string>>> = {
 
 export const stemmedLanguages = languages.filter((language) => snowballAlgorithms[language] !== undefined);
 
-/** The language of a tag such as "de-AT" or "EN", or null when it is not one of ours. */
+/** Returns the language of a tag such as "de-AT" or "EN"; null if it is not supported. */
 export function parseLanguageTag(tag: string | null | undefined): LanguageCode | null {
   const primary = (tag ?? '').split(/[-_]/)[0]!.toLowerCase();
   const code = primary === 'nb' || primary === 'nn' ? 'no' : primary;
   return languages.find((language) => language === code) ?? null;
 }
 
-/** Required: for an import, Node.js would search its 850 KB for names of exports, which takes longer than running it. */
+/**
+ * Loaded with `require`: for an import, Node.js would scan its 850 KB for export names, which takes longer
+ * than running it.
+ */
 const snowball: typeof snowballStemmers = createRequire(import.meta.url)('snowball-stemmers');
 
 type Stemmer = ReturnType<typeof snowball.newStemmer>;
 const stemmers = new Map<LanguageCode, Stemmer>();
 
 /**
- * The term under which a word piece is indexed in a text of `language` (null: unsure, no stemming).
- * Accents go after stemming, because stemmers read them.
+ * Returns the term under which a word piece is indexed in a text of `language` (null: unknown, no stemming).
+ * Diacritics are removed after stemming, because stemmers use them.
  */
 export function toTerm(piece: string, isStemmable: boolean, language: LanguageCode | null): string {
   if (language === null || !isStemmable) return foldDiacritics(piece);
@@ -73,16 +76,22 @@ function stemWord(word: string, language: LanguageCode): string {
   return stemmer.stem(word) || word;
 }
 
-/** A Russian stemmer has no say about Latin words, and so on. */
+/**
+ * Whether a word is in the script of a language, so that, for example, Latin words are not stemmed as
+ * Russian.
+ */
 function isInScript(word: string, language: LanguageCode): boolean {
   if (language === 'ru') return /^\p{Script=Cyrillic}/u.test(word);
   if (language === 'ar') return /^\p{Script=Arabic}/u.test(word);
   return /^\p{Script=Latin}/u.test(word);
 }
 
-/** Function words -> positions in `languages` of those that have them. Keys are `lowerCase`d. */
+/**
+ * Stop words mapped to the positions in `languages` of their languages. Keys are normalized with
+ * `normalizeCase`.
+ */
 const languagesOfStopWord: ReadonlyMap<string, readonly number[]> = indexStopWords((word) => word);
-/** The same without diacritics, as people type queries. */
+/** Same without diacritics, as often typed in queries. */
 const languagesOfFoldedStopWord: ReadonlyMap<string, readonly number[]> = indexStopWords(foldDiacritics);
 
 function indexStopWords(spell: (word: string) => string): Map<string, number[]> {
@@ -100,14 +109,14 @@ function indexStopWords(spell: (word: string) => string): Map<string, number[]> 
 const noLanguages: readonly number[] = [];
 
 /**
- * Positions in `languages` for which this piece is a function word; single letters say more about units and
- * lists.
+ * Returns the positions in `languages` for which this piece is a stop word. Single letters have none, because
+ * they usually are units or list labels.
  */
 export function findStopLanguages(piece: string): readonly number[] {
   return /^[a-z]$/.test(piece) ? noLanguages : (languagesOfStopWord.get(piece) ?? noLanguages);
 }
 
-/** The same for a piece of a query, with or without its diacritics. */
+/** Same for a piece of a query, with or without its diacritics. */
 export function findQueryStopLanguages(piece: string): readonly number[] {
   return (
     languagesOfStopWord.get(piece) ?? languagesOfFoldedStopWord.get(foldDiacritics(piece)) ?? noLanguages
@@ -115,9 +124,10 @@ export function findQueryStopLanguages(piece: string): readonly number[] {
 }
 
 /**
- * The language of a passage of `words` words, when the evidence is clear: function words make up a due part of the
- * passage, and the best language leads the next by half. Null otherwise. `votes` has one number per language: for each
- * function word its share, because a word that many languages share says little about each.
+ * Returns the language of a text of `words` words if the evidence is clear: stop words make up a minimum
+ * share of the text, and the best language leads the second by half; otherwise null. `votes` has one number
+ * per language: each stop word adds its share, because a word shared by many languages is weak evidence for
+ * each.
  */
 export function chooseLanguage(votes: Float64Array, words: number): LanguageCode | null {
   const { best, lead } = rankVotes(votes);
@@ -139,7 +149,7 @@ function rankVotes(votes: Float64Array): { best: number; lead: number } {
   return { best, lead: votes[best]! / Math.max(votes[second] ?? 0, Number.EPSILON) };
 }
 
-/** Two function words, of which one may be shared with another language. */
+/** Two stop words, one of which may be shared with another language. */
 const votesMin = 1.5;
 const votesPerWordMin = 0.05;
 const leadMin = 1.5;

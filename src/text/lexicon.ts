@@ -3,22 +3,21 @@ import { findStopLanguages, type Language, languages, toTerm } from './languages
 import { hashTerm, toBigInt } from './term-hash.ts';
 import { expandWord, type WordVariant } from './words.ts';
 
-/** What is known about one spelling, computed once while it stays in the cache. */
+/** Analysis of one word, computed once while cached. */
 export interface LexiconEntry {
   readonly pieces: readonly WordVariant[];
-  /** Positions in `languages` of those that have the word as a function word. */
+  /** Positions in `languages` of the languages with this stop word. */
   readonly stopLanguages: readonly number[];
   /**
-   * Per language position + 1 (0: unsure): halves (high, low, high, low, ...) of the hash of each distinct
-   * term.
+   * Per language position + 1 (0: unknown): 32-bit halves (high, low, high, low, ...) of the hash of each
+   * distinct term.
    */
   readonly hashes: (Uint32Array | undefined)[];
 }
 
 /**
- * Bounded memory of words. Natural text repeats itself, so splitting, folding, stemming and hashing are
- * paid once per spelling; when the limit is reached everything is forgotten, which costs a stream of ever
- * new words nothing extra.
+ * Bounded cache of words. Natural text repeats words, so splitting, folding, stemming and hashing run once
+ * per word. At the limit the whole cache is cleared, which costs nothing extra for a stream of new words.
  */
 export class Lexicon {
   readonly #words = new Map<string, LexiconEntry>();
@@ -36,7 +35,7 @@ export class Lexicon {
     });
   }
 
-  /** A term that is its own only piece, whatever the language. */
+  /** Returns the entry of a term that has itself as its only piece, in every language. */
   getGram(gram: string): LexiconEntry {
     const cached = this.#words.get(gram);
     if (cached !== undefined) return cached;
@@ -51,13 +50,16 @@ export class Lexicon {
   }
 }
 
-/** Hash halves of the distinct terms of an entry in a text of the language at `position` (-1: unsure). */
+/**
+ * Returns the hash halves of the distinct terms of an entry in a text of the language at `position` (-1:
+ * unknown).
+ */
 export function getEntryHashes(entry: LexiconEntry, position: number): Uint32Array {
   entry.hashes[position + 1] ??= hashPieces(entry.pieces, position);
   return entry.hashes[position + 1]!;
 }
 
-/** The same for the pieces of a word. */
+/** Same for the pieces of a word. */
 export function hashPieces(pieces: readonly WordVariant[], position: number): Uint32Array {
   const language: Language | null = position < 0 ? null : languages[position]!;
   const terms = new Set(pieces.map((piece) => toTerm(piece.text, piece.isStemmable, language)));
@@ -72,12 +74,12 @@ export function hashPieces(pieces: readonly WordVariant[], position: number): Ui
   return halves;
 }
 
-/** The hash of a term as the engine takes it. */
+/** Returns the hash of a term in the form used by the engine. */
 export function toTermKey(term: string): bigint {
   return toBigInt(hashTerm(term));
 }
 
-/** A copy that does not keep the whole text alive, as a slice of 13 units or more does in V8. */
+/** Returns a copy that does not keep the whole text alive, as a slice of 13 units or more does in V8. */
 export function copyString(slice: string): string {
   return slice.length < 13 ? slice : Buffer.from(slice, 'utf16le').toString('utf16le');
 }

@@ -8,19 +8,22 @@ export interface QueryTerm {
   readonly text: string;
   readonly hash: bigint;
   readonly weight: number;
-  /** Terms of one group are alternative spellings of one query word: synonyms, not further evidence. */
+  /** Terms of one group are alternative spellings of one query word: synonyms, not additional evidence. */
   readonly group: number;
 }
 
 export interface LexicalQuery {
   readonly terms: readonly QueryTerm[];
-  /** The query word behind each group, as it was typed. */
+  /** The query word of each group, as typed. */
   readonly words: readonly string[];
-  /** The word of each group in lower case where it is one of letters alone, else null: only such are ever misspelled. */
+  /**
+   * The word of each group in lower case if it has only letters, else null: only such words are checked for
+   * misspelling.
+   */
   readonly letterWords: readonly (string | null)[];
 }
 
-/** Two hiragana are mostly grammar: they decide between otherwise equal passages. */
+/** Weight of a pair of hiragana: these are mostly grammar and should only break ties. */
 const weakPairWeight = 0.3;
 
 const lexicon = new Lexicon();
@@ -30,37 +33,37 @@ interface Spelling {
   readonly hash: bigint;
 }
 
-/** What one piece of a word is looked for under. */
+/** Search terms for one piece of a word. */
 interface WordPart {
-  /** The same for the same spellings. */
+  /** Equal for equal spellings. */
   readonly key: string;
   readonly spellings: readonly Spelling[];
   readonly letterWord: string | null;
   readonly weight: number;
 }
 
-/** What a word is in queries of collections with certain languages. */
+/** Analysis of a query word for collections with certain languages. */
 interface CachedWord {
   readonly surface: string;
-  /** None: there is nothing to look for. */
+  /** Empty if the word has nothing to search for. */
   readonly parts: readonly WordPart[];
-  /** Positions in `languages` of those that have it as a function word. */
+  /** Positions in `languages` of the languages with this stop word. */
   readonly stopLanguages: readonly number[];
 }
 
 /**
- * Recent query words by languages and word: a stemmer takes some 7 us per word and language, and a look into memory that
- * nobody has used for a while a tenth.
+ * Recent query words by languages and word: stemming takes about 7 us per word and language, a lookup in
+ * memory outside the processor caches a tenth of that.
  */
 const wordCache = new Map<string, Map<string, CachedWord>>();
-/** In all its maps together. */
+/** Total number of entries in all inner maps. */
 let cachedWordCount = 0;
 
 /**
- * Groups of terms to look for, in the order of the query, at most `queryGroupsMax`. `collectionLanguages`
- * are those that `analyseChunks` reported for the documents of the collection (null: not known, so all are
- * tried). Function words are left out unless nothing else is asked for. A word that is repeated counts once
- * for each time. No character is an operator.
+ * Returns the groups of terms to search for, in query order, at most `queryGroupsMax`. `collectionLanguages`:
+ * languages reported by `analyzeChunks` for the documents of the collection (null: unknown, so all are used).
+ * Stop words are dropped unless the query has nothing else. Each occurrence of a repeated word counts. No
+ * character is an operator.
  */
 export function analyzeQuery(
   query: string,
@@ -88,8 +91,9 @@ export function analyzeQuery(
 }
 
 /**
- * Which words of the query a chunk matched, as they were typed, each once and in order. `language` is the
- * row's from `analyseChunks`. Cheap enough for every candidate of a query: text words come from the lexicon.
+ * Returns the query words that a chunk matches, as typed, without duplicates, in query order. `language` is
+ * that of the row from `analyzeChunks`. Fast enough for every candidate of a query: the words of the text are
+ * cached in the lexicon.
  */
 export function findMatchedWords(query: LexicalQuery, text: string, language: Language | null): string[] {
   const groups = indexGroups(query);
@@ -110,15 +114,15 @@ export function findMatchedWords(query: LexicalQuery, text: string, language: La
   return [...new Set(inOrder.map((group) => query.words[group]!))];
 }
 
-/** Where a text holds words of a query: entry i is one of them, in the order of the text. */
+/** Positions of query words in a text: each entry is one match, in text order. */
 export interface TermPositions {
-  /** Of the query's terms. */
+  /** Groups of the query's terms. */
   readonly groups: number[];
-  /** Words and grams of the text, counted from 0. */
+  /** Word positions in the text (words and n-grams), counted from 0. */
   readonly positions: number[];
 }
 
-/** Where a chunk holds which words of the query. `language` is the row's from `analyseChunks`. */
+/** Returns the positions of query words in a chunk. `language` is that of the row from `analyzeChunks`. */
 export function findTermPositions(
   query: LexicalQuery,
   text: string,
@@ -148,10 +152,10 @@ export function findTermPositions(
   return termPositions;
 }
 
-/** Made once for each query: hundreds of short texts are matched against the same one. */
+/** Built once per query: hundreds of short texts are matched against the same query. */
 const groupCache = new WeakMap<LexicalQuery, ReadonlyMap<number, readonly number[]>>();
 
-/** The groups that a term belongs to, by its `matchKey`. */
+/** Returns the groups of each term, by its `toMatchKey`. */
 function indexGroups(query: LexicalQuery): ReadonlyMap<number, readonly number[]> {
   const cached = groupCache.get(query);
   if (cached !== undefined) return cached;
@@ -164,7 +168,10 @@ function indexGroups(query: LexicalQuery): ReadonlyMap<number, readonly number[]
   return groups;
 }
 
-/** The upper 53 bits of a hash, which a double holds exactly: enough to compare with a handful of terms. */
+/**
+ * Returns the upper 53 bits of a hash, which a double represents exactly: enough for comparing with a few
+ * terms.
+ */
 function toMatchKey(high: number, low: number): number {
   return high * 2 ** 21 + (low >>> 11);
 }
@@ -208,7 +215,7 @@ function buildWord(surface: string, candidates: readonly Language[]): CachedWord
   };
 }
 
-/** What role it has follows from its characters. */
+/** The role is determined by the characters, so the n-gram is a sufficient cache key. */
 function buildGram(gram: string, role: GramRole, candidates: readonly Language[]): CachedWord {
   const weight = role === 'weakPair' ? weakPairWeight : 1;
   const part = buildWordPart({ text: gram, isStemmable: false, weight }, null, candidates);
@@ -226,9 +233,8 @@ function buildWordPart(
 }
 
 /**
- * The words without the function words of the query's language: the only one of the collection, or the
- * candidate for which most words are function words, if that is more than one ("die hard" asks for no
- * German article).
+ * Removes the stop words of the query's language: the only language of the collection, or the candidate with
+ * the most stop words in the query, if more than one ("die hard" has no German article).
  */
 function removeFunctionWords(
   words: readonly CachedWord[],
@@ -247,8 +253,8 @@ function removeFunctionWords(
 }
 
 /**
- * The surface first, then what each language makes of it; in German also with umlauts spelled the other
- * way.
+ * Returns the folded word first, then its term in each language; for German also with umlauts and their
+ * transcriptions exchanged.
  */
 function listSpellings(piece: WordVariant, candidates: readonly Language[]): string[] {
   const terms = new Set([toTerm(piece.text, piece.isStemmable, null)]);

@@ -2,39 +2,39 @@ import { limits } from '../core/limits.ts';
 import { characterClass, characterClassAt, characterClassOfPair } from './characters.ts';
 import { normalizeCase } from './fold.ts';
 
-/** Receives what a text consists of, in order. */
+/** Receives the elements of a text, in order. */
 export type ScanSink = WordSink & (GramSink | RunSink);
 
 interface WordSink {
-  /** A word with its joints, for `expandWord`. */
+  /** Called with a word including its connectors, for `expandWord`. */
   word(surface: string): void;
 }
 
 interface GramSink {
-  /** One or two characters of Chinese, Japanese or Korean. */
+  /** Called with one or two characters of Chinese, Japanese or Korean. */
   gram(gram: string, role: GramRole): void;
 }
 
 interface RunSink {
-  /** Characters of Chinese, Japanese or Korean with nothing between them. */
+  /** Called with a run of adjacent Chinese, Japanese or Korean characters. */
   run(run: string): void;
 }
 
 /**
- * `pair`: two neighbours. `weakPair`: two hiragana, mostly grammar. `alone`: the only character of its run.
- * `inner`: one character of a longer run, there for queries of a single character; a query needs it only
- * when it is `alone`.
+ * `pair`: two adjacent characters. `weakPair`: two hiragana, mostly grammar. `alone`: the only character of
+ * its run. `inner`: one character of a longer run, indexed for single-character queries; a query needs single
+ * characters only as `alone`.
  */
 export type GramRole = 'pair' | 'weakPair' | 'alone' | 'inner';
 
 const { letter, digit, mark, han, kana, hangul, unspaced, highSurrogate } = characterClass;
 
 /**
- * Walks a text once and hands over its words. Letters and digits of spaced scripts make words, joined by
- * single `- _ . @ &` and apostrophes into compounds; Han, kana and Hangul make overlapping pairs, Han
- * characters also single ones and Hangul also the first syllable of a word (particles follow it); Thai,
- * Lao, Khmer and Burmese go through Intl.Segmenter in short slices, because it is quadratic on long ones.
- * Linear for any text.
+ * Scans a text once and emits its words. Letters and digits of scripts with spaces form words, joined by
+ * single `- _ . @ &` and apostrophes into compounds. Han, kana and Hangul form overlapping pairs; Han
+ * characters are also emitted individually, and for Hangul also the first syllable of a word (particles
+ * follow it). Thai, Lao, Khmer and Burmese are segmented with Intl.Segmenter in short slices, because its
+ * cost is quadratic on long ones. Linear for any text.
  */
 export function scanWords(text: string, sink: ScanSink): void {
   let index = 0;
@@ -88,7 +88,7 @@ function findCompoundEnd(text: string, start: number): number {
   return next === 0x23 && end - start === 1 ? end + 1 : end;
 }
 
-/** True when the unit at `index` joins the run before it to the letter or digit after it. */
+/** Whether the unit at `index` joins the preceding run to the letter or digit after it. */
 function isConnector(text: string, index: number): boolean {
   const unit = text.charCodeAt(index);
   switch (unit) {
@@ -117,7 +117,7 @@ function isConnector(text: string, index: number): boolean {
   }
 }
 
-/** Han and kana mix in one run (Japanese inflection); Hangul makes runs of its own. */
+/** Returns the end of a run. Han and kana mix in one run (Japanese inflection); Hangul forms separate runs. */
 function findGramRunEnd(text: string, start: number, first: number): number {
   let index = start;
   while (index < text.length) {
@@ -152,14 +152,18 @@ function isHiragana(character: string): boolean {
 
 const segmenter = new Intl.Segmenter('th', { granularity: 'word' });
 
-/** Lengths of the words of a slice of a script without spaces; they add up to it. */
+/**
+ * Returns the lengths of the words in a slice of a script without spaces; their sum is the length of the
+ * slice.
+ */
 export function segmentWordLengths(slice: string): Uint32Array {
   return Uint32Array.from(segmenter.segment(slice), ({ segment }) => segment.length);
 }
 
 /**
- * Hands over the words of the unspaced run at `start`, or of its first slice, and returns how far it came.
- * The last words of a slice that does not end its run may be cut short: they are left for the next slice.
+ * Emits the words of the unspaced run at `start`, or of its first slice, and returns the number of units
+ * consumed. The last words of a slice that does not end its run may be truncated, so they are left for the
+ * next slice.
  */
 function scanUnspaced(text: string, start: number, sink: WordSink): number {
   let end = start;

@@ -5,54 +5,63 @@ import { type Language, toTerm } from './languages.ts';
 import { toTermKey } from './lexicon.ts';
 import type { LexicalQuery, QueryTerm } from './query.ts';
 
-/** A word of a query that no document has, and what to look for in its place. */
+/** A query word that occurs in no document, with the variants to search for. */
 export interface MisspelledWord {
-  /** Of the query's terms. */
+  /** Group of the query's terms. */
   readonly group: number;
-  /** As it was typed. */
+  /** As typed. */
   readonly surface: string;
-  /** What the word is and would be indexed under: terms that differ from one of these by a letter may be meant. */
+  /**
+   * Terms under which the word is, or would be, indexed. A term that differs from one of these by a letter is
+   * a candidate.
+   */
   readonly forms: readonly string[];
-  /** What the word becomes when a letter of its ending is changed: an ending that is misspelled is not taken off. */
+  /** Terms of the word with one letter of its ending changed: a stemmer does not remove a misspelled ending. */
   readonly terms: readonly string[];
-  /** The letters of its script. */
+  /** Letters of the word's script. */
   readonly letters: string;
   readonly editsMax: 1 | 2;
 }
 
-/** A term of the collection that a word may stand for. */
+/** A term of the collection that may be the correct spelling of a word. */
 export interface SpellingCandidate {
   readonly term: string;
   readonly edits: number;
-  /** That hold it. */
+  /** Number of rows with the term. */
   readonly rows: number;
 }
 
-/** How a word of the query was understood. */
+/** The correction of a query word. */
 export interface Correction {
   readonly typed: string;
-  /** What was looked for instead. */
+  /** Terms searched instead. */
   readonly terms: readonly string[];
-  /** What models read in its place. */
+  /** Replacement of the word in the text for models. */
   readonly replacement: string;
 }
 
-/** Shorter words are like too many others; and two letters differ only in long ones. */
+/** Minimum lengths: shorter words resemble too many others, and two edits are allowed only in long words. */
 const wordUnitsMin = 4;
 const twoEditUnitsMin = 8;
-/** Endings that stemmers take off are hardly longer. */
+/** Maximum length of an ending removed by a stemmer, approximately. */
 const endingUnits = 5;
-/** What a term counts that differs by one letter, by two. */
+/** Weights of terms by number of edits: none, one, two. */
 const editWeights = [1, 0.8, 0.5] as const;
-/** Of terms that differ equally, those in the most rows, and none that is in a tenth as many as the first. */
+/**
+ * Of the terms with the fewest edits, the most frequent ones are used, except those in less than a tenth of
+ * the rows of the first.
+ */
 const termsMax = 3;
 const rowsShareMin = 0.1;
 
-/** Two edits spell out so many words that only a few of a query's get them, and only with the commonest letters. */
+/**
+ * Two edits generate so many variants that only a few words per query get them, with the most frequent
+ * letters only.
+ */
 const twoEditWordsMax = 2;
 const twoEditLettersMax = 10;
 
-/** The letters of a script, the commonest first where that is known. */
+/** Letters of each script, most frequent first where known. */
 const alphabets: readonly (readonly [RegExp, string])[] = (
   [
     [/^\p{Script=Latin}+$/u, 'eaionrtslucdmphgbfvkwyzxjq'],
@@ -67,8 +76,9 @@ const alphabets: readonly (readonly [RegExp, string])[] = (
 ).map(([script, letters]) => [script, [...new Set(foldDiacritics(letters))].join('')]);
 
 /**
- * Words of the query whose terms no row has, as `rows` says term by term, and that may be misspelled: plain words of
- * letters, long enough, of which `isRight` does not say that they are right. At most `misspelledWordsMax`.
+ * Returns the words of the query that occur in no row, according to `rows` per term, and that may be
+ * misspelled: words of letters only, long enough, and not accepted by `isCorrect`. At most
+ * `misspelledWordsMax`.
  */
 export function findMisspelledWords(
   query: LexicalQuery,
@@ -91,14 +101,14 @@ export function findMisspelledWords(
   return misspelled;
 }
 
-/** Beginnings of a word that may be the stem of what it stands for, when its ending is misspelled. */
+/** Returns the prefixes of a word that may be the stem of the correct word if its ending is misspelled. */
 export function findStemPrefixes(word: MisspelledWord): string[] {
   const folded = foldDiacritics(word.forms[0]!);
   const lengths = Array.from({ length: endingUnits }, (_, i) => folded.length - 1 - i);
   return lengths.filter((length) => length >= wordUnitsMin - 1).map((length) => folded.slice(0, length));
 }
 
-/** The word with the terms of its ending changed by a letter, in the languages of the collection. */
+/** Adds terms with one letter of the ending changed, in the languages of the collection. */
 export function addEndingVariants(word: MisspelledWord, languages: readonly Language[]): MisspelledWord {
   const text = word.forms[0]!;
   const terms = new Set<string>();
@@ -122,7 +132,10 @@ function editEndings(text: string, letters: string): Set<string> {
   return changed;
 }
 
-/** The words with two edits, of those that are long enough: to ask again for what was not found with one. */
+/**
+ * Returns the sufficiently long words with two edits allowed, for a second search of words not found with one
+ * edit.
+ */
 export function selectTwoEditWords(words: readonly MisspelledWord[]): MisspelledWord[] {
   return words
     .filter(({ editsMax }) => editsMax === 2)
@@ -133,7 +146,9 @@ export function selectTwoEditWords(words: readonly MisspelledWord[]): Misspelled
     });
 }
 
-/** The query with the terms that its misspelled words stand for; `found` has those of each word, most rows first. */
+/**
+ * Adds the terms of the correct spellings to the query; `candidates` has those of each word, most rows first.
+ */
 export function applySpellings(
   query: LexicalQuery,
   words: readonly MisspelledWord[],
@@ -152,12 +167,12 @@ export function applySpellings(
     const read = restoreEnding(word, first.term);
     corrections.push({ typed: word.surface, terms: best.map(({ term }) => term), replacement: read });
   }
-  // Alternatives of one word stand together.
+  // Keep the alternatives of one word together.
   terms.sort((left, right) => left.group - right.group);
   return { query: { ...query, terms }, corrections };
 }
 
-/** The term, with the ending that the word lost when it became the most like it of its forms. */
+/** Returns the term with the ending that was removed from the word to form its most similar form. */
 function restoreEnding({ forms }: MisspelledWord, term: string): string {
   const text = forms[0]!;
   const isBeginning = (form: string) => text.startsWith(form);
@@ -167,7 +182,7 @@ function restoreEnding({ forms }: MisspelledWord, term: string): string {
   return term + text.slice(nearest!.length);
 }
 
-/** A text with words replaced by what they stand for. */
+/** Replaces misspelled words in a text by their corrections. */
 export function replaceMisspelledWords(text: string, corrections: readonly Correction[]): string {
   return corrections.reduce((corrected, { typed, replacement: read }) => {
     const quoted = typed.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

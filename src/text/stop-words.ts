@@ -1,7 +1,7 @@
 /**
- * Function words by language: articles, pronouns, prepositions, conjunctions, auxiliaries, question words.
- * They serve twice: they tell languages apart, and a query drops them (a text never does, so nothing
- * becomes unfindable). Lower case, with their diacritics, separated by spaces.
+ * Stop words by language: articles, pronouns, prepositions, conjunctions, auxiliaries, question words. Used
+ * for language detection, and removed from queries; never removed from texts, so that every word remains
+ * searchable. Lower case, with diacritics, separated by spaces.
  */
 export const stopWords = {
   en: `a about above after again all also am an and any are aren as at be because been before being below
@@ -169,5 +169,5 @@ sudah tapi telah tentang tersebut tetapi tidak untuk yaitu yang`,
 לפי לפני מאוד מאשר מה מול מי מכל ממנו מן מתי נגד על עם עד עוד עליו פי רק של שלה שלהם שלו שם תחת`,
 } as const satisfies Record<string, string>;
 
-/** ISO 639-1 code of a language that has a list. */
+/** ISO 639-1 code of a language with a list. */
 export type LanguageCode = keyof typeof stopWords;

@@ -1,8 +1,8 @@
 /**
- * The 64-bit name of a term in postings: SipHash-2-4 of its UTF-8 bytes (Aumasson and Bernstein, 2012)
- * under a fixed key. The algorithm and the key are part of the TermBlock format: they never change without
- * a new format version. At ten million distinct terms the chance of any collision is below 3 in a million.
- * Each 64-bit word is kept as two 32-bit halves, because BigInt arithmetic allocates.
+ * 64-bit identifier of a term in postings: SipHash-2-4 of its UTF-8 bytes (Aumasson and Bernstein, 2012)
+ * under a fixed key. The algorithm and the key are part of the TermBlock format: they never change without a
+ * new format version. With ten million distinct terms the probability of any collision is below 3 in a
+ * million. Each 64-bit word is stored as two 32-bit halves, because BigInt arithmetic allocates.
  */
 export interface TermHash {
   /** Upper and lower 32 bits, unsigned. */
@@ -58,7 +58,7 @@ export function sipHash24(bytes: Uint8Array, length: number, key: Uint8Array): T
   };
 }
 
-/** Up to four bytes, little endian. */
+/** Reads up to four bytes, little endian. */
 function readWord(bytes: Uint8Array, from: number, to: number): number {
   let word = 0;
   for (let index = from; index < to; index += 1) word |= bytes[index]! << ((index - from) * 8);

@@ -13,8 +13,8 @@ import { segmentWordLengths } from './scan.ts';
 import { expandWord } from './words.ts';
 
 /**
- * What is indexed of one coarse chunk: its text, and its heading prefix as a field of its own. A row whose
- * text has no words (white space, rules, emoji) gets no entries, so that its prefix alone never finds it.
+ * Indexed content of one coarse chunk: its text, and its heading prefix as a separate field. A row whose text
+ * has no words (white space, rules, emoji) gets no entries, so that it is never found by its prefix alone.
  */
 export interface AnalysisRow {
   readonly text: string;
@@ -23,44 +23,40 @@ export interface AnalysisRow {
 
 export interface ChunkAnalysis {
   /**
-   * A TermBlock with one row per input row, packed little endian and handed to the engine as it is stored:
+   * A TermBlock with one row per input row, packed little endian; the stored form is also the input of the engine:
    *   header   u32 magic 'QTB1', u32 rowCount
    *   sizes    rowCount x u32 entryCount, padded with zeros to a multiple of 8 bytes
    *   entries  in row order, 16 bytes each: u64 termHash, u16 bodyCount, u16 prefixCount, u32 zero
-   * The entries of a row ascend by unsigned termHash and are unique; counts saturate at 65,535. In the first words of
-   * a row, up to 100 letters together, each occurrence counts twice.
+   * The entries of a row are unique and sorted by unsigned termHash; counts saturate at 65,535. In the first words
+   * of a row, up to 100 letters in total, each occurrence counts twice.
    */
   readonly block: Uint8Array;
-  /**
-   * The language by which each row was stemmed; null where unsure. Their union is what `analyseQuery`
-   * needs.
-   */
+  /** Language used to stem each row; null if unknown. `analyzeQuery` needs their union. */
   readonly languages: readonly (Language | null)[];
-  /** Occurrences of terms, body and prefix together, each once. */
+  /** Number of term occurrences, body and prefix together, without double counting. */
   readonly tokens: number;
-  /** Entries of the block: distinct terms, summed over the rows. */
+  /** Number of entries in the block: distinct terms, summed over the rows. */
   readonly terms: number;
 }
 
 /**
- * Which terms: every word is indexed once, under the stem of its row's language, or under its folded
- * surface where the language is unsure. A query carries for each of its words the surface and the stem of
- * every language the collection holds, as alternatives of one group (`analyseQuery`). Equal words have
- * equal stems in each language, so a word is found by its exact form whatever language was guessed.
- * Indexing stem and surface both would serve too, but it makes 1.4 times (English) to 1.85 times (Russian)
- * as many entries and counts a plain match twice; this way a query pays one look-up per further language,
- * which nearly always finds an empty list.
+ * Choice of terms: every word is indexed once, as the stem in its row's language, or as its folded form if
+ * the language is unknown. A query has for each of its words the folded form and the stem in every language
+ * of the collection, as alternatives of one group (`analyzeQuery`). Equal words have equal stems in each
+ * language, so a word is found by its exact form whatever language was detected. Indexing both stem and
+ * folded form would also work, but creates 1.4 times (English) to 1.85 times (Russian) as many entries and
+ * counts a plain match twice; instead, a query costs one lookup per additional language, which nearly always
+ * finds an empty list.
  *
  * Terms never contain a space, so that adjacent stem pairs can later be indexed as "stem stem" in the same
  * blocks.
  *
- * Natural text repeats itself, so native/text finds and counts the words, and asks here once for each spelling what it
- * is and which terms it makes. Its memory is a pure memo: what was analysed before changes no result.
+ * Natural text repeats words, so native/text finds and counts the words, and calls back once per distinct
+ * word for its analysis and terms. Its cache is a pure memo: earlier analyses never change a result.
  */
 /**
- * Terms of the chunks of one document. `language` is what the document says about itself (a tag such as
- * "de-AT"); it only decides where the words themselves leave doubt, because such declarations are often
- * wrong.
+ * Returns the terms of the chunks of one document. `language`: language declared by the document (a tag such
+ * as "de-AT"); used only if the words are ambiguous, because such declarations are often wrong.
  */
 export function analyzeChunks(rows: readonly AnalysisRow[], language: string | null = null): ChunkAnalysis {
   for (const { text, prefix } of rows) {
@@ -80,7 +76,7 @@ export function analyzeChunks(rows: readonly AnalysisRow[], language: string | n
   };
 }
 
-/** Opened when it is first needed: most threads never analyse. */
+/** Opened on first use: most threads never analyze text. */
 let lexicon: LexiconHandle | null = null;
 
 function openLexicon(): LexiconHandle {
@@ -113,7 +109,10 @@ function languageIndexOf(language: Language | null): number {
   return language === null ? -1 : languages.indexOf(language);
 }
 
-/** Rows spread evenly over the document, so that a table or a quotation does not decide its language alone. */
+/**
+ * Returns rows spread evenly over the document, so that a table or a quotation alone does not determine its
+ * language.
+ */
 function sampleRows(rows: readonly AnalysisRow[]): string[] {
   const sample: string[] = [];
   const step = Math.max(1, rows.length / limits.languageSampleRowsMax);

@@ -1,22 +1,23 @@
 import { addon, type EmbeddingHandle, type TokenizerHandle } from '../index/addon.ts';
 
 export interface TokenBagParameters {
-  /** Components of a vector. */
+  /** Number of components of a vector. */
   readonly dimensions: number;
-  /** A token that occurs n times in a text counts as n to this power. */
+  /** A token that occurs n times in a text counts as n to the power of this exponent. */
   readonly repetitionExponent: number;
   /** Token vectors as signed bytes, one row of `dimensions` per piece. */
   readonly codes: Uint8Array;
-  /** Weight of every piece in a query, then in a document. */
+  /** Weights of all pieces in queries, followed by those in documents. */
   readonly weights: Float32Array;
-  /** What every query, then every document starts from: two rows of `dimensions`. */
+  /** Start vectors of queries and of documents: two rows of `dimensions`. */
   readonly prefixes: Float32Array;
 }
 
 /**
- * Texts as bags of token vectors: the prefix of the text's side plus the weighted mean of the vectors of its tokens,
- * scaled to length 1. Done in native/text, which says in which order it adds: the same text has the same bytes on every
- * machine. Equal bags are one in memory, whatever threads hold them.
+ * Static embedding of texts as bags of token vectors: the prefix for queries or documents plus the weighted
+ * mean of the token vectors, scaled to length 1. Computed in native/text, which defines the order of the
+ * additions: the same text has the same bytes on every machine. Equal bags share one instance in memory
+ * across threads.
  */
 export class TokenBag {
   readonly #handle: EmbeddingHandle;
@@ -25,7 +26,7 @@ export class TokenBag {
     this.#handle = addon.embeddingOpen(tokenizer.handle, parameters);
   }
 
-  /** One row of `dimensions` components per text, in their order, and how many tokens they have together. */
+  /** Returns one row of `dimensions` components per text, in input order, and the total number of tokens. */
   embed(
     texts: readonly string[],
     side: 'query' | 'document',
@@ -33,7 +34,10 @@ export class TokenBag {
     return addon.embeddingRun(this.#handle, texts, side === 'query');
   }
 
-  /** The vectors of texts of documents below their headings, and codes of parts of them; see `addon.embeddingRunParts`. */
+  /**
+   * Returns the vectors of document texts below their headings, and codes of parts of them; see
+   * `addon.embeddingRunParts`.
+   */
   embedWithParts(
     headings: readonly string[],
     texts: readonly string[],

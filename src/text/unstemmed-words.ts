@@ -2,15 +2,15 @@ import { characterClass, characterClassAt } from './characters.ts';
 import { foldDiacritics, normalizeCase, removeInvisible } from './fold.ts';
 import { scanWords } from './scan.ts';
 
-/** Most words of most texts, for which the rest would change nothing but their case. */
+/** Matches most words of most texts, for which only lower-casing is needed. */
 const asciiWord = /^[A-Za-z0-9]+$/;
-/** The parts of a compound; one that ends in `++` or `#` keeps it, so that C++ is not C. */
+/** Matches the parts of a compound; a final `++` or `#` is kept, so that C++ differs from C. */
 const compoundPart = /[\p{L}\p{N}\p{M}]+(?:(?:\+\+|#)$)?/gu;
 
 /**
- * The words of a text in order, as they are spelled: without case, accents and joints, but not reduced to stems. Where
- * words are written without spaces each character is one, because how such a text is cut into words depends on what
- * stands around it. No word has a blank.
+ * Returns the words of a text in order, without case, accents and connectors, but not stemmed. In scripts
+ * without spaces each character is one word, because the segmentation of such a text depends on the context.
+ * No word contains a space.
  */
 export function toUnstemmedWords(text: string): string[] {
   const words: string[] = [];

@@ -1,31 +1,36 @@
 import { normalizeCase, removeInvisible } from './fold.ts';
 
-/** One searchable spelling of a word as it stands in a text. */
+/** One searchable spelling of a word in a text. */
 export interface WordVariant {
-  /** `lowerCase`d, not yet folded or stemmed. */
+  /** Normalized with `normalizeCase`, not yet folded or stemmed. */
   readonly text: string;
-  /** Letters only: a stemmer may shorten it. Numbers, codes and catenations stay as they are. */
+  /**
+   * Whether it has only letters, so that a stemmer may shorten it. Numbers, codes and concatenations are kept
+   * as they are.
+   */
   readonly isStemmable: boolean;
-  /** How much a query counts this piece. */
+  /** Weight of this piece in a query. */
   readonly weight: number;
 }
 
 const lettersOnly = /^[\p{L}\p{M}]+$/u;
 const run = /[\p{L}\p{N}\p{M}]+/gu;
 const plainWord = /^(?:\p{Lu}?[\p{Ll}\p{M}]+|[\p{Lu}\p{M}]+s?|[\p{Lo}\p{Lm}\p{M}]+|\p{Nd}+)$/u;
-/** Also between the values of a table: the parts stay findable beside the number they may be. */
+/**
+ * Also matches between the values of a table: the parts remain searchable in addition to the possible number.
+ */
 const thousandsComma = /,/g;
 const codeSuffix = /(?:\+\+|#)$/;
 const dottedNumber = /\d+(?:\.\d+)+/g;
-/** Words inside a run without separators: "XMLHttpRequest" -> XML Http Request, "PX4500" -> PX 4500. */
+/** Matches words inside a run without separators: "XMLHttpRequest" -> XML Http Request, "PX4500" -> PX 4500. */
 const innerWord = /\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{M}]+|\p{N}+|[\p{L}\p{M}]+/gu;
-/** More changes of case or kind than this are a code or a hash, whose fragments mean nothing. */
+/** A run with more parts than this is a code or a hash, whose fragments are meaningless. */
 const innerWordsMax = 6;
 
 /**
- * The pieces under which a word is indexed and searched. A plain word is one piece. A compound
- * ("foo-bar_1.2", "getUserName", "PX-4500B", "john.doe@example.com", "1,234.5") is found whole, in any
- * spelling of its joints ("foobar", "get_user_name", "px4500b"), and by each of its parts.
+ * Returns the pieces under which a word is indexed and searched. A plain word is one piece. A compound
+ * ("foo-bar_1.2", "getUserName", "PX-4500B", "john.doe@example.com", "1,234.5") is found as a whole, with any
+ * connectors ("foobar", "get_user_name", "px4500b"), and by each of its parts.
  */
 export function expandWord(surface: string): WordVariant[] {
   return expandVisibleWord(removeInvisible(surface));
@@ -63,7 +68,10 @@ function expandCompound(compound: string): WordVariant[] {
   return [whole, ...parts.map((part) => toWordVariant(part, isNatural ? 1 : 0.5))];
 }
 
-/** Joints go, so that every spelling of them is one; between digits they become a point: 1.2 is not 12. */
+/**
+ * Removes connectors, so that all their variants are equal; between digits they become a point: 1.2 is not
+ * 12.
+ */
 function concatenate(body: string): string {
   return body.replace(/[-‐‑_.]/g, (_joint, offset: number) =>
     /\d/.test(body[offset - 1] ?? '') && /\d/.test(body[offset + 1] ?? '') ? '.' : '',
@@ -77,7 +85,7 @@ function splitRun(part: string): string[] {
   return [part, ...inner.filter((word) => word.length > 1)];
 }
 
-/** "20.51.4" is also found as "20.51". */
+/** Makes "20.51.4" also searchable as "20.51". */
 function splitNumber(number: string): string[] {
   const components = number.split('.');
   return components.slice(1).map((_component, index) => components.slice(0, index + 2).join('.'));

@@ -21,20 +21,20 @@ import {
 
 /** Totals of one subject in one window. */
 export interface WindowTotals {
-  /** Seconds since the epoch. */
+  /** Seconds since 1970. */
   readonly windowStart: number;
-  /** A collection id, or a model. */
+  /** Collection id or model. */
   readonly subjectId: string;
-  /** An event or query type, or whether the model was called as such. */
+  /** Event or query type; for models, whether the model was called explicitly. */
   readonly category: string;
-  /** As `counterNames` orders them. */
+  /** In the order of `counterNames`. */
   readonly amounts: readonly number[];
 }
 
 export interface WindowQuery {
   readonly organizationId: string;
   readonly kind: UsageKind;
-  /** Seconds since the epoch, both inclusive; facts are as old as their minute. */
+  /** Seconds since 1970, both inclusive. Events have a resolution of one minute. */
   readonly startTime: number;
   readonly endTime: number;
   readonly window: AggregationWindow;
@@ -48,7 +48,7 @@ const windowLengths: Readonly<Record<AggregationWindow, EqualPeriodLength>> = {
   daily: 'day',
 };
 
-/** Reads what the meter wrote. */
+/** Reads the totals that `UsageMeter` writes. */
 export class UsageLedger {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -58,7 +58,7 @@ export class UsageLedger {
     this.#clock = options.clock;
   }
 
-  /** Everything of an organisation that is gone. */
+  /** Deletes all totals of a deleted organization. */
   async deleteAll(organizationId: string): Promise<void> {
     for (;;) {
       const deletions = await rowDeletions(this.#store, organizationId, limits.usageBatchMax);
@@ -67,7 +67,10 @@ export class UsageLedger {
     }
   }
 
-  /** Totals per window and subject, oldest window first. 400 when the answer would be too long to send. */
+  /**
+   * Totals per window and subject, oldest window first. Errors: 400 if there would be more than
+   * `usageRowsMax` rows.
+   */
   async windows(query: WindowQuery): Promise<WindowTotals[]> {
     const length = windowLengths[query.window];
     const windowMinutes = minutesPerPeriod(length);
@@ -97,12 +100,12 @@ export class UsageLedger {
       });
   }
 
-  /** Totals of the organisation since its first day. */
+  /** All-time totals of the organization. */
   allTime(organizationId: string, kind: UsageKind): Promise<WindowTotals[]> {
     return this.#totals(organizationId, kind, 'all');
   }
 
-  /** Totals of the organisation in the current calendar month of UTC. */
+  /** Totals of the organization in the current calendar month (UTC). */
   thisMonth(organizationId: string, kind: UsageKind): Promise<WindowTotals[]> {
     return this.#totals(organizationId, kind, 'month');
   }
@@ -118,7 +121,7 @@ export class UsageLedger {
   }
 }
 
-/** The amounts of a row under the names of their counters. */
+/** Returns the amounts of a row by the names of their counters. */
 export function namedCounters<Kind extends UsageKind>(
   kind: Kind,
   amounts: readonly number[],

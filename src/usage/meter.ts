@@ -20,11 +20,13 @@ export interface UsageMeterOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** What was recorded for an organisation that is gone when it would be written is forgotten. */
+  /** Whether an organization has been deleted. Its pending usage is discarded instead of written. */
   readonly isOrganizationDeleted?: (organizationId: string) => boolean;
-  /** Milliseconds between writes: what a crash can lose. */
+  /** Milliseconds between writes, which is how much usage a crash can lose. */
   readonly flushMs?: number;
-  /** Totals in memory at most; more of them at once write earlier, and beyond twice as many are not counted. */
+  /**
+   * Number of totals in memory that triggers an early write. Above twice this number, new totals are dropped.
+   */
   readonly pendingTotalsMax?: number;
 }
 
@@ -34,8 +36,8 @@ interface PendingTotal extends UsageIncrement {
 }
 
 /**
- * Sums by organisation, and in it by what they are about: both are strings whose hash is known from earlier look-ups, so
- * that finding a sum among the few of one subject costs less than putting a key together.
+ * Pending totals by organization and subject. Both are strings whose hash the engine has already computed, so
+ * searching the few totals of a subject costs less than building a combined key.
  */
 class PendingTotals {
   readonly #totals = new Map<string, Map<string, PendingTotal[]>>();
@@ -71,9 +73,9 @@ class PendingTotals {
 }
 
 /**
- * Counts what is used. Recording is a few additions in memory; the sums of each minute are added to the store every
- * few seconds and on `close`. A crash loses the last seconds of what was recorded here; what must be exact joins
- * `documentOperations` to its own write instead.
+ * Counts usage. Recording is a few additions in memory; the totals of each minute are added to the store
+ * every few seconds and on `close`. A crash loses the last seconds of recorded usage. Callers that need exact
+ * counts add `documentOperations` to their own write instead.
  */
 export class UsageMeter {
   readonly #store: Store;
@@ -97,12 +99,12 @@ export class UsageMeter {
     this.#pendingTotalsMax = options.pendingTotalsMax ?? limits.usagePendingMax;
   }
 
-  /** Totals that are in memory only. */
+  /** Number of totals that are only in memory. */
   get pending(): number {
     return this.#pending.size;
   }
 
-  /** Begins to write by itself. */
+  /** Starts periodic writes. */
   start(): void {
     this.#timer ??= setInterval(() => this.#flushSoon(), this.#flushMs).unref();
   }
@@ -123,20 +125,23 @@ export class UsageMeter {
     this.#record(toRerankIncrement(event));
   }
 
-  /** The same as `recordDocument`, as part of the caller's own atomic write: counted exactly when that is durable. */
+  /**
+   * Same as `recordDocument`, as part of the caller's own atomic write: counted exactly if that write is
+   * durable.
+   */
   documentOperations(event: DocumentUsageEvent): WriteOperation[] {
     return countOperations(toDocumentIncrement(event), this.#clock.now());
   }
 
-  /** Everything recorded before the call is in the store when this resolves. Rejects as `Store.write` does. */
+  /** Writes everything recorded before the call. Rejects as `Store.write` does. */
   flush(): Promise<void> {
     const flushed = this.#flushing.then(() => this.#write());
-    // The next flush waits for this one, however it ends; how it ends is told to who asked for it.
+    // The next flush waits for this one even if it fails; only the caller of this one receives the error.
     this.#flushing = flushed.catch(() => undefined);
     return flushed;
   }
 
-  /** `flush` for a reader: when the store takes no writes, that is logged and tried again later. */
+  /** Same as `flush`, for readers: a failed write is logged and retried later. */
   async tryFlush(): Promise<void> {
     try {
       await this.flush();
@@ -145,7 +150,7 @@ export class UsageMeter {
     }
   }
 
-  /** Writes what is left. The store must still be open. Twice is once. */
+  /** Writes the remaining totals. The store must still be open. Idempotent. */
   async close(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
@@ -167,7 +172,9 @@ export class UsageMeter {
     if (this.#pending.size >= this.#pendingTotalsMax) this.#flushSoon();
   }
 
-  /** At most one unasked flush waits at a time. `settle` never rejects, so nobody needs to hold its promise. */
+  /**
+   * Queues at most one background flush at a time. `tryFlush` never rejects, so its promise needs no owner.
+   */
   #flushSoon(): void {
     if (this.#isFlushing) return;
     this.#isFlushing = true;
@@ -195,7 +202,7 @@ export class UsageMeter {
     }
   }
 
-  /** A refused write changed nothing, so its sums wait for the next one, together with what came meanwhile. */
+  /** A rejected write changed nothing, so its totals are merged into the next one. */
   #restore(totals: readonly PendingTotal[]): void {
     for (const total of totals) {
       const newer = this.#pending.find(total, total.minute);

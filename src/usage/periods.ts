@@ -1,10 +1,10 @@
 import { assert, assertDefined } from '../core/assert.ts';
 
-/** Totals are kept for periods of five lengths side by side, so that no reader ever adds up years of minutes. */
+/** Totals are stored for periods of five lengths in parallel, so that no read sums up years of minutes. */
 export const periodLengths = ['minute', 'hour', 'day', 'month', 'all'] as const;
 export type PeriodLength = (typeof periodLengths)[number];
 
-/** Lengths in minutes of those periods that are all equally long, shortest first. */
+/** Lengths in minutes of the periods of constant length, shortest first. */
 const equalPeriods = [
   { length: 'minute', minutes: 1 },
   { length: 'hour', minutes: 60 },
@@ -19,7 +19,7 @@ export interface PeriodSpan {
   readonly to: number;
 }
 
-/** Number of the period of this length in which `atMs` (milliseconds since the epoch) lies; months of UTC. */
+/** Returns the number of the period that contains `atMs` (milliseconds since 1970). Months are in UTC. */
 export function periodAt(length: PeriodLength, atMs: number): number {
   switch (length) {
     case 'minute':
@@ -43,8 +43,8 @@ export function minutesPerPeriod(length: EqualPeriodLength): number {
 }
 
 /**
- * The fewest periods, none longer than `longest`, that together are exactly the minutes from `from` (inclusive) to
- * `to` (exclusive), in order of time.
+ * Returns the fewest periods, none longer than `longest`, that exactly cover the minutes from `from`
+ * (inclusive) to `to` (exclusive), in chronological order.
  */
 export function coverSpans(
   minutes: { readonly from: number; readonly to: number },

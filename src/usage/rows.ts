@@ -6,8 +6,8 @@ import { type PeriodLength, periodAt, periodLengths } from './periods.ts';
 import { counterNames, type UsageIncrement, type UsageKind, usageKinds } from './usage-events.ts';
 
 /**
- * Usage on disk: organisation, kind, length of the period, number of the period, subject -> absolute totals. The
- * numbers of kinds and lengths are part of the format: new ones go to the end of their lists.
+ * Usage on disk: organization, kind, length of the period, number of the period, subject -> absolute totals.
+ * The numbers of kinds and lengths are part of the disk format: append new ones to their lists.
  */
 const rows = new Table<
   readonly [organizationId: string, kind: number, length: number, period: number, subject: string],
@@ -17,7 +17,7 @@ const rows = new Table<
 export interface UsageRow {
   readonly period: number;
   readonly subject: string;
-  /** As `counterNames` orders them. */
+  /** In the order of `counterNames`. */
   readonly amounts: readonly number[];
 }
 
@@ -25,15 +25,16 @@ export interface UsageRowRange {
   readonly organizationId: string;
   readonly kind: UsageKind;
   readonly length: PeriodLength;
-  /** First period. */
+  /** First period, inclusive. */
   readonly from: number;
-  /** The period behind the last one. */
+  /** End of the range, exclusive. */
   readonly to: number;
 }
 
 /**
- * Adds a count to the period of every length in which `atMs` lies. The store turns them into absolute totals when
- * the write's turn comes, so joining them to the write of what they count makes them as exact as that write.
+ * Returns operations that add a count to the period of every length that contains `atMs`. The store computes
+ * the absolute totals when it applies the write, so a count written together with the counted change is
+ * exactly as durable as that change.
  */
 export function countOperations(increment: UsageIncrement, atMs: number): WriteOperation[] {
   const { organizationId, kind, subjectId, category, amounts } = increment;
@@ -45,7 +46,7 @@ export function countOperations(increment: UsageIncrement, atMs: number): WriteO
   }));
 }
 
-/** Rows in order of time. */
+/** Rows in chronological order. */
 export async function* readRows(store: Store, range: UsageRowRange): AsyncGenerator<UsageRow, void, void> {
   const kind = usageKinds.indexOf(range.kind);
   const length = periodLengths.indexOf(range.length);
@@ -58,7 +59,7 @@ export async function* readRows(store: Store, range: UsageRowRange): AsyncGenera
   }
 }
 
-/** Deletes up to `limit` rows of an organisation; none are left when it gives none. */
+/** Returns deletions of up to `limit` rows of an organization; empty if none are left. */
 export async function rowDeletions(
   store: Store,
   organizationId: string,
@@ -70,7 +71,7 @@ export async function rowDeletions(
   return deletions;
 }
 
-/** The two words of a subject. */
+/** Splits a subject into subject id and category. */
 export function parseSubject(subject: string): readonly [string, string] {
   const parts = subject.split(' ');
   return [assertDefined(parts[0], 'a first word'), assertDefined(parts[1], 'a second word')];

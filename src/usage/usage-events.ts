@@ -1,8 +1,8 @@
 import type { DocumentEventEnum, QueryEnum } from '../schemas/usage.ts';
 
 /*
- * What is worth counting, as the rooms that do the work report it. Bytes are UTF-8 or raw bytes, times milliseconds.
- * No text of anybody is part of a fact.
+ * Usage events as reported by the services. Bytes are UTF-8 or raw bytes, times are milliseconds. Events
+ * contain no text of users.
  */
 
 export interface DocumentUsageEvent {
@@ -23,7 +23,7 @@ export interface QueryUsageEvent {
   readonly collectionId: string;
   readonly type: QueryEnum;
   readonly queryBytes: number;
-  /** Indexed bytes of the collection when it was asked. */
+  /** Indexed bytes of the collection at the time of the query. */
   readonly queriedBytes: number;
   readonly queryTokens: number;
   readonly results: number;
@@ -33,7 +33,7 @@ export interface QueryUsageEvent {
 export interface EmbedUsageEvent {
   readonly organizationId: string;
   readonly model: string;
-  /** True for a call of the model operation, false for work of documents and queries. */
+  /** True for a call of the model operation; false for calls made for documents and queries. */
   readonly explicitCall: boolean;
   readonly bytes: number;
   readonly tokens: number;
@@ -42,7 +42,7 @@ export interface EmbedUsageEvent {
 
 export interface RerankUsageEvent extends EmbedUsageEvent {
   readonly documents: number;
-  /** Of `timeTakenMs`, the part spent in the model. */
+  /** Part of `timeTakenMs` spent in the model. */
   readonly inferenceMs: number;
 }
 
@@ -50,8 +50,8 @@ export const usageKinds = ['documents', 'queries', 'embed', 'rerank'] as const;
 export type UsageKind = (typeof usageKinds)[number];
 
 /**
- * What a row of each kind adds up, in the order in which its counters are stored; the names are those of the API.
- * The order is part of the format on disk: new counters go to the end.
+ * Counters of a row of each kind, in storage order, by their names in the API. The order is part of the disk
+ * format: append new counters.
  */
 export const counterNames = {
   documents: [
@@ -87,15 +87,15 @@ export const counterNames = {
 export type CounterName<Kind extends UsageKind> = (typeof counterNames)[Kind][number];
 export type UsageCounters<Kind extends UsageKind> = Readonly<Record<CounterName<Kind>, number>>;
 
-/** One thing to count: who, of what, and how much of each counter. */
+/** Amounts to add to the counters of one subject. */
 export interface UsageIncrement {
   readonly kind: UsageKind;
   readonly organizationId: string;
-  /** A collection id, or a model. */
+  /** Collection id or model. */
   readonly subjectId: string;
-  /** An event or type, or whether the model was called. */
+  /** Event or query type; for models, whether the model was called explicitly. */
   readonly category: string;
-  /** As `counterNames` orders them. */
+  /** In the order of `counterNames`. */
   readonly amounts: readonly number[];
 }
 
@@ -113,10 +113,10 @@ export function toDocumentIncrement(event: DocumentUsageEvent): UsageIncrement {
   });
 }
 
-/** What stands in the place of a collection where none is concerned. */
+/** Collection id of usage outside any collection. */
 export const noCollectionId = '00000000-0000-0000-0000-000000000000';
 
-/** A file that was parsed and not stored. */
+/** Returns the event for a file that was parsed and not stored. */
 export function parseOutsideCollections(
   parse: Pick<DocumentUsageEvent, 'organizationId' | 'fileBytes' | 'pages' | 'timeTakenMs'>,
 ): DocumentUsageEvent {

@@ -21,7 +21,7 @@ import type { Store } from '../../src/storage/store.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
 import { publishedTiers } from '../admission/tiers.ts';
 
-/** Who does things in tests of rooms. */
+/** Default actor in tests of the account modules. */
 export const testActor = { actor: 'the test', address: '192.0.2.1' } as const;
 
 interface AccountComponentsOptions {
@@ -30,7 +30,7 @@ interface AccountComponentsOptions {
   readonly keysPerOrganizationMax?: number;
 }
 
-/** All rooms that keep people, organisations and keys, over one store. */
+/** All modules that store users, organizations and keys, over one store. */
 export function accountComponents(
   store: Store,
   { clock = new FakeClock(), tiers = publishedTiers, ...rest }: AccountComponentsOptions = {},
@@ -72,7 +72,7 @@ export function accountComponents(
   };
 }
 
-/** What a request with these headers shows of its sender. */
+/** Credentials of a request with these headers. */
 export function credentials(headers: Readonly<Record<string, string>>, method = 'POST'): Credentials {
   return { method, header: (name) => headers[name], ownOrigin: () => 'https://quarry.example.com' };
 }

@@ -11,7 +11,7 @@ import { FakeClock } from '../admission/fake-clock.ts';
 import { publishedTiers } from '../admission/tiers.ts';
 import { accountComponents, testActor } from './account-components.ts';
 
-/** One run of the program over a store that may have seen earlier runs. */
+/** Simulates a start of the server on a store that earlier runs may have used. */
 async function runBootstrap(store: Store, operatorKey: string | null = null, tiers: Tiers = publishedTiers) {
   const clock = new FakeClock();
   const { organizations, keys } = accountComponents(store, { clock, tiers });

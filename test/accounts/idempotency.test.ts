@@ -36,7 +36,7 @@ function build({ callsPerPersonMax = 100 } = {}) {
       callsPerUserMax: callsPerPersonMax,
     });
   let done = 0;
-  /** Work that answers a secret. */
+  /** Work that returns a secret. */
   const work = async () => {
     done += 1;
     return { api_key: `ze_secret${done}` };

@@ -7,7 +7,7 @@ import { createOpenIdProvider } from '../../src/accounts/identity-providers.ts';
 import { AppError } from '../../src/core/app-error.ts';
 import { localEgress } from '../local-egress.ts';
 
-/** An issuer that signs whatever a test wants, and what is believed of it. */
+/** An issuer that signs arbitrary tokens, and the validation of its identities. */
 
 const clientId = 'quarry';
 const checks = { state: 'the-state', nonce: 'the-nonce', verifier: 'v'.repeat(43) };

@@ -4,8 +4,7 @@ import t from 'tap';
 import { projectRoot } from '../../src/core/root.ts';
 
 /**
- * What the account side promises about security, and the test that keeps each promise: to be ticked off line by line. A
- * test that is renamed or taken away fails here.
+ * Security guarantees of the account API and the test of each. Fails if a listed test is renamed or removed.
  */
 const checklist: readonly (readonly [promise: string, file: string, title: string])[] = [
   [
@@ -135,7 +134,7 @@ const checklist: readonly (readonly [promise: string, file: string, title: strin
   ],
 ];
 
-/** A title as it stands behind `test(`; tests that are made in a loop have a name before it. */
+/** Matches a title after `test(`; titles of tests generated in a loop start with a placeholder. */
 const declaration = /\btest\(\s*(['`])(?:\$\{\w+\}: )?(.+?)\1,/g;
 
 t.test('each of the 25 promises has a test of its own', async (t) => {

@@ -27,7 +27,7 @@ t.test('one address has one spelling', async (t) => {
     ["o'brien@example.co.uk", "o'brien@example.co.uk"],
     ['ada@bücher.example', 'ada@xn--bcher-kva.example'],
     ['ada@BÜCHER.example', 'ada@xn--bcher-kva.example'],
-    // A Cyrillic а: another domain, and it looks like one.
+    // Contains a Cyrillic а: a different domain that looks the same.
     ['ada@ex\u0430mple.com', 'ada@xn--exmple-4nf.com'],
   ];
   for (const [input, normalized] of table) t.equal(normalizeEmail(input), normalized, input);

@@ -2,7 +2,7 @@ import t from 'tap';
 import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts';
 import { AppError } from '../../src/core/app-error.ts';
 
-/** Requests that are under way; `ask` is one more of an organisation. */
+/** Limiter with running requests; `ask` starts one more for an organization. */
 function build(most: number) {
   const limiter = new ConcurrencyLimiter(most);
   let acquired = 0;

@@ -1,7 +1,7 @@
 import type { Timer } from '../../src/admission/timer.ts';
 import type { Clock } from '../../src/core/clock.ts';
 
-/** Time that stands still until a test moves it; timers fire in order on the way. */
+/** Clock that stands still until a test advances it; due timers fire in order. */
 export class FakeClock implements Clock, Timer {
   #wall: number;
   #elapsed: number;
@@ -20,7 +20,7 @@ export class FakeClock implements Clock, Timer {
     return this.#elapsed;
   }
 
-  /** Timers that wait now. */
+  /** Number of pending timers. */
   get timers(): number {
     return this.#timers.length;
   }
@@ -54,7 +54,7 @@ export class FakeClock implements Clock, Timer {
   }
 }
 
-/** Everything that was ready to run has run. */
+/** Resolves after all pending microtasks have run. */
 export function flushPromises(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -4,7 +4,7 @@ import { AppError } from '../../src/core/app-error.ts';
 import { MemoryLimit } from '../../src/ingest/memory-limit.ts';
 import { post, startTestHttpServer } from '../http/fake-services.ts';
 
-/** A queue of which one organisation has everything. */
+/** Queue whose entries all belong to one organization. */
 function queueOf(depth: number) {
   return { depth, countPendingOf: () => depth, organizationCount: 1 };
 }

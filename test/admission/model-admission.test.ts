@@ -58,7 +58,7 @@ async function refusalOf(promise: Promise<unknown>): Promise<AppError> {
   throw error;
 }
 
-/** What became of a promise so far, without waiting for it. */
+/** Current state of a promise, without waiting for it to settle. */
 async function stateOf(promise: Promise<{ mode: string }>): Promise<string> {
   await flushPromises();
   const state = promise.then(

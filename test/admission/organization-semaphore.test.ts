@@ -2,7 +2,7 @@ import t from 'tap';
 import { createOrganizationSemaphore } from '../../src/admission/organization-semaphore.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
 
-/** Everything that begins, in order; the work of a turn ends when the test says so. */
+/** Semaphore that records the order of acquisitions; `end` releases permits. */
 function build(permits: number, waitingMax = 10_000) {
   const semaphore = createOrganizationSemaphore({ permits, waitingMax, noun: 'queries' });
   const started: string[] = [];

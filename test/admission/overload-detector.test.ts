@@ -7,7 +7,7 @@ import { FakeClock, flushPromises } from './fake-clock.ts';
 const serviceMs = 5;
 const waitingMax = 256;
 
-/** A server that answers one query each 5 ms, and what became of the queries, by organization. */
+/** Simulated server that answers one query every 5 ms and records waits and refusals by organization. */
 function build() {
   const time = new FakeClock();
   const overload = new OverloadDetector(time);
@@ -19,7 +19,7 @@ function build() {
     lists.set(key, list);
     return list;
   };
-  /** True when it was answered. */
+  /** Returns true if the query was answered. */
   const ask = async (key: string): Promise<boolean> => {
     const at = time.monotonic();
     try {
@@ -34,7 +34,7 @@ function build() {
     semaphore.release();
     return true;
   };
-  /** Calls `step` each 5 ms. */
+  /** Calls `step` every 5 ms. */
   const run = async (ms: number, step: (round: number) => void = () => {}) => {
     for (let round = 0; round < ms / serviceMs; round += 1) {
       step(round);
@@ -74,7 +74,7 @@ t.test('a single burst beyond the places to wait loses no place', async (t) => {
 
 t.test('in a sustained overload queries start at once or are refused at once, in equal shares', async (t) => {
   const { ask, run, answered, refused } = build();
-  // 18 queries arrive in the time of one.
+  // 18 queries arrive in the service time of one.
   const flood = (round: number) => {
     for (let i = 0; i < 12; i += 1) void ask('large');
     for (let i = 0; i < 6; i += 1) void ask('small');

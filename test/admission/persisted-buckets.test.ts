@@ -9,7 +9,7 @@ import { FakeClock } from './fake-clock.ts';
 const organizationId = 'aaaaaaaa-1111-4111-8111-111111111111';
 const due = (cost: number): LimitCharge[] => [{ limit: 'queries', allowance: 400, cost }];
 
-/** A start of the server on a store; its own time begins anew, the one on the wall goes on. */
+/** Start of the server on a store; its monotonic clock restarts, the wall clock continues. */
 function start(store: Store, wall: number) {
   const clock = new FakeClock({ wall, elapsed: 7_000 });
   const persistedBuckets = new PersistedBuckets({ store, clock, logger: createLogger('silent') });

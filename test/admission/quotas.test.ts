@@ -76,7 +76,7 @@ t.test('writes that come together never take the same room', async (t) => {
   const writes = Array.from({ length: 8 }, () => add(10));
   const reservations = await Promise.all(writes.slice(0, 5));
   const [sixth, ...others] = writes.slice(5);
-  // Counted already, but not over: as long as this lasts nobody is refused for being counted twice.
+  // Stored already, but still reserved: until the reservation ends, counting both must not cause a refusal.
   state.stored = { documents: 9, bytes: 40 };
   for (const one of reservations.slice(1)) one?.end(true);
   const settled = (promise: Promise<unknown> | undefined) =>

@@ -192,7 +192,7 @@ t.test('full buckets are forgotten when there are many, owing ones are not', asy
   t.not(limiter.consumeFast(charge(101, { organizationId: 'busy' })), null);
 });
 
-/** A small generator with a seed (mulberry32), so that a failure can be repeated. */
+/** Seeded generator (mulberry32), so that a failure can be reproduced. */
 function random(seed: number): () => number {
   let state = seed;
   return () => {
@@ -236,7 +236,7 @@ t.test('no stretch of time sees more than a full bucket and its refills, whateve
   }
 });
 
-/** The law, checked for every pair of calls: bytes started in between <= one bucket + the refills in between. */
+/** Invariant for every pair of calls: bytes started in between <= one bucket + the refills in between. */
 function withinAllowance(calls: readonly { at: number; bytes: number }[], allowance: number): boolean {
   return calls.every((first, i) => {
     let bytes = 0;

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { SharedBudget } from '../../src/admission/shared-budget.ts';
 
-/** Takes single units until it is refused; says how many it got. */
+/** Takes single units until one is refused; returns the number taken. */
 function takeAll(budget: SharedBudget, owner: string): number {
   let acquired = 0;
   while (budget.tryAcquire(owner, 1)) acquired += 1;

@@ -1,6 +1,6 @@
 import { type Tiers, toTiers } from '../../src/admission/tiers.ts';
 
-/** No tier limits anything else. */
+/** All other limits are unlimited in every tier. */
 const unlimited = {
   RequestsPerMinute: 0,
   QueriesPerMinute: 0,
@@ -17,7 +17,7 @@ function unlimitedOf<const T extends string>(tier: T): Unlimited<T> {
   return Object.fromEntries(named) as Unlimited<T>;
 }
 
-/** The tiers as the contract publishes them. */
+/** Tiers as published. */
 export const publishedTiers: Tiers = toTiers({
   ...unlimitedOf('free'),
   ...unlimitedOf('starter'),

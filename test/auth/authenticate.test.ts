@@ -12,7 +12,7 @@ import { FakeClock } from '../admission/fake-clock.ts';
 const oldKey = 'the-key-we-always-had';
 const adminKey = 'administrators-only-please';
 
-/** A store that counts what is read from it. */
+/** Store that counts reads. */
 class CountingStore extends MemoryStore {
   reads = 0;
 

@@ -11,7 +11,7 @@ const callers: Readonly<Record<string, Principal | null>> = {
   person: { kind: 'person', userId: 'u', sessionId: 's' },
 };
 
-// status per caller, 200 when it may go on:      nobody, read_only, all, administrator
+// status per caller, 200 if permitted: no credentials, read_only, all, administrator, person
 const expected: Readonly<Record<OperationName, readonly [number, number, number, number, number]>> = {
   'add-collection': [401, 403, 200, 403, 403],
   'delete-collection': [401, 403, 200, 403, 403],

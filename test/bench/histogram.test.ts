@@ -2,7 +2,7 @@ import t from 'tap';
 import { LatencyHistogram } from '../../bench/harness/histogram.ts';
 import { randomStream } from '../../bench/harness/random.ts';
 
-/** Latencies over six powers of ten, as a server under load gives them. */
+/** Latencies over six orders of magnitude, like those of a server under load. */
 function latencies(count: number, seed: number): number[] {
   const random = randomStream(seed);
   return Array.from({ length: count }, () => 10 ** (random() * 6 - 2));

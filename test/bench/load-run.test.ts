@@ -10,7 +10,7 @@ import { type LoadJob, type LoadOutcome, runLoad } from '../../bench/harness/loa
 import { readCommandLine } from '../../bench/harness/options.ts';
 import { BenchProgress } from '../../bench/harness/progress.ts';
 
-/** A server of this process; its port. */
+/** Starts a server in this process; returns its port. */
 async function startHttpServer(t: Test, listener: RequestListener): Promise<number> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -56,7 +56,7 @@ t.test('a closed loop keeps one request under way on each connection and asks in
   const outcome = await runLoad({ port, requests: requests(5) }, { ...job, from: 2 });
   t.equal(runningMost, job.connections);
   t.equal(outcome.sent, requestedUrls.length);
-  // Three connections hand the questions over at the same time, so only the first is sure to come first.
+  // Three connections send their requests concurrently, so the order is not deterministic.
   t.same(
     requestedUrls.toSorted((a, b) => a - b),
     requestedUrls.map((_, i) => (2 + i) % 5).toSorted((a, b) => a - b),
@@ -87,7 +87,7 @@ t.test('an open loop charges a stall of the server to everybody who waited', asy
     );
   };
   const open = await stalledFor(1_000 / everyMs);
-  // Of about a hundred requests, forty are due during the stall: they wait 400 to 0 ms for its end.
+  // About a hundred requests are sent; forty are due during the stall and wait 400 to 0 ms for its end.
   const latencies = latenciesOf(open);
   t.ok((latencies.quantileMs(0.8) ?? 0) >= stallMs / 4, `p80 ${latencies.quantileMs(0.8)} ms`);
   t.ok((latencies.mostMs ?? 0) >= stallMs - 5);
@@ -147,7 +147,7 @@ t.test('collections take documents in turns of a seeded order: none always goes 
       filled.map(({ plan, portions }) => [plan.name, portions.length]),
       plans.map(({ name }) => [name, 4]),
     );
-    // A portion is four requests.
+    // A portion consists of four requests.
     t.equal(requestedUrls.shift(), 'warm-up');
     return requestedUrls.filter((_, i) => i % 4 === 0);
   };

@@ -61,7 +61,7 @@ interface Element {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** Elements and text of an XML document; throws when a tag is not closed where it must be. */
+/** Elements and text of an XML document; throws if a tag is not closed correctly. */
 function parseXml(xml: string): { readonly elements: Element[]; readonly words: string } {
   const open: string[] = [];
   for (const [tag, closing, name = '', selfClosing] of xml.matchAll(/<(\/?)([a-z]+)[^<>]*?(\/?)>/g)) {
@@ -131,7 +131,7 @@ t.test('a gap stays a gap', async (t) => {
   );
 });
 
-/** The look of each name in the legends of a picture, chart by chart. */
+/** Style of each name in the legends of an SVG, chart by chart. */
 function seriesStylesOf(svg: string): Map<string, string>[] {
   return svg
     .split('<g class="panel"')
@@ -310,7 +310,7 @@ t.test(
   },
 );
 
-/** What a run of the case "shards" may have measured, over collections of 10,000 documents. */
+/** Sample result of the case "shards", over collections of 10,000 documents. */
 function shardsMeasurement(
   rates: readonly (number | null)[],
   latenessP99Ms: number | null,
@@ -452,7 +452,7 @@ t.test('a run that was not what a promise is for shows its figure and is not jud
   t.equal(listUnmetConditions([isMeasuredLongEnough({ rounds: 3, seconds: 1 }, 1)]), null);
 });
 
-/** An engine of which only the given modes and the losses by replacing are known. */
+/** Measured engine with only the given modes and the recall losses under replacement. */
 function measuredEngine(name: string, perCpuSecond: number, churned: readonly number[]): MeasuredEngine {
   const figures = { p50Ms: 1, p99Ms: 1, replacedPerSecond: 0, searchesPerSecond: 1 };
   const mode = { ef: 1, recall: 0.95, filter: null, inFlight: 1, isReplacing: false, isLast: false };

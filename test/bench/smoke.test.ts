@@ -7,7 +7,7 @@ import type { Report } from '../../bench/report/findings.ts';
 import { writeVectorFile } from '../../bench/vectors/vector-file.ts';
 import { testFileMsMax } from '../timeouts.ts';
 
-// The machine may be busy with other tests.
+// Other tests may be using the machine.
 t.setTimeout(testFileMsMax);
 
 const caseNames =
@@ -15,21 +15,21 @@ const caseNames =
     ' ',
   );
 
-/** Those of which something is promised. */
+/** Cases with performance targets. */
 const casesWithTargets = 'boundary engine ingest lexical parsing pipeline server shards startup'.split(' ');
 
 const bench = fileURLToPath(new URL('../../bench/main.js', import.meta.url));
 
 function run(words: readonly string[]): Promise<{ code: number; out: string; err: string }> {
   return new Promise((resolve) => {
-    // Without NODE_OPTIONS: the test runner would load itself into every process of the bench.
+    // Without NODE_OPTIONS: the test runner would inject its loaders into every process of the benchmark.
     execFile('env', ['-u', 'NODE_OPTIONS', process.execPath, bench, ...words], (error, out, err) => {
       resolve({ code: error === null ? 0 : Number(error.code), out, err });
     });
   });
 }
 
-/** What the run of all cases wrote, for the tests that look closer. */
+/** Output folder of the run of all cases, used by later tests. */
 const smokeFolder = t.testdir();
 
 t.test('every case runs small and says what it measured', async (t) => {

@@ -10,7 +10,7 @@ t.test('a spread is the median with least and most, whatever the order', async (
 });
 
 t.test('a ratio compares what was measured in the same round', async (t) => {
-  // In the second round the machine was half as fast: the ratio does not notice.
+  // The machine was half as fast in the second round, which does not affect the ratio.
   t.same(ratioOf([200, 100, 200], [100, 50, 100]), { median: 2, least: 2, most: 2 });
   t.equal(ratioOf([1, null], [1, 1]), null);
   t.equal(ratioOf([1, 1], [1, 0]), null);

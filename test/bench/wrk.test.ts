@@ -6,7 +6,7 @@ const installed = (await wrkVersion()) !== null;
 const job = { key: 'key', operation: 'queries/top-snippets', connections: 2, warmUpSeconds: 0, seconds: 1 };
 const bodies = [{ query: 'a "quoted" word' }, { query: 'another\nline' }];
 
-/** A server that answers with `status` and remembers what it was asked. */
+/** Server that replies with `status` and records request bodies. */
 async function serve(status: number) {
   const requestedBodies = new Set<string>();
   const server = createServer((request, response) => {

@@ -5,7 +5,7 @@ import { limits } from '../../src/core/limits.ts';
 import { BillingRecords, emptyBillingAccount } from '../../src/storage/billing.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 
-/** Whom events concern, and who is read when. */
+/** Organizations affected by events, and the reads that events trigger. */
 
 const idOf = (count: number) => `00000000-0000-4000-8000-${String(count).padStart(12, '0')}`;
 interface ListedEvent {
@@ -14,7 +14,7 @@ interface ListedEvent {
   readonly before?: object;
 }
 
-/** Events over a store, and over a Stripe that lists `told` and cannot be read for some. */
+/** Event processing over a store and a fake Stripe that lists `listedEvents` and fails for some organizations. */
 async function start(
   listedEvents: readonly ListedEvent[] = [],
   isDown: (organizationId: string) => boolean = () => false,
@@ -43,7 +43,7 @@ async function start(
       },
     } as never,
   });
-  /** Who was read since the last time, when all that was begun has ended. */
+  /** Organizations read since the last call, after all started reads have ended. */
   const readOrganizations = async (): Promise<string[]> => {
     for (let before = -1; before < read.length; ) {
       before = read.length;

@@ -58,7 +58,7 @@ function agreementOf(tier: Tier, endedAt: number | null): MarketplaceAgreement {
   return { offer, organizationId, boundAt: now, endedAt, tier, granted: null, hour: 0, carried: {} };
 }
 
-/** As builds before grants were recorded wrote it. */
+/** Writes a record in the format of versions that did not store grants. */
 async function writeUnrecorded(store: MemoryStore, tier: Tier): Promise<void> {
   const records = new Organizations(store);
   const { grantedTier: _, ...rest } = records.find(organizationId) as Organization;

@@ -5,7 +5,7 @@ import t from 'tap';
 import { computeCharge, loadPlans, parsePlans, toPricePerToken } from '../../src/billing/plans.ts';
 import { parseReturnUrl } from '../../src/billing/return-url.ts';
 
-/** A plans file as a reader would write it, with one part changed. */
+/** A complete plans file with one part changed. */
 function file(change: (plans: ReturnType<typeof completePlans>) => void): unknown {
   const plans = completePlans();
   change(plans);

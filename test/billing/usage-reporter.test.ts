@@ -13,7 +13,7 @@ import {
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { createTestRandom } from '../storage/test-random.ts';
 
-/** What Stripe is told of usage, of whom and until when. */
+/** Usage reports to Stripe: customers, amounts and time ranges. */
 
 const idOf = (count: number) => `00000000-0000-4000-8000-${String(count).padStart(12, '0')}`;
 const minuteMs = 60_000;
@@ -41,11 +41,11 @@ interface MeterEvent {
   readonly customer: string;
   readonly minute: number;
   readonly tokens: number;
-  /** As it was sent, in seconds. */
+  /** Timestamp of the event as sent, in seconds. */
   readonly at: number;
 }
 
-/** Reports over a store, and over a Stripe that hears; everybody used `used`. */
+/** Reporter over a store and a fake Stripe that receives events; `used` is the recorded usage. */
 async function open(
   used: readonly UsedMinute[],
   hear: (meterEvents: MeterEvent) => Promise<void> = async () => {},
@@ -165,7 +165,7 @@ t.test(
 
 const dayMs = 86_400_000;
 
-/** A Stripe that forgets identifiers after a day, and fails as it is told. */
+/** Meter event API that deduplicates identifiers for a day and fails as set in `next`. */
 class FakeMeterEvents {
   readonly events: { readonly identifier: string; readonly at: number; readonly value: number }[] = [];
   next: 'works' | 'lost before' | 'lost after' = 'works';

@@ -15,7 +15,7 @@ interface Outcome {
   readonly report: CampaignReport | null;
 }
 
-/** Runs the campaign as a person does. */
+/** Runs the campaign as a child process from the command line. */
 async function campaign(t: Test, ...flags: string[]): Promise<Outcome> {
   const report = join(t.testdir(), 'report.json');
   const child = spawn(
@@ -32,7 +32,7 @@ async function campaign(t: Test, ...flags: string[]): Promise<Outcome> {
   return { code, out, report: existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : null };
 }
 
-/** The smallest size at which each part measures all that it measures. */
+/** Smallest size at which each part takes all of its measurements. */
 const small: Readonly<Record<string, readonly string[]>> = {
   kill: ['--rounds', '3'],
   tenants: [],
@@ -44,7 +44,10 @@ const small: Readonly<Record<string, readonly string[]>> = {
   soak: ['--minutes', '0.5'],
 };
 
-/** Figures of half a minute beside other tests: durations, shares and memory prove something only in a long quiet run. */
+/**
+ * Measurements of half a minute beside other tests: durations, shares and memory are meaningful only in a long run
+ * on an idle machine.
+ */
 const measured = ['latency', 'accepted', 'refusals', 'event-loop', 'memory', 'shares'];
 const timed = new Set(measured.flatMap((name) => [`overload ${name}`, `bodies ${name}`]));
 

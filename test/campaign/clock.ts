@@ -9,17 +9,17 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
-/** Where the clock jumps to, from the real time. */
+/** Offsets from the real time to which the clock jumps. */
 const jumps = [
   ...[-400 * day, -40 * day, -day, -hour, -90 * second, 90 * second],
   ...[hour, day, 6 * day, 40 * day, 400 * day, 4_000 * day],
 ] as const;
-/** How long a server may take for one small document, whatever its clock says. */
+/** Time limit for indexing one small document, independent of the clock of the server. */
 const stuckMsMax = 60_000;
-/** Long enough for the work of an hour to begin; it may end later. */
+/** Time for the hourly work to start; it may finish later. */
 const sweepWaitMs = 1_500;
 
-/** The wall clock of a server jumps forward and back, also over restarts. */
+/** The wall clock of a server jumps forward and back, including across restarts. */
 export const clockPart: Part = {
   name: 'clock',
   description: 'the wall clock jumps forward and back by seconds to years, with and without a restart',
@@ -83,7 +83,7 @@ class ClockJumpRun {
     await this.#modelRun.workFor(500);
     const isDone = () => {
       if (signal.aborted || (size.rounds !== null && this.#rounds >= size.rounds)) return true;
-      // Without a single round nothing would have been checked.
+      // At least one round must run, or the part checks nothing.
       const isBounded = size.rounds === null || size.minutes !== null;
       return this.#rounds > 0 && isBounded && this.#context.isOver(defaultMinutes);
     };
@@ -122,7 +122,7 @@ class ClockJumpRun {
     if (status >= 300) throw new Error(`${what} was answered ${status}: ${text}`);
   }
 
-  /** A jump, work, sometimes a restart under the moved clock; then the clock is right again. */
+  /** Moves the clock, works, restarts in one of three rounds under the moved clock, then restores the clock. */
   async #round(): Promise<void> {
     const { random } = this.#context;
     this.#rounds += 1;
@@ -137,7 +137,7 @@ class ClockJumpRun {
     await this.#modelRun.stopWork();
     await this.#addsDocument(jump);
     if (isRestarted) await this.#restart();
-    // What the server does every hour it does now, under the moved clock.
+    // Runs the hourly work of the server under the moved clock.
     this.#library.advanceTimers(61 * minute);
     await wait(sweepWaitMs);
     this.#library.moveClock(0);
@@ -151,7 +151,7 @@ class ClockJumpRun {
     await this.#modelRun.workFor(100);
   }
 
-  /** A small document must be found soon, and a model call answered. */
+  /** A small document must be indexed within `stuckMsMax`, and a model call must succeed. */
   async #addsDocument(jump: number): Promise<void> {
     const { server } = this.#modelRun;
     const started = performance.now();
@@ -188,7 +188,7 @@ class ClockJumpRun {
     return ids;
   }
 
-  /** With the right time again, what was there before the jumps is there. */
+  /** With the clock restored, all account data from before the jumps must exist. */
   async #checkAccounts(): Promise<void> {
     const { status, text } = await this.#user.call('users/get-user');
     if (status !== 200) {

@@ -10,7 +10,7 @@ const defaultMinutes = 5;
 const recoveryMsMax = 60_000;
 const blockBytes = 1_048_576;
 
-/** What becomes of the disk in a round. */
+/** State of the disk in a round. */
 const faults = ['EIO', 'ENOSPC', 'EROFS', 'full'] as const;
 type Fault = (typeof faults)[number];
 
@@ -37,12 +37,12 @@ export const diskPart: Part = {
   },
 };
 
-/** A disk of its own, which can be filled; only root may make one. */
+/** Mounts a small file system that the part can fill. Only root can; returns false otherwise. */
 function mountSmallDisk(context: PartContext, data: string): boolean {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=512m', 'tmpfs', data], { stdio: 'ignore' });
   } catch {
-    // Without it the other faults remain.
+    // The other faults work without the mount.
     return false;
   }
   context.onCleanup(() => execFileSync('umount', ['-l', data]));
@@ -76,7 +76,7 @@ class DiskFaultRun {
     this.#library = library;
     this.#ballastFile = join(data, 'ballast');
     this.#faults = isMounted ? faults : faults.filter((fault) => fault !== 'full');
-    // The server keeps its data one level below the mount, so that the ballast is none of it.
+    // The data directory is one level below the mount, so that the ballast file is outside of it.
     const variables = library.environment;
     this.#modelRun = new ModelRun(context, {
       guarantee: 'acknowledged',
@@ -91,7 +91,7 @@ class DiskFaultRun {
     let isFaultPlanted = !this.#context.plantsFault;
     const isDone = () => {
       if (signal.aborted || (size.rounds !== null && this.#rounds >= size.rounds)) return true;
-      // Without a single round nothing would have been checked.
+      // At least one round must run, or the part checks nothing.
       const isBounded = size.rounds === null || size.minutes !== null;
       return this.#rounds > 0 && isBounded && this.#context.isOver(defaultMinutes);
     };
@@ -152,7 +152,7 @@ class DiskFaultRun {
     rmSync(this.#ballastFile, { force: true });
   }
 
-  /** The disk is well: writes must be taken again, by the same process. */
+  /** The disk works again: the same process must accept writes. */
   async #recover(fault: Fault): Promise<void> {
     const { server } = this.#modelRun;
     const started = performance.now();
@@ -198,7 +198,7 @@ function fillDisk(path: string): void {
   }
 }
 
-/** The status of an answer; null when there was none. */
+/** Status of the reply; null if the call failed. */
 async function statusOrNull(call: () => Promise<{ readonly status: number }>): Promise<number | null> {
   try {
     return (await call()).status;

@@ -4,16 +4,16 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import { projectRoot } from '../../src/core/root.ts';
 
-/** Which calls fail: writes, syncs, and those that create or rename. */
+/** Calls that fail: writes, syncs, and calls that create or rename files. */
 export const faultyCallMasks = { write: 1, sync: 2, name: 4, all: 7 } as const;
 export type InjectedError = 'EIO' | 'ENOSPC' | 'EROFS';
 
 const controlBytes = 40;
 const offsets = { error: 0, perMille: 4, calls: 8, clockMs: 16, injected: 24, advancedMs: 32 } as const;
 
-/** The library that makes a server's disk fail and its clock jump; built with the C compiler of this machine. */
+/** Preloaded library that injects disk faults and clock jumps into a server; built with the local C compiler. */
 export class FaultLibrary {
-  /** Variables for the server. */
+  /** Environment variables for the server. */
   readonly environment: Readonly<Record<string, string>>;
   readonly #control: number;
   #advancedMs = 0;
@@ -23,7 +23,7 @@ export class FaultLibrary {
     this.environment = variables;
   }
 
-  /** `folder` is for the library's own files; calls on files below `data` can fail. Throws without a C compiler. */
+  /** `folder` holds the files of the library; calls on files below `data` can fail. Throws without a C compiler. */
   static build(folder: string, data: string): FaultLibrary {
     const library = join(folder, 'faults.so');
     const source = join(projectRoot, 'test', 'campaign', 'faults.c');
@@ -45,7 +45,7 @@ export class FaultLibrary {
     return new FaultLibrary(control, { LD_PRELOAD: library, FAULTS_CONTROL: path, FAULTS_FOLDER: data });
   }
 
-  /** From now on so many of a thousand calls fail. */
+  /** From now on, `perMille` of 1,000 matching calls fail with `error`. */
   fail(error: InjectedError, { perMille = 1_000, calls = faultyCallMasks.all as number } = {}): void {
     this.#set(offsets.perMille, perMille);
     this.#set(offsets.calls, calls);
@@ -56,18 +56,18 @@ export class FaultLibrary {
     this.#set(offsets.error, 0);
   }
 
-  /** Moves the wall clock to so far from the real one; the clock that timers count on stays. */
+  /** Sets the offset of the wall clock from the real time; the monotonic clock does not change. */
   moveClock(milliseconds: number): void {
     this.#setLong(offsets.clockMs, milliseconds);
   }
 
-  /** Moves the clock that timers count on ahead: what happens every hour happens now. */
+  /** Advances the monotonic clock, so that hourly timers fire now. */
   advanceTimers(milliseconds: number): void {
     this.#advancedMs += milliseconds;
     this.#setLong(offsets.advancedMs, this.#advancedMs);
   }
 
-  /** Calls that failed so far. */
+  /** Number of calls that have failed so far. */
   get injectedFaults(): number {
     const bytes = Buffer.alloc(8);
     readSync(this.#control, bytes, 0, bytes.length, offsets.injected);

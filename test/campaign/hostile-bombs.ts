@@ -6,7 +6,7 @@ import { entityBomb, type SampleFile } from './hostile-files.ts';
 
 const million = 1_000_000;
 
-/** Files that are small and become large, or are made to lead a reader astray. */
+/** Small files that expand to large ones or violate assumptions of a parser. */
 export function decompressionBombs(): SampleFile[] {
   const builders: Readonly<Record<string, () => Uint8Array | string>> = {
     'bomb.docx': () =>
@@ -69,13 +69,13 @@ function wrongLengths(): Uint8Array {
   return Buffer.from(plain.replaceAll(/\/Length \d+/g, '/Length 4294967295'), 'latin1');
 }
 
-/** A tree of pages that is its own child. */
+/** A page tree that contains itself. */
 function cyclicPageTree(): Uint8Array {
   const plain = Buffer.from(buildPdf(['one'])).toString('latin1');
   return Buffer.from(plain.replaceAll(/\/Kids ?\[[^\]]*\]/g, '/Kids[2 0 R 2 0 R]'), 'latin1');
 }
 
-/** A header that promises a picture of 65,535 x 65,535 pixels. */
+/** A header that declares an image of 65,535 x 65,535 pixels. */
 function wideBitmap(): Uint8Array {
   const bytes = Buffer.alloc(2_000);
   bytes.write('BM');

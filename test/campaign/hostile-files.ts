@@ -6,7 +6,7 @@ import { buildDoc, buildPpt, buildWord6, buildXls } from '../parsing/legacy-fixt
 import { buildEpub, buildOpenDocument, odfParagraph } from '../parsing/open-document-fixtures.ts';
 import type { TestRandom } from '../storage/test-random.ts';
 
-/** One document to be mutated. */
+/** Document to be mutated. */
 export interface SampleFile {
   readonly name: string;
   readonly bytes: Uint8Array;
@@ -20,10 +20,10 @@ const rows = [
   ['Herring', '120'],
   ['Salt', '40'],
 ];
-/** Numbers that lengths, counts and offsets are wrong by. */
+/** Boundary values written over lengths, counts and offsets. */
 const edgeNumbers = [0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_fffe, 0xffff_ffff];
 
-/** A document of every kind that is read, made by the builders of the tests. */
+/** One document of every supported format, created by the fixture builders of the tests. */
 export function sampleFiles(): SampleFile[] {
   const picture = { width: 64, height: 32, pixels: new Uint8Array(64 * 32).map((_, i) => (i * 7) % 256) };
   const page = `<html><head><title>Ledger</title></head><body><h1>Ledger</h1><p>${text}</p><table><tr><td>1</td></tr></table></body></html>`;
@@ -89,7 +89,7 @@ export function sampleFiles(): SampleFile[] {
   }));
 }
 
-/** The files below a folder, at most so many, smallest folders first. */
+/** Files below a folder, at most `filesMax`, smallest folders first. */
 export function filesUnder(folder: string, filesMax: number): SampleFile[] {
   const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .sort()
@@ -101,7 +101,7 @@ export function filesUnder(folder: string, filesMax: number): SampleFile[] {
   }));
 }
 
-/** A damaged copy, and which damage was done. */
+/** Returns a mutated copy and the name of the mutation. */
 export function mutateFile(
   file: SampleFile,
   other: SampleFile,
@@ -176,7 +176,7 @@ function withoutDeclaration(entry: Buffer): Buffer {
   return Buffer.from(plain.replace(/>([^<]+)</, '>&a11;&file;<'), 'latin1');
 }
 
-/** The first element, that many times inside of itself. */
+/** Nests the first element inside itself `depth` times. */
 function nestElements(xml: string, depth: number): string {
   const name = /<([\w:]+)[ >]/.exec(xml.slice(xml.indexOf('?>') + 2))?.[1] ?? 'a';
   return xml.replace(/>([^<]*)</, (_, inner: string) => {
@@ -190,7 +190,7 @@ function flipBits(bytes: Buffer, random: TestRandom): Buffer {
   return bytes;
 }
 
-/** One entry of an archive is changed; an archive that cannot be opened stays as it is. */
+/** Changes one entry of an archive; returns an unreadable archive unchanged. */
 function mutateZipEntry(
   bytes: Buffer,
   random: TestRandom,

@@ -2,10 +2,10 @@ import { connect } from 'node:net';
 import type { TestRandom } from '../storage/test-random.ts';
 import type { PublishedApi, PublishedOperation } from './openapi.ts';
 
-/** What a server did with one odd request. */
+/** Reply of the server to one malformed request. */
 export interface RawRequestResult {
   readonly description: string;
-  /** The status of each reply; empty: the connection was closed without one. */
+  /** Status of each reply; empty if the connection closed without one. */
   readonly statuses: readonly number[];
   readonly text: string;
 }
@@ -13,7 +13,7 @@ export interface RawRequestResult {
 const replyMsMax = 2_000;
 const textUnitsMax = 1_000;
 
-/** Bytes that are no proper request, or not all of one. */
+/** Bytes that form an invalid or incomplete request. */
 export function malformedRequests(
   random: TestRandom,
   token: string,
@@ -60,7 +60,7 @@ export function malformedRequests(
   ];
 }
 
-/** Sends bytes as they are, some of them slowly, and reads what comes back for a moment. */
+/** Sends raw bytes, at once or slowly, and collects the reply for at most `replyMsMax`. */
 export async function sendRaw(
   port: number,
   description: string,
@@ -72,7 +72,7 @@ export async function sendRaw(
     const socket = connect({ host: '127.0.0.1', port });
     const timer = setTimeout(() => socket.destroy(), replyMsMax);
     socket.on('data', (part) => parts.push(part));
-    // A server may end such a connection at any moment.
+    // The server may close such a connection at any time.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       clearTimeout(timer);
@@ -96,7 +96,7 @@ function sendSlowly(socket: ReturnType<typeof connect>, bytes: Buffer): void {
   socket.on('close', () => clearInterval(timer));
 }
 
-/** A body for an operation that is wrong somewhere: random bytes, or a good one with one value replaced. */
+/** An invalid request body: random bytes, or a valid body with one value replaced. */
 export function invalidBody(
   api: PublishedApi,
   operation: PublishedOperation,

@@ -16,10 +16,10 @@ const requestsAtOnce = 8;
 const bodiesPerOperation = 12;
 const aliveMsMax = 60_000;
 const callers = ['all', 'OWNER', 'administrator', 'nobody'] as const;
-/** They end what the others need. */
+/** Excluded: these operations delete state that the other requests need. */
 const destructive = /logout$|^delete_any_organization$|^delete_organization$/;
 
-/** Everything that a client may send by mistake or on purpose. */
+/** Malformed and malicious client input. */
 export const hostilePart: Part = {
   name: 'hostile',
   description: 'mutated documents, bombs, broken HTTP and wrong bodies to every published operation',
@@ -61,7 +61,7 @@ class HostileInputRun {
     try {
       await this.#runAll();
     } catch (error) {
-      // It is reported; nothing more can be learned from a server that is gone.
+      // The violation has been recorded; the remaining steps need a running server.
       if (!(error instanceof ServerExitedError)) throw error;
     }
     return {
@@ -198,7 +198,7 @@ class HostileInputRun {
     await this.#fixture.askAsTenant('documents/delete-document', { collection_name, path });
   }
 
-  /** How a document ended; a parser that crashed is counted by its code. */
+  /** Waits for the final status of a document; a crashed parser is counted by its error code. */
   async #waitForOutcome(path: string, damage: string): Promise<void> {
     const { collection_name } = this.#fixture.tenant;
     const deadline = performance.now() + 10 * aliveMsMax;
@@ -222,7 +222,7 @@ class HostileInputRun {
     }
   }
 
-  /** The same process must answer. */
+  /** The same server process must reply. */
   async #checkAlive(description: string): Promise<void> {
     if (this.#context.signal.aborted) return;
     const deadline = performance.now() + aliveMsMax;
@@ -231,7 +231,7 @@ class HostileInputRun {
         const { status } = await sendRequest(`${this.#fixture.server.url}/healthz`, { method: 'GET' });
         if (status === 200 && this.#fixture.server.pid === this.#pid) return;
       } catch {
-        // It may be busy; below it is checked for how long.
+        // The server may be busy; the deadline below bounds the wait.
       }
       if (performance.now() > deadline || !isProcessAlive(this.#pid)) {
         const log = this.#fixture.server.log.slice(-3_000);
@@ -255,7 +255,7 @@ function isProcessAlive(pid: number): boolean {
   }
 }
 
-/** Runs a task for each item, so many at once. */
+/** Runs a task for each item with bounded concurrency. */
 async function forEachConcurrently<T>(
   items: readonly T[],
   atOnce: number,

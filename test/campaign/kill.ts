@@ -12,11 +12,11 @@ const fastKillMoments: readonly KillMoment[] = [
   'at some moment',
   'parser processes first',
 ];
-/** Every so many rounds come the endings that take seconds. */
+/** Every `slowKillEvery`th round uses a kill moment that takes seconds. */
 const slowKillEvery = 20;
 const serviceModel = 'letters';
 
-/** Kills a server, or processes below it, at random moments and compares it with all that it acknowledged. */
+/** Kills a server or its child processes at random moments and compares it with everything it has acknowledged. */
 export const killPart: Part = {
   name: 'kill',
   description: 'random writes, deletes and model changes; kill -9 of random processes at random moments',
@@ -80,7 +80,7 @@ class KillRun {
       if (this.#context.signal.aborted) return true;
       if (this.#context.plantsFault && !this.#isFaultPlanted) return false;
       if (size.rounds !== null && this.#count >= size.rounds) return true;
-      // Without a single round nothing would have been checked.
+      // At least one round must run, or the part checks nothing.
       const isBounded = size.rounds === null || size.minutes !== null;
       return this.#count > 0 && isBounded && this.#context.isOver(defaultMinutes);
     };
@@ -96,7 +96,7 @@ class KillRun {
   async #start(): Promise<ServerProcess> {
     const { model } = this.#crashRounds;
     this.#processKills += model.parserKills;
-    // It remembers every request, for tests.
+    // The fake service keeps every request for assertions; this part needs none of them.
     this.#service.requests.length = 0;
     const server = await ServerProcess.start(dataFolderOf(this.#context), {
       variables: { QUARRY_EMBEDDING_URL: this.#service.url, QUARRY_EMBEDDING_MODEL: serviceModel },

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { workerData } from 'node:worker_threads';
 import { setNiceness } from '../../src/core/niceness.ts';
 
-/** Connections that send bodies of many empty objects, over and over, until the thread is ended. */
+/** Connections that repeatedly send bodies of many empty objects until the thread is terminated. */
 
 export interface LargeBodiesTask {
   readonly port: number;
@@ -27,7 +27,7 @@ function send(): void {
   socket.write(head);
   socket.write(body);
   socket.once('data', () => socket.destroy());
-  // The server breaks connections whose body it refuses: `close` follows.
+  // The server closes connections whose body it rejects; a `close` event follows.
   socket.on('error', () => {});
   socket.on('close', () => setImmediate(send));
 }

@@ -1,4 +1,4 @@
-/** Growth of a value over its samples: the straight line that fits best, from its first to its last moment. */
+/** Growth of a value from the first to the last sample, by linear least squares. */
 export function linearGrowth(samples: readonly (readonly [ms: number, value: number])[]): number {
   const first = samples[0]?.[0] ?? 0;
   const last = samples.at(-1)?.[0] ?? 0;

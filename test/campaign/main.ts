@@ -18,14 +18,14 @@ import { type PartResult, summary, violationsOf, writeReport } from './report.ts
 import { soakPart } from './soak.ts';
 import { tenantsPart } from './tenants.ts';
 
-/** `npm run campaign`: runs real servers for minutes or hours and checks what the product guarantees. */
+/** `npm run campaign`: runs real servers for minutes or hours and checks the guarantees of the product. */
 
 const parts: readonly Part[] = [
   ...[killPart, hostilePart, tenantsPart, diskPart],
   ...[clockPart, overloadPart, largeBodiesPart, soakPart],
 ];
 const exitCodes = { passed: 0, violated: 1, usage: 2, interrupted: 130 } as const;
-/** How long a part may take to notice Ctrl-C. */
+/** Milliseconds for a part to react to Ctrl-C. */
 const graceMs = 10_000;
 const defaultReport = join(projectRoot, 'bench', 'results', 'latest', 'campaign.json');
 
@@ -36,13 +36,13 @@ async function campaign(options: CampaignOptions, commandLineArguments: readonly
   const children = new Set<ChildProcess>();
   const interrupt = new AbortController();
   const onInterrupt = () => {
-    // A second Ctrl-C does not wait for the part to notice the first.
+    // A second Ctrl-C exits immediately.
     if (interrupt.signal.aborted) process.exit(exitCodes.interrupted);
     interrupt.abort();
     setTimeout(() => process.exit(exitCodes.interrupted), graceMs).unref();
   };
   process.on('SIGINT', onInterrupt).on('SIGTERM', onInterrupt);
-  // The servers and their helpers put their temporary files there, too.
+  // The servers and their child processes also create their temporary files here.
   process.env.TMPDIR = folder;
   process.on('exit', () => {
     for (const child of children) child.kill('SIGKILL');

@@ -9,7 +9,7 @@ import type { PartContext } from './part.ts';
 
 const workers = 6;
 
-/** One server under random work, next to a model of all that it acknowledged. */
+/** Server under random work, with a model of everything it has acknowledged. */
 export class ModelRun {
   readonly model: CrashModel;
   readonly data: string;
@@ -22,7 +22,7 @@ export class ModelRun {
   #work: Promise<unknown> = Promise.resolve();
   starts = 0;
 
-  /** `guarantee`: what every disagreement of server and model violates. */
+  /** `guarantee` is the guarantee violated by any mismatch between server and model. */
   constructor(
     context: PartContext,
     options: { guarantee: string; data: string; variables: Readonly<Record<string, string>> },
@@ -59,13 +59,13 @@ export class ModelRun {
     this.#server = null;
   }
 
-  /** Starts the random work; `rest` ends it. */
+  /** Starts the random work; `stopWork` ends it. */
   startWork(): void {
     const { server } = this;
     this.#isStopped = false;
     const isStopped = () => this.#isStopped;
     this.#work = Promise.all(Array.from({ length: workers }, () => this.model.work(server, isStopped)));
-    // A failure is told by `rest`, which may come much later.
+    // `stopWork` reports a failure; until then the rejection must count as handled.
     this.#work.catch(() => undefined);
   }
 
@@ -74,27 +74,27 @@ export class ModelRun {
     await this.#work;
   }
 
-  /** Works for so long. */
+  /** Runs the random work for `milliseconds`. */
   async workFor(milliseconds: number): Promise<void> {
     this.startWork();
     await wait(milliseconds);
     await this.stopWork();
   }
 
-  /** Compares the server with everything that it acknowledged. */
+  /** Compares the server with everything it has acknowledged. */
   async checkAgainstModel(): Promise<void> {
     const { server, model } = this;
     const parts = { mismatches: this.#mismatches, server, model, random: this.#context.random };
     await new ModelCheck({ ...parts, fileUrls: this.#addresses }).checkAll();
   }
 
-  /** Deletes a document of which the model knows that it exists; false: there is none yet. */
+  /** Deletes a document that exists in the model; returns false if there is none. */
   async loseDocument(): Promise<boolean> {
     return loseDocument(this.server, this.model);
   }
 }
 
-/** Makes a server differ from its model, as the loss of an acknowledged write would. */
+/** Makes a server differ from its model, like the loss of an acknowledged write. */
 export async function loseDocument(server: ServerProcess, model: CrashModel): Promise<boolean> {
   for (const folder of model.collections.values()) {
     for (const [path, states] of folder.paths) {
@@ -106,7 +106,7 @@ export async function loseDocument(server: ServerProcess, model: CrashModel): Pr
   return false;
 }
 
-/** The folder of data of a part that has one server. */
+/** Data directory of a part that runs one server. */
 export function dataFolderOf(context: PartContext): string {
   return join(context.folder, 'data');
 }

@@ -1,6 +1,6 @@
 import { sendRequest } from '../e2e/people.ts';
 
-/** A JSON schema as OpenAPI documents have it. */
+/** JSON schema as used in OpenAPI documents. */
 export interface OpenApiSchema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -20,14 +20,14 @@ interface Parameter {
   readonly in: 'path' | 'query' | 'header' | 'cookie';
 }
 
-/** One operation of the published API. */
+/** Operation of the published API. */
 export interface PublishedOperation {
   readonly id: string;
   readonly method: string;
-  /** With the server's prefix: /v1/documents/{collection}/{path} */
+  /** Path with the prefix of the server: /v1/documents/{collection}/{path} */
   readonly path: string;
   readonly parameters: readonly Parameter[];
-  /** Content type of its body; null: none. */
+  /** Content type of the body; null if the operation has none. */
   readonly type: string | null;
   readonly schema: OpenApiSchema | null;
   readonly example: unknown;
@@ -49,7 +49,7 @@ interface OpenApiOperation {
   };
 }
 
-/** Everything that a server publishes, so that an operation of tomorrow is asked, too. */
+/** Operations read from the published documents of the server, so that new operations are covered automatically. */
 export class PublishedApi {
   readonly operations: readonly PublishedOperation[];
   readonly #schemas: ReadonlyMap<string, OpenApiSchema>;
@@ -69,7 +69,7 @@ export class PublishedApi {
     return new PublishedApi(documents);
   }
 
-  /** A body that fits: the example, else a value for each required field; `named` wins over both. */
+  /** A valid body: the example plus a value for each missing required field; `named` overrides both. */
   bodyOf(operation: PublishedOperation, named: Readonly<Record<string, unknown>>): Record<string, unknown> {
     const schema = this.#resolveRef(operation.schema ?? {});
     const properties = schema.properties ?? {};

@@ -7,7 +7,7 @@ import { ProgressLine } from './progress-line.ts';
 import type { GuaranteeResult, PartResult, Violation } from './report.ts';
 
 const violationsMax = 50;
-/** Every part has this guarantee too: a part that ends early has checked nothing. */
+/** Implicit guarantee of every part: a part that ends early has checked nothing. */
 const completionGuarantee = { name: 'completes', text: 'the part itself runs to its end' };
 
 /** One run of one part: counts violations and cleans up. */

@@ -1,53 +1,53 @@
 import type { ChildProcess } from 'node:child_process';
 import type { TestRandom } from '../storage/test-random.ts';
 
-/** One promise that a part checks. */
+/** Property of the product checked by a part. */
 export interface Guarantee {
-  /** Short and stable: programs that read reports look for it. */
+  /** Short and stable: programs that read reports use it as a key. */
   readonly name: string;
   readonly text: string;
 }
 
-/** What a part measured, by name with the unit last: `p99Ms`, `rounds`. */
+/** Measurements of a part, by name with the unit last: `p99Ms`, `rounds`. */
 export type Measurements = Readonly<Record<string, number | string>>;
 
-/** How large a part is run. Null: the part's own default. */
+/** Size of a part; null selects the default of the part. */
 export interface PartSize {
-  /** Minutes that each part may take. */
+  /** Maximum duration of each part, in minutes. */
   readonly minutes: number | null;
   readonly rounds: number | null;
-  /** A folder of real documents for `hostile`. */
+  /** Folder of real documents for `hostile`. */
   readonly files: string | null;
   readonly filesMax: number | null;
   readonly mutations: number | null;
 }
 
-/** What a part is given: its size, its randomness, and where it reports to. */
+/** Environment of a part: size, random numbers, and reporting. */
 export interface PartContext {
   readonly random: TestRandom;
   readonly size: PartSize;
-  /** A folder of the part alone, deleted after it. */
+  /** Folder exclusive to the part, deleted at its end. */
   readonly folder: string;
   /** Aborted on Ctrl-C. */
   readonly signal: AbortSignal;
-  /** True: plant one fault that the part must find. A check that cannot fail proves nothing. */
+  /** Whether to plant one fault that the part must detect. A check that cannot fail proves nothing. */
   readonly plantsFault: boolean;
-  /** Whether the part's time is used up; `defaultMinutes` counts where the command line gives none. */
+  /** Whether the time of the part is used up; `defaultMinutes` applies if the command line sets no limit. */
   isOver(defaultMinutes: number): boolean;
-  /** Milliseconds that the part may take in all. */
+  /** Total duration of the part, in milliseconds. */
   millisecondsFor(defaultMinutes: number): number;
   progress(text: string): void;
-  /** Records that a guarantee did not hold. */
+  /** Records the violation of a guarantee. */
   violate(guarantee: string, message: string, details?: unknown): void;
   /** Records that a guarantee could not be checked on this machine, and why. */
   skip(guarantee: string, reason: string): void;
-  /** Runs at the end of the part in reverse order, also after a failure and on Ctrl-C. */
+  /** Runs at the end of the part, in reverse order, also after a failure and on Ctrl-C. */
   onCleanup(action: () => unknown): void;
-  /** Ends this process at the latest when the campaign ends. */
+  /** Terminates this process at the end of the campaign at the latest. */
   trackProcess(child: ChildProcess): void;
 }
 
-/** One part of the campaign. */
+/** Part of the campaign. */
 export interface Part {
   readonly name: string;
   readonly description: string;

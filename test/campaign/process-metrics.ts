@@ -4,7 +4,7 @@ import { memoryOf } from '../../bench/harness/process-memory.ts';
 import { descendantsOf } from '../crash/child-processes.ts';
 import type { PartContext } from './part.ts';
 
-/** What a process uses now. */
+/** Current resource usage of a process. */
 export interface ProcessMetrics {
   readonly memoryBytes: number;
   readonly descriptors: number;
@@ -12,7 +12,7 @@ export interface ProcessMetrics {
   readonly processesBelow: number;
 }
 
-/** Null where the system does not tell: only Linux does. */
+/** Null on systems other than Linux. */
 export function readProcessMetrics(pid: number): ProcessMetrics | null {
   const memory = memoryOf(pid);
   if (memory === null) return null;
@@ -27,7 +27,7 @@ export function readProcessMetrics(pid: number): ProcessMetrics | null {
 
 const memorySampleMs = 100;
 
-/** Samples the memory of a process until the function that it returns is called, which gives the peak; 0: unknown. */
+/** Samples the memory of a process. The returned function stops sampling and returns the peak; 0 if unknown. */
 export function samplePeakMemory(context: PartContext, pid: number): () => number {
   let peak = 0;
   const sample = () => {
@@ -43,14 +43,14 @@ export function samplePeakMemory(context: PartContext, pid: number): () => numbe
   };
 }
 
-/** What the files below a folder take of the disk, while others create and delete some. */
+/** Disk space used by the files below a folder; tolerates concurrent creation and deletion. */
 export function folderBytes(folder: string): number {
   try {
     return readdirSync(folder).reduce((sum, name) => {
       const path = join(folder, name);
       const found = statSync(path, { throwIfNoEntry: false });
       if (found === undefined) return sum;
-      // Files with holes count with what they take.
+      // Counts allocated blocks, so that sparse files count only what they use.
       return sum + (found.isDirectory() ? folderBytes(path) : found.blocks * 512);
     }, 0);
   } catch (error) {
@@ -59,7 +59,7 @@ export function folderBytes(folder: string): number {
   }
 }
 
-/** The value of one sample of /metrics; null when it is not there. */
+/** Value of one sample of /metrics; null if absent. */
 export async function readMetric(url: string, name: string, label = ''): Promise<number | null> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const line = text.split('\n').find((each) => each.startsWith(`${name}${label}`));

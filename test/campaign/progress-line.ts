@@ -1,9 +1,9 @@
 const lineEveryMs = 5_000;
 const drawEveryMs = 100;
-/** Of a terminal that does not say how wide it is. */
+/** Width of a terminal that reports none. */
 const narrowColumns = 80;
 
-/** How far a part is: one line drawn over on a terminal, lines now and then elsewhere. */
+/** Progress of a part: one redrawn line on a terminal, periodic lines elsewhere. */
 export class ProgressLine {
   readonly #isInteractive = process.stderr.isTTY === true;
   #shownMs = Number.NEGATIVE_INFINITY;
@@ -16,7 +16,7 @@ export class ProgressLine {
     process.stderr.write(this.#isInteractive ? `\r\x1b[K${truncated}` : `${text}\n`);
   }
 
-  /** A line that stays. */
+  /** Writes a line that is not redrawn. */
   writeLine(text: string): void {
     process.stderr.write(`${this.#isInteractive ? '\r\x1b[K' : ''}${text}\n`);
   }

@@ -14,7 +14,7 @@ export interface GuaranteeResult {
   readonly text: string;
   readonly outcome: 'held' | 'violated' | 'not checked';
   readonly violations: number;
-  /** Why it was not checked. */
+  /** Reason why the guarantee was not checked. */
   readonly reason?: string;
 }
 
@@ -22,7 +22,7 @@ export interface PartResult {
   readonly name: string;
   readonly seconds: number;
   readonly guarantees: readonly GuaranteeResult[];
-  /** The first ones; `guarantees` has the numbers. */
+  /** The first violations; `guarantees` has the counts. */
   readonly violations: readonly Violation[];
   readonly measurements: Measurements;
 }
@@ -48,7 +48,7 @@ export function writeReport(path: string, report: CampaignReport): void {
   writeFileSync(path, `${JSON.stringify(report, null, 2)}\n`);
 }
 
-/** One line per guarantee, then the figures of each part. */
+/** One line per guarantee, followed by the measurements of each part. */
 export function summary(parts: readonly PartResult[]): string {
   const rows = parts.flatMap((part) =>
     part.guarantees.map((guarantee) => [

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { MessageReader } from '../../bench/harness/message-reader.ts';
 
-/** Where requests go: the operation of an organization. */
+/** Destination of requests: an operation, called with the key of one organization. */
 export interface RequestTarget {
   readonly url: string;
   readonly key: string;
@@ -10,20 +10,20 @@ export interface RequestTarget {
 
 interface Connection {
   readonly socket: Socket;
-  /** Of the request under way. */
+  /** Resolver of the request in flight. */
   resolve: ((status: number) => void) | null;
 }
 
 const replyMsMax = 120_000;
 
 /**
- * Keep-alive connections to a server, one for each request under way. Written on sockets, because the generator shares
- * the processors with the server that it measures: a request through `node:http` costs several times as much.
+ * Keep-alive connections to a server, one per request in flight. Uses plain sockets because the generator shares the
+ * processors with the server under test: a request through `node:http` costs several times as much.
  */
 export class RequestConnections {
   readonly #address: { readonly host: string; readonly port: number };
   readonly #requestHead: string;
-  /** The one that has rested longest first, so that none rests until the server closes it. */
+  /** Ordered by idle time, longest first, so that no connection idles until the server closes it. */
   readonly #idle = new Set<Connection>();
   readonly #open = new Set<Connection>();
 
@@ -39,7 +39,7 @@ export class RequestConnections {
     ].join('\r\n');
   }
 
-  /** Resolves with the status of the reply, 0 for none. */
+  /** Resolves with the status of the reply; 0 if there is none. */
   send(body: string): Promise<number> {
     return new Promise((resolve) => {
       const [idle] = this.#idle;
@@ -63,7 +63,7 @@ export class RequestConnections {
     });
     this.#open.add(connection);
     socket.setTimeout(replyMsMax, () => socket.destroy());
-    // The reason does not matter: `close` follows.
+    // The reason is irrelevant; a `close` event follows.
     socket.on('error', () => {});
     socket.on('close', () => {
       this.#open.delete(connection);

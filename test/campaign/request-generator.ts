@@ -1,7 +1,7 @@
 import { LatencyHistogram } from '../../bench/harness/histogram.ts';
 import { RequestConnections } from './request-connections.ts';
 
-/** One organization's requests: its key, and the body of each. */
+/** Requests of one organization: its key and the body of each request. */
 export interface RequestStream {
   readonly url: string;
   readonly key: string;
@@ -9,17 +9,17 @@ export interface RequestStream {
   readonly bodyOf: (number: number) => object;
 }
 
-/** More than a server lets wait of one organization, so that it has to refuse. */
+/** More requests than a server queues for one organization, so that it must refuse some. */
 const inFlightMax = 1_200;
 const tickMs = 2;
 
-/** Requests of one organization, and what became of them. */
+/** Sends requests for one organization and records their outcomes. */
 export class RequestGenerator {
   readonly accepted = new LatencyHistogram();
   readonly rejected = new LatencyHistogram();
-  /** Replies that are neither, by status; 0: no reply. */
+  /** Replies that are neither accepted nor rejected, by status; 0 is no reply. */
   readonly unexpected = new Map<number, number>();
-  /** Due, but not sent: too many were unanswered. */
+  /** Requests that were due but not sent because too many were in flight. */
   skipped = 0;
   readonly #target: RequestStream;
   readonly #connections: RequestConnections;
@@ -31,7 +31,7 @@ export class RequestGenerator {
     this.#connections = new RequestConnections(target);
   }
 
-  /** So many requests at any time, for so long. */
+  /** Keeps `atOnce` requests in flight for `milliseconds`. */
   async closedLoop(atOnce: number, milliseconds: number, pauseMs = 0): Promise<void> {
     const end = performance.now() + milliseconds;
     const worker = async () => {
@@ -43,7 +43,7 @@ export class RequestGenerator {
     await Promise.all(Array.from({ length: atOnce }, worker));
   }
 
-  /** So many requests a second, whatever the server does; waits for the last reply. */
+  /** Sends `perSecond` requests per second regardless of the server's speed; waits for the last reply. */
   async openLoop(perSecond: number, milliseconds: number, isAborted: () => boolean): Promise<void> {
     const started = performance.now();
     const pendingRequests: Promise<void>[] = [];
@@ -77,7 +77,7 @@ export class RequestGenerator {
   }
 }
 
-/** The p99, or the longest where there are too few to tell. */
+/** p99 in milliseconds, or the maximum if there are too few samples. */
 export function p99Of(histogram: LatencyHistogram): number {
   return histogram.quantileMs(0.99) ?? histogram.mostMs ?? 0;
 }

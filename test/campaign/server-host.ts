@@ -1,7 +1,7 @@
 import type { ServerHost } from '../e2e/server.ts';
 import type { PartContext } from './part.ts';
 
-/** A part of the campaign as the owner of a server. */
+/** Adapts a part of the campaign to the owner of a server. */
 export function serverHost(context: PartContext): ServerHost {
   return {
     teardown: (action: () => unknown) => context.onCleanup(action),

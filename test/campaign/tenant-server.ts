@@ -4,7 +4,7 @@ import { adminKey, type ServerVariables, TestServer } from '../e2e/server.ts';
 import type { PartContext } from './part.ts';
 import { serverHost } from './server-host.ts';
 
-/** An organization with a key, a collection and documents. */
+/** Organization with a key, a collection and documents. */
 export interface Tenant {
   readonly key: string;
   readonly call: (operation: string, body: object) => Promise<unknown>;
@@ -13,7 +13,7 @@ export interface Tenant {
 const vocabulary =
   'harbour master delivery note noon clerk barrel salted herring ledger tide anchor rope mast'.split(' ');
 
-/** A server with its default settings and several organizations without limits of their own. */
+/** Server with default settings and several organizations without individual limits. */
 export async function startServerWithTenants(
   context: PartContext,
   { tenants, variables = {} }: { readonly tenants: number; readonly variables?: ServerVariables },

@@ -15,48 +15,48 @@ import { PublishedApi, type PublishedOperation } from './openapi.ts';
 import type { Measurements, Part, PartContext } from './part.ts';
 import { serverHost } from './server-host.ts';
 
-/** What a request can name; the fields and path parameters of the API that carry an id. */
+/** Ids in a request: the fields and path parameters of the API that carry one. */
 type RequestIds = Readonly<Record<string, unknown>>;
 
-/** A request with foreign ids, and the same with ids that do not exist. */
+/** Request with foreign ids, and the same request with ids that do not exist. */
 interface ForeignRequest {
   readonly words: string;
   readonly foreign: RequestIds;
   readonly absent: RequestIds;
 }
 
-/** One organization, asked for by callers that must not see it. */
+/** Organization and the callers that must not see its data. */
 interface AttackedTenant {
   readonly callers: readonly CallerName[];
-  /** Those who also name one foreign thing beside their own. */
+  /** Callers that also send one foreign id together with their own ids. */
   readonly combiningCallers: ReadonlySet<CallerName>;
   readonly foreign: RequestIds;
   readonly own: RequestIds;
   readonly secretsFor: (caller: CallerName) => readonly string[];
-  /** What its owner sees of it. */
+  /** State of the organization as seen by its owner. */
   readonly state: () => Promise<string>;
 }
 
-/** They end what their caller calls with, so they come last. */
+/** Operations that end the session of their caller; they run last. */
 const sessionEndingOperations = /logout$|^delete_own_user$/;
-/** People and keys of the north, who ask for what is the south's. */
+/** Users and keys of the first organization that name resources of the second. */
 const attackers = ['read_only', 'all', 'MEMBER', 'ADMIN', 'OWNER', 'unnamed'] as const;
 const victimText = 'barnacle-of-the-south';
-/** A file address is a secret of its own: it opens the file for everyone who has it. */
+/** A file URL is a capability: it grants access to anyone who has it. */
 const capabilityFields = new Set(['token']);
-/** What changes without a change of the organization. */
+/** Fields that change without a change of the organization. */
 const unstableFields = /^last_|^file_url$|^storage$/;
-/** Those that are also sent alone, beside what is the caller's own. */
+/** Fields that are also sent as the only foreign id, beside the caller's own ids. */
 const singleIdFields = ['user_id', 'api_key_id', 'session_id', 'email', 'path', 'collection_name'];
 const againMax = 3;
 const againMs = 1_000;
 const retriesMax = 2;
 const retrySecondsMax = 5;
-/** What differs between any two replies: secrets, figures, moments and new ids. */
+/** Parts that differ between any two replies: secrets, figures, times and new ids. */
 const volatileText =
   /(?<==)[\w-]{43}|wait \d+ seconds?|\d+\.\d+(e-?\d+)?|\d{4}-\d\d-\d\dT[\d:.]+Z|\b1\d{9,12}\b|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-/** Every published operation, asked by every caller that must not see what it names. */
+/** Calls every published operation as every caller that must not see the named resources. */
 export const tenantsPart: Part = {
   name: 'tenants',
   description: 'every published operation with every kind of caller and every foreign id',
@@ -116,7 +116,7 @@ class TenantIsolationRun {
     operations: readonly PublishedOperation[],
     tenant: AttackedTenant,
   ): Promise<void> {
-    // The same absent names from beginning to end: what a call makes of its own names it makes of both.
+    // All calls use the same absent ids, so that state created under them is equal in both requests of a pair.
     const absent = idsOf(randomResourceIds(), randomUUID());
     const all: ForeignRequest = { words: 'all names', foreign: tenant.foreign, absent };
     const singles = singleIdFields.map((name) => ({
@@ -172,7 +172,7 @@ class TenantIsolationRun {
     };
   }
 
-  /** Gives the other organization a document, and learns its names. */
+  /** Adds a document to the second organization and returns its ids. */
   async #prepareSecondTenant(): Promise<RequestIds> {
     const { collection_name, path } = { collection_name: 'south-papers', path: 'south.txt' };
     await this.#callAs('neighbour', '/v1/collections/add-collection', { collection_name });
@@ -209,7 +209,7 @@ class TenantIsolationRun {
     });
   }
 
-  /** What its owner sees of an organization, and its documents. */
+  /** State of an organization and its documents as seen by its owner. */
   async #state(
     owner: CallerName,
     { organization_id, collection_name }: ResourceIds,
@@ -247,14 +247,14 @@ class TenantIsolationRun {
       this.#refusedByLimits += 1;
       return;
     }
-    // A request that names nothing tells nothing of what exists.
+    // A request without ids cannot reveal whether a resource exists.
     const [request, counterpart] = [foreign, absent].map((ids) =>
       JSON.stringify([urlOf(operation, ids), bodyOf(api, operation, ids)]),
     );
     if (request === counterpart) return;
     this.#pairs += 1;
     let [one, other] = [comparableReply(hidden, foreign), comparableReply(missing, absent)];
-    // What is the caller's own may still be on its way, as a document that is indexed; a leak stays.
+    // The caller's own data may still change, such as a document being indexed; a leak persists.
     for (let again = 0; one !== other && again < againMax; again += 1) {
       await wait(againMs);
       const [later, counterpartLater] = await this.#callPair(api, operation, caller, foreign, absent);
@@ -312,7 +312,7 @@ class TenantIsolationRun {
     if (leaked.length > 0) this.#context.violate('leaks', `${title} tells ${leaked.join(', ')}`, text);
   }
 
-  /** The owner's reply taken for a stranger's, and a change by the owner taken for a stranger's. */
+  /** Checks a reply to the owner as if an outsider had received it, and changes the organization as its owner. */
   async #plantFault(): Promise<void> {
     const { owner, tenant: firstTenant, tenantMarkers: secretMarkers } = this.#fixture;
     const { organization_id } = firstTenant;
@@ -360,7 +360,7 @@ function bodyOf(api: PublishedApi, operation: PublishedOperation, ids: RequestId
   return [...fields, part('file', 'New.', '; filename="new.txt"'), '--b--\r\n'].join('');
 }
 
-/** What an answer says, without what it only repeats of the request. */
+/** Reply without the parts that only repeat the request. */
 function comparableReply({ status, headers, text }: HttpReply, ids: RequestIds): string {
   let plain = text;
   for (const [name, value] of Object.entries(ids)) plain = plain.replaceAll(String(value), `<${name}>`);

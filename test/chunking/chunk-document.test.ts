@@ -14,7 +14,7 @@ function chunk(pages: readonly string[], overrides: Partial<ChunkingInput> = {})
   return chunkDocument({ pages, unordered: false, title: null, path: 'folder/file.txt', ...overrides });
 }
 
-/** Null when all promises of the shape hold, else the first that does not. */
+/** The first violated invariant of the chunks; null if all hold. */
 function brokenInvariant(
   pages: readonly string[],
   document: ChunkedDocument,
@@ -64,8 +64,8 @@ function brokenInvariant(
 }
 
 /**
- * Cuts of either granularity that fall inside a grapheme which would have fitted into a chunk. Page by page, because
- * Intl.Segmenter is quadratic on long strings; the separators between pages end every grapheme.
+ * Boundaries of fine chunks, and so of coarse ones, inside a grapheme that would fit into a chunk. Runs page by page,
+ * because Intl.Segmenter is quadratic on long strings; the separators between pages end every grapheme.
  */
 function splitGraphemes(pages: readonly string[], document: ChunkedDocument): number[] {
   const cuts = new Set<number>();

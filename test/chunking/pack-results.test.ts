@@ -2,7 +2,7 @@ import t from 'tap';
 import type { ChunkTaskResult } from '../../src/chunking/chunk-task.ts';
 import { packResults } from '../../src/chunking/pack-results.ts';
 
-/** Arrays of lengths that leave every kind of gap behind them. */
+/** Arrays whose lengths cause every kind of alignment gap. */
 const resultOf = (length: number): ChunkTaskResult => ({
   ...{ chunks: [], pageStarts: [], length, tokens: { content: length, embedding: 1 }, dimensions: 3 },
   terms: Uint8Array.from({ length }, (_, i) => i + 1),

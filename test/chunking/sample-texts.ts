@@ -1,4 +1,4 @@
-/** A generator of the same numbers in [0, 1) for the same seed (mulberry32). */
+/** Pseudorandom numbers in [0, 1), reproducible from the seed (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -52,7 +52,7 @@ const fragments = [
 ];
 
 /**
- * Text of `length` units or a little more, mixing scripts, white space and everything that must not be
+ * Text of `length` units or slightly more, with mixed scripts, white space and all sequences that must not be
  * split.
  */
 export function randomMixedText(random: () => number, length: number): string {
@@ -75,7 +75,7 @@ const vocabulary =
 
 const words = vocabulary.split(' ');
 
-/** English-looking prose in sentences and paragraphs. */
+/** English-like prose in sentences and paragraphs. */
 export function randomProse(random: () => number, length: number): string {
   const parts: string[] = [];
   let size = 0;

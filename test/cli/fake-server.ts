@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What a command really sent. */
+/** Request sent by a command. */
 export interface RecordedRequest {
   readonly method: string;
   readonly url: string;
@@ -24,14 +24,14 @@ interface FakeDocument {
 }
 
 /**
- * A server that keeps documents in a Map and answers the operations the command line uses, so that a test sees both
- * the requests and their effect. `script` may answer a request first: that is how tests make it busy or broken.
+ * Server with documents in a Map that implements the operations used by the command line, so that a test can check both
+ * the requests and their effect. `script` may reply to a request first, to simulate an overloaded or failing server.
  */
 export class FakeServer {
   readonly requests: RecordedRequest[] = [];
   readonly collections = new Map<string, Map<string, FakeDocument>>();
   intercept: (request: RecordedRequest) => FakeReply | null = () => null;
-  /** Answers of operations that keep nothing, by path. */
+  /** Fixed replies by path, for operations without state. */
   readonly fixedReplies = new Map<string, unknown>();
   readonly #server: Server;
 

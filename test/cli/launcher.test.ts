@@ -15,8 +15,8 @@ import t, { type Test } from 'tap';
 import { projectRoot } from '../../src/core/root.ts';
 
 /**
- * The real launcher in a project of its own, whose npm, node-gyp, tsc, rolldown and vite are small scripts that write
- * down that they ran and leave behind what the real ones would.
+ * Runs the real launcher in a separate project whose npm, node-gyp, tsc, rolldown and vite are small scripts that record
+ * their execution and create the same outputs as the real ones.
  */
 
 interface LaunchResult {
@@ -69,7 +69,7 @@ await setTimeout(Number(process.env.GYP_MS ?? 0));
 if (process.argv[2] === 'build') { mkdirSync('build/Release', { recursive: true }); writeFileSync('build/Release/quarry.node', ''); }
 `;
 
-/** A fresh clone without node_modules, build and dist; returns its folder. */
+/** Creates a fresh clone without node_modules, build and dist; returns its folder. */
 function freshClone(t: Test): string {
   const folder = t.testdir({
     'package.json': '{"type": "module"}',
@@ -104,7 +104,7 @@ function start(
   words: readonly string[],
   variables: Record<string, string> = {},
 ): ChildProcess {
-  // Without NODE_OPTIONS: the test runner would load itself into the launcher, whose folder has no packages.
+  // Without NODE_OPTIONS: the test runner would inject its loaders into the launcher, whose folder has no packages.
   return spawn(
     '/usr/bin/env',
     ['-u', 'NODE_OPTIONS', process.execPath, join(folder, 'bin', 'quarry.js'), ...words],
@@ -133,7 +133,7 @@ async function ended(child: ChildProcess): Promise<LaunchResult> {
   return { code, out, err };
 }
 
-/** What ran since the last call. */
+/** Steps executed since the last call. */
 function runSteps(folder: string): string[] {
   const log = join(folder, 'ran.log');
   const lines = existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : [];

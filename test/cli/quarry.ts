@@ -13,18 +13,18 @@ export interface CliResult {
 export interface CliOptions {
   readonly variables?: Record<string, string>;
   readonly folder?: string;
-  /** Called with the process as soon as it runs, to send signals. */
+  /** Called when the process has started; `kill` sends it a signal. */
   readonly onStarted?: (kill: (signal: NodeJS.Signals) => void) => void;
 }
 
-/** Runs the command line as a process of its own, without any QUARRY_* variable but the given ones. */
+/** Runs the command line in a separate process, without any QUARRY_* variable except the given ones. */
 export async function runQuarry(
   commandLineArguments: readonly string[],
   options: CliOptions = {},
 ): Promise<CliResult> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QUARRY_'));
   const program = [process.execPath, join(compiledRoot, 'src', 'cli', 'main.js')];
-  // Without NODE_OPTIONS: the test runner would load itself into every command.
+  // Without NODE_OPTIONS: the test runner would inject its loaders into every command.
   const child = spawn('env', ['-u', 'NODE_OPTIONS', ...program, ...commandLineArguments], {
     cwd: options.folder,
     env: { ...Object.fromEntries(inherited), ...options.variables },

@@ -14,7 +14,7 @@ function sources(values: Partial<SettingSources> = {}): SettingSources {
   return { flags: {}, variables: {}, workingFolder: '/start', machine, ...values };
 }
 
-/** The sentences of a refusal. */
+/** Error messages for these settings. */
 function problems(values: Partial<SettingSources>): string[] {
   try {
     loadSettings(sources(values));
@@ -99,7 +99,7 @@ t.test('every setting says what it means and what is allowed, and secrets are ma
   t.equal(findSetting('mailUrl').secret, true, 'it may hold a password');
 });
 
-/** One wrong value per kind of setting, and the sentence that refuses it. */
+/** An invalid value for each type of setting, and its error message. */
 const wrongValues: readonly (readonly [string, string, string])[] = [
   ['QUARRY_PORT', '70000', 'QUARRY_PORT is "70000"; allowed is a whole number from 0 to 65535.'],
   ['QUARRY_PORT', '-1', 'QUARRY_PORT is "-1"; allowed is a whole number from 0 to 65535.'],

@@ -1,6 +1,6 @@
 import type { CancellationToken } from '../../src/core/async/cancellation-token.ts';
 
-/** Somebody who waits until `signal` is aborted; for ever without one. */
+/** Token that is canceled when `signal` is aborted; never without a signal. */
 export function cancellationTokenWith(signal = new AbortController().signal): CancellationToken {
   return {
     get isCanceled() {

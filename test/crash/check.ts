@@ -17,16 +17,16 @@ interface DocumentInfoReply {
   readonly error_code: string | null;
 }
 
-/** Documents that are looked at closely although nothing happened to them since the last check. */
+/** Number of documents checked in full although they have not changed since the last check. */
 const sampleMax = 6;
 
-/** Compares a server with everything it has acknowledged; what was in doubt is certain afterwards. */
+/** Compares a server with everything it has acknowledged. Uncertain outcomes are resolved by the check. */
 export class ModelCheck {
   readonly #mismatches: MismatchReporter;
   readonly #server: ServerProcess;
   readonly #model: CrashModel;
   readonly #random: TestRandom;
-  /** Addresses of files, by `folder path`, as of the check before. */
+  /** File URLs as of the previous check, by `folder path`. */
   readonly #fileUrls: Map<string, string>;
 
   constructor(parts: {
@@ -62,7 +62,7 @@ export class ModelCheck {
     this.#model.parserKills = 0;
   }
 
-  /** Waits until nothing is on its way any more. */
+  /** Waits until no document and no model change is pending. */
   async #waitUntilIdle(scope: { collection_name?: string }): Promise<void> {
     const deadline = performance.now() + testEventMsMax;
     for (;;) {
@@ -95,7 +95,7 @@ export class ModelCheck {
           expected,
           info,
         });
-        // What follows is compared with a state that is known again.
+        // Restores a known state, so that later checks are not affected.
         await this.#server.call('documents/delete-document', { collection_name: collection.name, path });
         collection.paths.delete(path);
         infos.delete(path);
@@ -115,7 +115,7 @@ export class ModelCheck {
     await this.#checkCounts(collection, infos);
   }
 
-  /** An acknowledged change of the model ends with that model. */
+  /** After an acknowledged change, the collection must end up with the new model. */
   async #checkEmbeddingModel(collection: CollectionModel): Promise<void> {
     const scope = { collection_name: collection.name };
     await this.#waitUntilIdle(scope);
@@ -143,7 +143,7 @@ export class ModelCheck {
     }
   }
 
-  /** A document whose parser process was killed twice has failed; it must be indexed when it is tried again. */
+  /** A document fails if its parser process is killed twice; a retry must index it. */
   async #retryCrashed(
     collection: CollectionModel,
     infos: Map<string, DocumentInfoReply>,
@@ -158,7 +158,7 @@ export class ModelCheck {
     return crashed.length === 0 ? infos : this.#listDocuments(collection);
   }
 
-  /** Status, text, file and search of every document that changed, and of some others. */
+  /** Checks status, text, file and search of every changed document and of a sample of the others. */
   async #checkContents(
     collection: CollectionModel,
     infos: ReadonlyMap<string, DocumentInfoReply>,
@@ -228,7 +228,7 @@ export class ModelCheck {
       });
   }
 
-  /** The address of a document that was deleted or replaced. */
+  /** The file URL of a deleted or replaced document must return 404. */
   async #checkDeletedFileUrl(key: string): Promise<void> {
     const token = this.#fileUrls.get(key);
     if (token === undefined) return;
@@ -238,7 +238,7 @@ export class ModelCheck {
       this.#mismatches.fail(`the old address of ${key} is answered ${reply.status}`, { kind: 'resurrected' });
   }
 
-  /** Search knows exactly the indexed documents, each once, with their newest metadata. */
+  /** Search must return exactly the indexed documents, each once, with their latest metadata. */
   async #checkListing(collection: CollectionModel): Promise<void> {
     const body = { collection_name: collection.name, query: null, k: 2_048, include_metadata: true };
     const reply = await this.#server.call('queries/top-documents', body);

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Ids of all processes below a process. Empty where the system does not tell. */
+/** Ids of all descendants of a process; empty if the system does not expose them. */
 export function descendantsOf(pid: number): number[] {
   return descendants(pid, parentsOfAll());
 }
@@ -17,10 +17,10 @@ function parentsOfAll(): Map<number, number> {
     if (!/^\d+$/.test(name)) continue;
     try {
       const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
-      // The name of the program, in parentheses, may hold anything.
+      // The program name, in parentheses, may contain any character.
       parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
     } catch {
-      // It ended between the listing and this read.
+      // The process ended between the listing and this read.
     }
   }
   return parents;

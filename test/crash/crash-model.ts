@@ -3,25 +3,25 @@ import type { TestRandom } from '../storage/test-random.ts';
 import { DocumentGenerator, type DocumentState, type ModelMetadata } from './documents.ts';
 import { type CrashReply, ServerGoneError, type ServerProcess } from './server.ts';
 
-/** What a path may hold: one state when the server has answered, two while an answer is missing; null: no document. */
+/** Possible states of a path: one after a reply, two while a reply is outstanding; null is no document. */
 type PossibleStates = readonly (DocumentState | null)[];
 
 export interface CollectionModel {
   readonly name: string;
-  /** Whether the collection exists; two entries while an answer is missing. */
+  /** Whether the collection exists; two entries while a reply is outstanding. */
   possibleExists: readonly boolean[];
   readonly paths: Map<string, PossibleStates>;
-  /** Its embedding model; two entries while a change of it is not answered. */
+  /** Embedding model; two entries while a model change is unacknowledged. */
   possibleModels: readonly string[];
-  /** A change of its model was acknowledged since the last check: its vectors may be of either. */
+  /** Whether a model change was acknowledged since the last check: vectors may be of either model. */
   isModelChanging: boolean;
-  /** Requests that touch its documents. */
+  /** Number of requests in flight that touch its documents. */
   activeRequests: number;
-  /** It is being created or deleted: nobody else touches it. */
+  /** Whether it is being created or deleted: no other request touches it. */
   isExclusive: boolean;
 }
 
-/** What must never be found again. */
+/** Text that search must never return again. */
 export interface RemovedText {
   readonly collection: string;
   readonly marker: string;
@@ -30,26 +30,26 @@ export interface RemovedText {
 export const builtInModel = 'zembed-1';
 const shardCounts = [1, 8, 16];
 const pathsMax = 40;
-/** Before the next request after one that was not answered. */
+/** Delay in milliseconds after a request without a reply. */
 const retryDelayMs = 20;
 
-/** Everything that a server was asked to do and has answered, and what it was asked when it was killed. */
+/** Model of all acknowledged requests, and of those in flight when the server was killed. */
 export class CrashModel {
   readonly collections = new Map<string, CollectionModel>();
-  /** Words of texts that were replaced or deleted since the last check. */
+  /** Markers of texts replaced or deleted since the last check. */
   readonly removedTexts: RemovedText[] = [];
-  /** Paths that changed since the last check, as `folder path`. */
+  /** Paths changed since the last check, as `folder path`. */
   readonly changedPaths = new Set<string>();
   readonly generator: DocumentGenerator;
   readonly #random: TestRandom;
-  /** Embedding models that collections are created with and changed to. */
+  /** Embedding models used to create and change collections. */
   readonly #models: readonly string[];
   readonly #busyPaths = new Set<string>();
   acknowledged = 0;
-  /** Processes other than the server that were killed since the last check. */
+  /** Number of child processes killed since the last check. */
   parserKills = 0;
   modelChanges = 0;
-  /** While true, any request may fail: what is not acknowledged is in doubt until the next check. */
+  /** While true, any request may fail: unacknowledged changes are uncertain until the next check. */
   mayFail = false;
 
   constructor(random: TestRandom, models: readonly string[] = [builtInModel]) {
@@ -58,10 +58,10 @@ export class CrashModel {
     this.generator = new DocumentGenerator(random);
   }
 
-  /** Random requests, one after the other, until `stopped` answers true or the server is gone. */
+  /** Sends random requests one after the other until `stopped` returns true or the server is gone. */
   async work(server: ServerProcess, stopped: () => boolean): Promise<void> {
     while (!stopped()) {
-      // A step that finds nothing to do must not keep the others from their answers.
+      // A step without work must still yield to the event loop, or the other workers starve.
       await new Promise((resolve) => setImmediate(resolve));
       try {
         await this.step(server);
@@ -107,7 +107,7 @@ export class CrashModel {
     }
   }
 
-  /** Adds or overwrites; sometimes waits for the index and asks for the word at once. */
+  /** Adds or overwrites a document; sometimes waits for the index and immediately searches for its marker. */
   async add(
     server: ServerProcess,
     collection: CollectionModel,
@@ -139,14 +139,14 @@ export class CrashModel {
     }
   }
 
-  /** The vectors of a model other than the built-in one are too coarse to be asked about single words. */
+  /** Vectors of models other than the built-in one are too coarse for queries of single words. */
   weightsFor(collection: string): object {
     const known = this.collections.get(collection);
     const isBuiltIn = known === undefined || known.possibleModels.every((model) => model === builtInModel);
     return isBuiltIn && known?.isModelChanging !== true ? {} : { weights: { lexical: 1, vector: 0 } };
   }
 
-  /** Paths of the snippets that hold a word. */
+  /** Paths of the returned snippets that contain the marker. */
   async findMarker(server: ServerProcess, collection: string, marker: string): Promise<string[]> {
     const body = { collection_name: collection, query: marker, k: 10, ...this.weightsFor(collection) };
     const reply = await server.call('queries/top-snippets', body);
@@ -166,14 +166,14 @@ export class CrashModel {
     });
   }
 
-  /** The collection is gone for certain. */
+  /** Records that the collection no longer exists. */
   removeCollection(collection: CollectionModel): void {
     collection.possibleExists = [false];
     for (const states of collection.paths.values()) this.markRemoved(collection, states, null);
     collection.paths.clear();
   }
 
-  /** States that did not last: their words must never be found again. */
+  /** Records the markers of superseded states: search must never find them again. */
   markRemoved(collection: CollectionModel, states: PossibleStates, keptState: DocumentState | null): void {
     for (const state of states) {
       if (state === null || state.marker === '' || state.marker === keptState?.marker) continue;
@@ -293,7 +293,7 @@ export class CrashModel {
     if (unexpectedPaths.length > 0) throw new Error(`${unexpectedPaths[0]} holds the word of ${path}`);
   }
 
-  /** One request about one path: while it runs, both states are possible. */
+  /** Sends one request for one path; while it is in flight, both states are possible. */
   async #withPendingChange(
     collection: CollectionModel,
     path: string,
@@ -327,7 +327,7 @@ export class CrashModel {
     if (done) this.acknowledged += 1;
   }
 
-  /** The server could not do it, and it may: what it was asked is in doubt. */
+  /** Whether the server failed while it may fail: the outcome of the request is uncertain. */
   #isServerFailure({ status }: { readonly status: number }): boolean {
     return this.mayFail && status >= 429;
   }
@@ -336,7 +336,7 @@ export class CrashModel {
     return collection.paths.get(path) ?? [null];
   }
 
-  /** Waits until nobody touches the collection's documents. */
+  /** Waits until no request touches the documents of the collection. */
   async #withExclusiveAccess(collection: CollectionModel, work: () => Promise<void>): Promise<void> {
     collection.isExclusive = true;
     try {

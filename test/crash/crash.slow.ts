@@ -5,7 +5,7 @@ import { CrashRounds, type KillMoment, killMoments } from './rounds.ts';
 
 const random = createTestRandom();
 const roundsMax = Number(process.env.QUARRY_CRASH_ROUNDS ?? 200);
-/** The cheap endings come most often; every fortieth round waits for a snapshot. */
+/** Cheap kill moments are the most frequent; every fortieth round waits for a snapshot. */
 const rounds = Array.from({ length: roundsMax }, (_, round): KillMoment => {
   if (round % 40 === 39) return 'during a snapshot';
   const ending = killMoments[random.below(killMoments.length)]!;

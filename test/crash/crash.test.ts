@@ -5,7 +5,7 @@ import { testFileMsMax } from '../timeouts.ts';
 import { CrashRounds, type KillMoment, killMoments } from './rounds.ts';
 
 const random = createTestRandom();
-/** One of every ending, and some of the two that are cheap. */
+/** Every kill moment once; the two cheap ones several times. */
 const rounds: readonly KillMoment[] = [
   'at some moment',
   'after some answers',

@@ -4,18 +4,18 @@ import type { TestRandom } from '../storage/test-random.ts';
 
 export type ModelMetadata = Record<string, string | string[]>;
 
-/** One state of a document, as a user wrote it. */
+/** State of a document as submitted. */
 export interface DocumentState {
-  /** A word that stands once in this text and nowhere else; empty for a document without words. */
+  /** Word that occurs once in this text and nowhere else; empty for a document without words. */
   readonly marker: string;
   readonly metadata: ModelMetadata;
   /** `content` of add-document. */
   readonly content: object;
   readonly raw: Uint8Array;
   readonly sha256: string;
-  /** The exact text where we know it: not for files. */
+  /** Exact text; null for files, whose extracted text is not known. */
   readonly text: string | null;
-  /** A file that cannot be read. */
+  /** Whether the file cannot be parsed. */
   readonly isUnreadable: boolean;
 }
 
@@ -25,13 +25,13 @@ const filler =
   );
 const consonants = 'bcdfgkmpvz';
 
-/** A word without vowels, so that no stemmer ever shortens it. */
+/** A word without vowels, so that no stemmer shortens it. */
 export function markerOf(number: number): string {
   const digits = String(number).padStart(6, '0');
   return `q${[...digits].map((digit) => consonants[Number(digit)]).join('')}q`;
 }
 
-/** Makes documents of every kind, each with a word of its own. */
+/** Generates documents of every kind, each with a unique marker. */
 export class DocumentGenerator {
   readonly #random: TestRandom;
   #count = 0;
@@ -40,7 +40,7 @@ export class DocumentGenerator {
     this.#random = random;
   }
 
-  /** Also for metadata, so that every update can be told from every other. */
+  /** Generates unique metadata, so that every update can be told from every other. */
   metadata(): ModelMetadata {
     this.#count += 1;
     const tags = Array.from({ length: this.#random.below(3) }, () => `tag${this.#random.below(4)}`);
@@ -64,7 +64,7 @@ export class DocumentGenerator {
 
   pdf(pages: number): DocumentState {
     const marker = this.#nextMarker();
-    // Short lines: what runs off the paper is not read.
+    // Short lines: text beyond the edge of the page is not extracted.
     const texts = Array.from({ length: pages }, (_, i) =>
       this.#textAround(i === 0 ? marker : 'page', 40).replaceAll(/((?:\S+ ){7}\S+) /g, '$1\n'),
     );
@@ -110,7 +110,7 @@ export class DocumentGenerator {
     return markerOf(this.#count);
   }
 
-  /** A text of `count` words with `word` somewhere in it. */
+  /** A text of `count` filler words with `word` at a random position. */
   #textAround(word: string, count: number): string {
     const words = Array.from({ length: count }, () => filler[this.#random.below(filler.length)]!);
     words.splice(this.#random.below(count), 0, word);

@@ -1,7 +1,7 @@
-/** What a disagreement between a server and its model is. */
+/** Kind of mismatch between a server and its model. */
 export type MismatchKind = 'lost' | 'duplicated' | 'resurrected' | 'search';
 
-/** Where disagreements are reported: a test, or a part of the campaign. */
+/** Receiver of mismatches: a test, or a part of the campaign. */
 export interface MismatchReporter {
   fail(message: string, details: { readonly kind: MismatchKind; readonly [name: string]: unknown }): unknown;
   same(

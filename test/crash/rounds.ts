@@ -8,7 +8,7 @@ import { builtInModel, type CollectionModel, CrashModel } from './crash-model.ts
 import type { MismatchReporter } from './mismatch-reporter.ts';
 import { ServerGoneError, ServerProcess } from './server.ts';
 
-/** How a round ends. */
+/** Moment at which a round kills or stops the server. */
 export const killMoments = [
   'after some answers',
   'at some moment',
@@ -31,7 +31,7 @@ const snapshotMs = 5_000;
 const largeDocuments = 256;
 const damagedEvent = 'shard snapshot damaged, rebuilding';
 
-/** Kills a server again and again on one data directory and checks after each start what it has promised. */
+/** Repeatedly kills a server on one data directory and checks its guarantees after each start. */
 export class CrashRounds {
   readonly model: CrashModel;
   readonly #reporter: RoundReporter;
@@ -137,7 +137,7 @@ export class CrashRounds {
     }
   }
 
-  /** Ends random processes below the server at random moments. */
+  /** Kills random child processes of the server at random moments. */
   async #killParsers(server: ServerProcess): Promise<void> {
     const kills = 1 + this.#random.below(4);
     for (let i = 0; i < kills; i += 1) {
@@ -170,7 +170,7 @@ export class CrashRounds {
       if (!(error instanceof ServerGoneError)) throw error;
     });
     await wait(this.#random.below(30));
-    // Once it is answered it must stay gone; otherwise all of it must be there or nothing.
+    // Once acknowledged, the deletion must persist; otherwise the collection must be complete or absent.
     await kill();
     await deleting;
   }
@@ -228,7 +228,7 @@ export class CrashRounds {
   }
 }
 
-/** Whether there was such a process to end. */
+/** Returns false if the process no longer exists. */
 function killProcess(pid: number): boolean {
   try {
     return process.kill(pid, 'SIGKILL');

@@ -8,7 +8,7 @@ import { operatorKey, TestServer } from '../e2e/server.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { type CodeBlock, codeBlocks } from './code-blocks.ts';
 
-/** Executes what a reader of the README and the guides would paste, block after block, against a fresh server. */
+/** Executes the code blocks of the README and the guides in order against a fresh server. */
 
 t.setTimeout(testFileMsMax);
 
@@ -16,7 +16,7 @@ const guides = join(projectRoot, 'docs', 'guides');
 const pages = ['README.md', ...readdirSync(guides).map((name) => join('docs', 'guides', name))];
 const documentedUrl = 'http://127.0.0.1:8720';
 const commandLine = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
-/** Languages of blocks that show something instead of telling what to run. */
+/** Languages of blocks that show output instead of commands. */
 const shown = new Set(['json', 'text']);
 
 interface Outcome {
@@ -43,7 +43,7 @@ function run(
   });
 }
 
-/** A folder that looks like the root of the repository, with `quarry` on the path. */
+/** Creates a folder that mirrors the root of the repository; returns an environment with `quarry` on the path. */
 function workFolder(folder: string): Record<string, string> {
   for (const name of ['bin', 'docs', 'README.md', 'node_modules', 'package.json'])
     symlinkSync(join(projectRoot, name), join(folder, name));
@@ -53,7 +53,7 @@ function workFolder(folder: string): Record<string, string> {
   return { PATH: `${join(folder, '.path')}:${process.env.PATH ?? ''}` };
 }
 
-/** Null for a block that is not run: it shows something. */
+/** Command that runs a block; null if the block only shows output. */
 function programOf({ language }: CodeBlock, text: string, folder: string): readonly string[] | null {
   if (shown.has(language)) return null;
   if (language === 'sh') return ['bash', '-euo', 'pipefail', '-c', text];

@@ -1,7 +1,7 @@
-/** A fenced block of a Markdown page. */
+/** Fenced code block of a Markdown page. */
 export interface CodeBlock {
   readonly language: string;
-  /** Why the block is not executed; null for blocks that are. */
+  /** Reason why the block is not executed; null if it is. */
   readonly skipReason: string | null;
   readonly text: string;
   readonly line: number;
@@ -10,7 +10,7 @@ export interface CodeBlock {
 const fence = /^( *)```(\S*)(.*)$/;
 const skipped = /^ no-run \((.+)\)$/;
 
-/** Reads the fenced blocks of a page. Throws for a block without an end and for an unknown word after the language. */
+/** Reads the fenced blocks of a page. Throws if a block has no end or an unknown word follows the language. */
 export function codeBlocks(page: string): CodeBlock[] {
   const blocks: CodeBlock[] = [];
   let open: {

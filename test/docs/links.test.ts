@@ -11,7 +11,7 @@ const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .split('\n')
   .filter((page) => page !== '' && !page.startsWith('bench/results/') && existsSync(join(projectRoot, page)));
 
-/** The anchors that GitHub gives to the headings of a page. */
+/** Anchors that GitHub generates for the headings of a page. */
 function anchorsOf(page: string): Set<string> {
   const headings = textOf(page).matchAll(/^#{1,6} (.+)$/gm);
   return new Set([...headings].map(([, heading = '']) => anchorOf(heading)));
@@ -25,7 +25,7 @@ function anchorOf(heading: string): string {
     .replaceAll(' ', '-');
 }
 
-/** Without code, in which brackets are no links. */
+/** Text of a page without code, in which brackets are not links. */
 function textOf(page: string): string {
   const text = readFileSync(join(projectRoot, page), 'utf8');
   return text

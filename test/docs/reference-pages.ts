@@ -4,7 +4,7 @@ import { commandGroups, commands } from '../../src/cli/program.ts';
 import { findSetting, type SettingName, settingNames, variableName } from '../../src/config/schema.ts';
 import { describeAllowedValues } from '../../src/config/value.ts';
 
-/** Sections of the configuration page; each begins with the setting that is named here. */
+/** Sections of the configuration page, by their first setting. */
 const sections: Readonly<Partial<Record<SettingName, string>>> = {
   port: 'Server, accounts and mail',
   data: 'Data, memory and queries',

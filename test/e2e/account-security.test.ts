@@ -2,7 +2,7 @@ import t from 'tap';
 import { createMailFolder, sendRequest, TestUser } from './people.ts';
 import { TestServer } from './server.ts';
 
-/** What an attacker with an account, or with an address, tries against others. */
+/** Attacks on other accounts by a client that has an account or knows an e-mail address. */
 
 t.setTimeout(600_000);
 

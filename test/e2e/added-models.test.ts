@@ -17,7 +17,7 @@ import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
 
-/** Models from files: added with the command line, used by a server. */
+/** Models installed from files with the command line and used by a server. */
 
 t.setTimeout(testFileMsMax);
 
@@ -154,7 +154,7 @@ t.test('a server embeds and reranks with added models, also under names that cli
     warnings?: string[];
   };
   t.match(judged.warnings, [/not reranked: the model "judge" does not answer: it failed/]);
-  // The log takes its own way.
+  // The log line arrives independently of the reply.
   const logged = /"model":"judge","error":\{"name":"Error","message":"[^"]*model\.onnx cannot be loaded/;
   await waitUntil('the line of the log', () => logged.test(server.log));
 });

@@ -4,7 +4,7 @@ import { waitFor } from './checked-api-client.ts';
 import { createMailFolder, sendRequest, TestUser } from './people.ts';
 import { adminKey, TestServer } from './server.ts';
 
-/** Who did or tried what, as the audit log of an organization and that of the installation tell it. */
+/** Actions and attempts as recorded in the audit logs of an organization and of the installation. */
 
 interface AuditLogEntry {
   readonly actor: string | null;
@@ -27,7 +27,7 @@ async function listEntries(whose: { readonly organization_id?: string } = {}): P
 
 type ExpectedEntry = Partial<Omit<AuditLogEntry, 'details'>> & { readonly details?: Record<string, unknown> };
 
-/** Refusals are written in the background. */
+/** Refusals are written in the background, so the search retries. */
 function findEntry(
   whose: { readonly organization_id?: string },
   expectedEntry: ExpectedEntry,

@@ -4,14 +4,14 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
 
-/** What AWS Marketplace was asked, as it came. */
+/** Request to AWS Marketplace as received. */
 export interface AwsRequest {
   readonly operation: string;
   // biome-ignore lint/suspicious/noExplicitAny: whatever a client sends
   readonly body: any;
 }
 
-/** What it answers: a body, or the type of an error. `cut`: it did the work, and the answer never arrives. */
+/** Reply: a body, or the type of an error. `cut`: the request takes effect, but the reply never arrives. */
 export type AwsReply =
   | { readonly body: object; readonly cut?: true }
   | { readonly error: string; readonly status?: number };
@@ -21,11 +21,11 @@ export const awsKey = { id: 'AKIDEXAMPLE', secret: 'a-secret-of-the-seller' } as
 export interface AwsEmulator {
   readonly url: string;
   readonly requests: AwsRequest[];
-  /** Requests whose signature (version 4) is wrong. */
+  /** Requests with an invalid signature (version 4). */
   readonly invalidSignatures: string[];
 }
 
-/** The metering and entitlement services, as far as their clients can tell; every request must be signed. */
+/** Emulates the metering and entitlement services; every request must be signed. */
 export async function startAwsEmulator(
   t: Test,
   answer: (awsRequest: AwsRequest) => AwsReply,
@@ -60,7 +60,7 @@ export async function startAwsEmulator(
 const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest();
 const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex');
 
-/** Signature version 4, counted again from what came. */
+/** Whether the signature (version 4) matches one computed from the received request. */
 function isSigned(request: IncomingMessage, body: Buffer): boolean {
   const pattern =
     /^AWS4-HMAC-SHA256 Credential=(\w+)\/(\d{8})\/([\w-]+)\/([\w-]+)\/aws4_request, SignedHeaders=([\w;-]+), Signature=(\w{64})$/;

@@ -5,8 +5,8 @@ import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
 
 /**
- * Bad input gets its decided status and a sentence that names the fault, and changes nothing. Each case is a line:
- * operation, body (an object is added to a body that works; a string or bytes are sent as they are), status, words of
+ * Invalid input gets the specified status and a message that names the error, and changes nothing. Each case is a line:
+ * operation, body (an object is merged into a valid body; a string or bytes are sent unchanged), status, pattern for
  * the detail.
  */
 
@@ -24,7 +24,7 @@ await api.add(collection_name, 'doc', 'A document that stays as it is.', { metad
 const broken = Buffer.from(buildPdf(['x']).slice(0, 60)).toString('base64');
 await api.add(collection_name, 'failed', { type: 'auto', base64_data: broken });
 
-/** Everything that bad input could change. */
+/** All state that invalid input could change. */
 async function allOperations(): Promise<unknown> {
   const { documents } = await api.call('documents/get-document-info-list', { collection_name });
   return {
@@ -35,7 +35,7 @@ async function allOperations(): Promise<unknown> {
   };
 }
 
-/** Bodies that work, to which a case adds its fault. */
+/** Valid bodies that a case modifies. */
 const working: Record<string, object> = {
   'collections/add-collection': { collection_name: 'never' },
   'collections/delete-collection': { collection_name: 'nowhere' },

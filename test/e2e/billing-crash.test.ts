@@ -5,16 +5,16 @@ import { waitUntil } from '../timeouts.ts';
 import { BillingFixture, limitsByTier, type OrganizationOwner } from './billing-fixture.ts';
 import type { HttpReply } from './people.ts';
 
-/** The server is killed in the middle of what it does at Stripe for many at once, and put right by its next start. */
+/** The server is killed during Stripe calls for many organizations at once; the next start must repair the state. */
 
 const fixture = await BillingFixture.start(t, '2027-03-10T12:00:00Z');
 const { emulator, server } = fixture;
 
-/** What somebody was doing when the server was killed. */
+/** Call in progress when the server is killed. */
 interface InterruptedCall {
   readonly owner: OrganizationOwner;
   readonly call: () => Promise<HttpReply>;
-  /** Where Stripe falls silent, and in which request. */
+  /** Fault after which Stripe sends no reply, and the request that it applies to. */
   readonly kind: FaultKind;
   readonly operation: RegExp;
   readonly text: string;
@@ -23,13 +23,13 @@ interface InterruptedCall {
 const isSilent = (one: InterruptedCall) =>
   emulator.faults.hasOccurred({ operation: one.operation, text: one.text });
 
-/** Begins everything, and kills the server when Stripe is silent to each. */
+/** Starts all calls and kills the server once each of them waits for Stripe. */
 async function killDuring(all: readonly InterruptedCall[]): Promise<void> {
   for (const { kind, operation, text } of all) emulator.faults.add({ kind, operation, text });
   const answered: string[] = [];
   const ask = async (one: InterruptedCall) => {
     const answer = await one.call().catch(() => null);
-    // A deletion goes on behind its answer.
+    // The deletion of an organization continues after its reply.
     if (!isSilent(one) && answer?.status !== 200)
       answered.push(`${one.operation.source}: ${answer?.status} ${answer?.text}`);
   };
@@ -53,7 +53,7 @@ async function subscribedOwner(tier: 'starter' | 'teams'): Promise<OrganizationO
 const paid = (owner: OrganizationOwner) =>
   owner.invoices().filter(({ amount_paid: cents }) => cents > 0).length;
 
-/** What the owner's payments still pay of use: nothing was used. */
+/** Part of the owner's payments that still counts toward usage, in cents; there is no usage. */
 const deductible = (owner: OrganizationOwner) =>
   emulator.state
     .listObjects('billing.credit_grant')
@@ -192,7 +192,7 @@ t.test('a crash between any two calls is repaired by the next look', async (t) =
   fixture.checkNoInvalidRequests(t);
 });
 
-/** What a change that was killed did at Stripe: the operation, and which request of it. */
+/** Describes a call to interrupt: the fault, the Stripe operation, and a text in the request. */
 function interrupt(
   owner: OrganizationOwner,
   kind: FaultKind,
@@ -372,7 +372,7 @@ t.test(
   },
 );
 
-/** Asks again until what was asked for first has ended, and counts the answers that came too late for a busy machine. */
+/** Repeats a request until the first attempt has ended; counts the 503 replies caused by a slow machine. */
 async function retryUntilAnswered(
   ask: () => Promise<HttpReply>,
 ): Promise<{ answer: HttpReply; late: number }> {
@@ -427,10 +427,10 @@ t.test('a Stripe that answers late keeps nobody waiting, and charges nobody twic
   const readCustomerFault = { operation: /^Customers\.retrieve$/, text: leaving.customer()! };
   const leave = () =>
     leaving.user.call('organizations/delete-organization', { organization_id: leaving.organizationId });
-  // Twice: the server may read by itself, because it looks for missed events when it starts.
+  // Two faults: the server may also read on its own, because it checks for missed events when it starts.
   emulator.faults.add({ kind: 'late-after', ...readCustomerFault, times: 2 });
   let lastStatus: HttpReply['body'] = null;
-  // A reading that began before the fault may end after the moment: then its copy is fresh, and nothing is late yet.
+  // A read that started before the fault was added may finish later: its copy is fresh, so no reply is stale yet.
   await waitUntil('a reading that is late', async () => {
     await fixture.advanceBriefly();
     lastStatus = await leaving.call('status');

@@ -4,26 +4,26 @@ import { StripeEmulator } from '../support/stripe-emulator/emulator.ts';
 import { createMailFolder, type HttpReply, TestUser } from './people.ts';
 import { adminKey, type ServerVariables, TestServer } from './server.ts';
 
-/** A server that takes payments, the Stripe account it uses, and one time for both. */
+/** A server with billing, the emulated Stripe account it uses, and one clock for both. */
 
 export const seconds = (date: string): number => Date.parse(date) / 1_000;
-/** After that a session of somebody who did nothing may be over. */
+/** Age in seconds after which an idle session may have expired. */
 const sessionSeconds = 6 * 86_400;
 const webhookSecret = 'whsec_of_the_tests';
 
-/** What a month of a tier costs, in cents, and a million tokens. */
+/** Price of a month of each tier, in cents. */
 export const monthlyPriceCents = { free: 0, starter: 5_000, teams: 20_000 } as const;
 export type PlanTier = keyof typeof monthlyPriceCents;
 
 export class BillingFixture {
   readonly emulator: StripeEmulator;
   readonly server: TestServer;
-  /** For what the owner of the Stripe account does by hand. */
+  /** Stripe client for manual actions of the account owner. */
   readonly stripe: Stripe;
   readonly #mails: () => string[];
   #ownerCount = 0;
   readonly #owners: OrganizationOwner[] = [];
-  /** How much of what happened at Stripe has been looked at. */
+  /** Number of Stripe events already processed by `waitUntilSynced`. */
   #processedEvents = 0;
 
   private constructor(parts: {
@@ -38,7 +38,7 @@ export class BillingFixture {
     this.#mails = parts.mails;
   }
 
-  /** Everything empty but for the catalogue, at a date. */
+  /** Starts with an empty account that has only the catalog, at a given date. */
   static async start(t: Test, date: string, variables: ServerVariables = {}): Promise<BillingFixture> {
     const emulator = await StripeEmulator.start({ startSeconds: seconds(date), isFrozen: true });
     t.teardown(() => emulator.stop());
@@ -67,19 +67,19 @@ export class BillingFixture {
     return fixture;
   }
 
-  /** Stripe's events go to where the server is now. */
+  /** Directs Stripe's events to the current address of the server. */
   listen(): void {
     this.emulator.webhooks.deliverTo(`${this.server.url}/api/billing/webhook`, webhookSecret);
   }
 
-  /** A new organisation on the tier free, and its owner, signed in. */
+  /** A new organization on the free tier, with its owner signed in. */
   async createOwner(): Promise<OrganizationOwner> {
     this.#ownerCount += 1;
     const known = new Set<string>();
-    // Only letters that it has not read yet, so that no old link is followed again.
+    // Considers only unread mails, so that no old link is followed again.
     const unread = () => this.#mails().filter((mail) => !known.has(mail));
     const user = new TestUser(`owner-${this.#ownerCount}@example.com`, this.server, unread);
-    // Each at a host of their own: many who sign in from one are stopped.
+    // Each owner uses a different host: sign-ins per host are limited.
     user.headers = { 'x-forwarded-for': `10.1.${this.#ownerCount >> 8}.${this.#ownerCount & 255}` };
     const owner = new OrganizationOwner(this, user, () => {
       for (const mail of this.#mails()) known.add(mail);
@@ -89,12 +89,12 @@ export class BillingFixture {
     return owner;
   }
 
-  /** Somebody who has never been here. */
+  /** A user without an account. */
   createPerson(email: string): TestUser {
     return new TestUser(email, this.server, this.#mails);
   }
 
-  /** Moves the time of Stripe and of the server, stopping wherever something happens on the way. */
+  /** Advances the clocks of Stripe and of the server, stopping at every event that falls due on the way. */
   async advanceTo(date: string | number): Promise<void> {
     const goal = typeof date === 'number' ? date : seconds(date);
     for (;;) {
@@ -107,8 +107,8 @@ export class BillingFixture {
   }
 
   /**
-   * Half a minute later, or more where the clock of the server, which goes on by itself, is nearly there already: what was
-   * read a moment ago is read again.
+   * Advances the clocks by half a minute, or by more if the server's own clock has almost caught up, so that cached
+   * copies of Stripe data expire.
    */
   async advanceBriefly(secondsMin = 30): Promise<void> {
     const { now, clockOffsetMs: aheadMs } = this.emulator;
@@ -117,7 +117,7 @@ export class BillingFixture {
     await this.server.syncClock();
   }
 
-  /** Everything that Stripe told has arrived, and the server has read those to whom something happened. */
+  /** Waits until all webhooks are delivered and the server has re-read every customer with new events. */
   async waitUntilSynced(): Promise<void> {
     await this.emulator.webhooks.waitUntilDelivered();
     const { events } = this.emulator.state;
@@ -129,19 +129,19 @@ export class BillingFixture {
     await this.emulator.webhooks.waitUntilDelivered();
   }
 
-  /** Starts the server again, after its end or instead of it, with further variables. */
+  /** Restarts the server, running or not, with additional variables. */
   async restart(variables: ServerVariables = {}): Promise<void> {
     await this.server.restart(variables);
     this.listen();
   }
 
-  /** Fails unless every request of the server was one that Stripe understands. */
+  /** Fails unless Stripe accepted the format of every request of the server. */
   checkNoInvalidRequests(t: Test): void {
     t.strictSame(this.emulator.invalidRequests, [], 'Stripe understood every request');
   }
 }
 
-/** The owner of one organisation, as a program. */
+/** The owner of an organization, as an API client. */
 export class OrganizationOwner {
   readonly user: TestUser;
   readonly #fixture: BillingFixture;
@@ -163,7 +163,7 @@ export class OrganizationOwner {
     this.organizationId = created.body.organization_id;
   }
 
-  /** Again, where the session may have ended: it lasts a week. */
+  /** Signs in again if the session may have expired: it lasts a week. */
   async signIn(): Promise<void> {
     const { now } = this.#fixture.emulator;
     if (now - this.#signedInAt < sessionSeconds) return;
@@ -182,7 +182,7 @@ export class OrganizationOwner {
     return this.user.call(`billing/${operation}`, { organization_id: this.organizationId, ...body }, headers);
   }
 
-  /** The body of a success; anything else fails the test with what the server said. */
+  /** Returns the body of a success; any other reply fails the test with its text. */
   // biome-ignore lint/suspicious/noExplicitAny: bodies of many operations, read by name
   async call(operation: string, body: object = {}): Promise<any> {
     const answer = await this.request(operation, body);
@@ -199,12 +199,12 @@ export class OrganizationOwner {
     return this.#customers().some((id) => customers.has(id));
   }
 
-  /** The customer at Stripe; null while there is none. */
+  /** Id of the Stripe customer; null if there is none. */
   customer(): string | null {
     return this.subscription()?.customer ?? this.#customers().at(-1) ?? null;
   }
 
-  /** More than one where a failure of Stripe hid the first. */
+  /** More than one if a failure of Stripe hid the first. */
   #customers(): string[] {
     const ownCustomerIds = (customer: { readonly [field: string]: unknown }) =>
       (customer.metadata as Record<string, string>).organization_id === this.organizationId;
@@ -214,13 +214,13 @@ export class OrganizationOwner {
       .map(({ id }) => id);
   }
 
-  /** A card as the browser makes one of what is typed into Stripe's form. */
+  /** Creates a card as the browser does with Stripe's form. */
   async createCard(token = 'tok_visa'): Promise<string> {
     const { id } = await this.#fixture.stripe.paymentMethods.create({ type: 'card', card: { token } });
     return id;
   }
 
-  /** What Stripe holds of the subscription; null when there is none that counts. */
+  /** Subscription stored by Stripe; null if none is in effect. */
   subscription() {
     const { state: fixture } = this.#fixture.emulator;
     const ownCustomerIds = this.#customers();
@@ -232,7 +232,7 @@ export class OrganizationOwner {
     );
   }
 
-  /** Everything ever invoiced, oldest first. */
+  /** All invoices, oldest first. */
   invoices() {
     const ownCustomerIds = this.#customers();
     return this.#fixture.emulator.state
@@ -240,7 +240,7 @@ export class OrganizationOwner {
       .filter((one) => ownCustomerIds.includes(one.customer));
   }
 
-  /** Opens the page of an invoice and does there what the bank asks for. */
+  /** Pays on the hosted page of an invoice, with authentication by the bank. */
   async payOnInvoicePage(url: string, card = ''): Promise<number> {
     const answer = await fetch(url, { method: 'POST', body: new URLSearchParams({ card }) });
     await this.#fixture.emulator.webhooks.waitUntilDelivered();
@@ -248,7 +248,7 @@ export class OrganizationOwner {
   }
 }
 
-/** The limits that a tier has, as `status` shows them. */
+/** Limits of each tier as reported by `status`. */
 export const limitsByTier: Readonly<Record<string, object>> = {
   free: { bpm_fast: 500_000, bpm_slow: 5_000_000, rpm: 1_000 },
   starter: { bpm_fast: 2_500_000, bpm_slow: 20_000_000, rpm: 5_000 },
@@ -256,7 +256,7 @@ export const limitsByTier: Readonly<Record<string, object>> = {
   enterprise: { bpm_fast: null, bpm_slow: null, rpm: null },
 };
 
-/** What the administrator of the installation asks for. */
+/** Sends a request as the administrator of the installation; returns the status. */
 export async function administratorStatus(server: TestServer, path: string, body: object): Promise<number> {
   const answer = await fetch(`${server.url}/v1/admin/${path}`, {
     method: 'POST',
@@ -266,7 +266,7 @@ export async function administratorStatus(server: TestServer, path: string, body
   return answer.status;
 }
 
-/** The catalogue that the server looks for when nothing is configured. */
+/** Creates the catalog that the server expects by default. */
 async function setUpCatalog(stripe: Stripe): Promise<void> {
   for (const tier of ['starter', 'teams'] as const) {
     const product = await stripe.products.create({ name: `Quarry ${tier}` });

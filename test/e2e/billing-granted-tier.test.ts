@@ -8,7 +8,7 @@ import {
   type PlanTier,
 } from './billing-fixture.ts';
 
-/** A tier that the administrator gave, next to one that is paid for: the better one applies, and every reply says so. */
+/** A tier granted by the administrator beside a paid one: the higher tier applies, and every reply reports it. */
 
 t.setTimeout(testFileMsMax);
 const fixture = await BillingFixture.start(t, '2027-08-10T12:00:00Z');

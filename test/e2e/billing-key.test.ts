@@ -4,7 +4,7 @@ import { testFileMsMax } from '../timeouts.ts';
 import { waitFor } from './checked-api-client.ts';
 import { type ServerVariables, TestServer } from './server.ts';
 
-/** A secret key of Stripe that has the wrong form stops the start; one that Stripe refuses is reported. */
+/** A malformed Stripe secret key prevents the start; one that Stripe rejects is reported. */
 
 t.setTimeout(testFileMsMax);
 const emulator = await StripeEmulator.start();
@@ -12,7 +12,7 @@ t.teardown(() => emulator.stop());
 const start = (key: string, more: ServerVariables = {}) =>
   TestServer.start(t, { STRIPE_API_BASE: emulator.url, STRIPE_SECRET_KEY: key, ...more });
 
-/** What `/readyz` says of payments. */
+/** Status of payments in `/readyz`. */
 async function readiness(server: TestServer) {
   const reply = await fetch(`${server.url}/readyz`);
   // biome-ignore lint/suspicious/noExplicitAny: whatever a server says

@@ -15,7 +15,7 @@ import { freePort } from './free-port.ts';
 import { type HttpReply, sendRequest } from './people.ts';
 import { adminKey } from './server.ts';
 
-/** Organizations that pay here and at a marketplace: the higher tier counts, and use is metered once. */
+/** Organizations that pay directly and through a marketplace: the higher tier applies, and usage is metered once. */
 
 t.setTimeout(testFileMsMax);
 
@@ -57,7 +57,7 @@ const fixture = await BillingFixture.start(t, '2027-03-10T12:00:00Z', {
   AWS_DIMENSIONS: 'embed_tokens/1000=embed_1k',
 });
 
-/** Buys `teams` there; the code of the look-alike is the id of what is installed. */
+/** Buys `teams` at Vercel; the emulator uses the code as the installation id. */
 async function buyAtVercel(owner: OrganizationOwner, code: string): Promise<number> {
   const next = 'https://vercel.com/acme';
   const query = new URLSearchParams({ code, next });
@@ -65,7 +65,7 @@ async function buyAtVercel(owner: OrganizationOwner, code: string): Promise<numb
   return (await bindAgreement(owner, came)).status;
 }
 
-/** Buys at AWS, whose look-alike makes the license of the token. */
+/** Buys at AWS; the emulator derives the license from the token. */
 async function buyAtAws(owner: OrganizationOwner, token: string): Promise<HttpReply> {
   const body = new URLSearchParams({ 'x-amzn-marketplace-token': token }).toString();
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };

@@ -1,18 +1,18 @@
 import { monthlyPriceCents, type PlanTier } from './billing-fixture.ts';
 
 /**
- * What an organisation pays, is credited and owes, counted from the rules alone: the first part of a month and every
- * raise are paid at once by the second, the first of a month (UTC) is paid in advance, use is paid in arrears, what was
- * paid for tiers in a month, and not given back, pays for the use of that month, and credit pays before the card does.
- * Credit that was given back for a tier counts as paid where it pays for one again. Amounts are cents.
+ * Model of an organization's payments, credit and debt, computed from the rules alone. The first partial month and
+ * every upgrade are charged immediately, to the second; later months are charged in advance on the first (UTC); usage is
+ * charged in arrears. Tier payments of a month that are not refunded offset the usage of that month, and credit is spent
+ * before the card is charged. Credit refunded for a tier counts as payment when it buys a tier again. Amounts are cents.
  */
 
-/** Cents for a million tokens. */
+/** Cents per million tokens. */
 const centsPerMillionTokens = { embed: 5, rerank: 2.5 } as const;
 export type ModelMetric = keyof typeof centsPerMillionTokens;
 
 const graceSeconds = 3 * 86_400;
-/** How long the page of an invoice that waits takes money. */
+/** Time in which a pending invoice can be paid on its page. */
 const paymentWindowSeconds = 23 * 3_600;
 
 interface ModelGrant {
@@ -20,7 +20,7 @@ interface ModelGrant {
   readonly expires: number;
 }
 
-/** What somebody was asked to pay and has not. */
+/** Payment that was requested but not made yet. */
 interface PendingPayment {
   readonly kind: 'start' | 'raise';
   readonly tier: PlanTier;
@@ -30,7 +30,7 @@ interface PendingPayment {
   readonly createdAt: number;
 }
 
-/** One line of what was paid, for the table of a story. */
+/** Entry of the table of bills. */
 export interface ModelBill {
   readonly at: number;
   readonly what: string;
@@ -42,20 +42,20 @@ export class BillingModel {
   tier: PlanTier = 'free';
   pausedTier: PlanTier | null = null;
   plannedTier: PlanTier | null = null;
-  /** What was planned before a raise that waits: it comes back where that is not paid. */
+  /** Downgrade planned before a pending upgrade; restored if the upgrade is not paid. */
   #suspendedPlannedTier: PlanTier | null = null;
   pendingPayment: PendingPayment | null = null;
-  /** What the customer has for the next invoices. */
+  /** Credit available for the next invoices. */
   credit = 0;
-  /** What cards paid. */
+  /** Total charged to cards. */
   collectedCents = 0;
   readonly bills: ModelBill[] = [];
-  /** What of the credit was paid for tiers and given back. */
+  /** Part of the credit that was refunded for paid tiers. */
   #paidCredit = 0;
   #usedTokens: Record<ModelMetric, number> = { embed: 0, rerank: 0 };
   #grants: ModelGrant[] = [];
 
-  /** What is still asked for. */
+  /** Amount of the pending payment. */
   get amountDue(): number {
     return this.pendingPayment?.due ?? 0;
   }
@@ -72,7 +72,7 @@ export class BillingModel {
     if (this.tier !== 'free') this.#usedTokens[metric] += tokens;
   }
 
-  /** The first tier. `waits`: the bank wants to ask first. */
+  /** Subscribes to the first tier. `needsAuthentication`: the payment is pending until the bank has confirmed it. */
   start(tier: PlanTier, now: number, needsAuthentication: boolean): void {
     const amount = remainingPriceOf(tier, now);
     this.#issueBill(
@@ -93,7 +93,7 @@ export class BillingModel {
     );
   }
 
-  /** The customer paid what waited. */
+  /** The customer pays the pending amount. */
   pay(now: number): void {
     const { pendingPayment: waiting } = this;
     if (waiting === null) throw new Error('nothing waits');
@@ -103,7 +103,7 @@ export class BillingModel {
     if (startOfNextMonth(waiting.createdAt) <= now) this.#startMonth(now);
   }
 
-  /** Whether what waits since a time may wait into the next month. */
+  /** Whether a payment pending since this time may stay pending into the next month. */
   outlivesMonth(since: number): boolean {
     return since + paymentWindowSeconds >= startOfNextMonth(since);
   }
@@ -116,7 +116,9 @@ export class BillingModel {
     this.plannedTier = null;
   }
 
-  /** What was paid for the rest becomes credit, and pays for no use; what was used is paid. */
+  /**
+   * Converts the unused part of the month to credit, which then offsets no usage, and bills the usage of the month.
+   */
   pause(now: number): void {
     this.pausedTier = this.tier;
     const unused = remainingPriceOf(this.tier, now);
@@ -145,7 +147,7 @@ export class BillingModel {
     );
   }
 
-  /** Time passes: firsts of months, and what waited too long. */
+  /** Advances time across month boundaries and expiries of pending payments. */
   advance(from: number, to: number): void {
     let at = from;
     for (;;) {
@@ -158,7 +160,7 @@ export class BillingModel {
     }
   }
 
-  /** A raise does not outlive its month. */
+  /** A pending upgrade expires at the end of its month. */
   #expiresAt(next: number): number {
     const { kind, createdAt: since } = this.pendingPayment!;
     return kind === 'raise' ? Math.min(since + paymentWindowSeconds, next) : since + paymentWindowSeconds;
@@ -249,7 +251,7 @@ export class BillingModel {
   }
 }
 
-/** The price of the rest of the month. */
+/** Price of the rest of the month. */
 function remainingPriceOf(tier: PlanTier, now: number): number {
   const end = startOfNextMonth(now);
   return Math.round((monthlyPriceCents[tier] * (end - now)) / (end - startOfMonth(now)));

@@ -2,7 +2,7 @@ import t from 'tap';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { BillingFixture, type OrganizationOwner } from './billing-fixture.ts';
 
-/** The customer of a deleted organization is deleted at Stripe with its cards, when nothing is owed any more. */
+/** The customer of a deleted organization is deleted at Stripe with its cards once nothing is owed. */
 
 t.setTimeout(testFileMsMax);
 const fixture = await BillingFixture.start(t, '2027-09-10T12:00:00Z');
@@ -39,7 +39,7 @@ t.test('the customer goes with the organization, and its cards with it', async (
   t.equal(cards(keptOwner.customer), 2);
 });
 
-/** A subscription to something else that the owner of the Stripe account sells to the same customer. */
+/** Subscription of the same customer to another product of the owner of the Stripe account. */
 async function otherSubscription(customer: string, card?: string): Promise<string> {
   const product = await fixture.stripe.products.create({ name: 'Another product' });
   const recurring = { interval: 'month' } as const;
@@ -119,7 +119,7 @@ t.test('a customer that was deleted by hand is forgotten', async (t) => {
   const { owner, customer } = await subscribedOwner();
   emulator.faults.add({ kind: 'lost-before', operation: /^Customers\.del$/, times: 10_000 });
   await deleteOrganization(owner);
-  // Only then the server makes no further attempt by itself.
+  // From this point on, the server makes no further attempt on its own.
   await waitUntil('the server gives up', () => isGivenUp(customer));
   t.equal(cards(customer), 0);
   emulator.faults.clear();

@@ -39,7 +39,7 @@ function runBilling(
   return new Promise((resolve) => {
     const ended = (error: ExecFileException | null, out: string, note: string) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, note });
-    // Without NODE_OPTIONS: the test runner would load itself into the command.
+    // Without NODE_OPTIONS: the test runner would inject its loaders into the command.
     const command = ['-u', 'NODE_OPTIONS', process.execPath, cli, 'billing', word];
     execFile('env', command, { env: environment }, ended);
   });
@@ -61,7 +61,7 @@ await t.test('check says what an empty account lacks, setup makes it, and again 
     /\n {2}QUARRY_STRIPE_WEBHOOK_SECRET=whsec_\S+\n/,
     'the secret of the webhook, this once',
   );
-  // Others may have made more since than one page of a list has.
+  // More configurations may have been created since than fit on one page of a list.
   const [portal] = emulator.state.listObjects('billing_portal.configuration');
   for (let others = 0; others < 100; others += 1)
     emulator.state.add({ ...portal!, id: emulator.state.nextId('bpc'), metadata: {} });

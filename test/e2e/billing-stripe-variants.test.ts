@@ -15,7 +15,7 @@ import {
 } from './billing-fixture.ts';
 import { startStripeVariantProxy } from './stripe-variant-proxy.ts';
 
-/** A Stripe account that others use, too, and a Stripe that says less and more than the tests of every turn expect. */
+/** A Stripe account shared with other products, and Stripe replies with fewer or more fields than the emulator's. */
 
 const other = await startStripeVariantProxy(t);
 const fixture = await BillingFixture.start(t, '2027-03-10T12:00:00Z', { STRIPE_API_BASE: other.url });
@@ -48,7 +48,7 @@ async function createCode(name: string): Promise<string> {
   return name;
 }
 
-/** Something else that the company behind the server sells to the same customer. */
+/** Subscription of the same customer to another product of the company. */
 async function otherProduct(customer: string, more: object = {}): Promise<string> {
   const { id } = await fixture.stripe.subscriptions.create({
     customer,
@@ -58,7 +58,7 @@ async function otherProduct(customer: string, more: object = {}): Promise<string
   return id;
 }
 
-/** What a rate of a tax says of itself. */
+/** Fields of a tax rate. */
 const tax = {
   ...{ active: true, country: 'DE', description: null, display_name: 'VAT', effective_percentage: 19 },
   ...{ flat_amount: null, inclusive: false, jurisdiction: null, jurisdiction_level: null, metadata: {} },
@@ -146,7 +146,7 @@ t.test('the invoice of a first tier that was given up is owed by nobody', async 
   const bad = await owner.createCard('tok_chargeCustomerFail');
   t.equal((await owner.request('subscribe', { tier: 'starter', payment_method_id: bad })).status, 402);
   const [left] = owner.invoices();
-  // As where the end of a subscription leaves its invoice to be paid.
+  // Simulates a subscription that ended and left its invoice open.
   left!.status = 'open';
   await fixture.advanceBriefly();
   await checkTier(t, owner, 'free', { invoices: [{ status: 'void' }] });
@@ -182,7 +182,7 @@ t.test('with the key of another account nobody loses what they paid for, nor pay
     await fixture.createOwner(),
   ];
   await free.call('add-payment-method', { payment_method_id: await free.createCard() });
-  // What Stripe told of them is read by now: nobody is asked about in the middle of the change.
+  // Processes the events now, so that no read happens in the middle of the change.
   await fixture.waitUntilSynced();
   for (const owner of [stays, leaves, free]) {
     const { state: known } = emulator;

@@ -13,13 +13,13 @@ import {
 import { startOfNextMonth } from './billing-model.ts';
 import { sendRequest } from './people.ts';
 
-/** Months that end, cards that stop paying, updates that nobody pays: one time for Stripe and the server, moved by hand. */
+/** Ends of months, failing cards, and unpaid updates, with one clock for Stripe and the server. */
 
-// Where clocks are put forward in March and back in November: nothing of billing may follow them.
+// A time zone with daylight saving from March to November: billing must not depend on it.
 process.env.TZ = 'America/New_York';
 const folder = mkdtempSync(join(tmpdir(), 'quarry-billing-time-'));
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-// A token that is embedded costs a cent.
+// Price of one cent per embedded token.
 const embed = {
   lookupKey: 'dear_tokens',
   meter: 'dear_tokens',
@@ -57,7 +57,7 @@ await (async () => {
   });
 })();
 
-/** An owner on a tier until the end of the test: then nothing renews any more. */
+/** Owner on a tier; the subscription is canceled at the end of the test, so that it does not renew later. */
 async function subscribedOwner(
   t: Test,
   tier: Exclude<PlanTier, 'free'>,
@@ -78,17 +78,17 @@ async function checkTier(t: Test, owner: OrganizationOwner, tier: PlanTier, more
   return status;
 }
 
-/** What was collected for each invoice, oldest first. */
+/** Amount paid of each invoice, oldest first. */
 const paid = (owner: OrganizationOwner) => owner.invoices().map((invoice) => invoice.amount_paid);
 
-/** What is told to Stripe as used. */
+/** Reports usage to Stripe. */
 async function reportUsage(owner: OrganizationOwner, cents: number): Promise<void> {
   const payload = { stripe_customer_id: owner.customer()!, value: String(cents) };
   await fixture.stripe.billing.meterEvents.create({ event_name: embed.meter, payload });
   await fixture.advanceBriefly();
 }
 
-/** The price of some days of a month. */
+/** Price of a number of days of a month. */
 const part = (tier: PlanTier, days: number, of: number) => Math.round((monthlyPriceCents[tier] * days) / of);
 
 t.test('months of every length, and the 29th of February, end on the first at 00:00 UTC', async (t) => {
@@ -123,7 +123,7 @@ t.test('months of every length, and the 29th of February, end on the first at 00
 t.test('a lower tier begins on the first, with its price and its limits', async (t) => {
   const owner = await subscribedOwner(t, 'teams');
   await owner.call('downgrade', { tier: 'starter' });
-  // In Germany it is the 1st of April already, in UTC it is not.
+  // April 1 has started in Germany, but not in UTC.
   const ends = await subscribedOwner(t, 'starter');
   await ends.call('downgrade', { tier: 'free' });
   await fixture.advanceTo('2028-03-31T23:30:00Z');
@@ -321,7 +321,7 @@ t.test('what was paid and is kept pays for the use of its month, over a pause to
     20_000,
     'all that was used was paid by what was paid for the tier',
   );
-  // Of February, which is invoiced, nothing is left for a pause in the first days of March.
+  // The usage of February is invoiced, so none of it reduces the credit of a pause in the first days of March.
   await fixture.advanceTo(emulator.now + 3_600);
   await reportUsage(later, 5_000);
   await later.call('pause');

@@ -3,7 +3,7 @@ import { testFileMsMax } from '../timeouts.ts';
 import { BillingFixture, limitsByTier, type OrganizationOwner } from './billing-fixture.ts';
 import { waitFor } from './checked-api-client.ts';
 
-/** Upgrades that come to nothing: a declined card, and one that is given up, leave everything as it was. */
+/** Failed upgrades: after a declined or a canceled one, everything is as before. */
 
 t.setTimeout(testFileMsMax);
 const fixture = await BillingFixture.start(t, '2027-06-10T12:00:00Z');
@@ -19,7 +19,7 @@ async function subscribedOwner(): Promise<{ readonly owner: OrganizationOwner; r
 const open = (owner: OrganizationOwner) =>
   owner.invoices().filter(({ status }) => ['open', 'draft'].includes(status));
 
-/** Everything is charged to the card that paid before. */
+/** All payments use the card that paid before. */
 async function checkDefaultCard(t: Test, owner: OrganizationOwner, good: string): Promise<void> {
   await fixture.advanceBriefly();
   t.match(await owner.status(), {
@@ -106,7 +106,7 @@ t.test('a first tier that waits for the bank is canceled', async (t) => {
 
 t.test('an upgrade that was paid while it was canceled stays', async (t) => {
   const { owner } = await subscribedOwner();
-  // Only the cancellation reads from here on: no event makes the server read.
+  // From here on, only the cancellation reads from Stripe: no webhook triggers a read.
   await fixture.waitUntilSynced();
   fixture.emulator.webhooks.deliveryMode = () => 'lost';
   const asks = await owner.createCard('tok_authenticationRequired');
@@ -142,7 +142,7 @@ t.test('a lost answer to a canceled upgrade is repeated', async (t) => {
 t.test('a declined resumption and a declined first tier keep the card that was usual', async (t) => {
   const { owner, good } = await subscribedOwner();
   await owner.call('pause');
-  // The credit of the pause pays for less than the rest of the next month.
+  // The credit of the pause does not cover the rest of the next month.
   await fixture.advanceTo('2027-07-02T00:00:00Z');
   const bad = { ...starter, payment_method_id: await owner.createCard('tok_chargeCustomerFail') };
   t.equal((await owner.request('subscribe', bad)).status, 402);

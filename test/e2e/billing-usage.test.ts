@@ -4,7 +4,7 @@ import { BillingFixture, type OrganizationOwner } from './billing-fixture.ts';
 import { waitFor } from './checked-api-client.ts';
 import { sendRequest } from './people.ts';
 
-/** What is embedded while a subscription serves reaches the meter of Stripe to the token, across pauses and kills. */
+/** Tokens embedded during a subscription reach Stripe's meter exactly, across pauses and kills. */
 
 const fixture = await BillingFixture.start(t, '2027-05-12T10:00:20Z');
 const { emulator, server } = fixture;
@@ -21,7 +21,7 @@ async function embedTokens(owner: OrganizationOwner): Promise<number> {
   return answer.body.usage.total_tokens;
 }
 
-/** An owner on the tier starter with a key; `tokens` were used before that on the tier free, of no charge. */
+/** Owner on the starter tier with an API key; one call was made before that on the free tier, without charge. */
 async function subscribedOwner(): Promise<OrganizationOwner> {
   const owner = await fixture.createOwner();
   const keyRequest = { organization_id: owner.organizationId, name: 'embeds', permission: 'all' };
@@ -37,7 +37,7 @@ const metered = (owner: OrganizationOwner): number =>
     .filter(({ payload }) => payload.stripe_customer_id === owner.customer())
     .reduce((sum, { payload }) => sum + Number(payload.value), 0);
 
-/** A few seconds later, in the same minute unless the machine is slow. */
+/** Advances a few seconds, within the same minute unless the machine is slow. */
 const soon = () => fixture.advanceBriefly(3);
 
 t.test('tokens used before and after a pause in one minute are all metered', async (t) => {

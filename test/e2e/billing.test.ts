@@ -11,12 +11,12 @@ import {
 } from './billing-fixture.ts';
 import { sendRequest, TestUser } from './people.ts';
 
-/** What people pay and get, through the front door of a server whose Stripe is the emulator. */
+/** Payments and the resulting tiers, through the HTTP API of a server that uses the Stripe emulator. */
 
 const fixture = await BillingFixture.start(t, '2027-03-10T12:00:00Z', { STRIPE_SECONDS_MAX: '1' });
 const { emulator } = fixture;
 
-/** An owner on a tier that is paid with a card. */
+/** Owner on a tier paid by card. */
 async function subscribedOwner(
   tier: Exclude<PlanTier, 'free'>,
   token = 'tok_visa',
@@ -28,7 +28,7 @@ async function subscribedOwner(
   return owner;
 }
 
-/** What the organisation is shown, and that its limits are those of its tier. */
+/** Checks the reported tier and that the limits are those of the tier. */
 async function checkTier(t: Test, owner: OrganizationOwner, tier: PlanTier, more: object = {}) {
   const status = await owner.status();
   const expected = { stale: false, subscription_tier: tier, rate_limits: limitsByTier[tier], ...more };
@@ -38,12 +38,12 @@ async function checkTier(t: Test, owner: OrganizationOwner, tier: PlanTier, more
 
 const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
 
-/** Everything that was ever collected from a card. */
+/** Total collected from cards. */
 function collected(owner: OrganizationOwner): number {
   return sum(owner.invoices().map((invoice) => invoice.amount_paid));
 }
 
-/** What may not be left behind: an invoice that somebody still has to pay. */
+/** Total of open invoices, which must be zero after a change. */
 function openAmount(owner: OrganizationOwner): number {
   return sum(
     owner
@@ -53,13 +53,13 @@ function openAmount(owner: OrganizationOwner): number {
   );
 }
 
-/** What the audit log says of cards, newest first. */
+/** Audit log entries about cards, newest first. */
 async function cardEntries({ user, organizationId: organization_id }: OrganizationOwner) {
   const { entries } = (await user.call('organizations/get-audit-log', { organization_id })).body;
   return entries.filter(({ action }: { action: string }) => action.startsWith('billing.payment_method_'));
 }
 
-/** The price of the rest of March from a time on. */
+/** Price of the rest of March from a given time. */
 function remainingCents(tier: PlanTier, from: number): number {
   return Math.round((monthlyPriceCents[tier] * (seconds('2027-04-01') - from)) / (31 * 86_400));
 }
@@ -271,7 +271,7 @@ t.test('a pause stops everything until it is resumed; not with a downgrade plann
   t.equal((await (await fixture.createOwner()).request('pause')).status, 400, 'nothing to pause');
 });
 
-/** A promotion code that is worth some cents. */
+/** Promotion code worth a number of cents. */
 async function createPromotionCode(
   code: string,
   worth: object = { amount_off: 1_500, currency: 'usd' },
@@ -493,7 +493,7 @@ t.test('when Stripe did it and its answer was lost, nothing is done twice', asyn
   }
 });
 
-/** Asks while Stripe does the work of one operation and its answers are lost. */
+/** Sends a request while Stripe executes an operation but its replies are lost. */
 async function withLostReply(
   operation: RegExp,
   ask: () => Promise<{ readonly status: number }>,
@@ -694,7 +694,7 @@ t.test('bad input changes nothing', async (t) => {
   await checkTier(t, owner, 'starter');
 });
 
-/** Somebody who joins the organisation of an owner. */
+/** Adds a member to the organization of an owner. */
 async function addMember(owner: OrganizationOwner, permission: 'ADMIN' | 'MEMBER'): Promise<TestUser> {
   const { organizationId: organization_id } = owner;
   const { user } = await fixture.createOwner();
@@ -717,7 +717,7 @@ async function callWithKey(owner: OrganizationOwner, permission: 'all' | 'read_o
 t.test('only owners pay, admins look on, and others do not learn that it exists', async (t) => {
   const owner = await subscribedOwner('starter');
   const card = (await owner.status()).payment_method.id;
-  /** What each operation is sent, and what the owner is told, in this order. */
+  /** Body of each operation and the status that the owner gets, in this order. */
   const operations: readonly [string, object, number][] = [
     ['status', {}, 200],
     ['preview', { tier: 'teams' }, 200],

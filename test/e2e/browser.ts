@@ -11,7 +11,7 @@ import {
 } from 'playwright-core';
 import type { Test } from 'tap';
 
-/** A real browser for the stories of the dashboard: the Chromium of the system, which tests do not bring along. */
+/** Real browser for the dashboard scenarios: the Chromium installed on the system; the tests ship none. */
 
 const executableNames = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 
@@ -24,7 +24,7 @@ function findChromium(): string | null {
         accessSync(path, constants.X_OK);
         return path;
       } catch {
-        // not there: the next place
+        // Not found: try the next folder.
       }
     }
   }
@@ -33,7 +33,7 @@ function findChromium(): string | null {
 
 const executablePath = findChromium();
 
-/** Why stories in a browser are skipped, or false. */
+/** Reason to skip browser scenarios, or false. */
 export const browserSkipReason: string | false =
   executablePath === null &&
   'there is no Chromium on this machine; on Debian: apt-get install --no-install-recommends chromium';
@@ -50,22 +50,22 @@ const flags = [
   '--font-render-hinting=none',
 ];
 
-/** Ends with the test. */
+/** The browser closes at the end of the test. */
 export async function openBrowser(t: Test): Promise<Browser> {
   const browser = await chromium.launch({ executablePath: executablePath!, args: flags });
   t.teardown(() => browser.close());
   return browser;
 }
 
-/** A page, and whatever in it should not have happened. */
+/** Page with a record of unexpected events. */
 export interface ObservedPage {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** Errors of scripts, refusals of the content security policy, lines of the console that tell of an error. */
+  /** Script errors, violations of the content security policy, and console messages that report an error. */
   readonly problems: readonly string[];
 }
 
-/** Chromium logs every reply of 400 and above as an error; a page is meant to meet some of them. */
+/** Chromium logs every reply with a status of at least 400 as an error; some of them are expected. */
 const expectedConsoleError =
   /^Failed to load resource: (the server responded with a status of (401|409)|net::ERR_)/;
 
@@ -74,7 +74,7 @@ export async function openPage(
   browser: Browser,
   options: BrowserContextOptions = {},
 ): Promise<ObservedPage> {
-  // Without movement colours are measured as they stay, and screens do not differ from run to run.
+  // Without animations, colors are measured in their final state and screenshots are reproducible.
   const context = await browser.newContext({
     viewport: { width: 1_280, height: 800 },
     reducedMotion: 'reduce',
@@ -109,7 +109,7 @@ interface AxeViolation {
   readonly nodes: readonly { readonly target: readonly unknown[]; readonly failureSummary?: string }[];
 }
 
-/** What axe-core finds serious or critical on the page as it is, a line for each rule and place. */
+/** Serious and critical axe-core findings of the current page, one line per rule and element. */
 export async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   const found = await page.evaluate<readonly AxeViolation[]>(
@@ -124,7 +124,7 @@ export async function seriousFindings(page: Page): Promise<string[]> {
 
 const compiledRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-/** Keeps what the page looks like, for people: `dist/screens/<name>.png`. */
+/** Saves a screenshot for review: `dist/screens/<name>.png`. */
 export async function saveScreenshot(page: Page, name: string): Promise<void> {
   const folder = join(compiledRoot, 'screens');
   mkdirSync(folder, { recursive: true });

@@ -2,7 +2,7 @@ import { testEventMsMax } from '../timeouts.ts';
 import { checkReply, type PublishedOperationName, type ReplyOf } from './published-replies.ts';
 import { operatorKey, type TestServer } from './server.ts';
 
-/** One reply as it came. `body` is the parsed JSON, null when there was none. */
+/** Reply as received. `body` is the parsed JSON; null if there is none. */
 export interface ApiReply {
   readonly status: number;
   readonly headers: Headers;
@@ -23,7 +23,7 @@ export type DocumentContentInput =
 
 export type DocumentMetadata = Readonly<Record<string, string | readonly string[]>>;
 
-/** What every reply of an operation must have, whatever it says. */
+/** Checks the headers required on every reply. */
 function checkHeaders(what: string, { status, headers }: ApiReply): void {
   const need = (name: string, value: RegExp) => {
     const found = headers.get(name) ?? '';
@@ -42,7 +42,7 @@ function checkHeaders(what: string, { status, headers }: ApiReply): void {
 }
 
 /**
- * A client that believes nothing: every reply it hands on has the published shape and the headers of the contract.
+ * Client that validates every reply: published shape and required headers.
  */
 export class CheckedApiClient {
   readonly #server: Pick<TestServer, 'url'>;
@@ -55,7 +55,7 @@ export class CheckedApiClient {
     this.#prefix = prefix;
   }
 
-  /** Sends anything to a path below the prefix; JSON replies are checked, others are left to the test. */
+  /** Sends any request to a path below the prefix; validates JSON replies only. */
   async send(path: string, options: ApiSendOptions = {}): Promise<Response> {
     const key = options.key === undefined ? this.#key : options.key;
     return fetch(`${this.#server.url}${this.#prefix}/${path}`, {
@@ -65,7 +65,7 @@ export class CheckedApiClient {
     });
   }
 
-  /** Calls an operation, whatever comes of it. `as` names the shape when the path is no operation. */
+  /** Calls an operation and returns any reply. `as` names the shape if the path is not an operation. */
   async request(
     path: string,
     body?: unknown,
@@ -84,7 +84,7 @@ export class CheckedApiClient {
     return reply;
   }
 
-  /** The body of a success; anything else fails the test with what the server said. */
+  /** Returns the body of a success; any other reply fails the test with its text. */
   async call<O extends PublishedOperationName>(operation: O, body: unknown = {}): Promise<ReplyOf<O>> {
     const reply = await this.request(operation, body);
     if (reply.status > 299)
@@ -112,7 +112,7 @@ export class CheckedApiClient {
     });
   }
 
-  /** Adds many at once, waits for all and fails unless each is indexed. */
+  /** Adds many documents at once, waits for all of them, and fails unless each is indexed. */
   async addAll(
     collection: string,
     documents: readonly { path: string; content: DocumentContentInput; metadata?: DocumentMetadata }[],
@@ -141,7 +141,7 @@ export class CheckedApiClient {
     return documents.map((document) => document.path);
   }
 
-  /** Paths of the documents that a query finds, best first. */
+  /** Paths of the documents found by a query, best first. */
   async find(
     collection: string,
     query: string | null,
@@ -160,7 +160,7 @@ function parseJsonBody(path: string, text: string): unknown {
   }
 }
 
-/** Calls `probe` until it gives something other than null, for at most `msMax`. */
+/** Calls `probe` until it returns a value other than null, for at most `msMax`. */
 export async function waitFor<T>(
   what: string,
   probe: () => Promise<T | null>,
@@ -175,7 +175,7 @@ export async function waitFor<T>(
   }
 }
 
-/** Text by code points, as offsets of the contract count. */
+/** Slices text by code points, the unit of offsets in the API. */
 export function sliceCodePoints(text: string, start: number, end: number): string {
   return [...text].slice(start, end).join('');
 }

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
 import type { TestServer } from './server.ts';
 
-/** A request as a client really sent it. */
+/** Request as sent by a client. */
 export interface ProxiedRequest {
   readonly method: string;
   readonly url: string;
@@ -12,7 +12,7 @@ export interface ProxiedRequest {
   readonly status: number;
 }
 
-/** Passes everything on and remembers it, so that a test sees how often a client asks and what it sends. */
+/** Forwards and records requests, so that a test can check the number and content of a client's requests. */
 export class RecordingProxy {
   readonly requests: ProxiedRequest[] = [];
   readonly url: string;

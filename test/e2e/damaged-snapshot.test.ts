@@ -4,14 +4,14 @@ import t from 'tap';
 import { CheckedApiClient, waitFor } from './checked-api-client.ts';
 import { operatorKey, TestServer } from './server.ts';
 
-/** The file of a shard is cut off while the server reads vectors from it: it is rebuilt, and the server survives. */
+/** A shard file is truncated while the server reads vectors from it: the shard is rebuilt, and the server survives. */
 
 t.setTimeout(600_000);
 const collection_name = 'shelf';
 const documents = 1_200;
 const textOf = (i: number) => `Note ${i} about the herring number ${i} that swims in bay ${i % 17}.`;
 
-/** The largest file of a shard, which the vectors are read from. */
+/** Largest file of a shard, which holds the vectors. */
 function shardFile(folder: string): string | null {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => /shard-\d+\.quarry$/.test(name))
@@ -30,7 +30,7 @@ t.test('a server whose snapshot is cut off rebuilds the shard from its store', a
     }));
     await api.call('documents/add-documents', { collection_name, documents: batch, wait: true });
   }
-  // The end of a server writes the snapshot, and its next start reads the vectors from there.
+  // Shutdown writes the snapshot, and the next start reads the vectors from it.
   await server.restart();
   const { pid } = server;
   const file = shardFile(join(server.data, 'index'));

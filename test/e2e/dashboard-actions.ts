@@ -3,14 +3,14 @@ import { runQuarry } from '../cli/quarry.ts';
 import type { TestUser } from './people.ts';
 import type { TestServer } from './server.ts';
 
-/** How people of the stories come in. */
+/** Sign-in and input actions shared by the dashboard scenarios. */
 
-/** By the link that the server printed at its start, which works once. */
+/** Signs in with the one-time link that the server prints at startup. */
 export async function signInAsOperator(page: Page, server: TestServer): Promise<void> {
   await openOperatorLink(page, /https?:\S+verify\?token=\S+/.exec(server.printedText)?.[0]);
 }
 
-/** By a link that the command line makes on the machine of the server. */
+/** Signs in with a link created by the command line on the server's machine. */
 export async function signInAgain(page: Page, server: TestServer): Promise<void> {
   const loginLink = await runQuarry(['login-link'], {
     variables: { QUARRY_URL: server.url, QUARRY_DATA: server.data },
@@ -24,7 +24,7 @@ async function openOperatorLink(page: Page, link = 'no link'): Promise<void> {
   await page.waitForURL('**/app/');
 }
 
-/** At the address that they want to see: asks for a link, opens it from the mail in the same browser, and is there. */
+/** Opens a page, requests a link, opens it from the mail in the same browser, and arrives at the page. */
 export async function signInByMail(page: Page, address: string, user: TestUser): Promise<void> {
   await page.goto(address);
   await page.getByLabel('E-mail').fill(user.email);
@@ -33,13 +33,13 @@ export async function signInByMail(page: Page, address: string, user: TestUser):
   await page.goto(await user.link());
 }
 
-/** A file as a person picks it. */
+/** Selects a file as a user does. */
 export async function upload(page: Page, name: string, bytes: Uint8Array): Promise<void> {
   const file = { name, mimeType: 'application/octet-stream', buffer: Buffer.from(bytes) };
   await page.getByLabel('Files to upload').setInputFiles(file);
 }
 
-/** Goes on with Tab until the focus is there, as somebody does who has no pointer. */
+/** Presses Tab until the element has the focus, as a user without a pointer does. */
 export async function focusByTab(page: Page, target: ReturnType<Page['getByRole']>): Promise<void> {
   for (let presses = 0; presses < 80; presses += 1) {
     const focused = await target

@@ -5,7 +5,7 @@ import { openPage } from './browser.ts';
 import { signInByMail } from './dashboard-actions.ts';
 import { inspectInAllThemes } from './dashboard-themes.ts';
 
-/** What somebody who pays sees and does, with Stripe's own pages in between. */
+/** Scenario: payment and plan changes, including Stripe's own pages. */
 export async function billingStory(t: Test, browser: Browser): Promise<void> {
   const fixture = await BillingFixture.start(t, '2027-03-10T12:00:00Z', { STRIPE_SECONDS_MAX: '1' });
   const { page, problems } = await openPage(t, browser);
@@ -55,7 +55,7 @@ export async function billingStory(t: Test, browser: Browser): Promise<void> {
   );
 }
 
-/** On the form of Stripe, which leads back. */
+/** Adds a card on Stripe's form, which redirects back. */
 async function addCard(page: Page, card: string): Promise<void> {
   await page.getByRole('button', { name: 'Add a payment method' }).click();
   await page.getByRole('heading', { name: 'Add a card' }).waitFor();
@@ -65,7 +65,7 @@ async function addCard(page: Page, card: string): Promise<void> {
   await page.getByRole('button', { name: 'Add a payment method' }).waitFor();
 }
 
-/** The first plan: the bank wants to ask, and the page notices when it has. */
+/** First plan: the bank requires authentication, and the page detects its completion. */
 async function confirmWithBank(t: Test, page: Page): Promise<void> {
   const dialog = page.getByRole('dialog');
   await page.getByRole('button', { name: 'Upgrade to Starter' }).click();
@@ -92,7 +92,7 @@ async function confirmWithBank(t: Test, page: Page): Promise<void> {
   t.equal(await page.getByText('begins when its invoice is paid').count(), 0);
 }
 
-/** A higher plan: what it would cost is what it costs; a card that is declined changes nothing. */
+/** Higher plan: the previewed cost is the charged cost; a declined card changes nothing. */
 async function upgrade(t: Test, { emulator }: BillingFixture, page: Page): Promise<void> {
   const dialog = page.getByRole('dialog');
   await page.getByRole('button', { name: 'Upgrade to Teams' }).click();
@@ -110,7 +110,7 @@ async function upgrade(t: Test, { emulator }: BillingFixture, page: Page): Promi
   t.equal(`$${(paid.at(-1)!.amount_paid / 100).toFixed(2)}`, due, 'that is what was charged');
 }
 
-/** A lower plan is planned, shown and taken back; a pause begins and ends. */
+/** Plans, shows and cancels a downgrade; starts and ends a pause. */
 async function downgradeAndPause(t: Test, page: Page): Promise<void> {
   const dialog = page.getByRole('dialog');
   await page.getByRole('button', { name: 'Change to Starter' }).click();
@@ -156,7 +156,7 @@ async function redeem(t: Test, { stripe }: BillingFixture, page: Page): Promise<
   await page.getByRole('alert').getByText('This organization has redeemed this code already').waitFor();
 }
 
-/** What the open dialog says is due, as it is written. */
+/** Amount due as displayed in the open dialog. */
 async function amountDueNow(dialog: Locator): Promise<string> {
   const row = dialog.getByRole('row', { name: 'Due now' });
   return (await row.getByRole('cell').textContent()) ?? '';

@@ -11,9 +11,9 @@ import { inspectInAllThemes } from './dashboard-themes.ts';
 import { sendRequest } from './people.ts';
 import { TestServer } from './server.ts';
 
-/** What goes wrong while somebody works, and how they get on. */
+/** Scenarios with errors, and how a user recovers from them. */
 
-/** An upload that the server refuses, one that is there already, and a file that nobody can read. */
+/** An upload that the server rejects, a file that exists already, and an unreadable file. */
 export async function uploadStory(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t);
   const { page, problems } = await openPage(t, browser);
@@ -68,7 +68,7 @@ export async function uploadStory(t: Test, browser: Browser): Promise<void> {
   );
 }
 
-/** What nobody would type: a folder from the desktop, a change of mind, a file that is too large. */
+/** A dropped folder, a canceled upload, and a file that is too large. */
 export async function folderUploadStory(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t, { UPLOAD_BYTES_MAX: '50000' });
   const { page, problems } = await openPage(t, browser);
@@ -84,7 +84,7 @@ export async function folderUploadStory(t: Test, browser: Browser): Promise<void
 
   const sent: string[] = [];
   await page.route('**/v1/documents/**', (route) => {
-    // Never answered: each of them is under way until somebody cancels it.
+    // Never replies: each upload stays in flight until it is canceled.
     sent.push(decodeURIComponent(new URL(route.request().url()).pathname.split('/').at(-1) ?? ''));
   });
   await dropFolder(page, join(folder, 'reports'));
@@ -116,7 +116,7 @@ export async function folderUploadStory(t: Test, browser: Browser): Promise<void
   t.same(problems, []);
 }
 
-/** As the desktop hands it over: the browser gets names, and reads the folder by itself. */
+/** Drops a folder as the desktop does: the browser gets its name and reads its files. */
 async function dropFolder(page: Page, folder: string): Promise<void> {
   const { x, y, width, height } = (await page.getByRole('region', { name: 'Files' }).boundingBox())!;
   const session = await page.context().newCDPSession(page);
@@ -125,7 +125,7 @@ async function dropFolder(page: Page, folder: string): Promise<void> {
     await session.send('Input.dispatchDragEvent', { type, x: x + width / 2, y: y + height / 2, data });
 }
 
-/** The session ends while a form is filled in: it stays, and goes on after signing in in another tab. */
+/** The session expires while a form is open: the form stays and continues after signing in in another tab. */
 export async function expiredSessionStory(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t);
   const { page, context, problems } = await openPage(t, browser);
@@ -146,7 +146,7 @@ export async function expiredSessionStory(t: Test, browser: Browser): Promise<vo
   const tab = await context.newPage();
   await signInAgain(tab, server);
   await page.bringToFront();
-  // The other tab told this one, which goes on by itself.
+  // The other tab notifies this one, which continues without user action.
   await page.getByText('half done was created.').waitFor();
   t.same((await new CheckedApiClient(server).call('collections/get-collection-list')).collection_names, [
     'half done',
@@ -154,7 +154,7 @@ export async function expiredSessionStory(t: Test, browser: Browser): Promise<vo
   t.same(problems, []);
 }
 
-/** The network goes away and comes back: nothing that was entered is lost, and the page goes on by itself. */
+/** The network fails and recovers: no input is lost, and the page continues without user action. */
 export async function offlineStory(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t);
   const api = new CheckedApiClient(server);

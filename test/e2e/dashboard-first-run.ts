@@ -12,7 +12,7 @@ export const handbook = buildPdf([
   'Holidays have to be planned a month ahead.',
 ]);
 
-/** From the link that the start of the server printed to a highlighted answer beside the picture of its page. */
+/** Scenario: from the link printed at startup to a highlighted answer beside the image of its page. */
 export async function firstRunStory(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t);
   const { page, problems } = await openPage(t, browser);

@@ -6,13 +6,13 @@ import { signInAsOperator } from './dashboard-actions.ts';
 import { adminKey, TestServer } from './server.ts';
 
 const injection = `"><img src=x onerror="window.hacked=1"><script>window.hacked=2</script><svg onload="window.hacked=3">`;
-/** A word that no line breaks by itself, and signs that turn what follows. */
+/** Text without break opportunities, and characters that reverse the text direction. */
 const longWord = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft'.repeat(3);
 const rightToLeftName = '\u202egnp.exe';
 const widths = [320, 768, 1_280];
 const page1 = 'javascript:window.hacked=4';
 
-/** Whatever is stored is shown as text: names, paths, metadata, documents, keys, organisations. */
+/** All stored values must be rendered as text: names, paths, metadata, documents, keys, organizations. */
 export async function injectionStory(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t);
   const api = new CheckedApiClient(server);

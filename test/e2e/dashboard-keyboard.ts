@@ -7,7 +7,7 @@ import { handbook } from './dashboard-first-run.ts';
 import { administratorPasswordHash } from './dashboard-pages.ts';
 import { TestServer } from './server.ts';
 
-/** From the printed link to an answer and a key, without ever touching a pointer. */
+/** Scenario: from the printed link to an answer and an API key with the keyboard only. */
 export async function keyboardStory(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t);
   const api = new CheckedApiClient(server);
@@ -89,7 +89,7 @@ export async function keyboardStory(t: Test, browser: Browser): Promise<void> {
   t.same(problems, []);
 }
 
-/** What the one that has the focus is called; `body` when nothing has it. */
+/** Accessible name of the focused element; `body` if no element has the focus. */
 function focusedElementName(page: Page): Promise<string> {
   return page.evaluate(`(() => {
     const has = document.activeElement;
@@ -98,7 +98,7 @@ function focusedElementName(page: Page): Promise<string> {
   })()`);
 }
 
-/** Whatever goes, comes late or leads on by itself: the focus is where somebody would look for it. */
+/** The focus stays at the expected element when elements are removed, load late, or navigate. */
 export async function focusStory(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t, { ADMIN_PASSWORD_HASH: administratorPasswordHash() });
   const api = new CheckedApiClient(server);

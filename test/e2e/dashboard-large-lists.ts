@@ -5,15 +5,15 @@ import { CheckedApiClient, waitFor } from './checked-api-client.ts';
 import { signInAsOperator } from './dashboard-actions.ts';
 import { TestServer } from './server.ts';
 
-/** As much of everything as people have who use it in earnest. */
+/** Lists as large as in heavy use. */
 
 const documentCount = 10_000;
 const failed = 3;
-/** Rows that may exist at one time, whatever their number: those on the screen and some beside them. */
+/** Maximum number of rendered rows, whatever the length of the list: the visible ones and a margin. */
 const rowsMax = 60;
 const heapBytesMax = 64_000_000;
 
-/** Notes how many rows there are at most, and what kept the page busy for long. */
+/** Records the maximum number of rows and the durations of long tasks. */
 const rowObserverScript = `
   window.rowsSeen = 0;
   window.longTasks = [];
@@ -27,7 +27,7 @@ const rowObserverScript = `
   requestAnimationFrame(look);
 `;
 
-/** Ten thousand documents are scrolled through, searched by prefix, and those that failed are found at once. */
+/** Ten thousand documents can be scrolled and searched by prefix, and failed documents are found at once. */
 export async function largeDocumentListStory(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t);
   const api = new CheckedApiClient(server);
@@ -91,7 +91,7 @@ export async function largeDocumentListStory(t: Test, browser: Browser): Promise
   t.same(problems, []);
 }
 
-/** With the wheel, a screen at a time, until the last one is there. */
+/** Scrolls with the wheel, one screen at a time, until the last row is rendered. */
 async function scrollToEnd(page: Page, last: string): Promise<void> {
   await page.mouse.move(700, 400);
   await waitFor(
@@ -112,7 +112,7 @@ async function heapBytes(page: Page): Promise<number> {
   return usedSize;
 }
 
-/** Hundreds of files are dropped by mistake and called off, and hundreds of collections and results come in parts. */
+/** Hundreds of uploads are canceled; hundreds of collections and results load in pages. */
 export async function largeListsStory(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t);
   const api = new CheckedApiClient(server);
@@ -155,7 +155,7 @@ export async function largeListsStory(t: Test, browser: Browser): Promise<void> 
 
   let sent = 0;
   await page.route('**/v1/documents/c001/**', () => {
-    sent += 1; // and never answered
+    sent += 1; // never replies
   });
   await page.goto(`${server.url}/app/upload?collection=c001`);
   const files = Array.from({ length: 300 }, (_, i) => ({

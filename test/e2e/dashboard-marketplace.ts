@@ -7,7 +7,7 @@ import { createMailFolder, TestUser } from './people.ts';
 import { TestServer } from './server.ts';
 import { startVercelEmulator } from './vercel-emulator.ts';
 
-/** Somebody installs the integration at Vercel: sees whose it is, takes it, and is led back. */
+/** Scenario: a user installs the Vercel integration, checks the account, binds it, and is redirected back. */
 export async function marketplaceStory(t: Test, browser: Browser): Promise<void> {
   const { url: MAIL_URL, mails } = createMailFolder(t);
   const vercel = await startVercelEmulator(t);

@@ -11,7 +11,7 @@ import { handbook } from './dashboard-first-run.ts';
 import { createMailFolder, TestUser } from './people.ts';
 import { TestServer } from './server.ts';
 
-/** Every page as people see it, with something on it: in light and dark, wide and narrow. */
+/** Every page with content: light and dark, wide and narrow. */
 
 const compiledRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 export const password = 'correct horse battery staple';
@@ -27,9 +27,9 @@ export const themes: Readonly<Record<string, Theme>> = {
 
 interface DashboardPage {
   readonly name: string;
-  /** Below /app/, or from the root when it begins with a slash. */
+  /** Relative to /app/, or to the root if it starts with a slash. */
   readonly path: string;
-  /** Opens what the page does not show by itself. */
+  /** Opens parts that the page does not show initially. */
   readonly prepare?: (page: Page) => Promise<unknown>;
 }
 
@@ -68,7 +68,7 @@ const dashboardPages: readonly DashboardPage[] = [
   { name: 'docs', path: '/docs' },
 ];
 
-/** The README shows these; `npm run pictures` takes them anew. */
+/** Screenshots used in the README; `npm run pictures` updates them. */
 const readmeScreenshots = ['overview', 'playground'];
 const pictures = join(dirname(compiledRoot), 'web', 'pictures');
 
@@ -110,7 +110,7 @@ export async function pagesStory(t: Test, browser: Browser): Promise<void> {
   }
 }
 
-/** Beside the session that there is. */
+/** Signs in as administrator in addition to the current session. */
 export async function signInAsAdministrator(page: Page, server: TestServer): Promise<void> {
   await page.goto(`${server.url}/app/admin`);
   await page.getByLabel('Password of the administrator').fill(password);
@@ -129,7 +129,7 @@ async function openDashboardPage(
   await prepare?.(page);
 }
 
-/** Answers come late and one after the other, so that whatever moves for one of them is seen to move. */
+/** Delays replies by different amounts, so that layout shifts caused by any of them are detected. */
 async function delayReplies(context: BrowserContext): Promise<void> {
   let calls = 0;
   await context.route(/\/(v1|api)\//, async (route) => {
@@ -139,10 +139,10 @@ async function delayReplies(context: BrowserContext): Promise<void> {
   });
 }
 
-/** Not the least thing. */
+/** Maximum layout shift score. */
 const shiftsMax = 0.0005;
 
-/** Sums up by how much things moved that nobody touched, and notes which. */
+/** Sums layout shifts without recent input and records the shifted elements. */
 const layoutShiftScript = `
   window.shifts = 0;
   window.moved = [];
@@ -167,7 +167,7 @@ export async function inspect(t: Test, page: Page, name: string): Promise<void> 
   t.ok((shifts ?? 0) < shiftsMax, `${name}: nothing moves while it loads (${shifts})`, { moved });
 }
 
-/** What has words and less room than a few letters of them need. */
+/** Finds elements whose text has less width than a few letters. */
 const squeezedTextScript = `
   [...document.querySelectorAll('main :is(a, button, td, .cut)')]
     .filter((each) => each.checkVisibility() && each.closest('.unseen') === null && each.textContent.trim().length > 3)
@@ -183,7 +183,7 @@ function mailFolderOf(t: Test) {
   return { MAIL_URL: box.url };
 }
 
-/** Of the administrator's password. */
+/** Hash of the administrator's password. */
 export function administratorPasswordHash(): string {
   const cli = join(compiledRoot, 'src', 'cli', 'main.js');
   return execFileSync('env', ['-u', 'NODE_OPTIONS', process.execPath, cli, 'hash-password'], {
@@ -205,7 +205,7 @@ const topics = [
   'equipment',
 ];
 
-/** Some of everything that the pages show. */
+/** Creates sample data for all pages. */
 async function fill(server: TestServer): Promise<void> {
   const api = new CheckedApiClient(server);
   for (const collection_name of ['handbook', 'contracts', 'support mails'])
@@ -260,7 +260,7 @@ async function createTeam(server: TestServer, organization_id: string): Promise<
     await operator('organizations/api-keys/add-api-key', { organization_id, ...more });
 }
 
-/** Calls of the account side by whoever runs the server. */
+/** Signs in as the operator; returns a function that calls the account API. */
 async function signInOperator(server: TestServer) {
   const cli = join(compiledRoot, 'src', 'cli', 'main.js');
   const link = execFileSync('env', ['-u', 'NODE_OPTIONS', process.execPath, cli, 'login-link'], {

@@ -6,7 +6,7 @@ import { oneTimeCode } from './one-time-code.ts';
 import { createMailFolder, TestUser } from './people.ts';
 import { TestServer } from './server.ts';
 
-/** Somebody turns a second factor on, signs in with the app, then with a recovery code, and turns it off. */
+/** Scenario: a user enables a second factor, signs in with the app and with a recovery code, and disables it. */
 export async function secondFactorStory(t: Test, browser: Browser): Promise<void> {
   const { url: MAIL_URL, mails } = createMailFolder(t);
   let ahead = 0;
@@ -14,7 +14,7 @@ export async function secondFactorStory(t: Test, browser: Browser): Promise<void
   const ada = new TestUser('ada@example.com', server, mails);
   const { page, problems } = await openPage(t, browser);
   const links = () => mails().filter((mail) => mail.includes('verify?token=')).length;
-  /** Codes that were used, and addresses that just got a mail, are free again. */
+  /** Advances the clock, so that used codes and mail limits no longer block the next step. */
   const later = async () => {
     ahead += 120_000;
     await server.syncClock();
@@ -69,14 +69,14 @@ export async function secondFactorStory(t: Test, browser: Browser): Promise<void
   await signOut();
   await signIn();
   await page.waitForURL('**/app/settings');
-  // The wrong code, and what is asked while nobody is signed in.
+  // Ignores the statuses caused by the wrong code and by requests without a session.
   t.same(
     problems.filter((line) => !/40[13]/.test(line)),
     [],
   );
 }
 
-/** Scans the key, or types its text, as somebody whose camera is broken. */
+/** Sets up the factor from the text of the key, which is displayed beside the QR code. */
 async function setUp(page: Page, now: () => number) {
   await page.getByRole('button', { name: 'Set up' }).click();
   await page.getByRole('img', { name: 'QR code of the key' }).waitFor();

@@ -8,9 +8,9 @@ import { freePort } from './free-port.ts';
 import { openIdIssuer } from './openid-issuer.ts';
 import { TestServer } from './server.ts';
 
-/** Ways in beside a link: at somebody else's, and with the password of the administrator. */
+/** Sign-in without a mailed link: with an identity provider, and with the administrator's password. */
 
-/** At a provider and back to the page that was asked for; who is not known for sure there learns why they are not in. */
+/** Sign-in at a provider returns to the requested page; a user with an unverified address is told the reason. */
 export async function providerStory(t: Test, browser: Browser): Promise<void> {
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
@@ -48,7 +48,7 @@ export async function providerStory(t: Test, browser: Browser): Promise<void> {
   t.same([...hers.problems, ...his.problems.filter((line) => !line.includes('403'))], []);
 }
 
-/** With the password alone, beside a person's own session, and out again. */
+/** Signs in with the password alone, beside a user's own session, and signs out. */
 export async function administratorStory(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t, { ADMIN_PASSWORD_HASH: administratorPasswordHash() });
   const { page, problems } = await openPage(t, browser);

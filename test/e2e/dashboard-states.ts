@@ -5,14 +5,14 @@ import { openPage, saveScreenshot, seriousFindings } from './browser.ts';
 import { signInAsOperator } from './dashboard-actions.ts';
 import { administratorPasswordHash, signInAsAdministrator } from './dashboard-pages.ts';
 
-/** Every page with nothing on it, while it loads, and when it cannot be loaded. */
+/** Every page empty, while loading, and when loading fails. */
 
 const themes = {
   light: { colorScheme: 'light', viewport: { width: 1_280, height: 800 } },
   'dark-narrow': { colorScheme: 'dark', viewport: { width: 320, height: 720 } },
 } as const;
 
-/** What stands on it for who has nothing yet. */
+/** Text on each page for a user without data. */
 const emptyStateTexts = {
   '': 'Here is how to begin.',
   collections: 'No collections yet',
@@ -30,7 +30,7 @@ const emptyStateTexts = {
   organizations: 'Create an organisation',
   settings: 'Where you are signed in',
 } as const;
-/** Shows what the session says already. */
+/** Page that needs no request besides the session. */
 const pageWithoutRequests = 'organizations';
 
 const detail = 'The store does not answer: try again in a moment.';

@@ -5,7 +5,7 @@ import { CheckedApiClient, waitFor } from './checked-api-client.ts';
 import { signInAsOperator } from './dashboard-actions.ts';
 import { TestServer } from './server.ts';
 
-/** Somebody goes from collection to collection and from organisation to organisation: each shows only its own. */
+/** Scenario: a user switches between collections and organizations; each shows only its own data. */
 export async function switchingStory(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t, { RERANKER: 'zerank-1' });
   const api = new CheckedApiClient(server);
@@ -92,7 +92,7 @@ export async function switchingStory(t: Test, browser: Browser): Promise<void> {
   t.same(problems, []);
 }
 
-/** While nothing happens a page asks ever less often, and not at all while nobody sees it. */
+/** An idle page polls with increasing intervals, and not at all while it is hidden. */
 async function checkPollingWhileVisible(t: Test, page: Page): Promise<void> {
   await page.clock.install();
   await page.getByRole('link', { name: 'Overview' }).click();

@@ -6,7 +6,7 @@ import { signInByMail } from './dashboard-actions.ts';
 import { createMailFolder, TestUser } from './people.ts';
 import { TestServer } from './server.ts';
 
-/** Two people, one organisation, one key: from a mail to the end of the key. */
+/** Scenario: two users, one organization, one key: from the invitation mail to the deletion of the key. */
 export async function teamStory(t: Test, browser: Browser): Promise<void> {
   const { url: MAIL_URL, mails } = createMailFolder(t);
   const server = await TestServer.start(t, { MAIL_URL, TRUST_PROXY: 'true' });
@@ -59,7 +59,7 @@ export async function teamStory(t: Test, browser: Browser): Promise<void> {
   await dialog.getByRole('button', { name: 'Create key' }).click();
   const cancel = dialog.getByRole('button', { name: 'Cancel', disabled: true });
   await cancel.waitFor();
-  // At the second one the browser closes it, whatever it is told: then it is opened again.
+  // On a second Escape, the browser closes a dialog regardless of the page, so the page must reopen it.
   await page.keyboard.press('Escape');
   await page.keyboard.press('Escape');
   await cancel.waitFor();

@@ -2,10 +2,10 @@ import type { Page } from 'playwright-core';
 import type { Test } from 'tap';
 import { inspect, themes } from './dashboard-pages.ts';
 
-/** A page that is higher is kept as far as a window of this height shows it. */
+/** Maximum height of a screenshot; a taller page is cut off. */
 const heightMax = 4_000;
 
-/** One moment of a story in every look, kept and inspected; the page is afterwards as it was. */
+/** Takes screenshots of the page in all themes and inspects them; restores the page afterwards. */
 export async function inspectInAllThemes(t: Test, page: Page, name: string): Promise<void> {
   const before = page.viewportSize();
   for (const [theme, { colorScheme = 'light', viewport }] of Object.entries(themes)) {

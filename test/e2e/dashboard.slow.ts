@@ -14,7 +14,7 @@ import { statesStory } from './dashboard-states.ts';
 import { switchingStory } from './dashboard-switching.ts';
 import { teamStory } from './dashboard-team.ts';
 
-/** The dashboard in a real browser, whole stories against a real server. Screens are left in `dist/screens`. */
+/** All dashboard scenarios in a real browser against a real server. Screenshots are saved in `dist/screens`. */
 
 t.setTimeout(3_600_000);
 

@@ -3,7 +3,7 @@ import { testFileMsMax } from '../timeouts.ts';
 import { browserSkipReason, openBrowser } from './browser.ts';
 import { firstRunStory } from './dashboard-first-run.ts';
 
-/** The shortest story of the dashboard; `dashboard.slow.ts` plays all of them. */
+/** The shortest dashboard scenario; `dashboard.slow.ts` runs all of them. */
 
 t.setTimeout(testFileMsMax);
 

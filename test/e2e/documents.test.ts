@@ -4,7 +4,7 @@ import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient, sliceCodePoints, waitFor } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
 
-/** What happens to documents over time: add, overwrite, update, delete, and what searches see meanwhile. */
+/** Lifecycle of documents: add, overwrite, update, delete, and search results during each. */
 
 t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t);
@@ -107,7 +107,7 @@ await t.test('a searcher sees the old edition or the new one, whole, and never n
   await Promise.all(searchers);
 });
 
-/** Something between sentences that keeps the editions different in length. */
+/** Padding between sentences that makes the editions differ in length. */
 function missingDocument(word: string): string {
   return ' '.repeat(word.length % 4);
 }

@@ -6,7 +6,7 @@ import { freePort } from './free-port.ts';
 import { sendRequest, startMailServer } from './people.ts';
 import { TestServer } from './server.ts';
 
-/** What the server may connect to, and what it says where it may not. */
+/** Permitted connections of the server, and its error messages for the others. */
 
 t.setTimeout(testFileMsMax);
 

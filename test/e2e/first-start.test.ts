@@ -6,7 +6,7 @@ import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
 
-/** The first start of an installation, as the person sees it who types the command. */
+/** First start of an installation, as seen on the command line. */
 
 t.setTimeout(testFileMsMax);
 

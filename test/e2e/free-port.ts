@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * A port that is free now, for a server whose address must be known before it starts. It lies below those that the
- * kernel gives to connections and to servers on port 0, so that no other test is given it in the meantime.
+ * Returns a free port for a server whose address must be known before it starts. The port is below the ephemeral range
+ * of the kernel, so that no other test gets it in the meantime.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

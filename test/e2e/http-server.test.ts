@@ -8,8 +8,8 @@ import { operations, type PublishedOperationName } from './published-replies.ts'
 import { adminKey, operatorKey, TestServer } from './server.ts';
 
 /**
- * The server as a whole: its addresses, what it says about itself, how it ends and comes back. The same set runs
- * against both HTTP servers, on the same data.
+ * The server as a whole: addresses, self-description, shutdown and restart. The same tests run against both HTTP
+ * servers on the same data.
  */
 
 t.setTimeout(testFileMsMax);
@@ -72,7 +72,7 @@ async function checkSelfDescription(t: Test): Promise<void> {
   t.match(home.headers.get('location'), /^\/(docs|app\/)$/);
 }
 
-/** What an operator's dashboard reads: requests, latency by operation, queues, documents by status, shards, memory. */
+/** Metrics for monitoring: requests, latency by operation, queues, documents by status, shards, memory. */
 async function checkMetrics(t: Test): Promise<void> {
   await api.find(collection_name, 'marble');
   const reply = await get('/metrics');
@@ -123,7 +123,7 @@ async function checkErrorReplies(t: Test): Promise<void> {
   t.equal(requestIds.size, 20, 'every reply has an id of its own');
 }
 
-/** The Host header decides the address of files, as long as nothing else is configured. */
+/** File URLs use the Host header unless a base URL is configured. */
 async function checkFileUrls(t: Test): Promise<void> {
   const url = await new Promise<string>((resolve, reject) => {
     const outgoing = request(`${server.url}/v1/documents/get-document-info`, {
@@ -209,7 +209,7 @@ await t.test('uWebSockets.js', async (t) => {
   await runAllChecks(t);
 });
 
-/** What must survive every end. */
+/** State that must survive every shutdown. */
 async function createEverything(): Promise<unknown> {
   const { documents } = await api.call('documents/get-document-info-list', { collection_name });
   const found = await api.call('queries/top-snippets', {

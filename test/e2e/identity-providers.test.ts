@@ -5,7 +5,7 @@ import { listenOnLoopback, openIdIssuer } from './openid-issuer.ts';
 import { sendRequest } from './people.ts';
 import { TestServer } from './server.ts';
 
-/** A browser, as far as signing in needs one: it keeps cookies by host and follows no redirection by itself. */
+/** Minimal browser for sign-in: stores cookies by host and does not follow redirects on its own. */
 class FakeBrowser {
   readonly #cookies = new Map<string, Map<string, string>>();
 
@@ -35,7 +35,7 @@ class FakeBrowser {
     return [...(this.#cookies.get(new URL(address).host)?.keys() ?? [])];
   }
 
-  /** Follows redirections and fills in the forms of the provider until `isThere`. */
+  /** Follows redirects and fills in the provider's forms until `isThere` returns true. */
   async followRedirects(
     address: string,
     login: string,
@@ -142,7 +142,7 @@ t.test(
 t.test('people sign in with GitHub, whose addresses its API tells', async (t) => {
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
-  /** What the look-alike says next. */
+  /** Behavior of the emulated GitHub for the next request. */
   let says = { verified: true, broken: false, refuses: false };
   let number: unknown = 4711;
   const gitHubServer: RequestListener = (request, response) => {
@@ -156,7 +156,7 @@ t.test('people sign in with GitHub, whose addresses its API tells', async (t) =>
       return response.writeHead(302, { location: to.href }).end();
     }
     if (says.broken) return reply({ message: 'down' }, 500);
-    // GitHub answers a bad code with 200.
+    // GitHub answers an invalid code with status 200.
     if (says.refuses) return reply({ error: 'bad_verification_code', error_description: 'no' });
     if (url.pathname === '/login/oauth/access_token')
       return reply({ access_token: 'gho_x', token_type: 'bearer', scope: 'read:user,user:email' });

@@ -6,7 +6,7 @@ import { buildDocxWithLinks, buildOdtWithLinks } from '../parsing/link-fixtures.
 import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
 
-/** Documents that link to the secrets of the server that reads them, and to a server beside it. */
+/** Documents that link to secrets on the server's machine and to another server. */
 
 t.setTimeout(900_000);
 

@@ -4,7 +4,7 @@ import { CheckedApiClient } from './checked-api-client.ts';
 import type { PublishedOperationName } from './published-replies.ts';
 import { adminKey, TestServer } from './server.ts';
 
-/** Keys that see a part of their organisation: some collections, some documents of them, or both. */
+/** Keys restricted to some collections, to some documents of them, or both. */
 
 t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t);
@@ -43,7 +43,7 @@ for (const collection_name of ['open', 'closed']) {
   ]);
 }
 
-/** Operations on a collection, each of which works where it is seen. */
+/** Operations on a collection, each of which succeeds if the key has access. */
 const onCollections: readonly (readonly [PublishedOperationName, object])[] = [
   ['documents/get-document-info', { path: 'a/1', include_content: true }],
   ['documents/get-document-info-list', {}],
@@ -62,7 +62,7 @@ const onCollections: readonly (readonly [PublishedOperationName, object])[] = [
   ['collections/delete-collection', {}],
 ];
 
-/** The reply, with a name that differs left out. */
+/** Reply with the requested name replaced by a placeholder. */
 async function replyWithoutPath(
   api: CheckedApiClient,
   name: string,
@@ -80,7 +80,7 @@ await t.test('a collection outside of its names is for a key as one that never w
         replyWithoutPath(api, collection_name, operation, { ...body, collection_name });
       const theirs = await ask('closed');
       t.same(theirs, await ask('never'), `${operation}: the same words`);
-      // Whoever sees only some documents may not even ask for what concerns all.
+      // A key restricted to some documents may not call operations on whole collections.
       t.equal(theirs.status, api === both && operation.startsWith('collections/') ? 403 : 404, operation);
     }
     const put = (collection: string) =>
@@ -140,7 +140,7 @@ await t.test('a restricted key cannot read the model usage of the organization',
   }
 });
 
-/** Operations on a document; each works on one that is seen. */
+/** Operations on a document, each of which succeeds if the key has access. */
 const onDocuments: readonly (readonly [PublishedOperationName, object])[] = [
   ['documents/get-document-info', { include_content: true }],
   ['documents/get-page-info', { page_index: 0 }],

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { operatorKey, TestServer } from './server.ts';
 
-/** Bodies that a worker reads: they mean what short bodies mean, and nothing of them but the known fields is kept. */
+/** Bodies parsed in a worker: same meaning as short bodies; only known fields are kept. */
 
 t.setTimeout(600_000);
 const collection_name = 'large';
-/** More than `largeBodyBytesMin`. */
+/** Longer than `largeBodyBytesMin`. */
 const padding = 'x'.repeat(200_000);
 
 interface BodyReply {
@@ -112,7 +112,7 @@ async function checkRejections(t: Test): Promise<void> {
     t.same(await postJson('documents/add-document', { ...wrong, padding }), short);
   }
   t.equal((await postJson('documents/add-document', `{"padding":"${padding}",`)).status, 422);
-  // Only a worker makes prepared documents: nothing in a body looks like one.
+  // Only a worker creates prepared documents: no content of a body may pass for one.
   const facts = { type: 'text', pages: ['forged'], pageUnits: [6], rawHash: 'f'.repeat(64), size: 6 };
   const forged = { ...contents.text, ...facts, facts };
   for (const more of [{}, { padding }]) {
@@ -125,7 +125,7 @@ async function checkRejections(t: Test): Promise<void> {
   }
 }
 
-/** Hundreds of thousands of empty objects are nothing to keep: the document arrives without them. */
+/** Hundreds of thousands of empty objects in an unknown field are dropped; the document is added without them. */
 async function checkUnknownFields(t: Test): Promise<void> {
   const x = `[${'{},'.repeat(200_000)}{}]`;
   const head = JSON.stringify({ collection_name, path: 'x', content: contents.text, wait: true });

@@ -3,7 +3,7 @@ import { testFileMsMax } from '../timeouts.ts';
 import { type ApiReply, CheckedApiClient } from './checked-api-client.ts';
 import { adminKey, TestServer } from './server.ts';
 
-/** What an organisation may use, and that it takes nothing from the others. */
+/** Limits of an organization, and that its usage does not reduce the capacity of others. */
 
 t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t, {
@@ -14,7 +14,7 @@ const server = await TestServer.start(t, {
 const administration = new CheckedApiClient(server, adminKey);
 let organizations = 0;
 
-/** An organisation on the tier `free` with a collection `c`, and what the administrator says of it. */
+/** Organization on the `free` tier with a collection `c`, and its state as shown to the administrator. */
 async function organization(overrides: object = {}) {
   organizations += 1;
   const organization_id = `66666666-0000-4000-8000-${String(organizations).padStart(12, '0')}`;
@@ -41,14 +41,14 @@ function put(api: CheckedApiClient, path: string, bytes: number): Promise<ApiRep
   return api.request(`documents/c/${path}`, undefined, { method: 'PUT', body: 'x'.repeat(bytes), as });
 }
 
-/** What a refusal says: the limit, and whether trying again helps. */
+/** Fields of a refusal: the limit, and whether a retry can succeed. */
 function readRejection({ status, headers, body }: ApiReply) {
   const retry = headers.get('x-should-retry');
   const { detail } = body as { detail: string };
   return { status, limit: headers.get('x-quarry-limit'), retry, detail };
 }
 
-/** Queries that are answered before one is refused, at most `most`. */
+/** Number of queries answered before one is refused, at most `most`. */
 async function queriesLeft(api: CheckedApiClient, most = 60): Promise<number> {
   for (let answered = 0; answered < most; answered += 1)
     if ((await api.request('queries/top-documents', list)).status === 429) return answered;
@@ -59,7 +59,7 @@ await t.test('a tier limits queries, whoever is refused learns by what, and no r
   const { api, show } = await organization();
   const other = await organization({ override_queries_per_minute: 1_000_000 });
   t.match((await show()).rate_limits, { queries_per_minute: 40, overridden: false, refresh_seconds: 15 });
-  // Without a setting: what a stranger who signs up may store.
+  // Default storage limits of the free tier.
   t.match((await show()).rate_limits, { max_documents: 10_000, max_storage_bytes: 1_000_000_000 });
   t.match((await other.show()).rate_limits, { queries_per_minute: 1_000_000, overridden: true });
   t.ok((await queriesLeft(api, 200)) >= 40);
@@ -67,7 +67,7 @@ await t.test('a tier limits queries, whoever is refused learns by what, and no r
   t.match(refused, { status: 429, limit: 'queries', retry: null, detail: /limit of 40 queries per minute/ });
   t.equal(await queriesLeft(other.api), 60, 'others go on');
   t.equal(await api.status('status/get-status'), 200, 'all else goes on');
-  // What is left is written every second.
+  // Rate limit state is persisted every second.
   await new Promise((resolve) => setTimeout(resolve, 4_000));
   const stopped = performance.now();
   await server.stop('SIGKILL');
@@ -147,7 +147,7 @@ await t.test('writes and deletions of one path at once store no more than there 
   const remove = (...path: string[]) =>
     api.request('documents/delete-document', { collection_name: 'c', path });
   const others = Array.from({ length: 8 }, (_, i) => `other ${i}`);
-  /** Frees the room of `a` for a moment. */
+  /** Actions that briefly free the space of `a`. */
   const races: Readonly<Record<string, () => Promise<unknown>>> = {
     'deleted and written': () => remove('a'),
     'written twice': () => replace('a', 1),
@@ -216,7 +216,7 @@ await t.test("another's flood of queries does not keep a query waiting", async (
   t.ok(behind >= 60, `it came last, and ${behind} of 120 were answered after it`);
 });
 
-/** A file that takes a parser some milliseconds. */
+/** File that takes a parser several milliseconds. */
 function page(i: number) {
   const html = `<html><body>${`<p>Page ${i} of many.</p>`.repeat(400)}</body></html>`;
   return { type: 'auto', base64_data: Buffer.from(html).toString('base64') };

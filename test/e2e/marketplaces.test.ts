@@ -8,14 +8,14 @@ import { TestServer } from './server.ts';
 import { snsMessage, startSnsEmulator } from './sns-emulator.ts';
 import { startVercelEmulator } from './vercel-emulator.ts';
 
-/** People who come from AWS Marketplace and from Vercel, whose look-alikes say what the real ones would. */
+/** Sign-up through AWS Marketplace and Vercel, both emulated. */
 
 t.setTimeout(testFileMsMax);
 const license = (name: string) => `arn:aws:license-manager::123456789012:license:l-${name}`;
 const topic = 'arn:aws:sns:us-east-1:123456789012:quarry';
 const secret = 'a-secret-that-vercel-knows';
 
-/** What the accounts have bought, by license. */
+/** Purchased dimension of each license. */
 const bought: Record<string, string> = { [license('one')]: 'large', [license('two')]: 'small' };
 let throttled = 0;
 
@@ -43,7 +43,7 @@ const aws = await startAwsEmulator(t, ({ operation, body }): AwsReply => {
     refusals[token] ?? {
       body: {
         ...{ CustomerAWSAccountId: '210987654321', ProductCode: 'quarry', LicenseArn: license(name) },
-        // Those who bought when there were no licenses have this, too.
+        // Purchases from before licenses existed also have this field.
         ...(name.startsWith('old') ? { CustomerIdentifier: 'X01EXAMPLE' } : {}),
       },
     }
@@ -89,7 +89,7 @@ const tierOf = async (organization_id: string) =>
 function startSignUp(token: string | null, headers: Record<string, string> = {}): Promise<HttpReply> {
   const form = token === null ? '' : new URLSearchParams({ 'x-amzn-marketplace-token': token }).toString();
   const type = { 'content-type': 'application/x-www-form-urlencoded' };
-  // As the browser of a buyer sends it: from a page of AWS.
+  // As a buyer's browser sends it: cross-site, from a page of AWS.
   const from = { origin: 'https://aws.amazon.com', 'sec-fetch-site': 'cross-site' };
   return sendRequest(`${server.url}/api/marketplaces/aws`, {
     body: form,
@@ -102,7 +102,7 @@ const install = (query: Record<string, string>, headers: Record<string, string> 
     headers,
   });
 
-/** What a browser brings along that came with this answer. */
+/** Sign-up id and cookie that a browser sends after this reply. */
 function signUpParametersOf(answer: HttpReply): { readonly sign_up: string; readonly cookie: string } {
   const address = answer.headers.get('location') ?? answer.body.url;
   return {
@@ -270,7 +270,7 @@ t.test('messages of SNS are believed when SNS signed them for our topic', async 
       ...{ version: '0', 'detail-type': type, source: 'aws.agreement-marketplace', region: 'us-east-1' },
       detail: { catalog: 'AWSMarketplace', acceptor: { accountId: '210987654321' }, ...detail },
     });
-  // As the seller guide shows it: in another form than ResolveCustomer gives it.
+  // Format of the seller guide, which differs from that of ResolveCustomer.
   const [ofTwo, ofOthers] = ['l-two', 'l-others'].map((id) => ({
     product: { code: 'quarry', id: 'prod-example' },
     license: { arn: `aws:license-manager:us-east-1:123456789012:${id}` },

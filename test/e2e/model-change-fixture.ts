@@ -5,7 +5,7 @@ import { testEventMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
 
-/** What the tests of a change of a model share. */
+/** Shared code of the model change tests. */
 
 export const topicWords = ['anchor', 'ballast', 'capstan', 'davit', 'ensign', 'fathom', 'gunwale', 'hawser'];
 export const pathOf = (i: number) => `${i}.txt`;
@@ -71,7 +71,7 @@ export function serverSettingsFor(service: FakeModelService) {
   };
 }
 
-/** A server with notes whose vectors the built-in model made, and a service beside it. */
+/** Server with notes embedded by the built-in model, and an embedding service. */
 export async function startModelChange(t: Test) {
   const service = await FakeModelService.start(t);
   const server = await TestServer.start(t);
@@ -86,7 +86,7 @@ export async function startModelChange(t: Test) {
   return { service, server, api };
 }
 
-/** Every note is found once, with exactly the similarity that the service's vectors give it. */
+/** Every note must be found once, with exactly the similarity of the service's vectors. */
 export async function checkServiceVectors(
   t: Test,
   api: CheckedApiClient,
@@ -101,7 +101,7 @@ export async function checkServiceVectors(
     const embedded = service.requests.flatMap((request) => request.texts);
     for (const { path, content, explain } of results) {
       t.equal(content, texts.get(path));
-      // A passage is embedded below its title, a precise one alone.
+      // A coarse chunk is embedded together with its title, a fine one without.
       const isWhole = (text: string) => (precise ? text === content : text.endsWith(`\n\n${content}`));
       const input = embedded.find(isWhole) ?? content;
       const expected = cosine(letterVectorOf(query), letterVectorOf(input));

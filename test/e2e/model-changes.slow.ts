@@ -17,7 +17,7 @@ import {
 } from './model-change-fixture.ts';
 import { operatorKey, TestServer } from './server.ts';
 
-/** A collection gets the vectors of another model while it serves. */
+/** A collection changes its embedding model while it serves queries. */
 
 t.setTimeout(1_800_000);
 

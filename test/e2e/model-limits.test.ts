@@ -4,8 +4,8 @@ import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
 
 /**
- * Texts that nobody expects get a right answer, or a 4xx that names what is wrong with them: as inputs of an embedding, as
- * query and document of a reranking, and as questions. Each text is a line of a table.
+ * Unusual texts get a correct reply, or a 4xx that names the problem: as embedding inputs, as queries and documents of a
+ * reranking, and as search queries. Each text is a line of a table.
  */
 
 t.setTimeout(testFileMsMax);

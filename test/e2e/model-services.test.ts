@@ -9,7 +9,7 @@ import { testEventMsMax, testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { adminKey, operatorKey, TestServer } from './server.ts';
 
-/** Models that a service serves over HTTP, as the person sees them who configured one line. */
+/** Models served over HTTP, configured with one setting. */
 
 t.setTimeout(testFileMsMax);
 const key = 'sk-secret-of-the-service';
@@ -49,7 +49,7 @@ async function waitForIndexed<T>(
   }
 }
 
-/** `quarry eval` with one question to the collection `notes`. */
+/** Runs `quarry eval` with one question against the collection `notes`. */
 async function evaluate(t: Test, { url }: TestServer): Promise<CliResult> {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-judged-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -230,7 +230,7 @@ await t.test('a collection keeps to the model of its vectors, whatever is config
     () => api.info('notes', 'late.txt') as Promise<object>,
     (info) => JSON.stringify(info).includes('not configured here'),
   );
-  // The service is away at the start: how long its vectors are is remembered.
+  // The service is down at startup: the server uses the stored vector length.
   const variables = variablesFor(service);
   await service.stop();
   await server.restart(variables);

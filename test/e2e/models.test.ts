@@ -3,7 +3,7 @@ import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { adminKey, TestServer } from './server.ts';
 
-/** Embedding and reranking through the door, in three dialects, and the limits that hold them. */
+/** Embedding and reranking over HTTP in three API dialects, and their limits. */
 
 t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t, { FREE_RERANK_REQUESTS_PER_MINUTE: '40' });
@@ -142,7 +142,7 @@ await t.test('more than 5,000,000 charged bytes are refused, whatever the limits
   t.equal(await api.status('models/rerank', rerank), 413, 'the query counts once for each document');
 });
 
-/** An organisation with its own overrides and a key of it. */
+/** Client with a key of a new organization that has the given overrides. */
 async function organization(id: string, overrides: object): Promise<CheckedApiClient> {
   const organization_id = `00000000-0000-4000-8000-${id.padStart(12, '0')}`;
   await administration.call('admin/create-organization', { organization_id });
@@ -235,7 +235,7 @@ await t.test('rerank requests are counted, embed requests are not', async (t) =>
   const limited = await organization('3', { subscription_tier: 'free' });
   const ask = (latency?: string) =>
     limited.request('models/rerank', { model: 'zerank-2', query: '', documents: ['x'], latency });
-  // A quarter minute that begins meanwhile gives room for ten more.
+  // A new 15-second window that starts meanwhile admits ten more.
   const replies = await Promise.all(Array.from({ length: 55 }, () => ask('fast')));
   const served = replies.filter(({ status }) => status === 200).length;
   t.ok(served >= 40 && served < 55, `${served} of 55 were served`);

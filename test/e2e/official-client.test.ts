@@ -8,8 +8,8 @@ import { checkReply } from './published-replies.ts';
 import { operatorKey, TestServer } from './server.ts';
 
 /**
- * Code that was written for the hosted service, with nothing changed but the base URL and the key. Whatever the
- * client hands out is held against the published shapes.
+ * The official client of the hosted service, with only the base URL and the key changed. Its results are checked
+ * against the published shapes.
  */
 
 t.setTimeout(testFileMsMax);
@@ -19,7 +19,7 @@ const client = new ZeroEntropy({ apiKey: operatorKey, baseURL: `${proxy.url}/v1`
 const collection_name = 'handbook';
 const contract = 'The contract ends three months after written notice by either side.';
 
-/** The whole answer, with its shape checked. */
+/** Full reply, with its shape checked. */
 async function assertReply<T>(
   operation: string,
   answer: PromiseLike<T> & { asResponse(): Promise<unknown> },

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** What an authenticator app shows at a time: RFC 6238 with SHA-1, six digits and 30 s. */
+/** Code of an authenticator app at a given time: RFC 6238 with SHA-1, six digits and 30 s. */
 export function oneTimeCode(base32: string, milliseconds: number): string {
   const bits = [...base32].map((letter) => letters.indexOf(letter).toString(2).padStart(5, '0')).join('');
   const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
 import type { Test } from 'tap';
 
-/** Other people's servers that say who somebody is, on this machine. */
+/** Identity providers on the loopback interface. */
 
 export async function listenOnLoopback(t: Test, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1');
@@ -13,7 +13,7 @@ export async function listenOnLoopback(t: Test, listener: RequestListener): Prom
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Logins are addresses; those that begin with "new" are not verified. */
+/** OpenID provider. Logins are e-mail addresses; those that start with "new" are not verified. */
 export async function openIdIssuer(t: Test, redirectUri: string): Promise<string> {
   let callback: RequestListener = () => undefined;
   const issuer = await listenOnLoopback(t, (request, response) => {

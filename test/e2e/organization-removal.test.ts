@@ -9,7 +9,7 @@ import { CheckedApiClient, waitFor } from './checked-api-client.ts';
 import { sendRequest } from './people.ts';
 import { adminKey, TestServer } from './server.ts';
 
-/** What administrators do from the command line, and that a deleted organisation is gone, whatever happens meanwhile. */
+/** Administration from the command line, and complete deletion of an organization during concurrent requests. */
 
 t.setTimeout(testFileMsMax);
 

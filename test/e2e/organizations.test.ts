@@ -5,7 +5,7 @@ import { CheckedApiClient } from './checked-api-client.ts';
 import type { PublishedOperationName } from './published-replies.ts';
 import { adminKey, operatorKey, TestServer } from './server.ts';
 
-/** Who may do what: organisations that never see each other, keys that only read, and the administrator. */
+/** Permissions: organizations isolated from each other, read-only keys, and the administrator. */
 
 t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t, { LOG_LEVEL: 'debug' });
@@ -28,7 +28,7 @@ const north = new CheckedApiClient(server, keys.north);
 const south = new CheckedApiClient(server, keys.south);
 const text = (words: string) => ({ type: 'text', text: words }) as const;
 
-/** Bodies for a collection; each works in an organisation that has it with the document `doc`. */
+/** Requests on a collection, each of which succeeds in an organization that has it with the document `doc`. */
 const reads: readonly (readonly [PublishedOperationName, object])[] = [
   ['documents/get-document-info', { path: 'doc', include_content: true }],
   ['documents/get-document-info-list', {}],
@@ -101,7 +101,7 @@ await t.test("another organisation's collection is as absent as one that never w
   t.same(await north.find('shared name', 'granite'), ['doc'], 'deleting ones own leaves theirs');
 });
 
-/** Sends the head of a request that promises a large body, and none of the body. */
+/** Sends the head of a request that declares a large body, but no body. */
 function sendHeadOnly(path: string, bearer: string, method = 'POST'): Promise<number> {
   return new Promise((resolve, reject) => {
     const outgoing = request(`${server.url}/v1/${path}`, {

@@ -6,13 +6,13 @@ import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { operatorKey, TestServer } from './server.ts';
 
-/** Collections whose vectors come from their callers. */
+/** Collections whose vectors are supplied by the client. */
 
 t.setTimeout(testFileMsMax);
 
 const dimensions = 5;
 
-/** A direction for each number; none is like another. */
+/** A unique direction for each seed. */
 function vectorOf(seed: number): number[] {
   return Array.from({ length: dimensions }, (_, i) => Math.sin(1 + seed * 2.7 + i * 1.3));
 }
@@ -63,7 +63,7 @@ function ask(api: CheckedApiClient, kind: string, body: object): Promise<VectorS
 
 const byMeaning = { weights: { lexical: 0, vector: 1 } };
 
-/** Every result has the similarity that the vectors of document and query give it. */
+/** Checks that every result has the similarity of the vectors of document and query. */
 function checkSimilarities(
   t: Test,
   found: VectorSearchReply,
@@ -175,7 +175,7 @@ t.test('documents are found by their vectors, by their words and by both', async
   const seeds = new Map<string, number>();
   for (const [i, word] of words.entries()) {
     const path = `${i}.txt`;
-    // The length of a vector says nothing; one is as large as numbers get.
+    // The length of a vector is irrelevant; one is close to the largest number.
     const vector = vectorOf(i).map((x) => x * (i === 2 ? 1e300 : 7));
     t.match(
       await add(api, path, {

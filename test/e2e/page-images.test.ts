@@ -6,7 +6,7 @@ import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
 
-/** What pages look like: addresses of images, their sizes, and kinds without any. */
+/** Page images: URLs, sizes, and formats without images. */
 
 t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t);
@@ -88,7 +88,7 @@ await t.test(
       const request = { collection_name, path, page_index: 0 };
       return (await calls.call('documents/get-page-info', request)).page.image_url!;
     };
-    // Lines across the whole page, each of which is blended with all before: minutes of work.
+    // Diagonals across the whole page, each blended with all before: minutes of rendering.
     const lines = Buffer.from(`/G gs ${'0 0 m 600 790 l 600 0 l 0 790 l f '.repeat(200_000)}`, 'latin1');
     const resources = '/ExtGState<</G<</ca .5/BM/ColorDodge>>>>';
     const slow = await imageOf('slow.pdf', buildPdf([''], { content: lines, resources }));
@@ -101,7 +101,7 @@ await t.test(
     const pids = drawing();
     leaving.abort();
     await left;
-    // A process stays for the next page unless it is stopped.
+    // The process is reused for the next page unless it is stopped.
     await waitUntil('the end of the drawing', () => !drawing().some((pid) => pids.includes(pid)));
     t.equal((await fetch(quick)).status, 200);
   },

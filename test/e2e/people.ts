@@ -7,13 +7,13 @@ import type { Test } from 'tap';
 import { waitUntil } from '../timeouts.ts';
 import type { TestServer } from './server.ts';
 
-/** The administrator of tests: a password and its hash, with less work in it than a real one has. */
+/** Administrator of the tests: a password and its hash, with a lower cost factor than in production. */
 export const administrator = {
   password: 'correct horse battery staple',
   hash: '$argon2id$v=19$m=8192,t=1,p=1$q/pD/lNPGwtLE2lP5BfMzA$Yk21kYX3He4kTGKSIPulSi/8yGKPeMM5AqxePBDlUY4',
 } as const;
 
-/** One reply, its body parsed where it is JSON. */
+/** Reply with its body parsed if it is JSON. */
 export interface HttpReply {
   readonly status: number;
   readonly headers: Headers;
@@ -22,7 +22,7 @@ export interface HttpReply {
   readonly text: string;
 }
 
-/** One request as any program would send it. */
+/** Sends one request. */
 export async function sendRequest(
   address: string,
   {
@@ -48,12 +48,12 @@ export async function sendRequest(
   };
 }
 
-/** Somebody with a mailbox. */
+/** User with a mailbox. */
 export class TestUser {
   readonly email: string;
   readonly #server: Pick<TestServer, 'url'>;
   readonly #readMails: () => string[];
-  /** Sent with everything; behind a trusted proxy `x-forwarded-for` makes a host of their own. */
+  /** Sent with every request; behind a trusted proxy, `x-forwarded-for` simulates separate hosts. */
   headers: Record<string, string> = {};
   token = '';
 
@@ -63,7 +63,7 @@ export class TestUser {
     this.#readMails = mails;
   }
 
-  /** Asks for a link, reads the mail, follows the link as a program. */
+  /** Requests a link, reads the mail, and follows the link as an API client. */
   async signIn(): Promise<HttpReply> {
     const { headers } = this;
     const linkRequest = { headers, body: { email: this.email } };
@@ -80,7 +80,7 @@ export class TestUser {
     return /https?:\S+verify\?token=\S+/.exec(mail)?.[0] ?? 'no link';
   }
 
-  /** The newest mail to this person that has these words. */
+  /** Latest mail to this user that contains these words. */
   async findMail(words: string): Promise<string> {
     const ownMails = () =>
       this.#readMails().filter((mail) => mail.includes(`To: ${this.email}`) && mail.includes(words));
@@ -98,8 +98,8 @@ export class TestUser {
 }
 
 /**
- * Letters that a real mail server on this machine received, their lines joined as mail programs join them; it refuses
- * receivers that it does not know.
+ * Starts a real SMTP server on this machine and returns the mails it receives, decoded. It rejects unknown
+ * recipients.
  */
 export async function startMailServer(
   t: Test,
@@ -135,7 +135,7 @@ export async function startMailServer(
   return { url: `smtp://127.0.0.1:${port}`, mails: () => mails };
 }
 
-/** A folder that the server puts its letters into, and what lies in it. */
+/** Folder to which the server writes mails, and their contents. */
 export function createMailFolder(t: Pick<Test, 'teardown'>): { url: string; mails: () => string[] } {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-outbox-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -148,7 +148,7 @@ export function createMailFolder(t: Pick<Test, 'teardown'>): { url: string; mail
   };
 }
 
-/** Quoted-printable, of which mail programs make lines that fit. */
+/** Decodes quoted-printable, including soft line breaks. */
 function decodeQuotedPrintable(mail: string): string {
   return mail
     .replace(/=\r\n/g, '')

@@ -2,8 +2,8 @@ import Type, { type Static, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 
 /**
- * The reply shapes that existing clients were generated from: names, types, which fields are required, which may be
- * null. Made from the published description by a script; no text of it is here. Fields beyond these are allowed.
+ * Reply shapes from which existing clients were generated: names, types, required fields and nullable fields. Generated
+ * from the published description by a script; contains no text of it. Additional fields are allowed.
  */
 
 const OneOf = <const V extends string>(words: readonly V[]) =>
@@ -143,7 +143,7 @@ const documentFields = {
   size: Type.Integer(),
   num_pages: Nullable(Type.Integer()),
   file_url: Type.String(),
-  /** Additive: why the document failed. */
+  /** Additive: reason of the failure. */
   error: Nullable(Type.String()),
   error_code: Nullable(Type.String()),
 };
@@ -237,7 +237,7 @@ const TopSnippetsResponse = Type.Object({
   ...shardExplanation,
 });
 
-/** Additive operations, in the words of our own contract. */
+/** Additive operations, as defined by Quarry's own API. */
 const AddedResponse = Type.Object({
   message: Type.Optional(Type.String()),
   index_status: Type.Optional(IndexStatus),
@@ -285,7 +285,7 @@ const CohereRerank = Type.Object({
   meta: Type.Object({}),
 });
 
-/** Operation -> its reply. */
+/** Reply shape of each operation. */
 const replyShapes = {
   'admin/create-organization': DefaultResponse,
   'admin/add-api-key': AddAPIKeyResponse,
@@ -338,7 +338,7 @@ const Issues = Type.Object({
 
 const validators = new Map<TSchema, ReturnType<typeof Compile>>();
 
-/** Throws with the places where the body differs from the shape. */
+/** Throws with the paths at which the body differs from the shape. */
 function validate(name: string, shape: TSchema, body: unknown): void {
   const check = validators.get(shape) ?? Compile(shape);
   validators.set(shape, check);
@@ -350,7 +350,7 @@ function validate(name: string, shape: TSchema, body: unknown): void {
   );
 }
 
-/** Holds a reply against what is published: the shape of a success, `{detail}` of a refusal. */
+/** Validates a reply against the published shape: the shape of a success, `{detail}` of an error. */
 export function checkReply(operation: string, status: number, body: unknown): void {
   if (status < 400) {
     const shape = replyShapes[operation as PublishedOperationName];

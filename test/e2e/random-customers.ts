@@ -12,18 +12,18 @@ import {
 import { BillingModel, type ModelMetric, startOfNextMonth } from './billing-model.ts';
 
 /**
- * People who subscribe, change their minds and pay late, while Stripe fails, events are lost and the administrator changes
- * limits and tiers: the money and the limits are right.
+ * Customers that subscribe, change plans and pay late at random, while Stripe fails, events are lost and the
+ * administrator changes limits and tiers: amounts and limits must stay correct.
  */
 
 interface SimulatedCustomer {
   readonly owner: OrganizationOwner;
   readonly model: BillingModel;
-  /** Where an invoice that waits is paid. */
+  /** URL of the page on which the pending invoice is paid. */
   invoicePageUrl: string;
-  /** What the administrator said, by the names of `overrides`. */
+  /** Overrides set by the administrator, by the names of `overrides`. */
   readonly overrides: Map<string, number>;
-  /** What the administrator gave: nothing up to that is sold to them. */
+  /** Tier granted by the administrator; no tier up to it can be bought. */
   grantedTier: Tier;
 }
 
@@ -43,7 +43,7 @@ const tokens = [
   ...(['tok_visa', 'tok_visa', 'tok_threeDSecure2Required', 'tok_threeDSecure2Required'] as const),
   'tok_chargeCustomerFail',
 ] as const;
-/** Overrides, and what `status` calls the limits. */
+/** Override fields, and the names of the limits in `status`. */
 const overrides = {
   override_bpm_fast: 'bpm_fast',
   override_bpm_slow: 'bpm_slow',
@@ -58,7 +58,7 @@ export class RandomCustomers {
   readonly #customers: SimulatedCustomer[] = [];
   readonly #log: string[] = [];
   #codeCount = 0;
-  /** How often each thing happened. */
+  /** Number of times that each action occurred. */
   readonly actionCounts: Record<string, number> = {};
 
   constructor(t: Test, random: TestRandom, fixture: BillingFixture) {
@@ -67,7 +67,7 @@ export class RandomCustomers {
     this.#fixture = fixture;
   }
 
-  /** Acts until `steps` are done or the time is over. */
+  /** Runs actions until `steps` are done or the time is up. */
   async run(steps: number, msMax = Number.POSITIVE_INFINITY): Promise<void> {
     const { emulator } = this.#fixture;
     emulator.webhooks.deliveryMode = () => this.#pickRandom(deliveries);
@@ -92,7 +92,7 @@ export class RandomCustomers {
     if (this.#random.below(3) === 0) webhooks.release((heldEvents) => [...heldEvents].reverse());
   }
 
-  /** What this payer might do now, sensible or not. */
+  /** Actions possible for this customer now, sensible or not. */
   #possibleActions({ model, grantedTier: granted }: SimulatedCustomer): Action[] {
     const actions: Action[] = [
       this.#redeemCode,
@@ -121,8 +121,8 @@ export class RandomCustomers {
   }
 
   /**
-   * Asks while Stripe fails perhaps, and again, as people do, until there is an answer. What was done before the answer
-   * was lost may be refused the second time; the money shows what it was.
+   * Sends a request, possibly while Stripe fails, and retries up to four times after a 5xx. If the first attempt took
+   * effect before its reply was lost, the retry may be refused; the amounts show the outcome.
    */
   async #request(
     customer: SimulatedCustomer,
@@ -132,7 +132,7 @@ export class RandomCustomers {
     const { faults } = this.#fixture.emulator;
     if (this.#random.below(3) === 0) {
       const kind = this.#pickRandom(faultKinds);
-      // One call among those that it takes.
+      // The fault hits one of the request's Stripe calls at random.
       for (let before = this.#random.below(6); before > 0; before -= 1) faults.add({ kind: 'none' });
       faults.add({ kind, times: 1 + this.#random.below(4) });
       this.#recordAction(`fault ${kind}`);
@@ -183,7 +183,7 @@ export class RandomCustomers {
     else customer.invoicePageUrl = String(answer.body.hosted_invoice_url);
   }
 
-  /** The bank has thought better of it, so that renewals are paid. */
+  /** Makes the customer's cards succeed from now on, so that renewals are paid. */
   #makeCardsPay({ owner }: SimulatedCustomer): void {
     const { state: fixture } = this.#fixture.emulator;
     const customerId = fixture
@@ -200,7 +200,8 @@ export class RandomCustomers {
     const { now } = this.#fixture.emulator;
     const isOfLastMonth = startOfNextMonth(model.pendingPayment!.createdAt) <= now;
     model.pay(now);
-    // What began in a month that is over goes on with this one, the invoice of which is a draft for an hour.
+    // A payment that starts a subscription in an ended month also bills the current one; that invoice is a draft
+    // for an hour.
     if (isOfLastMonth) await this.#advanceTo(now + 2 * hour);
   };
 
@@ -252,7 +253,7 @@ export class RandomCustomers {
     customer.model.redeem(amount);
   };
 
-  /** Use is reported to Stripe minute by minute while a subscription serves; here at once. */
+  /** Usage is reported to Stripe every minute during a subscription; here immediately. */
   readonly #reportUsage = async (customer: SimulatedCustomer): Promise<void> => {
     const customerId = customer.owner.customer();
     if (customerId === null || customer.model.tier === 'free') return;
@@ -268,7 +269,7 @@ export class RandomCustomers {
   readonly #changeAsAdministrator = (customer: SimulatedCustomer): Promise<void> =>
     this.#random.below(3) === 0 ? this.#grantTier(customer) : this.#override(customer);
 
-  /** The administrator says what a limit is instead of that of the tier, or takes it back with 0. */
+  /** The administrator overrides a limit of the tier, or removes the override with 0. */
   async #override(customer: SimulatedCustomer): Promise<void> {
     const [name, limit] = this.#pickRandom(Object.entries(overrides));
     const value = this.#pickRandom([0, 1 + this.#random.below(1_000_000_000)]);
@@ -277,7 +278,7 @@ export class RandomCustomers {
     await this.#changeOrganization(customer, { [name]: value });
   }
 
-  /** The administrator gives a tier, or takes it back, mostly. */
+  /** The administrator grants a tier, or revokes the granted one. */
   readonly #grantTier = async (customer: SimulatedCustomer): Promise<void> => {
     customer.grantedTier = customer.grantedTier === 'free' ? this.#pickRandom(tiers) : 'free';
     await this.#changeOrganization(customer, { subscription_tier: customer.grantedTier });
@@ -292,7 +293,7 @@ export class RandomCustomers {
     this.#test.equal(await administratorStatus(this.#fixture.server, 'update-organization', body), 200);
   }
 
-  /** What is not possible is refused and changes nothing. */
+  /** Requests that are not possible are refused and change nothing. */
   readonly #tryForbidden = async (customer: SimulatedCustomer): Promise<void> => {
     const { model } = customer;
     const [operation, body] = this.#pickRandom<[string, object]>([
@@ -312,16 +313,16 @@ export class RandomCustomers {
     this.#test.ok(status >= 400 && status < 500, `${operation} ${JSON.stringify(body)}: ${status}`);
   };
 
-  /** To some time that is not in the first hours of a month, in which an invoice is a draft. */
+  /** Advances to a random time outside the first hours of a month, in which invoices are drafts. */
   async #advanceRandomly(): Promise<void> {
     const { emulator } = this.#fixture;
     const from = emulator.now;
     const target = from + hour + this.#random.below(hour * this.#pickRandom([24, 24 * 20]));
     const first = startOfNextMonth(from);
-    // Every now and then to the last day of a month, over the end of which payments wait.
+    // One in five advances goes to the last day of a month, so that pending payments cross its end.
     const lastDay = first - hour - this.#random.below(22 * hour);
     if (lastDay > from && this.#random.below(5) === 0) return this.#advanceTo(lastDay);
-    // Nor in the last hour before them, out of which others than travellers would come.
+    // Also avoids the last hour of a month, from which other actions would advance into the next one.
     await this.#advanceTo(target >= first - hour && target < first + 2 * hour ? first + 2 * hour : target);
   }
 
@@ -336,7 +337,7 @@ export class RandomCustomers {
     this.#recordAction('travelled', new Date(to * 1_000).toISOString());
   }
 
-  /** What the server shows, what Stripe holds and what the rules say are the same, to the cent. */
+  /** The server's reply, Stripe's state and the model must agree to the cent. */
   async #check(): Promise<void> {
     for (const customer of this.#customers) {
       const { owner, model, grantedTier: granted } = customer;
@@ -390,7 +391,7 @@ export class RandomCustomers {
   }
 }
 
-/** Whether the administrator gave a tier already, or a higher one. */
+/** Whether the administrator has granted this tier or a higher one. */
 function isAlreadyGranted({ grantedTier: granted }: SimulatedCustomer, tier: PlanTier): boolean {
   return tiers.indexOf(tier) <= tiers.indexOf(granted);
 }

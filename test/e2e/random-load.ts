@@ -9,7 +9,7 @@ const callers = 12;
 const collectionNames = ['first', 'second', 'third'];
 const pdf = Buffer.from(buildPdf(['Granite on page one.', 'Marble on page two.'])).toString('base64');
 
-/** One random call: what is asked. */
+/** Generates one random call. */
 export function randomCall(
   randomBelow: (limit: number) => number,
 ): readonly [operation: string, body: object] {
@@ -50,7 +50,7 @@ export function randomCall(
   return calls[randomBelow(calls.length)]!;
 }
 
-/** What is wrong with a reply by itself, or null. */
+/** Error in a single reply, or null. */
 export function replyProblem(operation: string, status: number, body: unknown): string | null {
   if (status >= 500) return `answered ${status}`;
   if (status !== 200) return null;
@@ -73,8 +73,8 @@ export function replyProblem(operation: string, status: number, body: unknown): 
 }
 
 /**
- * Twelve callers do anything to the same few names at once, for `ms` milliseconds. No answer may be a failure of the
- * server or say something that cannot be; in the end list, counters and search must agree.
+ * Twelve clients run random operations on the same few names concurrently for `ms` milliseconds. No reply may be a
+ * server error or contain an impossible value; at the end, list, counters and search must agree.
  */
 export async function runRandomLoad(t: Test, ms: number): Promise<void> {
   const { seed, below: randomBelow } = createTestRandom();

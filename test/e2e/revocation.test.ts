@@ -4,7 +4,7 @@ import { TestServer } from './server.ts';
 
 t.setTimeout(600_000);
 
-/** The most changes that a person may ask for in a minute. */
+/** Maximum number of changes per user and minute. */
 const changesMax = 240;
 
 t.test('access can be taken away after any number of other changes', async (t) => {

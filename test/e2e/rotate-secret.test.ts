@@ -12,7 +12,7 @@ import { createMailFolder, type HttpReply, sendRequest, TestUser } from './peopl
 import { TestServer } from './server.ts';
 import { startVercelEmulator } from './vercel-emulator.ts';
 
-/** `quarry rotate-secret` as its operator runs it: what it leaves alone, what it ends, and what is made again. */
+/** `quarry rotate-secret` on the command line: state that stays, state that expires, and state that is recreated. */
 
 t.setTimeout(testFileMsMax);
 
@@ -51,7 +51,7 @@ async function runCommand(...words: string[]): Promise<string> {
   return stdout + stderr;
 }
 
-/** Stops the server, runs the command, starts it again. */
+/** Stops the server, runs the command, and restarts the server. */
 async function rotate(...options: string[]): Promise<string> {
   await server.stop();
   const output = await runCommand('rotate-secret', ...options);
@@ -70,7 +70,7 @@ const api = new CheckedApiClient(server, issued.body.api_key);
 await api.call('collections/add-collection', { collection_name: 'papers' });
 await api.add('papers', 'a.txt', 'a text');
 
-/** Somebody with a second factor, and how to sign in with it. */
+/** User with a second factor, and its codes. */
 const ada = createUser('ada');
 await ada.signIn();
 const { secret } = (await ada.call('users/begin-second-factor')).body;
@@ -81,7 +81,7 @@ const linksOf = ({ email }: TestUser) =>
   mails().filter((mail) => mail.includes(`To: ${email}`) && mail.includes('verify?token='));
 
 async function secondStep(code: () => string): Promise<HttpReply> {
-  // A one-time password works once.
+  // A one-time password is valid once.
   ahead += 120_000;
   await server.syncClock();
   const before = linksOf(ada).length;
@@ -124,7 +124,7 @@ const bindReply = await owner.call(
   { cookie: signUp.headers.get('set-cookie')?.split(';')[0] ?? '' },
 );
 
-/** Vercel tells that more projects were chosen; gives how often it was asked for a token because of that. */
+/** Sends the event that a project was added; returns the number of token requests that it causes. */
 async function addVercelProject(project: string): Promise<number> {
   const before = vercel.exchanges.length;
   vercel.projects[project] = {};
@@ -203,7 +203,7 @@ t.test('with --forget-earlier the documented things end too, and Vercel is asked
 });
 
 t.test('a Vercel that refuses after a rotation is not asked again and again', async (t) => {
-  // Vercel knows another client now.
+  // Vercel expects the secret of another client from now on.
   vercel.exchanges[0] = { path: '', form: {} };
   await rotate('--forget-earlier');
   const before = vercel.exchanges.length;
@@ -212,7 +212,7 @@ t.test('a Vercel that refuses after a rotation is not asked again and again', as
   const failureCount = () =>
     server.fullLog.split('\n').filter((line) => line.includes('could not be set')).length;
   t.equal(failureCount(), 1, 'and told in the log');
-  // Housekeeping tries what waits with each start and every few minutes.
+  // Housekeeping retries pending work at each start and every few minutes.
   await server.restart();
   ahead += 3_600_000;
   await server.syncClock();

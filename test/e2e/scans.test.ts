@@ -8,7 +8,7 @@ import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
 
-/** Paper that went through a scanner or a camera, on a server where nothing is installed. */
+/** Scanned and photographed paper, on a server without installed tools. */
 
 t.setTimeout(testFileMsMax);
 const receipt = [
@@ -21,7 +21,7 @@ const scans = buildScannedPdf([
   await renderText('Its stones went into the harbour walls\nof three towns on the northern coast.'),
 ]);
 
-/** As it comes out of a scanner that drew it in askew. */
+/** Scan of a page that was fed at an angle. */
 async function rotatedScan(
   { width, height, pixels }: GrayscaleImage,
   degrees: number,
@@ -37,7 +37,7 @@ async function rotatedScan(
 await t.test(
   'a scanned PDF and a page that lies askew are searchable with the embedded engine',
   async (t) => {
-    // English under another name stands for the data of another language.
+    // English data under another name substitutes for another language.
     const english = createRequire(import.meta.url).resolve(
       '@tesseract.js-data/eng/4.0.0_best_int/eng.traineddata.gz',
     );
@@ -71,7 +71,7 @@ await t.test(
   },
 );
 
-/** What Quarry adds to the published replies. */
+/** Fields that Quarry adds to the published replies. */
 interface ProgressReply {
   readonly stage: string;
   readonly num_pages_done: number;

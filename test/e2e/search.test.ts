@@ -5,7 +5,7 @@ import { CheckedApiClient, type DocumentMetadata } from './checked-api-client.ts
 import type { ReplyOf } from './published-replies.ts';
 import { TestServer } from './server.ts';
 
-/** Questions and their answers over a small library of our own. */
+/** Queries and their results over a small set of documents. */
 
 t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t);
@@ -17,7 +17,7 @@ interface Book {
   readonly metadata: DocumentMetadata;
 }
 
-/** Attributes cycle with different periods, so that every combination occurs and every filter cuts differently. */
+/** Attributes cycle with different periods, so that every combination occurs and every filter selects differently. */
 const subjects: readonly (readonly [string, string])[] = [
   [
     'refunds',
@@ -126,7 +126,7 @@ await t.test('one shard and eight give the same results with the same scores', a
   }
 });
 
-/** What a filter means, written a second time and as plainly as can be. */
+/** Reference implementation of filters, as simple as possible. */
 function matchesFilter(filter: unknown, metadata: DocumentMetadata): boolean {
   if (filter === null) return true;
   return Object.entries(filter as object).every(([key, condition]) => {
@@ -334,7 +334,7 @@ await t.test('explain says how each result was found, and changes nothing else',
 
 const operations = ['queries/top-documents', 'queries/top-pages', 'queries/top-snippets'] as const;
 const precise = ['queries/top-snippets', { precise_responses: true }] as const;
-/** Paths that each kind of query finds, in order of their names. */
+/** Paths found by each kind of query, sorted. */
 async function explainSearch(body: Readonly<Record<string, unknown>>): Promise<[string, string[]][]> {
   const queryRequest = [...operations.map((operation) => [operation, {}] as const), precise];
   return Promise.all(

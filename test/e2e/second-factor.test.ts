@@ -4,7 +4,7 @@ import { oneTimeCode } from './one-time-code.ts';
 import { administrator, createMailFolder, sendRequest, TestUser } from './people.ts';
 import { adminKey, TestServer } from './server.ts';
 
-/** Second factors: set up, asked for at every sign-in, used once, lost and reset. */
+/** Second factors: setup, required at every sign-in, single use of codes, loss and reset. */
 
 t.setTimeout(600_000);
 
@@ -22,7 +22,7 @@ const fromNewHost = () => {
 };
 const code = (secret: string) => oneTimeCode(secret, Date.now() + ahead);
 
-/** Codes of the present time are used up: two minutes later there are others. */
+/** Advances the clock by two minutes, after which new codes are valid. */
 async function wait(): Promise<void> {
   ahead += 120_000;
   await server.syncClock();
@@ -44,7 +44,7 @@ async function linkFor(user: TestUser): Promise<{ link: string; cookie: string }
   return { link: await user.link(), cookie: sent.headers.get('set-cookie')?.split(';')[0] ?? '' };
 }
 
-/** Follows a new link as a program. */
+/** Follows a new link as an API client. */
 async function signInFirstStep(user: TestUser) {
   const { link } = await linkFor(user);
   const headers = { accept: 'application/json', ...fromNewHost() };
@@ -59,7 +59,7 @@ const administer = (operation: string, body: unknown = {}) =>
     headers: { authorization: `Bearer ${adminKey}` },
   });
 
-/** Somebody with a second factor. */
+/** User with a second factor. */
 async function enrolledUser(name: string) {
   const user = new TestUser(`${name}@example.com`, server, mails);
   user.headers = fromNewHost();

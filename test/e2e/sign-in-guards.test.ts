@@ -5,7 +5,7 @@ import { freePort } from './free-port.ts';
 import { administrator, createMailFolder, type HttpReply, sendRequest, TestUser } from './people.ts';
 import { adminKey, TestServer } from './server.ts';
 
-/** What the door of the account side lets nobody do, as an attacker would try it. */
+/** Protections of the account API, tested as an attacker would. */
 
 t.setTimeout(testFileMsMax);
 const base = 'https://quarry.example.com';
@@ -18,7 +18,7 @@ const server = await TestServer.start(t, {
   GITHUB_CLIENT_SECRET: 'hush',
 });
 const at = (path: string) => `${server.url}${path}`;
-/** Somebody whose mail program knows where the server really is. */
+/** User whose mail links lead to the real address of the server. */
 function createUser(email: string): TestUser {
   const created = new TestUser(email, server, mails);
   const { link } = created;
@@ -124,7 +124,7 @@ t.test('over https cookies are bound to this host, closed to scripts and to othe
   t.match(await post('/api/users/get-user', {}, own), { status: 200 });
   const planted = { ...own, cookie: `session=planted; ${own.cookie}` };
   t.match(await post('/api/users/get-user', {}, planted), { status: 200 }, 'one that another host set loses');
-  // A neighbouring host can set cookies for this one too, but none with the prefix.
+  // A sibling host can set cookies for this one too, but none with the `__Host-` prefix.
   const value = own.cookie.slice('__Host-session='.length);
   for (const cookie of [`session=${value}`, `a=b,${own.cookie}`, `a=b, ${own.cookie}`, `a="${own.cookie}"`])
     t.match(await post('/api/users/get-user', {}, { ...own, cookie }), { status: 401 }, cookie.slice(0, 12));
@@ -286,7 +286,9 @@ t.test(
   },
 );
 
-/** Many callers at once, until they are refused with `refusal`; what began after the end was acknowledged must be. */
+/**
+ * Calls from eight clients until each gets `refusal`; calls that start after `end` was acknowledged must be refused.
+ */
 async function whileCalling(call: () => Promise<HttpReply>, refusal: number, end: () => Promise<HttpReply>) {
   let endedAt = Number.POSITIVE_INFINITY;
   const counts = { before: 0, late: 0, ended: 0 };
@@ -309,7 +311,7 @@ async function whileCalling(call: () => Promise<HttpReply>, refusal: number, end
 }
 const refusedSince = { late: 0, ended: 8, end: 200 };
 
-/** An organisation of somebody new. */
+/** Organization of a new user. */
 async function createOrganization(email: string) {
   const owner = createUser(email);
   await owner.signIn();
@@ -406,7 +408,7 @@ t.test('with somebody’s cookie another site changes nothing: as a form, as tex
       });
       t.match(got, { status: 405 }, `${who}: GET ${path}`);
     }
-    // What a form of our own pages could send is no JSON either.
+    // A form of our own pages cannot send JSON either.
     t.match(await post(at, text, { cookie, origin: base, 'content-type': 'text/plain' }), { status: 403 });
   }
   const info = (await ann.call('organizations/get-info', { organization_id })).body;

@@ -6,7 +6,7 @@ import type { Test } from 'tap';
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
 
-/** One element of DER: its tag, its length, its content. */
+/** DER element: tag, length, content. */
 function encodeDer(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;
@@ -14,7 +14,7 @@ function encodeDer(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   return Buffer.concat([Buffer.from([tag, ...bytes]), content]);
 }
 
-/** A certificate that signs itself: what SNS hands out, but for its issuer. */
+/** Self-signed certificate like that of SNS, except for the issuer. */
 export function selfSignedCertificate(validUntil = '20991231235959Z'): string {
   const oid = (hex: string) => encodeDer(0x06, Buffer.from(hex, 'hex'));
   const algorithm = encodeDer(0x30, oid('2a864886f70d01010b'), encodeDer(0x05));
@@ -36,7 +36,7 @@ export function selfSignedCertificate(validUntil = '20991231235959Z'): string {
   return `-----BEGIN CERTIFICATE-----\n${base64.replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
 }
 
-/** A message, signed as SNS signs; `wrong` changes it after that. */
+/** SNS message with a valid signature; `wrong` modifies it after signing. */
 export function snsMessage(
   fields: Readonly<Record<string, string>>,
   { version = '2', wrong = {} }: { version?: '1' | '2'; wrong?: Readonly<Record<string, string>> } = {},
@@ -61,7 +61,7 @@ export function snsMessage(
   return JSON.stringify({ ...message, SignatureVersion: version, Signature: signature, ...wrong });
 }
 
-/** Hands out certificates, and notes which subscriptions were confirmed. */
+/** Serves certificates and records confirmed subscriptions. */
 export async function startSnsEmulator(t: Test): Promise<{ url: string; confirmed: string[] }> {
   const confirmed: string[] = [];
   const pages: Readonly<Record<string, () => string>> = {

@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
 
-/** A Stripe that answers otherwise than the emulator: what is null is absent, and everything has more than is known. */
+/** Stripe with replies unlike the emulator's: null fields are absent, and every object has unknown fields. */
 interface StripeVariantProxy {
   readonly url: string;
-  /** Where the emulator is; while it is empty, nobody is there. */
+  /** Address of the emulator; connections fail while it is empty. */
   target: string;
 }
 

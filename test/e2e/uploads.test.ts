@@ -5,7 +5,7 @@ import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
 
-/** Files on their way in and out: wait, batches, raw and multipart uploads, parsing only, token addresses, images. */
+/** Uploads and downloads: wait, batches, raw and multipart uploads, parsing only, token URLs, images. */
 
 t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t);

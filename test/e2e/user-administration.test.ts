@@ -7,7 +7,7 @@ import t from 'tap';
 import { createMailFolder, sendRequest, TestUser } from './people.ts';
 import { adminKey, TestServer } from './server.ts';
 
-/** Profiles, the end of an account by its owner, and what the administrator does with people. */
+/** Profiles, deletion of an account by its owner, and user administration. */
 
 t.setTimeout(600_000);
 
@@ -45,7 +45,7 @@ function signInMails({ email }: TestUser): string[] {
   return mails().filter((mail) => mail.includes(`To: ${email}`) && mail.includes('verify?token='));
 }
 
-/** Asks for another link and waits for its mail, which is not the only one to this person. */
+/** Requests another link and waits for its mail, which is not the only one to this user. */
 async function askForLink(user: TestUser): Promise<string> {
   const before = signInMails(user).length;
   const linkRequest = { headers: user.headers, body: { email: user.email } };

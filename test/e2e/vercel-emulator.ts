@@ -10,15 +10,15 @@ interface VercelReply {
 
 export interface VercelEmulator {
   readonly url: string;
-  /** Codes that were to be exchanged, as they came. */
+  /** Token requests as received. */
   readonly exchanges: { readonly path: string; readonly form: Readonly<Record<string, string>> }[];
-  /** The variables of the projects that were chosen, by project. */
+  /** Environment variables of the selected projects, by project. */
   readonly projects: Record<string, Record<string, string>>;
-  /** The answer to whoever sets variables; with 201 they are set. */
+  /** Reply to a request that sets variables; they are set only if its status is 201. */
   variablesReply: VercelReply;
-  /** What opens its API; one that is put in its place is given only to who asks for another by the client's own secret. */
+  /** Valid access token. A replaced token is issued only for the client's own secret (`client_credentials`). */
   token: string;
-  /** How often its API was asked with the token for something whose path begins so. */
+  /** Number of requests with the token to paths that start with the given prefix. */
   readonly requestCount: (path: string) => number;
 }
 
@@ -27,8 +27,8 @@ const team = 'team_1';
 const pageMax = 2;
 
 /**
- * The API of Vercel, as far as an integration can tell: one installation (`icfg_1`) of one team. The codes `used`, `down`
- * and `odd` go wrong; every other one is good.
+ * Vercel API as seen by an integration: one installation (`icfg_1`) of one team. The codes `used`, `down` and `odd` fail;
+ * any other code succeeds.
  */
 export async function startVercelEmulator(t: Test): Promise<VercelEmulator> {
   const paths: string[] = [];

@@ -2,7 +2,7 @@ import t from 'tap';
 import type { Settings } from '../../src/config/schema.ts';
 import { createEgress } from '../../src/egress/create-egress.ts';
 
-/** Settings of which only those that name hosts matter here. */
+/** Egress from settings of which only those with hosts matter. */
 function egressOf(settings: Partial<Settings>) {
   const none = {
     ...{ egress: 'configured', egressHosts: null, embeddingUrl: null, rerankUrl: null, mailUrl: null },

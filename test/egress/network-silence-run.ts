@@ -8,8 +8,8 @@ import { buildPdf } from '../parsing/fixtures.ts';
 import { waitUntil } from '../timeouts.ts';
 
 /**
- * Runs inside of an empty network namespace: a server under strace, and what people do with it, on the loopback interface.
- * `node silent-run.js FOLDER`: the system calls go to FOLDER/calls, what was answered to the standard output.
+ * Runs in an empty network namespace: a server under strace, and typical requests on the loopback interface.
+ * `node network-silence-run.js FOLDER` writes the system calls to FOLDER/calls and the replies to the standard output.
  */
 const folder = process.argv[2] ?? '';
 const cli = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
@@ -39,7 +39,7 @@ async function runQuarry(url: string, ...words: string[]): Promise<string> {
   return (await promisify(execFile)(process.execPath, [cli, ...words], { env })).stdout;
 }
 
-/** Statuses of pages, with everything that the pages of the dashboard load. */
+/** Statuses of pages and of everything that the dashboard's pages load. */
 async function loadPages(url: string): Promise<Record<string, number>> {
   const statuses: Record<string, number> = {};
   const waiting = [
@@ -71,7 +71,7 @@ await runQuarry(url, 'ingest', join(folder, 'harbour.txt'), join(folder, 'quay.p
 const found = await runQuarry(url, 'search', 'what is the harbour wall made of?');
 const reranked = await runQuarry(url, 'search', '--reranker', 'zerank-2', 'what is the quay made of?');
 const statuses = await loadPages(url);
-// The first child of strace is the server; strace itself ignores signals, and ends with it.
+// The first child of strace is the server. strace itself ignores signals and exits with its child.
 const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8');
 process.kill(Number(children.split(' ')[0]), 'SIGTERM');
 await ended;

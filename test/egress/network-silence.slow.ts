@@ -8,12 +8,12 @@ import t, { type Test } from 'tap';
 
 t.setTimeout(1_800_000);
 const run = fileURLToPath(new URL('./network-silence-run.js', import.meta.url));
-/** A user who is not root makes the namespace inside of one of users. */
+/** A user other than root creates the network namespace inside a user namespace. */
 const unshare = process.getuid?.() === 0 ? ['-n'] : ['-rn'];
 const inside = (command: string) =>
   ['unshare', [...unshare, 'sh', '-c', `ip link set lo up && ${command}`]] as const;
 
-/** Why this machine cannot run the test, or false. */
+/** Reason why this machine cannot run the test, or false. */
 function reasonToSkip(): string | false {
   try {
     execFileSync(...inside('strace -f -e trace=connect true'), { stdio: 'ignore' });
@@ -23,7 +23,7 @@ function reasonToSkip(): string | false {
   }
 }
 
-/** System calls that ask for something beyond this machine: its name servers count as beyond, wherever they are. */
+/** System calls with a destination outside this machine; name servers count as outside, wherever they are. */
 function outgoing(calls: string): string[] {
   return calls.split('\n').filter((call) => {
     const isInternet = /sa_family=AF_INET6?\b/.test(call);
@@ -59,7 +59,7 @@ t.test('the recorder sees a connection and a question to a name server', { skip 
 
 t.test('a server without a network serves everything, and asks for nothing outside', { skip }, async (t) => {
   const folder = folderOf(t);
-  // Without NODE_OPTIONS: the test runner would load itself into every process of the run.
+  // Without NODE_OPTIONS: the test runner would inject its loaders into every process of the run.
   const command = inside(`exec env -u NODE_OPTIONS ${process.execPath} ${run} ${folder}`);
   const { stdout } = await promisify(execFile)(...command, { maxBuffer: 10_000_000 });
   const { found, reranked, statuses } = JSON.parse(stdout) as {

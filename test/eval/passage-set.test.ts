@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { readPassageSet } from '../../src/eval/passage-set.ts';
 
-/** The snowman and the wing are one character each, however many units they have. */
+/** The snowman and the wing are one code point each, of one and two UTF-16 units. */
 const report = '🪽 lift ☃ drag';
 const lift = { content: 'lift', start_index: 2, end_index: 6 };
 const drag = { start_index: 9, end_index: 13 };

@@ -5,7 +5,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { Dashboard, readBuiltFiles } from '../../src/http/dashboard.ts';
 import { serverContract } from './server-contract.ts';
 
-/** The files of the dashboard, as a browser meets them. */
+/** Static files of the dashboard as a browser requests them. */
 
 const page =
   '<!doctype html><title>Quarry</title><script type="module" src="/assets/index-AAAA.js"></script>';

@@ -20,8 +20,8 @@ import {
 } from './tenant-fixture.ts';
 
 /**
- * Every operation of the route table, asked by everybody who could ask it. A new operation without a line below fails
- * here: whoever adds one says who may call it, and what everybody else is told.
+ * Calls every operation of the route table as every kind of caller. A new operation without an entry below fails
+ * here: its author must list the permitted callers and the status for each of the others.
  */
 
 t.setTimeout(testFileMsMax);
@@ -30,7 +30,7 @@ interface CallInput {
   readonly body?: unknown;
   readonly query?: string;
   readonly type?: string;
-  /** Parts of the path. */
+  /** Path parameters. */
   readonly parts?: Readonly<Record<string, string>>;
 }
 
@@ -39,7 +39,7 @@ type Expected = Readonly<Record<CallerName, number>>;
 interface OperationExpectation {
   readonly expected: Expected;
   readonly buildInput: (names: ResourceIds, fresh: string, fixture: TenantFixture) => CallInput;
-  /** Makes what a caller who may is about to use up. */
+  /** Creates the resource that a permitted call consumes. */
   readonly prepare?: (fixture: TenantFixture, fresh: string) => Promise<Partial<ResourceIds>>;
 }
 
@@ -61,7 +61,7 @@ const keyStatuses = (status: number) => ({
   restricted: status,
 });
 
-/** For an organisation's keys and members. `neighbour`: to another organisation's key. */
+/** For keys and members of the organization. `neighbor` is the status for a key of another organization. */
 function readAccess(status: number, neighbor = 404): Expected {
   return {
     ...unauthenticatedStatuses,
@@ -80,7 +80,7 @@ function administratorAccess(status: number): Expected {
   return { ...unauthenticatedStatuses, ...keyStatuses(403), ...people, ...administratorStatuses(status) };
 }
 
-/** For people, by what they are in the organisation. */
+/** For users, by their permission in the organization. */
 function userAccess(owner: number, admin: number, member: number, stranger: number): Expected {
   const inside = { OWNER: owner, unnamed: owner, ADMIN: admin, MEMBER: member };
   return {
@@ -93,12 +93,12 @@ function userAccess(owner: number, admin: number, member: number, stranger: numb
   };
 }
 
-/** For everybody, whatever they send along. */
+/** For every caller, whatever the credentials. */
 function publicAccess(status: number): Expected {
   return Object.fromEntries(callerNames.map((name) => [name, status])) as Expected;
 }
 
-/** For everybody but what another site makes a browser send. */
+/** For every caller except cross-site requests of a browser. */
 function sameOriginAccess(status: number): Expected {
   return { ...publicAccess(status), 'from elsewhere': 403 };
 }
@@ -163,7 +163,7 @@ async function freshInvitation(
   return { email };
 }
 
-/** Somebody who belongs to no organization. */
+/** Creates a user without an organization. */
 async function freshUser({ newUser }: TenantFixture, fresh: string): Promise<Partial<ResourceIds>> {
   return { member_id: await newUser(fresh) };
 }
@@ -386,7 +386,7 @@ const expectations: Readonly<Record<string, OperationExpectation>> = {
     prepare: freshKey,
   },
 
-  // Nobody pays here: whoever may ask is told so.
+  // Billing is disabled on this server: permitted callers get 503.
   'billing-status': { expected: userAccess(200, 200, 403, 404), buildInput: inOrganization() },
   'preview-subscription': {
     expected: userAccess(503, 403, 403, 404),
@@ -429,7 +429,7 @@ const expectations: Readonly<Record<string, OperationExpectation>> = {
 
   healthz: { expected: publicAccess(200), buildInput: () => ({}) },
   readyz: { expected: publicAccess(200), buildInput: () => ({}) },
-  // The requests of this test pass a proxy, so none of them is the machine itself.
+  // The requests of this test pass through a proxy, so none of them counts as local.
   metrics: { expected: administratorAccess(200), buildInput: () => ({}) },
   openapi: { expected: publicAccess(200), buildInput: () => ({}) },
   'account-openapi': { expected: publicAccess(200), buildInput: () => ({}) },
@@ -438,7 +438,7 @@ const expectations: Readonly<Record<string, OperationExpectation>> = {
   asset: { expected: publicAccess(404), buildInput: () => ({ parts: { file_path: 'nothing.js' } }) },
 };
 
-/** These end the session of whoever asks, so they come last; somebody else's page may not ask them to. */
+/** These operations end the session of the caller, so they run last; cross-site requests must be rejected. */
 const sessionEndingOperations: Readonly<Record<string, OperationExpectation>> = {
   'admin-logout': { expected: sameOriginAccess(200), buildInput: says() },
   logout: { expected: sameOriginAccess(200), buildInput: says() },
@@ -477,7 +477,7 @@ function request(
   });
 }
 
-/** What an answer says, without what it only repeats of the request. */
+/** Reply without the parts that only repeat the request. */
 function comparableReply({ status, headers, text: body }: HttpReply, names: ResourceIds): object {
   let plain = body;
   for (const [name, value] of Object.entries(names)) plain = plain.replaceAll(value, `<${name}>`);
@@ -526,16 +526,16 @@ async function callAs(
   }
 }
 
-/** What was answered of what exists elsewhere, and of what does not exist. */
+/** Replies for resources that exist elsewhere, paired with replies for resources that do not exist. */
 const comparisons: { readonly title: string; readonly exists: object; readonly doesNot: object }[] = [];
 
-/** Under both, where it can matter who asks. */
+/** Both prefixes for the callers for which the prefix can make a difference. */
 function urlPrefixesFor(route: Route, caller: CallerName): readonly string[] {
   if (!route.isVersioned) return [''];
   return caller === 'nobody' || caller === 'read_only' ? ['/v1', ''] : ['/v1'];
 }
 
-/** Who is let in, but not here: for them what exists must look like what does not. */
+/** Authenticated callers without access: existing and absent resources must look the same to them. */
 const comparedCallers: ReadonlySet<CallerName> = new Set([
   'neighbour',
   'restricted',

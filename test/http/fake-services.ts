@@ -27,7 +27,7 @@ import { RenderedJson } from '../../src/services/rendered-json.ts';
 import { noOverrides } from '../../src/storage/organizations.ts';
 import { testEventMsMax } from '../timeouts.ts';
 
-/** Services that answer every operation with a small reply of the documented shape, and the door in front of them. */
+/** Services that answer every operation with a small reply of the documented shape, and the HTTP server over them. */
 
 export const uuid = '00000000-0000-4000-8000-000000000001';
 export const pageBytes = new Uint8Array([0xff, 0xd8, 0xff, 0xd9]);
@@ -209,7 +209,7 @@ const settings: RequestHandlerSettings = {
   requestMsMax: testEventMsMax,
   home: '/docs',
 };
-/** A test of a bound sets it; elsewhere a busy machine must not reach one. */
+/** Tests of a bound override it; in other tests a slow machine must not reach any. */
 const serverBounds: ServerBounds = {
   headerMsMax: testEventMsMax,
   replyIdleMsMax: testEventMsMax,
@@ -277,7 +277,7 @@ export async function startTestHttpServer(
   return { ...open, metrics, url: `http://127.0.0.1:${open.port}` };
 }
 
-/** Posts JSON (or a raw text) with a key that may do everything. */
+/** Posts JSON (or raw text) with a key that has all permissions. */
 export function post(
   server: TestHttpServer,
   path: string,

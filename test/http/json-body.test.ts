@@ -5,7 +5,7 @@ import { JsonScanner } from '../../src/http/json-scanner.ts';
 
 const bounds = { jsonValuesMax: limits.jsonValuesMax, jsonNodesMax: limits.jsonNodesMax };
 
-/** As a request body is read: scanned while it arrives, in chunks of `chunkBytes`, then parsed. */
+/** Parses as for a request body: scans chunks of `chunkBytes` as they arrive, then parses. */
 function parse(text: string, chunkBytes = 65_536): unknown {
   const bytes = Buffer.from(text);
   const scanner = new JsonScanner(bounds);

@@ -78,7 +78,7 @@ t.test('every published shape is here, with the same required fields, nulls and 
   t.end();
 });
 
-/** Nothing that a request of these names can be missing. */
+/** Paths whose requests name no collection, so that nothing can be missing (404). */
 const withoutCollection = new Set([
   '/usage/models/reranker',
   '/usage/models/embed',
@@ -117,7 +117,7 @@ t.test('all 30 published operations are here, with their requests, replies and s
   t.end();
 });
 
-/** How clients know the requests and replies of the account side. */
+/** Names under which clients know the requests and replies of the account API. */
 const accountModels = [
   ['/api/admin/login', 'AdminLoginRequest', 'AdminStatusResponse'],
   ['/api/admin/logout', 'EmptyRequest', 'AdminStatusResponse'],

@@ -1,10 +1,10 @@
 /**
- * The published shapes that existing clients were generated from, as names only: which operations there are, what they
- * take and answer, which fields are required and which may be null. Made from the published description by a script;
- * no text of it is here.
+ * Published shapes from which existing clients were generated, as names only: operations, their requests and
+ * replies, required fields and nullable fields. Generated from the published description by a script; contains no
+ * text of it.
  */
 
-/** `name!` is required, `name?` optional; a trailing `0` may be null. An enum lists its words. */
+/** `name!` is required, `name?` optional; a trailing `0` marks a nullable field. An enum lists its values. */
 export const publishedShapes: Readonly<Record<string, readonly string[]>> = {
   APIBinaryDocument: ['type!', 'base64_data!'],
   APIKeyInfo: ['id!', 'created_at!', 'name!', 'permission!', 'created_by!0', 'api_key!'],
@@ -203,7 +203,7 @@ export const publishedShapes: Readonly<Record<string, readonly string[]>> = {
   ValidationError: ['loc!', 'msg!', 'type!'],
 };
 
-/** Method and path below `/v1`, the name of the request, the name of the reply (`[]` for a list), the statuses. */
+/** Method, path below `/v1`, name of the request, name of the reply (`[]` for a list), statuses. */
 export const publishedOperations: readonly (readonly [
   string,
   string,

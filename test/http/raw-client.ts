@@ -8,13 +8,13 @@ export interface RawReply {
   readonly body: Buffer;
 }
 
-/** A client that writes bytes as they are told, for everything that a proper client would not do. */
+/** Client that sends arbitrary bytes, for protocol violations that an HTTP client cannot produce. */
 export class RawClient {
   readonly socket: Socket;
   #received = Buffer.alloc(0);
   #chunks: Buffer[] = [];
   #chunkBytes = 0;
-  /** Bytes that must be there before it is worth looking again. */
+  /** Number of received bytes needed before parsing is retried. */
   #neededBytes = 0;
   #ended = false;
   #wake: (() => void) | null = null;
@@ -44,14 +44,14 @@ export class RawClient {
     return this.socket.write(bytes);
   }
 
-  /** Request line and headers, with Host and a key that may do everything. */
+  /** Sends request line and headers, with Host and a key that has all permissions. */
   sendHead(method: string, path: string, headers: Record<string, string> = {}): boolean {
     const all = { host: 'test', authorization: 'Bearer all', ...headers };
     const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
     return this.send(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
   }
 
-  /** The next reply, interim ones (100) included. Rejects when the connection ends before it is complete. */
+  /** Next reply, including interim ones (100). Rejects if the connection ends before it is complete. */
   async readReply({ hasBody = true } = {}): Promise<RawReply> {
     for (;;) {
       const parsed = this.#parse(hasBody);
@@ -62,12 +62,12 @@ export class RawClient {
     }
   }
 
-  /** Resolves when the server has ended the connection. */
+  /** Resolves when the server has closed the connection. */
   async waitForEnd(): Promise<void> {
     while (!this.#ended) await this.#waitForData();
   }
 
-  /** Resolves when at least `count` bytes have come in all. */
+  /** Resolves when at least `count` bytes have been received in total. */
   async waitForBytes(count: number): Promise<void> {
     while (this.#received.length + this.#chunkBytes < count && !this.#ended) await this.#waitForData();
   }

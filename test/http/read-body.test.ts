@@ -5,7 +5,7 @@ import { BoundedBody, type MinimumThroughput } from '../../src/http/read-body.ts
 
 const minimumThroughput = { bytesPerSecondMin: 1_024, windowMs: 15_000, bytesMin: 0 };
 
-/** A body whose bytes arrive when `arrives` says so, after so many milliseconds of waiting for them. */
+/** A body whose bytes arrive with `pushBytes`, after a given number of milliseconds of waiting. */
 function build(bounds: Partial<MinimumThroughput> = {}) {
   let now = 0;
   const clock = { now: () => now, monotonic: () => now };

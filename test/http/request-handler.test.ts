@@ -20,11 +20,11 @@ const deep = (depth: number) =>
   `{"collection_name":"c","query":"q","k":1,"filter":${'{"$and":['.repeat(depth)}${']}'.repeat(depth)}}`;
 const metadataOf = (bytes: number) => ({ a: 'x'.repeat(bytes - '{"a":""}'.length) });
 
-/** Operation, body, status, and what the sentence must name. */
+/** Operation, body, status, and a pattern that the error message must match. */
 type Case = readonly [path: string, body: unknown, status: number, names: RegExp];
 
 const cases: readonly Case[] = [
-  // JSON that is none
+  // invalid JSON
   [add, '{"collection_name":', 422, /not valid JSON/],
   [add, '{"a":1}}', 422, /not valid JSON \(position 7\)/],
   [add, '"text"', 422, /must be an object, but is a string/],
@@ -289,7 +289,7 @@ t.test('a read-only key reads everything and changes nothing', async (t) => {
   ];
   for (const [path, body] of reads)
     t.equal((await post(server, `/v1${path}`, body, headers)).status, 200, path);
-  // The bodies are nonsense: 403 and not 422 shows that they were not looked at.
+  // The bodies are invalid: 403 instead of 422 shows that permissions are checked first.
   for (const path of [
     '/collections/add-collection',
     '/collections/delete-collection',

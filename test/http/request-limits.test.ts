@@ -7,12 +7,12 @@ import type { Principal } from '../../src/schemas/principal.ts';
 import { pageBytes, post, type TestHttpServer } from './fake-services.ts';
 import { addPath, createGate, serverContract } from './server-contract.ts';
 
-/** What one caller may send, and that it takes nothing from the others. */
+/** Limits per caller, and that one caller does not use up the capacity of the others. */
 
 const uploadPath = '/v1/documents/c/p';
 const imagePath = '/v1/documents/get-page-image?token=t';
 
-/** Keys `one`, `two` and so on, each of an organization of its own; `revoked` are known no more. */
+/** Keys `one`, `two` and so on, each of a separate organization; `revoked` holds keys that are no longer valid. */
 function createTenants() {
   const revoked = new Set<string>();
   const authenticate = ({ header }: { header: (name: string) => string | undefined }): Principal | null => {
@@ -24,14 +24,14 @@ function createTenants() {
   return { revoked, identity: { authenticate } };
 }
 
-/** A clock that the test moves on. */
+/** A clock that the test advances. */
 function createMovableClock() {
   let ahead = 0;
   const monotonic = () => performance.now() + ahead;
   return { clock: { now: () => Date.now() + ahead, monotonic }, passes: (ms: number) => (ahead += ms) };
 }
 
-/** Waits for what must come true; a minute is not a measure but an end. */
+/** Waits for a condition; the limit of a minute only ends a failing test and asserts no duration. */
 async function until(t: Test, isTrue: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + 60_000;
   while (!(await isTrue())) {

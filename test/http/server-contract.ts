@@ -3,7 +3,7 @@ import { UwsUnavailableError } from '../../src/http/server-uws.ts';
 import { startTestHttpServer, type TestHttpServer, type TestHttpServerOptions } from './fake-services.ts';
 import { RawClient } from './raw-client.ts';
 
-/** Some of the tests wait for a time-out of a server, so they run side by side. */
+/** Some of the tests wait for a timeout of the server, so they run in parallel. */
 t.jobs = 6;
 
 export const megabyte = 1_048_576;
@@ -18,8 +18,8 @@ export interface ServerTestContext {
 }
 
 /**
- * Why uWebSockets.js is not tested, or false. Its packages are optional, one for each Node, so a checkout installed
- * for another one has none; on the platform that CI runs on it must be there.
+ * Reason to skip uWebSockets.js, or false. Its packages are optional, one per Node version, so a checkout installed
+ * for another version has none; on the platform of the CI it must exist.
  */
 async function findUwsMissing(): Promise<string | false> {
   const required =
@@ -34,7 +34,7 @@ async function findUwsMissing(): Promise<string | false> {
 }
 const uwsMissing = await findUwsMissing();
 
-/** Runs a test against both servers: what a client may rely on, whichever of them is running. */
+/** Runs a test against both HTTP servers: the behavior that clients rely on must be the same. */
 export function serverContract(title: string, run: (context: ServerTestContext) => Promise<void>): void {
   for (const kind of ['uws', 'node'] as const) {
     const skip = kind === 'uws' && uwsMissing;
@@ -54,7 +54,7 @@ export function serverContract(title: string, run: (context: ServerTestContext) 
   }
 }
 
-/** A service waits at it until the test lets it go. */
+/** Gate at which a service waits until the test opens it. */
 export function createGate() {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {

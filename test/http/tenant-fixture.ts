@@ -12,11 +12,11 @@ import {
 } from '../e2e/server.ts';
 import { waitUntil } from '../timeouts.ts';
 
-/** A server with two organisations, and everybody who could call it. */
+/** Server with two organizations and every kind of caller. */
 
 /**
- * Whoever calls; "stranger" is the OWNER of the other organisation, who names this one, "restricted" a key of this one
- * for another collection.
+ * Kinds of callers. "stranger" is the OWNER of the other organization who names this one; "restricted" is a key of
+ * this organization for another collection.
  */
 export const callerNames = [
   'nobody',
@@ -39,16 +39,16 @@ export const callerNames = [
 ] as const;
 export type CallerName = (typeof callerNames)[number];
 
-/** Who must learn nothing of the organisation. */
+/** Callers that must not learn anything about the organization. */
 export const outsiders: ReadonlySet<CallerName> = new Set([
   ...(['nobody', 'garbage', 'expired', 'deleted', 'ended session'] as const),
   ...(['neighbour', 'stranger', 'from elsewhere'] as const),
 ]);
 
-/** Who belongs to the organisation, and must learn nothing of the collection. */
+/** Callers inside the organization that must not learn anything about the collection. */
 export const organizationInsiders: ReadonlySet<CallerName> = new Set(['restricted']);
 
-/** What a request may name of an organisation. */
+/** Ids and names in an organization that a request can carry. */
 export interface ResourceIds {
   readonly organization_id: string;
   readonly collection_name: string;
@@ -63,23 +63,23 @@ export interface TenantFixture {
   readonly server: TestServer;
   readonly password: string;
   readonly tenant: ResourceIds;
-  /** Of the only document of the north. */
+  /** File token of the only document of the first organization. */
   readonly fileToken: string;
-  /** Words that stand in what is the north's alone. */
+  /** Words that occur only in data of the first organization. */
   readonly tenantMarkers: readonly string[];
-  /** Words that stand in what is the collection's alone. */
+  /** Words that occur only in data of the collection. */
   readonly collectionMarkers: readonly string[];
   readonly headers: Readonly<Record<CallerName, Readonly<Record<string, string>>>>;
   readonly owner: TestUser;
-  /** Signs somebody new in; gives their id. */
+  /** Creates and signs in a user; returns the user id. */
   readonly newUser: (name: string) => Promise<string>;
-  /** As the north's own program. */
+  /** Sends a request with a key of the first organization. */
   readonly askAsTenant: (path: string, body: unknown) => Promise<HttpReply>;
-  /** Every secret that was given out on the way. */
+  /** Every secret issued while the fixture was built. */
   readonly secrets: readonly string[];
 }
 
-/** As much as the north's, and nobody's. */
+/** Ids like those of the first organization that belong to no resource. */
 export function randomResourceIds(): ResourceIds {
   return {
     organization_id: randomUUID(),
@@ -93,7 +93,7 @@ export function randomResourceIds(): ResourceIds {
 }
 
 let hostCount = 0;
-/** A host of its own for each request, so that limits per host stay out of the way. */
+/** A different host for each request, so that limits per host do not apply. */
 export function fromNewHost(): Record<string, string> {
   hostCount += 1;
   return { 'x-forwarded-for': `10.${hostCount >> 16}.${(hostCount >> 8) & 255}.${hostCount & 255}` };
@@ -111,8 +111,8 @@ async function signInAs(server: TestServer, name: string, mails: () => string[])
   return user;
 }
 /**
- * A key that has ended by `endsAt`. A slow server may refuse a time that has passed meanwhile: then a later one is
- * tried.
+ * Creates a key that expires at `endsAt`. A slow server may reject an expiry that has passed by then; the expiry is
+ * then moved later and the request repeated.
  */
 async function shortLivedKey(owner: TestUser, organization_id: string) {
   for (let aheadMs = 1_000; ; aheadMs *= 2) {

@@ -1,4 +1,4 @@
-/** The promises of collection-index-model.test.ts on larger collections, each of other shards: 45 seconds of a processor. */
+/** Invariants of collection-index-model.test.ts on larger collections with other shard sizes: 45 s of CPU time. */
 import t from 'tap';
 import { type ModelScale, recallMin, runAgainstModel, searchStrategies } from './index-model.ts';
 import { createTemporaryFolder } from './samples.ts';

@@ -75,7 +75,7 @@ t.test('no search mixes two versions of a document while versions switch under i
       const rowsOf = new Map<number, number>();
       for (const version of hits.version) rowsOf.set(version, (rowsOf.get(version) ?? 0) + 1);
       const whole = [...rowsOf].every(([version, rows]) => rows === 1 + (version % 9));
-      // The search was called when `versions` were current, and sees exactly those.
+      // The search started when `versions` were current and must see exactly those.
       const asOfTheCall =
         rowsOf.size === paths && [...rowsOf.keys()].every((version) => versions.has(version));
       if (!whole || !asOfTheCall) t.fail(`a mixed answer: ${JSON.stringify([...rowsOf])}`);

@@ -34,7 +34,7 @@ function randomBelow(attribute: string, bound: string): FilterNode {
   return { kind: 'compare', attribute, operator: 'lt', value: bound };
 }
 
-// Documents have numbers 0000 to 1999 spread evenly by `spread`; `cluster` is the cluster all their rows lie in.
+// `spread` permutes the numbers 0000 to 1999 evenly over the documents; `cluster` is the cluster of all their rows.
 const spreadOf = (document: number) => String((document * 7919) % 2000).padStart(4, '0');
 const clusterOf = (document: number) => String(document % clusters).padStart(2, '0');
 const cases: FilterCase[] = [

@@ -16,7 +16,7 @@ const folder = createTemporaryFolder();
 t.teardown(folder.remove);
 const script = new URL('./search-worker.js', import.meta.url);
 
-/** Without the options of this process, by which the test runner would load itself into the thread. */
+/** Starts a thread without the options of this process, which would load the test runner into it. */
 function startWorker(directory: string, exitMode: string): Worker {
   return new Worker(script, { workerData: [directory, exitMode], execArgv: [] });
 }

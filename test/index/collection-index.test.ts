@@ -94,7 +94,7 @@ t.test(
   'a cosine is that of the numbers that were given, as near as they may lie to each other',
   async (t) => {
     const index = await openIndex(freshDirectory());
-    // All within three degrees of the first, where halves of a number would no longer tell them apart.
+    // All vectors are within three degrees of the first, where half-precision numbers could not distinguish them.
     const random = seededRandom(2);
     const center = vectors();
     const rows = Array.from({ length: 300 }, () => {
@@ -412,7 +412,7 @@ t.test('a compaction that needs more memory than there is goes on when there is 
   while (index.statistics().deadRows > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   t.match(index.statistics(), { rows: 400, compactions: 1 });
   while (CollectionIndex.deferredCompactions() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
-  // One that is put off keeps nobody from closing.
+  // A deferred compaction must not block close().
   CollectionIndex.useMemoryBytesMax(1);
   for (let version = 11; version < 20; version++)
     index.commit({ sequence: 20 + version, shard: 0, remove: version });
@@ -500,7 +500,7 @@ t.test(
       return shards[0]!;
     };
     const first = await ask();
-    // It is measured as soon as nobody searches for a while.
+    // Calibration runs once no search has run for a while.
     let last = first;
     const isCalibrated = async () => {
       last = await ask();

@@ -1,4 +1,4 @@
-/** A collection as a plain map would be it: random changes to both, and what every answer has to be. */
+/** Model of a collection as a plain map: random changes to both, and the expected result of every query. */
 import {
   type CollectionIndex,
   type FilterNode,
@@ -15,34 +15,34 @@ import {
   seededRandom,
 } from './samples.ts';
 
-/** How far a cosine may be from the one that doubles give. */
+/** Maximum error of a cosine relative to double precision. */
 const cosineTolerance = 1e-5;
-/** The same for BM25, as a share of the score: the engine adds floats. */
+/** Maximum relative error of a BM25 score: the engine adds floats. */
 const lexicalTolerance = 1e-5;
 
-/** Every way to the nearest rows of a shard. */
+/** All strategies for finding the nearest rows of a shard. */
 export const searchStrategies = ['scan', 'filtered-scan', 'graph', 'filtered-graph'];
 /**
- * Share of the nearest rows that answers have on average in a run. Of walked graphs the engine aims at .99, by a guess as
- * long as the collection was not calibrated; a scan loses what its codes do not tell apart.
+ * Minimum mean recall of a run. For graph searches the engine aims at 0.99, with an estimated ef until the collection is
+ * calibrated; a scan loses rows that the quantized codes cannot distinguish.
  */
 export const recallMin = { graph: 0.9, scan: 0.98 };
 
-// BM25 as native/engine/lexical_search.h states it.
+// BM25 parameters of native/engine/lexical_search.h.
 const saturation = 1.2;
 const lengthNorm = 0.6;
 const prefixWeight = 0.3;
 
 const topics = 10;
 const words = 80;
-/** The word that every row has. */
+/** Term contained in every row. */
 const commonTerm = { hash: 1n, weight: 1, group: 0 };
 
 export interface ModelScale {
   readonly dimensions: number;
-  /** Rows of one document. */
+  /** Maximum number of rows per document. */
   readonly rowsMax: number;
-  /** Visible rows of each shard, around which it stays once it has grown so large. */
+  /** Target number of visible rows of each shard. */
   readonly shards: readonly number[];
 }
 
@@ -67,7 +67,7 @@ function compare(attribute: string, operator: 'eq' | 'ne' | 'lt', value: string)
   return { kind: 'compare', attribute, operator, value };
 }
 
-/** Some match most rows and some few; all rows of a document are of one topic, and a topic is a region. */
+/** Some match most rows and some few. All rows of a document have one topic, and a topic is a vector cluster. */
 const filters: readonly FilterCase[] = [
   { filter: null, passes: () => true },
   { filter: compare('color', 'eq', 'red'), passes: ({ color }) => color === 'red' },
@@ -92,7 +92,7 @@ function lengthOf({ terms }: Row): number {
   return terms.reduce((sum, [, body]) => sum + body, 0);
 }
 
-/** The visible documents of one instant, which later changes of the model do not touch. */
+/** Visible documents at one moment; later changes do not affect it. */
 class ModelSnapshot {
   readonly documents: ReadonlyMap<number, StoredDocument>;
   readonly #rows: number;
@@ -105,7 +105,7 @@ class ModelSnapshot {
     this.#lengthMean = rows.reduce((sum, row) => sum + lengthOf(row), 0) / rows.length;
   }
 
-  /** How a row scores for these terms. */
+  /** Returns a function that scores a row for these terms. */
   bm25(terms: Terms): (row: Row) => number {
     const groups = [...new Set(terms.map(({ group }) => group))].map((group) => {
       const weights = new Map<bigint, number>();
@@ -145,13 +145,13 @@ interface ExpectedScore {
   readonly lexical: number;
 }
 
-/** What one answer was. */
+/** Outcome of checking one query. */
 interface CheckedAnswer {
-  /** The first thing that is wrong with it, so that it can be reproduced; null: nothing. */
+  /** First error, with enough detail to reproduce it; null if there is none. */
   readonly problem: string | null;
-  /** How the shards found their nearest rows. */
+  /** Search strategy of each shard. */
   readonly strategies: readonly string[];
-  /** Share of the nearest rows that is there; null when not they alone were asked for. */
+  /** Recall of the nearest rows; null for queries that also have terms or match no row. */
   readonly recall: number | null;
 }
 
@@ -159,11 +159,11 @@ const usesGraph = (strategies: readonly string[]): boolean =>
   strategies.some((strategy) => strategy.endsWith('graph'));
 const descending = (left: number, right: number): number => right - left;
 
-/** What the answer to a question has to be at a moment, by a loop over all rows. */
+/** Expected result of a query on a snapshot, computed by a loop over all rows. */
 class ExpectedResult {
   readonly #query: ModelQuery;
   readonly #snapshot: ModelSnapshot;
-  /** Rows that match, by version and chunk. */
+  /** Matching rows, by version and chunk. */
   readonly #rows = new Map<string, ExpectedScore>();
   readonly #similarities: readonly number[];
   readonly #lexicals: readonly number[];
@@ -215,7 +215,7 @@ class ExpectedResult {
     return { problem: wrong, strategies, recall: nearestAlone ? recall : null };
   }
 
-  /** A row that does not match or is not visible at the moment, or one with a wrong score. */
+  /** Finds a row that does not match, is not visible in the snapshot, or has a wrong score. */
   #findWrongRow(found: ReadonlyMap<string, ExpectedScore>): string | null {
     for (const [name, { similarity, lexical }] of found) {
       const row = this.#rows.get(name);
@@ -234,7 +234,7 @@ class ExpectedResult {
     return count >= least && count <= most ? null : `${count} rows instead of ${least} to ${most}`;
   }
 
-  /** The best by BM25 are all there; the nearest are at most as near as the model's. */
+  /** All of the best rows by BM25 must be present; the nearest may be at most as near as the model's. */
   #findWrongOrder(found: ReadonlyMap<string, ExpectedScore>): string | null {
     const scores = [...found.values()];
     const lexicals = scores.map(({ lexical }) => lexical).sort(descending);
@@ -257,7 +257,7 @@ class ExpectedResult {
     return Math.min(1, near / this.#similarities.length);
   }
 
-  /** So few rows of each shard match that they are compared by their cosines. */
+  /** Whether so few rows of each shard match that the engine compares them by exact cosines. */
   #isExact(): boolean {
     const matching = new Map<number, number>();
     for (const document of this.#snapshot.documents.values())
@@ -267,7 +267,7 @@ class ExpectedResult {
   }
 }
 
-/** Changes a collection and a plain map in the same way, by chance, and compares the two. */
+/** Applies the same random changes to a collection and to a plain map, and compares the two. */
 class IndexModel {
   readonly #live = new Map<number, StoredDocument>();
   readonly #staged = new Map<number, StoredDocument>();
@@ -283,17 +283,17 @@ class IndexModel {
     this.#vectors = randomClusters(scale.dimensions, topics, random);
   }
 
-  /** Of the last change. */
+  /** Sequence number of the last change. */
   get sequence(): number {
     return this.#sequence;
   }
 
-  /** What was staged and not committed is lost when a collection is closed. */
+  /** Discards staged documents that are not committed, as closing a collection does. */
   discardStaged(): void {
     this.#staged.clear();
   }
 
-  /** One change: a document is staged, committed, removed, replaced or discarded. */
+  /** Makes one change: stages, commits, removes, replaces or discards a document. */
   async step(index: CollectionIndex): Promise<void> {
     const choice = this.#random();
     if (choice < 0.45) await this.#stage(index);
@@ -301,7 +301,7 @@ class IndexModel {
     else this.#discard(index);
   }
 
-  /** Asks something of any kind; the answer must be that of the moment of the call, whatever is changed before it comes. */
+  /** Runs a random query; its result must be that of the moment of the call, whatever changes before it returns. */
   async checkQuery(index: CollectionIndex): Promise<CheckedAnswer> {
     const query = this.#randomQuery();
     const snapshot = new ModelSnapshot(this.#live);
@@ -310,7 +310,7 @@ class IndexModel {
     return new ExpectedResult({ ...queryInput, passes }, snapshot).check(hits);
   }
 
-  /** Asks for everything there is, by each filter; says the first thing that is wrong. */
+  /** Queries all rows with each filter; returns the first error. */
   async compare(index: CollectionIndex): Promise<string | null> {
     const rows = [...this.#live.values()].reduce((sum, document) => sum + document.rows.length, 0);
     const all = {
@@ -349,7 +349,7 @@ class IndexModel {
     return all[this.#randomBelow(all.length)];
   }
 
-  /** One in which many rows are wanted is drawn more often. */
+  /** Random shard, weighted by target size. */
   #randomShard(): number {
     const { shards } = this.#scale;
     let remaining = this.#randomBelow(shards.reduce((sum, rows) => sum + rows, 0));
@@ -358,7 +358,7 @@ class IndexModel {
     return shard;
   }
 
-  /** A few words are common and most are rare. */
+  /** Random term of a skewed distribution: a few terms are common and most are rare. */
   #randomTerm(): bigint {
     return 2n + BigInt(Math.floor(words ** this.#random()) - 1);
   }
@@ -433,7 +433,7 @@ class IndexModel {
   }
 }
 
-/** Comes again while a compaction has to come first. */
+/** Stages a document; retries while a compaction must run first. */
 async function stageWithRetry(index: CollectionIndex, document: StagedDocument): Promise<void> {
   for (;;) {
     try {
@@ -446,13 +446,13 @@ async function stageWithRetry(index: CollectionIndex, document: StagedDocument):
   }
 }
 
-/** What a run of changes and questions was like. */
+/** Statistics of a run of changes and queries. */
 interface ModelRunResult {
-  /** The first thing that differed from the model; null: nothing did. */
+  /** First difference from the model; null if there is none. */
   readonly wrong: string | null;
-  /** In how many answers some shard took this way, by its name. */
+  /** Number of queries in which some shard used a strategy, by strategy. */
   readonly strategyCounts: ReadonlyMap<string, number>;
-  /** On average, where the nearest rows alone were asked for: of answers for which a graph was walked, and of others. */
+  /** Mean recall of queries for the nearest rows alone: of those that searched a graph, and of the others. */
   readonly recall: { readonly walked: number; readonly scanned: number };
 }
 
@@ -475,8 +475,8 @@ class RunStatistics implements ModelRunResult {
 }
 
 /**
- * Changes a collection at random, and before each change asks it two things, whose answers may come after the change.
- * Compares all of it twenty times, and closes and opens it four times. Ends early when something is wrong.
+ * Changes a collection at random. Before each change it starts two queries, which may return after the change. Compares
+ * the whole state twenty times, and closes and opens the collection four times. Stops at the first error.
  */
 export async function runAgainstModel(
   scale: ModelScale,

@@ -32,7 +32,7 @@ async function createIndexes(t: Parameters<typeof openComponents>[0]) {
   return first;
 }
 
-/** What the files on disk hold, beside the process that wrote them. */
+/** Versions in the files on disk, read while the process that wrote them is running. */
 async function versionsOnDisk(folder: string, collectionId: string): Promise<number[]> {
   const copy = join(folder, 'copy');
   mkdirSync(copy, { recursive: true });
@@ -134,7 +134,7 @@ t.test('what was compacted is written once, although no document changes afterwa
   const first = await openComponents(t);
   const { indexes, papers, folder } = first;
   const long = Array.from({ length: 24_000 }, (_, i) => `Sentence ${i} tells of ${words[i % 8]}.`).join(' ');
-  // As much as is compacted, and one that stays.
+  // A document with enough rows to trigger a compaction when removed, and one that stays.
   const shard = shardOf('long.txt', papers.shards);
   const path = Array.from({ length: 100 }, (_, i) => `${i}.txt`).find(
     (name) => shardOf(name, papers.shards) === shard,
@@ -205,7 +205,7 @@ t.test(
           ),
       ],
       [
-        // A link to itself: nobody, not even root, gets to its end.
+        // A symbolic link to itself, which no user, not even root, can resolve.
         'one shard cannot be read',
         (folder) => {
           const file = largestShard(folder);

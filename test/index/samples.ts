@@ -1,16 +1,16 @@
-/** Made-up documents for the tests of the engine; everything follows from a seed. */
+/** Synthetic documents for the tests of the engine, derived from a seed. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CollectionIndex, type IndexQuery, type StagedDocument } from '../../src/index/collection-index.ts';
 
-/** A folder of its own, and how to remove it. */
+/** Temporary folder and a function that removes it. */
 export function createTemporaryFolder(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), 'quarry-engine-'));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Numbers in [0, 1), always the same for a seed (mulberry32). */
+/** Pseudorandom numbers in [0, 1), reproducible from the seed (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -30,7 +30,7 @@ function toUnitVector(vector: number[]): Float32Array {
   return Float32Array.from(vector, (value) => value / length);
 }
 
-/** Unit vectors around random centres, as embeddings lie. */
+/** Unit vectors around random centers, similar to embeddings. */
 export function randomClusters(dimensions: number, clusters: number, random: () => number) {
   const centers = Array.from({ length: clusters }, () =>
     toUnitVector(Array.from({ length: dimensions }, () => randomNormal(random))),
@@ -42,10 +42,10 @@ export function randomClusters(dimensions: number, clusters: number, random: () 
   };
 }
 
-/** One row's terms: [hash, occurrences in the text, occurrences in the prefix]. */
+/** Terms of one row: [hash, occurrences in the text, occurrences in the prefix]. */
 export type RowTerms = readonly (readonly [hash: bigint, body: number, prefix: number])[];
 
-/** The packed bytes of a term block. */
+/** Packed bytes of a term block. */
 export function termBlock(rows: readonly RowTerms[]): Uint8Array {
   const entries = rows.reduce((sum, row) => sum + row.length, 0);
   let offset = Math.ceil((8 + 4 * rows.length) / 8) * 8;
@@ -64,7 +64,7 @@ export function termBlock(rows: readonly RowTerms[]): Uint8Array {
   return bytes;
 }
 
-/** A document of the given rows; without terms, every row holds the term 1 once. */
+/** Document with the given rows; without terms, every row contains the term 1 once. */
 export function makeDocument(
   location: { shard: number; version: number },
   rows: readonly Float32Array[],
@@ -79,7 +79,7 @@ export function makeDocument(
   return { ...location, vectors, terms: termBlock(terms), attributes };
 }
 
-/** A query with patience that no test outlasts. */
+/** Query with a deadline longer than any test. */
 export function indexQuery(parts: Partial<IndexQuery>): IndexQuery {
   return {
     vector: null,
@@ -92,7 +92,7 @@ export function indexQuery(parts: Partial<IndexQuery>): IndexQuery {
   };
 }
 
-/** The hits as [version, chunk, similarity, lexical], ordered by version and chunk. */
+/** Hits as [version, chunk, similarity, lexical], ordered by version and chunk. */
 export async function hitsOf(index: CollectionIndex, parts: Partial<IndexQuery>) {
   const hits = await index.search(indexQuery(parts));
   return Array.from(hits.version, (version, i) => ({

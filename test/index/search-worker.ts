@@ -1,4 +1,4 @@
-/** Searches without end in a thread or process of its own, to be ended from outside or by itself at any moment. */
+/** Searches endlessly in a thread or a process, to be terminated from outside or by itself at any moment. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { indexQuery, makeDocument, openIndex, randomClusters, seededRandom } from './samples.ts';
 
@@ -14,7 +14,7 @@ const work = () => [
   index.stage(makeDocument({ shard: 0, version: Math.floor(random() * 1e9) }, rows)),
   index.snapshot(),
 ];
-// Ended in the middle, some of these never settle; what they would have said is of no interest.
+// When terminated, some of these promises never settle; their results are irrelevant.
 const endless = async () => {
   for (;;) await Promise.allSettled(work());
 };

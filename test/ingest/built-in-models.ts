@@ -1,6 +1,6 @@
 import type { ModelDirectory } from '../../src/ingest/model-runner.ts';
 
-/** Every name is a model that workers run. */
+/** Directory in which every name is a model that runs in the workers. */
 export const builtInModels: ModelDirectory = {
   getEmbedding: (id) => ({ id, version: '1', dimensions: 8, backend: 'built-in' }),
   getReranker: (id) => ({ id, backend: 'built-in' }),

@@ -26,7 +26,7 @@ const answerOf = ({ path }: ChunkTask) => ({
 });
 const taskOptions = { signal: new AbortController().signal, isIsolated: false };
 
-/** A pool that answers when it is told to, and remembers what rode together. */
+/** Pool that replies when the test releases it, and records the paths of each batch. */
 function createPausedPool(outcomeOf: (task: ChunkTask) => ChunkOutcome = answerOf) {
   const batchPaths: string[][] = [];
   const releases: (() => void)[] = [];

@@ -11,13 +11,13 @@ import { cancellationTokenWith } from '../core/cancellation-token.ts';
 import { openServerComponents, type ServerComponentsOptions } from '../simulate/server-components.ts';
 import { testEventMsMax } from '../timeouts.ts';
 
-/** A store whose writes can be held back, refused or lost. */
+/** Store whose writes can be held back, refused or lost. */
 export class ControllableStore implements Store {
-  /** What was refused with `failure`: a disk may have kept it all the same. */
+  /** Operations rejected with `nextFailure`; a disk may have written them nevertheless. */
   readonly failedOperations: WriteOperation[] = [];
-  /** The next writes fail with it. */
+  /** Error with which the next writes fail. */
   nextFailure: Error | null = null;
-  /** Others keep the write queue full: what may be refused is. */
+  /** Simulates a full write queue: refuses every write that may be refused. */
   isQueueFull = false;
   readonly #store: Store;
   #writeGate: Promise<void> | null = null;
@@ -27,7 +27,7 @@ export class ControllableStore implements Store {
     this.#store = store;
   }
 
-  /** Writes wait until the answer is called. */
+  /** Holds writes until the returned function is called. */
   holdWrites(): () => void {
     let release = () => {};
     this.#writeGate = new Promise((resolve) => {
@@ -39,7 +39,7 @@ export class ControllableStore implements Store {
     return release;
   }
 
-  /** Reads fail until the answer is called, as while the real one is reopened. */
+  /** Makes reads fail until the returned function is called, as while the real store is reopened. */
   failReads(): () => void {
     this.#readFailure = new AppError('unavailable', 'The store is being reopened.', { retryAfterMs: 1 });
     return () => {
@@ -90,7 +90,7 @@ export const diskFullError = () => new AppError('reserve_reached', 'The disk is 
 
 export const organizationId = '00000000-0000-4000-8000-000000000001';
 
-/** The rooms of a server over a store in memory; `again` opens the next process on the same data. */
+/** Modules of a server over an in-memory store; `again` opens the next process on the same data. */
 export async function openComponents(
   t: Test,
   options: Partial<
@@ -102,7 +102,7 @@ export async function openComponents(
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-rooms-'));
   const memory = new MemoryStore();
-  // The timers of the rooms keep no process alive, and there is no door here.
+  // The modules' timers do not keep the process alive, and this fixture has no HTTP server.
   const alive = setInterval(() => {}, 1_000);
   t.teardown(() => {
     clearInterval(alive);
@@ -132,7 +132,7 @@ export async function openComponents(
 }
 export type PipelineComponents = Awaited<ReturnType<typeof openComponents>>;
 
-/** A text document as it comes through the door. */
+/** Text document as parsed from a request. */
 export function textDocument(path: string, text: string, fields: { overwrite?: boolean } = {}) {
   return {
     path,
@@ -157,7 +157,7 @@ export async function ingestText(
   await process.ingest.waitUntilSettled(version, AbortSignal.timeout(testEventMsMax));
 }
 
-/** Paths whose passages hold a word. */
+/** Paths of the documents with snippets that contain a word. */
 export async function searchText(
   { search, collections, papers }: Pick<PipelineComponents, 'search' | 'collections' | 'papers'>,
   query: string,

@@ -21,7 +21,7 @@ const changes: Readonly<Record<string, Change>> = {
   'index again': ({ writer, papers }) => writer.retry(papers, 'a.txt', 'not_indexed'),
   delete: ({ writer, papers }) => writer.remove(papers, ['a.txt']),
 };
-/** What a change makes of each status; an error code where it is refused. */
+/** Status after each change, by status before; or the error code of a refused change. */
 const refused = 'precondition_failed';
 const others = { add: 'conflict', overwrite: 'not_indexed', delete: 'gone' };
 const pending = { ...others, metadata: refused, 'parse again': refused, 'index again': refused };

@@ -16,7 +16,7 @@ import {
   letterVectors,
 } from '../simulate/server-components.ts';
 
-/** Pages of words, one that is blank, and one in characters of two UTF-16 units. */
+/** Pages of words, a blank page, and a page of characters of two UTF-16 units. */
 const pages = [
   'Salted herring keeps well in a cool cellar. '.repeat(4_000),
   ' \n\t ',

@@ -15,7 +15,7 @@ import {
   textDocument,
 } from './controllable-store.ts';
 
-/** Time that runs `speed` times as fast, so that retries come soon. */
+/** Clock that runs `speed` times as fast, so that retries happen soon. */
 function fastClock(speed: number) {
   const start = performance.now();
   const elapsed = () => (performance.now() - start) * speed;

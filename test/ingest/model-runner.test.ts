@@ -7,7 +7,7 @@ import { builtInModels } from './built-in-models.ts';
 
 const taskUnitsMax = 64_000;
 
-/** Models that answer with the length of each text. */
+/** Models that reply with the length of each text. */
 function setup() {
   const tasks: {
     readonly units: number;

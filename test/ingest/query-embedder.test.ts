@@ -6,7 +6,7 @@ import { openBuiltInEmbedder } from '../../src/models/registry.ts';
 import { createTestRandom } from '../storage/test-random.ts';
 import { builtInModels } from './built-in-models.ts';
 
-/** Vectors of one number: how long the text is. Each side notes what it ran. */
+/** Embedder whose vectors are the lengths of the texts; records the texts run inline and in the pool. */
 function createEmbedder(fields: { bytesMax?: number; inlineUnitsMax?: number } = {}) {
   const runs = { inline: [] as string[][], pooled: [] as string[][] };
   const vectorsOf = (texts: readonly string[]) => Float32Array.from(texts, (text) => text.length);

@@ -15,7 +15,7 @@ import { FakeClock } from '../admission/fake-clock.ts';
 import { type AwsReply, awsKey, startAwsEmulator } from '../e2e/aws-emulator.ts';
 import { localEgress } from '../local-egress.ts';
 
-/** Use of hours, reported with the real SDK to a look-alike of AWS, by a clock that the test moves. */
+/** Hourly usage, reported with the real SDK to the AWS emulator, with a fake clock. */
 
 interface SentRecord {
   readonly LicenseArn: string;
@@ -34,14 +34,14 @@ const organizationOf = (i: number) => `00000000-0000-4000-8000-${String(i).padSt
 const licenseOf = (i: number) => `arn:aws:license-manager::1:license:l-${i}`;
 
 async function build(t: Test, { many = 1, per = 1 } = {}) {
-  /** Until when the use of an organization was charged by card. */
+  /** End of the time for which the usage of an organization was charged by card. */
   const charged = new Map<string, number>();
   const warnings: object[] = [];
   const note = (fields: object) => void warnings.push(fields);
   const logger: Logger = { ...silentLogger, warn: note, child: () => logger };
   const store = new MemoryStore();
   const clock = new FakeClock({ wall: start });
-  /** What was taken, once: by license, hour and dimension. */
+  /** Accepted quantities, by license, hour and dimension. */
   const acceptedRecords = new Map<string, number>();
   const batches: SentRecord[][] = [];
   const awsBehavior: {
@@ -76,7 +76,7 @@ async function build(t: Test, { many = 1, per = 1 } = {}) {
       ...(awsBehavior.cut ? { cut: true } : {}),
     };
   });
-  /** Queries by organisation and hour. */
+  /** Queries by organization and hour. */
   const queries = new Map<string, number>();
   const audit = new AuditLog({ store, clock, random: systemRandom });
   const open = () => {
@@ -363,7 +363,7 @@ t.test('the last hour is fixed when an organisation goes, and reported', async (
 t.test('of several licenses of one organization the one that was bound first reports its use', async (t) => {
   const { clock, acceptedRecords, recordUsage, meter, open, first, warnings } = await build(t);
   const { agreements, marketplaces } = open();
-  // Earlier builds let a second one be bound.
+  // Earlier versions permitted a second license.
   const known = agreements.records.findAgreement('aws', licenseOf(1)) as AwsAgreement;
   const offer = { ...known.offer, licenseArn: licenseOf(2) };
   await agreements.update(offer, () => ({ after: { ...known, offer, boundAt: start + 1 } }));
@@ -374,7 +374,7 @@ t.test('of several licenses of one organization the one that was bound first rep
   await clock.advance(hourMs + 180_000);
   await meter();
   await clock.advance(hourMs);
-  // The first one ends in the third hour.
+  // The first license ends in the third hour.
   recordUsage(1, 2, 5);
   await meter();
   await open().agreements.update(known.offer, (latest) => ({

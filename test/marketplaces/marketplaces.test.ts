@@ -15,7 +15,7 @@ import type { Tier } from '../../src/storage/organizations.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
 import { localEgress } from '../local-egress.ts';
 
-/** What a crash leaves between two steps, and what two things at once may not do to each other. */
+/** State that a crash leaves between two steps, and conflicts of concurrent operations. */
 
 const organizationId = '00000000-0000-4000-8000-000000000001';
 const signal = new AbortController().signal;
@@ -34,7 +34,7 @@ function build() {
     current = next;
   };
   const granted: (Tier | null)[] = [];
-  /** What the next grant waits for. */
+  /** The next grant waits for this promise. */
   const holdWrites: { until: Promise<void> } = { until: Promise.resolve() };
   const projects: Record<string, string> = {};
   const vercelSays: { answer: 'well' | 'not' } = { answer: 'not' };
@@ -56,7 +56,7 @@ function build() {
       isValid: (secret) => heldWrites[Number(secret.slice(4)) - 1] === 'alive',
     },
   });
-  /** What licenses entitle to; AWS says nothing about others. */
+  /** Tier of each license; AWS reports nothing for other licenses. */
   const entitled: Record<string, Tier> = {};
   const metering = {
     isEnabled: false,

@@ -24,7 +24,7 @@ const words = [
   ],
 ];
 
-/** A text of words, some joined without a space, and parts of it that may cut words anywhere. */
+/** Text of random words, some joined without a space, with fine chunks that may split words. */
 function chunkOf(random: TestRandom, wordCount: number): ChunkEmbeddingInput {
   const pick = () => words[random.below(words.length)]!;
   const text = Array.from({ length: wordCount }, () => pick() + ' '.repeat(random.below(2))).join('');

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 
-/** How the next requests are answered. Everything but `well` is trouble. */
+/** Behavior for the next requests. All values except `well` are faults. */
 export type ServiceBehavior =
   | 'well'
   | 'slow'
@@ -33,10 +33,10 @@ export interface ServiceRequest {
 }
 
 export const serviceDimensions = 16;
-/** A text that a service in the manner `refuse-long` does not take. */
+/** Length above which a service with the behavior `refuse-long` rejects a text. */
 export const longTextUnits = 400;
 
-/** Counts letters, so that texts with the same letters lie near each other. */
+/** Counts letters, so that texts with the same letters have similar vectors. */
 export function letterVectorOf(text: string): number[] {
   const vector = Array.from({ length: serviceDimensions }, () => 0.01);
   for (const letter of text.toLowerCase()) {
@@ -52,18 +52,18 @@ function scoreOf(query: string, text: string): number {
   return queryWords.filter((word) => words.has(word)).length / (queryWords.length + 1);
 }
 
-/** An embedding and reranking service on this machine that misbehaves as it is told. */
+/** Embedding and reranking service on this machine with configurable faults. */
 export class FakeModelService {
   readonly requests: ServiceRequest[] = [];
   behavior: ServiceBehavior = 'well';
-  /** So many of the next requests are answered in that manner, later ones well. */
+  /** Number of requests to which `behavior` applies; later ones succeed. */
   behaviorCount = Number.POSITIVE_INFINITY;
   retryAfter = '1';
   encoding: 'float' | 'base64' = 'float';
-  /** Its errors quote what it was asked. */
+  /** Whether error messages quote the request. */
   quotesRequestInErrors = false;
   dimensions = serviceDimensions;
-  /** Requests that are under way, now and at most. */
+  /** Number of requests in flight: current and maximum. */
   runningRequests = 0;
   runningRequestsMax = 0;
   readonly #server: Server;

@@ -4,7 +4,7 @@ import { OnnxSession } from '../../src/models/onnx-session.ts';
 import { readStaticEmbedding } from '../../src/models/static-embedder.ts';
 import type { WordPiece } from '../../src/text/wordpiece.ts';
 
-/** A static embedding by its ONNX graph: what native/text must equal byte for byte. */
+/** Static embedding computed by its ONNX graph: native/text must produce identical bytes. */
 export class GraphEmbedder {
   readonly #session: OnnxSession;
   readonly #tokenizer: WordPiece;

@@ -80,7 +80,7 @@ const references: Readonly<Record<'mean' | 'cls' | 'last', Reference>> = {
   last: (ids, i) => vectorComponent(ids.at(-1)!, i),
 };
 
-/** The vector of these tokens, computed plainly. */
+/** Reference computation of the vector of these tokens. */
 function expected(
   ids: readonly number[],
   pooling: keyof typeof references,
@@ -119,7 +119,7 @@ const noted = (fields: object) => ({
 });
 const tokenizers = { bert: bertTokenizer, unigram: unigramTokenizer };
 
-/** A tokenizer that puts nothing around its texts: what stands first or last then tells texts apart. */
+/** Tokenizer without special tokens, so that the first and the last token differ between texts. */
 const bare = { ...bertTokenizer, post_processor: null };
 const bareIds = (text: string) => tokenIdsOf(text).slice(1, -1);
 
@@ -279,14 +279,14 @@ for (const classes of [1, 2] as const) {
     const { opened, model } = await reranker(t, { 'model.onnx': weightedTokensGraph(weights, classes) });
     t.equal(model.head, classes === 1 ? 'one-logit' : 'two-classes');
     const { scores } = await opened.score('barrel gull', answers);
-    // Token type 1 are the document and the separator behind it.
+    // The document and the separator after it have token type 1.
     const expectedScores = answers.map((text) => {
       const ids = tokenIdsOf(text).slice(1);
       return sigmoid(ids.reduce((sum, id) => sum + weights[id]!, 0));
     });
     checkNear(t, scores, expectedScores, 'scores');
     const long = await opened.score('gull '.repeat(5_000), ['herring '.repeat(100_000)]);
-    // 32 tokens: three special ones, 14 of the query, 15 of the document.
+    // 32 tokens: 3 special ones, 14 of the query, 15 of the document.
     checkNear(
       t,
       long.scores,
@@ -460,7 +460,7 @@ const broken: readonly (readonly [string, Files, RegExp, Partial<ModelOverrides>
   ['a name that is a path', {}, /is no name for a model/, { id: '../x' }],
 ];
 
-/** A graph whose weights lie in another file. */
+/** Graph with weights in an external file. */
 const outside = (file: string) =>
   buildGraph({
     constants: [
@@ -480,7 +480,7 @@ const weightsFile = new Uint8Array(
   ).buffer,
 );
 
-/** The layer that takes `inputs` numbers to two, in a file of safetensors. */
+/** Dense layer from `inputs` to two outputs, as a safetensors file. */
 function denseLayer(inputs: number, cut = 0): Uint8Array {
   const floatsOf = (values: readonly number[]) => Buffer.from(Float32Array.from(values).buffer);
   const weight = floatsOf(Array.from({ length: 2 * inputs }, (_, i) => Math.cos(i)));

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { ModelCache } from '../../src/models/model-cache.ts';
 
-/** Models that are names, of which some are gone, and what was done with them. */
+/** Cache of fake models that records opening and closing; `missingModels` simulates removed models. */
 function createCache({ failures = 0 } = {}) {
   const [closedModels, missingModels] = [[] as string[], new Set<string>()];
   let left = failures;

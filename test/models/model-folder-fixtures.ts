@@ -11,7 +11,7 @@ import {
   type ValueInfoDescription,
 } from '../../models/train/onnx.ts';
 
-/** Small models in the layout of Hugging Face, whose every number is known. */
+/** Small models in the Hugging Face layout with known weights. */
 
 export const vocabulary = [
   '[PAD]',
@@ -35,7 +35,7 @@ export function vectorComponent(id: number, i: number): number {
   return Math.sin(1 + id * 7.3 + i * 1.7);
 }
 
-/** Ids of words that are tokens, between the special ones. */
+/** Token ids of a text whose words are tokens, between the special tokens. */
 export function tokenIdsOf(text: string): number[] {
   const ids = text
     .split(' ')
@@ -44,7 +44,7 @@ export function tokenIdsOf(text: string): number[] {
   return [clsId, ...ids, sepId];
 }
 
-/** BERT's way: the native library knows it. */
+/** BERT tokenizer, implemented by the native library. */
 export const bertTokenizer = {
   version: '1.0',
   added_tokens: vocabulary.slice(0, 4).map((content, id) => ({
@@ -86,7 +86,7 @@ export const bertTokenizer = {
   },
 };
 
-/** SentencePiece's way: only the JavaScript library knows it. */
+/** Unigram (SentencePiece) tokenizer, implemented only by the JavaScript library. */
 export const unigramTokenizer = {
   ...bertTokenizer,
   normalizer: null,
@@ -132,7 +132,7 @@ export function floatTensor(name: string, shape: readonly number[], values: read
   return { name, type: 'float', shape, data: toBytes(Float32Array.from(values)) };
 }
 
-/** The vector of each token: `last_hidden_state`. */
+/** Graph that returns the vector of each token: `last_hidden_state`. */
 export function tokenVectorsGraph(name = 'last_hidden_state', inputType: ElementType = 'int64'): Uint8Array {
   const table = vocabulary.flatMap((_, id) =>
     Array.from({ length: embeddingWidth }, (__, i) => vectorComponent(id, i)),
@@ -145,7 +145,7 @@ export function tokenVectorsGraph(name = 'last_hidden_state', inputType: Element
   });
 }
 
-/** The same vectors from signed bytes: a variant as quantised models are. */
+/** Graph with the same vectors from signed bytes, like a quantized model. */
 export function quantizedTokenVectorsGraph(): Uint8Array {
   const codes = Int8Array.from(
     vocabulary.flatMap((_, id) =>
@@ -166,7 +166,7 @@ export function quantizedTokenVectorsGraph(): Uint8Array {
   });
 }
 
-/** Adds up a weight of each token of the second text: `logits` with `classes` columns, column 0 all zeros of two. */
+/** Graph that sums a weight of each token of the second text: `logits` with `classes` columns; of two, column 0 is 0. */
 export function weightedTokensGraph(weights: readonly number[], classes: 1 | 2 = 1): Uint8Array {
   const table = weights.flatMap((weight) => (classes === 1 ? [weight] : [0, weight]));
   return buildGraph({
@@ -192,7 +192,7 @@ export function weightedTokensGraph(weights: readonly number[], classes: 1 | 2 =
   });
 }
 
-/** What a language model would say next: for each token a row of odds over all tokens. */
+/** Language model graph: for each token, a row of logits over all tokens. */
 export function nextTokenGraph(odds: (id: number, next: number) => number): Uint8Array {
   const table = vocabulary.flatMap((_, id) => vocabulary.map((__, next) => odds(id, next)));
   return buildGraph({
@@ -204,7 +204,7 @@ export function nextTokenGraph(odds: (id: number, next: number) => number): Uint
 
 export const config = { model_type: 'bert', hidden_size: embeddingWidth, max_position_embeddings: 32 };
 
-/** Writes files below a temporary folder `name`; objects become JSON, and null is no file. */
+/** Writes files to a temporary folder `name`; objects become JSON, and null omits a file. */
 export function writeModelFolder(
   t: Test,
   files: Readonly<Record<string, Uint8Array | string | object | null>>,

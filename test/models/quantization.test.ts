@@ -1,7 +1,7 @@
 import t from 'tap';
 import { computeDotProducts, dequantize, getCodeBytes, quantize } from '../../src/models/quantization.ts';
 
-/** Rows of length 1 with components from a fixed pseudo-random sequence. */
+/** Rows of length 1 with components from a fixed pseudorandom sequence. */
 function unitRows(rows: number, dimensions: number): Float32Array {
   let state = 7;
   const values = Float32Array.from({ length: rows * dimensions }, () => {

@@ -4,7 +4,7 @@ import { featureCount, featureDirections, RerankFeatureBuilder } from '../../src
 import { TokenVectorTable } from '../../src/models/token-vector-table.ts';
 import { WordPiece } from '../../src/text/wordpiece.ts';
 
-// Three tokens: "car" and "auto" point the same way, "tree" another.
+// Three tokens: "car" and "auto" have the same direction, "tree" another.
 const pieces = new WordPiece(['[UNK]', 'car', 'auto', 'tree']);
 const width = 160;
 const table = new Int8Array(4 * width);

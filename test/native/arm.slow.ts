@@ -1,10 +1,10 @@
-/** Runs the native tests of the kernels and the codes on an emulated ARM processor, where this machine has another. */
+/** Runs the native tests of the kernels and the codes on an emulated ARM processor if this machine has another one. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import t from 'tap';
 import { projectRoot } from '../../src/core/root.ts';
 
-/** How the script ends where a tool is missing. */
+/** Exit status of the script if a tool is missing. */
 const missing = 77;
 const ownArm =
   process.arch === 'arm64' && 'this is such a machine: engine.test runs them on the processor itself';

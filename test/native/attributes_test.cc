@@ -40,7 +40,7 @@ bool Compare(FilterOperator op, const std::string& left, const std::string& righ
 }
 
 std::string RandomValue(Random* random) {
-  // Two-, three- and four-byte characters too: their order by bytes is not that of UTF-16.
+  // Includes two-, three- and four-byte characters, whose byte order differs from that of UTF-16.
   static const std::vector<std::string> letters = {"a", "b", "Z", "é", "\xef\xbf\xbd", "\xf0\x9f\x98\x80"};
   std::string value;
   for (uint32_t length = Below(random, 3); length > 0; length--) value += letters[Below(random, 6)];
@@ -88,7 +88,7 @@ Filter RandomFilter(Random* random, int depth) {
   return {test::StepBytes(op, name, values), matches};
 }
 
-// Where there is time enough.
+// Finds rows with a deadline that no test reaches.
 std::shared_ptr<const MatchingRows> FindRows(const Shard& shard, const FilterProgram& program) {
   std::shared_ptr<const MatchingRows> found;
   REQUIRE(shard.filterRows().Find(shard, program, Patience(), &found).ok());
@@ -115,7 +115,7 @@ TEST("a filter means what a naive evaluation of each document says") {
     const Filter filter = RandomFilter(&random, 3);
     FilterProgram program;
     REQUIRE(FilterProgram::Parse(filter.bytes.data(), filter.bytes.size(), &program).ok());
-    // Fewer slots than there are: what was staged meanwhile stays out.
+    // Fewer slots than exist: slots staged later must be excluded.
     const uint32_t slots = 650 + Below(&random, 51);
     const Patience patience;
     Pace pace(patience);
@@ -180,8 +180,8 @@ TEST("a filter that takes long stops at its deadline or when it is cancelled, an
     REQUIRE(FilterProgram::Parse(bytes.data(), bytes.size(), &program).ok());
     return program;
   };
-  // One comparison that goes through many values, one that goes through many which nothing has, one of which many
-  // documents match, and many comparisons.
+  // One comparison that scans many values, one that scans many values without documents, one that many documents
+  // match, and many comparisons.
   std::vector<std::string> unknown;
   for (int i = 0; i < 2000; i++) unknown.push_back("x" + std::to_string(i));
   std::vector<uint8_t> many;

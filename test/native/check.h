@@ -1,4 +1,4 @@
-// A test is a function with a title; a failed check says where and ends the program's hope of success.
+// A test is a function with a title. A failed check prints its location and makes the program exit with 1.
 #pragma once
 
 #include <cstdio>
@@ -61,7 +61,7 @@ inline int RunAll(int count, char** words) {
     }                                                                       \
   } while (false)
 
-// For what later lines depend on.
+// Like CHECK, but exits: for conditions on which the following lines depend.
 #define REQUIRE(condition)                                                  \
   do {                                                                      \
     if (!(condition)) {                                                     \

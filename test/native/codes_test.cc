@@ -26,7 +26,7 @@ double Dot(const std::vector<float>& left, const std::vector<float>& right) {
   return sum;
 }
 
-// The numbers of the `count` largest.
+// Indexes of the `count` largest values.
 std::vector<size_t> Largest(const std::vector<double>& values, size_t count) {
   std::vector<size_t> order(values.size());
   for (size_t i = 0; i < order.size(); i++) order[i] = i;
@@ -35,7 +35,7 @@ std::vector<size_t> Largest(const std::vector<double>& values, size_t count) {
   return order;
 }
 
-// How many of the 10 nearest rows are among the 20 that codes propose.
+// Share of the 10 nearest rows that are among the 20 best by codes.
 double RecallOfCodes(const Vectors& rows, const Vectors& queries) {
   CodeArray codes(static_cast<uint32_t>(rows[0].size()));
   codes.Reserve(rows.size());
@@ -69,7 +69,7 @@ TEST("codes propose the nearest rows of a model with outlier dimensions") {
   constexpr uint32_t kDimensions = 384;
   test::Cloud cloud(kDimensions, 20, 21);
   test::Random random(21);
-  // Three dimensions that are twenty times as large as the others in every vector hold most of its length.
+  // Three dimensions are twenty times as large as the others and account for most of the length of every vector.
   const auto next = [&] {
     std::vector<float> vector = cloud.Next();
     for (const size_t outlier : {5U, 102U, 383U}) {
@@ -112,7 +112,7 @@ TEST("no cosine exceeds what the codes say is the most, also of nearly equal vec
       std::vector<float> row(dimensions);
       for (float& value : row) value = normal(random);
       Normalize(&row);
-      // From all but equal to hardly related.
+      // From nearly equal to almost unrelated.
       std::vector<float> vector = row;
       const float away = std::pow(10.0F, -static_cast<float>(test::Below(&random, 4))) / std::sqrt(dimensions);
       for (float& value : vector) value += away * normal(random);

@@ -117,7 +117,7 @@ TEST("who replaces waits for the compaction once as much of a shard is dead as a
     CHECK(status.code() == Code::kBusy);
     CHECK(dead == kLive);
     replaced += dead;
-    // What searches see stays, and removing goes on.
+    // Search results stay the same, and removals continue.
     CHECK(fixture.collection->Statistics().documents == kLive);
     version--;  // it was not staged
     CHECK(fixture.background.RunAll() == 1);
@@ -125,7 +125,7 @@ TEST("who replaces waits for the compaction once as much of a shard is dead as a
   CHECK(replaced == 3 * kLive);
 }
 
-// While it is there, the process holds more than it may.
+// Simulates a process above its memory limit during its lifetime.
 struct MemoryLimitReached {
   explicit MemoryLimitReached(uint64_t bytes) { UseMemoryLimit(bytes); }
   ~MemoryLimitReached() { UseMemoryLimit(0); }
@@ -145,7 +145,7 @@ TEST("a compaction that there is no memory for is put off, and nothing waits for
     const MemoryLimitReached limit(1);
     CHECK(fixture.background.RunAll() == 0);
     CHECK(fixture.collection->Statistics().deadRows == removed * 200);
-    // Two of three rows are dead: without the limit, who stages would have to wait.
+    // Two of three rows are dead: without the limit, staging would have to wait.
     fixture.Stage(100, 1);
     REQUIRE(fixture.Commit(100, {}).ok());
     CHECK(fixture.background.RunAll() == 0);
@@ -167,7 +167,7 @@ TEST("beyond the limit of memory a compaction still takes an eighth of it: what 
     return parts.vectorsInMemory + parts.codes + parts.links + parts.postings + parts.attributes + parts.documents;
   };
   const size_t full = memory();
-  const MemoryLimitReached limit(full);  // the process holds more, with its program
+  const MemoryLimitReached limit(full);  // the process uses more, including its code
   for (uint64_t version = 1; version <= kDocuments / 2; version++) REQUIRE(fixture.Commit({}, version).ok());
   CHECK(fixture.background.RunAll() == 0);
   for (uint64_t version = kDocuments / 2 + 1; version < kDocuments; version++) {
@@ -182,7 +182,7 @@ TEST("what a compaction has made so far counts among the memory") {
   const auto vectors = [&] { return fixture.collection->Statistics().memory.vectorsInMemory; };
   uint64_t version = 0;
   bool seen = false;
-  // Whoever watches may be kept from the processor for as long as one compaction takes.
+  // The scheduler may suspend the watching thread for the duration of a compaction, hence several rounds.
   for (int round = 0; round < 50 && !seen; round++) {
     const uint64_t first = version + 1;
     while (version < first + 20) {
@@ -216,7 +216,7 @@ TEST("a commit is refused whole when its version is not staged or its sequence i
   fixture.Stage(2, 3);
   CHECK(fixture.collection->Commit({0, 0, 2, 1}).code() == Code::kSequence);
   CHECK(fixture.Search(fixture.collection->Now()).count(1) == 3);
-  REQUIRE(fixture.Commit(2, 77).ok());  // removing the unknown does nothing
+  REQUIRE(fixture.Commit(2, 77).ok());  // removing an unknown version has no effect
   CHECK(fixture.Search(fixture.collection->Now()).size() == 6);
 }
 
@@ -285,7 +285,7 @@ TEST("a walk through the graph finds what a scan finds, between dead and staged 
   Fixture fixture;
   for (uint64_t version = 1; version <= 60; version++) {
     fixture.Stage(version, 50);
-    // Every third version stays staged, and of the others every fourth is removed.
+    // Every third version stays staged; every fourth of the others is removed.
     if (version % 3 != 0) REQUIRE(fixture.Commit(version, {}).ok());
     if (version % 3 != 0 && version % 4 == 0) REQUIRE(fixture.Commit({}, version).ok());
   }

@@ -12,7 +12,7 @@
 namespace quarry {
 namespace {
 
-// A file of zeros without a name.
+// Unnamed file of zeros.
 class PageFile {
  public:
   explicit PageFile(size_t bytes) : file_(std::tmpfile()) { Resize(bytes); }
@@ -27,7 +27,7 @@ class PageFile {
   FILE* file_;
 };
 
-// Three pages that follow each other in memory.
+// Three adjacent pages in memory.
 class Pages {
  public:
   Pages() : bytes_(FilePageBytes()) {
@@ -59,7 +59,7 @@ TEST("file pages: a page that cannot be read is lost for its own mapping, while 
   std::atomic<bool> before{false};
   std::atomic<bool> after{false};
   std::atomic<bool> done{false};
-  // The same entry is the page before the one that faults, then the page behind it.
+  // The same table entry holds the page before the faulting one, then the page after it.
   std::thread others([&] {
     while (!done) {
       CHECK(MapFilePages(sound.descriptor(), 0, pages.at(0), bytes, &before));

@@ -42,7 +42,7 @@ struct Sample {
   float Similarity(const std::vector<float>& query, uint32_t row) const {
     return std::inner_product(query.begin(), query.end(), vectors[row].begin(), 0.0F);
   }
-  // The rows in the order of their similarity, `count` of them.
+  // The first `count` rows by descending similarity.
   std::vector<uint32_t> Ranked(const std::vector<float>& query, std::vector<uint32_t> all, size_t count) const {
     std::vector<std::pair<float, uint32_t>> ranked;
     for (const uint32_t row : all) ranked.emplace_back(-Similarity(query, row), row);
@@ -81,14 +81,14 @@ struct Sample {
     }
     return static_cast<double>(hits) / static_cast<double>(wanted);
   }
-  // What became of filtered searches.
+  // Outcomes of filtered searches.
   struct Filtered {
     size_t walked = 0;  // ended in the graph
     size_t hits = 0;    // of their 10 nearest rows
     size_t wanted = 0;
     double recall() const { return static_cast<double>(hits) / static_cast<double>(wanted); }
   };
-  // A set of the rows that match, with their share.
+  // The set of matching rows and their share of all rows.
   template <class Accept>
   std::pair<Bitset, float> Matching(const Accept& accept) const {
     Bitset matching(Rows());
@@ -105,7 +105,7 @@ struct Sample {
     const auto every = [](uint32_t) { return true; };
     GraphScratch scratch;
     const auto outcome = graph.SearchMatching({query.view(), 64, 2000}, filter, &scratch, every, [] { return false; });
-    // Where fewer are found than are looked for, the rows are scanned as well.
+    // If the search finds fewer rows than requested, the engine also scans the rows.
     if (outcome == Graph::Outcome::kBudget || scratch.results.size() < 64) return;
     filtered->walked++;
     std::vector<uint32_t> found;
@@ -168,7 +168,7 @@ TEST("a graph search that may accept only some rows still finds the nearest of t
   for (int i = 0; i < 6000; i++) sample.Add(cloud.Next(static_cast<uint32_t>(i) % 40));
   sample.InsertAll(2);
   CHECK(sample.Recall(&cloud, 64, [](uint32_t row) { return row % 7 == 0; }) >= 0.95);
-  // Whole clusters far from most queries: what pgvector and others lose.
+  // Only whole clusters match, far from most queries: a case in which pgvector and others lose rows.
   CHECK(sample.Recall(&cloud, 64, [](uint32_t row) { return row % 40 < 6; }) >= 0.95);
 }
 
@@ -181,7 +181,7 @@ TEST("a filtered graph search finds the nearest matching rows, or says that it c
     const char* title;
     std::function<bool(uint32_t)> accept;
     bool walks;      // whether most searches end in the graph
-    bool scattered;  // whether enough rows match and lie among the others as if drawn by lot
+    bool scattered;  // whether enough rows match and are distributed like a random sample
   };
   const Case cases[] = {
       {"one in two", [](uint32_t row) { return row / 40 % 2 == 0; }, true, true},
@@ -208,8 +208,8 @@ TEST("a filter that matches here and there but nothing in some regions loses not
   sample.InsertAll(2);
   struct Case {
     uint32_t empty;  // of the 40 clusters
-    uint32_t oneIn;  // of the rows of the others, one in so many match
-    bool told;       // whether enough rows match for that to be noticed
+    uint32_t oneIn;  // one in `oneIn` rows of the other clusters matches
+    bool told;       // whether enough rows match for the engine to detect the empty clusters
   };
   for (const auto& [empty, oneIn, told] :
        {Case{13, 5, false}, {13, 2, true}, {6, 2, true}, {6, 9, false}, {2, 2, false}}) {
@@ -217,7 +217,7 @@ TEST("a filter that matches here and there but nothing in some regions loses not
         sample.Matching([&](uint32_t row) { return row % 40 >= empty && row / 40 % oneIn == 0; });
     const bool scattered = sample.graph.Scattered(matching, share).value();
     if (told) CHECK(!scattered);
-    // What is noticed or not decides how fast they are found.
+    // The detection affects only the speed, not the results.
     for (const bool judged : {scattered, true}) {
       Sample::Filtered inside, border;
       for (uint32_t i = 0; i < 60; i++) {

@@ -68,7 +68,7 @@ TEST("every kernel transforms and encodes vectors to exactly the bits of its sca
       std::vector<float> values = start;
       set->transform(values.data(), signs.data(), count);
       CHECK(values == twin);
-      // Beyond the ends of the codes too, and lengths that fill no register.
+      // Checks for writes beyond the end, and lengths that are not multiples of a register.
       for (size_t length = count - std::min<size_t>(count, 20); length <= count; length++) {
         std::vector<uint8_t> codes(count + 1, 7);
         std::vector<uint8_t> twins(count + 1, 7);
@@ -86,7 +86,7 @@ TEST("a code is the nearest to what it stands for, none is 0, and what is no num
   const uint8_t wanted[] = {128, 128, 129, 128, 127, 254, 255, 255, 1, 255, 1, 255};
   for (const Kernels* set : RunnableKernels().sets) {
     if (set == nullptr) continue;
-    // As often as a register has room for.
+    // Repeated to fill a register.
     std::vector<float> many;
     for (int i = 0; i < 4; i++) many.insert(many.end(), std::begin(values), std::end(values));
     std::vector<uint8_t> codes(many.size());
@@ -121,7 +121,7 @@ TEST(
   constexpr size_t kRows = 19;
   struct Case {
     size_t length;
-    bool ends;  // whether all numbers are at the end of their range
+    bool ends;  // whether all values are extremes of their range
   };
   for (const auto& [length, ends] : {Case{64, false},
                                      {192, false},
@@ -173,7 +173,7 @@ TEST("every counting kernel gives the count of its scalar twin") {
 TEST("kernels are chosen by name, and a name that this processor cannot run chooses nothing") {
   CHECK(!UseKernels("avx1024"));
   CHECK(!UseKernels(""));
-  // The set in use does not change any more once it was asked for.
+  // The active set is fixed after its first use.
   const Kernels* const active = &ActiveKernels();
   for (const Kernels* set : RunnableKernels().sets) {
     if (set != nullptr) CHECK(UseKernels(set->name));

@@ -20,7 +20,7 @@ using test::Random;
 
 constexpr uint32_t kDimensions = 4;
 
-// A document as the reference remembers it.
+// Document as stored by the reference.
 struct Known {
   uint64_t version;
   std::vector<test::RowTerms> rows;
@@ -44,7 +44,7 @@ uint32_t LengthOf(const test::RowTerms& terms) {
   return length;
 }
 
-// BM25 of every row, without postings, blocks, windows or shards.
+// Computes BM25 of every row, without postings, blocks, windows or shards.
 class Reference {
  public:
   Reference(const Documents& documents, const std::vector<QueryTerm>& terms) : documents_(documents) {
@@ -106,7 +106,7 @@ class Reference {
   float perTerm_ = 0;
 };
 
-// Few words are common and most are rare, as in a language.
+// A few terms are common and most are rare, as in natural language.
 uint64_t SomeTerm(Random* random, uint32_t terms) {
   const double share = static_cast<double>(Below(random, 1u << 20)) / (1u << 20);
   return static_cast<uint64_t>(std::exp(share * std::log(terms))) * 0x9e3779b97f4a7c15;
@@ -142,7 +142,7 @@ class Trial {
     for (uint32_t i = 0; i < 6; i++) queries_.push_back(SomeQuery());
     for (uint32_t round = 0; round < rounds; round++) {
       Change(Below(&random_, 400));
-      if (Below(&random_, 4) == 0) Change(1500);  // more than is remembered of changes
+      if (Below(&random_, 4) == 0) Change(1500);  // more than the change history keeps
       const Documents before = documents_;
       const Moment moment = collection_->Now();
       if (Below(&random_, 2) == 0) Ask(collection_->Now(), documents_);
@@ -184,7 +184,7 @@ class Trial {
         test::MakeDocument(document.version, vectors, document.rows, {{"parity", {document.even ? "even" : "odd"}}});
     Status staged = test::Stage(collection_, ShardOf(document.version), input);
     if (staged.code() == Code::kBusy) {
-      background_.RunAll();  // what was removed has to be compacted away first
+      background_.RunAll();  // compaction of removed rows must run first
       staged = test::Stage(collection_, ShardOf(document.version), input);
     }
     REQUIRE(staged.ok());
@@ -228,7 +228,7 @@ class Trial {
     CheckNear(moment, terms, reference, documents);
   }
 
-  // Whatever the vectors find has its score too, also when nothing is asked of the words.
+  // Hits found by vector also have their lexical score, even without lexical candidates.
   void CheckNear(const Moment& moment, const std::vector<QueryTerm>& terms, const Reference& reference,
                  const Documents& documents) {
     SearchRequest request;
@@ -273,12 +273,12 @@ TEST("the best rows by BM25 and the scores of the nearest are those of an exhaus
   }
 }
 
-// A shard without graph and collection, which takes rows much faster.
+// Shard without graph and collection, which is much faster to fill.
 class Rows {
  public:
   Rows() : shards_(std::make_shared<std::vector<std::shared_ptr<Shard>>>(1, std::make_shared<Shard>(kDimensions))) {}
 
-  // One thread. Removes a document when `removed` is not null.
+  // Called by one thread. Removes a document if `removed` is not null.
   void Commit(const Known& document, const uint64_t* removed) {
     Shard& shard = *shards_->front();
     const std::vector<std::vector<float>> vectors(document.rows.size(), {1, 0, 0, 0});
@@ -293,7 +293,7 @@ class Rows {
     rows_ += static_cast<uint64_t>(change.rows);
     bodyLength_ += static_cast<uint64_t>(change.bodyLength);
   }
-  // Any thread.
+  // Called by any thread.
   Moment Now() {
     const std::lock_guard lock(mutex_);
     return {shards_, epoch_, rows_, bodyLength_, DefaultEfforts(shards_->size())};
@@ -363,7 +363,7 @@ TEST("searches find what was committed at their moment and nothing else while an
       }
     });
   }
-  // Each third document from the fourth on replaces the one three before it.
+  // From version 6 on, every third document replaces the one three versions before it.
   const auto removedBy = [](uint64_t version) { return version > 3 && version % 3 == 0 ? version - 3 : 0; };
   for (const Known& document : documents) {
     const uint64_t removed = removedBy(document.version);

@@ -1,4 +1,4 @@
-// Everything at once: the test that the sanitizers are for.
+// Runs all operations concurrently; intended for the sanitizers.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -24,9 +24,9 @@ using test::Random;
 
 constexpr uint32_t kDimensions = 16;
 constexpr uint32_t kShards = 2;
-constexpr uint32_t kPaths = 60;  // documents; each is overwritten again and again
+constexpr uint32_t kPaths = 60;  // documents; each is overwritten repeatedly
 
-// A document's rows all say which path and version they are of, so that a mixed answer shows.
+// All rows of a document carry its path and version, so that mixed results are detected.
 class Load {
  public:
   Load() {
@@ -55,7 +55,7 @@ class Load {
   }
 
  private:
-  // Writer i owns the paths whose number is i modulo 2, as a document is written by one job at a time.
+  // Writer i owns the paths congruent to i modulo 2, because only one job writes a document at a time.
   void Write(uint64_t number) {
     Random random(number);
     test::Cloud cloud(kDimensions, 8, number);
@@ -71,7 +71,7 @@ class Load {
       const auto input = test::MakeDocument(version, vectors, terms,
                                             {{"path", {std::to_string(path)}}, {"list:rows", {std::to_string(rows)}}});
       Status staged = test::Stage(collection_, shard, input);
-      // A compaction has to come first; the thread that compacts ends with `stop_`, so a writer must not wait past it.
+      // A compaction must run first. The compacting thread stops with `stop_`, so a writer must not wait after that.
       for (; staged.code() == Code::kBusy && !stop_; staged = test::Stage(collection_, shard, input)) {
         std::this_thread::yield();
       }
@@ -104,7 +104,7 @@ class Load {
       request.terms = {{1, 1, 0}, {1000 + Below(&random, kPaths), 1, 1}};
       request.vectorCandidates = 1 + Below(&random, 5000);
       request.lexicalCandidates = Below(&random, 50);
-      // The shards are small enough to be scanned always; their graphs must stand the same.
+      // The shards are small enough to be scanned always; this forces the use of their graphs.
       if (Below(&random, 2) == 0) {
         request.scanning = Scanning::kNever;
         request.vectorCandidates = 1 + Below(&random, 20);
@@ -120,7 +120,7 @@ class Load {
       for (const double hit : hits.version) {
         const auto version = static_cast<uint64_t>(hit);
         const auto [known, fresh] = versionOf.emplace(version % 1000, version);
-        CHECK(fresh || known->second == version);  // no answer mixes two versions of a path
+        CHECK(fresh || known->second == version);  // no result mixes two versions of a path
       }
       std::vector<double> listed;
       CHECK(ListVersions(moment, nullptr, Patience(), 1000, &listed).ok());
@@ -129,7 +129,7 @@ class Load {
     }
   }
 
-  // Alone, or with the threads that have nothing else to do.
+  // Searches on this thread alone, or together with idle threads of the pool.
   static SearchHits Find(const Moment& moment, const SearchRequest& request, bool alone) {
     SearchHits hits;
     if (alone) {

@@ -50,7 +50,7 @@ TEST("postings give back every row and count that was added, in order") {
   });
 }
 
-// Postings of a block: rows in steps, and counts, of one of the kinds that lists are made of.
+// Postings of a block, with typical row steps and counts of a list.
 std::vector<Posting> SomeBlock(Random* random, uint32_t before) {
   constexpr uint32_t kSteps[] = {1, 3, 40, 5000};
   constexpr uint32_t kCounts[] = {1, 2, 5, 300};
@@ -58,7 +58,7 @@ std::vector<Posting> SomeBlock(Random* random, uint32_t before) {
   const uint32_t bodies = kCounts[Below(random, 4)];
   const uint32_t prefixes = kCounts[Below(random, 4)];
   const uint32_t leastBody = Below(random, 2);
-  const uint32_t oddities = Below(random, 4) == 0 ? 3 : 50;  // how rare outliers are
+  const uint32_t oddities = Below(random, 4) == 0 ? 3 : 50;  // one in this many postings is an outlier
   std::vector<Posting> postings;
   for (uint32_t i = 0; i < kBlockPostings; i++) {
     before += 1 + Below(random, Below(random, oddities) == 0 ? 20'000'000 : step);
@@ -89,7 +89,7 @@ TEST("a block gives back what was packed, all of it or one by one") {
   }
 }
 
-// Lists of every length around whole blocks, by hash; the row decides the counts.
+// Lists with lengths around multiples of a block, by hash; the row determines the counts.
 Posting PostingAt(uint64_t hash, uint32_t row) {
   return {row, static_cast<uint32_t>((hash ^ row) % 7), static_cast<uint32_t>((hash + row) % 40 == 0 ? 2 : 0)};
 }
@@ -100,7 +100,7 @@ bool InList(size_t list, uint32_t row, uint32_t rows) {
   return uint64_t{row} * kListLengths[list] / rows != uint64_t{row + 1} * kListLengths[list] / rows;
 }
 
-// Checks the list from end to end, by jumps, and the bounds of its blocks.
+// Checks the list sequentially and by seeking, and the bounds of its blocks.
 void CheckList(const Postings& postings, size_t list, uint32_t rows) {
   PostingCursor cursor;
   REQUIRE(postings.Open(HashOf(list), &cursor));
@@ -184,7 +184,7 @@ TEST("packed lists with anything missing or rows that the shard does not have ar
   for (size_t length = 0; length < words.size() * 8; length++) {
     CHECK(!PackedPostings::Parse(words.data(), length, kListRows, &packed));
   }
-  // The two numbers of the trailer, and a place beyond the end in the directory, behind which the index has two words.
+  // The two numbers of the trailer, and an offset beyond the end in the directory, which is followed by a two-word index.
   const std::pair<size_t, uint64_t> damages[] = {{1, 1}, {1, 2}, {1, 64}, {2, 1}, {2, 2}, {2, 64}, {5, 1 << 20}};
   for (const auto& [fromEnd, change] : damages) {
     auto damaged = words;
@@ -249,7 +249,7 @@ TEST("a term block that is cut off, too long, unsorted or not one is refused") {
   CHECK(!input->Check(1).ok());
 }
 
-// BM25 as its formula says, over rows that are simply remembered.
+// Reference implementation of BM25 over rows in memory.
 struct Model {
   struct Row {
     uint64_t version;

@@ -1,4 +1,4 @@
-// Made-up documents for the tests of the engine; everything follows from a seed.
+// Synthetic documents for the tests of the engine, derived from a seed.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using Random = std::mt19937_64;
 
 inline uint32_t Below(Random* random, uint32_t bound) { return static_cast<uint32_t>((*random)() % bound); }
 
-// A folder of its own, removed in the end.
+// Temporary folder, removed by the destructor.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -42,7 +42,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// Unit vectors around random centres, as embeddings lie.
+// Unit vectors around random centers, similar to embeddings.
 class Cloud {
  public:
   Cloud(uint32_t dimensions, uint32_t clusters, uint64_t seed) : dimensions_(dimensions), random_(seed) {
@@ -102,7 +102,7 @@ inline std::shared_ptr<DocumentInput> MakeDocument(uint64_t version, const std::
   return input;
 }
 
-// Stages to the end.
+// Stages a document completely.
 inline Status Stage(const std::shared_ptr<Collection>& collection, uint32_t shard,
                     const std::shared_ptr<DocumentInput>& input) {
   Collection::Staging staging(collection, shard, input);
@@ -111,10 +111,10 @@ inline Status Stage(const std::shared_ptr<Collection>& collection, uint32_t shar
   return staging.status();
 }
 
-// A background that runs its jobs when told to.
+// Background that runs its jobs only when RunAll is called.
 class HeldBackground {
  public:
-  // A job holds its collection, which holds the background: what never ran goes here.
+  // Jobs own their collection, which owns the background: this breaks the cycle for jobs that never ran.
   ~HeldBackground() { jobs_->clear(); }
   Background Function() {
     return [jobs = jobs_](std::function<bool()> job) {
@@ -122,7 +122,7 @@ class HeldBackground {
       return true;
     };
   }
-  // Runs what was asked for; answers how many jobs are done. Those that are put off stay.
+  // Runs the queued jobs; returns the number of completed ones. Deferred jobs stay queued.
   size_t RunAll() {
     size_t done = 0;
     std::vector<std::function<bool()>> putOff;
@@ -151,7 +151,7 @@ inline void PutText(std::vector<uint8_t>* bytes, const std::string& value) {
   for (const char byte : value) bytes->push_back(static_cast<uint8_t>(byte));
 }
 
-// A filter program of one step.
+// Bytes of a filter program with one step.
 inline std::vector<uint8_t> StepBytes(FilterOperator op, const std::string& attribute,
                                       const std::vector<std::string>& values) {
   std::vector<uint8_t> bytes;

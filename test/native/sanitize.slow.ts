@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import t from 'tap';
 import { projectRoot } from '../../src/core/root.ts';
 
-/** Seconds of mixed load under each sanitizer; compiling and the other tests take some four minutes besides. */
+/** Seconds of mixed load under each sanitizer; compilation and the other tests take about four more minutes. */
 const loadSeconds = 10;
 
 t.test('the engine reads and writes no wrong byte and has no race, under mixed load', async (t) => {

@@ -68,7 +68,7 @@ std::set<Hit> HitsOf(const SearchHits& hits) {
   return result;
 }
 
-// Runs a search with several threads that begin together.
+// Runs a search with several threads that start together.
 Status RunTogether(const std::shared_ptr<CollectionSearch>& search, int threads) {
   using Progress = CollectionSearch::Progress;
   REQUIRE(search->Start() == Progress::kTurn);
@@ -134,7 +134,7 @@ TEST("a search that fails in one thread ends for all of them with its reason, an
 TEST("searches that were used again and again end like the first") {
   Fixture fixture(kShardsMax);
   const SearchRequest request = fixture.Ask(0, 10);
-  // Of each of them the tickets, which count the shards of each turn, would have come around several times.
+  // Enough rounds for the ticket counters of reused searches, which count the shards of each phase, to wrap around.
   for (int round = 0; round < 3000; round++) {
     SearchHits hits;
     REQUIRE(Search(fixture.collection->Now(), request, &hits).ok());
@@ -168,12 +168,12 @@ TEST("a shard that holds more of the nearest rows than its share is searched wid
   CHECK(hits.shards[2].strategy == Strategy::kGraph && hits.shards[3].strategy == Strategy::kScan);
 }
 
-// Rows among which some have coordinates that codes cut off.
+// Rows of which some have coordinates clipped by the codes.
 class CutRows {
  public:
   static constexpr uint32_t kWide = 128;
 
-  // A cloud's vector, or two times in three one that leans towards a coordinate of the rotated space.
+  // A vector of the cloud; in two of three cases, skewed toward a coordinate of the rotated space.
   std::vector<float> Next() {
     std::vector<float> vector = cloud_.Next();
     const uint32_t kind = test::Below(&random_, 3);
@@ -190,7 +190,7 @@ class CutRows {
   }
 
  private:
-  // Coordinate j of what the rotation makes of unit vector i, which is dimension i of the vector that it turns into j.
+  // Coordinate j of the rotated unit vector i, which equals dimension i of the vector rotated to unit vector j.
   float Rotated(uint32_t i, uint32_t j) {
     std::vector<float> unit(kWide);
     unit[i] = 1;
@@ -280,7 +280,7 @@ TEST("a calibrated collection is searched with less effort and still finds the s
   for (const uint32_t shards : {1U, 4U}) {
     Fixture fixture(shards);
     fixture.Fill(40, 100);
-    CHECK(!fixture.collection->BeginCalibration());  // too small to be worth it
+    CHECK(!fixture.collection->BeginCalibration());  // too small for calibration
     fixture.Fill(20, 100);
     REQUIRE(fixture.collection->BeginCalibration());
     CHECK(!fixture.collection->BeginCalibration());  // one at a time
@@ -327,7 +327,7 @@ TEST("efforts that were measured hold until much has come, gone or been compacte
       REQUIRE(fixture.collection->Commit({fixture.version, 0, {}, removed}).ok());
     }
   };
-  // Every document that is replaced is one that came and one that went: twelve are less than a quarter of all.
+  // A replacement counts as one addition and one removal: twelve are less than a quarter of all documents.
   replace(12);
   CHECK(fixture.collection->Now().efforts == measured);
   CHECK(!fixture.collection->BeginCalibration());
@@ -335,7 +335,7 @@ TEST("efforts that were measured hold until much has come, gone or been compacte
   CHECK(fixture.collection->Now().efforts == careful);
   REQUIRE(fixture.collection->BeginCalibration());
   {
-    // What changes meanwhile lets it begin anew.
+    // Changes during the calibration restart it.
     Calibration calibration(fixture.collection, 0.97);
     for (int i = 0; i < 20; i++) CHECK(!calibration.Step());
     replace(13);
@@ -344,7 +344,7 @@ TEST("efforts that were measured hold until much has come, gone or been compacte
   }
   CHECK(fixture.collection->Now().efforts.calibrated);
   CHECK(!fixture.collection->BeginCalibration());
-  // Of 126 documents 26 are dead: a few more, and there is another graph.
+  // 26 of 126 documents are dead: a few more trigger a compaction with a new graph.
   replace(12);
   CHECK(fixture.collection->Now().efforts.calibrated);
   CHECK(fixture.background.RunAll() == 1);
@@ -355,7 +355,7 @@ TEST("efforts that were measured hold until much has come, gone or been compacte
 
 TEST("what lies behind a region of removed rows is found, at whatever effort, and by a scan where that is better") {
   Fixture fixture(1);
-  // Twelve clusters by turns, of which one is removed afterwards.
+  // Twelve clusters in rotation, one of which is removed afterwards.
   for (uint32_t i = 0; i < 24; i++) {
     std::vector<std::vector<float>> vectors;
     for (uint32_t row = 0; row < 400; row++) vectors.push_back(fixture.cloud.Next(i % 12));

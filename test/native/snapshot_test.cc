@@ -25,7 +25,7 @@ constexpr uint32_t kDimensions = 8;
 
 std::shared_ptr<Collection> Open(const std::string& directory, uint32_t dimensions, uint32_t shards) {
   std::shared_ptr<Collection> collection;
-  // No compactions here: a background that is always full.
+  // A background that is always full prevents compactions.
   const Background full = [](const std::function<void()>&) { return false; };
   REQUIRE(Collection::Open({"test", dimensions, shards, directory}, full, &collection).ok());
   return collection;
@@ -104,14 +104,14 @@ TEST("a collection answers the same after its snapshot is loaded, and can go on"
     CHECK(Ask(loaded, true) == Ask(collection, true));
     CHECK(loaded->Statistics().rows == collection->Statistics().rows);
     CHECK(loaded->Statistics().documents == collection->Statistics().documents);
-    // What was only staged is not in a snapshot.
+    // A snapshot does not contain documents that are only staged.
     CHECK(loaded->Commit({3000, 3000 % shards, 3000, std::nullopt}).code() == Code::kUnstaged);
     REQUIRE(loaded->Commit({3000, 1 % shards, std::nullopt, 1}).ok());
     CHECK(loaded->Statistics().documents == collection->Statistics().documents - 1);
   }
 }
 
-// The worked example of native/FORMAT.md: whoever changes the format changes both, and the format's number.
+// The worked example of native/FORMAT.md: a change of the format must update both, and the format version.
 struct Repeated {
   const char* hex;
   size_t times;
@@ -247,7 +247,7 @@ TEST("a snapshot of an older or newer format is damaged, and the reason names bo
   }
 }
 
-// Wide enough for a thousand rows to be worth reading from the file.
+// Wide enough for the vectors of a thousand rows to be read from the file.
 constexpr uint32_t kWide = 256;
 constexpr uint32_t kWideRows = 16;  // of a document
 
@@ -265,7 +265,7 @@ void AddWide(const std::shared_ptr<Collection>& collection, uint64_t first, uint
   }
 }
 
-// The exact vectors of documents 1 to `last` are those that were added.
+// Checks that the exact vectors of documents 1 to `last` are those added.
 void CheckWide(const Moment& moment, uint64_t last) {
   const Shard& shard = *(*moment.shards)[0];
   for (uint64_t version = 1; version <= last; version++) {
@@ -284,7 +284,7 @@ TEST("after a snapshot vectors are read from its file, which may be replaced and
   const std::string directory = folder.path() + "/c";
   auto collection = Open(directory, kWide, 1);
   constexpr size_t kRowBytes = kWide * sizeof(float);
-  // Whole pages of them can be read from a file.
+  // Only whole pages are read from the file.
   const auto inFile = [](size_t rows) { return rows * kRowBytes / FilePageBytes() * FilePageBytes(); };
   AddWide(collection, 1, 100);
   CHECK(collection->Statistics().memory.vectorsInFile == 0);
@@ -329,7 +329,7 @@ TEST("a file that is cut off while it is read fails searches and snapshots, and 
   SearchHits hits;
   const Status lost = Search(collection->Now(), request, &hits);
   CHECK(lost.code() == Code::kDamaged && lost.message().find("shard 0") != std::string::npos);
-  // Other threads that read the same rows go on as well.
+  // Other threads that read the same rows also survive.
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; i++) {
     threads.emplace_back([&collection, &request] {
@@ -338,11 +338,11 @@ TEST("a file that is cut off while it is read fails searches and snapshots, and 
     });
   }
   for (std::thread& thread : threads) thread.join();
-  // Zeros never become a file.
+  // The zeros in place of lost pages must never be written to a file.
   AddWide(collection, 261, 262);
   CHECK(collection->WriteSnapshots(&snapshot).code() == Code::kDamaged);
   CHECK(ReadFile(path).size() == 4096);
-  // Words need no vectors.
+  // A lexical search needs no vectors.
   SearchRequest words;
   words.terms = {{3, 1, 0}};
   words.lexicalCandidates = 10;
@@ -460,13 +460,13 @@ TEST("a snapshot that the system cannot read is damaged, and the reason names th
   REQUIRE(collection->WriteSnapshots(&snapshot).ok());
   const std::string path = directory + "/shard-01.quarry";
   std::filesystem::remove(path);
-  std::filesystem::create_symlink("shard-01.quarry", path);  // nobody, not even root, gets to the end of it
+  std::filesystem::create_symlink("shard-01.quarry", path);  // no user, not even root, can resolve it
   const auto loaded = Open(directory, kDimensions, 2);
   const auto& opened = loaded->opened();
   CHECK(opened[0].state == ShardState::kLoaded);
   CHECK(opened[1].state == ShardState::kDamaged);
   CHECK(opened[1].reason == "open " + path + ": " + std::generic_category().message(ELOOP));
-  // What is in the place of the file makes way for the next snapshot.
+  // The next snapshot replaces the link.
   REQUIRE(loaded->WriteSnapshots(&snapshot).ok());
   CHECK(Open(directory, kDimensions, 2)->opened()[1].state == ShardState::kLoaded);
 }
@@ -507,7 +507,7 @@ TEST("a snapshot holds what was committed when it began, whatever changes before
     Collection::Snapshot newer;
     REQUIRE(collection->WriteSnapshots(&newer).ok());
     CHECK(newer.sequence == 789);
-    // Written late, an older moment takes nothing back.
+    // Writing an older snapshot later must not revert newer changes.
     REQUIRE(collection->WriteSnapshots(moment, &snapshot).ok());
     CHECK(Ask(Open(directory, kDimensions, shards), false) == Ask(collection, false));
   }

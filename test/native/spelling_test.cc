@@ -54,7 +54,7 @@ class Words {
 
 using Terms = std::vector<std::u16string>;
 
-// Least number of Damerau's edits, no two of which touch the same place.
+// Optimal string alignment distance: fewest Damerau edits, no two of which overlap.
 size_t Distance(const std::u16string& left, const std::u16string& right) {
   std::vector<std::vector<size_t>> edits(left.size() + 1, std::vector<size_t>(right.size() + 1));
   for (size_t i = 0; i <= left.size(); i++) {

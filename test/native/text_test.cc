@@ -11,7 +11,7 @@
 namespace quarry::text {
 namespace {
 
-// Units of every kind: ASCII, Latin, marks, Thai, Hangul, ideographs, surrogates in and out of order.
+// UTF-16 units of all kinds: ASCII, Latin, marks, Thai, Hangul, ideographs, paired and unpaired surrogates.
 std::u16string RandomText(std::mt19937* random, size_t units) {
   static constexpr std::pair<int, int> kRanges[] = {
       {0x20, 0x7e},     {0x61, 0x7a},     {0, 0x2ff},       {0x300, 0x3ff},   {0xe00, 0xe7f}, {0x1100, 0x11ff},

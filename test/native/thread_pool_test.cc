@@ -14,14 +14,14 @@ namespace {
 
 using Priority = ThreadPool::Priority;
 
-// Pools are never destroyed; what still points to them is no leak.
+// Pools are never destroyed; keeping a pointer to each prevents leak reports.
 ThreadPool& NewPool(size_t threads, size_t queueMax, std::chrono::milliseconds calm = ThreadPool::kCalm) {
   static std::vector<ThreadPool*>* const pools = new std::vector<ThreadPool*>();
   pools->push_back(new ThreadPool(threads, queueMax, 0, calm));
   return *pools->back();
 }
 
-// Holds a thread of a pool until it is opened. Jobs may outlive it.
+// Blocks threads of a pool until it is opened. Jobs may outlive it.
 class Gate {
  public:
   ThreadPool::Job Job() const {
@@ -91,7 +91,7 @@ TEST("only threads that have nothing to do are invited") {
   busy.AwaitEntered(1);
   while (pool.Waiting() > 0) std::this_thread::yield();
   Gate guests;
-  // A thread may not have come to rest yet: then it is not free, and is not invited.
+  // A thread may not be idle yet and is then not invited, so the loop retries.
   while (guests.entered() < 2) pool.Invite(2 - static_cast<size_t>(guests.entered()), guests.Job());
   pool.Invite(5, guests.Job());
   CHECK(pool.Waiting() == 0);

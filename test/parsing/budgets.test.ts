@@ -11,7 +11,7 @@ const spaces = new Uint8Array(20_000_000).fill(32);
 const run = (text: string) => `<w:r><w:t>${text}</w:t></w:r>`;
 const bombHead = `<!DOCTYPE x [<!ENTITY a "${'x'.repeat(100)}"><!ENTITY b "&a;&a;&a;">]>`;
 
-/** The file with the declared sizes of its entries turned into one byte. */
+/** Returns the file with the declared size of every entry set to one byte. */
 function lying(bytes: Uint8Array): Uint8Array {
   const copy = Buffer.from(bytes);
   for (let at = copy.indexOf('PK\x01\x02'); at !== -1; at = copy.indexOf('PK\x01\x02', at + 4)) {
@@ -20,12 +20,12 @@ function lying(bytes: Uint8Array): Uint8Array {
   return copy;
 }
 
-/** The file with every entry named `from` renamed to `to`, which must be as long. */
+/** Returns the file with every entry `from` renamed to `to`, which must have the same length. */
 function renamed(bytes: Uint8Array, from: string, to: string): Uint8Array {
   return Buffer.from(Buffer.from(bytes).toString('latin1').replaceAll(from, to), 'latin1');
 }
 
-/** The file with the flag of encryption on every entry. */
+/** Returns the file with the encryption flag set on every entry. */
 function flagged(bytes: Uint8Array): Uint8Array {
   const copy = Buffer.from(bytes);
   for (let at = copy.indexOf('PK\x01\x02'); at !== -1; at = copy.indexOf('PK\x01\x02', at + 4))
@@ -33,7 +33,7 @@ function flagged(bytes: Uint8Array): Uint8Array {
   return copy;
 }
 
-/** The file with its directory, its sizes and places in the fields of ZIP64, as some programs write every file. */
+/** Returns the file with directory, sizes and offsets in ZIP64 fields, as some programs write every file. */
 function inZip64(bytes: Uint8Array): Uint8Array {
   const file = Buffer.from(bytes);
   const end = file.lastIndexOf('PK\x05\x06');
@@ -43,7 +43,7 @@ function inZip64(bytes: Uint8Array): Uint8Array {
     const [name, fields] = [file.readUInt16LE(at + 28), file.readUInt16LE(at + 30)];
     const head = Buffer.from(file.subarray(at, at + 46 + name));
     const large = Buffer.alloc(5 + 4 + 24);
-    large.writeUInt16LE(0x9999, 0); // a field of something else comes first
+    large.writeUInt16LE(0x9999, 0); // an unrelated field comes first
     large.writeUInt16LE(1, 2);
     large.writeUInt16LE(1, 5);
     large.writeUInt16LE(24, 7);
@@ -71,7 +71,7 @@ interface Hostile {
   readonly name: string;
   readonly bytes: () => Uint8Array;
   readonly limits?: Partial<ParseLimits>;
-  /** The failure, or what the pages must be. */
+  /** Failure code, or a pattern for the pages. */
   readonly outcome: ParseFailureCode | RegExp;
 }
 

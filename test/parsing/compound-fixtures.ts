@@ -9,13 +9,13 @@ interface DirectoryEntry {
   readonly name: string;
   readonly type: 1 | 2 | 5;
   readonly content: Uint8Array;
-  /** Indexes of the entries inside, which become one long branch of the tree. */
+  /** Indexes of the child entries, which become one long branch of the tree. */
   readonly childIndexes: number[];
   next: number;
   start: number;
 }
 
-/** A compound file of these streams; a path with `/` makes storages. Streams below 4,096 bytes lie in the mini stream. */
+/** Builds a compound file; a path with `/` creates storages. Streams below 4,096 bytes are in the mini stream. */
 export function compoundFileOf(streams: Readonly<Record<string, Uint8Array>>): Uint8Array {
   const entries = entriesOf(streams);
   const mini: Uint8Array[] = [];
@@ -47,7 +47,7 @@ export function compoundFileOf(streams: Readonly<Record<string, Uint8Array>>): U
   return Buffer.concat([head, ...sectors, tableBytes]);
 }
 
-/** A compound file whose streams have these names and hold nothing. */
+/** Builds a compound file with empty streams of these names. */
 export function compoundFile(names: readonly string[]): Uint8Array {
   return compoundFileOf(Object.fromEntries(names.map((name) => [name, new Uint8Array()])));
 }

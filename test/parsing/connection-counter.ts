@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import type { Test } from 'tap';
 
-/** A port of the loopback interface that counts connections and closes each of them at once. */
+/** Port on the loopback interface that counts connections and closes each of them immediately. */
 export async function countConnections(
   t: Test,
 ): Promise<{ readonly port: number; readonly connections: () => number }> {

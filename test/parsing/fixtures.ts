@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { deflateSync } from 'node:zlib';
 import { zipSync } from 'fflate';
 
-/** Small builders of real files: what the tests of parsing and of the whole server upload. */
+/** Builders of small real files, used by the parsing tests and the end-to-end tests. */
 
-/** The same numbers for the same seed on every machine (mulberry32); each in 0..1. */
+/** Pseudorandom numbers in [0, 1), reproducible from the seed on every machine (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -15,7 +15,7 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** A copy with `flips` random bits turned. */
+/** Returns a copy with `flips` random bits inverted. */
 export function flipRandomBits(bytes: Uint8Array, seed: number, flips: number): Uint8Array {
   const random = seededRandom(seed);
   const copy = Uint8Array.from(bytes);
@@ -47,7 +47,7 @@ export function utf32(text: string, endian: 'le' | 'be', withByteOrderMark: bool
   return new Uint8Array(view.buffer);
 }
 
-/** A zip container of texts and bytes. */
+/** Builds a ZIP archive of texts and bytes. */
 export function buildZip(entries: Readonly<Record<string, string | Uint8Array>>): Uint8Array {
   const files = Object.entries(entries).map(([name, content]) => [
     name,
@@ -86,7 +86,7 @@ const contentTypes = `${xmlHead}<Types xmlns="http://schemas.openxmlformats.org/
 export interface OfficeOptions {
   readonly title?: string;
   readonly language?: string;
-  /** Parts to add or replace by name. */
+  /** Parts to add or replace, by name. */
   readonly parts?: Readonly<Record<string, string | Uint8Array>>;
 }
 
@@ -107,7 +107,7 @@ function officePackage(
   });
 }
 
-/** One block of a Word document; a bare string is a paragraph. */
+/** Block of a Word document; a plain string is a paragraph. */
 export type DocxBlock =
   | string
   | { readonly heading: number; readonly text: string }
@@ -116,7 +116,7 @@ export type DocxBlock =
   | { readonly footnote: string; readonly text: string }
   | { readonly xml: string };
 
-/** A Word document. */
+/** Builds a Word document. */
 export function buildDocx(blocks: readonly DocxBlock[], options: OfficeOptions = {}): Uint8Array {
   const footnotes: string[] = [];
   const body = blocks.map((block) => docxBlock(block, footnotes)).join('');
@@ -142,7 +142,7 @@ export function buildDocx(blocks: readonly DocxBlock[], options: OfficeOptions =
   );
 }
 
-/** `word/document.xml` around a body. */
+/** `word/document.xml` with the given body. */
 export function docxPart(body: string): string {
   return `${xmlHead}<w:document xmlns:w="urn:w" xmlns:mc="urn:mc"><w:body>${body}</w:body></w:document>`;
 }
@@ -180,7 +180,7 @@ export interface PptxSlide {
   readonly hidden?: boolean;
 }
 
-/** A presentation. The parts are numbered backwards, so that only the relationships give the order. */
+/** Builds a presentation. The parts are numbered backwards, so that only the relationships define the order. */
 export function buildPptx(slides: readonly PptxSlide[], options: OfficeOptions = {}): Uint8Array {
   const parts: Record<string, string> = {};
   const relations: [string, string, string][] = [];
@@ -242,7 +242,7 @@ export interface XlsxSheet {
   readonly rows: readonly (readonly XlsxCell[])[];
 }
 
-/** A workbook with shared strings; style 1 is a date. */
+/** Builds a workbook with shared strings; style 1 is a date. */
 export function buildXlsx(sheets: readonly XlsxSheet[], options: OfficeOptions = {}): Uint8Array {
   const strings: string[] = [];
   const parts: Record<string, string> = {};
@@ -285,17 +285,17 @@ export interface PdfOptions {
   /** In points; default 612 x 792. */
   readonly mediaBox?: readonly [number, number, number, number];
   readonly cropBox?: readonly [number, number, number, number];
-  /** What `/Count` claims instead of the truth. */
+  /** False value of `/Count`. */
   readonly claimedPageCount?: number;
-  /** Text drawn at this place of every page, for example outside the crop box. */
+  /** Text drawn at this position of every page, for example outside the crop box. */
   readonly strayText?: { readonly text: string; readonly x: number; readonly y: number };
-  /** Encrypts with RC4, 40 bits; an empty user password opens for everybody. */
+  /** Encrypts with RC4, 40 bits; an empty user password opens without a prompt. */
   readonly userPassword?: string;
-  /** Content stream of every page instead of its text. */
+  /** Content stream of every page, in place of its text. */
   readonly content?: Uint8Array;
-  /** Content streams by page, instead of their texts. */
+  /** Content streams by page, in place of the texts. */
   readonly contents?: readonly string[];
-  /** Entries of the outline, all of one level. */
+  /** Outline entries, all on one level. */
   readonly outline?: readonly { readonly title: string; readonly page: number }[];
   /** `/Rotate` of every page. */
   readonly rotate?: number;
@@ -304,7 +304,7 @@ export interface PdfOptions {
   readonly objects?: readonly string[];
 }
 
-/** A PDF with one page per text, in Helvetica, 12 points; lines are split at `\n`. Only Latin-1 text. */
+/** Builds a PDF with one page per text, in 12-point Helvetica; lines are split at `\n`. Only Latin-1 text. */
 export function buildPdf(texts: readonly string[], options: PdfOptions = {}): Uint8Array {
   const [media, crop] = [options.mediaBox ?? [0, 0, 612, 792], options.cropBox];
   const id = 'quarry-fixture-1';
@@ -357,21 +357,21 @@ function putOutline(
   });
 }
 
-/** Text at a place of a page, in points from its lower left corner. */
+/** Text at a position on a page, in points from the lower left corner. */
 export interface PlacedText {
   readonly text: string;
   readonly x: number;
   readonly y: number;
-  /** In points, default 11. */
+  /** In points; default 11. */
   readonly size?: number;
   readonly bold?: boolean;
-  /** Counter-clockwise, in quarters. */
+  /** Rotation, counter-clockwise, in quarter turns. */
   readonly quarterTurns?: 0 | 1 | 2 | 3;
-  /** Space between characters in points. */
+  /** Additional space between characters in points. */
   readonly spacing?: number;
 }
 
-/** A PDF whose pages hold text at these places, drawn in this order. */
+/** Builds a PDF whose pages contain text at these positions, drawn in this order. */
 export function buildPdfWithPlacedText(
   pages: readonly (readonly PlacedText[])[],
   options: PdfOptions = {},
@@ -469,14 +469,14 @@ function rc4(key: Uint8Array, data: Uint8Array): Buffer {
   return out;
 }
 
-/** A grey picture, one byte a pixel. */
+/** Grayscale image, one byte per pixel. */
 export interface GrayscaleImage {
   readonly width: number;
   readonly height: number;
   readonly pixels: Uint8Array;
 }
 
-/** A PDF as scanners write it: each page one picture that covers it, and no text. */
+/** Builds a PDF like a scanner's: each page is one full-page image without text. */
 export function buildScannedPdf(pictures: readonly GrayscaleImage[]): Uint8Array {
   const objects = pictures.map(({ width, height, pixels }) => {
     const data = Buffer.from(deflateSync(pixels)).toString('latin1');
@@ -494,7 +494,7 @@ export function buildScannedPdf(pictures: readonly GrayscaleImage[]): Uint8Array
   );
 }
 
-/** A Windows bitmap of 24 bits a pixel, bottom row first. */
+/** Builds a Windows bitmap with 24 bits per pixel, bottom row first. */
 export function buildBmp({ width, height, pixels }: GrayscaleImage): Uint8Array {
   const stride = Math.ceil((width * 3) / 4) * 4;
   const bytes = Buffer.alloc(54 + stride * height);

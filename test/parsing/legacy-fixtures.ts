@@ -29,45 +29,45 @@ function utf16(text: string): Buffer {
   return Buffer.from(text, 'utf16le');
 }
 
-/** The property set that holds the title of all three. */
+/** Property set with the title, the same in all three formats. */
 function summary(title: string): Uint8Array {
   const text = Buffer.from(`${title}\0`, 'latin1');
   const section = Buffer.concat([uint32(24 + text.length, 1, 2, 16, 30, text.length), text]);
   return Buffer.concat([Buffer.alloc(44), uint32(48), section]);
 }
 
-/** One paragraph of a Word file; `cell` and `row` end as the parts of a table do. */
+/** Paragraph of a Word file; `cell` and `row` end as the parts of a table do. */
 export interface DocParagraph {
   readonly text: string;
   readonly end?: 'paragraph' | 'cell' | 'row' | 'page';
   /** Number of a built-in style: 1 to 9 are headings, 62 is the title. */
   readonly style?: number;
   readonly hidden?: boolean;
-  /** Number of the object whose picture the paragraph is. */
+  /** Number of the object whose image is the content of the paragraph. */
   readonly object?: number;
-  /** A list by its place, from 1 on, and how deep. */
+  /** Index of a list, starting at 1, and the nesting level. */
   readonly list?: readonly [list: number, level: number];
 }
 
-/** A list of a Word file: its levels, and where it begins anew although another of its definition has counted before. */
+/** List of a Word file: its levels, and where numbering restarts although another list of its definition has counted. */
 export interface DocList {
   readonly definition: number;
   readonly startsAt?: number;
 }
 
-/** Format, text with characters below 9 for counts, and first count of a level. */
+/** Number format, text with characters below 9 as placeholders of counters, and first number of a level. */
 export type DocListLevel = readonly [format: number, text: string, start: number];
 
 interface DocLists {
   readonly definitions?: readonly (readonly DocListLevel[])[];
   readonly lists?: readonly DocList[];
-  /** The list that the first heading style numbers its paragraphs by. */
+  /** List that numbers the paragraphs of the first heading style. */
   readonly headingList?: number;
 }
 
 const wordEnds = { paragraph: '\r', cell: '\x07', row: '\x07', page: '\f' };
 
-/** A Word document; `pieces` stores every second paragraph in 8 bits, as quick saving did. */
+/** Builds a Word document; `pieces` stores every second paragraph in 8 bits, as the fast save of Word did. */
 export function buildDoc(
   paragraphs: readonly DocParagraph[],
   {
@@ -80,7 +80,7 @@ export function buildDoc(
     title?: string;
     footnotes?: string;
     encrypted?: boolean;
-    /** Streams of objects by their path in the pool of objects. */
+    /** Streams of embedded objects by their path in the object pool. */
     objects?: Readonly<Record<string, Uint8Array>>;
   } & DocLists = {},
 ): Uint8Array {
@@ -121,7 +121,7 @@ export function buildDoc(
 
 const builtInStyles = [0, 1, 2, 3, 62];
 
-/** The table stream, and the two pages of formats that lie at byte 1,024 of the document. */
+/** The table stream, and the two formatting pages at byte 1,024 of the document. */
 function wordTables(
   runs: readonly { end: number; paragraph: DocParagraph | null }[],
   pieces: readonly { units: number; raw: number }[],
@@ -157,7 +157,7 @@ function wordTables(
   const { definitions, levels } = definitionTables(lists);
   const all = [sheet, characters, paragraphs, clx, definitions, levels, listTable(lists)];
   const starts = all.map((_, i) => all.slice(0, i).reduce((sum, part) => sum + part.length, 0));
-  // The levels lie behind the table of definitions and do not count as its part.
+  // The levels follow the table of definitions and do not count as part of it.
   const places = [0xa2, 0xfa, 0x102, 0x1a2, 0x2e2, 0, 0x2ea].flatMap((at, i) =>
     at === 0 ? [] : [[at, starts[i]!, all[i]!.length] as [number, number, number]],
   );
@@ -236,7 +236,7 @@ function characterFormat(paragraph: DocParagraph | null): Buffer {
   return paragraph?.hidden === true ? Buffer.from([3, 0x3c, 0x08, 1]) : Buffer.alloc(0);
 }
 
-/** A Word 6 document: text of 8 bits in one run. */
+/** Builds a Word 6 document: 8-bit text in one run. */
 export function buildWord6(text: string): Uint8Array {
   const head = Buffer.alloc(1_024);
   uint16(0xa5dc).copy(head, 0);
@@ -258,10 +258,10 @@ export interface XlsSheet {
   readonly rows: readonly (readonly XlsCell[])[];
   /** Texts of a chart on the sheet. */
   readonly chart?: readonly string[];
-  /** Texts of boxes; those of remarks on cells. */
+  /** Texts of text boxes; `comments` are those of cell comments. */
   readonly textBoxes?: readonly string[];
   readonly comments?: readonly string[];
-  /** The sheet is a chart as a whole. */
+  /** Whether the whole sheet is a chart. */
   readonly isChart?: boolean;
 }
 
@@ -270,7 +270,7 @@ function biff(type: number, ...parts: Uint8Array[]): Buffer {
   return Buffer.concat([uint16(type, content.length), content]);
 }
 
-/** An Excel 97 workbook; format 1 is a date, and long lists of strings go on in further records. */
+/** Builds an Excel 97 workbook; format 1 is a date, and long lists of strings continue in further records. */
 export function buildXls(sheets: readonly XlsSheet[], { title = '', encrypted = false } = {}): Uint8Array {
   const strings: string[] = [];
   const bodies = sheets.map((sheet) => sheetBody(sheet, strings));
@@ -299,7 +299,7 @@ function sharedStrings(strings: readonly string[]): Buffer[] {
     ...strings.map((text) => Buffer.concat([uint16(text.length), Buffer.from([1]), utf16(text)])),
   ]);
   if (content.length <= 8_000) return [biff(0xfc, content)];
-  // The border lies inside the first string, so the part behind it starts with a byte of its own.
+  // The boundary is inside the first string, so the second part starts with its own flag byte.
   return [biff(0xfc, content.subarray(0, 111)), biff(0x3c, Buffer.from([1]), content.subarray(111))];
 }
 
@@ -321,7 +321,7 @@ function sheetBody(sheet: XlsSheet, strings: string[]): Buffer {
   ]);
 }
 
-/** The text is cut over two records, the second of which stores it in 8 bits. */
+/** Splits the text over two records, the second of which stores it in 8 bits. */
 function shape(kind: number, text: string): Buffer[] {
   const half = Math.ceil(text.length / 2);
   return [
@@ -357,7 +357,7 @@ export interface PptSlide {
   readonly title?: string;
   readonly body?: readonly string[];
   readonly notes?: string;
-  /** Texts on the page of notes outside the place for notes. */
+  /** Texts on the notes page outside the notes placeholder. */
   readonly notesPageTexts?: readonly string[];
   /** Rows of a table, drawn from the last cell to the first. */
   readonly table?: readonly (readonly string[])[];
@@ -365,7 +365,7 @@ export interface PptSlide {
   readonly object?: Uint8Array;
 }
 
-/** A chart as Microsoft Graph keeps it: no sheets, the labels of its table, the texts of the chart. */
+/** Builds a chart as Microsoft Graph stores it: no sheets, the labels of its table, the texts of the chart. */
 export function buildGraphChart(labels: readonly string[], texts: readonly string[]): Uint8Array {
   const begin = biff(0x809, uint16(0x600, 0x8000, 0, 0), uint32(0, 0));
   const wide = (text: string) => Buffer.concat([Buffer.from([1]), utf16(text)]);
@@ -382,7 +382,7 @@ function record(type: number, instance: number, content: Uint8Array, container =
   ]);
 }
 
-/** A PowerPoint 97 presentation: titles are kept in the outline, everything else in the slides. */
+/** Builds a PowerPoint 97 presentation: titles are in the outline, everything else in the slides. */
 export function buildPpt(slides: readonly PptSlide[], { encrypted = false } = {}): Uint8Array {
   const objects: Buffer[] = [];
   const keep = (object: Buffer) => objects.push(object);
@@ -392,7 +392,7 @@ export function buildPpt(slides: readonly PptSlide[], { encrypted = false } = {}
   slides.forEach((slide, i) => {
     if (slide.object === undefined) return;
     const packed = Buffer.concat([uint32(slide.object.length), deflateSync(slide.object)]);
-    // Every second one is stored as it is.
+    // Every second object is stored uncompressed.
     keep(i % 2 === 0 ? record(4_113, 1, packed) : record(4_113, 0, slide.object));
     embedded.push(record(4_044, 0, record(4_035, 0, uint32(1, 0, 700 + i, 0, objects.length + 1, 0)), true));
   });
@@ -435,7 +435,7 @@ function objectReference({ object }: PptSlide, id: number): Buffer[] {
   return object === undefined ? [] : [record(0xf011, 0, record(3_009, 0, uint32(id)), true)];
 }
 
-/** A group of shapes: what says that it is a table, a line between cells, the cells. */
+/** Group of shapes: a property that marks it as a table, a line between cells, the cells. */
 function tableShapes({ table }: PptSlide): Buffer {
   if (table === undefined) return Buffer.alloc(0);
   const propertyRecord = record(0xf122, 1, Buffer.concat([uint16(0x039f), uint32(1)]));

@@ -129,7 +129,7 @@ t.test('a PPT has one page per slide in show order, with its title and notes', a
   ]);
 });
 
-/** A chart as LibreOffice keeps it. */
+/** Chart as stored by LibreOffice. */
 const openDocumentChart = buildZip({
   'content.xml':
     '<c:chart><c:title><t:p>Tons a year</t:p></c:title><a:table><a:table-row><a:table-cell><t:p>North</t:p></a:table-cell>' +

@@ -1,11 +1,11 @@
 import { buildZip } from './fixtures.ts';
 
-/** Documents that link to what is not theirs. */
+/** Documents that link to foreign resources. */
 
 export interface LinkTargets {
-  /** A file of the server; linked as text and as image. */
+  /** File of the server; linked as text and as image. */
   readonly secretFile: string;
-  /** Address of a server on the loopback interface, without a slash at the end. */
+  /** Address of a server on the loopback interface, without a trailing slash. */
   readonly address: string;
 }
 
@@ -19,7 +19,7 @@ const spaces = [
   .map((space) => `xmlns:${space}`)
   .join(' ');
 
-/** Text with linked sections and linked images. */
+/** Builds an OpenDocument text with linked sections and linked images. */
 export function buildOdtWithLinks({ secretFile, address }: LinkTargets): Uint8Array {
   const section = (name: string, target: string) =>
     `<text:section text:name="${name}"><text:section-source xlink:type="simple" xlink:show="embed" xlink:href="${target}" text:filter-name="Text"/><text:p>of ${name}</text:p></text:section>`;
@@ -52,7 +52,7 @@ const drawingSpaces = [
   .map((space) => `xmlns:${space}`)
   .join(' ');
 
-/** A Word file with fields that include text and pictures, and with linked images. */
+/** Builds a Word file with fields that include text and images, and with linked images. */
 export function buildDocxWithLinks({ secretFile, address }: LinkTargets): Uint8Array {
   const field = (instruction: string) =>
     `<w:p><w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText xml:space="preserve"> ${instruction} </w:instrText></w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r><w:r><w:t>field</w:t></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r></w:p>`;

@@ -9,7 +9,7 @@ const spaces =
 export interface OpenDocumentOptions {
   readonly title?: string;
   readonly language?: string;
-  /** Inside `office:automatic-styles`. */
+  /** Content of `office:automatic-styles`. */
   readonly styles?: string;
   readonly parts?: Readonly<Record<string, string | Uint8Array>>;
 }
@@ -29,7 +29,7 @@ export function buildOpenDocument(
   });
 }
 
-/** A paragraph of OpenDocument. */
+/** OpenDocument paragraph. */
 export function odfParagraph(text: string, style = 'Standard'): string {
   return `<text:p text:style-name="${style}">${escapeXml(text)}</text:p>`;
 }
@@ -45,7 +45,7 @@ export interface EpubOptions {
   readonly parts?: Readonly<Record<string, string | Uint8Array>>;
 }
 
-/** A book; its parts are stored backwards, so that only the spine gives the order. */
+/** Builds a book; its parts are stored backwards, so that only the spine defines the order. */
 export function buildEpub(
   chapters: readonly EpubChapter[],
   { title = '', language = 'en', parts = {} }: EpubOptions = {},

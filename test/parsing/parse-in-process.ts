@@ -3,7 +3,7 @@ import { parseDocument } from '../../src/parsing/parse.ts';
 import { ParseFailure } from '../../src/parsing/parse-failure.ts';
 import type { ParsedDocument } from '../../src/parsing/process/parse-task.ts';
 
-/** The document that the bytes are, read in this process. */
+/** Parses a document in this process. */
 export async function parseInProcess(
   bytes: Uint8Array,
   path: string | null = null,
@@ -18,7 +18,7 @@ export async function parseInProcess(
   }
 }
 
-/** Why the bytes are not read; throws when they are. */
+/** Returns the parse failure; throws if parsing succeeds. */
 export async function parseFailureOf(
   bytes: Uint8Array,
   path: string | null = null,

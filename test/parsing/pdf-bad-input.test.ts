@@ -6,11 +6,11 @@ import { ParseFailure, type ParseFailureCode } from '../../src/parsing/parse-fai
 import type { ParsedDocument } from '../../src/parsing/process/parse-task.ts';
 import { buildPdf, buildPdfWithPlacedText, flipRandomBits, truncateBytes, utf8 } from './fixtures.ts';
 
-/** What must come of a file: the text of its pages (or a part of it), or a failure of one of these codes. */
+/** Expected outcome: page texts (or patterns), or a failure with one of these codes. */
 type ExpectedOutcome =
   | { readonly pages: readonly (string | RegExp)[]; readonly warning?: RegExp }
   | { readonly fails: readonly ParseFailureCode[] }
-  /** Any document and any failure with a sentence, but nothing else. */
+  /** Any document, or any failure with a message. */
   | 'anything sound';
 
 async function outcomeOf(bytes: Uint8Array): Promise<ParsedDocument | ParseFailure> {
@@ -32,7 +32,7 @@ const sentence = 'The quick brown fox jumps over the lazy dog.';
 const sound = buildPdf([sentence, 'A second page.', 'A third one.']);
 const latin1 = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1');
 
-/** The file as newer programs write it, all that is no stream packed into one, but cut off before the table of objects. */
+/** Packs all objects that are not streams into an object stream, and cuts the file off before the cross-reference table. */
 function objectStream(bytes: Uint8Array): Uint8Array {
   const bodies: [number: string, body: string][] = [];
   const streams = latin1(bytes)
@@ -54,7 +54,7 @@ function objectStream(bytes: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from(streams + head, 'latin1'), data, utf8('\nendstream\nendobj\n')]);
 }
 
-/** The file with zeros where these objects were. */
+/** Overwrites these objects with zeros. */
 function withoutXrefEntries(bytes: Uint8Array, ...numbers: readonly number[]): Uint8Array {
   const objects = new RegExp(`\\n(?:${numbers.join('|')}) 0 obj\\n(?:(?!endobj)[\\s\\S])*endobj`, 'g');
   return Buffer.from(
@@ -63,7 +63,7 @@ function withoutXrefEntries(bytes: Uint8Array, ...numbers: readonly number[]): U
   );
 }
 
-/** A page whose letters come from a font that draws them by codes of its own, with or without a map to characters. */
+/** Page in a font with custom character codes, with or without a map to Unicode. */
 function withFont(font: readonly string[], content: string): Uint8Array {
   return buildPdf([''], {
     resources: '/XObject<<>>/Font<</F1 3 0 R/F9 1000 0 R>>',
@@ -72,7 +72,7 @@ function withFont(font: readonly string[], content: string): Uint8Array {
   });
 }
 
-/** A composite font with a map from two-byte codes to characters; nothing is embedded. */
+/** Composite font with a map from two-byte codes to Unicode; no glyphs are embedded. */
 function mapped(pairs: Readonly<Record<string, string>>, widths = '/DW 1000'): readonly string[] {
   const rows = Object.entries(pairs).map(([code, character]) => {
     return `<${code}> <${Buffer.from(character, 'utf16le').swap16().toString('hex')}>`;
@@ -88,14 +88,14 @@ function mapped(pairs: Readonly<Record<string, string>>, widths = '/DW 1000'): r
 
 const shown = (hex: string) => `BT /F9 12 Tf 72 700 Td <${hex}> Tj ET`;
 
-/** Each character at a place of its own, one below the other. */
+/** Characters at separate positions, one below the other. */
 const stacked = (x: number, codes: readonly string[]) =>
   codes.map((code, i) => `1 0 0 1 ${x} ${700 - i * 12} Tm <${code}> Tj`).join(' ');
 
-/** A letter with two marks, which have no order of their own. */
+/** A letter with two marks, in either order. */
 const twoVowels = /^\u05e9[\u05c1\u05b8]{2}\u05dc\u05d5\u05dd$/;
 
-/** A page with fields of a form; the first bracket closes the resources that the fixture opened. */
+/** Page with form fields; the first bracket closes the resources opened by the fixture. */
 function withFields(texts: readonly string[]): Uint8Array {
   return buildPdfWithPlacedText(
     [texts.map((_, i) => ({ text: `Question ${i + 1}:`, x: 60, y: 700 - i * 30 }))],
@@ -109,7 +109,7 @@ function withFields(texts: readonly string[]): Uint8Array {
   );
 }
 
-/** A page tree as deep and as wide as it takes. */
+/** Page tree with the given number of references to one page. */
 function pageTree(pages: number): Uint8Array {
   const kids = Array.from({ length: pages }, () => '3 0 R').join(' ');
   return utf8(

@@ -24,13 +24,13 @@ async function read(pdf: Uint8Array): Promise<ParsedDocument> {
   }
 }
 
-/** Fonts of which nothing is known but the size. */
+/** Fonts with a known size and no other properties. */
 const fonts = { isBold: () => false, typeSize: () => 11 };
 
 const wording =
   'the quick brown fox jumps over the lazy dog while seven old wizards make toxic brew for the evil queen and jack';
 
-/** Lines of text of about `units` characters; `mark` begins each so that a reader can follow them. */
+/** Lines of text of about `units` characters; each starts with `marker` and its number to identify it. */
 function prose(marker: string, count: number, units: number): string[] {
   return Array.from({ length: count }, (_, i) => {
     const words = `${wording} ${wording}`.slice(i * 4).replace(/^\S*\s/, '');
@@ -48,7 +48,7 @@ function column(
   return lines.map((text, i) => ({ text, x, y: top - i * pitch, ...more }));
 }
 
-/** The marks of `prose` in the order in which they come. */
+/** Markers of `prose` in order of occurrence. */
 function markerOrder(text: string): string {
   return (text.match(/\b[A-Z]\d+\b/g) ?? []).join(' ');
 }
@@ -56,7 +56,7 @@ function markerOrder(text: string): string {
 const numbered = (marker: string, count: number) =>
   Array.from({ length: count }, (_, i) => `${marker}${i + 1}`).join(' ');
 
-/** Row by row, as many programs draw columns. */
+/** Draws columns row by row, as many programs do. */
 function interleaved(...columns: readonly PlacedText[][]): PlacedText[] {
   const longest = Math.max(...columns.map(({ length }) => length));
   return Array.from({ length: longest }, (_, i) => columns.flatMap((one) => one[i] ?? [])).flat();
@@ -151,7 +151,7 @@ const costs = [
 ];
 const rowsText = (rows: readonly (readonly string[])[]) => rows.map((row) => row.join(' | ')).join('\n');
 
-/** Both tables, drawn row by row across the page. */
+/** Several tables, drawn row by row across the page. */
 const acrossPage = (...tables: readonly PlacedText[][][]) =>
   (tables[0] ?? []).flatMap((_, i) => tables.flatMap((table) => table[i] ?? []));
 

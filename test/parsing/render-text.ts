@@ -2,7 +2,7 @@ import { defaultParseLimits } from '../../src/parsing/limits.ts';
 import { renderPdfPage } from '../../src/parsing/pdf/pdf.ts';
 import { buildPdf, type GrayscaleImage } from './fixtures.ts';
 
-/** What a scanner makes of a page with this text: PDFium draws it with its own fonts, so no host needs any. */
+/** Simulates a scan of a page with this text. PDFium renders it with built-in fonts, so the host needs none. */
 export async function renderText(text: string, dotsPerInch = 150): Promise<GrayscaleImage> {
   const rendered = await renderPdfPage(buildPdf([text]), 0, {
     limits: defaultParseLimits,

@@ -23,7 +23,7 @@ t.test('a number whose process ended without giving it back is used when no othe
   const users = newSandboxUsers();
   const taken = Array.from({ length: sandboxUserIds.count }, () => takeUser(users));
   for (const userId of taken) holdUser(users, userId, process.pid);
-  // Above all process ids that the kernel gives.
+  // Greater than any process id of the kernel.
   holdUser(users, taken[3]!, 0x7fffffff);
   t.equal(takeUser(users), taken[3]);
   t.throws(() => takeUser(users), /in use/);

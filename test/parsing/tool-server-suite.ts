@@ -16,15 +16,15 @@ import { testEventMsMax, testFileMsMax, waitUntil } from '../timeouts.ts';
 import { buildDocx, buildPdf, buildScannedPdf, docxPart, utf8 } from './fixtures.ts';
 import { renderText } from './render-text.ts';
 
-/** Documents whose programs hang, die, find no room or are not there: each costs at most itself. */
+/** Programs that hang, crash, run out of disk space or are missing: each affects at most its own document. */
 
 t.setTimeout(testFileMsMax);
 const entry = fileURLToPath(new URL('../../workers/parser-process.js', import.meta.url));
 const rtf = utf8('{\\rtf1\\ansi Words of a letter.\\par}');
-/** Where LibreOffice is told to put its result. */
+/** Output folder passed to LibreOffice. */
 const createOutputFolder = 'while [ "$1" != --outdir ]; do shift; done; mkdir -p "$2"';
 
-/** A parser with programs that are what a test says: shell scripts in the place of the real ones. */
+/** Parser whose external programs are shell scripts from the test. */
 function createToolServer(
   t: Test,
   scripts: { soffice?: string; tesseract?: string },
@@ -105,9 +105,9 @@ t.test('a program runs no longer than its document, which ends in time', async (
   const { host, stored } = createToolServer(t, { soffice: `echo $$ > ${pids}/pid; sleep 600` });
   const parser = host();
   await parser.parse(stored(buildPdf(['warm'])));
-  // Waiting for a program is no idleness.
+  // The time in which the parser waits for a program does not count as idle.
   const limits = { totalMsMax: 2_500, idleMsMax: 1_500 };
-  // Twice, since a lost document is tried once more in a fresh process, which takes its time to start.
+  // A lost document is retried once in a new process, which takes time to start.
   const late = parser.parse({ ...stored(rtf, 'b'.repeat(64)), limits });
   t.match(await late, { failure: { code: 'timeout', message: /2\.5 s in total/ } });
   const pid = Number(readFileSync(join(pids, 'pid'), 'utf8'));
@@ -220,7 +220,7 @@ t.test(
     const full = createToolServer(t, { tesseract: 'exit 0' });
     const parser = full.host();
     await parser.parse(full.stored(buildPdf(['warm'])));
-    // A folder that cannot be written to stands for a disk that is full.
+    // A path that cannot be written to simulates a full disk.
     rmSync(full.folder, { recursive: true });
     writeFileSync(full.folder, '');
     t.match(await parser.parse(full.stored(scan)), {

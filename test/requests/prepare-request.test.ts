@@ -6,7 +6,7 @@ import { collectTransferables, prepareRequest } from '../../src/requests/prepare
 import { analyzeText, type PreparedBatchItem, PreparedText } from '../../src/requests/prepared-document.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
 
-/** What the main thread gets of a body that a worker prepared: a copy, and buffers that moved. */
+/** Request as the main thread receives it from a worker: a structured clone with transferred buffers. */
 const bodies = new LargeBodyReader({
   pool: {
     run: async (task, { transferList }) => {

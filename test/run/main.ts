@@ -7,8 +7,8 @@ import { projectRoot } from '../../src/core/root.ts';
 import { TapDigest } from './tap-digest.ts';
 
 /**
- * `node dist/test/run/main.js [--totals=FILE] [words for "tap run"]`: runs the tests, prints a line per finished file and
- * everything inside of files that failed, and ends with the failed tests and the totals. The exit status is that of tap;
+ * `node dist/test/run/main.js [--totals=FILE] [words for "tap run"]` runs the tests and prints a line per finished file,
+ * the whole output of failed files, and finally the failed tests and the totals. The exit status is that of tap.
  * `--totals` also writes the totals as JSON.
  */
 const totalsFlag = '--totals=';

@@ -1,22 +1,22 @@
-/** Checks of a whole run, as tap counts them: a skipped one is neither passed nor failed. */
+/** Counts of assertions in a whole run, as reported by tap: a skipped one is neither passed nor failed. */
 export interface TestTotals {
   passed: number;
   failed: number;
   skipped: number;
 }
 
-/** A test that failed: its file, and its title or what became of the file as a whole. */
+/** Failed test: its file, and its title or the failure of the whole file. */
 export interface FailedTest {
   readonly file: string;
   readonly title: string;
 }
 
 /**
- * Lines of TAP in, lines for people out: a line per test file, and everything inside of files that failed. `totals` and
- * `failures` hold once all lines are in.
+ * Converts TAP to a readable summary: a line per test file, and the whole output of failed files. `totals` and
+ * `failures` are valid once all lines have been passed in.
  *
- * The totals are tap's own closing comment, `# { total: 7, pass: 4, fail: 1, skip: 2 }`; a run that died before it got
- * there, or that ran nothing, counts as one failure.
+ * The totals are those of tap's closing comment, `# { total: 7, pass: 4, fail: 1, skip: 2 }`. A run without this comment
+ * or without tests counts as one failure.
  */
 export class TapDigest {
   readonly failures: FailedTest[] = [];
@@ -51,7 +51,7 @@ export class TapDigest {
     return { passed, failed: Math.max(failed, hasNoTests ? 1 : this.#failedFiles), skipped };
   }
 
-  /** The last lines of a run: which tests failed, and the totals. */
+  /** Final lines of a run: the failed tests and the totals. */
   summary(seconds: number): string[] {
     const { passed, failed, skipped } = this.totals;
     const files = this.#files === 1 ? '1 file' : `${count(this.#files)} files`;
@@ -77,12 +77,12 @@ export class TapDigest {
 }
 
 /**
- * Titles of the tests of a file that failed, each with the first failure inside of it: `parser processes > kill -9 > should
- * be equal`. TAP indents tests by four spaces a level and prints what is inside of a test before the test itself.
+ * Titles of the failed tests of a file, each with its first nested failure: `parser processes > kill -9 > should be
+ * equal`. TAP indents nested tests by four spaces per level and prints them before the enclosing test.
  */
 function failedTitles(lines: readonly string[]): string[] {
   const titles: string[] = [];
-  /** The first failure of each level below tests that have not ended yet. */
+  /** First failure at each level below tests that have not ended yet. */
   const inner = new Map<number, string>();
   for (const line of lines) {
     const [, indent, isFailed, title = ''] = /^( {4,})(not )?ok \d+ - (.*)$/.exec(line) ?? [];
@@ -98,7 +98,7 @@ function failedTitles(lines: readonly string[]): string[] {
   return titles;
 }
 
-/** Without ` # time=6ms` and the brace that opens a block. */
+/** Removes ` # time=6ms` and the brace that opens a block. */
 function withoutTapSuffix(title: string): string {
   return title.replace(/ \{$/, '').replace(/ # time=\S+$/, '');
 }

@@ -15,7 +15,7 @@ import { createTestRandom } from '../storage/test-random.ts';
 
 const testRandom = createTestRandom();
 
-/** Hits of few distinct scores, so that many are equal. */
+/** Hits with few distinct scores, so that there are many ties. */
 function hits(count: number) {
   const some = (most: number) => Array.from({ length: count }, () => testRandom.below(most));
   return {
@@ -55,7 +55,7 @@ const topics = 60;
 const vectors = randomClusters(dimensions, topics, random);
 const anyTopic = () => Math.floor(random() * topics);
 
-/** Rows of which each has a word of its topic. */
+/** Index of rows that each contain a word of their topic. */
 async function filled(rows: number): Promise<CollectionIndex> {
   const index = await openIndex(join(folder.path, String(rows)), { dimensions });
   for (let version = 0; version * 100 < rows; version += 1) {

@@ -10,7 +10,7 @@ import {
   seededRandom,
 } from '../index/samples.ts';
 
-/** Strings whose order by UTF-8 bytes and by UTF-16 units differ, and ones that begin like others. */
+/** Strings whose order by UTF-8 bytes and by UTF-16 units differs, and strings with common prefixes. */
 const words = ['', 'a', 'ab', 'b', 'é', '\uffee', '\u{1f600}', 'Z'] as const;
 const names = ['kind', 'year', 'constructor', '__proto__'] as const;
 const comparisons = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte'] as const;

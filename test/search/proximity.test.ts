@@ -4,7 +4,7 @@ import { addProximity, scoreProximity } from '../../src/search/proximity.ts';
 import { analyzeQuery } from '../../src/text/query.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
 
-/** What a look sees of a passage. */
+/** Chunk hit with the fields that the proximity score reads. */
 const textWithWords = (text: string) => ({ chunk: { text, language: null } }) as unknown as ChunkHit;
 const filler = 'lorem ipsum dolor sit amet '.repeat(6);
 

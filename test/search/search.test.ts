@@ -26,7 +26,7 @@ function request({ collections, papers }: PipelineComponents, fields: Partial<Se
   };
 }
 
-/** The same with a control; operators of a query are understood from it. */
+/** Request with the given search control, which also determines how operators of the query are parsed. */
 function openSearch(
   first: PipelineComponents,
   control: Partial<SearchControl>,
@@ -48,7 +48,7 @@ async function add(
   );
 }
 
-/** One text of hundreds of passages about herring, and many short ones that say it once. */
+/** One text of hundreds of chunks about herring, and many short ones that mention it once. */
 async function longAndShort(t: Parameters<typeof openComponents>[0]): Promise<PipelineComponents> {
   const first = await openComponents(t);
   const long = Array.from(
@@ -149,7 +149,7 @@ t.test('the page that holds the words comes before its neighbours', async (t) =>
   t.equal(hits[0]?.pageIndex, 17);
 });
 
-/** The same rooms searched by somebody who knows a few words and reads like this. */
+/** Search over the same modules with a given word list; `read` records the texts passed to the models. */
 function searchWithTypos(
   first: PipelineComponents,
   knowsWord: ((word: string) => boolean) | null,
@@ -287,7 +287,7 @@ t.test('what a reranker finds better moves up, and it reads each text once', asy
   }
 });
 
-/** Sentences of about 200 characters, so that each is a precise chunk; those at `about` speak of herring. */
+/** Sentences of about 200 characters, so that each is a fine chunk; those at `about` mention herring. */
 function sentences(count: number, about: readonly number[]): string {
   const tide = 'the tide came in slowly over the sand and the stones of the bay. '.repeat(3);
   return Array.from({ length: count }, (_, i) =>

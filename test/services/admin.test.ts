@@ -51,7 +51,7 @@ async function build() {
   };
 }
 
-/** Nobody stores anything. */
+/** Storage of organizations without documents. */
 const nothing = { documents: 0, bytes: 0, ingest_documents: 0 } as const;
 const storageOf = async () => nothing;
 

@@ -22,7 +22,7 @@ const free: OrganizationLimits = {
   metadataBytesMax: 65_535,
 };
 
-/** A model without chance: the vector of a text points where its length and the input type say, 320 wide. */
+/** Deterministic model with 320 dimensions: a vector depends only on the length of the text and the input type. */
 class FakeModelRunner implements ModelExecutor {
   readonly calls: { readonly texts: number; readonly priority: string; readonly model: string }[] = [];
   readonly #time: FakeClock;

@@ -8,7 +8,7 @@ import {
   serviceCallFor,
 } from './service-fixture.ts';
 
-/** The services, with replies as a client reads them. */
+/** Query services whose replies are parsed as a client does. */
 function queryFunctions({ queries }: ServiceFixture) {
   return {
     topDocuments: async (...request: Parameters<QueryServices['topDocuments']>) =>

@@ -13,7 +13,7 @@ import { createTestRandom } from '../storage/test-random.ts';
 
 const random = createTestRandom();
 
-/** Anything that a string can hold: quotes, control characters, both halves of pairs alone, text of many scripts. */
+/** Random strings with quotes, control characters, unpaired surrogates, and text of many scripts. */
 function text(): string {
   const special = [
     '"',
@@ -84,7 +84,7 @@ const explanationOf = ({ origin }: AnyHit) => ({
   look: origin.proximity,
 });
 
-/** The replies as objects: what the rendered ones must be the JSON of. */
+/** Replies as objects; a rendered reply must equal their JSON. */
 function plain(hits: readonly AnyHit[], showing: ReplyOptions, explanation: object) {
   const extra = (each: AnyHit) => (showing.explain ? { explain: explanationOf(each) } : {});
   const document = ({ version, score }: AnyHit) => ({
@@ -177,7 +177,7 @@ t.test(`a reply is, byte for byte, the JSON of what it says (seed ${random.seed}
       if (!inRuns.equals(reply[kind].toBytes())) t.equal(inRuns.toString(), json, `${kind} in runs`);
       if (json !== JSON.stringify(expected[kind])) t.equal(json, JSON.stringify(expected[kind]), kind);
     }
-    // The same documents and texts again, at another address.
+    // Renders the same documents and texts again, with another file URL.
     const otherBuffer = { ...showing, fileUrl: 'https://é.test/' };
     for (const again of [otherBuffer, showing]) {
       const { snippets, documents } = plain(hits, again, expectedExplanation);

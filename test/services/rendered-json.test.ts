@@ -3,7 +3,7 @@ import { renderList, renderPages, renderWithText } from '../../src/services/rend
 
 const atOnce = () => null;
 
-/** Texts whose slices end inside of pairs, escapes and lone halves. */
+/** Texts whose slices end inside surrogate pairs and escapes, and at unpaired surrogates. */
 const texts = [
   '',
   'short "text"',

@@ -37,16 +37,16 @@ export function serviceCallFor(organization = organizationId): ServiceCall<Organ
   };
 }
 
-/** The use cases over the rooms of a server, with a collection `papers`. */
+/** Services over the modules of a server, with a collection `papers`. */
 export async function createServices(t: Test, options: Parameters<typeof openComponents>[1] = {}) {
   const first = await openComponents(t, options);
   const addresses = new DocumentUrls(tokenSecret);
   const renderedImages: number[] = [];
   const recordedUsage: object[] = [];
   const recordedModelUsage: object[] = [];
-  /** Refuses new documents while a test says so. */
+  /** Admission check; a test replaces it to refuse new documents. */
   const admission = { check() {} };
-  /** What documents wait for while a test says so. */
+  /** Reason for which documents wait; null for none. */
   const admissionError: { reason: string | null } = { reason: null };
   const audit = new AuditLog({ store: first.store, clock, random: systemRandom });
   const collections = new CollectionServices({

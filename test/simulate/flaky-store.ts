@@ -3,11 +3,11 @@ import type { Store, WriteOperation, WriteOptions } from '../../src/storage/stor
 import type { TestRandom } from '../storage/test-random.ts';
 
 /**
- * A store of which one process after another is the owner: writes fail at random, some at once and some a while
- * later, and `crash` loses those that wait; of the others the caller does not learn whether they were written.
+ * Store owned by one simulated process after another: writes fail at random, some immediately and some later.
+ * `crash` discards waiting writes; the caller does not learn whether the others were written.
  */
 export class FlakyStore implements Store {
-  /** Writes that fail, of a hundred. */
+  /** Percentage of writes that fail. */
   failurePercent = 0;
   failedWrites = 0;
   readonly #store: Store;
@@ -35,7 +35,7 @@ export class FlakyStore implements Store {
 
   async write(operations: readonly WriteOperation[], options?: WriteOptions): Promise<void> {
     if (this.#isCrashed) return throwClosed();
-    // Like the real one: what is queued behind a failing write fails with it.
+    // As in the real store, writes queued behind a failing write fail with it.
     if (this.#pendingFailure !== null) return this.#pendingFailure;
     if (this.#random.below(100) < this.failurePercent) return this.#failWrite();
     const written = this.#writeLater(operations, options);
@@ -43,7 +43,7 @@ export class FlakyStore implements Store {
     return written;
   }
 
-  /** In the order of the calls, each some turns later; what a crash catches waiting is lost. */
+  /** Writes in call order after a random number of event loop turns; `crash` discards waiting writes. */
   async #writeLater(operations: readonly WriteOperation[], options?: WriteOptions): Promise<void> {
     const before = this.#lastWrite;
     for (let turns = this.#random.below(6); turns > 0; turns -= 1) await nextEventLoopTurn();
@@ -65,7 +65,7 @@ export class FlakyStore implements Store {
     await this.#store.write([]);
   }
 
-  /** The process is gone: of the writes under way nobody learns how they end. */
+  /** Simulates the end of the process: callers do not learn the outcome of writes in flight. */
   crash(): void {
     this.#isCrashed = true;
   }

@@ -15,7 +15,7 @@ t.test(
   async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'quarry-simulate-'));
     t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-    // The timers of the rooms keep no process alive, and a simulated one has no door.
+    // The components' timers do not keep the process alive, and a simulated process has no HTTP server.
     const alive = setInterval(() => {}, 1_000);
     t.teardown(() => clearInterval(alive));
     const simulation = new Simulation(t, random, folder);

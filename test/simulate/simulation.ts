@@ -19,13 +19,13 @@ import { testEventMsMax } from '../timeouts.ts';
 import { FlakyStore } from './flaky-store.ts';
 import { openServerComponents, type ServerComponents } from './server-components.ts';
 
-/** One state of a document as a user wrote it; null: none. */
+/** State of a document as submitted; null is no document. */
 interface DocumentState {
   readonly marker: string;
   readonly edition: string;
   readonly text: string;
   readonly rawHash: string;
-  /** How parsing ends: a file of ours is read, damaged, or makes the parser itself fail every time. */
+  /** Outcome of parsing: the file is readable, damaged, or makes the parser itself fail every time. */
   readonly parseResult: 'read' | 'damaged' | 'trouble';
 }
 type PossibleStates = readonly (DocumentState | null)[];
@@ -42,7 +42,7 @@ const names = ['letters', 'ledgers'];
 const shardCounts = [1, 8];
 const runningMax = 5;
 
-/** Random work on the rooms of the server over one store, next to a plain map of what must come out. */
+/** Random work on the modules of the server over one store, with a plain map of the expected results. */
 export class Simulation {
   readonly #t: Test;
   readonly #random: TestRandom;
@@ -111,7 +111,7 @@ export class Simulation {
     this.#runInBackground(`${model.name} ${path}`, () => this.#changeDocument(model, path, roll));
   }
 
-  /** Work that a failing store may refuse; nothing that a user was promised. */
+  /** Runs internal work that a failing store may reject; no user request depends on it. */
   async #ignoreRejection(work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
@@ -212,7 +212,7 @@ export class Simulation {
         size,
         pages,
       });
-      // Somebody who waits must be told, whatever becomes of the document.
+      // A waiting caller must get a result regardless of the outcome of the document.
       if (this.#random.below(3) === 0) await ingest.waitUntilSettled(version, AbortSignal.timeout(20));
       return;
     }
@@ -226,7 +226,7 @@ export class Simulation {
     }
   }
 
-  /** Whoever has read `indexed` finds the document by the next query. */
+  /** Once `indexed` has been read, the next query must find the document. */
   async #query(collection: Collection, path: string): Promise<void> {
     const { documents, search, versions } = this.#components!;
     const record = documents.get(collection.collectionId, path);
@@ -272,7 +272,7 @@ export class Simulation {
     });
   }
 
-  /** Tells `conclude` what may be true now: that it was done, that it was not, or both when the process died. */
+  /** Passes the possible outcomes to `conclude`: done, not done, or both after a crash. */
   async #requestWithOutcome(
     work: () => Promise<unknown>,
     conclude: (states: readonly boolean[]) => void,
@@ -306,7 +306,7 @@ export class Simulation {
     for (const model of this.#collections.values()) this.#resolveAfterCrash(model);
   }
 
-  /** After a crash the store knows how what was under way ended: in one of the ways in which it could. */
+  /** After a crash, the store decides the outcome of each request in flight; it must be one of the possible states. */
   #resolveAfterCrash(model: CollectionModel): Collection | undefined {
     const { collections, documents } = this.#components!;
     const collection = collections.find(organizationId, model.name);
@@ -373,7 +373,7 @@ export class Simulation {
     this.counts.modelsChanged += 1;
   }
 
-  /** A collection is getting the vectors of another model, or losing those of the last. */
+  /** Whether a collection is changing its model or still has vectors of the previous one. */
   async #isChanging(): Promise<boolean> {
     const all = await this.#components!.collections.listAll();
     return all.some(({ vectors }) => vectors !== undefined && (vectors.next !== null || vectors.hasRemains));
@@ -443,7 +443,7 @@ export class Simulation {
     if (found.join() !== path) this.#t.fail(`${path} is found as [${found}] by ${documentState.marker}`);
   }
 
-  /** When everything is settled and swept, the store holds what belongs to the documents and nothing else. */
+  /** When all work has settled and garbage is collected, the store holds only data of the existing documents. */
   async #checkNoOrphans(records: readonly DocumentRecord[]): Promise<void> {
     const files = records.filter(({ contentKind }) => contentKind === 'auto');
     const parsed = records.filter(({ status }) => status === 'indexed');

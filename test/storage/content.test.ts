@@ -10,7 +10,7 @@ import { createTestRandom } from './test-random.ts';
 const random = createTestRandom();
 const separator = '\n\n';
 
-/** A document of random pages, cut into random chunks, with what its reader must find. */
+/** Document of random pages, split into random chunks, with the expected results of the reader. */
 function randomDocument(): { pages: string[]; points: string[]; chunks: StoredChunk[]; layout: Layout } {
   const letters = ['a', 'b ', 'é', '中', '😀', '\n'];
   const page = () =>

@@ -17,13 +17,13 @@ const folder = mkdtempSync(join(tmpdir(), 'quarry-crash-'));
 t.after(() => rmSync(folder, { recursive: true, force: true }));
 const script = fileURLToPath(new URL('./store-child.js', import.meta.url));
 
-/** Resolves with every line the child printed, once it has ended. */
+/** Resolves with all lines printed by the child, once it has ended. */
 function linesOf(child: ChildProcess): Promise<string[]> {
   let text = '';
   child.stdout?.on('data', (chunk: Buffer) => {
     text += chunk.toString();
   });
-  // The last line may be cut by the kill: only lines with their end count.
+  // The kill may truncate the last line: only lines with a newline count.
   return new Promise((resolve) => child.on('close', () => resolve(text.split('\n').slice(0, -1))));
 }
 
@@ -31,13 +31,13 @@ function open(path: string): Promise<DataDirectory> {
   return openDataDirectory({ path, reserveBytes: 0, logger: silentLogger, random: systemRandom });
 }
 
-/** A child that writes into a data directory, without the test runner's loaders, which would only slow its start. */
+/** Starts a child that writes to a data directory, without the test runner's loaders, which would slow its start. */
 function spawnWriter(...words: readonly string[]): ChildProcess {
   const command = ['-u', 'NODE_OPTIONS', process.execPath, script, ...words];
   return spawn('env', command, { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
-/** Kills a writing child at a random moment after its first acknowledgement; returns what it acknowledged. */
+/** Kills a writing child at a random moment after its first acknowledgment; returns the acknowledged numbers. */
 async function writeUntilKilled(path: string, first: number): Promise<number[]> {
   const child = spawnWriter(path, String(first));
   const lines = linesOf(child);
@@ -46,7 +46,7 @@ async function writeUntilKilled(path: string, first: number): Promise<number[]> 
   child.stdout?.on('data', (chunk: Buffer) => {
     const before = ended;
     ended += chunk.toString().split('\n').length - 1;
-    // The first line says "open", the second is an acknowledgement.
+    // The first line is "open", the second one an acknowledgment.
     if (before < 2 && ended >= 2) setTimeout(() => child.kill('SIGKILL'), delay);
   });
   const [opened, ...acknowledged] = await lines;

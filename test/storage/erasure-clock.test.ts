@@ -10,7 +10,7 @@ const hour = 3_600_000;
 const day = 24 * hour;
 const start = Date.UTC(2026, 10, 21);
 
-/** A server that runs at this moment of its machine's clock, on a store that lasts. */
+/** Starts a server at this time of its machine's clock, on a persistent store. */
 async function serverAt(store: MemoryStore, wall: number) {
   const clock = new FakeClock({ wall });
   return { clock, erasure: await ErasureClock.open({ store, clock, logger: silentLogger }) };

@@ -9,7 +9,7 @@ import { RocksStore } from '../../src/storage/rocks-store.ts';
 import { waitUntil } from '../timeouts.ts';
 import { bytes, putOperation, textAt } from './store-contract.ts';
 
-/** The injected faults of rocks-store.test.ts run everywhere; this one asks a real full disk, where it may make one. */
+/** Complements the injected faults of rocks-store.test.ts with a real full disk, if this machine permits one. */
 const folder = mkdtempSync(join(tmpdir(), 'quarry-full-'));
 const mebibyte = 1_048_576;
 

@@ -11,14 +11,14 @@ interface Commit {
   readonly reject: (error: Error) => void;
 }
 
-/** By its clock, a turn of the event loop is over when two callers have been told. */
+/** Scheduler whose clock ends a turn of the event loop after two callers. */
 function newTurns(): BackgroundScheduler {
   let now = 0;
   return new BackgroundScheduler({ monotonic: () => (now += limits.backgroundSliceMsMax / 2) });
 }
 const callersPerTurn = 2;
 
-/** Commits that end when the test says so. */
+/** Commits that end when the test resolves them. */
 function manual(groupBytesMax = 1_000): { commits: Commit[]; group: GroupCommit } {
   const commits: Commit[] = [];
   const commit = (operations: readonly PlainOperation[]) =>
@@ -37,7 +37,7 @@ function manual(groupBytesMax = 1_000): { commits: Commit[]; group: GroupCommit 
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Turns of the event loop until so many commits have begun. */
+/** Waits until `count` commits have started; returns the number of event loop turns. */
 async function begun(commits: readonly Commit[], count: number): Promise<number> {
   let turns = 0;
   for (; commits.length < count; turns += 1) await turn();

@@ -1,6 +1,6 @@
 import type { NewChunk, StoredChunk } from '../../src/storage/content.ts';
 
-/** A chunk as it is handed to the store. */
+/** Chunk in the format in which it is passed to the store. */
 export function toNewChunk({ children, ...chunk }: StoredChunk): NewChunk {
   const spans = children.flatMap((child) => [
     child.start,

@@ -59,7 +59,7 @@ t.test('a folder that is open cannot be opened again', async (t) => {
   await (await open({ location })).close();
 });
 
-/** A disk that fails on command, in front of the real writer. */
+/** Simulates a failing disk in front of the real writer. */
 class FailingRocksWriter implements GroupWriter {
   readonly #inner: GroupWriter;
   readonly #disk: Disk;
@@ -80,7 +80,7 @@ class FailingRocksWriter implements GroupWriter {
     throw new Error('IO error: No space left on device');
   }
 
-  /** The store stops its writer to reopen: what RocksDB would replay from its log appears now. */
+  /** Called before the store reopens: writes the group that RocksDB would replay from its log. */
   async stop(): Promise<void> {
     if (this.#disk.state === 'fails but keeps the log' && this.#lost !== null) {
       (await attachWriter(this.#database.handle)).writeSynced(this.#lost);

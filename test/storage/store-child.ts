@@ -4,9 +4,9 @@ import { openDataDirectory } from '../../src/storage/data-directory.ts';
 import type { WriteOperation } from '../../src/storage/store.ts';
 
 /**
- * A process of its own for the crash and lock tests: opens the data directory of its argument, says "open", then
- * writes as fast as it can and prints the number of each write once it was acknowledged, until it is killed. Write n
- * of writer w puts two keys that belong together and counts in a third.
+ * Child process of the crash and lock tests: opens the data directory given as argument, prints "open", then writes as
+ * fast as possible and prints the number of each acknowledged write, until it is killed. Write n of writer w puts two
+ * keys that belong together and increments a counter in a third.
  */
 const [path = '', first = '0', writers = '8'] = process.argv.slice(2);
 

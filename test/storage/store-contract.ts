@@ -56,7 +56,7 @@ async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** What every store promises. Each implementation's test runs all of it. */
+/** Contract of all stores. The test of each implementation runs the whole suite. */
 export function storeContract(implementation: StoreUnderTest): void {
   const test = (title: string, check: (store: Store, t: Test) => Promise<void>) =>
     t.test(`${implementation.name}: ${title}`, async (t) => {

@@ -37,7 +37,7 @@ async function keyCount(store: Store): Promise<number> {
   return count;
 }
 
-/** A document with content and blob; every second one is being overwritten while search answers from the old. */
+/** Adds a document with content and blob; every odd one is being overwritten while search still returns the old version. */
 async function addDocument(
   { store, blobs }: { store: Store; blobs: Blobs },
   owner: Collection,
@@ -97,7 +97,7 @@ t.test(
     t.equal((await collections.listTombstones()).length, 1, 'an interrupted sweep goes on later');
     t.same(await sweepCollections(parts, now), [deleted.collectionId]);
     t.same(await sweepCollections(parts, now), []);
-    // The deleted collection itself had two keys besides its documents'.
+    // Besides those of its documents, the deleted collection had two keys.
     t.equal(await keyCount(store), before - 2);
     t.equal(await blobs.deleteOrphans(), 0, 'its blobs are gone already');
     t.equal(blobsBefore, 5);

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 
-/** A reproducible source of chance: the seed comes from QUARRY_TEST_SEED or is drawn, and belongs into the test's title. */
+/** Reproducible random numbers: the seed comes from QUARRY_TEST_SEED or is drawn; include it in the test's title. */
 export interface TestRandom {
   readonly seed: number;
   /** 0 <= number < limit. */

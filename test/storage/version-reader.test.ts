@@ -21,7 +21,7 @@ function chunkOf(words: string, number: number): StoredChunk {
   return { text, start, end, pageStart: number, pageEnd: number + 1, ...rest };
 }
 
-/** A store with versions of four chunks and as many pages each; row 0 is chunk 1, row 1 chunk 3. */
+/** Store with versions of four chunks and four pages each; row 0 is chunk 1, row 1 is chunk 3. */
 async function openReader(bytesMax: number) {
   const store = new MemoryStore();
   const directReaders = { versions: new Versions(store), contents: new Contents(store) };

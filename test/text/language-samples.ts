@@ -1,4 +1,4 @@
-/** A few sentences in each language that is told apart, written for these tests. */
+/** A few sentences in each detected language, written for these tests. */
 export const languageSamples = {
   en: `The tenant shall pay the rent on the first day of each month. If the payment is late, the landlord
 may charge a fee that was agreed in writing.`,

@@ -7,10 +7,10 @@ import { languageSamples } from './language-samples.ts';
 const separators = ['', ' ', '\n', '. ', ' | '];
 const pieceUnitsMax = 120;
 
-/** Text as people write it, from a seed: cut at random places out of what this project holds, and mixed. */
+/** Natural text from a seed: random excerpts of this project's files, mixed. */
 export class NaturalTextSampler {
   readonly #random: () => number;
-  /** Sentences of many languages, documents, and source code with its comments. */
+  /** Sentences in many languages, documents, and source code with comments. */
   readonly #sources: readonly (readonly string[])[];
 
   constructor(seed: number) {
@@ -23,7 +23,7 @@ export class NaturalTextSampler {
     ];
   }
 
-  /** One to three pieces, each as it stands, in capitals or with its accents apart. */
+  /** One to three excerpts, each unchanged, in upper case, or with decomposed accents. */
   next(): string {
     let text = '';
     for (let pieces = 1 + this.#randomBelow(3); pieces > 0; pieces -= 1) {
@@ -49,7 +49,7 @@ function readOne(file: string): string {
   return readFileSync(join(projectRoot, file), 'utf8');
 }
 
-/** The files of a folder whose names are such, in the order of their names. */
+/** Contents of the files of a folder whose names match, ordered by name. */
 function read(folder: string, names: RegExp): string[] {
   const files = readdirSync(join(projectRoot, folder), { recursive: true, encoding: 'utf8' });
   return files

@@ -1,4 +1,4 @@
-/** Random text of every kind that a tokenizer may meet, from a seed. */
+/** Random text of all kinds that a tokenizer may receive, from a seed. */
 export class RandomUnicodeText {
   #state: number;
 
@@ -6,7 +6,7 @@ export class RandomUnicodeText {
     this.#state = seed >>> 0;
   }
 
-  /** A string of a few words, made of up to three kinds of characters. */
+  /** String of a few words, with characters of up to three kinds. */
   next(): string {
     const kinds = Array.from({ length: 1 + this.#randomBelow(3) }, () =>
       this.#pickRandom(characterGenerators),
@@ -26,7 +26,7 @@ export class RandomUnicodeText {
     return items[this.#randomBelow(items.length)]!;
   }
 
-  /** A whole number from 0 to count - 1: mulberry32. */
+  /** Integer from 0 to count - 1 (mulberry32). */
   #randomBelow(count: number): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);

@@ -5,15 +5,15 @@ import { getEntryHashes, Lexicon, type LexiconEntry } from '../../src/text/lexic
 import { scanWords } from '../../src/text/scan.ts';
 import type { AnalysisRow, ChunkAnalysis } from '../../src/text/terms.ts';
 
-/** The analysis of chunks as it was first written, in TypeScript: what native/text must equal byte for byte. */
+/** Original implementation of chunk analysis in TypeScript: native/text must produce identical bytes. */
 
 const termBlockMagic = 0x31425451;
 const wordsPerEntry = 4;
 const countMax = 0xffff;
-/** The first words of a row, as many as have no more units than these together, count twice. */
+/** The first words of a row, up to this number of UTF-16 units in total, count twice. */
 const leadingUnits = 100;
 
-/** Collects rows and lays out the block. */
+/** Collects rows and builds the block. */
 class TermBlockPacker {
   readonly #sizes: Uint32Array;
   readonly #row = new Occurrences();
@@ -25,13 +25,13 @@ class TermBlockPacker {
     this.#sizes = new Uint32Array(rowCount);
   }
 
-  /** Entries so far. */
+  /** Number of entries so far. */
   get entries(): number {
     return this.#entries;
   }
 
   /**
-   * Adds a row stemmed for the language at `position` (-1: unsure) and returns its number of term
+   * Adds a row stemmed for the language at `position` (-1: unknown) and returns its number of term
    * occurrences.
    */
   add(body: ScannedText, prefix: ScannedText, position: number): number {
@@ -76,10 +76,10 @@ class TermBlockPacker {
   }
 }
 
-/** Room for the position of an occurrence below its hash in a number that a double holds exactly. */
+/** Factor that leaves space for the position of an occurrence below its hash in an exact double. */
 const positionsMax = 2 ** 20;
 
-/** The term occurrences of one row, to be sorted and counted. */
+/** Term occurrences of one row, to be sorted and counted. */
 class Occurrences {
   #highs = new Uint32Array(1_024);
   #lows = new Uint32Array(1_024);
@@ -101,7 +101,7 @@ class Occurrences {
   }
 
   /**
-   * Each distinct term in ascending order of hash; occurrences from `bodyOccurrences` on belong to the
+   * Visits each distinct term in ascending order of hash; occurrences from `bodyOccurrences` on belong to the
    * prefix.
    */
   forEachTerm(
@@ -125,7 +125,7 @@ class Occurrences {
     }
   }
 
-  /** Nearly always one term; two terms may share the upper half of their hashes. */
+  /** Almost always one term; two terms may have the same upper half of their hashes. */
   #visitEqualHighs(
     high: number,
     positions: Float64Array,
@@ -163,7 +163,7 @@ class Occurrences {
   }
 }
 
-/** Counts for and against each language of a passage. */
+/** Votes of the words of a chunk for each language. */
 class LanguageVotes {
   readonly #votes = new Float64Array(languages.length);
   #words = 0;
@@ -181,8 +181,8 @@ class LanguageVotes {
 const lexicon = new Lexicon();
 
 /**
- * Terms of the chunks of one document. `language` is what the document says about itself (a tag such as
- * "de-AT"); it only decides where the words themselves leave doubt, because such declarations are often
+ * Terms of the chunks of one document. `language` is the language declared by the document (a tag such as
+ * "de-AT"); it is used only if the words are ambiguous, because such declarations are often
  * wrong.
  */
 export function referenceChunks(rows: readonly AnalysisRow[], language: string | null = null): ChunkAnalysis {
@@ -203,7 +203,7 @@ export function referenceChunks(rows: readonly AnalysisRow[], language: string |
   return { block: packer.finish(), languages: rowLanguages, tokens, terms: packer.entries };
 }
 
-/** Decided on rows spread evenly over the document, so that a table or a quotation does not decide alone. */
+/** Detects the language on rows spread evenly over the document, so that no single table or quotation decides it. */
 function documentLanguage(rows: readonly AnalysisRow[]): Language | null {
   const votes = new LanguageVotes();
   const step = Math.max(1, rows.length / limits.languageSampleRowsMax);
@@ -211,7 +211,7 @@ function documentLanguage(rows: readonly AnalysisRow[]): Language | null {
   return votes.winningLanguage();
 }
 
-/** What a text consists of, and how long each part is spelled. */
+/** Entries of a text and the length of each in UTF-16 units. */
 interface ScannedText {
   readonly entries: LexiconEntry[];
   readonly units: number[];

@@ -1,17 +1,17 @@
 import { assert } from '../../src/core/assert.ts';
 
 /**
- * The tokenizer of the built-in models as it was first written, in TypeScript and by regular expressions: what
- * native/text must equal id for id.
+ * Original tokenizer of the built-in models in TypeScript with regular expressions: native/text must produce identical
+ * ids.
  */
 
-/** The piece that stands for a run of characters no piece covers; always entry 0 of a vocabulary. */
+/** Piece for a run of characters not covered by any piece; always entry 0 of a vocabulary. */
 const unknownPiece = '[UNK]';
 
-/** Marks a piece that continues a word. */
+/** Prefix of a piece that continues a word. */
 const continuation = '##';
 
-/** A raw word longer than this is cut into several, so that no word costs more than linear time and memory. */
+/** Maximum length of a raw word; longer ones are split, so that each word takes at most linear time and memory. */
 const wordUnitsMax = 256;
 const cachedWordUnitsMax = 40;
 const cachedWordsMax = 100_000;
@@ -21,7 +21,7 @@ const isWordPart = 1;
 const wholeWord = 2;
 
 const wordCharacter = /^[\p{L}\p{N}\p{M}]$/u;
-/** Scripts written without spaces and with many characters: each character is a word of its own. */
+/** Scripts without spaces and with many characters: each character is a separate word. */
 const ideograph = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]$/u;
 
 function classOf(character: string): number {
@@ -40,15 +40,15 @@ const unitClasses = tabulateClasses();
 const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00;
 const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit < 0xe000;
 
-/** Units of the code point at `start`: 2 for a surrogate pair, otherwise 1 (a lone surrogate too). */
+/** UTF-16 units of the code point at `start`: 2 for a surrogate pair, otherwise 1 (also for an unpaired surrogate). */
 function unitsAt(text: string, start: number): 1 | 2 {
   if (!isHighSurrogate(text.charCodeAt(start)) || start + 1 >= text.length) return 1;
   return isLowSurrogate(text.charCodeAt(start + 1)) ? 2 : 1;
 }
 
 /**
- * Calls `visit` with every raw word of `text` in order, in linear time. A word is a longest run of letters, digits and
- * marks (an underscore separates), or one ideograph; symbols, emoji and lone surrogates separate words.
+ * Calls `visit` with every raw word of `text` in order, in linear time. A word is a maximal run of letters, digits and
+ * marks (an underscore separates), or one ideograph; symbols, emoji and unpaired surrogates separate words.
  */
 export function eachWord(text: string, visit: (word: string) => void): void {
   let start = -1;
@@ -82,8 +82,8 @@ export function normalizeWord(word: string): string {
 }
 
 /**
- * WordPiece: words are split greedily into the longest known pieces; the first piece of a word stands as it is, the
- * following ones carry `##`. The same vocabulary always gives the same ids, whatever was tokenised before.
+ * WordPiece: splits words greedily into the longest known pieces; the first piece of a word has no prefix, the following
+ * ones have `##`. The ids depend only on the vocabulary, not on earlier calls.
  */
 export class ReferenceWordPiece {
   readonly size: number;
@@ -111,7 +111,7 @@ export class ReferenceWordPiece {
     this.#pieceUnitsMax = longest;
   }
 
-  /** The piece with this id, as the vocabulary spells it. */
+  /** Piece with this id, as spelled in the vocabulary. */
   piece(id: number): string {
     const piece = this.#vocabulary[id];
     assert(piece !== undefined, 'a piece id lies inside the vocabulary');
@@ -132,7 +132,7 @@ export class ReferenceWordPiece {
     return ids;
   }
 
-  /** Normalised words separated by single spaces; inverse of `encode` for text in vocabulary. */
+  /** Normalized words separated by single spaces; inverse of `encode` for text in vocabulary. */
   decode(ids: readonly number[]): string {
     let text = '';
     for (const id of ids) {
@@ -143,7 +143,7 @@ export class ReferenceWordPiece {
     return text;
   }
 
-  /** Piece ids of one raw word, as `eachWord` gives it; never empty for a word with a visible character. */
+  /** Piece ids of one raw word from `eachWord`; never empty for a word with a visible character. */
   wordTokens(word: string): readonly number[] {
     const known = this.#cache.get(word);
     if (known !== undefined) return known;
@@ -171,7 +171,7 @@ export class ReferenceWordPiece {
         at = end;
         continue;
       }
-      // A run of unknown characters is one [UNK], however long.
+      // A run of unknown characters is one [UNK], whatever its length.
       if (ids.at(-1) !== 0) ids.push(0);
       at += unitsAt(word, at);
     }

@@ -1,6 +1,6 @@
 import { assert } from '../../src/core/assert.ts';
 
-/** The first unit of a block; src/text/terms.ts describes the format. */
+/** First unit of a block; src/text/terms.ts describes the format. */
 const termBlockMagic = 0x31425451;
 export interface TermBlockEntry {
   readonly hash: bigint;
@@ -9,7 +9,7 @@ export interface TermBlockEntry {
 }
 
 /**
- * The rows of a block, checked; for tests, tools and the slow path. Throws when the bytes are not a
+ * Reads and validates the rows of a block; for tests, tools and the slow path. Throws if the bytes are not a
  * TermBlock.
  */
 export function readTermBlock(block: Uint8Array): TermBlockEntry[][] {

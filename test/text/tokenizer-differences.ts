@@ -6,7 +6,7 @@ import { vocabularyPieces } from './vocabulary-pieces.ts';
 
 type NormalizerJson = NonNullable<BertTokenizerJson['normalizer']>;
 
-/** A tokenizer.json like BERT's: special tokens, every piece of our vocabulary, and characters of many scripts. */
+/** tokenizer.json like BERT's: special tokens, every piece of our vocabulary, and characters of many scripts. */
 export function tokenizerJson(
   normalizer: Partial<NormalizerJson> = {},
   addedTokens: BertTokenizerJson['added_tokens'] = specialTokens,
@@ -46,7 +46,7 @@ const pieces = [
   ...new Set([...specialTokenTexts, ...vocabularyPieces(), ...scriptPieces(), 'Upper', '##Case', '##']),
 ];
 
-/** Half of the characters of each script, alone and continuing a word. */
+/** Half of the characters of each script, as words and as continuations. */
 function scriptPieces(): string[] {
   const ranges: readonly [number, number][] = [
     [0x21, 0x7e],
@@ -74,7 +74,7 @@ function huggingFaceTokenizer(json: object): (text: string) => readonly number[]
   return (text) => tokenizer.encode(text, { add_special_tokens: false }).ids;
 }
 
-/** Compares text for text; says the first difference so that it can be reproduced. */
+/** Compares the ids of each text; returns the first difference with enough detail to reproduce it. */
 export function findBertDifference(json: BertTokenizerJson): (texts: readonly string[]) => string | null {
   const expectedIdsOf = huggingFaceTokenizer(json);
   const tokenizer = new BertTokenizer(json);
@@ -101,7 +101,7 @@ export const flagCases: readonly [string, Partial<NormalizerJson>][] = [
 const builtIn = new WordPiece(vocabularyPieces());
 const referenceTokenizer = new ReferenceWordPiece(vocabularyPieces());
 
-/** The same for the tokenizer of the built-in models against its first implementation. */
+/** As `findBertDifference`, for the tokenizer of the built-in models against its original implementation. */
 export function findPlainDifference(texts: readonly string[]): string | null {
   const { ids, ends } = builtIn.encodeAll(texts);
   for (const [i, text] of texts.entries()) {
@@ -112,16 +112,16 @@ export function findPlainDifference(texts: readonly string[]): string | null {
   return null;
 }
 
-/** The library takes the square of a word's length; longer words have runs of the same characters as shorter ones. */
+/** Maximum word length compared: the library takes quadratic time, and longer words have the same runs as short ones. */
 const referenceWordUnitsMax = 40;
 
 /**
- * The same for the tokenizer of the built-in models against @huggingface/tokenizers, with more pieces than the models
- * have so that words of many scripts are known. No tokenizer.json says all that it does, in two places:
- * - It cuts a text into words first and normalises each of them; the library normalises the text as a whole, in which
- *   other words may arise ("½" becomes "1", a fraction slash and "2"). So the library is given the words one by one.
- * - A run of characters that no piece covers is one [UNK] beside the known pieces of its word; in the library the whole
- *   word is [UNK]. So of such a word only that is compared; ReferenceWordPiece says what its pieces are.
+ * As `findBertDifference`, for the tokenizer of the built-in models against @huggingface/tokenizers, with more pieces than
+ * the models have so that words of many scripts are known. No tokenizer.json describes its behavior in two cases:
+ * - It splits a text into words first and normalizes each of them; the library normalizes the whole text, which may
+ *   create other words ("½" becomes "1", a fraction slash and "2"). So the library gets each word separately.
+ * - A run of characters not covered by any piece is one [UNK] beside the known pieces of its word; in the library the
+ *   whole word is [UNK]. So only the presence of [UNK] is compared; ReferenceWordPiece checks the pieces.
  */
 export function findBuiltInDifference(): (texts: readonly string[]) => string | null {
   const vocabulary = ['[UNK]', ...new Set([...vocabularyPieces().slice(1), ...scriptPieces()])];
@@ -141,7 +141,7 @@ export function findBuiltInDifference(): (texts: readonly string[]) => string | 
       const difference = wordDifference(word, ids.subarray(ends[i - 1] ?? 0, ends[i]));
       if (difference !== null) return difference;
     }
-    // A text has the ids of its words.
+    // The ids of a text are those of its words.
     let at = 0;
     const whole = tokenizer.encodeAll(texts);
     for (const [i, text] of texts.entries()) {
@@ -169,7 +169,7 @@ function plainTokenizerJson(vocabulary: readonly string[]): object {
       type: 'WordPiece',
       unk_token: '[UNK]',
       continuing_subword_prefix: '##',
-      // A letter becomes 18 at most.
+      // One letter expands to 18 at most.
       max_input_chars_per_word: 18 * referenceWordUnitsMax,
       vocab: Object.fromEntries(vocabulary.map((piece, id) => [piece, id])),
     },

@@ -14,8 +14,8 @@ import {
 } from './tokenizer-differences.ts';
 
 /**
- * The promises of wordpiece.test.ts and bert-tokenizer.test.ts on a million texts, no two of which are the same: less
- * than three minutes of a processor.
+ * Invariants of wordpiece.test.ts and bert-tokenizer.test.ts on a million distinct texts: less than three minutes of
+ * CPU time.
  */
 const seed = 7;
 const [randomTexts, realTexts] = [600_000, 400_000];
@@ -27,7 +27,7 @@ interface TextSource {
 
 const seenTexts = new Set<string>();
 
-/** That many texts of the source, none of which was met before. */
+/** Batches with a total of `count` distinct texts of the source. */
 function* different(source: TextSource, count: number): Generator<string[]> {
   let texts: string[] = [];
   for (const end = seenTexts.size + count; seenTexts.size < end; ) {
@@ -41,7 +41,7 @@ function* different(source: TextSource, count: number): Generator<string[]> {
   }
 }
 
-/** Each text for one of the settings of BERT's tokenizer, and for that of the built-in models. */
+/** Checks each text with one of the settings of the BERT tokenizer and with that of the built-in models. */
 function firstDifference(source: TextSource, count: number): string | null {
   const settings = flagCases.map(
     ([name, flags]) => [name, findBertDifference(tokenizerJson(flags))] as const,

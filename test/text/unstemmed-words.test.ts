@@ -30,7 +30,7 @@ t.test('a piece of a text has the words of the text, wherever characters stand f
     const whole = ` ${toUnstemmedWords(text).join(' ')} `;
     for (let at = 0; at + 4 <= text.length; at += 1) {
       const piece = ` ${toUnstemmedWords(text.slice(at, at + 4)).join(' ')} `;
-      // A mark stands for nothing without the letter before it.
+      // A mark without its base letter forms no word.
       if (/^\p{M}/u.test(text.slice(at))) continue;
       t.ok(whole.includes(piece), `${piece} in ${whole}`);
     }

@@ -132,7 +132,7 @@ t.test(`words have the ids that @huggingface/tokenizers gives them (seed ${seed}
 const tableFile = join(projectRoot, 'native', 'text', 'unicode_tables.inc');
 const tables = readFileSync(tableFile, 'utf8');
 
-/** Ranges of code points that the committed tables know. */
+/** Code point ranges covered by the committed tables. */
 const assigned = /Code points that this version assigns: (.*)/
   .exec(tables)![1]!
   .split(' ')

@@ -8,7 +8,7 @@ import { FakeClock } from '../admission/fake-clock.ts';
 const organizationId = '11111111-1111-4111-8111-111111111111';
 const begin = Date.UTC(2026, 1, 26, 22, 0);
 
-/** One query at minute 0, 7, 14, ... of ten days, in turn on three collections; each has a length of its own. */
+/** Records a query every 7 minutes for ten days, alternating between three collections, with distinct result counts. */
 async function build() {
   const store = new MemoryStore();
   const clock = new FakeClock({ wall: begin });

@@ -4,12 +4,12 @@ import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { projectRoot } from '../../src/core/root.ts';
 
-/** What the build made of the dashboard, as a browser loads it. */
+/** Built files of the dashboard as loaded by a browser. */
 
 const built = join(projectRoot, 'dist', 'web');
 const firstLoadBytesMax = 60 * 1024;
 
-/** What the page names, so what everybody loads before anything is shown. */
+/** Files named in the page, which every visitor loads before anything is displayed. */
 function firstLoad(page: string): string[] {
   return [...page.matchAll(/\b(?:src|href)="(\/[^"]*)"/g)].map((match) => match[1] ?? '');
 }

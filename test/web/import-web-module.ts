@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { projectRoot } from '../../src/core/root.ts';
 
-/** A module of the dashboard that needs no browser and imports nothing, to be tried without one. */
+/** Imports a module of the dashboard that has no imports and needs no browser. */
 export async function importWebModule<Exports>(path: string): Promise<Exports> {
   const text = readFileSync(join(projectRoot, 'web', 'src', path), 'utf8');
   const { outputText } = ts.transpileModule(text, {

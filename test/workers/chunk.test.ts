@@ -4,7 +4,7 @@ import t from 'tap';
 
 const worker = new URL('../../workers/chunk.js', import.meta.url).href;
 
-/** What the worker does at its start where the system answers `code` to whoever wants another priority. */
+/** Output of the worker at startup if the system rejects a change of priority with `code`. */
 async function startWith(code: string, niceness: number): Promise<string> {
   const script = `
     import os from 'node:os';
@@ -17,7 +17,7 @@ async function startWith(code: string, niceness: number): Promise<string> {
     await import('${worker}').then(() => console.log('started'), (error) => console.log('failed:', error.message));
   `;
   const run = promisify(execFile);
-  // Without NODE_OPTIONS: the test runner would load itself into the process.
+  // Without NODE_OPTIONS: the test runner would inject its loaders into the process.
   const command = ['-u', 'NODE_OPTIONS', process.execPath, '--input-type=module', '--eval', script];
   const { stdout } = await run('env', command);
   return stdout.trim();

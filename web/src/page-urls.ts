@@ -1,4 +1,4 @@
-/** Addresses of pages. Names of collections and documents hold any character, so they go into the query. */
+/** URLs of pages. Names of collections and documents may contain any character, so they go into the query. */
 
 function pageUrl(page: string, query: Readonly<Record<string, string | undefined>>): string {
   const parameters = Object.entries(query).filter((each): each is [string, string] => each[1] !== undefined);
@@ -10,7 +10,7 @@ export function documentsUrl(collection: string): string {
   return pageUrl('documents', { collection });
 }
 
-/** Those that could not be parsed or indexed. */
+/** Documents that could not be parsed or indexed. */
 export function failedDocumentsUrl(collection: string): string {
   return pageUrl('documents', { collection, show: 'failed' });
 }

@@ -10,28 +10,30 @@ import { isBillingEnabled } from './server/session.ts';
 import type { TeamRole } from './server/team.ts';
 import type { IconName } from './shell/icons.tsx';
 
-/** Every page of the dashboard. A page is loaded when it is first shown. */
+/** All pages of the dashboard. The code of a page is loaded when it is first shown. */
 
 export interface DashboardRoute {
   readonly path: string;
-  /** In the navigation, under this name and picture; pages without are reached from others. */
+  /** Entry in the navigation; pages without one are reached from other pages. */
   readonly navigation?: {
     readonly name: string;
     readonly icon: IconName;
     readonly group: 'Search' | 'Organisation' | 'Server';
-    /** Only for those who may do at least as much in the organisation. */
+    /** Minimum role in the organization to see the entry. */
     readonly minRole?: TeamRole;
-    /** Left out while it says no. */
+    /** Hides the entry while it returns false. */
     readonly isShown?: () => boolean;
   };
-  /** Whom it is for: members of an organisation (usual), whoever signed in, or anybody. */
+  /**
+   * Audience of the page: members of an organization (default), `person`: signed-in users, `anybody`: everyone.
+   */
   readonly audience?: 'person' | 'anybody';
   readonly component: ComponentType;
 }
 
 /**
- * A page that cannot be loaded is tried again when the server answers. When it still does not come, perhaps because the
- * server has a newer version by now, it says so and can be had anew.
+ * Page whose code is loaded on first use. After a failure, loading is retried once the server is reachable.
+ * If it fails again, perhaps because the server has a newer version, the error is shown with a way to reload.
  */
 function lazyPage(load: () => Promise<ComponentType>): ComponentType {
   const retryWhenReachable = async () => {
@@ -48,7 +50,7 @@ function lazyPage(load: () => Promise<ComponentType>): ComponentType {
   );
 }
 
-/** Who is signed in already has no need of the page that others see there. */
+/** Redirects users who are already signed in. */
 function RedirectToOverview() {
   const { route } = useLocation();
   useEffect(() => {

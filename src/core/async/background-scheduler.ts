@@ -3,9 +3,10 @@ import { limits } from '../limits.ts';
 import type { YieldToEventLoop } from './event-loop-scheduler.ts';
 
 /**
- * Turns of this thread's event loop, shared out to work that is not urgent: those who ask go on in the order in which they
- * asked, as many in one turn as take `limits.turnMsMax` together. What is urgent (a query, its reply) asks nobody, so it
- * waits for that long at most, and not until everything that became ready meanwhile is done.
+ * Shares this thread's event loop between pieces of background work. Waiting callers resume in order of
+ * arrival, as many per turn of the event loop as fit into `limits.backgroundSliceMsMax` together. Urgent work
+ * (a query, its reply) bypasses the scheduler, so it waits at most that long, and not until all background
+ * work that became ready meanwhile is done.
  */
 export class BackgroundScheduler {
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -16,7 +17,10 @@ export class BackgroundScheduler {
     this.#clock = clock;
   }
 
-  /** Resolves when the caller may go on. What it does until it waits for something else is its share. */
+  /**
+   * Resolves when the caller may continue. Everything the caller does until its next await counts as its
+   * share of the turn.
+   */
   yield(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -26,7 +30,10 @@ export class BackgroundScheduler {
     });
   }
 
-  /** For one long piece of work, which asks before each of its parts: null while its share of the turn lasts. */
+  /**
+   * Returns a check for one long piece of work, called before each of its parts. The check returns null while
+   * the slice has time left, else a promise to await.
+   */
   slice(): YieldToEventLoop {
     let until = this.#clock.monotonic() + limits.backgroundSliceMsMax;
     return () => {
@@ -46,7 +53,8 @@ export class BackgroundScheduler {
         return;
       }
       resume();
-      // A microtask comes behind the caller's own; what it asks of Node behind all that these begin.
+      // A microtask runs after those of the resumed caller; the `nextTick` callback in it runs after all work
+      // that these start.
       queueMicrotask(() => {
         process.nextTick(() => {
           if (this.#clock.monotonic() < until) runNext();
@@ -58,7 +66,7 @@ export class BackgroundScheduler {
   }
 }
 
-/** Collects what a long piece of work makes, with other work between its parts. */
+/** Collects the items that a long computation yields and lets other work run between them. */
 export async function collectInBackground<Item>(
   scheduler: Pick<BackgroundScheduler, 'slice'>,
   items: Iterable<Item>,
@@ -73,7 +81,9 @@ export async function collectInBackground<Item>(
   return collected;
 }
 
-/** Starts a task for each item, with other work between them. The caller awaits every task that is returned. */
+/**
+ * Starts one task per item and lets other work run between the starts. The caller awaits every returned task.
+ */
 export async function startInBackground<Item, Result>(
   scheduler: Pick<BackgroundScheduler, 'yield'>,
   items: Iterable<Item>,

@@ -1,8 +1,14 @@
-/** Who waits for an answer, or does not any more: the client left, or the time of the call is up. */
+/**
+ * Reports whether a result is still wanted. Canceled when the client disconnects or the deadline of the call
+ * expires.
+ */
 export interface CancellationToken {
   readonly isCanceled: boolean;
-  /** Aborted when `gone` becomes true. It is made when somebody asks for it, which is not cheap. */
+  /** Aborted when `isCanceled` becomes true. Created on first access, which is not cheap. */
   readonly signal: AbortSignal;
-  /** Calls `listener` once when `gone` becomes true, at once when it is: for work so short that a signal costs more. */
+  /**
+   * Calls `listener` once when `isCanceled` becomes true, immediately if it already is. For work so short
+   * that a signal costs more.
+   */
   onCanceled(listener: () => void): void;
 }

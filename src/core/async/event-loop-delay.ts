@@ -7,15 +7,15 @@ const nanosecondsPerSecond = 1e9;
 const quantiles = [0.5, 0.9, 0.99, 0.999] as const;
 
 interface DelayWindow {
-  /** Seconds, by quantile. */
+  /** Seconds by quantile. */
   readonly quantiles: Readonly<Record<string, number>>;
   readonly max: number;
 }
 
-/** How late the event loop of this thread is, since it was asked for the last time. */
+/** Delay of this thread's event loop since the previous scrape. */
 export class EventLoopDelay {
   readonly #histogram: IntervalHistogram;
-  /** What all figures of one scrape are read from. */
+  /** Source of all figures of one scrape. */
   #window: DelayWindow | null = null;
 
   constructor() {
@@ -46,7 +46,10 @@ export class EventLoopDelay {
     this.#histogram.disable();
   }
 
-  /** The figures of one scrape are all read in one turn of the event loop; the next turn begins a new window. */
+  /**
+   * Returns one window for all figures of a scrape, which are read in the same turn of the event loop. The
+   * next turn starts a new window.
+   */
   #read(): DelayWindow {
     if (this.#window !== null) return this.#window;
     const histogram = this.#histogram;
@@ -55,7 +58,7 @@ export class EventLoopDelay {
     );
     this.#window = {
       quantiles: Object.fromEntries(delays),
-      // Without a sample the histogram has the largest and smallest number there is.
+      // Without a sample, min and max of the histogram are its sentinel extremes.
       max: histogram.count === 0 ? 0 : toDelaySeconds(histogram.max),
     };
     histogram.reset();
@@ -66,7 +69,7 @@ export class EventLoopDelay {
   }
 }
 
-/** Seconds of a sample in nanoseconds without the interval between two of them. */
+/** Converts a sample in nanoseconds to seconds, without the sampling interval. */
 function toDelaySeconds(sample: number): number {
   return Math.max(0, sample / nanosecondsPerSecond - resolutionMs / 1_000);
 }

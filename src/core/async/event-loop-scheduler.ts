@@ -1,32 +1,33 @@
 import type { Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
 
-/** What a call asks before a unit of work: null to go on now, else it goes on when the promise resolves. */
+/** Check before a unit of work. Null: continue at once; else continue when the promise resolves. */
 export type YieldToEventLoop = () => Promise<void> | null;
 
 interface WaitingCall {
-  /** Of the call; older calls have smaller ones. */
+  /** Sequence number of the call; older calls have smaller numbers. */
   readonly sequence: number;
   readonly resume: () => void;
 }
 
 /**
- * Shares the main thread between calls that somebody waits for: each call asks before every unit of work, and goes on at
- * once while this turn of the event loop has time left. From then on it waits for one of the next turns, and between two
- * turns the event loop serves sockets, timers and finished tasks. Organizations take turns with each other; of one
- * organization the oldest call goes first, so that calls end one after the other and not all of them late. A unit must
- * take a few milliseconds at most. `core/async/background-scheduler` is the same for work that is not urgent.
+ * Shares the main thread between calls with a waiting client. Each call checks before every unit of work and
+ * continues at once while the current turn of the event loop has time left. After that it waits for one of
+ * the next turns, and between two turns the event loop serves sockets, timers and finished tasks.
+ * Organizations take turns by round robin; within one organization the oldest call goes first, so that calls
+ * finish one after the other and not all of them late. A unit must take a few milliseconds at most.
+ * `core/async/background-scheduler` is the counterpart for work that is not urgent.
  */
 export class EventLoopScheduler {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #turnMsMax: number;
-  /** By organization, the oldest call first; the next organization first. */
+  /** Waiting calls by organization, the oldest call first. The organization that is next comes first. */
   readonly #waiting = new Map<string, WaitingCall[]>();
-  /** When the time of this turn ends; null before the first unit of a turn. */
+  /** Time at which the current turn ends; null before the first unit of a turn. */
   #turnEndsAt: number | null = null;
   #calls = 0;
 
-  /** `turnMsMax`: work of one turn, for which every other connection waits. */
+  /** `turnMsMax`: milliseconds of work per turn, for which every other connection waits. */
   constructor(clock: Pick<Clock, 'monotonic'>, turnMsMax: number = limits.requestSliceMsMax) {
     this.#clock = clock;
     this.#turnMsMax = turnMsMax;
@@ -69,7 +70,8 @@ export class EventLoopScheduler {
     const next = this.#takeNext();
     if (next === null) return;
     next.resume();
-    // The unit runs as a microtask; the callback of the tick comes behind it and behind all that it begins.
+    // The unit runs as a microtask; the `nextTick` callback runs after it and after all microtasks that it
+    // starts.
     queueMicrotask(() => {
       process.nextTick(() => {
         if (this.#turnEndsAt !== null && this.#clock.monotonic() < this.#turnEndsAt) this.#resumeNext();
@@ -77,7 +79,7 @@ export class EventLoopScheduler {
     });
   }
 
-  /** The oldest call of the organization whose turn it is, which goes behind all others. */
+  /** Removes the oldest call of the next organization and moves that organization behind all others. */
   #takeNext(): WaitingCall | null {
     const turn = this.#waiting.entries().next();
     if (turn.done === true) return null;
@@ -89,7 +91,7 @@ export class EventLoopScheduler {
   }
 }
 
-/** Where a call goes among those that wait, in ascending order of their numbers. */
+/** Returns the insertion index of a call in a list sorted by ascending sequence number. */
 function insertionIndex(sequence: number, waiting: readonly WaitingCall[]): number {
   let [low, high] = [0, waiting.length];
   while (low < high) {

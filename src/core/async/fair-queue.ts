@@ -1,15 +1,17 @@
 /**
- * A queue with round robin between keys (organizations) and the order of arrival within one key. A key that has used
- * no turn of the current round goes first, so that a request of an organization that sends few does not wait for the
- * backlog of others. These are the new and old flows of FQ-CoDel (RFC 8290). Each step takes constant time on average,
- * however many items wait. Ours, because p-queue orders by one priority and has no notion of a key.
+ * A queue with round robin between keys (organizations) and first in, first out within one key. A key that
+ * has used no turn of the current round goes first, so that a request of an organization that sends few does
+ * not wait for the backlog of others. These are the new and old flows of FQ-CoDel (RFC 8290). Each operation
+ * takes amortized constant time, regardless of the number of waiting items. Custom code, because p-queue
+ * orders by one priority and does not support keys.
  */
 export class FairQueue<Item extends object> {
-  /** Items of keys that have had no turn in this round, in the order of arrival. */
+  /** Items of keys that have had no turn in this round, in order of arrival. */
   readonly #fresh = new Map<string, Set<Item>>();
   /**
-   * Items of the other keys, in the order of their turns. A key without items keeps its place until its turn comes:
-   * otherwise it would be fresh again with its next item, and many such keys would starve those with a backlog.
+   * Items of the other keys, in the order of their turns. A key without items keeps its position until its
+   * turn: otherwise it would be fresh again with its next item, and many such keys would starve those with a
+   * backlog.
    */
   readonly #rotation = new Map<string, Set<Item>>();
   #size = 0;
@@ -29,7 +31,7 @@ export class FairQueue<Item extends object> {
     this.#size += 1;
   }
 
-  /** False when the item does not wait anymore. */
+  /** False when the item is no longer waiting. */
   delete(key: string, item: Item): boolean {
     const queue = this.#queueOf(key);
     if (queue?.delete(item) !== true) return false;
@@ -38,12 +40,15 @@ export class FairQueue<Item extends object> {
     return true;
   }
 
-  /** Removes and returns the next item; its key then comes after all others. Null when the queue is empty. */
+  /** Removes and returns the next item; its key then moves behind all others. Null when the queue is empty. */
   take(): Item | null {
     return this.#takeFirst(this.#fresh) ?? this.#takeFirst(this.#rotation);
   }
 
-  /** Removes and returns the first item of one key, which keeps its turn. Null when it has none. */
+  /**
+   * Removes and returns the first item of one key, without using the turn of the key. Null when the key has
+   * no item.
+   */
   takeFrom(key: string): Item | null {
     const queue = this.#queueOf(key);
     if (queue === undefined) return null;

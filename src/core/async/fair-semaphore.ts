@@ -1,30 +1,30 @@
 import { FairQueue } from './fair-queue.ts';
 
-/** Tells that a waiting caller has left; `Caller` is one. */
+/** Reports that a waiting caller has left; `CancellationToken` implements it. */
 export interface CancellationSource {
   readonly isCanceled: boolean;
-  /** Calls `listener` once when `gone` becomes true, at once when it already is. */
+  /** Calls `listener` once when `isCanceled` becomes true, immediately if it already is. */
   onCanceled(listener: () => void): void;
 }
 
-/** Tells which keys send faster than they are served; `OverloadDetector` is one. */
+/** Reports which keys send faster than they are served; `OverloadDetector` implements it. */
 export interface OverloadObserver {
-  /** Counts a request that arrived. Whether its key is overloaded. */
+  /** Counts an arriving request. Returns whether its key is overloaded. */
   recordRequest(key: string): boolean;
-  /** Counts the refusal of a request that had arrived. */
+  /** Counts the rejection of a request counted by `recordRequest`. */
   recordRejection(key: string): void;
 }
 
 export interface FairSemaphoreOptions {
   readonly permits: number;
-  /** Callers of one key that may wait at a time; more are refused. */
+  /** Maximum number of waiting callers per key; further callers are rejected. */
   readonly waitingMaxPerKey: number;
-  /** Without one, no key is overloaded. */
+  /** Default: no key is overloaded. */
   readonly overload?: OverloadObserver;
   readonly errors: {
-    /** Of a caller that finds too many of its key waiting. */
+    /** Error for a caller that exceeds `waitingMaxPerKey`. */
     readonly queueFull: () => Error;
-    /** Of a caller that left while it waited. */
+    /** Error for a caller that is canceled while it waits. */
     readonly canceled: () => Error;
   };
 }
@@ -35,12 +35,12 @@ interface Waiter {
 }
 
 /**
- * A semaphore with round robin between keys (organizations). A caller that finds a free permit gets it at once; else the
- * keys take turns, so that a thousand queries of one organization delay a query of another by no more than what runs
- * already. Of an overloaded key only the newest caller waits, and the one before it is refused: what starts has hardly
- * waited, what is refused learns it at once, and the key uses its turns all the same.
+ * A semaphore with round robin between keys (organizations). A caller gets a free permit at once; otherwise
+ * the keys take turns, so that a thousand queries of one organization delay a query of another by no more
+ * than the running queries. For an overloaded key only the newest caller waits, and the previous one is
+ * rejected: a started call has hardly waited, a rejected call fails fast, and the key still uses its turns.
  *
- * Ours for the reason that `FairQueue` gives, and because a free permit costs no promise here.
+ * Custom code for the reason given at `FairQueue`, and because a free permit costs no promise here.
  */
 export class FairSemaphore {
   readonly #options: FairSemaphoreOptions;
@@ -61,8 +61,9 @@ export class FairSemaphore {
   }
 
   /**
-   * Null when the caller has its permit at once, else a promise of it. Every permit is given back with one `release`.
-   * Throws `queueFull` or `cancelled`; rejects with `cancelled` when the caller leaves while it waits.
+   * Returns null when the caller has its permit at once, else a promise of it. Each permit must be released
+   * with exactly one `release`. Throws `queueFull` or `canceled`; rejects with `canceled` when the caller is
+   * canceled while it waits, and with `queueFull` when a newer caller of an overloaded key replaces it.
    */
   acquire(key: string, cancellation: CancellationSource): Promise<void> | null {
     const { permits, waitingMaxPerKey, overload, errors } = this.#options;
@@ -83,7 +84,7 @@ export class FairSemaphore {
     });
   }
 
-  /** The permit goes to the longest waiting caller of the next key. */
+  /** Passes the permit to the longest waiting caller of the next key. */
   release(): void {
     const next = this.#queue.take();
     if (next === null) this.#running -= 1;

@@ -1,20 +1,20 @@
-/** One part in so many is kept in addition to the capacity, for those who hold little or nothing of it. */
+/** Divisor of the capacity: 1/8 of it is reserved on top, for organizations that hold little or nothing. */
 const reserveShare = 8;
 
 export interface FairShareRequest {
-  /** What the organization that asks holds already. */
+  /** Units that the requesting organization already holds. */
   readonly held: number;
-  /** What all organizations hold together. */
+  /** Units that all organizations hold together. */
   readonly used: number;
   readonly capacity: number;
-  /** Organizations that hold something, including the one that asks. */
+  /** Number of organizations that hold at least one unit, including the requesting one. */
   readonly holders: number;
 }
 
 /**
- * Whether an organization gets one more unit of a bounded resource. Up to the capacity each one does. Of the reserve
- * beyond it every holder has an equal share, so that one organization cannot keep the others out, and an organization
- * that is alone gets the capacity and no more.
+ * Whether an organization may acquire one more unit of a bounded resource. Below the capacity, always. Every
+ * holder has an equal share of the reserve beyond it, so that one organization cannot starve the others, and
+ * a lone organization gets the capacity and no more.
  */
 export function hasFairShare({ held, used, capacity, holders }: FairShareRequest): boolean {
   if (used < capacity) return true;

@@ -1,6 +1,6 @@
 import { Mutex as Lock } from 'async-mutex';
 
-/** Runs one task at a time, in the order of arrival. A failed task does not stop the next one. */
+/** Runs one task at a time, in order of arrival. A failed task does not block the next one. */
 export class Mutex {
   readonly #lock = new Lock();
 
@@ -12,13 +12,13 @@ export class Mutex {
 
 interface Entry {
   readonly lock: Lock;
-  /** Tasks that run or wait. */
+  /** Number of running and waiting tasks. */
   tasks: number;
 }
 
 /**
- * One mutex per key; different keys never wait for each other. Guards what must be read, decided and written as one
- * step, for example everything about one path. A key without tasks takes no memory.
+ * One mutex per key; different keys never wait for each other. Makes a read, a decision and a write one
+ * atomic step, for example for everything about one path. A key without tasks uses no memory.
  */
 export class KeyedMutex {
   readonly #entries = new Map<string, Entry>();
@@ -36,12 +36,12 @@ export class KeyedMutex {
     }
   }
 
-  /** Resolves when every task that was added until now has ended. */
+  /** Resolves when every task added before this call has ended. */
   async idle(): Promise<void> {
     await Promise.all([...this.#entries.values()].map(({ lock }) => lock.runExclusive(() => undefined)));
   }
 
-  /** Keys with a task that runs or waits. */
+  /** Number of keys with a running or waiting task. */
   get size(): number {
     return this.#entries.size;
   }

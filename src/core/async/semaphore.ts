@@ -1,19 +1,19 @@
 export interface SemaphoreOptions {
   readonly permits: number;
-  /** Permits that only callers of high priority get; at least one permit is left for the others. */
+  /** Permits reserved for callers of high priority. At least one permit remains for the others. */
   readonly reservedPermits?: number;
 }
 
 export interface AcquireOptions {
-  /** `high` goes before `normal`; within one priority the order of arrival counts. */
+  /** `high` goes before `normal`; within one priority, callers are served in order of arrival. */
   readonly priority?: 'high' | 'normal';
   readonly signal?: AbortSignal;
 }
 
 /**
- * A bounded number of tasks at a time. Ours, because async-mutex has neither an abort signal for one waiting task nor
- * reserved permits, and p-queue reserves nothing for its urgent tasks: a permit that long work of documents never takes
- * is what keeps a query from waiting for all of it.
+ * Bounds the number of concurrent tasks. Custom code, because async-mutex has neither an abort signal for one
+ * waiting task nor reserved permits, and p-queue reserves nothing for urgent tasks. A permit that long
+ * document work can never take keeps a query from waiting for all of that work.
  */
 export class Semaphore {
   readonly #permits: number;
@@ -28,7 +28,10 @@ export class Semaphore {
     this.#normalPermits = Math.max(1, permits - reservedPermits);
   }
 
-  /** Resolves with a permit, which `release` gives back. Rejects with the reason of the signal when it aborts first. */
+  /**
+   * Resolves with a permit; return it with `release`. Rejects with the reason of the signal when the signal
+   * aborts first.
+   */
   acquire({ priority = 'normal', signal }: AcquireOptions = {}): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted === true) {
@@ -50,7 +53,7 @@ export class Semaphore {
     });
   }
 
-  /** Gives one permit back, to a waiting caller if there is one. */
+  /** Returns one permit and passes it to a waiting caller if there is one. */
   release(): void {
     this.#acquired -= 1;
     this.#startWaiting();

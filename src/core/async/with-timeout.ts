@@ -1,11 +1,12 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * Runs `work` with a signal that aborts when `signal` does, or `msMax` milliseconds from now. Answers and rejects as
- * `work` does; afterwards neither timer nor listener is left. Any number of waits may listen to it at once.
+ * Runs `work` with a signal that aborts when `signal` does, or after `msMax` milliseconds. Resolves and
+ * rejects as `work` does; afterwards neither timer nor listener is left. Any number of listeners may be
+ * attached to the signal.
  *
- * Not `AbortSignal.any([signal, AbortSignal.timeout(msMax)])`: in Node 20 the garbage collector takes the second one
- * away, and its time never comes.
+ * Not `AbortSignal.any([signal, AbortSignal.timeout(msMax)])`: in Node 20 the garbage collector frees the
+ * second signal, and its timeout never fires.
  */
 export async function withTimeout<T>(
   { signal, msMax }: { readonly signal: AbortSignal; readonly msMax: number },

@@ -1,8 +1,11 @@
 import { decodeAs, decodeStrictly } from './decode.ts';
 
-/** Which of the encodings from before Unicode a text is in, told by what it would say in each. */
+/** Guesses the legacy (pre-Unicode) encoding of a text by scoring its decoded form in each candidate. */
 
-/** A guess at the charset of bytes that are not UTF-8: by structure where there is some, by letters elsewhere. */
+/**
+ * Guesses the charset of bytes that are not UTF-8: by byte structure where possible, otherwise by letter
+ * frequencies.
+ */
 export function guessLegacyCharset(sample: Uint8Array): string {
   const inRuns = computeRunShare(sample) > 0.5;
   const alphabetic = inRuns ? findBestCharset(alphabets, sample, scoreAlphabet) : null;
@@ -11,17 +14,20 @@ export function guessLegacyCharset(sample: Uint8Array): string {
   return eastAsian ?? guessDosCharset(sample) ?? alphabetic ?? findBestCharset(latins, sample, scoreLatin);
 }
 
-/** Four of a sign that lines and areas are drawn with in the encodings of DOS: no word has four of the letters it may be. */
+/**
+ * Four repetitions of a byte that draws lines or areas in DOS encodings; no word repeats the corresponding
+ * letter four times.
+ */
 const boxDrawingRun = /([\xb0-\xb2\xc4\xcd\xdb])\1{3}/;
 
-/** The encoding of a text with boxes or lines drawn in signs of DOS; null when it has none. */
+/** Returns the encoding of a text with DOS box-drawing characters; null when it has none. */
 function guessDosCharset(sample: Uint8Array): string | null {
   if (!boxDrawingRun.test(Buffer.from(sample).toString('latin1'))) return null;
   const letters = sample.filter((byte) => byte < 0xb0 || byte > 0xdf);
   return isFluentIn('ibm866', letters) ? 'ibm866' : findBestCharset(dosLatins, letters, scoreLatin);
 }
 
-/** Share of the bytes above 127 that stand in runs of three or more: nearly none in a Latin alphabet, most elsewhere. */
+/** Share of bytes above 127 in runs of three or more: near zero in Latin alphabets, high in other scripts. */
 function computeRunShare(sample: Uint8Array): number {
   const runs =
     Buffer.from(sample)
@@ -51,12 +57,12 @@ function findBestCharset<T extends { readonly charset: string }>(
 
 interface DoubleByteCharset {
   readonly charset: string;
-  /** Share of the decoded non-ASCII characters that must be everyday characters of the language. */
+  /** Minimum share of the decoded non-ASCII characters that match `common`. */
   readonly shareMin: number;
   readonly common: RegExp;
-  /** The bytes that the characters in use start with; null: any. */
+  /** Range of lead bytes of common characters; null: any. */
   readonly leadByteRange: readonly [number, number] | null;
-  /** Its most frequent characters. */
+  /** Most frequent characters. */
   readonly frequent: ReadonlySet<string>;
 }
 
@@ -69,7 +75,7 @@ const japanese =
 const korean =
   '이다는을의에가고한하로지도를은사인어대서자아기리수일정시그해보스나제면있원라부과장전여주상들우비구공안마만국동소성선조조경생위유적미신연무오니화개모간세거까진회물없게용중';
 
-/** Japanese without its syllables, as lists of names and places are written. */
+/** Japanese without kana, as in lists of names and places. */
 const kanji = { shareMin: 0.6, common: /[\u4e00-\u9fff]/g, frequent: new Set(japanese) };
 const kana = new Set('のにはをたがでてとしれさあるいなこっらりうくもまか、。ーンスルトリクイラ');
 
@@ -120,7 +126,7 @@ const doubleByteCharsets: readonly DoubleByteCharset[] = [
   },
 ];
 
-/** Share of the characters beyond ASCII that are everyday ones of Chinese, Japanese or Korean. */
+/** Returns the share of non-ASCII characters that are frequent in Chinese, Japanese or Korean. */
 export function computeEastAsianShare(text: string): number {
   const foreign = text.match(/[^\0-\x7f]/g) ?? [];
   const counts = doubleByteCharsets.map(
@@ -129,7 +135,7 @@ export function computeEastAsianShare(text: string): number {
   return foreign.length === 0 ? 0 : Math.max(...counts) / foreign.length;
 }
 
-/** Of fewer characters than this, few may be frequent ones by chance. */
+/** Below this number of characters, only a few may be frequent ones by chance. */
 const fewCharactersMax = 6;
 
 function guessEastAsianCharset(sample: Uint8Array): string | null {
@@ -143,12 +149,13 @@ function guessEastAsianCharset(sample: Uint8Array): string | null {
   return bestCandidate?.charset ?? null;
 }
 
-/** Null when the text cannot be in that charset. */
+/** Returns null when the text cannot be in that charset. */
 function scoreEastAsian(candidate: DoubleByteCharset, text: string, sample: Uint8Array): number | null {
   const foreign = text.match(/[^\0-\x7f]/g) ?? [];
   const everyday = (text.match(candidate.common)?.length ?? 0) / foreign.length;
   const common = foreign.filter((character) => candidate.frequent.has(character)).length / foreign.length;
-  // An accented letter and the ASCII letter behind it make a character, too, but one that stands alone in a word.
+  // An accented letter and the following ASCII letter also decode to one character, but it is isolated within
+  // a word.
   const alone = (text.match(/(?<=[A-Za-z])[^\0-\x7f](?=[A-Za-z])/g)?.length ?? 0) / foreign.length;
   const leads = candidate.leadByteRange === null ? 1 : computeLeadByteShare(sample, candidate.leadByteRange);
   if (foreign.length === 0 || everyday < candidate.shareMin || leads < 0.6 || alone > 0.3) return null;
@@ -156,12 +163,12 @@ function scoreEastAsian(candidate: DoubleByteCharset, text: string, sample: Uint
   return everyday + 2 * common;
 }
 
-/** Strictly decoded, forgiving one character that the end of the sample cuts. */
+/** Decodes strictly, but tolerates one character truncated at the end of the sample. */
 function decodeDoubleByte(sample: Uint8Array, charset: string): string | null {
   return decodeStrictly(sample, charset) ?? decodeStrictly(sample.subarray(0, -1), charset);
 }
 
-/** Share of two-byte characters whose first byte lies in the range, punctuation aside. */
+/** Returns the share of two-byte characters, without punctuation, whose lead byte is in the range. */
 function computeLeadByteShare(sample: Uint8Array, [first, last]: readonly [number, number]): number {
   let pairs = 0;
   let inside = 0;
@@ -178,7 +185,7 @@ function computeLeadByteShare(sample: Uint8Array, [first, last]: readonly [numbe
 interface Alphabet {
   readonly charset: string;
   readonly letters: RegExp;
-  /** Its most frequent letters: about half of any text. */
+  /** Most frequent letters: about half of the letters of any text. */
   readonly common: RegExp;
 }
 
@@ -202,14 +209,19 @@ const alphabets: readonly Alphabet[] = [
   { charset: 'windows-874', letters: /[\u0e01-\u0e4e]/g, common: /[านรกเงมยลว่]/g },
 ];
 
-/** The right alphabet has the most letters, the most of its frequent ones, and the fewest capitals inside words. */
+/**
+ * Scores an alphabet: more letters and more of its frequent ones are better, capitals inside words are worse.
+ */
 function scoreAlphabet({ letters, common }: Alphabet, text: string): number {
   const count = (pattern: RegExp) => text.match(pattern)?.length ?? 0;
   const wrong = count(/\p{Ll}\p{Lu}/gu) + count(unassigned);
   return count(letters) + count(common) - 3 * wrong;
 }
 
-/** Nothing but letters, as often the frequent ones as in any text: bytes of another encoding never look so. */
+/**
+ * Whether the text consists of letters with a natural share of frequent ones, which bytes of another encoding
+ * never do.
+ */
 function isFluentIn(charset: string, sample: Uint8Array): boolean {
   const { letters, common } = alphabets.find((one) => one.charset === charset)!;
   const text = decodeAs(sample, charset).text;
@@ -219,12 +231,12 @@ function isFluentIn(charset: string, sample: Uint8Array): boolean {
   return found >= 0.9 * foreign && frequent >= 0.4 * found && !/\p{Ll}\p{Lu}/u.test(text);
 }
 
-/** Control characters, what has no meaning in a charset, and the lines that boxes are drawn with. */
+/** Control characters, characters without meaning in a charset, and box-drawing lines. */
 const unassigned = /[\x80-\x9f\ufffd\u2500-\u259f]/g;
 
 interface Latin {
   readonly charset: string;
-  /** Letters beyond ASCII of each language that is written in it. */
+  /** Non-ASCII letters of each language written in this charset. */
   readonly languages: readonly string[];
 }
 
@@ -239,7 +251,7 @@ const dosLatins: readonly Latin[] = [
   { charset: 'ibm852', languages: central },
 ];
 
-/** The first of equals wins, so the more frequent come first. */
+/** The first of equal scores wins, so more frequent charsets come first. */
 const latins: readonly Latin[] = [
   { charset: 'windows-1252', languages: western },
   { charset: 'windows-1250', languages: central },
@@ -255,10 +267,12 @@ const latins: readonly Latin[] = [
   { charset: 'windows-1252', languages: ['áéíóúýðþæö'] },
 ];
 
-/** Signs that occur in text of any language. */
+/** Symbols that occur in text of any language. */
 const neutralSigns = new Set('€‚„…†‡‰‹‘’“”•–—™›§©«»°®±·¿¡²³£´`¨\xa0\xad');
 
-/** All accented letters of a text belong to one language; every other sign speaks against the charset. */
+/**
+ * Scores a charset: all accented letters should belong to one language; any other symbol lowers the score.
+ */
 function scoreLatin({ languages }: Latin, text: string): number {
   const counts = new Map<string, number>();
   for (const character of text.match(/[^\0-\x7f]/g) ?? []) {

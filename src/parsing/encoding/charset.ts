@@ -3,20 +3,25 @@ import { type DecodedText, decodeAs, decodeStrictly } from './decode.ts';
 import { findDosCharset } from './dos-charsets.ts';
 import { decodeEscapedText } from './escaped-charsets.ts';
 
-/** Bytes -> text. Order: byte order mark, NUL pattern of UTF-16/32, what the caller knows, UTF-8, legacy charsets. */
+/**
+ * Bytes -> text. Order: byte order mark, NUL pattern of UTF-16/32, UTF-8, declared charset, legacy charsets.
+ */
 
-/** Bytes that legacy charsets are told apart by. */
+/** Bytes examined to distinguish legacy charsets. */
 const sampleBytes = 65_536;
 
-/** Of fewer characters, a large part may be everyday ones by chance. */
+/** Below this number of characters, many may be common ones by chance. */
 const eastAsianPairsMin = 6;
 
-/** One broken sequence per this many sound ones is damage in UTF-8 text, not another charset. */
+/**
+ * Minimum valid sequences per invalid one at which the text counts as damaged UTF-8, not as another charset.
+ */
 const validPerInvalidMin = 50;
 
 /**
- * Decodes text of any common encoding. `declared` is a charset named inside the document (HTML meta, XML declaration);
- * it counts unless the bytes say otherwise. Never throws; unreadable bytes become U+FFFD and a warning.
+ * Decodes text of any common encoding. `declared` is a charset named inside the document (HTML meta, XML
+ * declaration); it applies unless the bytes contradict it. Never throws; undecodable bytes become U+FFFD and
+ * a warning.
  */
 export function decodeText(bytes: Uint8Array, declared: string | null = null): DecodedText {
   const byteOrderMark = findByteOrderMark(bytes);
@@ -31,7 +36,10 @@ export function decodeText(bytes: Uint8Array, declared: string | null = null): D
   return decodeAs(bytes, guessLegacyCharset(bytes.subarray(0, sampleBytes)));
 }
 
-/** What writes other letters in ASCII is sound UTF-8 too; a declaration beats that for ISO-2022-JP only. */
+/**
+ * Resolves encodings that escape other letters in ASCII and are therefore also valid UTF-8; a declared
+ * charset takes precedence only over ISO-2022-JP.
+ */
 function resolveAsciiEscapes(bytes: Uint8Array, utf8: string, declared: string | null): DecodedText {
   const named = declared === null ? null : resolveCharsetLabel(declared);
   const hasKanjiEscape = ['\x1b$B', '\x1b$@'].some((opener) => utf8.includes(opener));
@@ -43,7 +51,7 @@ function resolveAsciiEscapes(bytes: Uint8Array, utf8: string, declared: string |
   return escaped ?? { text: utf8, charset: 'utf-8', warning: null };
 }
 
-/** The mark that opens the text, and its length in bytes. */
+/** Returns the charset and the length in bytes of the byte order mark at the start. */
 export function findByteOrderMark(bytes: Uint8Array): { charset: string; length: number } | null {
   const [a, b, c, d] = bytes;
   if (a === 0xff && b === 0xfe && c === 0 && d === 0) return { charset: 'utf-32le', length: 4 };
@@ -55,8 +63,8 @@ export function findByteOrderMark(bytes: Uint8Array): { charset: string; length:
 }
 
 /**
- * UTF-16 or UTF-32 without a mark, told by where the NUL bytes lie: text in these encodings has its NULs in fixed
- * positions, because spaces and line breaks do.
+ * Detects UTF-16 or UTF-32 without a byte order mark by the positions of NUL bytes, which are fixed because
+ * spaces and line breaks contain them.
  */
 export function detectWideCharset(bytes: Uint8Array): string | null {
   const sample = bytes.subarray(0, 4_096);
@@ -81,33 +89,43 @@ function detectUtf16(sample: Uint8Array): string | null {
   const [rare, common] = [0.02 * pairs, 0.2 * pairs];
   if (oddZeros >= common && evenZeros <= rare && isValidWideText(sample, 'utf-16le')) return 'utf-16le';
   if (evenZeros >= common && oddZeros <= rare && isValidWideText(sample, 'utf-16be')) return 'utf-16be';
-  // Alphabets beyond Latin have NULs in spaces and line breaks only.
+  // Non-Latin alphabets have NULs in spaces and line breaks only.
   if (oddZeros > 0 && evenZeros === 0 && isReadable(sample, 'utf-16le')) return 'utf-16le';
   if (evenZeros > 0 && oddZeros === 0 && isReadable(sample, 'utf-16be')) return 'utf-16be';
-  // Writing without spaces may have no NUL at all.
+  // Scripts without spaces may have no NUL at all.
   if (pairs < eastAsianPairsMin || isMostlyUtf8(sample)) return null;
   return ['utf-16le', 'utf-16be'].find((charset) => isEastAsian(sample, charset)) ?? null;
 }
 
-/** Nearly everything is a letter, a digit or a mark between words: of random bytes two thirds are at most. */
+/**
+ * Whether nearly all characters are letters, digits or punctuation; for random bytes it is at most two
+ * thirds.
+ */
 function isReadable(sample: Uint8Array, charset: string): boolean {
   const text = isValidWideText(sample, charset) ? new TextDecoder(charset).decode(sample) : '';
   const written = text.match(/[\p{L}\p{M}\p{N}\p{P}\s]/gu)?.length ?? 0;
   return text.length > 0 && written / text.length >= 0.95;
 }
 
-/** Writing of which the everyday characters are a large part, as they never are where other bytes are taken for it. */
+/**
+ * Whether common CJK characters are a large part of the text, which never happens for misinterpreted bytes.
+ */
 function isEastAsian(sample: Uint8Array, charset: string): boolean {
   return isReadable(sample, charset) && computeEastAsianShare(new TextDecoder(charset).decode(sample)) >= 0.3;
 }
 
-/** Text holds no control characters but line breaks and tabs; numbers stored in two bytes do. */
+/**
+ * Whether the text has no control characters except line breaks and tabs; 16-bit binary numbers do have them.
+ */
 function isValidWideText(sample: Uint8Array, charset: string): boolean {
   const text = decodeStrictly(sample.subarray(0, sample.length & ~1), charset);
   return text !== null && computeControlShare(text) === 0;
 }
 
-/** Share of C0 control characters other than tab, line feed, form feed and carriage return, and of DEL. */
+/**
+ * Returns the share of DEL and of C0 control characters other than tab, line feed, form feed and carriage
+ * return.
+ */
 export function computeControlShare(text: string): number {
   if (text.length === 0) return 0;
   const controls = text.match(/(?![\t\n\f\r\x80-\x9f])\p{Cc}/gu)?.length ?? 0;
@@ -118,12 +136,12 @@ function resolveCharsetLabel(label: string): string | null {
   try {
     return new TextDecoder(label.trim()).encoding;
   } catch (error) {
-    if (error instanceof RangeError) return findDosCharset(label.trim()); // a label that the standard does not know
+    if (error instanceof RangeError) return findDosCharset(label.trim()); // a label outside the WHATWG standard
     throw error;
   }
 }
 
-/** Many sound multi-byte sequences and few broken ones: UTF-8 that was cut or damaged somewhere. */
+/** Whether there are many valid multi-byte sequences and few invalid ones: truncated or damaged UTF-8. */
 function isMostlyUtf8(bytes: Uint8Array): boolean {
   let validCount = 0;
   let invalidCount = 0;

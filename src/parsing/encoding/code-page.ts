@@ -1,7 +1,7 @@
 import { decodeAs } from './decode.ts';
 import { findDosCharset } from './dos-charsets.ts';
 
-/** Code pages of Windows and DOS, as Rich Text, Outlook, Word and Excel name the encoding of their 8-bit text. */
+/** Windows and DOS code pages, by which RTF, Outlook, Word and Excel name the encoding of 8-bit text. */
 
 const charsets: Readonly<Record<number, string>> = {
   866: 'ibm866',
@@ -28,7 +28,7 @@ const charsets: Readonly<Record<number, string>> = {
   65001: 'utf-8',
 };
 
-/** WHATWG name of a code page; unknown ones are taken for windows-1252. */
+/** Returns the WHATWG name of a code page; unknown code pages map to windows-1252. */
 function toCharset(codePage: number): string {
   const known = charsets[codePage];
   if (known !== undefined) return known;
@@ -41,7 +41,10 @@ export function decodeCodePage(bytes: Uint8Array, codePage: number): string {
   return decodeAs(bytes, toCharset(codePage)).text;
 }
 
-/** The code page of a Windows font's character set, by the number in its font table; null: that of the document. */
+/**
+ * Returns the code page for the character-set number in a Windows font table; null: the code page of the
+ * document applies.
+ */
 export function getFontCodePage(characterSet: number): number | null {
   return fontCodePages[characterSet] ?? null;
 }

@@ -1,17 +1,17 @@
 import { decodeDosText } from './dos-charsets.ts';
 import { decodeJohab } from './johab.ts';
 
-/** Bytes -> text in an encoding that is known. */
+/** Decodes bytes of a known encoding. */
 
 export interface DecodedText {
   readonly text: string;
-  /** WHATWG name of the encoding, `utf-32le` / `utf-32be`, `johab`, or `ibm437` and its like. */
+  /** WHATWG name of the encoding, `utf-32le`, `utf-32be`, `johab`, or a DOS name such as `ibm437`. */
   readonly charset: string;
-  /** A whole sentence when bytes had to be replaced. */
+  /** Complete sentence when bytes had to be replaced, else null. */
   readonly warning: string | null;
 }
 
-/** Bytes of a known encoding; what is not valid in it becomes U+FFFD, with a warning. */
+/** Decodes bytes of a known encoding; invalid bytes become U+FFFD, with a warning. */
 export function decodeAs(bytes: Uint8Array, charset: string): DecodedText {
   if (charset.startsWith('utf-32')) return decodeUtf32(bytes, charset === 'utf-32le');
   if (charset === 'windows-1252') return { text: decodeWindows1252(bytes), charset, warning: null };
@@ -22,12 +22,12 @@ export function decodeAs(bytes: Uint8Array, charset: string): DecodedText {
   return { text, charset, warning };
 }
 
-/** Text in an encoding that the platform has no decoder for; null for those it has. */
+/** Decodes an encoding that the platform has no decoder for; null for those it supports. */
 function decodeWithTable(bytes: Uint8Array, charset: string): string | null {
   return charset === 'johab' ? decodeJohab(bytes) : decodeDosText(bytes, charset);
 }
 
-/** Decoders of all but UTF-8 take many times the memory of what they are given at once. */
+/** Piece size in bytes. Decoders other than UTF-8 need many times the memory of their input. */
 const decodePieceBytes = 4_194_304;
 
 function decodeInPieces(bytes: Uint8Array, decoder: InstanceType<typeof TextDecoder>): string {
@@ -40,17 +40,25 @@ function decodeInPieces(bytes: Uint8Array, decoder: InstanceType<typeof TextDeco
   return parts.join('');
 }
 
-/** What bytes 128 to 159 mean in windows-1252; the five that mean nothing keep their number, as WHATWG has it. */
+/**
+ * Characters of bytes 128 to 159 in windows-1252; the five undefined bytes map to themselves, as in WHATWG.
+ */
 const windows1252High =
   '\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f' +
   '\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178';
 
-/** By hand, because the TextDecoder of Node 20 and 22 takes windows-1252 for ISO 8859-1 (nodejs/node issue 56542). */
+/**
+ * Manual, because the TextDecoder of Node 20 and 22 decodes windows-1252 as ISO 8859-1 (nodejs/node issue
+ * 56542).
+ */
 function decodeWindows1252(bytes: Uint8Array): string {
   return replaceC1Controls(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1'));
 }
 
-/** Control characters of ISO 8859-1 as what windows-1252 means by their bytes: no text holds them on purpose. */
+/**
+ * Replaces ISO 8859-1 control characters with the windows-1252 characters of the same bytes, because text
+ * never contains them on purpose.
+ */
 export function replaceC1Controls(text: string): string {
   return text.replace(/[\x80-\x9f]/g, (character) => windows1252High.charAt(character.charCodeAt(0) - 0x80));
 }
@@ -76,14 +84,14 @@ function decodeUtf32(bytes: Uint8Array, littleEndian: boolean): DecodedText {
   return { text: parts.join(''), charset, warning };
 }
 
-/** Null when the bytes are not valid in the charset. */
+/** Returns null when the bytes are not valid in the charset. */
 export function decodeStrictly(bytes: Uint8Array, charset: string): string | null {
   const tableText = decodeWithTable(bytes, charset);
   if (tableText !== null) return tableText.includes('\ufffd') ? null : tableText;
   try {
     return decodeInPieces(bytes, new TextDecoder(charset, { fatal: true }));
   } catch (error) {
-    if (error instanceof TypeError) return null; // what a fatal decoder throws for bytes outside its charset
+    if (error instanceof TypeError) return null; // thrown by a fatal decoder for invalid bytes
     throw error;
   }
 }

@@ -1,6 +1,6 @@
-/** The 8-bit encodings of DOS. No TextDecoder knows them, but for Russian (ibm866). */
+/** 8-bit DOS encodings. TextDecoder supports none of them except Russian (ibm866). */
 
-/** What bytes 128 to 255 mean, by the number of the code page. */
+/** Characters of bytes 128 to 255, by code page number. */
 const highHalves: Readonly<Record<string, string>> = {
   437: 'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\xa0',
   737: 'ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩαβγδεζηθικλμνξοπρσςτυφχψ░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀ωάέήϊίόύϋώΆΈΉΊΌΎΏ±≥≤ΪΫ÷≈°∙·√ⁿ²■\xa0',
@@ -17,13 +17,13 @@ const highHalves: Readonly<Record<string, string>> = {
   865: 'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø₧ƒáíóúñÑªº¿⌐¬½¼¡«¤░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\xa0',
 };
 
-/** `ibm850` for what its writers call `cp850`, `IBM-850`, `850` or the like; null for what is no such encoding. */
+/** Returns the canonical name, such as `ibm850` for `cp850`, `IBM-850` or `850`; null for any other label. */
 export function findDosCharset(label: string): string | null {
   const number = /^(?:cp|ibm|dos)?[-_]?0*(\d{3})$/i.exec(label)?.[1];
   return number !== undefined && highHalves[number] !== undefined ? `ibm${number}` : null;
 }
 
-/** The text of bytes in an encoding that `dosCharset` named; null for any other. */
+/** Decodes bytes in an encoding returned by `findDosCharset`; null for any other. */
 export function decodeDosText(bytes: Uint8Array, charset: string): string | null {
   const high = highHalves[charset.slice(3)];
   if (!charset.startsWith('ibm') || high === undefined) return null;

@@ -1,20 +1,25 @@
 import { computeEastAsianShare } from './charset-guess.ts';
 import { type DecodedText, decodeAs, decodeStrictly } from './decode.ts';
 
-/** Encodings that write other letters in ASCII are told by their escape sequences, every one of which must be sound. */
+/**
+ * Detects encodings that escape other letters in ASCII by their escape sequences, all of which must be valid.
+ */
 
-/** What says that a text is ISO-2022-KR, once and before all Korean. */
+/** Header of ISO-2022-KR, once before all Korean text. */
 const koreanHeader = '\x1b$)C';
-/** Of fewer characters, what stands behind a plus sign may be some by chance. */
+/** Below this number of characters, a match after a plus sign may be chance. */
 const utf7LettersMin = 3;
-/** Share of everyday characters from which writing is taken for Chinese, Japanese or Korean. */
+/** Minimum share of common characters for text to count as Chinese, Japanese or Korean. */
 const everydayShareMin = 0.2;
-/** Alphabets one of which a text in UTF-7 is in, unless it is Chinese, Japanese or Korean. */
+/** Scripts of UTF-7 text; unless it is CJK, its letters must belong to one of them. */
 const alphabets = ['Latin', 'Greek', 'Cyrillic', 'Hebrew', 'Arabic', 'Thai', 'Devanagari'].map(
   (script) => new RegExp(`^\\p{Script=${script}}+$`, 'u'),
 );
 
-/** The text of bytes that are all ASCII (`ascii` is the same as a string); null when they hold no other letters. */
+/**
+ * Decodes bytes that are all ASCII (`ascii` is the same content as a string); null when they encode no other
+ * letters.
+ */
 export function decodeEscapedText(bytes: Uint8Array, ascii: string): DecodedText | null {
   if (isIso2022Kr(ascii)) return decodeIso2022Kr(bytes);
   const [hz, utf7] = [decodeHz(ascii), decodeUtf7(ascii)];
@@ -22,12 +27,12 @@ export function decodeEscapedText(bytes: Uint8Array, ascii: string): DecodedText
   return utf7 === null ? null : { text: utf7, charset: 'utf-7', warning: null };
 }
 
-/** Korean in ISO-2022-KR has two control characters to a word. */
+/** Whether the text is ISO-2022-KR, where Korean has two control characters per word. */
 export function isIso2022Kr(text: string): boolean {
   return text.includes(koreanHeader);
 }
 
-/** Between SO and SI each pair of bytes is a character of EUC-KR less its highest bits. */
+/** Decodes ISO-2022-KR: between SO and SI, each byte pair is an EUC-KR character without the high bits. */
 function decodeIso2022Kr(bytes: Uint8Array): DecodedText {
   let inKorean = false;
   const plain = bytes.map((byte) => {
@@ -42,7 +47,7 @@ function decodeIso2022Kr(bytes: Uint8Array): DecodedText {
   };
 }
 
-/** HZ (RFC 1843): GB 2312 less its highest bits between `~{` and `~}`. */
+/** Decodes HZ (RFC 1843): GB 2312 without the high bits between `~{` and `~}`. */
 function decodeHz(ascii: string): string | null {
   let chinese = '';
   const text = replaceAllOrNull(
@@ -62,7 +67,9 @@ function decodeHz(ascii: string): string | null {
   return computeEastAsianShare(chinese) >= everydayShareMin ? text : null;
 }
 
-/** UTF-7 (RFC 2152): UTF-16 in base 64 behind a plus sign, up to a hyphen or to what is no base 64. */
+/**
+ * Decodes UTF-7 (RFC 2152): UTF-16 in base64 after a plus sign, up to a hyphen or a character outside base64.
+ */
 function decodeUtf7(ascii: string): string | null {
   let foreign = '';
   const text = replaceAllOrNull(ascii, /\+([A-Za-z0-9+/]*)(-?)/g, ([whole, digits]) => {
@@ -78,7 +85,10 @@ function decodeUtf7(ascii: string): string | null {
   return isWriting || computeEastAsianShare(foreign) >= everydayShareMin ? text : null;
 }
 
-/** Null when the digits are not what a writer would write: whole units, well formed, zeros to fill the last digit. */
+/**
+ * Returns null unless the digits are canonical: whole UTF-16 units, well-formed, last digit padded with zero
+ * bits.
+ */
 function decodeBase64Utf16(digits: string): string | null {
   const bytes = Buffer.from(digits, 'base64').subarray(0, Math.floor((digits.length * 6) / 16) * 2);
   const text = new TextDecoder('utf-16be').decode(bytes);
@@ -86,7 +96,7 @@ function decodeBase64Utf16(digits: string): string | null {
   return digits !== '' && again === digits && text.isWellFormed() ? text : null;
 }
 
-/** The text with every match replaced; null as soon as one cannot be. */
+/** Returns the text with every match replaced; null if any match cannot be replaced. */
 function replaceAllOrNull(
   text: string,
   pattern: RegExp,

@@ -1,6 +1,9 @@
-/** Johab (KS X 1001, annex 3; code page 1361): Korean syllables by their parts. No TextDecoder knows it. */
+/**
+ * Johab (KS X 1001, annex 3; code page 1361): Korean syllables encoded by their parts. TextDecoder does not
+ * support it.
+ */
 
-/** What the five bits of each part count to, or -1 where they mean nothing. */
+/** Index of each five-bit part, or -1 where the bits are undefined. */
 const initials = buildParts([[2, 20]]);
 const medials = buildParts([
   [3, 7],
@@ -21,7 +24,7 @@ function buildParts(ranges: readonly (readonly [first: number, last: number])[])
   return parts;
 }
 
-/** What is not valid becomes U+FFFD. */
+/** Decodes Johab; invalid bytes become U+FFFD. */
 export function decodeJohab(bytes: Uint8Array): string {
   const parts: string[] = [];
   for (let i = 0; i < bytes.length; i++) {
@@ -47,12 +50,14 @@ function decodeSyllable(pair: number): string {
   return (noInitial && noMedial && finalLetters.charAt(final - 1)) || '\ufffd';
 }
 
-/** Parts that stand alone, as they count lists. */
+/** Isolated parts, in the order of their indexes. */
 const initialLetters = 'ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ';
 const vowels = 'ㅏㅐㅑㅒㅓㅔㅕㅖㅗㅘㅙㅚㅛㅜㅝㅞㅟㅠㅡㅢㅣ';
 const finalLetters = 'ㄱㄲㄳㄴㄵㄶㄷㄹㄺㄻㄼㄽㄾㄿㅀㅁㅂㅄㅅㅆㅇㅈㅊㅋㅌㅍㅎ';
 
-/** All else lies in the rows of KS X 1001, two to a lead byte, which EUC-KR has too. */
+/**
+ * Decodes all other characters, which are in rows of KS X 1001, two per lead byte; EUC-KR has the same rows.
+ */
 function decodeSymbolOrHanja(lead: number, trail: number): string {
   const row = lead < 0xe0 ? 2 * (lead - 0xd9) : 2 * (lead - 0xe0) + 0x29;
   const column = trail < 0x91 ? trail - 0x31 : trail - 0x43;

@@ -1,6 +1,6 @@
 /**
- * The main language of a text, as an ISO 639-1 code: the script decides where it can, function words where several
- * languages share a script. Null when neither is clear; a wrong language is worse than none.
+ * Detects the main language of a text as an ISO 639-1 code: by script where possible, by function words where
+ * several languages share a script. Null when neither is clear, because a wrong language is worse than none.
  */
 export function detectLanguage(text: string): string | null {
   const sample = sampleText(text);
@@ -12,15 +12,19 @@ export function detectLanguage(text: string): string | null {
 }
 
 /**
- * What a document says its language is (`de-AT` -> `de`), where its text alone does not tell. Null for what is no language
- * tag and where the text speaks against it: programs write the language they are set to, whatever is written in them.
+ * Returns the declared language of a document (`de-AT` -> `de`), used when detection from the text fails.
+ * Null for an invalid language tag, or when the text contradicts it: programs write their configured language
+ * regardless of the content.
  */
 export function resolveDeclaredLanguage(tag: string | null, text: string): string | null {
   const primary = /^\s*([A-Za-z]{2})(?:[-_][A-Za-z0-9]|\s*$)/.exec(tag ?? '')?.[1]?.toLowerCase();
   return primary === undefined || contradictsLanguage(primary, sampleText(text)) ? null : primary;
 }
 
-/** Another writing than the language has, or more function words of another language, if too few to name it. */
+/**
+ * Whether the text has another script than the language, or more function words of another language even if
+ * they are too few to detect it.
+ */
 function contradictsLanguage(language: string, sample: string): boolean {
   const ownWords = functionWords[language];
   if (ownWords === undefined) return false;
@@ -33,12 +37,12 @@ function contradictsLanguage(language: string, sample: string): boolean {
   return most >= otherWordsMin && most > 2 * countShown(ownWords);
 }
 
-/** Of fewer letters, any language may have written them. */
+/** Minimum number of letters for detection. */
 const lettersMin = 20;
 const sampleUnits = 4_000;
 const samplePieces = 5;
 
-/** Pieces from all over the text, because a first page is often not in the language of the rest. */
+/** Returns pieces from the whole text, because a first page is often in another language than the rest. */
 function sampleText(text: string): string {
   if (text.length <= sampleUnits * samplePieces) return text;
   const step = Math.floor((text.length - sampleUnits) / (samplePieces - 1));
@@ -49,12 +53,12 @@ function sampleText(text: string): string {
 
 interface Script {
   readonly letters: RegExp;
-  /** Share of all letters from which this script is the main one. */
+  /** Minimum share of all letters for this script to be the main one. */
   readonly shareMin: number;
   readonly language: string | ((sample: string) => string | null);
 }
 
-/** In this order: Japanese text is mostly Han, so its kana are looked for first. */
+/** The order matters: Japanese text is mostly Han, so kana are checked first. */
 const scripts: readonly Script[] = [
   { letters: /[\u3041-\u3096\u30a1-\u30fa]/g, shareMin: 0.1, language: 'ja' },
   { letters: /[\uac00-\ud7a3]/g, shareMin: 0.3, language: 'ko' },
@@ -106,7 +110,7 @@ function computeShare(sample: string, letters: RegExp): number {
   return (sample.match(letters)?.length ?? 0) / sample.length;
 }
 
-/** The most frequent function words of each language that are rare in the others. */
+/** Most frequent function words of each language that are rare in the others. */
 const functionWords: Readonly<Record<string, readonly string[]>> = {
   en: 'the of and to in that is was for it with as his on be at by this had not are but from or have'.split(
     ' ',
@@ -160,17 +164,17 @@ const functionWords: Readonly<Record<string, readonly string[]>> = {
   lv: 'un ir no ar par ka kas uz tas bija vai kā pie pēc arī bet tika to lai gan tiek nav'.split(' '),
 };
 
-/** Share of function words among all words that a text in a language has at least. */
+/** Minimum share of function words among all words of a text. */
 const functionWordShareMin = 0.08;
-/** How much the best language must lead: a text half in each of two languages has none. */
+/** Minimum ratio between the best and the second language: a text in two equal parts has no main language. */
 const leadMin = 1.1;
 
-/** How many function words of another language speak against the one that a document declares. */
+/** Minimum number of function words of another language that contradict the declared one. */
 const otherWordsMin = 3;
 
-/** Words of running text, not pieces of identifiers. */
+/** Words of running text, excluding parts of identifiers. */
 const wholeWords = /(?<![\p{L}\p{N}_-])\p{L}+(?![\p{L}\p{N}_-])/gu;
-/** How many different function words a language must show. */
+/** Minimum number of different function words. */
 const distinctMin = 4;
 
 function detectLatinLanguage(sample: string): string | null {

@@ -4,18 +4,18 @@ import { ParserChild, type ParserChildOptions } from '../process/parser-child.ts
 import type { ToolReply } from '../tools/document-tools.ts';
 
 export interface OcrChildOptions extends Pick<ParserChildOptions, 'entry' | 'prlimit' | 'sandbox'> {
-  /** Names of languages with `+` between. */
+  /** Language names joined by `+`. */
   readonly languages: string;
-  /** Where their data lies, see `copyLanguages`. */
+  /** Folder of the language data, see `copyLanguages`. */
   readonly dataFolder: string;
 }
 
-/** Images after which the embedded engine's process is replaced: its memory only grows. */
+/** Images after which the embedded engine's process is replaced, because its memory only grows. */
 const imagesPerProcessMax = 100;
 
 /**
- * The embedded OCR engine in a restricted process of its own, one image at a time. It starts with the first image, is
- * replaced after many images, much memory or trouble, and ends when nothing was asked for a while.
+ * Embedded OCR engine in its own restricted process, one image at a time. The process starts with the first
+ * image, is replaced after many images, high memory use or a failure, and exits after an idle period.
  */
 export class OcrChild {
   readonly #options: OcrChildOptions;
@@ -33,11 +33,11 @@ export class OcrChild {
     { msMax, signal }: { msMax: number; signal: AbortSignal },
   ): Promise<ToolReply> {
     const result = this.#queue.then(() => this.#recognizeWithRetry(image, msMax, signal));
-    this.#queue = result.catch(() => undefined); // the caller holds `result`; the queue only waits
+    this.#queue = result.catch(() => undefined); // the caller handles errors of `result`; the queue only waits
     return result;
   }
 
-  /** Twice is once. */
+  /** Idempotent. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#endChild();
@@ -95,7 +95,7 @@ interface OcrExchange {
   readonly residentBytes: number;
 }
 
-/** One image to one process. */
+/** Sends one image to the process and waits for the reply. */
 async function exchangeImage(
   child: ParserChild,
   image: Uint8Array,

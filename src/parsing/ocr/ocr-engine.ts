@@ -15,31 +15,37 @@ export interface OcrBounds {
 
 /** Reads the text of images. */
 export interface OcrEngine {
-  /** How it is named in `/readyz` and the log. */
+  /** Name shown in `/readyz` and the log. */
   readonly name: string;
-  /** `image`: a PNG. */
+  /** `image` is a PNG. */
   recognize(image: Uint8Array, bounds: OcrBounds): Promise<ToolReply>;
   close(): Promise<void>;
 }
 
 export interface OcrEngineOptions {
   readonly engine: OcrEngineName;
-  /** Names of languages as Tesseract has them, with `+` between. */
+  /** Tesseract language names joined by `+`. */
   readonly languages: string;
   readonly runner: ToolRunner;
-  /** Why the programs of this host are not run although they are installed; null: they are run. */
+  /** Reason why the installed programs of this host must not run; null if they may. */
   readonly disabledReason: string | null;
   /** Languages of the tesseract binary. */
   readonly installedLanguages: readonly string[];
   /** Compiled module that calls `serveOcr`. */
   readonly embeddedEntry: string;
-  /** Folder with language data for the embedded engine, which goes before that of packages; null: there is none. */
+  /**
+   * Folder with language data for the embedded engine, preferred to that of packages; null when not
+   * configured.
+   */
   readonly dataFolder: string | null;
-  /** Folder of its own in which the embedded engine finds the languages that it reads. */
+  /** Folder reserved for copies of the language data that the embedded engine reads. */
   readonly languagesFolder: string;
 }
 
-/** The engine that the settings ask for. Throws an error with a whole sentence when this host cannot do what they say. */
+/**
+ * Returns the engine selected by the settings. Errors: `unavailable` with a complete sentence when this host
+ * lacks what the settings require.
+ */
 export function chooseOcrEngine(options: OcrEngineOptions): OcrEngine {
   const { engine, installedLanguages: installed, runner, languages } = options;
   const hasBinary = runner.tools.tesseract !== null;
@@ -72,7 +78,7 @@ export function chooseOcrEngine(options: OcrEngineOptions): OcrEngine {
   throw configurationError(`ocrLanguages is ${languages}, but ${reasons.join('; ')}`);
 }
 
-/** The start of the server fails with this sentence. */
+/** The start of the server fails with this message. */
 function configurationError(sentence: string): AppError {
   return new AppError('unavailable', `${sentence}.`);
 }
@@ -89,7 +95,7 @@ const disabledOcrEngine: OcrEngine = {
 const binaryMemoryBytesMax = 1_073_741_824;
 const tableBytesMax = 32_000_000;
 
-/** The program of Debian's tesseract-ocr. */
+/** Debian's tesseract-ocr program. */
 class TesseractEngine implements OcrEngine {
   readonly name: string;
   readonly #runner: ToolRunner;
@@ -141,7 +147,7 @@ function getLastLine(stderr: string): string {
   return stderr.trim().split('\n').at(-1)?.slice(0, 200) || 'it did not say why';
 }
 
-/** tesseract.js: works where nothing is installed. */
+/** tesseract.js: works without installed programs. */
 class EmbeddedOcrEngine implements OcrEngine {
   readonly name: string;
   readonly #child: OcrChild;

@@ -5,8 +5,8 @@ import { startWatchdog } from '../process/watchdog.ts';
 import { parseOcrTable } from './ocr-text.ts';
 
 /**
- * The process of the embedded OCR engine: one image after the other over the IPC channel. Its arguments are the
- * folder of the language data and the languages; it fetches nothing.
+ * Runs the process of the embedded OCR engine: one image at a time over the IPC channel. Its arguments are
+ * the folder of the language data and the languages; it downloads nothing.
  */
 export function serveOcr(watchdog: URL): void {
   startWatchdog(watchdog);
@@ -24,7 +24,7 @@ async function openEngine(folder: string, languages: string): Promise<Worker> {
   const engine = await createWorker(languages, 1, {
     langPath: folder,
     cacheMethod: 'none',
-    errorHandler: () => {}, // the call that failed rejects, too
+    errorHandler: () => {}, // the failed call rejects as well
   });
   await engine.setParameters({ tessedit_pageseg_mode: PSM.AUTO });
   return engine;
@@ -53,5 +53,5 @@ async function handleRequest(engine: Promise<Worker>, request: ParserRequest): P
 }
 
 function sendToHost(message: ParserMessage): void {
-  process.send?.(message, undefined, {}, () => {}); // a host that is gone needs no answer
+  process.send?.(message, undefined, {}, () => {}); // ignore errors: the host may be gone
 }

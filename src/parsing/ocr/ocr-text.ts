@@ -1,16 +1,19 @@
 import type { OcrText } from '../tools/document-tools.ts';
 
-/** Text of a page from the table of words that both OCR engines write. */
+/** Extracts the text of a page from the word table that both OCR engines write. */
 
 /** Columns of Tesseract's TSV: level, page, block, paragraph, line, word, left, top, width, height, confidence, text. */
 const columns = { block: 2, paragraph: 3, line: 4, confidence: 10, text: 11 } as const;
 const wordLevel = '5';
-/** Words that the engine itself believes in less than this, of 100, are specks and lines of a drawing. */
+/** Minimum confidence of a word, 0 to 100; words below are usually specks or lines of a drawing. */
 const wordConfidenceMin = 25;
-/** A page all of whose words are doubted more than this on average holds no text, but a picture. */
+/** Minimum mean confidence of a page, 0 to 100; a page below is a picture without text. */
 const pageConfidenceMin = 30;
 
-/** Lines as they stand, an empty line between paragraphs, words that a line end cut joined again. */
+/**
+ * Returns the recognized lines, with an empty line between paragraphs and words hyphenated at line ends
+ * joined.
+ */
 export function parseOcrTable(table: string): OcrText {
   let text = '';
   let [paragraph, line] = ['', ''];

@@ -3,40 +3,47 @@ import { formatPageRanges } from '../page-text.ts';
 import { ParseFailure } from '../parse-failure.ts';
 import type { DocumentTools, OcrText, ToolReply } from '../tools/document-tools.ts';
 
-/** Share of the time for a document that reading its images may take, so that what was read is also kept. */
+/** Maximum share of a document's total time for OCR, so that enough time remains to store the result. */
 const ocrShareOfTotalMax = 0.8;
 
 /**
- * Turns in which a page is looked at when it makes no sense upright. The engines turn columns of text themselves, one way.
+ * Rotations tried when the upright page yields doubtful text. The engines detect vertical text themselves, in
+ * one direction.
  */
 const rotationsDegrees = [180, 90] as const;
-/** Mean confidence of words at which a page is the right way up, and what another side must gain to be it. */
+/**
+ * Mean word confidence at which a page counts as upright, and the minimum gain for another rotation to be
+ * preferred.
+ */
 const goodConfidenceMin = 70;
 const confidenceGainMin = 5;
-/** Mean confidence below which many words of a page are wrong, or all of them: those of another writing, for one. */
+/**
+ * Mean word confidence below which many words of a page are likely wrong, for example because of an
+ * unconfigured script.
+ */
 const doubtfulConfidenceMax = 60;
 
-/** A page as it looks. */
+/** Image of a page. */
 export interface PageOcrImage {
-  /** PNG for OCR, turned clockwise by so many degrees. */
+  /** Returns a PNG for OCR, rotated clockwise by `degrees`. */
   renderPng(degrees: number): Promise<Uint8Array>;
-  /** By how many degrees its lines lie askew, clockwise. */
+  /** Returns the clockwise skew of the text lines in degrees. */
   measureSkew(): Promise<number>;
 }
 
 /**
- * Reads the text of page images, one after the other, within the budgets of one document. What could not be read is told
- * in warnings and costs only those pages.
+ * Runs OCR on the pages of one document, one after the other, within its budgets. Pages that cannot be read
+ * are reported in warnings and do not fail the document.
  */
 export class PageOcr {
   readonly #tools: DocumentTools;
   readonly #limits: ParseLimits;
   readonly #startedAt = performance.now();
-  /** Pages that were not read, by the reason. */
+  /** Pages that were not read, by reason. */
   readonly #skippedPages = new Map<string, number[]>();
-  /** Pages where the engine saw something like words, but believed in none. */
+  /** Pages where the engine found possible words but rejected all of them. */
   readonly #wordlessPages: number[] = [];
-  /** Pages whose words are kept although the engine half believes in them. */
+  /** Pages whose words are kept despite a low confidence. */
   readonly #doubtfulPages: number[] = [];
   #missingToolMessage: string | null = null;
   #pageCount = 0;
@@ -47,8 +54,8 @@ export class PageOcr {
   }
 
   /**
-   * Text of a page, empty where its image holds none; null when it was not read. A page that went askew through the scanner
-   * is straightened first; one whose words the engine doubts is also looked at from the other sides.
+   * Returns the text of a page, empty when the image contains none, or null when the page was not read. A
+   * skewed page is straightened first; a page with low confidence is also tried in other rotations.
    */
   async recognize(page: number, pageImage: PageOcrImage): Promise<string | null> {
     const stopReason = this.#findStopReason();
@@ -89,7 +96,7 @@ export class PageOcr {
     }
   }
 
-  /** Whole sentences about the pages that were not read, or in vain. */
+  /** Returns complete sentences about pages that were not read or yielded no reliable text. */
   listWarnings(): string[] {
     const warnings = [...this.#skippedPages].map(
       ([reason, pages]) =>
@@ -112,7 +119,7 @@ export class PageOcr {
     return warnings;
   }
 
-  /** Why nothing more is read of this document; null while there is room. */
+  /** Returns why no more pages of this document are read; null while the budgets allow more. */
   #findStopReason(): string | null {
     const { ocrPagesMax } = this.#limits;
     if (this.#missingToolMessage !== null) return this.#missingToolMessage;

@@ -1,28 +1,28 @@
-/** Grey pixels, one byte each, row by row. */
+/** Gray pixels, one byte each, row by row. */
 export interface GrayPixels {
   readonly width: number;
   readonly height: number;
   readonly pixels: Uint8Array;
 }
 
-/** Longest side at which the skew of a page is told: fine enough for lines of small type. */
+/** Longest side, in pixels, of the image used to measure skew: enough resolution for lines of small type. */
 export const skewSidePixels = 1_000;
 
 const degreesMax = 12;
 const coarseStep = 0.5;
 const fineStep = 0.1;
-/** Below this the engines find the lines themselves. */
+/** Smaller angles are handled by the engines. */
 const degreesMin = 0.5;
-/** How far the sharpness of the lines has to stand out among all angles. */
+/** Minimum ratio of the best sharpness to the median over all angles. */
 const sharpnessMin = 1.25;
-/** Edges of ink that are looked at, and those that a page needs to have lines. */
+/** Maximum number of ink edges evaluated, and the minimum for a page to have text lines. */
 const edgesMax = 30_000;
 const edgesMin = 200;
 
 /**
- * By how many degrees, clockwise, the lines of a page lie askew; 0 when they are straight or there are none. Lines may run
- * along either side of the picture. The angle is the one along which the upper (or left) edges of the letters fall into the
- * fewest rows.
+ * Returns the clockwise skew of the text lines in degrees; 0 when they are straight or there are none. Lines
+ * may run along either side of the image. The angle is the one at which the upper (or left) edges of the
+ * letters fall into the fewest rows.
  */
 export function measureSkew(image: GrayPixels): number {
   const { rows, columns } = findEdges(image);
@@ -56,21 +56,21 @@ function findSharpest(all: readonly Sharpness[]): Sharpness {
   return all.reduce((best, one) => (one.value > best.value ? one : best));
 }
 
-/** From `middle - reach` to `middle + reach`. */
+/** Returns angles from `middle - reach` to `middle + reach`. */
 function listAngles(middle: number, reach: number, step: number): number[] {
   const count = Math.round((2 * reach) / step) + 1;
   return Array.from({ length: count }, (_, i) => middle - reach + i * step);
 }
 
 interface Edges {
-  /** Places across and along the lines, in turn. */
+  /** Alternating coordinates across and along the lines. */
   readonly positions: Int32Array;
   readonly length: number;
   /** 1: lines run from left to right; -1: from top to bottom. */
   readonly sign: 1 | -1;
 }
 
-/** Where ink begins below paper, and where it begins to the right of it. */
+/** Finds pixels where ink begins below background, and where it begins to the right of background. */
 function findEdges({ width, height, pixels }: GrayPixels): { rows: Edges; columns: Edges } {
   const isInk = classifyInk(pixels);
   const [rows, columns]: [number[], number[]] = [[], []];
@@ -88,7 +88,7 @@ function findEdges({ width, height, pixels }: GrayPixels): { rows: Edges; column
   };
 }
 
-/** Evenly fewer. */
+/** Samples edges evenly. */
 function sampleEdges({ positions: places, length, sign }: Edges): Edges {
   const step = Math.ceil(length / edgesMax);
   if (step === 1) return { positions: places, length, sign };
@@ -101,7 +101,7 @@ function sampleEdges({ positions: places, length, sign }: Edges): Edges {
   return { positions: sampled, length: count, sign };
 }
 
-/** Sum of the squared numbers of edges in each row of pixels that rises by `slope`, for each edge. */
+/** Returns the sum of squared edge counts over the pixel rows with the given slope, per edge. */
 function computeConcentration(
   { positions: places, length, sign }: Edges,
   slope: number,
@@ -115,7 +115,10 @@ function computeConcentration(
   return counts.reduce((sum, count) => sum + count * count, 0) / length;
 }
 
-/** For each grey value whether it is ink: the rarer side of the value that parts dark from light best (Otsu's method). */
+/**
+ * Returns for each gray value whether it is ink: the rarer side of the threshold that best separates dark
+ * from light (Otsu's method).
+ */
 function classifyInk(pixels: Uint8Array): Uint8Array {
   const histogram = new Float64Array(256);
   for (const value of pixels) histogram[value]! += 1;

@@ -1,12 +1,15 @@
 import type { TextPiece } from './pdf-pieces.ts';
 import { computeTypicalHeight } from './pdf-rows.ts';
 
-/** Width of the space between columns, in heights of the usual type. */
+/** Minimum width of the space between columns, in multiples of the typical type height. */
 const gutterMin = 0.9;
-/** Share of the width at either side where no space between columns is looked for. */
+/** Share of the width at either side that is excluded from the gutter search. */
 const sideShareMin = 0.08;
 
-/** The place with the most pieces on both sides and few across it; null when hardly anything stands side by side. */
+/**
+ * Returns the x position with the most pieces on both sides and few across it; null when hardly any pieces
+ * are side by side.
+ */
 export function findGutter(pieces: readonly TextPiece[]): number | null {
   const em = computeTypicalHeight(pieces);
   let [left, right] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];

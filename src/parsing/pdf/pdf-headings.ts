@@ -3,15 +3,21 @@ import type { OutlineEntry } from './pdfium.ts';
 
 const headingUnitsMax = 160;
 const headingLinesMax = 3;
-/** How much higher than the usual type a heading is, and how much larger, as boxes of some fonts are high at any size. */
+/**
+ * Minimum height and size of a heading, in multiples of body type. Both are checked, because some fonts have
+ * tall boxes at any size.
+ */
 const [heightMin, sizeMin] = [1.15, 1.1];
-/** Heights from which a heading is of the first and of the second level, in heights of the usual type. */
+/** Minimum heights of first-level and second-level headings, in multiples of the body type height. */
 const levelHeights = [1.7, 1.35] as const;
 const sizedLevelLast = 3;
 const boldLevel = 4;
 const levelMax = 6;
 
-/** The usual height and size of type, from what was read of a document so far; bold type is usual when most is bold. */
+/**
+ * Typical height and size of type in the part of a document read so far. `isBold` is true when most candidate
+ * lines are bold.
+ */
 export class BodyType {
   readonly #heights = new MostCommonValue(10);
   readonly #sizes = new MostCommonValue(10);
@@ -41,9 +47,9 @@ export class BodyType {
   }
 }
 
-/** What most of the text has, in quarters of a point. */
+/** The value of most of the text, rounded to quarters of a point. */
 class MostCommonValue {
-  /** `value` before anything is added. */
+  /** Initial value, until something is added. */
   value: number;
   readonly #units = new Map<number, number>();
 
@@ -59,7 +65,7 @@ class MostCommonValue {
   }
 }
 
-/** The headings that the outline of a document names, found again by their words. */
+/** Headings listed in the outline of a document, matched by their words. */
 export class OutlineHeadings {
   readonly #byPage = new Map<number, { words: string; level: number }[]>();
   readonly deepest: number;
@@ -73,7 +79,9 @@ export class OutlineHeadings {
     }
   }
 
-  /** The level of the entry that this line of page `index` is the title of; null when it is none. */
+  /**
+   * Returns the level of the outline entry whose title is this line of page `index`; null when there is none.
+   */
   findLevel(index: number, text: string): number | null {
     const entries = this.#byPage.get(index);
     if (entries === undefined) return null;
@@ -96,13 +104,13 @@ function normalizeWords(text: string): string {
     .replace(/[^\p{L}\p{N}]+/gu, '');
 }
 
-/** A heading: `count` lines from `first` on. */
+/** A heading that spans `count` lines. */
 export interface PageHeading {
   readonly count: number;
   readonly level: number;
 }
 
-/** The headings of a page by their first line. */
+/** Returns the headings of a page by the index of their first line. */
 export function findPageHeadings(
   index: number,
   lines: readonly TextLine[],
@@ -128,7 +136,7 @@ export function findPageHeadings(
   return isAllHeadings(headings, lines) ? new Map() : headings;
 }
 
-/** A page that is hardly anything but large type is a poster or a slide, not a list of headings. */
+/** Whether a page is mostly large type: such a page is a poster or a slide, not a list of headings. */
 function isAllHeadings(headings: ReadonlyMap<number, PageHeading>, lines: readonly TextLine[]): boolean {
   const covered = [...headings.values()].reduce((sum, { count }) => sum + count, 0);
   return covered > 4 && covered > 0.6 * lines.length;
@@ -158,7 +166,10 @@ function isLarge(line: TextLine, bodyType: BodyType): boolean {
   return line.height >= heightMin * bodyType.height && line.size >= sizeMin * bodyType.size;
 }
 
-/** Large type in the middle of a paragraph, a sentence or a paragraph of large type is no heading. */
+/**
+ * Whether large type at this line is not a heading: it continues a paragraph, ends like a sentence, or spans
+ * too many lines.
+ */
 function isSentence(lines: readonly TextLine[], i: number): boolean {
   const [line, previous] = [lines[i]!, lines[i - 1]];
   if (

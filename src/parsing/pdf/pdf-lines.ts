@@ -3,37 +3,40 @@ import { noDrawOrder, type TextDirection, type TextPiece } from './pdf-pieces.ts
 import { computeTypicalHeight, type PieceRow } from './pdf-rows.ts';
 import type { PageGlyphs } from './pdfium.ts';
 
-/** A line as a person reads it, with what running lines and headings are told by. */
+/** A line in reading order, with the features used to detect running lines and headings. */
 export interface TextLine {
   readonly text: string;
-  /** In points; `top` counts from the lower edge of the page as it is read. */
+  /** In points, measured from the lower edge of the page in reading orientation. */
   readonly top: number;
   readonly bottom: number;
   readonly left: number;
-  /** Height of the boxes of its characters. */
+  /** Height of its character boxes. */
   readonly height: number;
-  /** Size of the type; boxes of equally large type of two fonts may differ by half. */
+  /** Type size. Box heights of two fonts of the same size may differ by half. */
   readonly size: number;
-  /** Whether a paragraph, block or table begins with it. */
+  /** Whether the line starts a paragraph, block or table. */
   readonly afterGap: boolean;
-  /** Whether it is a row of a table. */
+  /** Whether the line is a row of a table. */
   readonly cells: boolean;
-  /** Whether large gaps part what it says. */
+  /** Whether large gaps divide the text of the line. */
   readonly parted: boolean;
-  /** Whether its type is bold; asked only where it may tell a heading. */
+  /** Whether the type is bold; determined only where it may indicate a heading. */
   readonly bold: boolean;
 }
 
-/** Space between cells, in heights of type. */
+/** Minimum space between cells, in multiples of the type height. */
 const cellGap = 1.25;
-/** How exactly cells of a column stand below each other, in heights of type. */
+/** Alignment tolerance for cells of a column, in multiples of the type height. */
 const alignmentMax = 0.6;
-/** Height of boxes of ordinary fonts, in sizes of their type, and how far from it those of any font are. */
+/** Box height of ordinary fonts in multiples of the type size, and the bounds for any font. */
 const [boxHeight, boxHeightMin, boxHeightMax] = [1.2, 0.7, 2.2];
 const boldHeadingUnitsMax = 100;
 const cellSeparator = ' | ';
 
-/** The lines of a page in reading order: the text that runs as most of the page does first, turned text after it. */
+/**
+ * Returns the lines of a page in reading order. Text in the main direction of the page comes first, rotated
+ * text after it.
+ */
 export function buildLines(pieces: readonly TextPiece[], fonts: Fonts): TextLine[] {
   const first = pieces[0];
   if (first === undefined) return [];
@@ -53,14 +56,14 @@ export function buildLines(pieces: readonly TextPiece[], fonts: Fonts): TextLine
     );
 }
 
-/** What the fonts say about a character. */
+/** Font properties of a character. */
 type Fonts = Pick<PageGlyphs, 'isBold' | 'typeSize'>;
 
 function buildOrderedLines(pieces: readonly TextPiece[], fonts: Fonts): TextLine[] {
   return orderBlocks(pieces).flatMap((block) => buildBlockLines(block, fonts));
 }
 
-/** Slanted text has no rows that could be put in order: it stays as it was drawn. */
+/** Slanted text has no rows that could be ordered, so it keeps its drawing order. */
 function buildSlantedLines(pieces: readonly TextPiece[]): TextLine[] {
   return pieces.map(({ text, top, bottom, left, height }, i) => ({
     ...{ text, top, bottom, left, height, size: height / boxHeight, afterGap: i === 0 },
@@ -105,7 +108,10 @@ function buildLine(
   return { text, top, bottom, left, height, size, afterGap, cells, parted, bold };
 }
 
-/** The usual one of its first, its middle and its last character: a large bullet or a raised figure is not the type. */
+/**
+ * Returns the median size of the first, middle and last character, so that a large bullet or a superscript is
+ * ignored.
+ */
 function getTypeSize({ glyph, lastGlyph, height, order }: TextPiece, { typeSize }: Fonts): number {
   if (order === noDrawOrder) return height / boxHeight;
   const sizes = [glyph, (glyph + lastGlyph) >> 1, lastGlyph]
@@ -115,17 +121,20 @@ function getTypeSize({ glyph, lastGlyph, height, order }: TextPiece, { typeSize 
   return sizes[(sizes.length - 1) >> 1] ?? height / boxHeight;
 }
 
-/** From the first to the last character: a paragraph that begins in bold type is no heading. */
+/** Checks the first and the last character, because a paragraph that begins in bold type is not a heading. */
 function isAllBold(pieces: readonly TextPiece[], { isBold }: Fonts): boolean {
   return isBold(pieces[0]!.glyph) && isBold(pieces.at(-1)!.lastGlyph);
 }
 
-/** May be a heading in bold type: asking for its font is worth the time. */
+/** Whether the text may be a bold heading; avoids font lookups, which are slow. */
 function mayBeBoldHeading(text: string): boolean {
   return text.length <= boldHeadingUnitsMax && /\p{L}{2}/u.test(text) && !/[.,;]$/.test(text);
 }
 
-/** Pieces that touch are one word, those that stand apart are separate ones, and so are those that run the other way. */
+/**
+ * Joins pieces. Touching pieces form one word; a space or `separator` is inserted between pieces that are
+ * apart or have opposite directions.
+ */
 function joinPieces(pieces: readonly TextPiece[], separator: string): string {
   let text = pieces[0]!.text;
   for (let i = 1; i < pieces.length; i++) {
@@ -142,7 +151,9 @@ function computeGap(one: TextPiece, other: TextPiece): number {
   return Math.max(other.left - one.right, one.left - other.right);
 }
 
-/** A bullet or the number of a paragraph: it stands apart from its text without being a cell. */
+/**
+ * Whether the text is a bullet or a paragraph number, which is set apart from its text without being a cell.
+ */
 function isLabel(text: string): boolean {
   return /^(?:[^\p{L}\p{N}]{1,2}|[([]?[\p{L}\p{N}]{1,4}(?:\.[\p{N}]{1,3})*[.)\]])$/u.test(text);
 }
@@ -151,7 +162,7 @@ function countCells(pieces: readonly TextPiece[]): number {
   return splitCells(pieces).length;
 }
 
-/** Left and right edge of each cell of a row; several pieces without a gap are one. */
+/** Returns the left and right edge of each cell of a row; pieces without a gap between them form one cell. */
 function splitCells(pieces: readonly TextPiece[]): { left: number; right: number }[] {
   const cells: { left: number; right: number }[] = [];
   for (const [i, piece] of pieces.entries()) {
@@ -170,8 +181,8 @@ function splitCells(pieces: readonly TextPiece[]): { left: number; right: number
 }
 
 /**
- * Which rows belong to a table: at least three in a row (or two with three cells each) that have cells below each other.
- * A row of one cell in between belongs to it, too.
+ * Returns for each row whether it belongs to a table. A table has at least three consecutive rows (or two
+ * with three cells each) with aligned cells. Single-cell rows in between belong to the table.
  */
 function findTableRows(rows: readonly PieceRow[]): boolean[] {
   const cells = rows.map(({ pieces }) => splitCells(pieces));
@@ -194,7 +205,10 @@ function findTableRows(rows: readonly PieceRow[]): boolean[] {
   return inTable;
 }
 
-/** The head of a table stands close above it and has several cells, though they seldom stand exactly above the others. */
+/**
+ * Returns the first row of the table head. A head is close above the table and has several cells, but these
+ * are seldom aligned with the others.
+ */
 function findTableHead(
   rows: readonly PieceRow[],
   cells: readonly (readonly unknown[])[],
@@ -226,7 +240,7 @@ function areAligned(
   return matches.length >= Math.max(2, 0.6 * Math.min(above.length, below.length));
 }
 
-/** Distance from line to line in running text. */
+/** Returns the typical line pitch of running text, in points. */
 function computeTypicalPitch(rows: readonly PieceRow[]): number {
   const pitches = rows.slice(1).map((row, i) => verticalCenter(rows[i]!) - verticalCenter(row));
   return pitches.sort((a, b) => a - b)[(pitches.length - 1) >> 1] ?? 0;

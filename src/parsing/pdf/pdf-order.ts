@@ -3,18 +3,18 @@ import { noDrawOrder, type TextPiece } from './pdf-pieces.ts';
 import { computeTypicalHeight, groupRows, isDrawnSeparately, type PieceRow } from './pdf-rows.ts';
 import { splitSideBySideTables } from './pdf-side-tables.ts';
 
-/** Rows that belong together, from top to bottom: a page without columns, one column, a heading over columns. */
+/** Contiguous rows from top to bottom: a page without columns, one column, or a heading across columns. */
 export interface TextBlock {
   readonly rows: PieceRow[];
-  /** Notes at the foot of a column, which are read after everything else. */
+  /** Whether the block holds the notes at the foot of a column, which are read last. */
   readonly notes: boolean;
 }
 
 const depthMax = 8;
 
 /**
- * Blocks in the order in which a person reads them. Columns are told apart only where lines of running text stand side by
- * side (or were drawn column by column); tables and forms stay rows.
+ * Returns blocks in reading order. Columns are separated only where lines of running text are side by side
+ * (or were drawn column by column); tables and forms remain rows.
  */
 export function orderBlocks(pieces: readonly TextPiece[]): TextBlock[] {
   const blocks = splitBlocks(pieces, 0);
@@ -43,7 +43,7 @@ function splitBlocks(pieces: readonly TextPiece[], depth: number): TextBlock[] {
   return [...blocks, ...splitBlocks(pending, depth + 1)];
 }
 
-/** Rows as they stand, except where tables stand side by side: those are read one after the other. */
+/** Keeps rows as they are, except for tables that are side by side, which are read one after the other. */
 function separateTables(pieces: readonly TextPiece[], depth: number): TextBlock[] {
   const blocks: TextBlock[] = [];
   let pending: PieceRow[] = [];
@@ -66,7 +66,7 @@ function separateTables(pieces: readonly TextPiece[], depth: number): TextBlock[
   return blocks;
 }
 
-/** Rows of several pieces that follow each other, and the rows between them. */
+/** Groups consecutive rows of several pieces, and the rows between such groups. */
 function groupCellRows(rows: readonly PieceRow[]): PieceRow[][] {
   const runs: { rows: PieceRow[]; cells: boolean }[] = [];
   for (const row of rows) {
@@ -78,7 +78,7 @@ function groupCellRows(rows: readonly PieceRow[]): PieceRow[][] {
   return runs.map((run) => run.rows);
 }
 
-/** Cut at the pieces that cross the gutter, from top to bottom; rows of such pieces are bands of their own. */
+/** Cuts the pieces, from top to bottom, into bands that cross the gutter and bands that do not. */
 function splitBands(pieces: readonly TextPiece[], gutter: number): TextPiece[][] {
   const bands: { pieces: TextPiece[]; crossed: boolean }[] = [];
   for (const row of groupRows(pieces)) {
@@ -90,9 +90,12 @@ function splitBands(pieces: readonly TextPiece[], gutter: number): TextPiece[][]
   return bands.map((band) => band.pieces);
 }
 
-/** The two sides of a band in reading order when they are columns of text; null when they are rows, or one side is empty. */
+/**
+ * Returns the two sides of a band in reading order when they are columns of text; null when they are rows, or
+ * when one side is empty.
+ */
 function splitColumns(band: readonly TextPiece[], gutter: number): [TextPiece[], TextPiece[]] | null {
-  if (band.some(({ order }) => order === noDrawOrder)) return null; // labels and what was filled in beside them
+  if (band.some(({ order }) => order === noDrawOrder)) return null; // form labels and the field values beside them
   const left = band.filter((piece) => (piece.left + piece.right) / 2 < gutter);
   const right = band.filter((piece) => (piece.left + piece.right) / 2 >= gutter);
   if (
@@ -110,13 +113,13 @@ function splitColumns(band: readonly TextPiece[], gutter: number): [TextPiece[],
   return rightToLeft ? [right, left] : [left, right];
 }
 
-/** Whether a side is made of columns itself. */
+/** Whether a side consists of columns itself. */
 function hasColumns(side: readonly TextPiece[]): boolean {
   const gutter = side.length < 8 ? null : findGutter(side);
   return gutter !== null && splitBands(side, gutter).some((band) => splitColumns(band, gutter) !== null);
 }
 
-/** Lines that fill their column with words, hardly ever cut into cells. */
+/** Whether the lines fill their column with words and are rarely divided into cells. */
 function isProse(rows: readonly PieceRow[]): boolean {
   let [units, letters, words, filled, cells] = [0, 0, 0, 0, 0];
   let [left, right] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -142,7 +145,10 @@ function isProse(rows: readonly PieceRow[]): boolean {
   );
 }
 
-/** Nearly every row of the shorter side stands exactly beside one of the other: a table that was drawn by columns. */
+/**
+ * Whether nearly every row of the shorter side is exactly beside a row of the other side: a table drawn
+ * column by column.
+ */
 function isGrid(a: readonly PieceRow[], b: readonly PieceRow[]): boolean {
   const [few, many] = a.length < b.length ? [a, b] : [b, a];
   const beside = few.filter(({ top, bottom }) =>
@@ -151,7 +157,7 @@ function isGrid(a: readonly PieceRow[], b: readonly PieceRow[]): boolean {
   return beside.length >= 0.8 * few.length && few.length >= 0.6 * many.length;
 }
 
-/** Where a column ends in smaller type that begins with a mark, its end are notes. */
+/** Splits off the end of a column as notes if it is in smaller type and begins with a footnote mark. */
 function separateNotes(blocks: TextBlock[]): TextBlock[] {
   const last = blocks.at(-1);
   if (last === undefined || last.notes || last.rows.length < 4) return blocks;

@@ -3,7 +3,7 @@ import { BodyType, findPageHeadings, type OutlineHeadings } from './pdf-headings
 import type { TextLine } from './pdf-lines.ts';
 import { findRunningLines, PageEdges, runningLinesPagesMin, runningLinesReach } from './pdf-running-lines.ts';
 
-/** A page whose lines are known, or one whose text came from elsewhere (another engine, OCR). */
+/** Content of a page: its lines, or plain text from another source (another engine, OCR). */
 export type PageSource = { readonly lines: readonly TextLine[] } | { readonly text: string };
 
 interface PendingPage {
@@ -12,8 +12,9 @@ interface PendingPage {
 }
 
 /**
- * Makes the text of pages from their lines: running headers, footers and page numbers are left out, headings marked, words
- * that a line end cut joined. A page is ready when the pages after it that tell what repeats are known.
+ * Builds the text of pages from their lines: drops running headers, footers and page numbers, marks headings,
+ * and joins words hyphenated at line ends. A page is ready once enough following pages are known to detect
+ * repetition.
  */
 export class PageAssembler {
   readonly #outline: OutlineHeadings;
@@ -29,12 +30,12 @@ export class PageAssembler {
     this.#outline = outline;
   }
 
-  /** Lines that were left out, and how often, by their first wording. */
+  /** Dropped lines and their number of occurrences, by wording with numbers masked. */
   get removedLines(): ReadonlyMap<string, number> {
     return this.#removedLines;
   }
 
-  /** Takes the next page; the texts of the pages that are ready by it, in order. */
+  /** Adds the next page. Returns the texts of the pages that are now ready, in order. */
   add(source: PageSource): string[] {
     const lines = 'lines' in source ? source.lines : [];
     this.#bodyType.add(lines);
@@ -93,11 +94,11 @@ export class PageAssembler {
   }
 }
 
-/** The dots between an entry and its number. */
+/** Dots between an entry of a table of contents and its page number. */
 const dotLeaders = / ?(?:[.\u2024\u2026] ?){5,}/g;
 const hyphenatedWordEnd = /(?:\p{L}[-\u2010]|[\ufffe\u00ad])$/u;
 
-/** Appends a line. A word that was cut at the end of the line before is whole again, also over the end of a column. */
+/** Appends a line, and joins a word hyphenated at the end of the previous line, also across columns. */
 function appendLine(text: string, { text: line, afterGap, cells }: TextLine): string {
   if (text === '' || text.endsWith('\n\n')) return text + line;
   if (!cells && hyphenatedWordEnd.test(text) && /^\p{Ll}/u.test(line)) return text.slice(0, -1) + line;

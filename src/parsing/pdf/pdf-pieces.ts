@@ -2,14 +2,15 @@ import { isRightToLeft, orderRightToLeft } from './pdf-right-to-left.ts';
 import { type Box, hyphenAtLineEnd, type PageGlyphs } from './pdfium.ts';
 
 /**
- * How a piece of text runs. `level`: left to right or right to left on a level line; `up`, `down` and `over` are turned by
- * 90, 270 and 180 degrees; `stacked`: characters one below the other, lines from right to left; `slanted`: anything else.
+ * Direction of a piece of text. `level`: left to right or right to left on a horizontal line. `up`, `down`
+ * and `over`: rotated counterclockwise by 90, 270 and 180 degrees. `stacked`: characters one below the other,
+ * lines from right to left. `slanted`: anything else.
  */
 export type TextDirection = 'level' | 'up' | 'over' | 'down' | 'stacked' | 'slanted';
 
 /**
- * Text that was drawn on one line without a large gap. The box is in points, turned so that text runs from left to right
- * and `top` is above `bottom`, whatever the run.
+ * Text drawn on one line without a large gap. The box is in points, rotated so that text runs from left to
+ * right and `top` is above `bottom`, for every direction.
  */
 export interface TextPiece {
   readonly text: string;
@@ -17,29 +18,35 @@ export interface TextPiece {
   readonly right: number;
   readonly bottom: number;
   readonly top: number;
-  /** Mean height of its characters: a large bullet or a raised figure does not make it a headline. */
+  /** Mean height of its characters, so that a large bullet or a superscript does not make it a headline. */
   readonly height: number;
   readonly direction: TextDirection;
-  /** Place among the pieces of the page as they were drawn, or `outOfOrder`. */
+  /** Index among the pieces of the page in drawing order, or `noDrawOrder`. */
   readonly order: number;
-  /** Its first and its last character, to ask for their fonts. */
+  /** Indexes of the first and last character, for font lookups. */
   readonly glyph: number;
   readonly lastGlyph: number;
   readonly rightToLeft: boolean;
 }
 
-/** The `order` of what was not drawn with the page: fields of a form. */
+/** `order` of pieces that were not drawn with the page: form fields. */
 export const noDrawOrder = -1;
-/** Gap that ends a piece, in heights of its type: two spaces of typewriter type do not, the space between columns does. */
+/**
+ * Gap that ends a piece, in multiples of the type height: wider than two spaces of a monospaced font,
+ * narrower than the space between columns.
+ */
 const pieceGapMax = 1.25;
-/** Gap between letters of one word that was drawn apart, in heights of its type; more parts signs of their own. */
+/**
+ * Maximum gap between letters of a letter-spaced word, in multiples of the type height; wider gaps separate
+ * individual symbols.
+ */
 const letterSpacingMax = 0.9;
-/** Characters outside the page's box by less than this many points belong to it. */
+/** Points by which characters may lie outside the page box and still belong to the page. */
 const boxTolerance = 1;
 
 const decoder = new TextDecoder('utf-16le');
 
-/** The text of a page cut into pieces, in the order in which it was drawn. */
+/** Returns the text of a page as pieces, in drawing order. */
 export function buildPieces(glyphs: PageGlyphs): TextPiece[] {
   orderRightToLeft(glyphs);
   const pieces = new PieceBuilder(glyphs).build();
@@ -49,10 +56,10 @@ export function buildPieces(glyphs: PageGlyphs): TextPiece[] {
   return [...pieces, ...glyphs.fields.flatMap(({ text, box }) => buildFieldPieces(text, box, typicalHeight))];
 }
 
-/** Height of type in forms that show no other. */
+/** Type height assumed for forms without other text. */
 const fieldTypeHeight = 11;
 
-/** The lines of what was filled into a field, from its upper edge down; its own type is not known. */
+/** Returns the lines of a form field from its upper edge down; the type of the field is not known. */
 function buildFieldPieces(
   text: string,
   { left, right, top, bottom }: Box,
@@ -84,7 +91,7 @@ function buildFieldPieces(
 class PieceBuilder {
   readonly #glyphs: PageGlyphs;
   readonly #pieces: TextPiece[] = [];
-  /** UTF-16 units of the piece that is open, and how many they are. */
+  /** UTF-16 units of the open piece, and their number. */
   #units = new Uint16Array(1_024);
   #length = 0;
   #glyph = 0;
@@ -94,9 +101,9 @@ class PieceBuilder {
   #heightTotal = 0;
   #characterCount = 0;
   #box: Box = { left: 0, right: 0, bottom: 0, top: 0 };
-  /** The last character of the open piece, turned like the piece. */
+  /** Box of the last character of the open piece, rotated like the piece. */
   #end: Box = { left: 0, right: 0, bottom: 0, top: 0 };
-  /** The character under the hand, turned like the piece. */
+  /** Box of the current character, rotated like the piece. */
   #next: Box = { left: 0, right: 0, bottom: 0, top: 0 };
 
   constructor(glyphs: PageGlyphs) {
@@ -184,7 +191,10 @@ class PieceBuilder {
     this.#characterCount = 0;
   }
 
-  /** Whether the character under the hand goes on where the open piece ends; turns a piece of one that goes downwards. */
+  /**
+   * Whether the current character continues the open piece. Changes a piece of one character to `stacked`
+   * when the next is below it.
+   */
   #continues(code: number): boolean {
     const end = this.#end;
     const next = this.#next;
@@ -245,7 +255,7 @@ class PieceBuilder {
     this.#length = 0;
   }
 
-  /** Words of a piece whose letters were drawn apart: only gaps well above the usual one part words. */
+  /** Joins the letters of letter-spaced words: only gaps well above the typical gap separate words. */
   #removeLetterSpacing(raw: string): string {
     if (this.#direction !== 'level') return raw;
     const { codes, generated, left, right } = this.#glyphs;
@@ -269,7 +279,7 @@ function toStackedBox({ left, right, bottom, top }: Box): Box {
   return { left: -top, right: -bottom, bottom: left, top: right };
 }
 
-/** `H e a d i n g`: nearly every word is one letter. */
+/** Whether the text looks like `H e a d i n g`: nearly every word is a single letter. */
 function isLetterSpaced(text: string): boolean {
   if (text.length < 7 || text.charCodeAt(1) !== 0x20) return false;
   const words = text.split(' ');
@@ -293,12 +303,12 @@ function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09 || code === 0xa0;
 }
 
-/** Control characters are kept: they tell that a font does not say what it draws. */
+/** Control characters are kept, because they indicate a font without a character map. */
 function isVisible(code: number): boolean {
   return code !== 0 && code !== 0xffff;
 }
 
-/** Characters that may be written one below the other. */
+/** Whether characters of this kind may be written one below the other. */
 function isWide(code: number): boolean {
   return (
     (code >= 0x2e80 && code <= 0xa4cf) ||

@@ -1,17 +1,20 @@
 import { constants, inflateSync } from 'node:zlib';
 
 /**
- * New ends for PDFs that lost what tells an engine where to begin. Engines rebuild the table of objects of such a file by
- * themselves, by looking for objects; what they miss is what names the pages, and what lies packed in streams. Nothing is
- * changed, only appended.
+ * Trailers for PDFs that lost the structure where engines start reading. Engines rebuild the object table of
+ * such files by scanning for objects; they miss the page tree root and objects compressed in streams. Bytes
+ * are only appended, never changed.
  */
 
-/** Objects of the file that are looked at, bytes of one that are searched, and bytes that packed ones may unpack to. */
+/**
+ * Maximum number of objects scanned, bytes searched per object, and total inflated bytes of compressed
+ * objects.
+ */
 const objectsMax = 500_000;
 const objectHeadBytes = 8_192;
 const inflatedBytesMax = 64_000_000;
 
-/** What to append to the file, one new end after the other, the most faithful first. */
+/** Yields candidate trailers to append to the file, the most faithful first. */
 export function* buildTrailers(bytes: Uint8Array, pagesMax: number): Generator<Uint8Array, void> {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const topLevel = scanTopLevelObjects(file);
@@ -30,24 +33,24 @@ export function* buildTrailers(bytes: Uint8Array, pagesMax: number): Generator<U
   yield buildTrailer(added + tree + root, `${free + 1} 0`);
 }
 
-/** The file may have been cut inside a stream. */
+/** Starts with `endstream`, because the file may have been cut inside a stream. */
 function buildTrailer(objects: string, catalog: string): Uint8Array {
   const end = `\nendstream\nendobj\n${objects}trailer\n<</Root ${catalog} R>>\nstartxref\n0\n%%EOF\n`;
   return Buffer.from(end, 'latin1');
 }
 
-/** What was found of a file's structure. Objects are named by number and generation, for example `12 0`. */
+/** Objects found in a file. Ids are number and generation, for example `12 0`. */
 interface FoundObjects {
-  /** The newest. */
+  /** Id of the newest catalog. */
   catalog: string | null;
-  /** In the order they lie in. */
+  /** In file order. */
   readonly pages: string[];
   numberMax: number;
 }
 
 interface TopLevelObjects extends FoundObjects {
   readonly ids: Set<string>;
-  /** Streams of packed objects. */
+  /** Object streams. */
   readonly streams: { readonly first: number; readonly headEnd: number }[];
 }
 
@@ -83,7 +86,7 @@ interface CompressedObjects extends FoundObjects {
   readonly bodies: Map<string, string>;
 }
 
-/** What lies packed in streams and nowhere in the open; of one that is packed twice, the last. */
+/** Returns the objects that exist only in object streams; of duplicates, the last. */
 function scanCompressedObjects(file: Buffer, { ids, streams }: TopLevelObjects): CompressedObjects {
   const bodies = new Map<string, string>();
   let bytesLeft = inflatedBytesMax;
@@ -104,7 +107,7 @@ function scanCompressedObjects(file: Buffer, { ids, streams }: TopLevelObjects):
   return found;
 }
 
-/** As much of a deflated stream as is there; empty when nothing of it can be used. */
+/** Inflates as much of a deflate stream as possible; empty when nothing is usable. */
 function inflateStream(file: Buffer, headEnd: number, bytesMax: number): string {
   const mark = /^stream\r?\n/.exec(file.toString('latin1', headEnd, headEnd + 8))?.[0];
   if (mark === undefined) return '';
@@ -114,7 +117,7 @@ function inflateStream(file: Buffer, headEnd: number, bytesMax: number): string 
     const bounds = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: bytesMax };
     return inflateSync(source, bounds).toString('latin1');
   } catch (error) {
-    // It is damaged, encrypted, too large, or packed in another way.
+    // The stream is damaged, encrypted, too large, or compressed with another method.
     if (/^(?:Z_|ERR_BUFFER_TOO_LARGE)/.test(String((error as { code?: unknown }).code))) return '';
     throw error;
   }

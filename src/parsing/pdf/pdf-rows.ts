@@ -1,13 +1,16 @@
 import type { TextPiece } from './pdf-pieces.ts';
 
-/** Pieces side by side, from left to right. */
+/** Pieces side by side, from left to right (right to left in right-to-left text). */
 export interface PieceRow {
   readonly pieces: TextPiece[];
   readonly top: number;
   readonly bottom: number;
 }
 
-/** Rows from top to bottom. A piece belongs to the row whose lowest piece it stands beside. */
+/**
+ * Returns rows from top to bottom. A piece belongs to a row if it vertically overlaps the row's piece of
+ * least height.
+ */
 export function groupRows(pieces: readonly TextPiece[]): PieceRow[] {
   const sorted = pieces.toSorted((a, b) => b.top + b.bottom - a.top - a.bottom || a.order - b.order);
   const rows: { pieces: TextPiece[]; top: number; bottom: number }[] = [];
@@ -26,14 +29,14 @@ export function groupRows(pieces: readonly TextPiece[]): PieceRow[] {
   return rows;
 }
 
-/** From left to right; a row of right-to-left text the other way round. */
+/** Sorts a row from left to right; a row of right-to-left text from right to left. */
 function sortRow(row: TextPiece[]): void {
   const units = (pieces: readonly TextPiece[]) => pieces.reduce((sum, { text }) => sum + text.length, 0);
   const turned = units(row.filter(({ rightToLeft }) => rightToLeft)) * 2 > units(row);
   row.sort((a, b) => (turned ? b.right - a.right : a.left - b.left) || a.order - b.order);
 }
 
-/** The usual height of type, by characters. */
+/** Returns the median type height, weighted by characters. */
 export function computeTypicalHeight(pieces: readonly TextPiece[]): number {
   const heights = pieces.map(({ height, text }) => ({ height, units: text.length }));
   heights.sort((a, b) => a.height - b.height);
@@ -45,7 +48,7 @@ export function computeTypicalHeight(pieces: readonly TextPiece[]): number {
   return 10;
 }
 
-/** One side was drawn wholly before the other, but for a few pieces. */
+/** Whether one side was drawn before the other, apart from a few pieces. */
 export function isDrawnSeparately(left: readonly TextPiece[], right: readonly TextPiece[]): boolean {
   const orders = [
     ...left.map(({ order }) => ({ order, side: 0 })),

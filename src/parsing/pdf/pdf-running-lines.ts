@@ -1,45 +1,51 @@
 import type { TextLine } from './pdf-lines.ts';
 
-/** Lines at the top and at the bottom of a page that may be running headers and footers. */
+/** Number of lines at the top and at the bottom of a page that may be running headers and footers. */
 const linesPerEdge = 3;
-/** Pages before and after a page that it is compared with. */
+/** Number of pages before and after a page that it is compared with. */
 export const runningLinesReach = 8;
-/** Documents with fewer pages keep everything: what repeats there may be content. */
+/** Documents with fewer pages keep all lines, because repetition there may be content. */
 export const runningLinesPagesMin = 4;
-/** Pages near each other on which a line has to stand, itself included. */
+/** Minimum number of nearby pages with the same line, including the page itself. */
 const repetitionsMin = 3;
-/** How exactly it has to stand in the same place, in points. */
+/** Tolerance of the vertical position, in points. */
 const positionTolerance = 8;
-/** Space that parts them from the text, in heights of their type. */
+/** Minimum space between running lines and text, in multiples of their type height. */
 const edgeSpaceMin = 0.5;
-/** Type higher than this, in heights of the usual type of the page, is a headline, however often it repeats. */
+/**
+ * Maximum height of a running line, in multiples of the page's typical height; larger type is a headline even
+ * if it repeats.
+ */
 const heightMax = 1.15;
-/** Share of the lines of two pages that are the same, above which the pages say the same: what repeats there is content. */
+/** Share of equal lines above which two pages have the same content, so that repetition there is content. */
 const similarShareMin = 0.5;
-/** Other pages that have to differ from each other around a line that repeats. */
+/** Minimum number of other pages with a repeated line that must differ from each other. */
 const differentPagesMin = repetitionsMin - 1;
 
 /** A line at the edge of a page. */
 interface EdgeLine {
   readonly line: TextLine;
-  /** The text with its numbers masked. */
+  /** Text with its numbers masked. */
   readonly key: string;
   readonly numbers: readonly number[];
 }
 
-/** The lines of a page that may be running ones. Rows of tables never are: the head of a table repeats, too. */
+/**
+ * Returns the lines of a page that may be running lines. Table rows are excluded, because table heads repeat,
+ * too.
+ */
 function findEdgeLines(lines: readonly TextLine[]): EdgeLine[] {
   const sorted = lines.toSorted((a, b) => b.top - a.top);
   const edge = new Set([...sorted.slice(0, linesPerEdge), ...sorted.slice(-linesPerEdge)]);
   return [...edge].filter(({ cells }) => !cells).map((line) => ({ line, ...maskNumbers(line.text) }));
 }
 
-/** What a page is compared by. */
+/** Data by which a page is compared with others. */
 export class PageEdges {
   readonly lines: readonly TextLine[];
   readonly edges: readonly EdgeLine[];
   #lineCounts: ReadonlyMap<string, number> | null = null;
-  /** Pages that it was compared with, and whether they say the same. */
+  /** Cached comparison results with other pages. */
   readonly #similarPages = new WeakMap<PageEdges, boolean>();
 
   constructor(lines: readonly TextLine[]) {
@@ -47,7 +53,7 @@ export class PageEdges {
     this.edges = findEdgeLines(lines);
   }
 
-  /** Whether most lines of both pages are the same, like those of empty forms or of specimens. */
+  /** Whether most lines of both pages are the same, as in empty forms or specimens. */
   isSimilarTo(other: PageEdges): boolean {
     const known = this.#similarPages.get(other);
     if (known !== undefined) return known;
@@ -60,12 +66,12 @@ export class PageEdges {
     return isSimilar;
   }
 
-  /** How often each line stands on the page. */
+  /** Returns the number of occurrences of each line. */
   #countLines(): ReadonlyMap<string, number> {
     if (this.#lineCounts !== null) return this.#lineCounts;
     const counts = new Map<string, number>();
     for (const { text } of this.lines) {
-      const letters = text.replace(/[\s|]+/g, ''); // spaces and cells are told apart by the type, which may differ
+      const letters = text.replace(/[\s|]+/g, ''); // spaces and cells depend on the type size, which may differ
       counts.set(letters, (counts.get(letters) ?? 0) + 1);
     }
     this.#lineCounts = counts;
@@ -74,9 +80,9 @@ export class PageEdges {
 }
 
 /**
- * The lines of page `index` that repeat at the same place on pages nearby, which otherwise differ from each other, between
- * the text and the edge of the page. Their numbers stay the same or count the pages; anything else is content. `pages`
- * holds neighbouring pages, null where there are none.
+ * Returns the lines of page `index` between the text and the page edge that repeat at the same position on
+ * nearby pages, while those pages differ otherwise. Their numbers must be constant or count the pages;
+ * anything else is content. `pages` returns neighboring pages, or null where there are none.
  */
 export function findRunningLines(index: number, pages: (index: number) => PageEdges | null): Set<TextLine> {
   const page = pages(index);
@@ -97,7 +103,7 @@ export function findRunningLines(index: number, pages: (index: number) => PageEd
   return new Set([...takeFromEdge(downwards, repeated), ...takeFromEdge(downwards.toReversed(), repeated)]);
 }
 
-/** Whether enough of the pages say different things. */
+/** Whether enough of the pages have different content. */
 function areDifferent(pages: readonly PageEdges[]): boolean {
   const different: PageEdges[] = [];
   for (const page of pages) {
@@ -108,7 +114,7 @@ function areDifferent(pages: readonly PageEdges[]): boolean {
   return false;
 }
 
-/** The repeated lines from one edge inwards, as far as white space parts them from the text. */
+/** Returns the repeated lines from one edge inward, as long as white space separates them from the text. */
 function takeFromEdge(lines: readonly TextLine[], repeated: ReadonlySet<TextLine>): TextLine[] {
   let count = 0;
   while (count < lines.length && repeated.has(lines[count]!)) count += 1;

@@ -2,23 +2,23 @@ import type { TextPiece } from './pdf-pieces.ts';
 import { groupRows, isDrawnSeparately, type PieceRow } from './pdf-rows.ts';
 
 const rowsMin = 3;
-/** Share of the rows of a table that have several cells. */
+/** Minimum share of rows of a table that have several cells. */
 const cellRowsShareMin = 0.6;
-/** How much wider than between their columns the space is between two tables whose rows stand beside each other. */
+/** Minimum space between two tables whose rows are aligned, in multiples of the widest column gap. */
 const tableGapMin = 1.75;
-/** The same for tables whose rows do not. */
+/** The same for tables whose rows are not aligned. */
 const unevenTableGapMin = 1;
 const wordCellShareMin = 0.6;
 /** Two tables of two columns and three rows. */
 const piecesMin = 12;
-/** Spaces between columns that are looked at, the widest first. */
+/** Number of column gaps that are examined, widest first. */
 const columnGapsMax = 6;
-/** Spaces at least this share as wide as the one between two tables part tables, too. */
+/** Gaps at least this share of the gap between two tables also separate tables. */
 const similarGapMin = 0.8;
 
 interface TableSide {
   readonly rows: readonly PieceRow[];
-  /** The widest space between its columns. */
+  /** Widest gap between its columns. */
   readonly columnGap: number;
   /** Whether one column was drawn after the other. */
   readonly isDrawnByColumns: boolean;
@@ -27,9 +27,9 @@ interface TableSide {
 }
 
 /**
- * The tables that stand side by side in rows of cells, the first and what is to its right; null when it is one, or none.
- * They are tables of their own, and not the columns of one, when their rows stand at other heights, when each was drawn row
- * by row before the other began, or when far more space parts them than any two of their columns.
+ * Splits tables that are side by side into the first table and the rest to its right; null for a single table
+ * or none. They are separate tables, not columns of one, if their rows have different heights, if each was
+ * drawn row by row before the other started, or if the gap between them is much wider than any column gap.
  */
 export function splitSideBySideTables(pieces: readonly TextPiece[]): [TextPiece[], TextPiece[]] | null {
   if (pieces.length < piecesMin) return null;
@@ -39,7 +39,7 @@ export function splitSideBySideTables(pieces: readonly TextPiece[]): [TextPiece[
     const left = pieces.filter((piece) => piece.right <= from);
     const right = pieces.filter((piece) => piece.right > from);
     const wereDrawnSeparately = isDrawnSeparately(left, right);
-    if (!wereDrawnSeparately && narrowest >= similarGapMin * width) break; // all columns stand equally far apart
+    if (!wereDrawnSeparately && narrowest >= similarGapMin * width) break; // all columns are evenly spaced
     const areTables = [Number.POSITIVE_INFINITY, similarGapMin * width].some((gap) => {
       const sides = [left, right].map((side) => toTableSide(side, gap));
       return (
@@ -59,7 +59,9 @@ function areSeparateTables(a: TableSide, b: TableSide, drawnApart: boolean, widt
   return space >= tableGapMin && a.hasRowNames && b.hasRowNames;
 }
 
-/** A table, or several that spaces of at least `gap` part; null: it is none. */
+/**
+ * Returns a table, or several tables separated by gaps of at least `gap`; null when the pieces are no table.
+ */
 function toTableSide(pieces: readonly TextPiece[], gap: number): TableSide | null {
   const rows = groupRows(pieces);
   const cellRows = rows.filter((row) => row.pieces.length > 1);
@@ -94,7 +96,7 @@ interface ColumnGap {
   readonly width: number;
 }
 
-/** Spaces that no cell stands in, from left to right. */
+/** Returns the vertical gaps that no cell occupies, from left to right. */
 function findColumnGaps(cells: readonly TextPiece[]): ColumnGap[] {
   const columnGaps: ColumnGap[] = [];
   let end = Number.POSITIVE_INFINITY;
@@ -105,7 +107,7 @@ function findColumnGaps(cells: readonly TextPiece[]): ColumnGap[] {
   return columnGaps;
 }
 
-/** Hardly any row of the shorter side stands exactly beside one of the other. */
+/** Whether few rows of the shorter side are exactly beside a row of the other side. */
 function areRowsUneven(a: readonly PieceRow[], b: readonly PieceRow[]): boolean {
   const [few, many] = a.length < b.length ? [a, b] : [b, a];
   const beside = few.filter(({ top, bottom }) =>

@@ -1,16 +1,19 @@
 import { ParseFailure } from '../parse-failure.ts';
 import { XmlReader } from '../xml-reader.ts';
 
-/** The title in the XMP metadata of a PDF, which programs leave uncompressed so that others find it. Source: ISO 16684-1. */
+/**
+ * Reads the title from the XMP metadata of a PDF, which programs leave uncompressed for other programs to
+ * find. Source: ISO 16684-1.
+ */
 
 const packetBytesMax = 1_000_000;
-/** Packets that are looked at from the end of the file: what was written last counts. */
+/** Number of packets examined from the end of the file, because the packet written last wins. */
 const packetsMax = 20;
 const depthMax = 64;
-/** The metadata of the document itself, not of a picture in it, has properties of this schema. */
+/** Schema of the metadata of the document itself; metadata of embedded pictures lacks it. */
 const pdfSchema = 'http://ns.adobe.com/pdf/1.3/';
 
-/** Null: there is none. */
+/** Returns the title, or null when there is none. */
 export function readXmpTitle(bytes: Uint8Array): string | null {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   let end = file.length;
@@ -28,7 +31,7 @@ export function readXmpTitle(bytes: Uint8Array): string | null {
   return null;
 }
 
-/** The first wording of `dc:title`, which is the default one. */
+/** Returns the first alternative of `dc:title`, which is the default. */
 function parseTitle(packet: Uint8Array): string | null {
   const reader = new XmlReader(packet, 'its metadata', depthMax);
   try {
@@ -42,7 +45,7 @@ function parseTitle(packet: Uint8Array): string | null {
       else if (inTitle && token === 'close' && words.trim() !== '') return words.trim();
     }
   } catch (error) {
-    if (error instanceof ParseFailure) return null; // metadata that are damaged cost no text
+    if (error instanceof ParseFailure) return null; // damaged metadata does not affect the text
     throw error;
   }
 }

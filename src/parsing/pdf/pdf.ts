@@ -23,34 +23,34 @@ import { readXmpTitle } from './pdf-xmp.ts';
 import { type PageGlyphs, PdfiumDocument } from './pdfium.ts';
 import { PdfjsDocument } from './pdfjs.ts';
 
-/** What an engine reads on a page. */
+/** Content that an engine reads from a page. */
 interface PageContent {
-  /** Lines in reading order, or plain text from an engine that does not say where it stands. */
+  /** Lines in reading order, or plain text from an engine without positions. */
   readonly source: PageSource;
   readonly characters: CharacterCounts;
-  /** True when the page holds more than is read of one. */
+  /** Whether the page holds more text than the maximum per page. */
   readonly cut: boolean;
 }
 
-/** Pixels per point of a page of this size in points. */
+/** Returns pixels per point for a page of this size in points. */
 type PageScale = (width: number, height: number) => number;
 
-/** What either engine can tell about a PDF. */
+/** Common interface of both engines. */
 interface PdfSource {
   readonly pageCount: number;
   readonly outline: OutlineHeadings;
-  /** Null: the page cannot be read. */
+  /** Returns null when the page cannot be read. */
   pageContent(index: number): Promise<PageContent | null>;
-  /** What the file calls itself. */
+  /** Returns the title from the metadata of the file. */
   title(): Promise<string | null>;
-  /** Share of a page that images cover. */
+  /** Returns the share of a page that images cover, 0 to 1. */
   imageShare(index: number): number;
-  /** Draws a page as it looks, null when it cannot; null for an engine that does not draw. */
+  /** Renders a page; returns null on failure. Null for an engine that cannot render. */
   readonly render: ((index: number, scaleOf: PageScale) => Raster | null) | null;
   close(): Promise<void>;
 }
 
-/** Pages that lost something, by zero-based index. */
+/** Pages with missing content, by zero-based index. */
 interface PageProblems {
   readonly empty: number[];
   readonly unreadable: number[];
@@ -58,7 +58,10 @@ interface PageProblems {
   readonly cut: number[];
 }
 
-/** PDF through PDFium; a file that PDFium calls corrupted goes to pdf.js. A page without text is an empty page. */
+/**
+ * Parses a PDF with PDFium, or with pdf.js when PDFium reports a corrupted file. A page without text is an
+ * empty page. Errors: `too_large`, `encrypted`, `corrupt`.
+ */
 export async function* parsePdf(
   bytes: Uint8Array,
   limits: ParseLimits,
@@ -112,7 +115,10 @@ export async function* parsePdf(
   }
 }
 
-/** Of a document that seems to hold no text at all: engines show pages blank whose contents they cannot unpack. */
+/**
+ * Called for a document that appears to have no text: engines show pages as blank if they cannot decompress
+ * the contents.
+ */
 async function reclassifyBlankPages(bytes: Uint8Array, problems: PageProblems): Promise<void> {
   const document = await PdfjsDocument.open(bytes, { strict: true });
   if (typeof document === 'string') return;
@@ -128,11 +134,14 @@ async function reclassifyBlankPages(bytes: Uint8Array, problems: PageProblems): 
   }
 }
 
-/** Letters that a page needs for its text to count, and the share that images must cover for them to hold the text. */
+/**
+ * Minimum number of visible characters for the text of a page to count, and minimum image share for images to
+ * hold the text.
+ */
 const visibleLettersMin = 16;
 const imageShareMin = 0.1;
 
-/** True when what a reader sees of the page is not what its text says: a scan, or fonts without a character map. */
+/** Whether the visible page differs from its text: a scan, or fonts without a character map. */
 function needsOcr(content: PageContent | null, source: PdfSource, index: number): boolean {
   if (content === null || source.render === null) return false;
   const { visible, broken } = content.characters;
@@ -148,7 +157,7 @@ interface PageOcrInput {
   readonly tools: DocumentTools;
 }
 
-/** Null: the page was not read, and the text that it has must do. */
+/** Returns null when OCR did not read the page; its own text is then used. */
 async function recognizePage({
   source,
   index,
@@ -170,7 +179,7 @@ async function recognizePage({
   return text === '' || text === null ? null : { text };
 }
 
-/** Draws one page. Null: PDFium cannot open the file or has no such page. */
+/** Renders one page; null when PDFium cannot open the file or has no such page. */
 export async function renderPdfPage(
   bytes: Uint8Array,
   index: number,
@@ -189,7 +198,9 @@ export async function renderPdfPage(
   }
 }
 
-/** Size in points of a page with East Asian text in fonts that the file does not hold; null for any other page. */
+/**
+ * Returns the size in points of a page with CJK text in fonts that are not embedded; null for any other page.
+ */
 export async function measureUnembeddedCjkPage(
   bytes: Uint8Array,
   index: number,
@@ -209,7 +220,7 @@ async function openSource(bytes: Uint8Array, limits: ParseLimits, warnings: stri
   const isSound = first !== 'corrupt' && hasPages(first) && !isBlankAfterTruncation(first, bytes);
   if (isSound) return createPdfiumSource(first, bytes, limits);
   const isUsable = first !== 'corrupt' && first.pageCount > 0 && !isBlankAfterTruncation(first, bytes);
-  // Two engines that hold a large file each would take more memory than there is.
+  // Two engines that each hold a large file would exceed the memory limit.
   if (!isUsable && first !== 'corrupt') first.close();
   const repaired = await openRepaired(bytes, limits);
   if (typeof repaired !== 'string') {
@@ -227,7 +238,10 @@ async function openSource(bytes: Uint8Array, limits: ParseLimits, warnings: stri
   );
 }
 
-/** What pdf.js or a new end makes of a file that PDFium cannot read; the latter only if it shows anything. */
+/**
+ * Opens a file that is unreadable for PDFium: with pdf.js, else with an appended trailer if that yields page
+ * content.
+ */
 async function openRepaired(
   bytes: Uint8Array,
   limits: ParseLimits,
@@ -243,11 +257,11 @@ async function openRepaired(
   return repaired === null ? 'corrupt' : createPdfiumSource(repaired, bytes, limits);
 }
 
-/** How many first pages are looked at to tell whether a damaged file has anything left. */
+/** Number of first pages checked for remaining content in a damaged file. */
 const checkedPagesMax = 20;
 const tailBytes = 4_096;
 
-/** A file that lost its end, and the contents of all its pages with it: engines then show blank pages. */
+/** Whether the file lost its end and the contents of all its pages; engines then show blank pages. */
 function isBlankAfterTruncation(document: PdfiumDocument, bytes: Uint8Array): boolean {
   if (!isTruncated(bytes)) return false;
   const pages = Math.min(document.pageCount, checkedPagesMax);
@@ -261,14 +275,14 @@ async function hasNoText(document: PdfjsDocument): Promise<boolean> {
   return true;
 }
 
-/** Whether the mark at the end of every PDF is missing. */
+/** Whether the `%%EOF` marker at the end of every PDF is missing. */
 function isTruncated(bytes: Uint8Array): boolean {
   return !Buffer.from(bytes.subarray(-tailBytes)).includes('%%EOF');
 }
 
 const damagedWarning = 'The PDF is damaged; what could be repaired was read.';
 
-/** A file whose pages nothing names, with an end under which PDFium finds them; null when there is none that shows any. */
+/** Appends a trailer under which PDFium finds the pages; null when no trailer yields page content. */
 async function openWithTrailer(bytes: Uint8Array, { pagesMax }: ParseLimits): Promise<PdfiumDocument | null> {
   for (const end of buildTrailers(bytes, pagesMax)) {
     const document = await PdfiumDocument.open(bytes, end);
@@ -283,7 +297,10 @@ function encryptedError(): ParseFailure {
   return new ParseFailure('encrypted', 'The PDF is encrypted and cannot be opened without its password.');
 }
 
-/** False for a file whose count is zero or a lie from the first page on. */
+/**
+ * Whether the page count is not zero and the first page can be loaded; the count of a damaged file may be
+ * wrong.
+ */
 function hasPages(document: PdfiumDocument): boolean {
   return document.pageCount > 0 && document.canLoadPage(0);
 }
@@ -314,10 +331,12 @@ function createPdfiumSource(document: PdfiumDocument, bytes: Uint8Array, limits:
   };
 }
 
-/** Texts on a page that PDFium has no characters for, from which the other engine is asked; vertical fonts lead to it. */
+/**
+ * Minimum number of texts without characters in PDFium at which pdf.js is tried; caused by vertical fonts.
+ */
 const unmappedTextsMin = 4;
 
-/** The file as pdf.js reads it, opened when it is first asked. */
+/** The file opened with pdf.js on first use. */
 class PdfjsFallback {
   readonly #bytes: Uint8Array;
   readonly #limits: ParseLimits;
@@ -371,7 +390,7 @@ function computeSkewScale(width: number, height: number): number {
   return Math.min(computeOcrScale(width, height), skewSidePixels / Math.max(1, width, height));
 }
 
-/** pdf.js gives its texts without their characters. */
+/** pdf.js returns texts without their characters. */
 const noFonts = { isBold: () => false, typeSize: () => 0 };
 
 function createPdfjsSource(document: PdfjsDocument, limits: ParseLimits): PdfSource {
@@ -387,14 +406,14 @@ function createPdfjsSource(document: PdfjsDocument, limits: ParseLimits): PdfSou
       return { source: { lines }, characters, cut: pieceHead.length < pieces.length };
     },
     title: async () => cleanTitle(await document.readTitle()),
-    // Only PDFium draws, and it could not open this file.
+    // Only PDFium renders, and it could not open this file.
     imageShare: () => 0,
     render: null,
     close: () => document.close(),
   };
 }
 
-/** The first pieces that hold at most `unitsMax` together. */
+/** Returns the first pieces that together hold at most `unitsMax` units. */
 function limitPieces(pieces: readonly TextPiece[], unitsMax: number): readonly TextPiece[] {
   let units = 0;
   const beyond = pieces.findIndex(({ text }) => {
@@ -418,7 +437,7 @@ function toPageSource(content: PageContent | null, index: number, problems: Page
   return content.source;
 }
 
-/** The first lines in the largest type of a page, when it is clearly larger than the usual. */
+/** Returns the first lines in the largest type of a page, if it is clearly larger than the typical type. */
 function findLargestText(content: PageContent | null): string | null {
   if (content === null || !('lines' in content.source)) return null;
   const lines = content.source.lines.filter(({ cells, parted }) => !cells && !parted);
@@ -433,7 +452,7 @@ function findLargestText(content: PageContent | null): string | null {
     .join(' ');
 }
 
-/** Says what was left out because it repeats, so that nobody looks for it in vain. */
+/** Reports dropped repeated lines, so that their absence from search results can be explained. */
 function listRepetitionWarnings(dropped: ReadonlyMap<string, number>): string[] {
   const count = [...dropped.values()].reduce((sum, one) => sum + one, 0);
   if (count === 0) return [];
@@ -462,11 +481,13 @@ function listProblemWarnings({ empty, unreadable, broken, cut }: PageProblems): 
   return warnings;
 }
 
-/** What programs write when nobody gave a title, and headings that open documents without being their title. */
+/** Default titles written by programs, and opening headings that are not the title of the document. */
 const defaultTitle =
   /^(?:\(?anonymous\)?|(?:untitled|unbenannt|sans titre|document|presentation)[\s-]*\d*|powerpoint presentation|(?:table of )?contents)$/i;
 
-/** A title that a person gave: not empty, not what a program writes by default, not a file name. */
+/**
+ * Returns a title given by an author: not empty, not a program's default, not a file name. Otherwise null.
+ */
 function cleanTitle(raw: string): string | null {
   const title = cleanPageText(raw)
     .replace(/\s+/g, ' ')

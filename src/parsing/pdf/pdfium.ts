@@ -4,8 +4,8 @@ import { PDFiumModule } from '@hyzyla/pdfium';
 import type { Raster } from '../formats/image/raster.ts';
 
 /**
- * The only file that touches PDFium. It calls the WebAssembly exports themselves, because the wrapper's own text call
- * offers no character boxes and its debug layer costs time on every call.
+ * The only module that uses PDFium. It calls the WebAssembly exports directly, because the wrapper's text
+ * call has no character boxes and its debug layer adds cost to every call.
  */
 interface PdfiumExports {
   malloc(size: number): number;
@@ -103,7 +103,7 @@ interface PdfiumExports {
 
 interface Pdfium {
   readonly wasmExports: PdfiumExports;
-  /** Views of the WebAssembly memory; replaced whenever it grows, so never kept over a call. */
+  /** View of the WebAssembly memory; replaced whenever the memory grows, so never keep it across a call. */
   readonly HEAPU8: Uint8Array;
 }
 
@@ -114,37 +114,37 @@ const bgraFormat = 4;
 /** FPDF_ANNOT | FPDF_REVERSE_BYTE_ORDER: annotations drawn, bytes in RGBA order. */
 const renderFlags = 0x01 | 0x10;
 const formFlags = 0x10;
-/** Room for the callback table of the form environment, all zero: version 2 and no callbacks. */
+/** Size of the callback table of the form environment, all zero: version 2 and no callbacks. */
 const formEnvironmentBytes = 512;
-/** A hyphen at a line end as PDFium's characters have it, and as this file gives it. */
+/** Hyphen at a line end as returned by PDFium, and as returned by this module. */
 const pdfiumHyphen = 0x02;
 export const hyphenAtLineEnd = 0xfffe;
-/** How far type reaches below and above its base line, in its size. */
+/** Extent of type below and above its baseline, in multiples of its size. */
 const typeDescent = 0.22;
 const typeAscent = 0.78;
-/** Entries of an outline that are read, and how deep. */
+/** Maximum number of outline entries and outline levels that are read. */
 const outlineEntriesMax = 5_000;
 const outlineLevelsMax = 6;
-/** FPDF_ANNOT_FREETEXT and FPDF_ANNOT_WIDGET, and the flag of hidden ones. */
+/** FPDF_ANNOT_FREETEXT and FPDF_ANNOT_WIDGET, and the flag for hidden annotations. */
 const freeText = 3;
 const widget = 20;
 const hiddenFlag = 2;
 const annotationsMax = 2_000;
 const fieldUnitsMax = 20_000;
-/** Weight from which a font counts as bold. */
+/** Minimum font weight that counts as bold. */
 const boldWeightMin = 600;
 
 /** FPDF_PAGEOBJ_* of fpdf_edit.h. */
 const textObject = 1;
 const imageObject = 3;
 const formObject = 5;
-/** Objects of a page or form that are looked at, and forms inside of forms. */
+/** Maximum number of objects examined per page or form, and nesting depth of forms. */
 const objectsMax = 10_000;
 const formDepthMax = 4;
 
 let loading: Promise<Pdfium> | null = null;
 
-/** Compiles PDFium once for the process. */
+/** Compiles PDFium once per process. */
 function loadPdfium(): Promise<Pdfium> {
   loading ??= instantiate();
   return loading;
@@ -174,26 +174,29 @@ export interface Box {
 }
 
 /**
- * The characters of a page in the order in which they were drawn; arrays are longer than `count` and are reused for the
- * next page. U+FFFE is a hyphen at a line end. The box of a character is as wide as it advances and as high as its type;
- * generated characters (spaces and line ends that PDFium adds) have none.
+ * Characters of a page in drawing order. Arrays are longer than `count` and are reused for the next page.
+ * U+FFFE is a hyphen at a line end. The box of a character is as wide as its advance and as high as its type;
+ * generated characters (spaces and line ends added by PDFium) have none.
  */
 export interface PageGlyphs extends GlyphBuffers {
   readonly count: number;
-  /** What of the page is shown; null when the file does not say. */
+  /** Visible area of the page; null when the file does not define it. */
   readonly box: Box | null;
-  /** True when the page holds more characters than were asked for. */
+  /** Whether the page holds more characters than requested. */
   readonly cut: boolean;
-  /** Texts that are drawn on the page, counted only where PDFium knows fewer characters than that. */
+  /**
+   * Number of text objects on the page, counted only where PDFium returns fewer characters than that;
+   * otherwise 0.
+   */
   readonly unmappedTexts: number;
-  /** What was filled into the fields of a form, and notes written on the page. */
+  /** Values of form fields, and notes written on the page. */
   readonly fields: readonly FormField[];
   /** Angle of a character in radians, clockwise. */
   angle(index: number): number;
-  /** The box of a turned character: as long as its ink along the text, as high as its type across it. */
+  /** Box of a rotated character: as long as its ink along the text, as high as its type across it. */
   rotatedBox(index: number, direction: 'up' | 'down' | 'over' | 'other'): Box;
   isBold(index: number): boolean;
-  /** Size of its type in points; of a generated character it means nothing. */
+  /** Type size in points; meaningless for a generated character. */
   typeSize(index: number): number;
 }
 
@@ -205,18 +208,18 @@ export interface FormField {
 /** An entry of the outline. */
 export interface OutlineEntry {
   readonly title: string;
-  /** Zero-based; -1 when it names no page. */
+  /** Zero-based; -1 when the entry refers to no page. */
   readonly page: number;
-  /** 1 for the outermost. */
+  /** 1 for the outermost level. */
   readonly level: number;
 }
 
-/** An open PDF. Close it; the process holds its bytes in WebAssembly memory until then. */
+/** An open PDF. Must be closed; until then, its bytes occupy WebAssembly memory. */
 export class PdfiumDocument {
   private readonly pdfium: Pdfium;
   private readonly handle: number;
   private readonly data: number;
-  /** 16 bytes of a rectangle or four doubles, reused for every character. */
+  /** Scratch memory for a rectangle (16 bytes) or four doubles, reused for every character. */
   private readonly scratch: number;
   private glyphBuffers = createGlyphBuffers(8_192);
 
@@ -228,8 +231,8 @@ export class PdfiumDocument {
   }
 
   /**
-   * Opens with the empty password, which is what files with an owner password only need. `end` is read as if it stood
-   * behind the bytes.
+   * Opens with the empty password, which suffices for files that have only an owner password. `end` is read
+   * as if appended to `bytes`.
    */
   static async open(
     bytes: Uint8Array,
@@ -260,7 +263,7 @@ export class PdfiumDocument {
     api.free(this.scratch);
   }
 
-  /** Text of a document information entry such as `Title`; empty when there is none. */
+  /** Returns a document information entry such as `Title`; empty when there is none. */
   readMetadata(tag: string): string {
     const api = this.pdfium.wasmExports;
     const name = this.allocateLatin1(tag);
@@ -277,14 +280,14 @@ export class PdfiumDocument {
     }
   }
 
-  /** Whether the page of this index exists, whatever the page count claims. */
+  /** Whether this page exists, independent of the declared page count. */
   canLoadPage(index: number): boolean {
     const page = this.pdfium.wasmExports.FPDF_LoadPage(this.handle, index);
     if (page !== 0) this.pdfium.wasmExports.FPDF_ClosePage(page);
     return page !== 0;
   }
 
-  /** Whether the page of this index exists and something is drawn on it. */
+  /** Whether this page exists and has drawn objects. */
   hasContent(index: number): boolean {
     const api = this.pdfium.wasmExports;
     const page = api.FPDF_LoadPage(this.handle, index);
@@ -295,14 +298,14 @@ export class PdfiumDocument {
   }
 
   /**
-   * What `use` makes of the characters of a page, at most `glyphsMax` of them; null when PDFium cannot load the page. The
-   * characters are valid only inside `use`.
+   * Returns the result of `use` for the characters of a page, at most `glyphsMax` of them; null when PDFium
+   * cannot load the page. The characters are valid only inside `use`.
    */
   readGlyphsWith<T>(index: number, glyphsMax: number, use: (glyphs: PageGlyphs) => T): T | null {
     return this.withTextPage(index, (page, text) => use(this.readGlyphs(page, text, glyphsMax)));
   }
 
-  /** The outline, outer entries before their inner ones; empty when there is none. */
+  /** Returns the outline, outer entries before inner ones; empty when there is none. */
   outline(): OutlineEntry[] {
     const entries: OutlineEntry[] = [];
     this.readOutline(0, 1, entries);
@@ -310,8 +313,8 @@ export class PdfiumDocument {
   }
 
   /**
-   * Draws a page with its annotations and form fields. The size is `scaleOf(width, height)` times the page in points. Null
-   * when the page cannot be loaded.
+   * Renders a page with its annotations and form fields. The size is `scaleOf(width, height)` times the page
+   * size in points. Null when the page cannot be loaded.
    */
   render(index: number, scaleOf: (width: number, height: number) => number): Raster | null {
     const api = this.pdfium.wasmExports;
@@ -326,7 +329,7 @@ export class PdfiumDocument {
     }
   }
 
-  /** Size in points of a page whose text is in part East Asian, in fonts that the file does not hold; null otherwise. */
+  /** Returns the size in points of a page with CJK text in fonts that are not embedded; null otherwise. */
   measureUnembeddedCjkPage(index: number): { readonly width: number; readonly height: number } | null {
     return this.withTextPage(index, (page, text) => {
       const api = this.pdfium.wasmExports;
@@ -358,7 +361,10 @@ export class PdfiumDocument {
     return false;
   }
 
-  /** Share of a page, 0 to 1, that images cover, those inside of forms included; 0 when it cannot be loaded. */
+  /**
+   * Returns the share of a page, 0 to 1, that images cover, including those in forms; 0 when it cannot be
+   * loaded.
+   */
   computeImageShare(index: number): number {
     const api = this.pdfium.wasmExports;
     const page = api.FPDF_LoadPage(this.handle, index);
@@ -376,8 +382,9 @@ export class PdfiumDocument {
   }
 
   /**
-   * Square points of an image. A form's images have sizes in the form's own space, so a form that holds any counts whole:
-   * scanners wrap the page's image in one.
+   * Returns the area of an image object in square points. Images in a form have sizes in the form's own
+   * space, so a form that holds an image counts with its whole area: scanners wrap the image of a page in a
+   * form.
    */
   private computeImageArea(object: number, depth: number): number {
     const api = this.pdfium.wasmExports;
@@ -453,8 +460,8 @@ export class PdfiumDocument {
   }
 
   /**
-   * `FPDFText_GetUnicode` per character, not `FPDFText_GetText`: the indexes of the two differ once a character needs two
-   * UTF-16 units.
+   * Uses `FPDFText_GetUnicode` per character instead of `FPDFText_GetText`, because the indexes of the two
+   * differ once a character needs two UTF-16 units.
    */
   private readGlyphs(page: number, text: number, glyphsMax: number): PageGlyphs {
     const api = this.pdfium.wasmExports;
@@ -514,7 +521,7 @@ export class PdfiumDocument {
     return fields;
   }
 
-  /** Null for other annotations, hidden and empty ones, and buttons. */
+  /** Returns null for other annotations, hidden and empty ones, and buttons. */
   private readField(annotation: number): FormField | null {
     const { scratch, pdfium } = this;
     const api = pdfium.wasmExports;
@@ -579,7 +586,7 @@ export class PdfiumDocument {
       : { left: x - below, right: x + above, bottom, top };
   }
 
-  /** Size of the type on the page, whatever its matrix does to it. */
+  /** Returns the type size on the page, including the scale of its matrix. */
   private computeTypeHeight(text: number, index: number): number {
     const { scratch, pdfium } = this;
     const api = pdfium.wasmExports;
@@ -588,7 +595,7 @@ export class PdfiumDocument {
     return api.FPDFText_GetFontSize(text, index) * Math.hypot(c, d);
   }
 
-  /** The name says it more often than the weight, which many producers leave out. */
+  /** Also checks the font name, because many producers omit the weight. */
   private isBold(text: number, index: number): boolean {
     const api = this.pdfium.wasmExports;
     if (api.FPDFText_GetFontWeight(text, index) >= boldWeightMin) return true;

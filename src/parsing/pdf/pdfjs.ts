@@ -3,12 +3,15 @@ import { dirname, join } from 'node:path';
 import type { TextPiece } from './pdf-pieces.ts';
 
 /**
- * The only file that touches pdf.js: the second engine, for files whose structure PDFium cannot repair. It is loaded when
- * it is first needed.
+ * The only module that uses pdf.js, the second engine for files whose structure PDFium cannot repair. It is
+ * loaded on first use.
  */
 type PdfjsOpenError = 'encrypted' | 'corrupt';
 
-/** What this engine holds of a file beside PDFium; larger files would not leave it the memory to read them. */
+/**
+ * Maximum file size in bytes for this engine. PDFium may hold the file, too, and for larger files the second
+ * engine would lack memory.
+ */
 const fileBytesMax = 100_000_000;
 
 export class PdfjsDocument {
@@ -19,15 +22,15 @@ export class PdfjsDocument {
   }
 
   /**
-   * `corrupt`, too, for files that are too large for a second engine. A strict one has no pieces of a page with any damage;
-   * others read it as far as it goes.
+   * Opens a file. Also returns `corrupt` for files that are too large for a second engine. In strict mode, a
+   * page with any damage has no pieces; otherwise it is read as far as possible.
    */
   static async open(bytes: Uint8Array, { strict = false } = {}): Promise<PdfjsDocument | PdfjsOpenError> {
     if (bytes.length > fileBytesMax) return 'corrupt';
     const pdfjs = await import('pdfjs-dist/legacy/build/pdf.mjs');
     const home = dirname(createRequire(import.meta.url).resolve('pdfjs-dist/package.json'));
     const task = pdfjs.getDocument({
-      data: Uint8Array.from(bytes), // a copy, which pdf.js may detach; it refuses a Buffer
+      data: Uint8Array.from(bytes), // a copy, because pdf.js may detach it and rejects a Buffer
       verbosity: 0,
       stopAtErrors: strict,
       isEvalSupported: false,
@@ -52,7 +55,7 @@ export class PdfjsDocument {
     return this.document.numPages;
   }
 
-  /** The text of a page in pieces as they were drawn, or null when the page cannot be read. */
+  /** Returns the text of a page in pieces in drawing order, or null when the page cannot be read. */
   async readPieces(index: number): Promise<TextPiece[] | null> {
     try {
       const page = await this.document.getPage(index + 1);
@@ -65,7 +68,7 @@ export class PdfjsDocument {
       page.cleanup();
       return mergeStackedText(pieces);
     } catch (error) {
-      if (error instanceof Error && !(error instanceof RangeError)) return null; // a broken page costs that page only
+      if (error instanceof Error && !(error instanceof RangeError)) return null; // a broken page affects only that page
       throw error;
     }
   }
@@ -89,7 +92,7 @@ interface TextItem {
   readonly height: number;
 }
 
-/** How far type reaches above its base line, in its size. */
+/** Extent of type above its baseline, in multiples of its size. */
 const typeAscent = 0.78;
 
 function toPiece(
@@ -116,7 +119,7 @@ function toPiece(
   return { ...rest, direction: run, left: x, right: x + width, bottom: top - size, top };
 }
 
-/** Characters that were drawn one below the other, each by itself, become pieces of a line that runs downwards. */
+/** Converts characters that were drawn individually one below the other to pieces of a vertical line. */
 function mergeStackedText(pieces: readonly TextPiece[]): TextPiece[] {
   const isBelow = (one: TextPiece | undefined, other: TextPiece | undefined) =>
     one !== undefined &&

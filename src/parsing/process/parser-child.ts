@@ -16,33 +16,35 @@ import { inputDescriptor, lifelineDescriptor } from './watchdog.ts';
 export interface ParserChildOptions {
   /** Compiled module that calls `serveParser`. */
   readonly entry: string;
-  /** Absolute path of `prlimit`, or null: then only Node's own limits and the watchdog hold. */
+  /** Absolute path of `prlimit`; null: only Node's own limits and the watchdog apply. */
   readonly prlimit: string | null;
-  /** What keeps the process from the data of the server and from the network, besides the permission model of Node. */
+  /** Isolates the process from the server's data and the network, in addition to Node's permission model. */
   readonly sandbox: Sandbox;
-  /** Folders besides the code that the process may read. It may write nowhere, and start no program. */
+  /**
+   * Folders that the process may read in addition to the code. It may not write anywhere or start programs.
+   */
   readonly folders: readonly string[];
   /** Arguments of the module. */
   readonly args?: readonly string[];
 }
 
-/** How a child ended, and the last of what it wrote to standard error. */
+/** Exit status of a child, and the end of its standard error. */
 export interface ChildExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stderr: string;
 }
 
-/** The compiled code of the package: what every parser process has to read. */
+/** Compiled code of the package, which every parser process must be able to read. */
 const codeFolder = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** One forked, restricted parser process. */
+/** A forked, restricted parser process. */
 export class ParserChild {
   readonly pid: number;
   readonly folders: readonly string[];
-  /** Settles when the process has ended, however it did. */
+  /** Resolves when the process has exited for any reason. */
   readonly exited: Promise<ChildExit>;
-  /** Requests it has been given. */
+  /** Number of requests sent. */
   requestCount = 0;
   isAlive = true;
 
@@ -59,7 +61,10 @@ export class ParserChild {
     process.on('message', (message) => this.handleMessage(message));
   }
 
-  /** Forks and waits until the process is ready. Rejects when it cannot start: a fault of the host, not of a document. */
+  /**
+   * Forks and waits until the process is ready. Rejects when it cannot start, which is a fault of the host,
+   * not of a document.
+   */
   static async start(
     options: ParserChildOptions,
     onProcess: (event: 'started' | 'ended', pid: number) => void,
@@ -92,24 +97,24 @@ export class ParserChild {
     throw new Error(`the parser process did not become ready: ${describeExit(end)}\n${end.stderr.trim()}`);
   }
 
-  /** Who hears the messages of the process from now on; one listener at a time. */
+  /** Sets the listener for messages of the process, replacing the previous one. */
   listen(listener: (message: ParserMessage) => void): void {
     this.listener = listener;
   }
 
-  /** Sends a request. A process that is gone shows it through `ended`. */
+  /** Sends a request. A dead process is reported through `exited`. */
   sendRequest(request: ParserRequest): void {
     if (request.type !== 'tool-reply') this.requestCount += 1;
     if (this.process.connected) this.process.send(request, () => {});
   }
 
   /**
-   * Sends bytes of a file after the request that tells their number. Resolves when they are in the pipe or the process is
-   * gone; rejects when the file cannot be read or has fewer.
+   * Sends `size` bytes of a file after the request that announces them. Resolves when they are in the pipe or
+   * the process has exited; rejects when the file cannot be read or is shorter.
    */
   sendFile(file: string, size: number): Promise<void> {
     const sent = this.sending.then(() => this.writeFile(file, size));
-    this.sending = sent.catch(() => {}); // the caller holds `sent`; the next file only waits
+    this.sending = sent.catch(() => {}); // the caller handles errors of `sent`; the next file only waits
     return sent;
   }
 
@@ -124,7 +129,7 @@ export class ParserChild {
     if (sent < size) throw new Error(`${file} has ${sent} bytes instead of ${size}`);
   }
 
-  /** Ends the process at once; resolves when it is gone. */
+  /** Kills the process immediately; resolves when it has exited. */
   kill(): Promise<ChildExit> {
     this.process.kill('SIGKILL');
     return this.exited;
@@ -135,7 +140,7 @@ export class ParserChild {
       this.listener?.(message);
       return;
     }
-    this.listener = null; // what speaks no sense is not heard again
+    this.listener = null; // ignore the process after an invalid message
     this.process.kill('SIGKILL');
   }
 
@@ -144,7 +149,8 @@ export class ParserChild {
     this.process.stderr?.setEncoding('utf8').on('data', (text: string) => {
       stderr = (stderr + text).slice(-processLimits.stderrUnitsMax);
     });
-    // An error after the start is a message that found no reader; how the process ended is told by `close`.
+    // After the start, an error is a message that could not be delivered; `close` reports how the process
+    // ended.
     this.process.on('error', () => {});
     for (const pipe of this.process.stdio.slice(lifelineDescriptor)) pipe?.on('error', () => {});
     return new Promise((resolve) => {
@@ -184,15 +190,15 @@ function forkRestricted(
     execPath: execPath!,
     execArgv,
     env: {
-      MALLOC_ARENA_MAX: '2', // the threads that open images would each keep memory of their own
-      HOME: '/', // the library for images looks for fonts there, and fails without a home
+      MALLOC_ARENA_MAX: '2', // each thread that decodes images would otherwise keep its own arena
+      HOME: '/', // the image library looks up fonts in HOME and fails if it is unset
     },
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc', 'pipe', 'pipe'],
   });
 }
 
-/** A launcher tells by its code which signal ended its program. */
+/** Returns the signal encoded in the exit code of a launcher whose program was killed. */
 function getSignal(code: number | null): NodeJS.Signals | null {
   const names = Object.entries(constants.signals) as [NodeJS.Signals, number][];
   return names.find(([, number]) => code === signalExitCodeBase + number)?.[0] ?? null;
@@ -200,11 +206,13 @@ function getSignal(code: number | null): NodeJS.Signals | null {
 
 function listDependencyPaths(): string[] {
   const folder = join(projectRoot, 'node_modules');
-  // Where the folder is a link, Node looks at the link itself before it follows it.
+  // If the folder is a link, Node reads the link itself before following it.
   return [folder, realpathSync(folder), join(projectRoot, 'package.json')];
 }
 
-/** Node 20 knows the permission model as experimental, takes one path per flag, and aborts on a path given twice. */
+/**
+ * In Node 20 the permission model is experimental, takes one path per flag, and aborts on a duplicate path.
+ */
 function buildPermissionFlags(readable: readonly string[]): string[] {
   const stable = process.allowedNodeEnvironmentFlags.has('--permission');
   const paths = readable.map((path) => (path.endsWith('.json') || path.endsWith(sep) ? path : path + sep));
@@ -216,7 +224,10 @@ function buildPermissionFlags(readable: readonly string[]): string[] {
   ];
 }
 
-/** How a process ended, in one line: the error that Node names, or else the last that the process wrote. */
+/**
+ * Describes in one line how a process ended: the error that Node reports, else the last line of its standard
+ * error.
+ */
 export function describeExit({ code, signal, stderr }: ChildExit): string {
   const outcome = signal === null ? `exit code ${code}` : `signal ${signal}`;
   const lines = stderr.trim().split('\n');
@@ -224,7 +235,7 @@ export function describeExit({ code, signal, stderr }: ChildExit): string {
   return errorLine === '' ? outcome : `${outcome}: ${errorLine.slice(0, 300)}`;
 }
 
-/** Whether the process died for lack of memory: its own watchdog, V8 or the system's allocator says so. */
+/** Whether the process ran out of memory, as reported by its watchdog, V8 or the system allocator. */
 export function exitedOutOfMemory({ stderr }: ChildExit): boolean {
   return /out of memory|bad_alloc|allocation failed|cannot allocate|unable to grow/i.test(stderr);
 }

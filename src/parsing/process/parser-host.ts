@@ -21,16 +21,19 @@ export interface ParserHostOptions {
   /** Absolute path of `prlimit`, or null. */
   readonly prlimit: string | null;
   readonly sandbox: Sandbox;
-  /** Told of every process as it starts and ends, so that the main thread can kill what outlives its owner. */
+  /**
+   * Called for every process when it starts and ends, so that the main thread can kill processes that outlive
+   * their owner.
+   */
   readonly onProcess: (event: 'started' | 'ended', pid: number) => void;
-  /** Who runs programs for documents; absent: nobody. */
+  /** Runs external programs for documents; absent: none are available. */
   readonly tools?: ToolExecutor;
 }
 
-/** Hears what is being done with a document. */
+/** Receives the progress of a document. */
 type OnProgress = (progress: ParseProgress) => void;
 
-/** What one attempt came to. `lost`: the process died or was killed; a fresh one may do better. */
+/** Outcome of one attempt. `lost`: the process died or was killed; a fresh process may succeed. */
 type Attempt =
   | { readonly kind: 'parsed'; readonly facts: DocumentInfo; readonly residentBytes: number }
   | { readonly kind: 'rendered'; readonly bytes: Uint8Array | null; readonly residentBytes: number }
@@ -38,17 +41,16 @@ type Attempt =
   | { readonly kind: 'lost'; readonly failure: ParseFailureData };
 
 /**
- * Owns one restricted parser process and supervises it: limits of time and output, replacement after many documents or much
- * memory, one more attempt in a fresh process when the first was lost, and a fresh process for
- * each organization. A document can cost itself, never the server. Tasks
- * run one at a time, in order.
+ * Owns and supervises one restricted parser process: limits on time and output, replacement after many
+ * documents or much memory, a retry in a fresh process when the first was lost, and a fresh process for each
+ * organization. A document can only fail itself, never the server. Tasks run one at a time, in order.
  */
 export class ParserHost {
   private readonly options: ParserHostOptions;
   private child: ParserChild | null = null;
-  /** Whose documents the process reads. */
+  /** Organization whose documents the process reads. */
   private childOrganizationId: string | undefined;
-  /** A fresh process for the next organization, while organizations take turns. */
+  /** Fresh process for the next organization, used while organizations alternate. */
   private standby: Promise<ParserChild | null> | null = null;
   private standbyTimer: NodeJS.Timeout | undefined;
   private queue: Promise<unknown> = Promise.resolve();
@@ -59,9 +61,9 @@ export class ParserHost {
   }
 
   /**
-   * The document's pages, or why there are none. Rejects only for faults of this host. Aborting `signal` ends the task
-   * with a `timeout` failure, or takes it out of the queue. Better than ending the worker thread: the process is reaped,
-   * where an ended thread leaves a zombie behind.
+   * Returns the document's pages, or the reason for failure. Rejects only for faults of this host. Aborting
+   * `signal` ends the task with a `timeout` failure or removes it from the queue. Preferred to terminating
+   * the worker thread, because the process is reaped here, while a terminated thread leaves a zombie.
    */
   parse(
     task: ParseTask,
@@ -86,7 +88,7 @@ export class ParserHost {
     });
   }
 
-  /** JPEG of a page, null when there is none. `signal` as above. Rejects only for faults of this host. */
+  /** Returns the JPEG of a page; null if there is none. `signal` and rejections as for `parse`. */
   render(task: RenderTask, signal: AbortSignal | null = null): Promise<RenderOutcome> {
     return this.enqueue(async () => {
       const limits = { ...defaultParseLimits, ...task.limits };
@@ -110,17 +112,17 @@ export class ParserHost {
     });
   }
 
-  /** Kills the process, whatever it does; a task under way ends with a failure. May be called twice. */
+  /** Kills the process at any moment; a running task ends with a failure. Idempotent. */
   async close(): Promise<void> {
     this.isClosed = true;
     await Promise.all([this.killChild(), this.endStandby()]);
-    await this.queue; // a process that was still starting is gone, too
+    await this.queue; // waits until a process that was still starting is gone
     await this.endStandby();
   }
 
   private enqueue<T>(run: () => Promise<T>): Promise<T> {
     const result = this.queue.then(run);
-    this.queue = result.catch(() => undefined); // the caller holds `result`; the queue only waits
+    this.queue = result.catch(() => undefined); // the caller handles errors of `result`; the queue only waits
     return result;
   }
 
@@ -160,10 +162,10 @@ export class ParserHost {
     }
   }
 
-  /** A living process that has read documents of no other organization. */
+  /** Returns a living process that has read no documents of another organization. */
   private async getChild(organizationId: string | undefined): Promise<ParserChild> {
     if (this.isClosed) throw new Error('the parser host is closed');
-    await new Promise((resolve) => setImmediate(resolve)); // lets the news arrive that an idle process has died
+    await new Promise((resolve) => setImmediate(resolve)); // lets a pending exit event of an idle process arrive
     const isOtherOrganization = this.child?.isAlive === true && this.childOrganizationId !== organizationId;
     if (this.child?.isAlive === true && !isOtherOrganization) return this.child;
     const [standbyChild] = await Promise.all([this.takeStandby(), this.killChild()]);
@@ -178,9 +180,9 @@ export class ParserHost {
     return ParserChild.start({ entry, prlimit, sandbox, folders: [] }, onProcess);
   }
 
-  /** Organizations take turns: the start of the process for the next one costs it no time. */
+  /** Starts a standby process, so that a switch to the next organization does not wait for a start. */
   private prepareStandby(): void {
-    this.standby = this.startChild().catch(() => null); // the start that is waited for says why
+    this.standby = this.startChild().catch(() => null); // the start in `getChild` reports the error
     this.standbyTimer = setTimeout(() => void this.endStandby(), processLimits.standbyMs);
     this.standbyTimer.unref();
   }
@@ -204,7 +206,7 @@ export class ParserHost {
   }
 }
 
-/** What a task asks of each of its attempts. */
+/** Input shared by all attempts of a task. */
 interface AttemptInput {
   readonly limits: ParseLimits;
   readonly request: (size: number) => DocumentRequest;
@@ -246,7 +248,7 @@ class ParserAttempt {
   private readonly onProgress: OnProgress;
   private readonly tools: ToolExecutor | null;
   private readonly finished = new AbortController();
-  /** What was made for this document alone. */
+  /** Release callbacks of tool results created for this document. */
   private readonly releases: (() => Promise<void>)[] = [];
   private file = '';
   private pendingToolRequests = 0;
@@ -323,7 +325,10 @@ class ParserAttempt {
     }
   }
 
-  /** The process keeps the same budget; this one holds even if the process has been taken over. */
+  /**
+   * Enforces the text budget on the host side. The process enforces the same budget; this check holds even if
+   * the process is compromised.
+   */
   private addPage(page: string): void {
     this.units += page.length;
     this.pages.push(page);
@@ -333,7 +338,10 @@ class ParserAttempt {
     this.settle({ kind: 'lost', failure: { code: 'too_large', message } });
   }
 
-  /** Has a program run for the process, which waits meanwhile: the program has a time limit of its own. */
+  /**
+   * Runs a program for the process. The idle timer stops meanwhile, because the program has its own time
+   * limit.
+   */
   private async serveToolRequest(id: number, toolRequest: ParserToolRequest): Promise<void> {
     this.pendingToolRequests += 1;
     clearTimeout(this.idleTimer);
@@ -385,7 +393,7 @@ class ParserAttempt {
 
 const noToolsReply: ToolReplyMessage = { kind: 'missing', message: 'Nobody runs programs for this parser.' };
 
-/** The process names no files: a need is about the document under work. */
+/** The process never names files: a tool request always refers to the current document. */
 function toToolRequest(toolRequest: ParserToolRequest, file: string, limits: ParseLimits): ToolRequest {
   switch (toolRequest.kind) {
     case 'recognise': {

@@ -10,11 +10,11 @@ import {
 } from '../tools/document-tools.ts';
 import { type DocumentInfo, documentKinds } from './parse-task.ts';
 
-/** What the host asks of its parser process; one at a time. */
+/** Request from the host to its parser process; one at a time. */
 export type ParserRequest =
   | {
       readonly type: 'parse';
-      /** Bytes of the document, which follow through the pipe of the process. */
+      /** Size of the document in bytes; the bytes follow through the pipe of the process. */
       readonly size: number;
       readonly path: string | null;
       readonly limits: ParseLimits;
@@ -28,20 +28,23 @@ export type ParserRequest =
       readonly quality: number;
       readonly limits: ParseLimits;
     }
-  /** Only to the process of the embedded OCR engine. */
+  /** Sent only to the process of the embedded OCR engine. */
   | { readonly type: 'recognise'; readonly image: Uint8Array }
-  /** The answer to a `need` of a request under way. */
+  /** Reply to a `need` message of the current request. */
   | { readonly type: 'tool-reply'; readonly id: number; readonly reply: ToolReplyMessage };
 
-/** A tool's reply on its way to the process, which may open no file: `size` bytes of it follow through the pipe. */
+/** Reply of a tool as sent to the process, which may not open files: `size` bytes follow through the pipe. */
 export type ToolReplyMessage =
   | Exclude<ToolReply, { readonly kind: 'file' }>
   | { readonly kind: 'file'; readonly size: number };
 
-/** The requests of a document. */
+/** Requests that concern a document. */
 export type DocumentRequest = Extract<ParserRequest, { type: 'parse' | 'render' }>;
 
-/** What the parser process answers. Each message is a sign of life; `done`, `image` and `fail` end the request. */
+/**
+ * Message from the parser process. Each one restarts the idle timer; `done`, `image` and `fail` end the
+ * request.
+ */
 export type ParserMessage =
   | { readonly type: 'ready' }
   | { readonly type: 'page'; readonly text: string }
@@ -54,12 +57,14 @@ export type ParserMessage =
       readonly type: 'fail';
       readonly code: ParseFailureCode;
       readonly message: string;
-      /** True: the process is no longer sound and ends itself; the document may be tried in a fresh one. */
+      /**
+       * True: the process is in an undefined state and exits; the document may be retried in a fresh process.
+       */
       readonly fatal: boolean;
       readonly residentBytes: number;
     };
 
-/** The process read a stranger's file, so the shape of what it says is checked before it is believed. */
+/** Validates a message. The process has read untrusted files, so its messages are checked before use. */
 export function isParserMessage(value: unknown): value is ParserMessage {
   if (typeof value !== 'object' || value === null || !('type' in value)) return false;
   const message = value as Record<string, unknown>;

@@ -1,4 +1,4 @@
-/** What a parse worker posts to the main thread about the processes it owns. */
+/** Message from a parse worker to the main thread about a process that the worker owns. */
 export interface ParserProcessNotice {
   readonly type: 'parser-process';
   readonly event: 'started' | 'ended';
@@ -12,20 +12,22 @@ function isParserProcessNotice(value: unknown): value is ParserProcessNotice {
 }
 
 /**
- * The main thread's list of parser processes. A process ends by itself when its worker or the server is gone; this list is
- * the second way: the pool's owner feeds it with the workers' messages and calls `killThread` when a worker is gone and
- * `killAll` at shutdown.
+ * Registry of parser processes in the main thread. A process exits by itself when its worker or the server is
+ * gone; this registry is the second safeguard. The owner of the pool passes it the workers' messages and
+ * calls `killThread` when a worker is gone and `killAll` at shutdown.
  */
 export class ParserProcessRegistry {
   private readonly owners = new Map<number, number>();
   private readonly kill: (pid: number) => void;
 
-  /** `kill` ends a process by its id and forgives that it is gone already. */
+  /** `kill` ends a process by its id and must ignore processes that no longer exist. */
   constructor(kill: (pid: number) => void = killProcess) {
     this.kill = kill;
   }
 
-  /** True when the message was a notice of this kind, whoever else may listen to the same channel. */
+  /**
+   * Returns true when the message was a parser-process notice, so that other listeners can share the channel.
+   */
   handleMessage(message: unknown): boolean {
     if (!isParserProcessNotice(message)) return false;
     if (message.event === 'started') this.owners.set(message.pid, message.threadId);
@@ -33,12 +35,12 @@ export class ParserProcessRegistry {
     return true;
   }
 
-  /** Ids of the processes that live, as far as is known. */
+  /** Ids of the processes known to be alive. */
   listPids(): number[] {
     return [...this.owners.keys()];
   }
 
-  /** Kills what a worker thread left behind. */
+  /** Kills the processes left behind by a worker thread. */
   killThread(threadId: number): void {
     for (const [pid, owner] of this.owners) {
       if (owner !== threadId) continue;

@@ -14,8 +14,8 @@ import type { DocumentRequest, ParserMessage, ParserRequest, ToolReplyMessage } 
 import { inputDescriptor, startWatchdog } from './watchdog.ts';
 
 /**
- * The parser process: answers one request after the other over the IPC channel until the channel closes. `watchdog` is the
- * module that calls `watchProcess`.
+ * Runs the parser process: handles requests one at a time over the IPC channel until the channel closes.
+ * `watchdog` is the module that calls `runWatchdog`.
  */
 export function serveParser(watchdog: URL): void {
   startWatchdog(watchdog);
@@ -33,7 +33,7 @@ export function serveParser(watchdog: URL): void {
   void sendToHost({ type: 'ready' });
 }
 
-/** What this process asked its host for and has no answer to yet. */
+/** Pending tool requests from this process to its host. */
 class HostTools implements DocumentTools {
   readonly #pending = new Map<number, (reply: ToolReply) => void>();
   #lastId = 0;
@@ -49,7 +49,7 @@ class HostTools implements DocumentTools {
     });
   }
 
-  /** A new stage at once, a new page of the same stage not more often than a person reads. */
+  /** Reports a new stage at once, and pages of the same stage at most every `progressMsMin` milliseconds. */
   reportProgress(progress: ParseProgress): void {
     const now = performance.now();
     if (progress.stage === this.#stage && now - this.#reportedAt < processLimits.progressMsMin) return;
@@ -77,7 +77,7 @@ async function handleRequest(request: DocumentRequest): Promise<void> {
   }
 }
 
-/** Takes the next `size` bytes from the pipe; waits for them, because the process has nothing else to do. */
+/** Reads the next `size` bytes from the pipe. Blocks, because the process has no other work. */
 function receiveBytes(size: number): Uint8Array {
   const bytes = Buffer.allocUnsafeSlow(size);
   for (let at = 0; at < size; ) {
@@ -110,7 +110,10 @@ async function handleRender(
   await sendToHost({ type: 'image', bytes: image, residentBytes: process.memoryUsage.rss() });
 }
 
-/** Anything but a fault of the document leaves the engines in an unknown state: the process says so and ends. */
+/**
+ * Reports a failure. Any error other than a fault of the document leaves the engines in an unknown state, so
+ * the process reports it as fatal and exits.
+ */
 async function reportFailure(error: unknown): Promise<void> {
   const residentBytes = process.memoryUsage.rss();
   if (error instanceof ParseFailure) {
@@ -132,7 +135,7 @@ async function reportFailure(error: unknown): Promise<void> {
   process.exit(1);
 }
 
-/** V8, WebAssembly and PDFium each have their own words for it. */
+/** V8, WebAssembly and PDFium report it in different words. */
 function isOutOfMemory(error: unknown): boolean {
   return (
     error instanceof Error &&
@@ -142,7 +145,7 @@ function isOutOfMemory(error: unknown): boolean {
   );
 }
 
-/** Resolves when the message is in the pipe, so that pages never pile up in this process. */
+/** Resolves when the message is in the pipe, so that pages do not accumulate in this process. */
 function sendToHost(message: ParserMessage): Promise<void> {
   return new Promise((resolve) => {
     process.send?.(message, undefined, {}, () => resolve());

@@ -3,14 +3,15 @@ import { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { processLimits } from '../limits.ts';
 
-/** The descriptor of the pipe through which the host sends the bytes of files. */
+/** File descriptor of the pipe through which the host sends file bytes. */
 export const inputDescriptor = 5;
-/** The descriptor of the pipe whose other end the host holds open for as long as it lives. */
+/** File descriptor of the pipe whose other end the host keeps open for its lifetime. */
 export const lifelineDescriptor = 4;
 
 /**
- * Starts the watchdog of a restricted process, which ends with its host. `watchdog` is the module that calls `watchProcess`;
- * it runs on a thread of its own, because the main thread may hang inside a document, and loads no parser.
+ * Starts the watchdog of a restricted process, which exits with its host. `watchdog` is the module that calls
+ * `runWatchdog`; it runs on its own thread, because the main thread may hang in a document, and loads no
+ * parser.
  */
 export function startWatchdog(watchdog: URL): void {
   new Worker(watchdog, {
@@ -20,8 +21,8 @@ export function startWatchdog(watchdog: URL): void {
 }
 
 /**
- * Ends this process at once when the host is gone (its end of the lifeline closes, even after `kill -9`) or when resident
- * memory passes the limit, whatever the main thread does meanwhile.
+ * Kills this process when the host is gone (its end of the lifeline closes, even after `kill -9`) or when
+ * resident memory exceeds the limit, independent of the main thread.
  */
 export function runWatchdog(): void {
   const lifeline = new Socket({ fd: lifelineDescriptor, readable: true, writable: false });

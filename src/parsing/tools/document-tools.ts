@@ -1,17 +1,17 @@
 import type { ParseFailureCode } from '../parse-failure.ts';
 
-/** What an OCR engine found in an image. */
+/** Result of an OCR engine for one image. */
 export interface OcrText {
   readonly text: string;
-  /** How much the engine believes in its words, 0 to 100 on average; 0 without words. */
+  /** Mean confidence of the engine in its words, 0 to 100; 0 without words. */
   readonly confidence: number;
 }
 
-/** What a parser process cannot do itself: it may start no program and write no file. */
+/** Work that a parser process cannot do itself, because it may not start programs or write files. */
 export type ToolRequest =
-  /** Text of an image in PNG. */
+  /** Recognize the text of a PNG image. */
   | { readonly kind: 'recognise'; readonly image: Uint8Array; readonly msMax: number }
-  /** The document under work as PDF, or a spreadsheet as XLSX. */
+  /** Convert the current document to PDF, or a spreadsheet to XLSX. */
   | {
       readonly kind: 'convert';
       readonly file: string;
@@ -19,9 +19,9 @@ export type ToolRequest =
       readonly to: 'pdf' | 'xlsx';
       readonly msMax: number;
     }
-  /** The HEIC image under work as PNG. */
+  /** Convert the current HEIC image to PNG. */
   | { readonly kind: 'open-heif'; readonly file: string; readonly msMax: number }
-  /** A page of the PDF under work as PNG, `dotsPerInch` fine. */
+  /** Render a page of the current PDF as PNG at `dotsPerInch`. */
   | {
       readonly kind: 'draw';
       readonly file: string;
@@ -30,22 +30,24 @@ export type ToolRequest =
       readonly msMax: number;
     };
 
-/** Extensions under which LibreOffice is given a file, so that it takes the right filter. */
+/** File extensions passed to LibreOffice, which selects its import filter by extension. */
 export const officeExtensions = ['doc', 'docx', 'odt', 'rtf', 'ppt', 'pptx', 'odp', 'xls', 'ods'] as const;
 export type OfficeExtension = (typeof officeExtensions)[number];
 
 export type ToolReply =
   | ({ readonly kind: 'text' } & OcrText)
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
-  /** A file that exists until the document is done; the parser process is sent its bytes. */
+  /** A file that exists until the document is done; its bytes are sent to the parser process. */
   | { readonly kind: 'file'; readonly file: string }
-  /** Nothing on this host does it; `message` is a whole sentence that names what to install. */
+  /**
+   * No program on this host can do it; `message` is a complete sentence that names the package to install.
+   */
   | { readonly kind: 'missing'; readonly message: string }
   | { readonly kind: 'failed'; readonly code: ParseFailureCode; readonly message: string };
 
 /**
- * A request as the parser process makes it: which file it is about and how long it may take is not for that process to say,
- * but it may ask for less time.
+ * A tool request as sent by the parser process. The process cannot choose the file or the time limit, but it
+ * may request less time.
  */
 export type ParserToolRequest<Request extends ToolRequest = ToolRequest> = Request extends {
   readonly kind: 'recognise';
@@ -55,26 +57,26 @@ export type ParserToolRequest<Request extends ToolRequest = ToolRequest> = Reque
     ? Omit<Request, 'file' | 'msMax'>
     : never;
 
-/** How a parser asks. */
+/** Interface through which a parser uses tools. */
 export interface DocumentTools {
   request(toolRequest: ParserToolRequest): Promise<ToolReply>;
-  /** Says what is being done: a sign of life that the person who waits gets to see. */
+  /** Reports the current stage to the user; also restarts the idle timer of the host. */
   reportProgress(progress: ParseProgress): void;
 }
 
-/** `waiting`: for a parser, or for its first word. */
+/** `waiting`: for a parser, or for its first message. */
 export const parseStages = ['waiting', 'reading', 'converting', 'recognising'] as const;
 export type ParseStage = (typeof parseStages)[number];
 
 export interface ParseProgress {
   readonly stage: ParseStage;
-  /** Pages that are done. */
+  /** Number of completed pages. */
   readonly page: number;
-  /** How many there are; null while that is not known. */
+  /** Total number of pages; null while unknown. */
   readonly of: number | null;
 }
 
-/** For parsers that run where there are no tools. */
+/** Used by parsers that run without tools. */
 export const noTools: DocumentTools = {
   request: async () => ({ kind: 'missing', message: 'This process has no tools.' }),
   reportProgress: () => {},

@@ -1,7 +1,7 @@
 import { lchown, lstat, readdir } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 
-/** Hands a folder of the server, with all that is in it, to another user. Follows no links. */
+/** Changes the owner of a folder and its contents. Does not follow links. */
 export async function chownFolder(folder: string, userId: number): Promise<void> {
   const entries = await readdir(folder, { recursive: true });
   for (const path of [folder, ...entries.map((entry) => join(folder, entry))])
@@ -9,8 +9,9 @@ export async function chownFolder(folder: string, userId: number): Promise<void>
 }
 
 /**
- * Whether a file that a program has written below `folder` is what it seems: a program that was taken over could leave a
- * link in its place, for the server to follow to a file that the program itself may not read.
+ * Whether a file written by a program below `folder` is a regular file with one name, in real folders. A
+ * compromised program could leave a link that makes the server read a file which the program itself may not
+ * read.
  */
 export async function isRegularFile(folder: string, file: string): Promise<boolean> {
   let path = folder;

@@ -13,10 +13,12 @@ export interface OfficeConversion {
 
 const memoryBytesMax = 2 * 1_073_741_824;
 const resultBytesMax = 500_000_000;
-/** Room that a run needs for its installation data, and for each byte of the file: a copy of it, its parts, the result. */
+/**
+ * Disk space needed per run: for installation data, and per byte of the file (a copy, its parts, the result).
+ */
 const diskBytesNeeded = { profile: 64_000_000, eachByte: 4 } as const;
 
-/** Hidden slides stay pages, so that the pages of the PDF are the slides of the file. */
+/** Hidden slides are exported, so that the pages of the PDF match the slides of the file. */
 const exportOptions = JSON.stringify({
   ExportHiddenSlides: { type: 'boolean', value: 'true' },
   ExportBookmarks: { type: 'boolean', value: 'true' },
@@ -26,9 +28,10 @@ const presentations: ReadonlySet<OfficeExtension> = new Set(['ppt', 'pptx', 'odp
 const spreadsheets: ReadonlySet<OfficeExtension> = new Set(['xls', 'ods']);
 
 /**
- * Converts a file with LibreOffice and hands the result to `take` before its folder is deleted. Each run has its own folder
- * and so its own installation data: two of them never share one. LibreOffice ends with code 0 also when it could not read
- * the file, or write its result; only a result is a success. Rejects with `NoRoom` when the disk is too full.
+ * Converts a file with LibreOffice and passes the result to `onResult` before its folder is deleted. Each run
+ * has its own folder and thus its own installation data, which two runs must not share. LibreOffice also
+ * exits with code 0 when it could not read the file or write its result, so success means that a result file
+ * exists. Errors: `DiskFullError` when the disk is too full.
  */
 export function convertOffice(
   runner: ToolRunner,
@@ -58,15 +61,15 @@ export function convertOffice(
     });
     const result = await findResult(runner, folder);
     if (result !== null && end.how === 'exited') return onResult(result);
-    // Others may have filled the disk meanwhile, which is no fault of the file.
+    // Other processes may have filled the disk meanwhile, which is not a fault of the file.
     await runner.checkDiskSpace(diskBytesNeeded.profile);
     return toFailure(end, conversion);
   });
 }
 
 /**
- * Links of documents are not followed, macros are not run, and addresses lead to a proxy that does not exist: documents
- * fetch nothing even where the host offers no sandbox.
+ * Disables links, macros and network access (by a proxy that does not exist), so that documents fetch nothing
+ * even on hosts without a sandbox.
  */
 const settings: readonly (readonly [path: string, name: string, value: string | number | boolean])[] = [
   ['org.openoffice.Office.Common/Security/Scripting', 'BlockUntrustedRefererLinks', true],

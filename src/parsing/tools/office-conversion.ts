@@ -2,8 +2,9 @@ import { ParseFailure } from '../parse-failure.ts';
 import type { DocumentTools, OfficeExtension, ToolReply } from './document-tools.ts';
 
 /**
- * Bytes of the document under work as LibreOffice converts it, or why there are none: `missing` where this host has no
- * LibreOffice, `failed` with a code where it could not. Runs only inside the parser process.
+ * Returns the bytes of the current document as converted by LibreOffice, or the reason for failure: `missing`
+ * when LibreOffice is not available, `failed` with a code when the conversion failed. Runs only inside the
+ * parser process.
  */
 export async function convertOfficeDocument(
   from: OfficeExtension,

@@ -21,26 +21,29 @@ import { ToolRunner } from './tool-runner.ts';
 import { type ConvertedFileStore, ToolServer } from './tool-server.ts';
 
 export interface OpenToolsOptions {
-  /** The programs of this host. */
+  /** Programs found on this host. */
   readonly installedTools: OptionalTools;
   readonly isolation: IsolationMode;
-  /** Folder of all data of the server. */
+  /** Folder of all server data. */
   readonly dataFolder: string;
   readonly ocrEngine: OcrEngineName;
   readonly ocrLanguages: string;
-  /** Folder with language data of the operator for the embedded engine; null: there is none. */
+  /** Folder with the operator's language data for the embedded engine; null when not configured. */
   readonly ocrDataFolder: string | null;
   /** False: LibreOffice is not used. */
   readonly office: boolean;
-  /** Programs of a kind that run at the same time. */
+  /** Maximum number of concurrent programs of each kind. */
   readonly runningMax: number;
-  /** Folder of temporary files; whatever is in it is deleted. On the file system of `converted.folder`. */
+  /**
+   * Folder of temporary files; existing contents are deleted. Must be on the file system of
+   * `converted.folder`.
+   */
   readonly folder: string;
   readonly converted: ConvertedFileStore;
   readonly createUniqueName: () => string;
 }
 
-/** What one tool, or the OCR engine, is on this host, as a person reads it. */
+/** State of a tool or of the OCR engine on this host, in readable form. */
 export interface ToolState {
   readonly name: string;
   readonly found: boolean;
@@ -50,14 +53,15 @@ export interface ToolState {
 export interface ToolEnvironment {
   readonly toolServer: ToolServer;
   readonly isolation: Isolation;
-  /** The tools and the OCR engine, with versions as far as they are known yet. */
+  /** Returns the states of the tools and the OCR engine, with the versions known so far. */
   listStates(): readonly ToolState[];
-  /** Resolves with the states when every tool has told its version. */
+  /** Resolves with the states once the version of every tool is known. */
   readonly statesWithVersions: Promise<readonly ToolState[]>;
 }
 
 /**
- * Looks what this host has and opens the desk. Rejects with a whole sentence when the settings ask for what is not there.
+ * Detects the tools of this host and opens the tool server. Rejects with a complete sentence when the
+ * settings require a tool that is not available.
  */
 export async function openToolEnvironment(options: OpenToolsOptions): Promise<ToolEnvironment> {
   const { installedTools: found } = options;
@@ -109,20 +113,21 @@ export async function openToolEnvironment(options: OpenToolsOptions): Promise<To
   return { toolServer, isolation, listStates: states, statesWithVersions };
 }
 
-/** Why installed programs are not run; null: they are. */
+/** Returns the reason why installed programs must not run; null if they may. */
 function getDisabledReason({ mode, isFull, detail }: Isolation): string | null {
   if (mode !== 'required' || isFull) return null;
   return `Programs are not run: QUARRY_TOOLS_ISOLATION is required, but the isolation in force is ${detail}.`;
 }
 
-/** What is left are the programs of the sandbox itself. */
+/** Removes all programs except those of the sandbox itself. */
 function disablePrograms(tools: OptionalTools): OptionalTools {
   return { ...tools, soffice: null, tesseract: null, pdftoppm: null, 'heif-convert': null };
 }
 
 /**
- * The folder of temporary files; made where it is missing. A user that may not enter the data directory gets one outside
- * of it, named after the data directory, so that the next start finds and clears it.
+ * Returns the folder of temporary files and creates it if needed. A sandbox user that may not enter the data
+ * directory gets a folder outside of it, named after the data directory, so that the next start finds and
+ * clears it.
  */
 function openToolFolder(sandbox: Sandbox, { dataFolder, folder }: OpenToolsOptions): string {
   if (sandbox.users === null) {
@@ -138,11 +143,11 @@ function openToolFolder(sandbox: Sandbox, { dataFolder, folder }: OpenToolsOptio
       'unavailable',
       `${externalFolder} belongs to another user: delete it and start again.`,
     );
-  chmodSync(externalFolder, 0o711); // may be entered, not listed
+  chmodSync(externalFolder, 0o711); // can be entered but not listed
   return externalFolder;
 }
 
-/** Room on the disk of a folder. */
+/** Returns the free bytes on the file system of a folder. */
 export async function getFreeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 
-/** Programs that make parsing safer or richer when the host has them; nothing needs them. */
+/** Optional programs that make parsing safer or better; none is required. */
 export const optionalToolNames = [
   'soffice',
   'tesseract',
@@ -16,10 +16,10 @@ export const optionalToolNames = [
 ] as const;
 export type OptionalToolName = (typeof optionalToolNames)[number];
 
-/** Absolute path of each tool, or null where it was not found. */
+/** Absolute path of each tool, or null when it was not found. */
 export type OptionalTools = Readonly<Record<OptionalToolName, string | null>>;
 
-/** What a missing tool would do, and the Debian package that brings it. */
+/** Function of each tool, and the Debian package that contains it. */
 export const toolDescriptions: Readonly<
   Record<OptionalToolName, { readonly packages: string; readonly does: string }>
 > = {
@@ -40,7 +40,7 @@ export const toolDescriptions: Readonly<
   nice: { packages: 'coreutils', does: 'lets tools yield to searches' },
 };
 
-/** Fixed folders instead of `PATH`, so that nobody can slip in a program of the same name. */
+/** Fixed folders instead of `PATH`, so that a program of the same name cannot be injected. */
 const standardFolders = [
   '/usr/bin',
   '/bin',
@@ -50,7 +50,7 @@ const standardFolders = [
   '/opt/homebrew/bin',
 ] as const;
 
-/** What this host offers. */
+/** Returns the tools installed on this host. */
 export function findOptionalTools(folders: readonly string[] = standardFolders): OptionalTools {
   const paths = optionalToolNames.map((name) => [name, findExecutable(name, folders)] as const);
   return Object.fromEntries(paths) as Record<OptionalToolName, string | null>;
@@ -65,20 +65,23 @@ function isExecutable(file: string): boolean {
     accessSync(file, constants.X_OK);
     return true;
   } catch {
-    return false; // every reason means the same: it cannot be run
+    return false; // every error means that the file cannot be executed
   }
 }
 
 const runMsMax = 20_000;
 
-/** The flag that makes each tool tell its version; heif-convert has none. */
+/** Flag that prints the version of each tool; heif-convert has none. */
 const versionFlags: Readonly<Partial<Record<OptionalToolName, string>>> = {
   soffice: '--version',
   tesseract: '--version',
   pdftoppm: '-v',
 };
 
-/** What a tool says about itself in its first line, for example `tesseract 5.3.0`; null when it says nothing. */
+/**
+ * Returns the first line of a tool's version output, for example `tesseract 5.3.0`; null when it prints
+ * nothing.
+ */
 export async function readToolVersion(tools: OptionalTools, name: OptionalToolName): Promise<string | null> {
   const [path, flag] = [tools[name], versionFlags[name]];
   if (path === null || flag === undefined) return null;
@@ -86,14 +89,14 @@ export async function readToolVersion(tools: OptionalTools, name: OptionalToolNa
   return output?.trim().split('\n')[0]?.trim().slice(0, 80) || null;
 }
 
-/** Languages that the tesseract binary has data of, by its names; empty without the binary. */
+/** Returns the languages for which the tesseract binary has data, by its names; empty without the binary. */
 export async function listTesseractLanguages({ tesseract }: OptionalTools): Promise<readonly string[]> {
   if (tesseract === null) return [];
   const lines = (await runForOutput(tesseract, ['--list-langs']))?.split('\n').slice(1) ?? [];
   return lines.map((line) => line.trim()).filter((line) => /^[A-Za-z][\w/-]*$/.test(line) && line !== 'osd');
 }
 
-/** Standard output and error of a program; null when it fails or takes too long. */
+/** Returns standard output and error of a program; null when it fails or exceeds the time limit. */
 function runForOutput(path: string, flags: readonly string[]): Promise<string | null> {
   return new Promise((resolve) => {
     const options = { timeout: runMsMax, killSignal: 'SIGKILL', env: { PATH: '/usr/bin:/bin' } } as const;

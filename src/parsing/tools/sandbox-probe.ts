@@ -13,37 +13,46 @@ export type IsolationMode = (typeof isolationModes)[number];
 
 export interface ProbeOptions {
   readonly tools: OptionalTools;
-  /** Folder of the data, which nothing inside of a sandbox may read. */
+  /** Folder of the server data, which must not be readable in a sandbox. */
   readonly dataFolder: string;
-  /** Where a folder for the probe can be made, for the levels that share the user of the server and for the others. */
+  /**
+   * Returns the parent of the probe's folder, which depends on whether the level shares the user of the
+   * server.
+   */
   readonly folderOf: (sandbox: Sandbox) => string;
-  /** Code that the parser processes read. */
+  /** Code file that parser processes must be able to read. */
   readonly codeFile: string;
   readonly createUniqueName: () => string;
 }
 
-/** What a level keeps programs from, found by running one. */
+/** Measured isolation of a level, found by running a program in it. */
 export interface ProbeResult {
   readonly sandbox: Sandbox;
-  /** It cannot read the data directory. */
+  /** Whether programs cannot read the data directory. */
   readonly hidesData: boolean;
-  /** It cannot connect to an address of this machine. */
+  /** Whether programs cannot connect to an address of this machine. */
   readonly hidesNetwork: boolean;
 }
 
 export interface Isolation {
   readonly mode: IsolationMode;
   readonly sandbox: Sandbox;
-  /** Programs can neither read the data nor reach the network. */
+  /** Whether programs can neither read the data nor reach the network. */
   readonly isFull: boolean;
-  /** What is in force and why nothing stronger is, as a person reads it. */
+  /** Description of the level in force and of why stronger levels failed, in readable form. */
   readonly detail: string;
 }
 
-/** Time for one probe: long, because a probe that fails on a busy machine weakens the server until its next start. */
+/**
+ * Milliseconds for one probe: long, because a probe that fails on a busy machine weakens the server until its
+ * next start.
+ */
 const probeMsMax = 60_000;
 
-/** Every level that the programs of this host could make, the strongest first; which of them work, a probe shows. */
+/**
+ * Returns all levels that the programs of this host might support, strongest first; a probe determines which
+ * of them work.
+ */
 export function listSandboxCandidates({ bwrap, unshare, setpriv }: OptionalTools): Sandbox[] {
   const isRoot = process.getuid?.() === 0;
   const namespaces = ['--net', '--pid', '--ipc', '--uts', '--fork', '--kill-child=SIGKILL'];
@@ -67,7 +76,10 @@ export function listSandboxCandidates({ bwrap, unshare, setpriv }: OptionalTools
   return candidates;
 }
 
-/** The strongest level that works here, shown by a program that tries to read the data and to open a socket. */
+/**
+ * Returns the strongest level that works here, determined by a program that tries to read the data and to
+ * open a socket.
+ */
 export async function detectIsolation(mode: IsolationMode, options: ProbeOptions): Promise<Isolation> {
   if (mode === 'off') return { mode, sandbox: noSandbox, isFull: false, detail: 'off (toolsIsolation)' };
   const reasons: string[] = [];
@@ -95,7 +107,7 @@ function describeIsolation(result: ProbeResult | null, reasons: readonly string[
   return gaps.length === 0 ? sandbox.level : `${sandbox.level}: ${gaps.join(', ')}${reasonText}`;
 }
 
-/** Runs inside of the sandbox: what it finds is written to its folder and printed. */
+/** Runs inside the sandbox and writes its findings to `found.json` in its folder. */
 const probeCode = `
 const { accessSync, readFileSync, writeFileSync } = require('node:fs');
 const { connect } = require('node:net');
@@ -109,7 +121,7 @@ const tell = (hidesNetwork) => {
 connect(Number(port), '127.0.0.1').on('connect', () => tell(false)).on('error', () => tell(true));
 `;
 
-/** What a sandbox keeps a program from, or, as a string, why it is of no use here. */
+/** Returns the measured isolation of a sandbox, or, as a string, why it cannot be used here. */
 export async function probeSandbox(
   sandbox: Sandbox,
   { dataFolder, folderOf, codeFile, createUniqueName: freshName }: ProbeOptions,
@@ -142,7 +154,7 @@ export async function probeSandbox(
   }
 }
 
-/** Null, or what the launcher complained of. */
+/** Returns null on success, else the error output of the launcher. */
 function runProbe([command = '', ...flags]: readonly string[], folder: string): Promise<string | null> {
   const options = {
     cwd: folder,

@@ -4,12 +4,14 @@ import { assertDefined } from '../../core/assert.ts';
 import type { SandboxUsers } from '../sandbox-users.ts';
 
 /**
- * How programs and parser processes are kept from the data of the server, the strongest level first:
+ * Levels of isolation between programs or parser processes and the server data, strongest first:
  *
- * - `bubblewrap`, `namespaces`: mount, process and network namespaces of their own, with an allow-list of read-only folders.
- * - `user+network`, `user`: a user of their own that may not enter the data directory, with or without network namespace.
+ * - `bubblewrap`, `namespaces`: separate mount, process and network namespaces with an allow-list of
+ *   read-only folders.
+ * - `user+network`, `user`: a separate user that may not enter the data directory, with or without a network
+ *   namespace.
  * - `network`: a network namespace only.
- * - `none`: resource limits, and the permission model of Node for parser processes.
+ * - `none`: resource limits, and Node's permission model for parser processes.
  */
 export const isolationLevels = [
   'bubblewrap',
@@ -21,34 +23,34 @@ export const isolationLevels = [
 ] as const;
 export type IsolationLevel = (typeof isolationLevels)[number];
 
-/** Plain data: it is sent to the worker threads. */
+/** Plain data, because it is sent to worker threads. */
 export interface Sandbox {
   readonly level: IsolationLevel;
-  /** What `wrapCommand` puts between the launcher of the level and its command. */
+  /** Command prefix that starts the level; `wrapCommand` adds the flags that depend on the command. */
   readonly launcher: readonly string[];
   /** Absolute path of `setpriv`, for levels that need it. */
   readonly setpriv: string | null;
-  /** For levels whose programs have users of their own. */
+  /** User ids for levels with separate users; null for other levels. */
   readonly users: SandboxUsers | null;
 }
 
 export const noSandbox: Sandbox = { level: 'none', launcher: [], setpriv: null, users: null };
 
 export interface SandboxedCommand {
-  /** The program with its absolute path, and its arguments. */
+  /** Absolute path of the program, and its arguments. */
   readonly program: readonly string[];
-  /** The only folder that the program may write, and where it starts; null: there is none. */
+  /** Working directory and the only folder that the program may write; null: none. */
   readonly folder: string | null;
-  /** Files and folders that it may read besides the programs and fonts of the system. */
+  /** Files and folders that the program may read besides system programs and fonts. */
   readonly readable: readonly string[];
-  /** Number of the user as which it runs, of `Sandbox.users`; null at levels without. */
+  /** User id from `Sandbox.users`; null for levels without separate users. */
   readonly userId: number | null;
 }
 
-/** Launchers and shells tell that a signal ended their program by a code above this one. */
+/** Launchers and shells exit with this code plus the number of the signal that killed their program. */
 export const signalExitCodeBase = 128;
 
-/** The command line that runs a command inside of the sandbox; arguments may be appended to it. */
+/** Returns the command line that runs a command inside the sandbox; arguments may be appended. */
 export function wrapCommand(sandbox: Sandbox, command: SandboxedCommand): readonly string[] {
   const { launcher } = sandbox;
   switch (sandbox.level) {
@@ -77,14 +79,17 @@ export function wrapCommand(sandbox: Sandbox, command: SandboxedCommand): readon
   }
 }
 
-/** Ends the program with its parent, takes away all privileges, and changes the user when one is given. */
+/** Ends the program with its parent, drops all privileges, and changes the user if one is given. */
 function buildPrivilegeFlags({ setpriv }: Sandbox, userId: number | null = null): string[] {
   const user = userId === null ? [] : ['--reuid', `${userId}`, '--regid', `${userId}`, '--clear-groups'];
   const privileges = ['--no-new-privs', '--inh-caps=-all', '--bounding-set=-all', '--pdeathsig', 'KILL'];
   return setpriv === null ? [] : [setpriv, ...user, ...privileges, '--'];
 }
 
-/** Programs, libraries and fonts. Of `/etc` only what these read: it may hold secrets of other programs. */
+/**
+ * Programs, libraries and fonts. Only the parts of `/etc` that these need, because `/etc` may hold secrets of
+ * other programs.
+ */
 const systemPaths = [
   ...['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store', '/gnu/store'],
   ...['/etc/alternatives', '/etc/fonts', '/etc/ld.so.cache', '/etc/ld.so.conf', '/etc/ld.so.conf.d'],
@@ -99,7 +104,9 @@ const systemPaths = [
 
 type SystemPath = { readonly path: string; readonly link: string | null };
 
-/** Those of the paths that exist here. On most hosts `/bin` and `/lib` are links to folders of `/usr`. */
+/**
+ * Returns the paths that exist on this host. On most hosts `/bin` and `/lib` are links to folders in `/usr`.
+ */
 function listExistingPaths(paths: readonly string[]): SystemPath[] {
   return paths.flatMap((path) => {
     const found = lstatSync(path, { throwIfNoEntry: false });
@@ -108,9 +115,12 @@ function listExistingPaths(paths: readonly string[]): SystemPath[] {
   });
 }
 
-/** A program outside of the folders of the system, such as one in `/opt`, brings the folder that it was installed in. */
+/**
+ * Returns the install folder of a program in `/opt`, which must be readable in addition to the system
+ * folders.
+ */
 export function findInstallFolder(program: string): string[] {
-  if (!existsSync(program)) return []; // its start says so
+  if (!existsSync(program)) return []; // starting the program reports the error
   const [, top = '', name = ''] = realpathSync(program).split('/');
   return top === 'opt' && name !== '' ? [join('/', top, name)] : [];
 }
@@ -123,7 +133,7 @@ function buildBubblewrapFlags({ program, folder, readable }: SandboxedCommand): 
   return [
     ...['--unshare-all', '--die-with-parent', '--cap-drop', 'ALL', '--hostname', 'sandbox'],
     ...['--proc', '/proc', '--dev', '/dev'],
-    // LibreOffice insists on writing there.
+    // LibreOffice requires a writable `/tmp`.
     ...(folder === null ? ['--dir', '/tmp'] : ['--bind', folder, '/tmp']),
     ...system,
     ...readOnlyPaths.flatMap((path) => ['--ro-bind', path, path]),
@@ -133,9 +143,10 @@ function buildBubblewrapFlags({ program, folder, readable }: SandboxedCommand): 
 }
 
 /**
- * The same with `mount`, for hosts without bubblewrap. A file system in memory becomes the root, with the old one in `/old`;
- * `/new` receives what is allowed and becomes the root in turn, and the old one is detached. The shell stays the first
- * process of its namespace: a first process could not end itself with a signal.
+ * Builds the same file system with `mount`, for hosts without bubblewrap. A tmpfs becomes the root with the
+ * old root in `/old`; `/new` receives the allowed paths and then becomes the root, and the old root is
+ * detached. The shell remains process 1 of its namespace, because process 1 could not end itself with a
+ * signal.
  */
 function buildMountScript({ program, folder, readable }: SandboxedCommand): string {
   const allow = (path: string, flags: string) =>

@@ -3,12 +3,17 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { ToolReply, ToolRequest } from './document-tools.ts';
 import type { ToolServerReply } from './tool-server.ts';
 
-/** Who answers the requests of parser processes: the desk itself, or a line to it from another thread. */
+/**
+ * Executes the requests of parser processes: the `ToolServer` itself, or a channel to it from another thread.
+ */
 export interface ToolExecutor {
   execute(request: ToolRequest, signal: AbortSignal): Promise<ToolServerReply>;
 }
 
-/** A request on its way from a parse worker to the main thread. The reply comes over `port`; closing it takes it back. */
+/**
+ * Request from a parse worker to the main thread. The reply is sent over `port`; closing the port cancels the
+ * request.
+ */
 interface ToolCall {
   readonly type: 'tool-call';
   readonly request: ToolRequest;
@@ -17,7 +22,7 @@ interface ToolCall {
 
 type ToolChannelReply = { readonly reply: ToolReply } | { readonly trouble: string };
 
-/** The worker's end: `post` sends a message to the main thread. */
+/** Opens the worker side of the channel. `post` sends a message to the main thread. */
 export function openToolChannel(
   post: (message: unknown, transfer: readonly MessagePort[]) => void,
 ): ToolExecutor {
@@ -51,7 +56,10 @@ const canceledReply: ToolReply = {
   message: 'Reading the document was cancelled.',
 };
 
-/** The main thread's end: true when the message was a call, which is then answered. */
+/**
+ * Handles a message on the main thread. Returns true when the message was a tool call, which is then
+ * answered.
+ */
 export function handleToolCall(executor: ToolExecutor, message: unknown): boolean {
   if (!isToolCall(message)) return false;
   const { request, port } = message;

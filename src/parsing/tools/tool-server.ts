@@ -8,13 +8,13 @@ import { convertOffice } from './libre-office.ts';
 import { type OptionalToolName, toolDescriptions } from './optional-tools.ts';
 import { DiskFullError, type ToolExit, type ToolRunner } from './tool-runner.ts';
 
-/** Where converted files are kept for the pages that are drawn of them later. */
+/** Store of converted files, from which pages are rendered later. */
 export interface ConvertedFileStore {
-  /** Folder of the files; the parser processes may read it. */
+  /** Folder of the files. */
   readonly folder: string;
-  /** A kept file, or null. */
+  /** Returns the path of a stored file, or null. */
   find(name: string): Promise<string | null>;
-  /** Takes a file over and answers where it is now. */
+  /** Takes ownership of a file and returns its new path. */
   add(name: string, file: string): Promise<string>;
 }
 
@@ -24,14 +24,14 @@ export interface ToolServerOptions {
   readonly converted: ConvertedFileStore;
   /** False: LibreOffice is not used although it may be installed. */
   readonly office: boolean;
-  /** Why the programs of this host are not run although they are installed; null: they are run. */
+  /** Reason why the installed programs of this host must not run; null if they may. */
   readonly disabledReason: string | null;
-  /** Programs that run at the same time, LibreOffice and others each. */
+  /** Maximum number of concurrent programs, separately for LibreOffice and for all others. */
   readonly runningMax: number;
   readonly createUniqueName: () => string;
 }
 
-/** Whoever asked is done with the reply: files that were made for it alone are deleted. */
+/** Must be called when the caller has used the reply; deletes files created for it alone. */
 type Release = () => Promise<void>;
 
 export interface ToolServerReply {
@@ -40,21 +40,21 @@ export interface ToolServerReply {
 }
 
 const noRelease: Release = async () => {};
-/** Names of raw files are their hashes: what is made of them can be found again. */
+/** Raw files are named by their hash, so that results for them can be found again. */
 const isHash = /^[0-9a-f]{64}$/;
 const imageBytesMax = 100_000_000;
 const failuresMax = 10_000;
 
 /**
- * The one place where the optional programs are used, in the main thread. Requests come from parser processes through their
- * hosts; equal conversions that run at the same time are done once.
+ * Runs the optional programs, in the main thread; no other class does. Requests come from parser processes
+ * through their hosts; equal concurrent conversions run once.
  */
 export class ToolServer {
   readonly #options: ToolServerOptions;
   readonly #officeSemaphore: Semaphore;
   readonly #toolSemaphore: Semaphore;
   readonly #conversions = new Map<string, Promise<ToolReply>>();
-  /** What could not be converted since the start. */
+  /** Conversions that failed since the start. */
   readonly #failedConversions = new Map<string, ToolReply>();
 
   constructor(options: ToolServerOptions) {
@@ -63,12 +63,12 @@ export class ToolServer {
     this.#toolSemaphore = new Semaphore({ permits: options.runningMax });
   }
 
-  /** Whether Office files can be converted here. */
+  /** Whether Office files can be converted on this host. */
   get hasOffice(): boolean {
     return this.#options.office && this.#options.runner.tools.soffice !== null;
   }
 
-  /** Never rejects for a fault of the document; rejects when this host cannot run the program it has. */
+  /** Never rejects for a fault of the document; rejects when this host cannot run an installed program. */
   async execute(request: ToolRequest, signal: AbortSignal): Promise<ToolServerReply> {
     try {
       switch (request.kind) {
@@ -83,7 +83,7 @@ export class ToolServer {
       }
     } catch (error) {
       if (!isDiskFull(error)) throw error;
-      // Only LibreOffice can be done without: our own readers have the text.
+      // Only LibreOffice can be skipped, because the built-in parsers extract the text.
       if (request.kind === 'convert') return toServerReply(diskFullReply);
       throw new Error('the disk with the data of the server has no room for temporary files', {
         cause: error,
@@ -128,7 +128,7 @@ export class ToolServer {
     const failed = this.#failedConversions.get(name);
     if (failed !== undefined) return toServerReply(failed);
     const running = await this.#conversions.get(name);
-    // Whoever asked first may have given up, or had less time.
+    // The first caller may have canceled or had less time.
     if (running !== undefined && !(running.kind === 'failed' && running.code === 'timeout'))
       return toServerReply(running);
     const conversion = this.#runOffice(request, signal, async (result) => {
@@ -146,7 +146,10 @@ export class ToolServer {
     }
   }
 
-  /** Whoever asks for page after page of a file that cannot be converted is not kept waiting each time. */
+  /**
+   * Caches the failure, so that requests for further pages of a file that cannot be converted do not wait
+   * again.
+   */
   #rememberFailure(name: string, reply: ToolReply): void {
     const [oldest] = this.#failedConversions.keys();
     if (oldest !== undefined && this.#failedConversions.size >= failuresMax)
@@ -154,7 +157,7 @@ export class ToolServer {
     this.#failedConversions.set(name, reply);
   }
 
-  /** A program that died is given one more try, in a folder of its own again. */
+  /** Retries once in a new folder when the program crashed. */
   async #runOffice(
     request: Extract<ToolRequest, { kind: 'convert' }>,
     signal: AbortSignal,
@@ -207,7 +210,7 @@ export class ToolServer {
     };
   }
 
-  /** Runs a program that writes one image, and answers its bytes. */
+  /** Runs a program that writes one image, and returns the image bytes. */
   async #runImageTool(tool: OptionalToolName, run: ImageRun): Promise<ToolServerReply> {
     const { runner } = this.#options;
     const { msMax, signal } = run;
@@ -236,7 +239,7 @@ export class ToolServer {
   }
 }
 
-/** A caller that gave up while it waited runs without a permit: its work sees the signal and ends at once. */
+/** A caller that canceled while waiting runs without a permit: its work sees the signal and ends at once. */
 async function withPermit<Result>(
   semaphore: Semaphore,
   work: () => Promise<Result>,
@@ -256,7 +259,7 @@ async function withPermit<Result>(
 }
 
 interface ImageRun {
-  /** What it reads, as a copy. */
+  /** Input file; the program reads a copy. */
   readonly file: string;
   readonly flags: (source: string, target: string) => readonly string[];
   readonly target: string;
@@ -271,7 +274,7 @@ function toImageFailure(tool: OptionalToolName, exit: ToolExit, msMax: number): 
   return { kind: 'failed', code: 'corrupt', message: `${tool} cannot read the file.` };
 }
 
-/** The disk, or the user's share of it, is full. */
+/** Whether the disk or the user's quota is full. */
 function isDiskFull(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return error instanceof DiskFullError || code === 'ENOSPC' || code === 'EDQUOT';
@@ -293,7 +296,7 @@ function toServerReply(reply: ToolReply): ToolServerReply {
   return { reply, release: noRelease };
 }
 
-/** The folders of programs may lie on another file system. */
+/** Moves a file, also across file systems, because the folders of programs may lie on another one. */
 async function moveFile(result: string, file: string): Promise<void> {
   try {
     await rename(result, file);

@@ -2,7 +2,7 @@ import t from 'tap';
 import { BackgroundScheduler } from '../../../src/core/async/background-scheduler.ts';
 import { limits } from '../../../src/core/limits.ts';
 
-/** Turns by a clock that stands still unless somebody works. */
+/** Scheduler with a clock that advances only by `work`. */
 function schedulerWithClock() {
   let now = 0;
   const scheduler = new BackgroundScheduler({ monotonic: () => now });
@@ -19,7 +19,7 @@ t.test('work goes on in the order in which it came, as much in one turn as takes
   const done: number[] = [];
   const all = [0.5, 0.6, 0.2, 3, 0.1].map(async (share, i) => {
     await scheduler.yield();
-    // Its work goes on behind a promise that is kept already: that counts as well.
+    // Work that continues after an already resolved promise also counts toward the slice.
     await Promise.resolve();
     work(share);
     done.push(i);

@@ -2,7 +2,7 @@ import t from 'tap';
 import { EventLoopScheduler } from '../../../src/core/async/event-loop-scheduler.ts';
 import { limits } from '../../../src/core/limits.ts';
 
-/** A scheduler by a clock that stands still unless a unit of work takes a share of a turn. */
+/** Scheduler with a clock that advances only by `work`, in shares of a slice. */
 function schedulerWithClock() {
   let now = 0;
   const scheduler = new EventLoopScheduler({ monotonic: () => now });
@@ -49,7 +49,7 @@ t.test('256 calls at one time leave the event loop free after each turn', async 
     [...ended].sort((a, b) => a - b),
     'the oldest call ends first',
   );
-  // Four units fill a turn; a loop that is blocked would show one turn.
+  // Four units fill a turn; a blocked event loop would take one turn in total.
   t.ok(turns >= 256 - 1, `${turns} turns`);
 });
 

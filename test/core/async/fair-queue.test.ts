@@ -5,7 +5,7 @@ interface Item {
   readonly name: string;
 }
 
-/** A queue of items such as `a1`, whose key is the letter. */
+/** Queue of items such as `a1`, whose key is the letter. */
 function build() {
   const queue = new FairQueue<Item>();
   const add = (...names: string[]) => {

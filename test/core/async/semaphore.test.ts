@@ -1,7 +1,7 @@
 import t from 'tap';
 import { Semaphore } from '../../../src/core/async/semaphore.ts';
 
-/** Lets every promise that can settle now do so. */
+/** Lets all promises settle that can settle now. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 t.test('no more tasks run than there are permits, in the order of arrival', async (t) => {

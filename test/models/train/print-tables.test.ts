@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import t from 'tap';
 
 const program = fileURLToPath(new URL('../../../models/train/print-tables.js', import.meta.url));
-/** Without NODE_OPTIONS: the test runner would load itself into the program. */
+/** Without NODE_OPTIONS: the test runner would inject its loaders into the program. */
 const run = (...words: readonly string[]) =>
   promisify(execFile)('env', ['-u', 'NODE_OPTIONS', process.execPath, program, ...words]);
 

@@ -8,11 +8,11 @@ import { FeatureReranker } from '../../../src/models/feature-reranker.ts';
 import { StaticEmbedder } from '../../../src/models/static-embedder.ts';
 
 const program = fileURLToPath(new URL('../../../models/train/train.js', import.meta.url));
-/** Without NODE_OPTIONS: the test runner would load itself into the recipe. */
+/** Without NODE_OPTIONS: the test runner would inject its loaders into the recipe. */
 const run = (...words: readonly string[]) =>
   promisify(execFile)('env', ['-u', 'NODE_OPTIONS', process.execPath, program, ...words]);
 
-/** A small made-up language: every subject has words of its own, and every text is about one subject. */
+/** Sentence of a small synthetic language: every subject has its own words, and every text has one subject. */
 function sentence(subject: number, number: number): string {
   const own = [0, 1, 2, 3].map((i) => `sub${subject}w${(number * 7 + i * 3) % 11}`);
   return `The ${own.join(' and the ')} of matter ${number} are known to all who read about them.`;

@@ -2,10 +2,10 @@ import t from 'tap';
 import { decodeText } from '../../../src/parsing/encoding/charset.ts';
 import { utf8, utf16, utf32 } from '../fixtures.ts';
 
-/** Bytes by character of an encoding, found by decoding every byte and every pair. */
+/** Bytes of each character of an encoding, found by decoding every byte and every pair. */
 const tables = new Map<string, Map<string, number[]>>();
 
-/** What no decoder of the platform knows: from a byte on, the characters that the texts below use. */
+/** Encodings without a platform decoder: characters used in the texts below, from a given byte on. */
 const dosTables: Readonly<Record<string, readonly (readonly [number, string])[]>> = {
   ibm437: [
     [0x80, 'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿'],
@@ -41,7 +41,7 @@ function tableOf(charset: string): Map<string, number[]> {
       const text = decoder.decode(Uint8Array.from(bytes));
       if ([...text].length === 1 && !table.has(text)) table.set(text, bytes);
     } catch {
-      // these bytes mean nothing
+      // these bytes encode no character
     }
   };
   for (let byte = 0; byte < 256; byte++) add([byte]);
@@ -49,7 +49,7 @@ function tableOf(charset: string): Map<string, number[]> {
     for (let lead = 0x81; lead < 0xff; lead++)
       for (let trail = 0x40; trail < 0xff; trail++) add([lead, trail]);
   }
-  // The decoder of Node 20 takes windows-1252 for ISO 8859-1.
+  // The decoder of Node 20 treats windows-1252 as ISO 8859-1.
   if (charset === 'windows-1252') {
     [...'€‚„…†‘’“”•–—šœž'].forEach((character) => {
       table.set(character, [
@@ -97,7 +97,7 @@ function encoded(text: string, charset: string): Uint8Array {
   );
 }
 
-/** Tone marks apart, other marks not, as that encoding has it. */
+/** Decomposes tone marks but keeps other marks composed, as windows-1258 encodes them. */
 function vietnamese(text: string): string {
   return text
     .normalize('NFD')
@@ -123,7 +123,7 @@ const traditional = '這是用中文寫的一段文字，講的是在圖書館�
 const japanese = 'これは日本語で書かれた文章です。図書館で本を借りました。';
 const korean = '이것은 한국어로 쓰인 문장입니다. 도서관에서 책을 빌렸습니다.';
 
-/** Text, the charsets it is read right in, and how many bytes are given: short texts are the hard ones. */
+/** Text, charsets in which it must be detected correctly, and the number of bytes: short texts are the hard cases. */
 const cases: readonly (readonly [string, readonly string[]])[] = [
   [russian, ['windows-1251', 'koi8-r', 'iso-8859-5', 'ibm866', 'x-mac-cyrillic']],
   [lowerRussian, ['windows-1251', 'koi8-r', 'iso-8859-5', 'ibm866']],

@@ -9,7 +9,7 @@ import { ToolRunner } from '../../../src/parsing/tools/tool-runner.ts';
 interface OcrHost {
   readonly engine: OcrEngineName;
   readonly languages: string;
-  /** Languages of the binary; null: there is none. */
+  /** Installed languages; null if the program is not installed. */
   readonly installed: readonly string[] | null;
 }
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { parseOcrTable } from '../../../src/parsing/ocr/ocr-text.ts';
 
-/** Rows of the engines' table: `block paragraph line confidence word`. */
+/** Table in the output format of the engines, from rows `block paragraph line confidence word`. */
 function table(rows: readonly string[]): string {
   const cells = rows.map((row) => {
     const [block, paragraph, line, confidence, word] = row.split(' ');

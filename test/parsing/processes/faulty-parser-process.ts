@@ -1,6 +1,6 @@
 import { serveParser } from '../../../src/parsing/process/parser-serve.ts';
 
-/** A parser process that fails as the path of the document says, before the real one hears the request. */
+/** Parser process that fails as named by the path of the document, before the real parser receives the request. */
 let requestCount = 0;
 
 const faults: Readonly<Record<string, () => void>> = {

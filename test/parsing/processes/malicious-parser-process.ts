@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import type { DocumentRequest, ParserMessage } from '../../../src/parsing/process/parser-messages.ts';
 import { inputDescriptor } from '../../../src/parsing/process/watchdog.ts';
 
-/** A parser process that was taken over: it answers what it may and may not do. */
+/** Compromised parser process: reports which accesses succeed. */
 
 /** Sent as the path of the document. */
 interface AttackTargets {

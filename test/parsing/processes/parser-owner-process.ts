@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { ParserHost } from '../../../src/parsing/process/parser-host.ts';
 import { noSandbox } from '../../../src/parsing/tools/sandbox.ts';
 
-/** A server in small: owns a parser process that hangs in a document, and prints its id. Killed by the test. */
+/** Minimal server: owns a parser process that hangs in a document, and prints its id. Killed by the test. */
 const host = new ParserHost({
   entry: fileURLToPath(new URL('./faulty-parser-process.js', import.meta.url)),
   prlimit: null,

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { findOptionalTools } from '../../../src/parsing/tools/optional-tools.ts';
 import { listSandboxCandidates, probeSandbox } from '../../../src/parsing/tools/sandbox-probe.ts';
 
-/** Prints what each level of isolation keeps programs from, as the user that runs this process sees it. */
+/** Prints the probe results of each isolation level for the user that runs this process. */
 const [data, folder] = ['data', 'tools'].map((name) => join(process.argv[2] ?? '', name)) as [string, string];
 mkdirSync(data, { mode: 0o700 });
 mkdirSync(folder, { mode: 0o700 });

@@ -11,7 +11,7 @@ import { testEventMsMax, waitUntil } from '../../timeouts.ts';
 const none = findOptionalTools([]);
 const found = findOptionalTools();
 
-/** A runner whose tesseract is a shell, so that a test says what the program does. */
+/** Runner whose `tesseract` is a shell, so that a test controls its behavior. */
 function shellRunner(folder: string, tools = none): ToolRunner {
   return new ToolRunner({
     tools: { ...tools, tesseract: '/bin/sh' },

@@ -9,7 +9,7 @@ import {
 } from './stripe-request.ts';
 import type { StripeEvent, StripeObject, StripeState } from './stripe-state.ts';
 
-/** The customer portal, webhook endpoints, events and test clocks. */
+/** Request handlers of the customer portal, webhook endpoints, events and test clocks. */
 
 export const apiVersion = '2026-10-28.endive';
 
@@ -38,7 +38,7 @@ function createConfiguration({ state, parameters }: StripeRequest): StripeObject
   });
 }
 
-/** Everything is off that was not asked for. */
+/** Features absent from the request are disabled. */
 function portalFeaturesOf(features: StripeRequest['parameters'] = {}) {
   const { customer_update: update, invoice_history: history, payment_method_update: method } = features;
   const { subscription_cancel: cancel, subscription_update: change } = features;
@@ -117,7 +117,7 @@ function createEndpoint({ state, parameters }: StripeRequest): StripeObject {
   });
 }
 
-/** The secret is told only once. */
+/** Stripe returns the secret only when the endpoint is created. */
 function hideSecret(endpoint: StripeObject): StripeObject {
   return { ...endpoint, secret: undefined };
 }
@@ -130,7 +130,7 @@ function updateEndpoint({ state, ids, parameters }: StripeRequest): StripeObject
   return hideSecret(endpoint);
 }
 
-/** What happened, as it is listed and sent. */
+/** Event object as Stripe lists it and sends it to webhooks. */
 export function toStripeEvent(event: StripeEvent, object: unknown): StripeObject {
   return {
     id: event.id,
@@ -158,7 +158,7 @@ function listEvents(call: StripeRequest, toEvent: (event: StripeEvent) => Stripe
   return pageOfObjects(call, found.map(toEvent), '/v1/events');
 }
 
-/** `show` makes an event of what happened; `moveTo` lets time pass. */
+/** `toEvent` builds the event object; `advanceTo` moves the clock. */
 export function accountHandlers(
   toEvent: (event: StripeEvent) => StripeObject,
   advanceTo: (state: StripeState, seconds: number) => void,
@@ -209,7 +209,7 @@ export function accountHandlers(
         status_details: {},
       }),
     'TestHelpers/TestClocks.retrieve': ({ state, ids }) => state.get('test_helpers.test_clock', ids[0]!),
-    // There is one time for everybody here: a clock that is moved moves it.
+    // All test clocks share the clock of the emulator: advancing one advances all.
     'TestHelpers/TestClocks.advance': ({ state, ids, parameters }) => {
       const clock = state.get('test_helpers.test_clock', ids[0]!);
       advanceTo(state, parameters.frozen_time);

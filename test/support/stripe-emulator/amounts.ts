@@ -2,7 +2,7 @@ import type { StripeObject } from './stripe-state.ts';
 
 const decimalPlaces = 12;
 
-/** What a quantity of a price costs, in whole minor units, halves away from zero. */
+/** Cost of a quantity of a price, in whole minor units; halves round away from zero. */
 export function amountOf(price: StripeObject, quantity: number): number {
   const packages =
     price.transform_quantity === null ? quantity : packageCount(price.transform_quantity, quantity);
@@ -19,7 +19,7 @@ function packageCount(transform: { divide_by: number; round: 'up' | 'down' }, qu
   return transform.round === 'up' ? Math.ceil(packages) : Math.floor(packages);
 }
 
-/** The part of an amount for some seconds of a period. */
+/** Share of `amount` for `seconds` of a period. */
 export function proratedAmount(amount: number, seconds: number, periodSeconds: number): number {
   return Math.round((amount * seconds) / periodSeconds);
 }

@@ -1,8 +1,8 @@
-/** Months as Stripe counts them: in UTC, and a day that a month does not have is its last. All times are seconds. */
+/** Calendar months as Stripe counts them: UTC; a missing day of the month becomes its last day. Times are in seconds. */
 
 interface UtcDate {
   readonly year: number;
-  /** 0 to 11; may lie outside, which moves the year. */
+  /** 0 to 11; values outside the range carry into the year. */
   readonly month: number;
   readonly day: number;
   readonly secondOfDay: number;
@@ -15,7 +15,7 @@ export function addMonths(seconds: number, months: number, day = utcDateOf(secon
   return secondsOf({ year, month: month + months, day, secondOfDay });
 }
 
-/** The boundary that lies at `anchor`, or a whole number of months from it, after a time; `day` is the wanted one. */
+/** First period boundary after `seconds`: `anchor` plus a whole number of months, on day `day` of the month. */
 export function boundaryAfter(seconds: number, anchor: number, day = utcDateOf(anchor).day): number {
   const from = utcDateOf(seconds);
   const at = utcDateOf(anchor);
@@ -24,7 +24,7 @@ export function boundaryAfter(seconds: number, anchor: number, day = utcDateOf(a
   return found.find((boundary) => boundary > seconds)!;
 }
 
-/** The first time after `seconds` that has this day of the month and this time of day. */
+/** First time after `seconds` on this day of the month and at this time of day. */
 export function nextDayOfMonth(seconds: number, day: number, secondOfDay: number): number {
   const { year, month } = utcDateOf(seconds);
   const found = [0, 1].map((count) => secondsOf({ year, month: month + count, day, secondOfDay }));

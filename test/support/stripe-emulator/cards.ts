@@ -1,7 +1,7 @@
 import { missingObjectError, StripeApiError } from './stripe-error.ts';
 import type { CardBehavior, StripeObject, StripeState } from './stripe-state.ts';
 
-/** The cards that everybody may try with, by Stripe's names for them. */
+/** Test cards of Stripe by their documented names. */
 const testCards: Readonly<Record<string, CardBehavior | 'refused'>> = {
   visa: 'pays',
   mastercard: 'pays',
@@ -13,7 +13,7 @@ const testCards: Readonly<Record<string, CardBehavior | 'refused'>> = {
   chargeDeclined: 'refused',
 };
 
-/** How their numbers end, where not like Visa's. */
+/** Last four digits of test cards that differ from those of Visa. */
 const lastDigits: Readonly<Record<string, string>> = {
   mastercard: '4444',
   amex: '8431',
@@ -23,7 +23,7 @@ const lastDigits: Readonly<Record<string, string>> = {
   threeDSecure2Required: '3220',
 };
 
-/** A new card of a named kind; `pm_card_visa` and `tok_visa` name the same. */
+/** Creates a card of a named kind; `pm_card_visa` and `tok_visa` are synonyms. */
 export function createCard(state: StripeState, name: string): StripeObject {
   const kind = name.replace(/^(pm_card_|tok_)/, '');
   const behavior = testCards[kind];
@@ -65,7 +65,7 @@ export function createCard(state: StripeState, name: string): StripeObject {
   return card;
 }
 
-/** The card that an id or a test card's name means. */
+/** Card with this id, or a new card if the id is the name of a test card. */
 export function findCard(state: StripeState, id: string): StripeObject {
   return id.startsWith('pm_card_') ? createCard(state, id) : state.get('payment_method', id);
 }
@@ -84,7 +84,7 @@ export function attachCard(state: StripeState, card: StripeObject, customer: Str
   return card;
 }
 
-/** The card of this customer. A test card's name makes one and attaches it. */
+/** Card of this customer. The name of a test card creates and attaches a card. */
 export function customerCard(state: StripeState, id: string, customer: StripeObject): StripeObject {
   const card = findCard(state, id);
   if (id.startsWith('pm_card_')) return attachCard(state, card, customer);

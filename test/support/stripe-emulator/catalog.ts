@@ -8,7 +8,7 @@ import {
 } from './stripe-request.ts';
 import type { StripeObject, StripeState } from './stripe-state.ts';
 
-/** Products, prices, coupons and promotion codes. */
+/** Request handlers of products, prices, coupons and promotion codes. */
 
 const productFields = [
   'name',
@@ -211,7 +211,7 @@ function createPromotionCode({ state, parameters }: StripeRequest): StripeObject
   return promotionCode;
 }
 
-/** A code is active while it, its coupon and their dates are. */
+/** A promotion code is active while the code and its coupon are active and not expired. */
 function isActive(state: StripeState, code: StripeObject): boolean {
   const coupon = state.get('coupon', code.promotion.coupon);
   const isOver = (at: number | null) => at !== null && at <= state.now;

@@ -1,9 +1,9 @@
 import { StripeApiError } from './stripe-error.ts';
 import type { StripeObject, StripeState } from './stripe-state.ts';
 
-/** The two purses of a customer: the balance, which any invoice draws on, and grants, which only usage draws on. */
+/** Customer credit: the balance applies to any invoice; credit grants apply only to metered usage. */
 
-/** A change of the balance: negative is credit. Its currency becomes the customer's. */
+/** Changes the balance; a negative amount is credit. Sets the customer's currency to that of the change. */
 export function changeBalance(
   state: StripeState,
   customer: StripeObject,
@@ -40,7 +40,7 @@ export function checkCurrency(customer: StripeObject, currency: string): void {
   );
 }
 
-/** What is left of a grant. */
+/** Unspent amount of a grant. */
 export function remainingOf(state: StripeState, grant: StripeObject): number {
   const debits = state
     .listObjects('billing.credit_balance_transaction')
@@ -75,7 +75,7 @@ function isGrantFor(grant: StripeObject, price: StripeObject): boolean {
     : price.recurring?.usage_type === 'metered' && price.recurring.meter !== null;
 }
 
-/** Spends grants on the metered lines of an invoice that is being finalised; gives what they paid in all. */
+/** Applies grants to the metered lines of an invoice during finalization; returns the sum of the credits. */
 export function applyGrants(state: StripeState, invoice: StripeObject): number {
   let paid = 0;
   for (const line of invoice.lines.data as StripeObject[]) {

@@ -30,14 +30,14 @@ function applySettings(customer: StripeObject, parameters: StripeParameters): vo
     customer.invoice_settings.default_payment_method = settings.default_payment_method || null;
 }
 
-/** A customer that was not deleted. */
+/** Customer with this id that is not deleted. */
 export function customerOf(state: StripeState, id: string): StripeObject {
   const customer = state.get('customer', id);
   if (customer.deleted === true) throw missingObjectError('customer', id);
   return customer;
 }
 
-/** Stripe takes only addresses of a host whose name has a dot in it. */
+/** Stripe accepts only addresses whose host name contains a dot. */
 function checkEmailAddress(email: unknown): void {
   if (typeof email !== 'string' || /^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$/.test(email)) return;
   throw new StripeApiError(`Invalid email address: ${email}`, { code: 'email_invalid', param: 'email' });
@@ -106,7 +106,7 @@ function list(call: StripeRequest) {
   return pageOfObjects(call, found, '/v1/customers');
 }
 
-/** `metadata['name']:'value'`, alone or joined by AND; Stripe finds new objects only after some time, this at once. */
+/** `metadata['name']:'value'`, single or joined by AND. Stripe's index is eventually consistent; this one is immediate. */
 function search({ state, parameters }: StripeRequest) {
   const conditions = [...String(parameters.query).matchAll(/metadata\[['"](.+?)['"]\]:['"](.*?)['"]/g)];
   const data = state

@@ -11,7 +11,7 @@ import {
   renewSubscription,
 } from './subscription-lifecycle.ts';
 
-/** What is due at a time, by itself. */
+/** State change that happens at a given time without a request. */
 interface DueEvent {
   readonly at: number;
   readonly run: () => void;
@@ -19,7 +19,10 @@ interface DueEvent {
 
 const stepsMax = 100_000;
 
-/** Everything that was due up to now happens, each at its own time; of two at one time phases and updates are first. */
+/**
+ * Runs every event that is due, each at its own time; at equal times, pending updates and schedule phases run
+ * before the rest.
+ */
 export function runDueEvents(state: StripeState): void {
   const now = state.now;
   for (let steps = 0; steps < stepsMax; steps += 1) {
@@ -32,7 +35,7 @@ export function runDueEvents(state: StripeState): void {
   throw new Error('time does not come to rest');
 }
 
-/** When the next thing is due by itself; infinitely late when nothing is. */
+/** Time of the next due event in seconds; infinity if none is due. */
 export function nextDueAt(state: StripeState): number {
   return Math.min(...dueEvents(state).map(({ at }) => at));
 }
@@ -67,7 +70,7 @@ function periodDue(state: StripeState, subscription: StripeObject): DueEvent[] {
   return [{ at, run: () => renewSubscription(state, subscription) }];
 }
 
-/** What nobody pays to resume is void after a day, and the pause goes on. */
+/** An unpaid resume invoice is voided after `paymentSecondsMax`, and the subscription stays paused. */
 function resumptionDue(state: StripeState, subscription: StripeObject): DueEvent[] {
   const invoice = state.find(subscription.latest_invoice ?? '');
   if (invoice?.status !== 'open' || !state.resumptions.has(invoice.id)) return [];

@@ -4,7 +4,7 @@ import { StripeEmulator } from './emulator.ts';
 import { allOperations } from './operations.ts';
 import { signatureHeader } from './webhooks.ts';
 
-/** The emulator must be as strict as Stripe and count as Stripe counts; the real SDK asks it. */
+/** The emulator must be as strict as Stripe and compute the same amounts; the tests call it through the Stripe SDK. */
 
 const seconds = (date: string) => Date.parse(date) / 1_000;
 
@@ -16,7 +16,7 @@ interface TestShop {
   readonly tokens: string;
 }
 
-/** An account with two monthly prices, 50.00 and 200.00, and one for usage, 1 cent for 100. */
+/** Account with two monthly prices (50.00 and 200.00) and a metered price of 1 cent per 100 units. */
 async function createShop(t: Test, start: string): Promise<TestShop> {
   const emulator = await StripeEmulator.start({ startSeconds: seconds(start), isFrozen: true });
   t.teardown(() => emulator.stop());
@@ -75,7 +75,7 @@ function subscribe({ stripe, tokens }: TestShop, customer: string, price: string
   });
 }
 
-/** Subscribed and paid. */
+/** Customer with an active, paid subscription. */
 async function subscribed(at: TestShop, price: string, token = 'tok_visa') {
   const who = await customerWith(at, token);
   const subscription = await subscribe(at, who.customer, price);
@@ -378,7 +378,7 @@ t.test('what is asked again with its key is done once, and with other parameters
   t.match(await rejectedWith(stripe.customers.create({ name: 'Cleo' }, { idempotencyKey: 'two' })), {
     statusCode: 500,
   });
-  // The SDK itself asks again once when a connection breaks.
+  // The SDK itself retries once after a broken connection.
   emulator.faults.add({ kind: 'lost-after', times: 2 });
   t.match(await rejectedWith(stripe.customers.create({ name: 'Dora' }, { idempotencyKey: 'three' })), {
     type: 'StripeConnectionError',

@@ -21,22 +21,22 @@ import { daySeconds, type StripeEvent, type StripeObject, StripeState } from './
 import { subscriptionHandlers } from './subscriptions.ts';
 import { type WebhookReceiver, WebhookSender } from './webhooks.ts';
 
-/** One request that was worked on, for tests that want to know what was asked. */
+/** Handled request, recorded for assertions. */
 export interface HandledRequest {
   readonly operation: string;
   readonly ids: readonly string[];
   readonly parameters: StripeParameters;
   readonly key: string | null;
   readonly status: number;
-  /** Whether the answer is the one that an earlier request with this key got. */
+  /** Whether the reply is the stored reply of an earlier request with the same idempotency key. */
   readonly isReplayed: boolean;
 }
 
 export interface StripeEmulatorOptions {
   readonly secretKey?: string;
-  /** Seconds since the Unix epoch at which it starts; now when absent. */
+  /** Start time in seconds since the Unix epoch; the current time if absent. */
   readonly startSeconds?: number;
-  /** Whether time stands still unless it is moved. */
+  /** Whether the clock stands still except for `moveTo`. */
   readonly isFrozen?: boolean;
   readonly port?: number;
 }
@@ -53,7 +53,7 @@ interface IdempotentReply extends Result {
 
 const bodyBytesMax = 1_000_000;
 
-/** A Stripe account on this machine: what is asked of it is checked as Stripe checks it, and it keeps what was done. */
+/** In-process Stripe account: validates requests as strictly as Stripe and keeps their effects in memory. */
 export class StripeEmulator {
   readonly secretKey: string;
   readonly state: StripeState;
@@ -61,7 +61,7 @@ export class StripeEmulator {
   readonly webhooks: WebhookSender;
   /** Every request since the start. */
   readonly requests: HandledRequest[] = [];
-  /** Requests that Stripe would not have understood: a server that is right makes none. */
+  /** Requests that Stripe would reject as malformed; a correct server sends none. */
   readonly invalidRequests: string[] = [];
   readonly #handlers: Handlers;
   readonly #idempotentReplies = new Map<string, IdempotentReply>();
@@ -122,12 +122,12 @@ export class StripeEmulator {
     return this.#currentSeconds();
   }
 
-  /** By how much its time is ahead of that of this machine. */
+  /** Milliseconds by which the emulator's clock is ahead of the machine's clock. */
   get clockOffsetMs(): number {
     return this.#baseSeconds * 1_000 - this.#startedAtMs;
   }
 
-  /** Lets time pass: everything that falls due on the way happens at its own time. */
+  /** Advances the clock; every event that falls due on the way runs at its own time. */
   moveTo(seconds: number): void {
     if (seconds < this.#currentSeconds()) throw new StripeApiError('Time only moves forwards.');
     this.#baseSeconds = seconds;
@@ -135,7 +135,7 @@ export class StripeEmulator {
     runDueEvents(this.state);
   }
 
-  /** When the next thing is due by itself; infinitely late when nothing is. */
+  /** Time of the next due event in seconds; infinity if none is due. */
   get nextDue(): number {
     return nextDueAt(this.state);
   }
@@ -189,7 +189,7 @@ export class StripeEmulator {
     sendFaultyReply(fault, result, request, response);
   }
 
-  /** Who asks, and for which version. */
+  /** Checks the API key and the API version. */
   #checkCredentials(request: IncomingMessage): StripeApiError | null {
     const known = [
       `Bearer ${this.secretKey}`,
@@ -202,7 +202,7 @@ export class StripeEmulator {
     return null;
   }
 
-  /** Does it, or gives the answer that this key got before. */
+  /** Runs the operation, or returns the stored reply of the same idempotency key. */
   #runIdempotent(
     { operation, ids }: { operation: StripeOperation; ids: readonly string[] },
     form: ReturnType<typeof parseForm>,
@@ -289,7 +289,7 @@ function webhookReceiversOf(state: StripeState, type: string): WebhookReceiver[]
     .map(({ url, secret }) => ({ url, secret }));
 }
 
-/** The answer, or what a fault leaves of it. */
+/** Sends the reply, or applies a fault that affects replies. */
 function sendFaultyReply(
   fault: FaultKind | null,
   result: Result,

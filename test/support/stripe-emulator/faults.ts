@@ -1,39 +1,39 @@
-/** What goes wrong with one request. */
+/** Fault injected into one request. */
 export type FaultKind =
-  /** Nothing: the request that it befalls is as all others. */
+  /** No fault: the request is handled normally. */
   | 'none'
-  /** 500 without anything having been done. */
+  /** 500; the operation does not run. */
   | 'error-before'
-  /** It was done, but the answer is a 500; asked again with the same key, the true answer comes. */
+  /** The operation runs, but the reply is a 500; a retry with the same key gets the true reply. */
   | 'error-after'
-  /** It was done, and Stripe remembers a 500 for the key. */
+  /** The operation runs, and a 500 is stored as the reply of its idempotency key. */
   | 'error-remembered'
-  /** The connection breaks before anything was done. */
+  /** The connection breaks before the operation runs. */
   | 'lost-before'
-  /** It was done, and the connection breaks instead of an answer. */
+  /** The operation runs, and the connection breaks instead of a reply. */
   | 'lost-after'
-  /** 429, nothing done. */
+  /** 429; the operation does not run. */
   | 'too-many'
-  /** 403, nothing done: the key may not do this. */
+  /** 403, the API key lacks the permission; the operation does not run. */
   | 'forbidden'
-  /** No answer ever comes: nothing was done. */
+  /** No reply is ever sent; the operation does not run. */
   | 'silence-before'
-  /** It was done, and no answer ever comes. */
+  /** The operation runs, but no reply is ever sent. */
   | 'silence-after'
-  /** It was done, and the answer comes when the test lets it. */
+  /** The operation runs; the reply is held until `releaseReplies`. */
   | 'late-after';
 
 export interface Fault {
   readonly kind: FaultKind;
-  /** The operations it befalls, by the SDK's file and method: `Subscriptions.create`; all when absent. */
+  /** Operations to which the fault applies, by SDK file and method: `Subscriptions.create`; all if absent. */
   readonly operation?: RegExp;
-  /** What stands in the request, path or body, where it befalls only some: an id. */
+  /** Text, such as an id, that the path or the body must contain for the fault to apply. */
   readonly text?: string;
-  /** How often; once when absent. */
+  /** Number of requests that fail; 1 if absent. */
   readonly times?: number;
 }
 
-/** The faults that are still to happen. */
+/** Queue of faults that have not occurred yet. */
 export class FaultInjector {
   readonly #pending: { readonly fault: Fault; remaining: number }[] = [];
   readonly #heldReplies: (() => void)[] = [];
@@ -42,7 +42,7 @@ export class FaultInjector {
     this.#pending.push({ fault, remaining: fault.times ?? 1 });
   }
 
-  /** Whether a fault that was added for this has happened as often as it should. */
+  /** Whether all faults added for this operation and text have occurred as many times as configured. */
   hasOccurred({ operation, text }: Pick<Fault, 'operation' | 'text'>): boolean {
     const matching = this.#pending.filter(
       ({ fault }) => fault.operation === operation && fault.text === text,
@@ -54,7 +54,7 @@ export class FaultInjector {
     this.#heldReplies.push(answer);
   }
 
-  /** Lets every answer go that is late. */
+  /** Sends all held replies. */
   releaseReplies(): void {
     for (const answer of this.#heldReplies.splice(0)) answer();
   }
@@ -63,7 +63,7 @@ export class FaultInjector {
     this.#pending.length = 0;
   }
 
-  /** The fault of a request that is about to be worked on. */
+  /** Removes and returns the fault of a request that is about to run; null if none applies. */
   takeFault(operation: string, text: string): FaultKind | null {
     const found = this.#pending.find(
       ({ fault, remaining: left }) =>

@@ -1,7 +1,7 @@
-/** What a form holds once its brackets are read: texts, lists and named values. */
+/** Decoded form value: a string, a list, or an object. */
 export type FormValue = string | FormValue[] | { [name: string]: FormValue };
 
-/** Reads `items[0][price]=x&expand[]=y` as the SDK writes it. */
+/** Parses `items[0][price]=x&expand[]=y` as written by the SDK. */
 export function parseForm(text: string): Record<string, FormValue> {
   const root: Record<string, FormValue> = {};
   for (const [key, value] of new URLSearchParams(text)) {
@@ -24,7 +24,7 @@ function putValue(into: Record<string, FormValue>, path: readonly string[], valu
   putValue(next, rest, value);
 }
 
-/** Named values whose names are 0, 1, 2, ... are a list. */
+/** Converts objects with the keys 0, 1, 2, ... to arrays. */
 function toList(value: FormValue): FormValue {
   if (typeof value === 'string' || Array.isArray(value)) return value;
   const names = Object.keys(value);

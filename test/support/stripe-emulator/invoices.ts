@@ -74,7 +74,7 @@ function pay({ state, ids, parameters }: StripeRequest): StripeObject {
   return invoice;
 }
 
-/** Giving up the invoice of a pending update gives up the update. */
+/** Voiding the invoice of a pending update discards the update. */
 function voidHandler({ state, ids }: StripeRequest): StripeObject {
   const invoice = state.get('invoice', ids[0]!);
   const subscription = state.find(invoice.parent?.subscription_details?.subscription ?? '');
@@ -154,7 +154,7 @@ function removeItem({ state, ids }: StripeRequest) {
   return { id: item.id, object: 'invoiceitem', deleted: true } as const;
 }
 
-/** What a change of items would cost now, or what the next invoice will say. */
+/** Cost of a change of items now, or the content of the next invoice. */
 function preview({ state, parameters }: StripeRequest): StripeObject {
   const details = parameters.subscription_details ?? {};
   if (parameters.subscription === undefined)
@@ -184,7 +184,7 @@ function preview({ state, parameters }: StripeRequest): StripeObject {
   );
 }
 
-/** With the day of the month that it had. */
+/** The resumed subscription keeps its billing day of the month. */
 function previewResumption(state: StripeState, subscription: StripeObject): StripeObject {
   if (subscription.status !== 'paused')
     throw new StripeApiError(`You cannot resume a subscription with status ${subscription.status}.`);
@@ -212,7 +212,7 @@ const anonymousCustomer = {
   name: null,
 } as unknown as StripeObject;
 
-/** Of somebody who is no customer yet, too: nobody's balance is spent. */
+/** The customer may be absent; no customer's balance is applied. */
 function previewNewSubscription(
   state: StripeState,
   customerId: string | undefined,

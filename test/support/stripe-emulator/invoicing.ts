@@ -13,11 +13,11 @@ import {
 import { StripeApiError } from './stripe-error.ts';
 import { daySeconds, hourSeconds, type StripeObject, type StripeState } from './stripe-state.ts';
 
-/** Invoices from draft to paid or void; what a payment changes in a subscription is not known here. */
+/** Invoices from draft to paid or void. Effects of a payment on a subscription are in `subscription-lifecycle.ts`. */
 
-/** How long a draft of a renewal may still be changed. */
+/** Time during which the draft invoice of a renewal can be changed. */
 const draftDurationSeconds = hourSeconds;
-/** When an unpaid renewal is tried again, counted from the first attempt. */
+/** Days from the first attempt to each retry of an unpaid renewal. */
 const retryDays = [3, 8, 15];
 
 export interface Period {
@@ -25,7 +25,7 @@ export interface Period {
   readonly end: number;
 }
 
-/** One line before it stands on an invoice. */
+/** Line that is not on an invoice yet. */
 export interface InvoiceLineDraft {
   readonly amount: number;
   readonly description: string;
@@ -33,7 +33,7 @@ export interface InvoiceLineDraft {
   readonly price: StripeObject | null;
   readonly quantity: number | null;
   readonly proration: boolean;
-  /** The item of the subscription that it is for. */
+  /** Id of the subscription item that the line bills. */
   readonly item: string | null;
   readonly invoiceItem: string | null;
 }
@@ -55,7 +55,7 @@ export interface InvoiceInput {
   readonly description?: string | null;
 }
 
-/** A draft; what waits for the subscription's next invoice stands on it too. */
+/** Creates a draft invoice that includes the pending items of the subscription. */
 export function draftInvoice(state: StripeState, request: InvoiceInput): StripeObject {
   checkCurrency(request.customer, request.currency);
   request.customer.currency = request.currency;
@@ -67,7 +67,7 @@ export function draftInvoice(state: StripeState, request: InvoiceInput): StripeO
   return invoice;
 }
 
-/** The same as a draft, of which nothing is kept. */
+/** Builds the same draft without storing anything. */
 export function previewInvoice(
   state: StripeState,
   request: InvoiceInput,
@@ -145,7 +145,7 @@ function emptyInvoice(state: StripeState, id: string, request: InvoiceInput) {
   };
 }
 
-/** What waits for the next invoice of a customer, or of one subscription. */
+/** Invoice items that wait for the next invoice of a customer or of one subscription. */
 export function pendingItems(state: StripeState, { customer, subscription }: InvoiceInput): StripeObject[] {
   return state
     .listObjects('invoiceitem')
@@ -176,7 +176,7 @@ function lineDraftOf(state: StripeState): (item: StripeObject) => InvoiceLineDra
   });
 }
 
-/** Keeps a line for the next invoice. */
+/** Stores a line for the next invoice. */
 export function addInvoiceItem(
   state: StripeState,
   item: {
@@ -285,7 +285,7 @@ function lineOf(state: StripeState, invoice: StripeObject, draft: InvoiceLineDra
   };
 }
 
-/** Sums the lines; `credits` is what grants paid of them. */
+/** Sums the lines; `credits` is the amount paid by credit grants. */
 function updateTotals(invoice: StripeObject, credits: number): void {
   const sum = (invoice.lines.data as StripeObject[]).reduce((before, line) => before + line.amount, 0);
   invoice.subtotal = sum;
@@ -296,7 +296,7 @@ function updateTotals(invoice: StripeObject, credits: number): void {
   invoice.amount_remaining = invoice.amount_due;
 }
 
-/** Usage that was reported while it was a draft counts; then grants and the balance pay what they may. */
+/** Adds usage reported while the invoice was a draft, then applies grants and the balance. */
 export function finalizeInvoice(state: StripeState, invoice: StripeObject): void {
   if (invoice.status !== 'draft')
     throw new StripeApiError(
@@ -337,7 +337,7 @@ function updateUsageLines(state: StripeState, invoice: StripeObject): void {
   }
 }
 
-/** Credit on the balance pays, debt on it is collected, and what an invoice owes the customer becomes credit. */
+/** Credit on the balance pays, debt on it is collected, and a negative invoice becomes credit. */
 function applyBalance(state: StripeState, invoice: StripeObject): void {
   const customer = state.get('customer', invoice.customer);
   invoice.starting_balance = customer.balance;
@@ -355,7 +355,7 @@ function applyBalance(state: StripeState, invoice: StripeObject): void {
   invoice.amount_remaining = invoice.amount_due;
 }
 
-/** Tries to collect an open invoice. Nothing to collect counts as paid. */
+/** Attempts to collect an open invoice. An invoice with nothing to collect counts as paid. */
 export function collectInvoice(
   state: StripeState,
   invoice: StripeObject,
@@ -396,7 +396,7 @@ function markPaid(state: StripeState, invoice: StripeObject): void {
   state.recordEvent('invoice.payment_succeeded', invoice);
 }
 
-/** Only renewals are tried again by themselves. */
+/** Only renewals are retried automatically. */
 function nextAttemptAt(state: StripeState, invoice: StripeObject): number | null {
   if (invoice.billing_reason !== 'subscription_cycle') return null;
   const days = retryDays[invoice.attempt_count - 1];
@@ -405,7 +405,7 @@ function nextAttemptAt(state: StripeState, invoice: StripeObject): number | null
     : (invoice.status_transitions.finalized_at ?? state.now) + days * daySeconds;
 }
 
-/** An invoice that is given up: what the balance paid of it comes back. */
+/** Voids an invoice; the part paid from the balance is returned to it. */
 export function voidInvoice(state: StripeState, invoice: StripeObject): void {
   if (invoice.status !== 'open' && invoice.status !== 'uncollectible')
     throw new StripeApiError(

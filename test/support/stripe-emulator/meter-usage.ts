@@ -1,6 +1,6 @@
 import type { StripeObject, StripeState } from './stripe-state.ts';
 
-/** What a meter counted for a customer in a period, its end excluded. */
+/** Usage counted by a meter for a customer in a period, end excluded. */
 export function meteredUsageOf(
   state: StripeState,
   meterId: string,

@@ -11,7 +11,7 @@ import {
 } from './stripe-request.ts';
 import { daySeconds, type StripeObject } from './stripe-state.ts';
 
-/** Meters, what they are told, and the grants that pay for it. */
+/** Request handlers of meters, meter events, and the credit grants that pay for usage. */
 
 const eventAgeDaysMax = 35;
 const eventFutureSecondsMax = 300;
@@ -156,7 +156,7 @@ function changeGrant({ state, ids }: StripeRequest, change: Record<string, unkno
   return grant;
 }
 
-/** Credit that is over cannot be ended again, and what was used of it once cannot be taken back. */
+/** An expired or voided grant cannot be ended again, and a partly used grant cannot be voided. */
 function endGrant(call: StripeRequest, field: 'expires_at' | 'voided_at'): StripeObject {
   const { state, ids } = call;
   const grant = state.get('billing.credit_grant', ids[0]!);

@@ -3,19 +3,19 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { declarations, listOf, type Shape, sdkFolder, shapeOf } from './sdk-shapes.ts';
 
-/** One thing that Stripe can be asked for, as the SDK asks for it. */
+/** Operation of the Stripe API as declared by the SDK. */
 export interface StripeOperation {
-  /** The file and the method of the SDK: `Subscriptions.create`. */
+  /** File and method of the SDK: `Subscriptions.create`. */
   readonly name: string;
   readonly method: string;
-  /** Path below `/v1/`; null where an id stands. */
+  /** Path segments below `/v1/`; null is an id. */
   readonly segments: readonly (string | null)[];
-  /** Null where it takes no parameters. */
+  /** Null if the operation takes no parameters. */
   readonly parameters: Shape | null;
   readonly replyShape: Shape;
 }
 
-/** The files of the SDK whose operations the emulator knows, by how their paths begin. */
+/** SDK files with the operations that the emulator supports, by the first segment of the path. */
 const resourceFiles: Readonly<Record<string, readonly string[]>> = {
   billing: [
     'Billing/Meters',
@@ -49,7 +49,7 @@ const resourceFiles: Readonly<Record<string, readonly string[]>> = {
 
 const operationsByPrefix = new Map<string, readonly StripeOperation[]>();
 
-/** The operation of a request and the ids in its path; null where the SDK has none. */
+/** Operation of a request and the ids in its path; null if the SDK has none. */
 export function findOperation(
   method: string,
   path: string,
@@ -69,7 +69,7 @@ export function findOperation(
   return { operation, ids: pathSegments.filter((_, index) => operation.segments[index] === null) };
 }
 
-/** All operations that the emulator can be asked for. */
+/** All operations supported by the emulator. */
 export function allOperations(): readonly StripeOperation[] {
   return Object.values(resourceFiles).flat().flatMap(readOperations);
 }
@@ -102,7 +102,7 @@ function readOperations(file: string): readonly StripeOperation[] {
   return operations;
 }
 
-/** `Promise<Response<X>>` is X, `ApiListPromise<X>` a list of X. */
+/** `Promise<Response<X>>` is X; `ApiListPromise<X>` is a list of X. */
 function replyShapeOf(type: ts.TypeNode, scope: ReturnType<typeof declarations>): Shape {
   if (!ts.isTypeReferenceNode(type) || !ts.isIdentifier(type.typeName)) return shapeOf(type, scope);
   const [inner] = type.typeArguments ?? [];
@@ -114,7 +114,7 @@ function replyShapeOf(type: ts.TypeNode, scope: ReturnType<typeof declarations>)
 
 type SdkRequest = Pick<StripeOperation, 'method' | 'segments'>;
 
-/** What each method of the compiled code sends: `this._makeRequest('POST', '/v1/customers', ...)`. */
+/** Reads the request of each method from the compiled SDK: `this._makeRequest('POST', '/v1/customers', ...)`. */
 function readRequests(file: string): Map<string, SdkRequest> {
   const text = readFileSync(join(sdkFolder, 'resources', `${file}.js`), 'utf8');
   const tree = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, false, ts.ScriptKind.JS);

@@ -4,8 +4,8 @@ import type { Field, Shape } from './sdk-shapes.ts';
 import { StripeApiError } from './stripe-error.ts';
 
 /**
- * What a request holds, with numbers and booleans as such. Stripe's 400 for a name that the operation does not know,
- * for a word that is none of its words, for what is missing or of the wrong kind, and for what cannot be expanded.
+ * Parses and validates the parameters of a request; numbers and booleans are converted. Errors: Stripe's 400 for an
+ * unknown name, an unknown enum value, a missing or mistyped parameter, and a field that cannot be expanded.
  */
 // biome-ignore lint/suspicious/noExplicitAny: parameters of many operations, checked against their types here
 export type StripeParameters = Record<string, any>;
@@ -110,7 +110,7 @@ function readFields(
   return found;
 }
 
-/** Texts are read as numbers and words before they are read as any text. */
+/** Tries numbers and enum values before free text. */
 function readUnion(of: readonly Shape[], value: FormValue, at: string): unknown {
   const order = ['number', 'boolean', 'decimal', 'string', 'array', 'map', 'fields', 'anything'];
   const fitting = of
@@ -140,7 +140,7 @@ function describeValue(value: FormValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Only what is an id, or is left out unless it is asked for, can be expanded. */
+/** A field can be expanded only if it holds an id or is omitted by default. */
 function checkExpand(answer: Shape, path: string): void {
   const parts = path.split('.');
   const invalidExpansion = new StripeApiError(`This property cannot be expanded (${path}).`, {

@@ -34,7 +34,7 @@ function detach({ state, ids }: StripeRequest): StripeObject {
     if (subscription.default_payment_method === card.id) subscription.default_payment_method = null;
   card.customer = null;
   state.recordEvent('payment_method.detached', card, { customer: customer.id });
-  // A card that was taken away cannot come back.
+  // A detached card cannot be attached again.
   state.cards.delete(card.id);
   return card;
 }
@@ -76,7 +76,7 @@ function createSetupIntent({ state, parameters }: StripeRequest): StripeObject {
   return intent;
 }
 
-/** Sets the card up for later payments, which attaches it. */
+/** Prepares the card for later payments and attaches it to the customer. */
 export function confirmSetupIntent(state: StripeState, intent: StripeObject): StripeObject {
   if (intent.payment_method === null)
     throw new StripeApiError('You cannot confirm this SetupIntent because it is missing a payment method.');
@@ -138,7 +138,7 @@ function createCheckoutSession({ state, parameters }: StripeRequest): StripeObje
   });
 }
 
-/** What the customer does on the page of a session. */
+/** Submits the page of a Checkout session as the customer. */
 export function completeCheckoutSession(state: StripeState, session: StripeObject, cardName: string): void {
   if (session.status !== 'open') throw new StripeApiError('This Checkout Session is not open.');
   const intent = state.get('setup_intent', session.setup_intent);

@@ -1,19 +1,19 @@
 import { StripeApiError } from './stripe-error.ts';
 import type { CardBehavior, StripeObject, StripeState } from './stripe-state.ts';
 
-/** How one attempt to collect an invoice ended. */
+/** Outcome of one attempt to collect an invoice. */
 export type ChargeOutcome = 'paid' | 'declined' | 'wants-authentication' | 'wants-customer' | 'no-method';
 
-/** How an attempt is made. */
+/** Parameters of a payment attempt. */
 export interface PaymentAttempt {
   readonly method: string | null;
-  /** The bank asked the customer, who said yes. */
+  /** Whether the customer has confirmed the payment to the bank. */
   readonly isAuthenticated: boolean;
-  /** The customer is not there (`off_session`): a bank that wants to ask declines. */
+  /** Whether the customer is absent (`off_session`): a bank that requires authentication declines. */
   readonly isOffSession: boolean;
 }
 
-/** The card that an invoice is charged to unless another is named. */
+/** Card charged for an invoice unless the request names another. */
 export function defaultMethod(state: StripeState, invoice: StripeObject): string | null {
   const subscriptionId = invoice.parent?.subscription_details?.subscription ?? null;
   const subscription = subscriptionId === null ? null : state.find(subscriptionId);
@@ -26,7 +26,7 @@ export function defaultMethod(state: StripeState, invoice: StripeObject): string
   );
 }
 
-/** The intent of a finalised invoice that has something to pay. */
+/** Creates the payment intent of a finalized invoice with an amount due. */
 export function createPaymentIntent(state: StripeState, invoice: StripeObject): StripeObject {
   const intent = state.add({
     id: state.nextId('pi'),
@@ -68,7 +68,7 @@ export function paymentIntentOf(state: StripeState, invoice: StripeObject): Stri
   return payment === null ? null : state.get('payment_intent', payment.payment.payment_intent);
 }
 
-/** Charges the card for what an open invoice still asks; the invoice itself is not changed. */
+/** Charges the card for the amount due on an open invoice; does not change the invoice. */
 export function chargeInvoice(
   state: StripeState,
   invoice: StripeObject,
@@ -126,7 +126,7 @@ const authenticationError = {
   message: 'Your card was declined. This transaction requires authentication.',
 } as const;
 
-/** What the caller of `pay` is told of an attempt that did not pay. */
+/** Error returned by `pay` for a failed attempt. */
 export function paymentErrorOf(outcome: Exclude<ChargeOutcome, 'paid'>): StripeApiError {
   switch (outcome) {
     case 'declined':

@@ -1,7 +1,7 @@
 import { type Field, findShape, listOf, type Shape } from './sdk-shapes.ts';
 import type { StripeObject, StripeState } from './stripe-state.ts';
 
-/** Where the SDK declares each kind of object. */
+/** SDK file and type name of each kind of object. */
 const sdkTypes: Readonly<Record<string, readonly [file: string, name: string]>> = {
   'billing.credit_balance_summary': ['Billing/CreditBalanceSummary', 'CreditBalanceSummary'],
   'billing.credit_balance_transaction': ['Billing/CreditBalanceTransactions', 'CreditBalanceTransaction'],
@@ -33,17 +33,17 @@ const sdkTypes: Readonly<Record<string, readonly [file: string, name: string]>> 
   webhook_endpoint: ['WebhookEndpoints', 'WebhookEndpoint'],
 };
 
-/** What is only answered to those who ask for it by `expand`. */
+/** Fields returned only if the request names them in `expand`. */
 const expandOnlyFields: Readonly<Record<string, readonly string[]>> = {
   coupon: ['applies_to'],
   customer: ['subscriptions', 'sources', 'tax'],
   invoice: ['payments', 'confirmation_secret'],
 };
 
-/** What the emulator keeps of everything; a few kinds do not show it. */
+/** Fields stored for every object; a few kinds do not return them. */
 const commonFields: readonly string[] = ['id', 'created', 'livemode'];
 
-/** What stands in an answer whole though it is kept as an id, or is kept elsewhere. */
+/** Fields returned as whole objects but stored as ids or in other objects. */
 const expanders: Readonly<
   Record<string, (state: StripeState, stripeObject: StripeObject) => Record<string, unknown>>
 > = {
@@ -83,7 +83,7 @@ function expandItem(state: StripeState, item: StripeObject): StripeObject {
   return { ...item, plan: planOf(price), price };
 }
 
-/** What a recurring price was called before there were prices. */
+/** Legacy plan object of a recurring price. */
 function planOf(price: StripeObject): StripeObject {
   return {
     id: price.id,
@@ -115,7 +115,7 @@ function listOfObjects(data: readonly StripeObject[]): StripeList {
   return { object: 'list', data, has_more: false, url: '/v1/none' };
 }
 
-/** One page of a list. */
+/** Page of a list. */
 export interface StripeList {
   readonly object: 'list';
   readonly data: readonly StripeObject[];
@@ -123,19 +123,19 @@ export interface StripeList {
   readonly url: string;
 }
 
-/** A thing that was deleted is answered as little more than its id. */
+/** Reply of a delete: little more than the id. */
 export interface DeletedObject {
   readonly id: string;
   readonly object: string;
   readonly deleted: true;
 }
 
-/** What operations answer. */
+/** Reply of an operation before its shape is completed. */
 export type StripeReply = StripeObject | StripeList | DeletedObject;
 
 /**
- * An answer as Stripe gives it: what was asked for expanded, and every field that the SDK's types promise filled in. An
- * answer that they do not allow is a fault of the emulator, and said so.
+ * Reply in Stripe's format: requested fields expanded, required fields of the SDK's types filled in. A reply that
+ * violates the types is a bug of the emulator and throws.
  */
 export function present(state: StripeState, answer: StripeReply, expand: readonly string[] = []): unknown {
   if (answer.object === 'list') {
@@ -186,7 +186,7 @@ function expandValue(state: StripeState, value: unknown, below: readonly string[
   return below.length === 0 ? value : expandFields(state, value as Record<string, unknown>, below);
 }
 
-/** The value with what the shape promises beyond it. */
+/** Returns the value with the missing required fields of its shape added. Throws if the value violates the shape. */
 function completeShape(shape: Shape, value: unknown, at: string): unknown {
   switch (shape.kind) {
     case 'fields':
@@ -248,7 +248,7 @@ function completeUnion(of: readonly Shape[], value: unknown, at: string): unknow
   throw errors;
 }
 
-/** What stands where nothing is: null where that is allowed, otherwise the least of its kind. */
+/** Value of a missing required field: null if allowed, otherwise the empty value of its kind. */
 function emptyValueOf(shape: Shape, at: string): unknown {
   switch (shape.kind) {
     case 'union':

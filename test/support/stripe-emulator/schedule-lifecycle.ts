@@ -8,19 +8,19 @@ import {
   periodOf,
 } from './subscription-lifecycle.ts';
 
-/** What happens to a schedule by itself: its phases begin, and after the last one it ends. */
+/** Automatic transitions of a schedule: its phases start in order, and the schedule ends after the last one. */
 
 export function currentPhase(schedule: StripeObject, now: number): StripeObject | null {
   const phases = schedule.phases as StripeObject[];
   return phases.find((phase) => phase.start_date <= now && now < phase.end_date) ?? null;
 }
 
-/** When something is due for a schedule that runs: the end of the phase it is in. */
+/** Time of the next event of an active schedule: the end of its current phase. */
 export function scheduleDueAt(schedule: StripeObject): number {
   return schedule.current_phase?.end_date ?? Number.POSITIVE_INFINITY;
 }
 
-/** A phase ended: the next one begins, or the schedule ends as it was told to. */
+/** Starts the phase that follows, or ends the schedule as its `end_behavior` specifies. */
 export function startNextPhase(state: StripeState, schedule: StripeObject): void {
   const subscription = state.get('subscription', schedule.subscription);
   const phase = currentPhase(schedule, state.now);
@@ -71,7 +71,7 @@ function finishSchedule(state: StripeState, schedule: StripeObject, subscription
   releaseSchedule(state, schedule);
 }
 
-/** Lets the subscription go on alone. */
+/** Detaches the schedule; the subscription continues without it. */
 export function releaseSchedule(state: StripeState, schedule: StripeObject): void {
   const subscription = state.get('subscription', schedule.subscription);
   subscription.schedule = null;

@@ -145,7 +145,7 @@ function update(call: StripeRequest): StripeObject {
   return schedule;
 }
 
-/** Phases follow each other without a gap, the running one keeps its start, and each says how long it is. */
+/** Phases are contiguous, the current one keeps its start, and each needs a duration or an end. */
 function phasesOf(
   state: StripeState,
   schedule: StripeObject,

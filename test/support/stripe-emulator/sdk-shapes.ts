@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
 /**
- * The types of the Stripe SDK, read from its declarations. They are generated from Stripe's own description of its
- * interface, so what they say of a parameter or of an answer is what Stripe says. Files are read when they are needed:
- * only the syntax is parsed, names are followed by hand, which takes milliseconds where a type checker takes seconds.
+ * Types of the Stripe SDK, read from its declaration files. The SDK is generated from Stripe's OpenAPI description, so
+ * its types are authoritative for parameters and replies. Files are read on demand; only the syntax is parsed and names
+ * are resolved here, which takes milliseconds where a type checker takes seconds.
  */
 
 export interface Field {
@@ -15,14 +15,14 @@ export interface Field {
 }
 
 export type Shape =
-  /** `words` are all that it may be; null for any text. */
+  /** `words` lists the allowed values; null allows any text. */
   | { readonly kind: 'string'; readonly words: readonly string[] | null }
   | { readonly kind: 'number' | 'boolean' | 'null' | 'decimal' | 'anything' }
   | { readonly kind: 'array' | 'map'; readonly of: Shape }
   | { readonly kind: 'fields'; readonly fields: ReadonlyMap<string, Field> }
   | { readonly kind: 'union'; readonly of: readonly Shape[] };
 
-/** Statements among which a name is looked for, and where to look when it is not there. */
+/** Statements in which a name is resolved, and the enclosing scope. */
 interface DeclarationScope {
   readonly file: string;
   readonly statements: readonly ts.Statement[];
@@ -34,13 +34,13 @@ interface DeclaredType {
   readonly scope: DeclarationScope;
 }
 
-/** Where the compiled SDK lies; its declarations lie beside its code. */
+/** Folder of the compiled SDK; the declaration files are beside the code. */
 export const sdkFolder = dirname(fileURLToPath(import.meta.resolve('stripe')));
 
 const files = new Map<string, DeclarationScope>();
 const shapes = new Map<ts.Node, Shape>();
 
-/** The declarations of one file of the SDK, by its path without a suffix: `resources/Customers`. */
+/** Declarations of one SDK file; the path has no suffix: `resources/Customers`. */
 export function declarations(path: string): DeclarationScope {
   const known = files.get(path);
   if (known !== undefined) return known;
@@ -52,14 +52,14 @@ export function declarations(path: string): DeclarationScope {
   return scope;
 }
 
-/** The shape of a type that a file declares: `shapeNamed('resources/Customers', 'Customer')`. */
+/** Shape of a declared type: `findShape('resources/Customers', 'Customer')`. */
 export function findShape(path: string, name: string): Shape {
   const found = findDeclaration(declarations(path), name);
   if (found === null) throw new Error(`the SDK has no type ${name} in ${path}`);
   return shapeOfDeclared(found);
 }
 
-/** The shape that a type node has where it stands. */
+/** Shape of a type node, with names resolved in `scope`. */
 export function shapeOf(node: ts.TypeNode, scope: DeclarationScope): Shape {
   if (ts.isParenthesizedTypeNode(node)) return shapeOf(node.type, scope);
   if (ts.isArrayTypeNode(node)) return { kind: 'array', of: shapeOf(node.elementType, scope) };
@@ -104,7 +104,7 @@ function shapeOfReference(node: ts.TypeReferenceNode, scope: DeclarationScope): 
     case 'Decimal':
     case 'Stripe.Decimal':
       return { kind: 'decimal' };
-    // What keeps the compiler from refusing words that are added later; Stripe itself refuses what it does not know.
+    // These types admit enum values added in later versions. Stripe itself rejects unknown values.
     case 'OtherString':
     case 'Stripe.OtherString':
       return { kind: 'union', of: [] };
@@ -115,7 +115,7 @@ function shapeOfReference(node: ts.TypeReferenceNode, scope: DeclarationScope): 
   }
 }
 
-/** One page of a list, as every list operation answers it. */
+/** Shape of one page of a list, as returned by every list operation. */
 export function listOf(of: Shape): Shape {
   const always = (shape: Shape): Field => ({ shape: () => shape, optional: false });
   return {
@@ -148,7 +148,7 @@ interface MemberGroup {
   readonly scope: DeclarationScope;
 }
 
-/** Its own members after those of what it extends. */
+/** Members of the interface, after those of the interfaces that it extends. */
 function inheritedMembers(node: ts.InterfaceDeclaration, scope: DeclarationScope): MemberGroup[] {
   const extended = (node.heritageClauses ?? []).flatMap((clause) => clause.types);
   const above = extended.flatMap(({ expression }) => {
@@ -184,13 +184,13 @@ function shapeOfMembers(key: ts.Node, parts: readonly MemberGroup[]): Shape {
   return lazyShape;
 }
 
-/** An interface without members says nothing of what it stands for. */
+/** An interface without members accepts anything. */
 function membersShape(fields: ReadonlyMap<string, Field>, values: Shape | null): Shape {
   if (fields.size > 0) return { kind: 'fields', fields };
   return values === null ? { kind: 'anything' } : { kind: 'map', of: values };
 }
 
-/** Words of one union become one list; what stands twice stands once. */
+/** Flattens nested unions and merges the allowed values of all string members into one list. */
 function unionOf(parts: readonly Shape[]): Shape {
   const flat = parts.flatMap((part) => (part.kind === 'union' ? part.of : [part]));
   const texts = flat.filter((part) => part.kind === 'string');
@@ -211,7 +211,7 @@ function expressionName(expression: ts.Expression): string {
   return ts.isIdentifier(expression) ? expression.text : '';
 }
 
-/** Follows a name such as `SubscriptionCreateParams.Item` from where it stands. */
+/** Resolves a name such as `SubscriptionCreateParams.Item` from the given scope. */
 function findDeclaration(scope: DeclarationScope, name: string): DeclaredType | null {
   const parts = name.split('.');
   let around: DeclarationScope | null = scope;
@@ -250,7 +250,7 @@ function findNamespaceIn(scope: DeclarationScope, name: string, upwards: boolean
   return upwards && scope.parent !== null ? findNamespaceIn(scope.parent, name, true) : null;
 }
 
-/** The file and the name there of what this file imports, or passes on, under a name; `*` for all of a file. */
+/** Source file and exported name of a name that the scope imports or re-exports; `*` for a whole namespace. */
 function findImport(scope: DeclarationScope, name: string): { file: string; name: string } | null {
   for (const node of scope.statements) {
     if (!ts.isImportDeclaration(node) && !ts.isExportDeclaration(node)) continue;

@@ -1,6 +1,6 @@
 /**
- * Loaded into a server before anything else (`node --import`), so that its clock goes as far ahead of the machine's as
- * a test says: at the start by MOVED_CLOCK_MS, later by messages `{ aheadMs }`, each of which is acknowledged.
+ * Preloaded into a server (`node --import`) to shift its clock ahead of the machine's: initially by MOVED_CLOCK_MS
+ * milliseconds, later by messages `{ aheadMs }`, each of which is acknowledged.
  */
 const RealDate = Date;
 let aheadMs = Number(process.env.MOVED_CLOCK_MS ?? 0);
@@ -17,7 +17,7 @@ class ShiftedDate extends RealDate {
 }
 
 globalThis.Date = ShiftedDate as DateConstructor;
-// Waits that are counted on the other clock pass too.
+// Waits measured on the monotonic clock elapse too.
 const monotonic = performance.now.bind(performance);
 performance.now = () => monotonic() + aheadMs;
 

@@ -1,4 +1,4 @@
-/** An answer of Stripe that says no, in its own form. */
+/** Error reply in Stripe's format. */
 export class StripeApiError extends Error {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;

@@ -2,21 +2,21 @@ import type { StripeParameters } from './parameters.ts';
 import type { StripeList, StripeReply } from './present.ts';
 import type { StripeObject, StripeState } from './stripe-state.ts';
 
-/** One request whose parameters have been checked. */
+/** Request with validated parameters. */
 export interface StripeRequest {
   readonly state: StripeState;
-  /** The ids in its path, in order. */
+  /** Ids in the path, in order. */
   readonly ids: readonly string[];
   readonly parameters: StripeParameters;
 }
 
-/** What each operation does, by the SDK's file and method: `Customers.create`. */
+/** Handler of each operation by SDK file and method: `Customers.create`. */
 export type Handlers = Readonly<Record<string, (call: StripeRequest) => StripeReply>>;
 
 const pageDefault = 10;
 const pageMax = 100;
 
-/** One page, newest first. */
+/** One page of objects, newest first. */
 export function pageOfObjects(
   { parameters }: StripeRequest,
   stripeObjects: readonly StripeObject[],
@@ -43,7 +43,7 @@ function isWithin(created: number, range: StripeParameters | number | undefined)
   );
 }
 
-/** Metadata as Stripe merges it: an empty value takes a name away. */
+/** Merges metadata as Stripe does: an empty value deletes a key. */
 export function mergeMetadata(
   before: Readonly<Record<string, string>>,
   changes: Readonly<Record<string, string>> | '' | undefined,
@@ -53,7 +53,7 @@ export function mergeMetadata(
   return Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([, value]) => value !== ''));
 }
 
-/** The parameters among these names that were given; an empty text is nothing. */
+/** Parameters among these names that are present; an empty string becomes null. */
 export function pickParameters(
   parameters: StripeParameters,
   names: readonly string[],

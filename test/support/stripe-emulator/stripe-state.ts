@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { missingObjectError } from './stripe-error.ts';
 
-/** One object of Stripe's, in the form in which it is answered; what it refers to stands in it as an id. */
+/** Stored object in Stripe's reply format; references to other objects are ids. */
 export interface StripeObject {
   readonly id: string;
   readonly object: string;
@@ -9,10 +9,10 @@ export interface StripeObject {
   [field: string]: any;
 }
 
-/** How a card behaves when it is charged. */
+/** Outcome of charging a card. */
 export type CardBehavior = 'pays' | 'declines' | 'authenticates-once' | 'authenticates-always';
 
-/** One thing that happened, as it is sent to webhooks and listed. */
+/** Event as sent to webhooks and listed by the API. */
 export interface StripeEvent {
   readonly id: string;
   readonly type: string;
@@ -25,20 +25,20 @@ const idBytes = 12;
 export const daySeconds = 86_400;
 export const hourSeconds = 3_600;
 
-/** Everything that one Stripe account holds, and its time. */
+/** Objects and clock of one Stripe account. */
 export class StripeState {
   readonly #objects = new Map<string, StripeObject>();
   readonly #clock: () => number;
-  /** Set while the past is caught up with: what is due happens at its own time. */
+  /** Set while due events of the past run, each at its own time. */
   #timeOverride: number | null = null;
   #sequence = 0;
   readonly events: StripeEvent[] = [];
   readonly cards = new Map<string, CardBehavior>();
-  /** Invoices whose payment resumes a subscription. */
+  /** Ids of invoices whose payment resumes a subscription. */
   readonly resumptions = new Set<string>();
-  /** Called for everything that happens. */
+  /** Called for every event. */
   onEvent: (event: StripeEvent) => void = () => {};
-  /** Where its pages are: `http://127.0.0.1:1234`. */
+  /** Base address of the hosted pages: `http://127.0.0.1:1234`. */
   pagesUrl = '';
 
   constructor(clock: () => number) {
@@ -50,7 +50,7 @@ export class StripeState {
     return this.#timeOverride ?? this.#clock();
   }
 
-  /** Does something as if it were another time. */
+  /** Runs `work` with the clock set to `seconds`. */
   runAt(seconds: number, work: () => void): void {
     const before = this.#timeOverride;
     this.#timeOverride = seconds;
@@ -61,7 +61,7 @@ export class StripeState {
     }
   }
 
-  /** A new id: in order of making, and never the same in two emulators. */
+  /** Returns a new id: ascending in order of creation, unique across emulators. */
   nextId(prefix: string): string {
     this.#sequence += 1;
     return `${prefix}_${String(this.#sequence).padStart(6, '0')}${randomBytes(idBytes).toString('hex')}`;
@@ -81,14 +81,14 @@ export class StripeState {
     return this.#objects.get(id) ?? null;
   }
 
-  /** 404 when there is none of that kind. */
+  /** Errors: 404 if no object of this kind has the id. */
   get(object: string, id: string): StripeObject {
     const found = this.#objects.get(id);
     if (found === undefined || found.object !== object) throw missingObjectError(object, id);
     return found;
   }
 
-  /** Newest last. */
+  /** Objects of a kind, oldest first. */
   listObjects(object: string): StripeObject[] {
     return [...this.#objects.values()].filter((stripeObject) => stripeObject.object === object);
   }

@@ -15,9 +15,9 @@ import { meteredUsageOf } from './meter-usage.ts';
 import type { ChargeOutcome, PaymentAttempt } from './payments.ts';
 import { hourSeconds, type StripeObject, type StripeState } from './stripe-state.ts';
 
-/** What happens to a subscription by itself and by its payments; what it is asked for lies in `subscriptions`. */
+/** Transitions of a subscription caused by time and by payments; requests are handled in `subscriptions.ts`. */
 
-/** How long a first payment, or the payment of an update, may take. */
+/** Time limit for a first payment and for the payment of an update. */
 export const paymentSecondsMax = 23 * hourSeconds;
 
 export function itemsOf(subscription: StripeObject): StripeObject[] {
@@ -32,7 +32,7 @@ export function isMetered(price: StripeObject): boolean {
   return price.recurring?.usage_type === 'metered';
 }
 
-/** The day of the month that its periods begin on, wherever a month has it. */
+/** Day of the month on which periods start, in every month that has it. */
 function anchorDay(subscription: StripeObject): number | undefined {
   return subscription.billing_cycle_anchor_config?.day_of_month;
 }
@@ -41,7 +41,7 @@ export function nextBoundary(subscription: StripeObject, after: number): number 
   return boundaryAfter(after, subscription.billing_cycle_anchor, anchorDay(subscription));
 }
 
-/** The whole period that ends at a boundary, of which a first one may be only a part. */
+/** Whole period that ends at a boundary; a first period may cover only a part of it. */
 export function fullPeriodEndingAt(subscription: StripeObject, end: number): Period {
   const day = anchorDay(subscription) ?? new Date(subscription.billing_cycle_anchor * 1_000).getUTCDate();
   return { start: addMonths(end, -1, day), end };
@@ -59,7 +59,7 @@ export function setPeriod(subscription: StripeObject, { start, end }: Period): v
   }
 }
 
-/** What an item costs, or gives back, for the rest of the period from a time on. */
+/** Charge or credit for an item from a time to the end of the period. */
 export function proratedLine(
   state: StripeState,
   subscription: StripeObject,
@@ -83,7 +83,7 @@ export function proratedLine(
   };
 }
 
-/** What all its items cost for a part of a period. */
+/** Charges for all items for the rest of a period. */
 export function remainderLines(
   state: StripeState,
   subscription: StripeObject,
@@ -94,7 +94,7 @@ export function remainderLines(
     .filter((line) => line !== null);
 }
 
-/** What the items of a new period cost in advance, and the usage of the period that ended. */
+/** Charges in advance for the items of the new period, and the usage of the ended period. */
 export function renewalLines(
   state: StripeState,
   subscription: StripeObject,
@@ -120,7 +120,7 @@ export function renewalLines(
   });
 }
 
-/** Only the usage that was not billed yet, for a subscription that ends or pauses. */
+/** Unbilled usage only, for a subscription that ends or pauses. */
 export function usageLines(
   state: StripeState,
   subscription: StripeObject,
@@ -135,7 +135,7 @@ function productNameOf(state: StripeState, price: StripeObject): string {
   return product === null ? price.id : product.name;
 }
 
-/** The period ended: the next begins, and its invoice is a draft for an hour. */
+/** Starts the next period; its invoice stays a draft for an hour. */
 export function renewSubscription(state: StripeState, subscription: StripeObject): void {
   const ended = periodOf(subscription);
   const next = { start: ended.end, end: nextBoundary(subscription, ended.end) };
@@ -162,8 +162,8 @@ export function renewSubscription(state: StripeState, subscription: StripeObject
 }
 
 /**
- * Ends it now. Usage that was not billed and what waited for the next invoice are billed; what was paid in advance is not
- * given back.
+ * Ends the subscription now. Unbilled usage and pending invoice items are billed; prepaid amounts are not
+ * refunded.
  */
 export function endSubscription(state: StripeState, subscription: StripeObject, reason: string): void {
   if (subscription.status === 'canceled') return;
@@ -188,7 +188,7 @@ export function endSubscription(state: StripeState, subscription: StripeObject, 
   state.recordEvent('customer.subscription.deleted', subscription);
 }
 
-/** Nobody paid for what was asked: the invoice is void and nothing has changed. */
+/** The payment of an update has timed out: its invoice is voided and the subscription stays unchanged. */
 export function discardPendingUpdate(state: StripeState, subscription: StripeObject): void {
   if (subscription.pending_update === null) return;
   subscription.pending_update = null;
@@ -197,7 +197,7 @@ export function discardPendingUpdate(state: StripeState, subscription: StripeObj
   state.recordEvent('customer.subscription.pending_update_expired', subscription);
 }
 
-/** The first payment never came. */
+/** The first payment has timed out. */
 export function expireFirstPayment(state: StripeState, subscription: StripeObject): void {
   subscription.status = 'incomplete_expired';
   subscription.ended_at = state.now;
@@ -206,7 +206,7 @@ export function expireFirstPayment(state: StripeState, subscription: StripeObjec
   state.recordEvent('customer.subscription.updated', subscription);
 }
 
-/** Tries to collect, and lets the subscription feel how it ended. */
+/** Attempts to collect the invoice and updates the subscription with the outcome. */
 export function collectAndUpdate(
   state: StripeState,
   invoice: StripeObject,
@@ -270,13 +270,13 @@ function onInvoiceUnpaid(state: StripeState, subscription: StripeObject, invoice
   state.recordEvent('customer.subscription.updated', subscription, { status: before });
 }
 
-/** After the last try the subscription ends. */
+/** Ends the subscription after the last retry. */
 function endAfterFailedRenewal(state: StripeState, subscription: StripeObject, invoice: StripeObject): void {
   if (subscription.status !== 'past_due' || invoice.billing_reason !== 'subscription_cycle') return;
   if (invoice.next_payment_attempt === null) endSubscription(state, subscription, 'payment_failed');
 }
 
-/** Back from a pause: the rest of the period counts again. */
+/** Ends a pause; the caller bills the rest of the period. */
 export function resumeSubscription(state: StripeState, subscription: StripeObject): void {
   const before = subscription.status;
   subscription.status = 'active';
@@ -285,7 +285,7 @@ export function resumeSubscription(state: StripeState, subscription: StripeObjec
   state.recordEvent('customer.subscription.updated', subscription, { status: before });
 }
 
-/** Finalises an invoice at once and tries to collect it. */
+/** Finalizes an invoice immediately and attempts to collect it. */
 export function finalizeAndCollect(
   state: StripeState,
   invoice: StripeObject,
@@ -295,7 +295,7 @@ export function finalizeAndCollect(
   return collectAndUpdate(state, invoice, attempt);
 }
 
-/** Changes items, with the prorations that the change asks for; gives the new items and their lines. */
+/** Applies item changes; returns the new items and the proration lines. */
 export function computeItemChanges(
   state: StripeState,
   subscription: StripeObject,
@@ -373,7 +373,7 @@ export function createSubscriptionItem(
   };
 }
 
-/** Prorations that wait for the next invoice. */
+/** Stores prorations for the next invoice. */
 export function addPendingLines(
   state: StripeState,
   subscription: StripeObject,

@@ -34,7 +34,7 @@ import {
   usageLines,
 } from './subscription-lifecycle.ts';
 
-/** What Stripe offers and the emulator does not: asked for, it says so. */
+/** Parameters of Stripe that the emulator does not support; a request with one of them fails. */
 const unsupported = [
   ...[
     'add_invoice_items',
@@ -54,7 +54,7 @@ const unsupported = [
   ...['transfer_data', 'trial_end', 'trial_from_plan', 'trial_period_days', 'pause_collection'],
 ];
 
-/** What may come along with `pending_if_incomplete`. */
+/** Parameters allowed together with `pending_if_incomplete`. */
 const pendingUpdateParameters = [
   ...['items', 'proration_behavior', 'proration_date', 'payment_behavior', 'billing_cycle_anchor', 'expand'],
   ...['metadata', 'discounts', 'cancel_at_period_end', 'trial_end', 'trial_from_plan', 'add_invoice_items'],
@@ -152,7 +152,7 @@ function anchorOf(state: StripeState, parameters: StripeRequest['parameters']): 
   return nextDayOfMonth(state.now, config.day_of_month, hour * 3_600 + minute * 60 + second);
 }
 
-/** One currency, one interval, every price once; gives the currency. */
+/** Checks for one currency, one interval and no repeated price; returns the currency. */
 function checkItems(state: StripeState, items: readonly StripeObject[]): string {
   const prices = items.map((item) => priceOf(state, item));
   const [first] = prices;

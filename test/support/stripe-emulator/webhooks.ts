@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
 
-/** What becomes of one event on its way. */
+/** Delivery of one event. */
 export type DeliveryMode = 'sent' | 'lost' | 'twice' | 'held';
 
 export interface WebhookDelivery {
   readonly type: string;
   readonly id: string;
-  /** The status that the receiver answered, 0 when it did not. */
+  /** HTTP status of the receiver; 0 if it did not reply. */
   readonly status: number;
 }
 
@@ -23,7 +23,7 @@ interface WebhookMessage {
 
 const msMax = 10_000;
 
-/** Brings what happened to those who want to know, one after the other, signed; on request badly. */
+/** Delivers signed events in order; tests can drop, repeat or delay them. */
 export class WebhookSender {
   readonly #now: () => number;
   readonly #registeredReceivers: (type: string) => readonly WebhookReceiver[];
@@ -31,21 +31,21 @@ export class WebhookSender {
   #deliveryModeOf: (type: string) => DeliveryMode = () => 'sent';
   #heldMessages: WebhookMessage[] = [];
   #queue: Promise<void> = Promise.resolve();
-  /** Everything that was sent, in order. */
+  /** All deliveries, in order. */
   readonly deliveries: WebhookDelivery[] = [];
 
-  /** `registered`: the endpoints of the account that want events of a type. */
+  /** `registered` returns the endpoints of the account that subscribe to an event type. */
   constructor(now: () => number, registered: (type: string) => readonly WebhookReceiver[]) {
     this.#now = now;
     this.#registeredReceivers = registered;
   }
 
-  /** Also there, without an endpoint of the account. */
+  /** Adds a receiver that is not an endpoint of the account. */
   deliverTo(url: string, secret: string): void {
     this.#receiver = { url, secret };
   }
 
-  /** Decides for each event what becomes of it. */
+  /** Selects the delivery mode of each event type. */
   set deliveryMode(deliveryModeOf: (type: string) => DeliveryMode) {
     this.#deliveryModeOf = deliveryModeOf;
   }
@@ -67,7 +67,7 @@ export class WebhookSender {
     }
   }
 
-  /** Sends what was held, in another order if wished. */
+  /** Sends the held events in the order given by `order`. */
   release(
     order: (messages: readonly WebhookMessage[]) => readonly WebhookMessage[] = (letters) => letters,
   ): void {
@@ -76,7 +76,7 @@ export class WebhookSender {
     for (const message of messages) this.#send(message);
   }
 
-  /** Everything that was to be sent has arrived or failed. */
+  /** Resolves when every queued event has been delivered or has failed. */
   async waitUntilDelivered(): Promise<void> {
     let queue: Promise<void>;
     do {
@@ -99,7 +99,7 @@ export class WebhookSender {
   }
 }
 
-/** The header that proves where a body comes from. */
+/** `Stripe-Signature` header that authenticates a body. */
 export function signatureHeader(body: string, secret: string, seconds: number): string {
   const signed = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
   return `t=${seconds},v1=${signed}`;

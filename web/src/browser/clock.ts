@@ -1,13 +1,13 @@
 import { signal } from '@preact/signals';
 
-/** The one place that asks what time it is. Milliseconds since 1970. */
+/** Current time in milliseconds since 1970. All code that reads the clock uses this function. */
 export function now(): number {
   return Date.now();
 }
 
 const updateMs = 20_000;
 
-/** Moves on three times a minute, for what says how long ago something was. */
+/** Current time, updated three times a minute, for relative times. */
 export const recentNow = signal(now());
 
 setInterval(() => {

@@ -1,4 +1,4 @@
-/** Puts a text on the clipboard; false when the browser lets no page do that. */
+/** Copies a text to the clipboard. Returns false if the browser does not allow it. */
 export async function copyText(text: string): Promise<boolean> {
   if (navigator.clipboard === undefined) return copyWithExecCommand(text);
   return navigator.clipboard.writeText(text).then(
@@ -7,13 +7,15 @@ export async function copyText(text: string): Promise<boolean> {
   );
 }
 
-/** Over plain http from another machine there is no clipboard of its own, but what is selected can be copied. */
+/**
+ * Fallback for plain http from another machine, where the clipboard API is missing but `execCommand` works.
+ */
 function copyWithExecCommand(text: string): boolean {
   const field = document.createElement('textarea');
   field.value = text;
   field.readOnly = true;
   field.className = 'unseen';
-  // Inside an open dialog nothing outside of it can be selected.
+  // Elements outside an open dialog cannot be selected.
   const container = document.querySelector('dialog[open]') ?? document.body;
   const previousFocus = document.activeElement;
   container.append(field);

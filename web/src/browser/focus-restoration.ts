@@ -1,34 +1,36 @@
 /**
- * Where the focus goes when what had it is gone or cannot have it any more, as the button of a row that was deleted, or
- * "Next page" on the last one: to the same of the next row, else to what is left beside it or before it, else to the
- * heading of the page. Left to the browser it would be nowhere, and who hears the page would begin it again.
+ * Moves the focus when its element is removed or disabled, such as the button of a deleted row, or "Next
+ * page" on the last page: to the same element of the next row, else to the nearest remaining element of the
+ * same group or before it, else to the heading of the page. The browser alone would drop the focus, and
+ * screen readers would start again at the top of the page.
  */
 
 const rowSelector = 'tr, li, .toast';
-/** What belongs together, so that somebody who is taken from one to another is still where they were. */
+/** Groups of related elements: the focus stays within the nearest one if possible. */
 const groupSelector = 'tr, li, dialog, form, .row';
 const focusableSelector =
   ':is(a[href], button, input, select, textarea, summary, [tabindex]):not(:disabled, [tabindex="-1"])';
 
-/** What has the focus, and where it stood when it got it. */
+/** The focused element, and its position when it received the focus. */
 interface FocusHolder {
   readonly element: HTMLElement;
   readonly row: { readonly list: Element; readonly position: number; readonly focusableIndex: number } | null;
-  /** From the nearest one outwards. */
+  /** From the nearest group outward. */
   readonly groups: readonly Element[];
-  /** Of its page, in their order. */
+  /** Focusable elements of the page before it, in document order. */
   readonly precedingElements: readonly HTMLElement[];
 }
 
 export function restoreLostFocus(): void {
   let holder: FocusHolder | null = null;
   document.addEventListener('focusin', ({ target }) => {
-    // A row of thousands goes when it is scrolled out of sight; who scrolls is taken nowhere else.
+    // Virtual rows are removed when they are scrolled out of view; that must not move the focus.
     const mayMove = target instanceof HTMLElement && target.closest('.virtual-row') === null;
     holder = mayMove ? describeHolder(target) : null;
   });
   document.addEventListener('focusout', ({ target, relatedTarget }) => {
-    // Who clicks beside it wants it nowhere. Whether it is being removed is known when this task is over.
+    // A click outside the element drops the focus on purpose. Whether the element is being removed is known
+    // only after the current task.
     if (relatedTarget === null)
       queueMicrotask(() => {
         if (holder?.element === target && isFocusable(holder.element)) holder = null;

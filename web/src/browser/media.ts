@@ -1,6 +1,6 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 
-/** Whether a media query holds just now. */
+/** Whether a media query matches now. */
 export function mediaQuery(query: string): ReadonlySignal<boolean> {
   const list = window.matchMedia(query);
   const matches = signal(list.matches);
@@ -12,7 +12,7 @@ export function mediaQuery(query: string): ReadonlySignal<boolean> {
 
 /** Too narrow for the columns of a long list: a row has two lines. */
 export const isNarrow = mediaQuery('(max-width: 44rem)');
-/** Too narrow for two parts of a page beside each other. */
+/** Too narrow for two parts of a page side by side. */
 export const isSingleColumn = mediaQuery('(max-width: 52rem)');
-/** Too narrow for a page beside the navigation, which is folded away. */
+/** Too narrow for a page next to the navigation, which is collapsed. */
 export const isNavigationCollapsed = mediaQuery('(max-width: 64rem)');

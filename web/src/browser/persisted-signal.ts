@@ -1,11 +1,11 @@
 import { effect, type Signal, signal } from '@preact/signals';
 
-/** Who shares a word: all tabs of the browser, or none, so that each tab goes on with its own. */
+/** `browser`: all tabs share one value. `tab`: each tab keeps its own value. */
 type StorageScope = 'browser' | 'tab';
 
 /**
- * A word that the browser keeps from one visit to the next, where it keeps anything; null when it has none. A new tab
- * begins with the newest one.
+ * Signal whose value persists in the browser's storage between visits, if storage is available; null without
+ * a value. A new tab starts with the most recent value.
  */
 export function persistedSignal(name: string, scope: StorageScope = 'browser'): Signal<string | null> {
   const key = `quarry.${name}`;
@@ -28,7 +28,7 @@ function read(store: StorageName, key: string): string | null {
   try {
     return window[store].getItem(key);
   } catch {
-    return null; // storage that is turned off keeps nothing, and nothing depends on it
+    return null; // storage is disabled; no feature depends on it
   }
 }
 
@@ -37,6 +37,6 @@ function write(store: StorageName, key: string, value: string | null): void {
     if (value === null) window[store].removeItem(key);
     else window[store].setItem(key, value);
   } catch {
-    // Turned off or full: the next visit starts without it.
+    // Storage is disabled or full: the next visit starts without the value.
   }
 }

@@ -7,7 +7,7 @@ import { signInAsAdministrator } from '../server/sign-in.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
 import { CodeField } from './team/code-field.tsx';
 
-/** Signs in as the administrator of the installation, by password. */
+/** Form that signs in as the administrator of the installation, by password. */
 export function AdministratorForm({ onDone }: { readonly onDone: () => void }) {
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');

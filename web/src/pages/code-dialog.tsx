@@ -5,7 +5,7 @@ import { RadioGroup } from '../parts/field.tsx';
 import { renderSample, type SampleLanguage, sampleLanguages } from './code-samples.ts';
 import { buildRequest, playgroundQuery } from './playground-query.ts';
 
-/** The question as a call of the API, to be copied. */
+/** Dialog with the query as an API call, to copy. */
 export function CodeDialog({
   collection,
   onClose,

@@ -1,8 +1,8 @@
 import type { PlaygroundRequest, ResultKind } from './playground-query.ts';
 
 /**
- * The call of the playground as programs write it. Each works as it is pasted, with nothing installed beforehand; the key
- * stays out and comes from the environment.
+ * Code samples of the playground's API call. Each sample runs as pasted, without installing packages. The API
+ * key is read from the environment.
  */
 
 export const sampleLanguages = ['curl', 'Node', 'Python'] as const;
@@ -10,9 +10,9 @@ export type SampleLanguage = (typeof sampleLanguages)[number];
 
 interface SampleCall {
   readonly kind: ResultKind;
-  /** Without `explain`. */
+  /** Request body without `explain`. */
   readonly request: PlaygroundRequest;
-  /** With `/v1`. */
+  /** Base URL including `/v1`. */
   readonly baseUrl: string;
 }
 

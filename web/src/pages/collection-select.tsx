@@ -8,18 +8,20 @@ import { organizationId } from '../server/session.ts';
 
 export interface CollectionSelection {
   readonly names: LoadState<readonly string[]>;
-  /** The one that the address says, else the one worked in last, else the first; null while not known, or none. */
+  /**
+   * Collection named in the URL, else the last used one, else the first; null while unknown or if none exists.
+   */
   readonly chosen: string | null;
 }
 
-/** The collection that somebody worked in last, behind the organisation that it belongs to. */
+/** Last used collection, prefixed with its organization. */
 const lastCollection = persistedSignal('collection', 'tab');
 
 function storageKeyOf(name: string): string {
   return `${organizationId()} ${name}`;
 }
 
-/** The collection that a page shows; it stands in the address, so that it can be kept and sent. */
+/** The collection that a page shows. It is part of the URL, so that it can be bookmarked and shared. */
 export function useCollection(): CollectionSelection {
   const { query } = useLocation();
   const names = useLoad<readonly string[]>(

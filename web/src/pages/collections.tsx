@@ -17,13 +17,13 @@ import { Icon } from '../shell/icons.tsx';
 import { formatBytes, formatCount } from '../words/numbers.ts';
 import { NewCollection } from './new-collection.tsx';
 
-/** Collections whose numbers are asked for at one time, and those that are looked at again and again. */
+/** Concurrent status requests, and maximum number of collections that are polled. */
 const concurrentRequests = 4;
 const polledMax = 200;
-/** Collections that are listed before one asks for more, and then each time. */
+/** Collections listed at first, and added per click on "more". */
 const pageSize = 100;
 
-/** All collections: create one, delete one, and the way into each. */
+/** Page of all collections: create, delete and open collections. */
 export function Collections() {
   const list = useLoad(async (abort) => (await listCollections(abort)).collection_names, []);
   const [dialog, setDialog] = useState<'new' | { readonly deleting: string } | null>(null);
@@ -189,7 +189,10 @@ function CollectionState({ status }: { readonly status: StatusResponse | null | 
 
 type Counts = ReadonlyMap<string, StatusResponse | null>;
 
-/** The numbers of each collection, a few at a time, again while something is under way; null where none came. */
+/**
+ * Loads the status of each collection, a few at a time, and polls while indexing runs. Null for a collection
+ * without a reply.
+ */
 function useCounts(names: readonly string[]): Counts {
   const [counts, setCounts] = useState<Counts>(new Map());
   const loadCounts = async (requested: readonly string[], abort: AbortSignal): Promise<'busy' | 'idle'> => {
@@ -200,7 +203,7 @@ function useCounts(names: readonly string[]): Counts {
         const collection = name;
         const status = await getStatus(collection, abort).catch((error: unknown) => {
           if (abort.aborted) throw error;
-          return null; // deleted meanwhile, or no answer: the row says that nothing is known
+          return null; // deleted in the meantime, or no reply: the row shows no numbers
         });
         isBusy ||= isIndexing(status);
         setCounts((before) => new Map(before).set(collection, status));

@@ -3,21 +3,21 @@ import { type DocumentRow, listDocuments } from '../server/retrieval.ts';
 import { compareByBytes } from '../words/compare-by-bytes.ts';
 
 const pageRows = 1_024;
-/** Rows that are looked at again at one time, at most and at least. */
+/** Maximum and minimum number of rows per refresh. */
 const refreshedMax = 200;
 const refreshedMin = 50;
 
 export interface DocumentListQuery {
   readonly collection: string;
   readonly prefix: string;
-  /** Only those that could not be parsed or indexed. */
+  /** Only documents that could not be parsed or indexed. */
   readonly onlyFailed: boolean;
 }
 
-/** The documents of a collection whose paths begin with a prefix, in the order of their paths, as far as loaded. */
+/** The documents of a collection whose paths start with a prefix, ordered by path, as far as loaded. */
 export class DocumentList {
   readonly rows = signal<readonly DocumentRow[]>([]);
-  /** True when there are no more rows than those. */
+  /** True if all rows are loaded. */
   readonly isComplete = signal(false);
   readonly isLoading = signal(false);
   readonly error = signal<unknown>(null);
@@ -28,25 +28,25 @@ export class DocumentList {
     this.#options = options;
   }
 
-  /** Begins to load, unless some rows are there from the last time. */
+  /** Starts loading, unless rows from an earlier use exist. */
   open(): void {
     this.#abort = new AbortController();
     if (this.rows.peek().length === 0 || this.error.peek() !== null) void this.loadMore();
   }
 
-  /** Ends whatever loads; nothing comes until it is opened again. */
+  /** Cancels pending requests. No rows are loaded until the next `open`. */
   close(): void {
     this.#abort.abort();
   }
 
-  /** The next rows, unless they are being loaded or there are none. */
+  /** Loads the next rows, unless they are being loaded or none are left. */
   async loadMore(): Promise<void> {
     if (this.isLoading.peek() || this.isComplete.peek()) return;
     this.isLoading.value = true;
     const { signal } = this.#abort;
     try {
       const found = await this.#list(this.rows.peek().at(-1)?.path, pageRows);
-      // What was looked at again meanwhile may have brought some of them.
+      // A concurrent refresh may already have added some of these rows.
       const rows = this.rows.peek();
       const last = rows.at(-1)?.path;
       const fresh = last === undefined ? found : found.filter(({ path }) => compareByBytes(path, last) > 0);
@@ -60,7 +60,7 @@ export class DocumentList {
     }
   }
 
-  /** Looks again at the rows from `first` to `end`: what changed, what is gone, what came between. */
+  /** Reloads the rows from `first` to `end`: updates changed rows, removes deleted ones, inserts new ones. */
   async refresh({ first, end }: { readonly first: number; readonly end: number }): Promise<void> {
     const previous = this.rows.peek()[first - 1]?.path;
     const limit = Math.min(refreshedMax, Math.max(refreshedMin, end - first));
@@ -75,7 +75,7 @@ export class DocumentList {
     else if (tail.length === 0) this.isComplete.value = false;
   }
 
-  /** Begins anew: the first rows are loaded again, those behind them when they are wanted. */
+  /** Reloads the list from the start; later rows are loaded on demand. */
   async restart(): Promise<void> {
     const found = await this.#list(undefined, pageRows);
     this.rows.value = found;
@@ -83,7 +83,7 @@ export class DocumentList {
     this.error.value = null;
   }
 
-  /** All rows as the server has them, also those that are not loaded, a page at a time. */
+  /** Iterates over all rows on the server, page by page, including rows that are not loaded. */
   async *pages(): AsyncGenerator<readonly DocumentRow[], void, void> {
     let after: string | undefined;
     for (;;) {
@@ -94,7 +94,7 @@ export class DocumentList {
     }
   }
 
-  /** Takes rows away that this page deleted. */
+  /** Removes rows that this page has deleted. */
   remove(paths: ReadonlySet<string>): void {
     this.rows.value = this.rows.peek().filter(({ path }) => !paths.has(path));
   }

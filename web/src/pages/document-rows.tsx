@@ -17,15 +17,15 @@ import type { DocumentList } from './document-list.ts';
 import { retryDocuments } from './retry.ts';
 import { StateChip } from './state-chip.tsx';
 
-/** Of one document; narrow, it stands in two lines, and among those that failed it has room for its reason. */
+/** Row heights in pixels. A narrow row has two lines; a failed one reserves space for its error message. */
 const rowHeights = { all: { wide: 48, narrow: 68 }, failed: { wide: 68, narrow: 132 } } as const;
-/** So many rows before the last one that is there, the next are loaded. */
+/** Number of rows before the end of the loaded rows at which the next rows are loaded. */
 const prefetchRows = 200;
 
-/** Which documents of a list are shown. */
+/** Filter of the document list. */
 export type DocumentFilter = 'all' | 'failed';
 
-/** What of a list is shown, and what can be done with it. */
+/** Props of the list: visible rows and available actions. */
 interface DocumentRowsProps {
   readonly list: DocumentList;
   readonly collection: string;
@@ -132,7 +132,7 @@ function Headings() {
   );
 }
 
-/** Tries all of them again, also those that are not loaded. */
+/** Retries all failed documents, including those that are not loaded. */
 function RetryAll({ list, onRetried }: Pick<DocumentRowsProps, 'list' | 'onRetried'>) {
   const retry = useAsyncAction(async () => {
     const { retriedCount: tried, failure: refused } = await retryDocuments(list.pages());

@@ -2,7 +2,7 @@ import type { ChipTone } from '../parts/chip.tsx';
 import type { DocumentRow } from '../server/retrieval.ts';
 import { formatCount } from '../words/numbers.ts';
 
-/** What the states of a document are called, and how they look. */
+/** Labels and colors of document states. */
 
 type Status = DocumentRow['index_status'];
 
@@ -16,7 +16,7 @@ export const stateLabels: Readonly<Record<Status, readonly [string, ChipTone]>> 
   indexing_failed: ['Not indexed', 'bad'],
 };
 
-/** Nothing more happens to it by itself. */
+/** Whether the state is final: it does not change by itself. */
 export function isSettled(status: Status): boolean {
   return status === 'indexed' || hasFailed(status);
 }
@@ -25,7 +25,7 @@ export function hasFailed(status: Status): boolean {
   return status === 'parsing_failed' || status === 'indexing_failed';
 }
 
-/** What a failed document has to be set to, to be tried again. */
+/** State to set on a failed document to retry it. */
 export function retryStatusOf(status: Status): 'not_parsed' | 'not_indexed' {
   return status === 'parsing_failed' ? 'not_parsed' : 'not_indexed';
 }

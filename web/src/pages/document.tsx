@@ -27,7 +27,7 @@ import { MetadataCard } from './metadata.tsx';
 import { retryDocument } from './retry.ts';
 import { StateChip } from './state-chip.tsx';
 
-/** One document: its state, its pages, its text, its metadata. */
+/** Page of one document: state, pages, text and metadata. */
 export function DocumentPage() {
   const { query } = useLocation();
   const { collection, path } = query;
@@ -41,7 +41,7 @@ export function DocumentPage() {
   );
 }
 
-/** Not a component of its own: a page that turns out to be missing stays the page that it is. */
+/** Not a component: a page whose document turns out to be missing must not remount. */
 function missingPage() {
   return (
     <Page title="Document">
@@ -117,7 +117,7 @@ function DocumentView({ reference, requestedIndex }: DocumentViewProps) {
   );
 }
 
-/** In the place of all of it, so that it comes in one step and nothing moves. */
+/** Placeholder for the whole page, so that the content appears in one step and nothing moves. */
 function DocumentSkeleton() {
   return (
     <div class="document" role="status" aria-label="Loading">
@@ -131,7 +131,7 @@ function DocumentSkeleton() {
   );
 }
 
-/** There is a page, and it is not there yet. */
+/** Whether the document has pages but the current one is not loaded yet. */
 function isPageLoading(found: DocumentResponse, { data, error }: LoadState<PageResponse | null>): boolean {
   return (found.num_pages ?? 0) > 0 && (data ?? null) === null && error === null;
 }
@@ -140,14 +140,16 @@ function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404;
 }
 
-/** The page that is shown: the one asked for, or the nearest that there is once that is known. */
+/** Index of the page to show: the requested one, clamped to the existing pages once their number is known. */
 function pageIndex(requestedIndex: number, found: DocumentResponse | undefined): number {
   const validIndex = Number.isInteger(requestedIndex) ? Math.max(0, requestedIndex) : 0;
   const pages = found?.num_pages ?? null;
   return pages === null ? validIndex : Math.min(validIndex, Math.max(0, pages - 1));
 }
 
-/** A page of a document; null where the document has none. While another one loads, the last one stays. */
+/**
+ * Loads a page of a document; null if the document has none. While another page loads, the previous one stays.
+ */
 function usePage(
   reference: DocumentReference,
   index: number,
@@ -163,7 +165,7 @@ function usePage(
   return { ...page, data: page.data ?? last.current };
 }
 
-/** Without an address as long as the document loads; it has its place already. */
+/** Download button, without a URL while the document loads, so that it does not move later. */
 function Download({ path, address }: { readonly path: string; readonly address: string | undefined }) {
   const name = path.split('/').at(-1) ?? path;
   const link = address === undefined ? {} : { href: address };
@@ -278,7 +280,7 @@ interface PagesProps {
   readonly page: LoadState<PageResponse | null>;
 }
 
-/** A page at a time: its picture, where it has one, and its text. */
+/** Page viewer: the image, if any, and the text of one page at a time. */
 function Pages({ reference, found, index, page }: PagesProps) {
   const { route } = useLocation();
   const pages = found.num_pages ?? 0;
@@ -340,7 +342,7 @@ function PageView({ page }: { readonly page: LoadState<PageResponse | null> }) {
             <div class="text-tools">
               <CopyButton text={content} label="Copy text" />
             </div>
-            {/* Whatever the document says, it is text here. */}
+            {/* Content is rendered as text, never as HTML. */}
             <pre tabIndex={0}>{content}</pre>
           </>
         )}

@@ -21,7 +21,7 @@ import { findSavedList, saveList, saveScroll } from './list-restoration.ts';
 
 const debounceMs = 250;
 
-/** The documents of a collection, as many as there are. */
+/** Page of all documents of a collection. */
 export function Documents() {
   const { route, query } = useLocation();
   const { names, chosen } = useCollection();
@@ -99,7 +99,7 @@ function CollectionDocuments({ collection, names, filter, onChoose, onFilter }: 
       status.replace(found);
       const isBusy = found.num_parsing_documents + found.num_indexing_documents > 0;
       const rows = list.rows.peek().slice(visibleRange.current.first, visibleRange.current.end);
-      // One that was tried again may have failed again between two looks, and the numbers are as they were.
+      // A retried document may have failed again between two polls, with unchanged counts.
       const mayDiffer = changed || onlyFailed || rows.some((row) => !isSettled(row.index_status));
       if (mayDiffer) await list.refresh(visibleRange.current);
       return isBusy ? 'busy' : 'idle';
@@ -131,7 +131,7 @@ function CollectionDocuments({ collection, names, filter, onChoose, onFilter }: 
   );
 }
 
-/** The list below the prefix that is typed; where somebody came back to it, as it was left. */
+/** The list for the typed prefix. After going back, it is restored as it was left. */
 function useDocumentList({ collection, onlyFailed }: Omit<DocumentListQuery, 'prefix'>) {
   const [savedList] = useState(() => findSavedList({ collection, onlyFailed }));
   const [prefixText, setPrefixText] = useState(savedList?.options.prefix ?? '');
@@ -216,7 +216,7 @@ function IndexingNotice({ status }: { readonly status: StatusResponse | undefine
   );
 }
 
-/** The text once nobody has typed for a moment. */
+/** Returns the text after typing has paused. */
 function useDebounced(text: string): string {
   const [debounced, setDebounced] = useState(text);
   useEffect(() => {

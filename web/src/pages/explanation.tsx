@@ -1,7 +1,7 @@
 import type { ResultExplanation } from '../../../src/schemas/queries.ts';
 import { formatScore } from '../words/numbers.ts';
 
-/** The largest score by words of all results: words have no scale of their own. */
+/** Largest BM25 score of all results, used as the scale: BM25 scores have no fixed range. */
 export function maxLexicalScore(results: readonly { readonly explain?: ResultExplanation }[]): number {
   return Math.max(0.001, ...results.map(({ explain }) => explain?.lexical.score ?? 0));
 }
@@ -11,7 +11,7 @@ interface ExplanationProps {
   readonly highest: number;
 }
 
-/** How a result was found: what its words, its meaning and the reranker said, as bars. */
+/** Explains how a result was found: scores of words, meaning and reranker, as bars. */
 export function Explanation({ explain, highest }: ExplanationProps) {
   const { lexical, vector, fused, rerank, look: proximity } = explain;
   const rows = [

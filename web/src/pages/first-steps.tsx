@@ -25,7 +25,7 @@ const steps = (mayCreateKeys: boolean) => [
   },
 ];
 
-/** For an organisation without documents: the way to the first answer. */
+/** First steps for an organization without documents. */
 export function FirstSteps() {
   return (
     <section class="card first-steps" aria-label="First steps">

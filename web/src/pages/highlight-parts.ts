@@ -1,5 +1,5 @@
 const wordPattern = /[\p{L}\p{N}]+/gu;
-/** Letters that an ending may add to the stem that was found. */
+/** Maximum length of an ending after the matched stem, in letters. */
 const endingLengthMax = 5;
 const stemLengthMin = 4;
 
@@ -11,8 +11,8 @@ function foldText(text: string): string {
 }
 
 /**
- * Whether a word of the text is one that a term stands for. Terms are stems ("compani" for "company", "companies"), so
- * all but the last letter of a longer one has to agree, and what follows may be an ending.
+ * Whether a term matches a word of the text. Terms are stems ("compani" for "company", "companies"), so all
+ * but the last letter of longer terms must match, and an ending may follow.
  */
 function matchesTerm(foldedWord: string, term: string): boolean {
   if (foldedWord === term) return true;
@@ -20,7 +20,7 @@ function matchesTerm(foldedWord: string, term: string): boolean {
   return foldedWord.startsWith(term.slice(0, Math.max(stemLengthMin - 1, term.length - 1)));
 }
 
-/** Splits a text into what is marked and what is not. */
+/** Splits a text into highlighted and other parts. */
 export function splitHighlights(
   text: string,
   terms: readonly string[],

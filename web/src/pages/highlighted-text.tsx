@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { splitHighlights } from './highlight-parts.ts';
 
-/** A text with the words of the question marked. It is shown as text, whatever it says. */
+/** Renders a text with the matched words highlighted. The text is never interpreted as HTML. */
 export function HighlightedText({
   text,
   terms,

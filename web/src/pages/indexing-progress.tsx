@@ -3,12 +3,12 @@ import { getStatus } from '../server/retrieval.ts';
 import { formatCounted } from '../words/numbers.ts';
 
 interface IndexingProgress {
-  /** Documents on their way into search. */
+  /** Documents that are being parsed or indexed. */
   readonly inProgress: number;
   readonly failed: number;
 }
 
-/** How far the documents of a collection are, looked at again and again; undefined while not known. */
+/** Polls the indexing progress of a collection; undefined while unknown. */
 export function useIndexingProgress(collection: string | null): IndexingProgress | undefined {
   const loadProgress = async (abort: AbortSignal): Promise<IndexingProgress> => {
     if (collection === null) return { inProgress: 0, failed: 0 };
@@ -28,7 +28,7 @@ export function useIndexingProgress(collection: string | null): IndexingProgress
   return progress.data;
 }
 
-/** Said as long as there are some. */
+/** Notice shown while documents are being indexed. */
 export function IndexingNotice({ left: inProgress }: { readonly left: number | undefined }) {
   if (inProgress === undefined || inProgress === 0) return null;
   return (

@@ -1,10 +1,12 @@
 import { organizationId } from '../server/session.ts';
 import type { DocumentList, DocumentListQuery } from './document-list.ts';
 
-/** The list that was shown last: who looks at a document and goes back finds it as they left it. */
+/** Keeps the last shown list, so that going back from a document restores it unchanged. */
 
 interface SavedList {
-  /** Also in the entry of the browser's history that shows it, which is how going back is told from going there anew. */
+  /**
+   * Also stored in the browser's history entry of the list, which distinguishes going back from a new visit.
+   */
   readonly id: number;
   readonly organizationId: string;
   readonly options: DocumentListQuery;
@@ -15,7 +17,7 @@ interface SavedList {
 let lastId = 0;
 let saved: SavedList | null = null;
 
-/** The list of this entry of the history, if it is the one that was left; whatever its prefix is. */
+/** Returns the list of this history entry if it is the saved one, with any prefix. */
 export function findSavedList({
   collection,
   onlyFailed,
@@ -26,7 +28,7 @@ export function findSavedList({
   return options.collection === collection && options.onlyFailed === onlyFailed ? saved : null;
 }
 
-/** From now on this is the list of this entry. */
+/** Associates the list with this history entry. */
 export function saveList(list: DocumentList, options: DocumentListQuery): void {
   if (saved?.list !== list) {
     lastId += 1;
@@ -35,7 +37,7 @@ export function saveList(list: DocumentList, options: DocumentListQuery): void {
   window.history.replaceState({ list: saved.id }, '');
 }
 
-/** Notes how far down it is looked at. */
+/** Saves the scroll position of the list. */
 export function saveScroll(list: DocumentList): void {
   if (saved?.list === list) saved.scrollY = window.scrollY;
 }

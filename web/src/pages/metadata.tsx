@@ -16,7 +16,7 @@ interface MetadataCardProps {
   readonly onSaved: () => void;
 }
 
-/** What is known of a document beside its text, by which queries can filter. */
+/** Metadata of a document, which queries can filter by. */
 export function MetadataCard({ reference, found, onSaved }: MetadataCardProps) {
   const [isEditing, setEditing] = useState(false);
   const entries = Object.entries(found.metadata);

@@ -2,7 +2,7 @@ import { now } from '../browser/clock.ts';
 import type { Bar } from '../parts/bar-chart.tsx';
 import { formatTime } from '../words/times.ts';
 
-/** A stretch of time that ends now, in steps. */
+/** A time span that ends now, in steps. */
 export interface ChartSpan {
   readonly steps: number;
   readonly stepSeconds: number;
@@ -12,7 +12,7 @@ export function toSeconds(ms: number): number {
   return Math.floor(ms / 1_000);
 }
 
-/** One bar for each step, those without rows too; the last is the one that runs. */
+/** Returns one bar per step, including steps without rows. The last bar is the current step. */
 export function toBars<Row extends { readonly window_start: number }>(
   rows: readonly Row[],
   { steps, stepSeconds }: ChartSpan,

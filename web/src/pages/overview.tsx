@@ -17,7 +17,7 @@ import { FirstSteps } from './first-steps.tsx';
 import { type ChartSpan, toBars, toSeconds } from './overview-bars.ts';
 import { tierName } from './team/tiers.ts';
 
-/** How things stand: documents, work, questions, room. */
+/** Overview page: documents, indexing, queries and storage. */
 export function Overview() {
   const status = useLoad((abort) => getStatus(null, abort), []);
   usePoll(async (abort) => {
@@ -117,7 +117,9 @@ function DocumentCounts({ status }: { readonly status: StatusResponse | undefine
   );
 }
 
-/** What is being read just now, and what keeps the rest waiting. It comes and goes, so nothing is below it. */
+/**
+ * Documents being parsed, and why others wait. The card appears and disappears, so it is last on the page.
+ */
 function InProgressCard({ status }: { readonly status: StatusResponse }) {
   const reading = status.parsing_documents ?? [];
   const waitReasons = status.waiting_for ?? [];

@@ -5,17 +5,17 @@ import { Icon } from '../shell/icons.tsx';
 import { formatCount } from '../words/numbers.ts';
 import { splitHighlights } from './highlight-parts.ts';
 
-/** Pages of one result that are looked through for the one that answers best. */
+/** Maximum number of pages of one result that are searched for the best match. */
 const candidatePagesMax = 4;
 
 interface PageThumbnailProps {
   readonly reference: DocumentReference;
-  /** First page of the result, from 0, and the page after its last. */
+  /** First page of the result, from 0, and the page after the last. */
   readonly first: number;
   readonly end: number;
-  /** Address of the picture of the only page; undefined when it has to be asked for. */
+  /** URL of the image if the result has one page; undefined if it must be loaded. */
   readonly knownUrl: string | null | undefined;
-  /** What the result has of the question. */
+  /** Query terms that the result contains. */
   readonly terms: readonly string[];
 }
 
@@ -25,8 +25,8 @@ interface ThumbnailImage {
 }
 
 /**
- * The page of a result as it looks, small: of several the one that has most of the question. A sign of a page stands in
- * the place of the picture where there is none, so that nothing moves when one comes.
+ * Thumbnail of the result's page; of several pages, the one with the most query terms. A placeholder icon
+ * reserves the space of a missing image, to avoid layout shift.
  */
 export function PageThumbnail({ reference, first, end, knownUrl, terms }: PageThumbnailProps) {
   const { collection, path } = reference;
@@ -80,7 +80,7 @@ async function findBestPage(
   return { page: best.page, address: best.address };
 }
 
-/** How many different words are marked. */
+/** Number of distinct highlighted words. */
 function countDistinctMatches(parts: ReturnType<typeof splitHighlights>): number {
   return new Set(parts.flatMap(({ text, isHighlighted: isMarked }) => (isMarked ? [text.toLowerCase()] : [])))
     .size;

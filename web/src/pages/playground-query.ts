@@ -6,7 +6,7 @@ import { topDocuments, topPages, topSnippets } from '../server/retrieval.ts';
 import { organizationId } from '../server/session.ts';
 import { parseJson } from '../words/parse-json.ts';
 
-/** A question as the playground asks it, and what came back. Both stay while other pages are shown. */
+/** The playground's query and its last results. Both persist while other pages are shown. */
 
 export type ResultKind = 'snippets' | 'pages' | 'documents';
 
@@ -15,7 +15,7 @@ export interface PlaygroundQuery {
   readonly query: string;
   readonly k: number;
   readonly filter: string;
-  /** Empty for whatever the server uses by itself. */
+  /** Empty for the server's default. */
   readonly reranker: string;
   readonly latency: 'low' | 'high';
   readonly isPrecise: boolean;
@@ -31,7 +31,7 @@ export const playgroundQuery = signal<PlaygroundQuery>({
   isPrecise: false,
 });
 
-/** In the place of a reranker, none of which has such a name: none, whatever the server would use. */
+/** Value for "no reranker", which disables the server's default. No reranker has this name. */
 export const noReranker = '-';
 
 export const resultsMax: Readonly<Record<ResultKind, number>> = {
@@ -44,7 +44,9 @@ export function updateQuery(changes: Partial<PlaygroundQuery>): void {
   playgroundQuery.value = { ...playgroundQuery.peek(), ...changes };
 }
 
-/** What is wrong with the filter, as the server would say it; null for nothing. The rules are the server's own. */
+/**
+ * Returns the error in the filter, as the server would report it, or null. Uses the server's own validation.
+ */
 export function findFilterError(filter: string): string | null {
   if (filter.trim() === '') return null;
   const { value, error: fault } = parseJson(filter);
@@ -60,7 +62,7 @@ export function findFilterError(filter: string): string | null {
 export type PlaygroundRequest = (wire.TopSnippetsRequest | wire.TopPagesRequest | wire.TopDocumentsRequest) &
   Readonly<Record<string, unknown>>;
 
-/** The body of the call: what is as it would be anyway is left out. */
+/** Builds the request body. Fields with default values are omitted. */
 export function buildRequest(collection: string, input: PlaygroundQuery): PlaygroundRequest {
   const { kind, query, k, filter, reranker, latency, isPrecise } = input;
   return {
@@ -77,11 +79,11 @@ export function buildRequest(collection: string, input: PlaygroundQuery): Playgr
 }
 
 interface PlaygroundReplyBase {
-  /** Another one for each answer. */
+  /** Unique number of the reply. */
   readonly number: number;
   readonly organizationId: string;
   readonly collection: string;
-  /** Milliseconds from the click to the answer. */
+  /** Milliseconds from the click to the reply. */
   readonly ms: number;
   readonly warnings: readonly string[];
   readonly explanation: wire.QueryExplanation | undefined;
@@ -97,13 +99,13 @@ export type PlaygroundReply = PlaygroundReplyBase &
 const lastReply = signal<PlaygroundReply | null>(null);
 let replyCount = 0;
 
-/** What the last question found, where it was put to this collection. */
+/** The last reply, if it belongs to this collection and organization. */
 export function replyFor(collection: string | null): PlaygroundReply | null {
   const found = lastReply.value;
   return found?.collection === collection && found.organizationId === organizationId() ? found : null;
 }
 
-/** Asks, and keeps the answer. Errors: `CallError`. */
+/** Runs the query and stores the reply. Errors: `ApiError`. */
 export async function runQuery(collection: string): Promise<void> {
   const input = playgroundQuery.peek();
   const request = { ...buildRequest(collection, input), explain: true };

@@ -26,7 +26,7 @@ import {
 } from './playground-query.ts';
 import { SearchResults } from './search-results.tsx';
 
-/** Ask, and see how the answer was found. */
+/** Playground page: run queries and see how each result was found. */
 export function Playground() {
   const { route } = useLocation();
   const { names: controlProps, chosen } = useCollection();
@@ -35,7 +35,7 @@ export function Playground() {
   const submission = useAsyncAction(async () => {
     if (chosen === null) return;
     await runQuery(chosen);
-    // Below the form, nobody would see that they came.
+    // On narrow screens the results are below the form and would go unnoticed.
     if (isSingleColumn.peek()) resultsSection.current?.scrollIntoView({ block: 'start' });
   });
   const found = replyFor(chosen);
@@ -67,7 +67,7 @@ export function Playground() {
     <Page
       title="Playground"
       subtitle="Ask in your own words, and see how each answer was found."
-      // A keyboard that comes up by itself would hide half of a small screen.
+      // An on-screen keyboard that opens by itself would cover half of a small screen.
       {...(isSingleColumn.peek() ? {} : { initialFocus: field })}
       actions={
         <Button disabled={chosen === null} onClick={() => setCode(true)}>
@@ -98,7 +98,7 @@ export function Playground() {
   );
 }
 
-/** Who asked before the documents were there gets the answer when they are. */
+/** Repeats a query without results once the pending documents are indexed. */
 function useRetryWhenIndexed(
   inProgress: number | undefined,
   { isEnabled, submission }: { readonly isEnabled: boolean; readonly submission: AsyncAction },
@@ -129,7 +129,7 @@ function Form({ submission, field, collections, chosen, onChoose }: FormProps) {
     isPending.current = chosen === null;
     if (chosen !== null) submission.start();
   };
-  // Who asked before the collections were there is answered when they are.
+  // Run a query that was submitted before the collections were loaded.
   useEffect(() => {
     if (isPending.current && chosen !== null) start();
   }, [chosen]);
@@ -245,7 +245,10 @@ function ResultsField() {
   );
 }
 
-/** Those that the server has, the operator's too; the chosen one also as long as they load. */
+/**
+ * Selects one of the server's rerankers, including those the operator added. While they load, the chosen one
+ * is listed.
+ */
 function RerankerField() {
   const models = useLoad(listModels, []);
   const { reranker } = playgroundQuery.value;

@@ -11,8 +11,8 @@ export function retryDocument({ collection_name: collection, path, index_status:
 }
 
 /**
- * Tries documents again, a few at a time, until one is refused. `refused`: why; those that changed meanwhile do not
- * count.
+ * Retries documents, a few at a time, until a request fails. `failure`: the error of that request, or null.
+ * Documents that changed in the meantime are not counted.
  */
 export async function retryDocuments(
   pages: AsyncIterable<readonly FailedDocument[]>,

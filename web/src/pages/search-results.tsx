@@ -10,18 +10,18 @@ import { HighlightedText } from './highlighted-text.tsx';
 import { PageThumbnail } from './page-thumbnail.tsx';
 import type { PlaygroundReply } from './playground-query.ts';
 
-/** Results whose page is looked for, so that its picture can stand beside them. */
+/** Maximum number of results with a page thumbnail. */
 const thumbnailsMax = 20;
-/** Results that are shown before one asks for more, and then each time. */
+/** Results shown at first, and added per click on "more". */
 const pageSize = 50;
 
 interface SearchResultsProps {
   readonly found: PlaygroundReply | null;
-  /** Another answer is on its way. */
+  /** Whether another query is running. */
   readonly isStale: boolean;
 }
 
-/** What came back, best first. */
+/** Results of a query, best first. */
 export function SearchResults({ found, isStale }: SearchResultsProps) {
   if (found === null)
     return (
@@ -74,7 +74,7 @@ function Summary({ found }: { readonly found: PlaygroundReply }) {
   );
 }
 
-/** Two thousand at once would make the page slow: so many, and more when they are wanted. */
+/** Rendering two thousand results at once would make the page slow, so they are shown in steps. */
 function Results({ found }: { readonly found: PlaygroundReply }) {
   const [shownCount, setShownCount] = useState(pageSize);
   const left = found.results.length - shownCount;
@@ -154,9 +154,9 @@ function ResultItems({ found, most: max }: { readonly found: PlaygroundReply; re
 interface ResultLocation {
   readonly collection: string;
   readonly path: string;
-  /** First page, from 0; null where no page is named. */
+  /** First page, from 0; null if the result has no page. */
   readonly page: number | null;
-  /** The page after the last. */
+  /** The page after the last one. */
   readonly end: number | null;
 }
 
@@ -165,7 +165,7 @@ interface ResultProps {
   readonly result: { readonly score: number; readonly explain?: wire.ResultExplanation };
   readonly highest: number;
   readonly rank: number;
-  /** Address of the picture of the page; undefined when it has to be asked for. */
+  /** URL of the page image; undefined if it must be loaded. */
   readonly image?: string | null;
   readonly children: ComponentChildren;
 }
@@ -225,7 +225,7 @@ function pageLabel({ page, end }: ResultLocation): string {
   return last > first ? `pages ${formatCount(first)}–${formatCount(last)}` : `page ${formatCount(first)}`;
 }
 
-/** How much of a text is shown before one asks for all of it. */
+/** Length of an excerpt before it is expanded, in UTF-16 units. */
 const excerptUnits = 700;
 
 function Excerpt({

@@ -5,7 +5,7 @@ import { finishSecondFactor } from '../server/second-factor.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
 import { CodeField } from './team/code-field.tsx';
 
-/** The second step of a sign-in: where the server leads a browser after a mailed link or a provider. */
+/** Second step of a sign-in. The server redirects to this page after a mailed link or a provider. */
 export function SecondFactorPage() {
   const [code, setCode] = useState('');
   useEffect(() => {

@@ -1,8 +1,8 @@
 import type { SelectedFile } from './uploads.ts';
 
-/** Files from a picker, from a folder, from what was dropped: each with the path that it gets. */
+/** Files from a file picker, a folder picker or a drop, each with its path in the collection. */
 
-/** Hidden files of systems and editors, which nobody means. */
+/** Hidden files of operating systems and editors, which are not meant to be uploaded. */
 const hiddenFilePattern = /(^|\/)(\.DS_Store|Thumbs\.db|desktop\.ini|\._[^/]*|~\$[^/]*)$/;
 
 export function filesFromPicker(files: FileList | null): SelectedFile[] {
@@ -10,7 +10,7 @@ export function filesFromPicker(files: FileList | null): SelectedFile[] {
   return withoutHidden(all);
 }
 
-/** Walks the folders among what was dropped. Must be called while the event runs; what it returns may come later. */
+/** Walks dropped folders. Call it synchronously in the event handler; the promise may resolve later. */
 export function filesFromDrop(data: DataTransfer): Promise<SelectedFile[]> {
   const entries = [...data.items].flatMap((item) => item.webkitGetAsEntry() ?? []);
   return Promise.all(entries.map(walk)).then((found) => withoutHidden(found.flat()));
@@ -28,7 +28,7 @@ async function walk(entry: FileSystemEntry): Promise<SelectedFile[]> {
   if (!isFolder(entry)) return [];
   const reader = entry.createReader();
   const found: SelectedFile[] = [];
-  // It hands out some at a time, and none when there are no more.
+  // `readEntries` returns entries in batches, and an empty batch at the end.
   for (;;) {
     const batch = await new Promise<FileSystemEntry[]>((resolve, reject) =>
       reader.readEntries(resolve, reject),

@@ -11,16 +11,16 @@ import { getSignInOptions, providerLoginUrl, type SignInOptions, sendMagicLink }
 import { useAsyncAction } from '../server/use-async-action.ts';
 import { AdministratorForm } from './administrator-form.tsx';
 
-/** The server keeps no longer path during a sign-in. */
+/** Maximum length of the path that the server stores during a sign-in. */
 const keptPathMax = 1_024;
 
-/** Shown at every address to who is not signed in; who signs in gets what the address says. */
+/** Shown at every URL to users who are not signed in. After sign-in, the requested page appears. */
 export function SignIn() {
   useEffect(() => {
     document.title = 'Sign in · Quarry';
-    // The link of a mail opens in another tab: whoever comes back to this one is in.
+    // A mailed link opens in another tab: this tab detects the new session when it becomes visible.
     const checkSession = () => {
-      if (!document.hidden) loadSession().catch(() => {}); // without an answer this page is still the right one
+      if (!document.hidden) loadSession().catch(() => {}); // without a reply this page stays
     };
     document.addEventListener('visibilitychange', checkSession);
     return () => document.removeEventListener('visibilitychange', checkSession);
@@ -37,12 +37,12 @@ export function SignIn() {
 }
 
 interface SignInMethodsProps {
-  /** Over a page that must stay: whatever leads away opens in another tab. */
+  /** Over a page that must stay: links open in another tab. */
   readonly isOverlay?: boolean;
   readonly email?: string;
 }
 
-/** What this server is set up for, and the link that is always there: the one of who runs the server. */
+/** Sign-in methods that this server supports, and a link for the operator of the server. */
 export function SignInMethods({ isOverlay = false, email = '' }: SignInMethodsProps) {
   const { url } = useLocation();
   const options = useLoad(getSignInOptions, []);
@@ -79,7 +79,7 @@ function Providers({ options, redirect, isOverlay }: ProvidersProps) {
   return (
     <>
       {configuredProviders.map(([provider, name]) => (
-        // The router must leave it alone: the server answers with the way to the provider.
+        // Not a router link: the server redirects to the provider.
         <a
           key={provider}
           class="button wide"

@@ -4,7 +4,7 @@ import { stageLabel, stateLabels } from './document-states.ts';
 
 type StateChipRow = Pick<DocumentRow, 'index_status' | 'error' | 'waiting_for' | 'progress'>;
 
-/** How far a document is, and why it goes no further. */
+/** State of a document, and the reason if it does not progress. */
 export function StateChip({ row }: { readonly row: StateChipRow }) {
   const [label, tone] = stateLabels[row.index_status];
   const { progress } = row;

@@ -16,7 +16,7 @@ import {
 
 const rowHeights = { wide: 60, narrow: 100 } as const;
 
-/** Files on their way and those that arrived, and what to do next; `all` has one at least. */
+/** List of pending and finished uploads, and the next steps. `all` must not be empty. */
 export function UploadList({ all }: { readonly all: readonly UploadItem[] }) {
   const collection = all.at(-1)!.collection;
   const isSent = !all.some(isUnderWay);
@@ -69,10 +69,10 @@ function Summary({ all }: { readonly all: readonly UploadItem[] }) {
   );
 }
 
-/** Different reasons that are told; the rows tell the rest. */
+/** Maximum number of distinct reasons listed; the rows show the others. */
 const reasonsMax = 5;
 
-/** Why files did not arrive, each reason once and whole: in its row it may be cut. */
+/** Distinct reasons of failed uploads in full; rows may truncate them. */
 function FailureReasons({ all }: { readonly all: readonly UploadItem[] }) {
   const files = new Map<string, number>();
   for (const { state } of all)
@@ -90,7 +90,7 @@ function FailureReasons({ all }: { readonly all: readonly UploadItem[] }) {
   );
 }
 
-/** What is said when all that arrived can be asked; null where nothing arrived. */
+/** Text shown when all stored files are searchable; null if none was stored. */
 function searchableLabel(all: readonly UploadItem[]): string | null {
   const stored = filterByState(all, 'stored').length;
   if (stored === 0) return null;
@@ -99,11 +99,11 @@ function searchableLabel(all: readonly UploadItem[]): string | null {
 
 interface IndexingSummaryProps {
   readonly collection: string;
-  /** What it says when nothing is left on the way; null while files are sent. */
+  /** Text shown when indexing has ended; null while files are being sent. */
   readonly done: string | null;
 }
 
-/** How far what was uploaded is on its way into search. */
+/** Indexing progress of the uploaded files. */
 function IndexingSummary({ collection, done }: IndexingSummaryProps) {
   const found = useIndexingProgress(collection);
   if (found === undefined) return null;
@@ -154,7 +154,7 @@ function NextSteps({ all, collection, isSent }: NextStepsProps) {
   );
 }
 
-/** The same function each time, so that a row is drawn again only when its file has moved on. */
+/** Stable reference, so that a row renders again only if its upload has changed. */
 const renderRow = (upload: UploadItem) => <Row upload={upload} />;
 
 function Row({ upload }: { readonly upload: UploadItem }) {

@@ -18,10 +18,10 @@ import { filesFromDrop, filesFromPicker } from './selected-files.ts';
 import { UploadList } from './upload-list.tsx';
 import { addUploads, type SelectedFile, uploads } from './uploads.ts';
 
-/** The collection of somebody who has none yet and drops files first. */
+/** Name of the collection that is created if none exists yet. */
 const firstCollection = 'documents';
 
-/** Files in: dropped, picked one by one, or a folder at once. */
+/** Upload page: files are dropped, selected one by one, or selected as a folder. */
 export function UploadPage() {
   const { route } = useLocation();
   const { names, chosen } = useCollection();
@@ -108,7 +108,7 @@ function FolderField({ folder, onType }: FolderFieldProps) {
   );
 }
 
-/** Makes the collection, unless somebody else did meanwhile. */
+/** Creates the collection, unless it already exists. */
 async function ensureCollection(collection: string): Promise<void> {
   try {
     await addCollection({ collection_name: collection });
@@ -119,9 +119,9 @@ async function ensureCollection(collection: string): Promise<void> {
 
 interface DropZoneProps {
   readonly isReady: boolean;
-  /** There are files on the page, which matter more now. */
+  /** Smaller if files are already listed on the page. */
   readonly isSmall: boolean;
-  /** Undefined while not known; then the server decides. */
+  /** Undefined while unknown; then only the server checks the size. */
   readonly bytesMax: number | undefined;
   readonly onFiles: (found: Promise<SelectedFile[]> | SelectedFile[]) => Promise<void>;
 }
@@ -179,8 +179,8 @@ function DropZone({ isReady, isSmall, bytesMax, onFiles }: DropZoneProps) {
 }
 
 /**
- * Takes files wherever on the page they are let go: beside its target the browser would open them, and the page would
- * be gone. Tells whether some are held over it.
+ * Accepts files dropped anywhere on the page: outside the drop target, the browser would open them and leave
+ * the page. Returns whether files are being dragged over the page.
  */
 function useDrop(onDrop: (data: DataTransfer) => void): boolean {
   const [isOver, setOver] = useState(false);

@@ -3,7 +3,7 @@ import { type ApiError, isReachable, noReplyMessage, renewSession, toApiError } 
 import { organizationId } from '../server/session.ts';
 import { formatBytes, formatCounted } from '../words/numbers.ts';
 
-/** Files on their way to the server, three at a time, whatever page is shown meanwhile. */
+/** Upload queue: three files at a time, independent of the page that is shown. */
 
 export type UploadState =
   | { readonly name: 'waiting' }
@@ -12,7 +12,7 @@ export type UploadState =
   | { readonly name: 'exists' }
   | { readonly name: 'failed'; readonly reason: string; readonly retriesOnReconnect: boolean }
   | { readonly name: 'cancelled' }
-  /** Not sent at all, and no other try would change that. */
+  /** Not sent; a retry would not help. */
   | { readonly name: 'too-large'; readonly reason: string };
 
 export interface UploadItem {
@@ -22,28 +22,33 @@ export interface UploadItem {
   readonly path: string;
   readonly file: File;
   readonly overwrite: boolean;
-  /** How often it was begun and got no answer. */
+  /** Number of attempts without a reply. */
   readonly unansweredAttempts: number;
   readonly state: UploadState;
 }
 
 const concurrency = 3;
-/** After so many it is the file that gets no answer, and not the server: a proxy may cut off what is too large for it. */
+/**
+ * After this many attempts without a reply the file is the cause, not the server: a proxy may cut off large uploads.
+ */
 const unansweredAttemptsMax = 3;
-/** Files of one list; whoever has more has the command line. */
+/** Maximum number of files in the list; for more files, use the command line. */
 const uploadsMax = 20_000;
 export const uploads = signal<readonly UploadItem[]>([]);
 const interruptedMessage = `It was cut off ${unansweredAttemptsMax} times. It may be too large for a proxy on the way.`;
 const running = new Map<number, XMLHttpRequest>();
 let lastId = 0;
 
-/** A file with the path that it gets in the collection. */
+/** A file with its path in the collection. */
 export interface SelectedFile {
   readonly file: File;
   readonly path: string;
 }
 
-/** A file that is larger than `bytesMax` is not even read. Errors: more files than a list holds; then none is added. */
+/**
+ * Adds files to the queue. Files larger than `bytesMax` are not sent. Errors: throws if the list would exceed
+ * its limit; then no file is added.
+ */
 export function addUploads(collection: string, selected: readonly SelectedFile[], bytesMax: number): void {
   if (uploads.peek().length + selected.length > uploadsMax)
     throw new Error(
@@ -60,7 +65,7 @@ export function addUploads(collection: string, selected: readonly SelectedFile[]
   startPending();
 }
 
-/** All of them at one time, so that none begins because another one ended. */
+/** Cancels all given uploads at once, so that no pending one starts when another ends. */
 export function cancelUploads(ids: readonly number[]): void {
   updateUploads(ids, { state: { name: 'cancelled' } });
   for (const id of ids) running.get(id)?.abort();
@@ -74,7 +79,7 @@ export function overwriteUploads(ids: readonly number[]): void {
   updateUploads(ids, { overwrite: true, unansweredAttempts: 0, state: { name: 'waiting' } });
 }
 
-/** Takes those off the list that are done with. */
+/** Removes finished uploads from the list. */
 export function clearUploads(): void {
   uploads.value = uploads.value.filter(isUnderWay);
 }
@@ -127,7 +132,7 @@ function send(upload: UploadItem): void {
       end({ name: 'failed', reason: noReplyMessage, retriesOnReconnect: true }, missedAttempts);
     else end({ name: 'failed', reason: interruptedMessage, retriesOnReconnect: false });
   };
-  // A path of its own in the address: what is in it cannot be mistaken for parts of the address.
+  // One encoded path segment each: no character can be interpreted as URL syntax.
   const address = `/v1/documents/${encodeURIComponent(collection)}/${encodeURIComponent(path)}`;
   sending.open('PUT', overwrite ? `${address}?overwrite=true` : address);
   sending.setRequestHeader('x-quarry-organization', organization);
@@ -140,17 +145,17 @@ function stateOf(id: number): UploadState['name'] | undefined {
   return uploads.peek().find((each) => each.id === id)?.state.name;
 }
 
-/** After a refusal that ends by itself, or when somebody signs in again, the upload goes on without being asked. */
+/** Retries automatically after a temporary rejection, or when the user signs in again. */
 function retryLater(id: number, { status, retryAfterMs }: ApiError): void {
   const again = () => {
     if (stateOf(id) === 'failed') retryUploads([id]);
   };
   if (status === 401)
-    renewSession().then(again, () => {}); // refused only when somebody signed out: then it stays as it is
+    renewSession().then(again, () => {}); // rejected only on sign-out: then the upload stays failed
   else if (retryAfterMs !== null) setTimeout(again, retryAfterMs);
 }
 
-/** Uploads that met a server that did not answer go on by themselves when it is back. */
+/** Retries uploads without a reply once the server is reachable again. */
 effect(() => {
   if (!isReachable.value) return;
   uploads.value = uploads
@@ -163,7 +168,7 @@ effect(() => {
   startPending();
 });
 
-/** Whoever closes the tab while files are on their way is asked first. */
+/** Asks for confirmation before the tab is closed while uploads are running. */
 window.addEventListener('beforeunload', (event) => {
   if (uploads.peek().some(isUnderWay)) event.preventDefault();
 });

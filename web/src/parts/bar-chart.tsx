@@ -2,27 +2,27 @@ import { useId } from 'preact/hooks';
 import { formatCount } from '../words/numbers.ts';
 
 export interface Bar {
-  /** What the bar stands for: a day, an hour. */
+  /** Time step of the bar: a day or an hour. */
   readonly label: string;
   readonly value: number;
 }
 
 interface BarChartProps {
-  /** What is counted, as the heading of the table says it. */
+  /** Quantity shown, as the heading of the table. */
   readonly title: string;
-  /** What a bar stands for: "Day". */
+  /** Name of a step: "Day". */
   readonly step: string;
-  /** Undefined while they load: the chart keeps its room. */
+  /** Undefined while loading; the chart keeps its size. */
   readonly bars: readonly Bar[] | undefined;
   readonly format?: (value: number) => string;
-  /** For values that take more letters than a number, so that the chart stays where it is when they come. */
+  /** Reserves space for long values, so that the chart does not move when they load. */
   readonly isWide?: boolean;
 }
 
 const height = 120;
 const [barWidth, gap] = [10, 3];
 
-/** A bar for each step of time, and the same as a table for who cannot see them. */
+/** Bar chart over time steps, with an equivalent table for screen readers. */
 export function BarChart({ title, step, bars, format = formatCount, isWide = false }: BarChartProps) {
   const id = useId();
   const visibleBars = bars ?? [];
@@ -70,7 +70,7 @@ export function BarChart({ title, step, bars, format = formatCount, isWide = fal
         </thead>
         <tbody>
           {visibleBars.map(({ label, value }, i) => (
-            // Where clocks are set back, an hour comes twice.
+            // Labels are not unique: an hour repeats when clocks are set back.
             <tr key={i}>
               <td>{label}</td>
               <td>{format(value)}</td>

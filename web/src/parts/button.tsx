@@ -4,7 +4,7 @@ type ButtonTone = 'plain' | 'primary' | 'danger' | 'ghost';
 
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly tone?: ButtonTone;
-  /** Something is under way: the button keeps its size and takes no further click. */
+  /** An action is running: the button keeps its size and ignores clicks. */
   readonly busy?: boolean;
   readonly children: ComponentChildren;
 }
@@ -28,13 +28,13 @@ export function Button({ tone = 'plain', busy = false, children, ...rest }: Butt
 interface LinkButtonProps {
   readonly href: string;
   readonly tone?: ButtonTone;
-  /** A page of somebody else, in another tab, so that this one stays. */
+  /** External page, which opens in another tab. */
   readonly isExternal?: boolean;
   readonly onFollow?: () => void;
   readonly children: ComponentChildren;
 }
 
-/** A link that looks like a button, for a way that leads to another page. */
+/** Link styled as a button, for navigation to another page. */
 export function LinkButton({
   href,
   tone = 'plain',

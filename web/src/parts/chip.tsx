@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 
 export type ChipTone = 'neutral' | 'info' | 'good' | 'warning' | 'bad';
 
-/** A word about a state. It never says anything by its colour alone. */
+/** Label of a state. The color alone never carries information. */
 export function Chip({
   tone = 'neutral',
   children,

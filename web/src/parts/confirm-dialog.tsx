@@ -8,18 +8,18 @@ import { Field } from './field.tsx';
 
 interface ConfirmDialogProps {
   readonly title: string;
-  /** What the button says, for example "Delete collection". */
+  /** Label of the button, for example "Delete collection". */
   readonly action: string;
-  /** When given, it has to be typed before the button works. */
+  /** Text to type before the button is enabled. */
   readonly requiredText?: string;
-  /** `primary` for what is not dangerous. */
+  /** `primary` for actions that are not destructive. */
   readonly tone?: 'danger' | 'primary';
   readonly onConfirm: () => Promise<unknown>;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
 
-/** Asks before something that matters; stays open and says why when it fails. */
+/** Asks for confirmation. If the action fails, the dialog stays open and shows the error. */
 export function ConfirmDialog({
   title,
   action,

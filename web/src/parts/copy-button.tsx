@@ -6,12 +6,12 @@ const shownMs = 2_000;
 
 interface CopyButtonProps {
   readonly text: string;
-  /** What is copied, for the button's name: "Copy key". */
+  /** Label that names the copied content: "Copy key". */
   readonly label?: string;
   readonly onCopied?: () => void;
 }
 
-/** Copies a text; the button says so for two seconds. */
+/** Copies a text and shows the outcome for two seconds. */
 export function CopyButton({ text, label = 'Copy', onCopied }: CopyButtonProps) {
   const [outcome, setOutcome] = useState<'copied' | 'failed' | null>(null);
   useEffect(() => {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** What is known of something: names beside their values. */
+/** List of names and values. */
 export function DescriptionList({
   facts,
 }: {

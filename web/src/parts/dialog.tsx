@@ -4,29 +4,29 @@ import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
-  /** False for a dialog that must be answered. */
+  /** False for a dialog that requires an answer. */
   readonly mayClose?: boolean;
   readonly children: ComponentChildren;
 }
 
-/** A dialog that is open as long as it is there; the browser keeps the focus inside it and gives it back. */
+/** Modal dialog, open while mounted. The browser traps the focus inside it. */
 export function Dialog({ title, onClose, mayClose = true, children }: DialogProps) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
-  /** What the browser chose; null when somebody has been where they go on. */
+  /** Element that the browser focused; null once the initial focus is set. */
   const browserFocus = useRef<Element | null>(null);
-  // Not after the next picture: keys that are pressed until then would be lost.
+  // In a layout effect: key presses between mounting and a later effect would be lost.
   useLayoutEffect(() => {
     const [dialogElement, previousFocus] = [dialog.current, document.activeElement];
     dialogElement?.showModal();
     browserFocus.current = document.activeElement;
     return () => {
       dialogElement?.close();
-      // The browser gives the focus back only to a dialog that outlives its closing.
+      // The browser restores the focus only if the element stays in the document after closing.
       if (previousFocus instanceof HTMLElement) previousFocus.focus();
     };
   }, []);
-  // What it is about may come late.
+  // Runs on every render until the content that receives the focus has loaded.
   useLayoutEffect(() => {
     const initialFocus = browserFocus.current && findInitialFocus(dialog.current, mayClose);
     if (initialFocus === null) return;
@@ -43,16 +43,16 @@ export function Dialog({ title, onClose, mayClose = true, children }: DialogProp
       class="dialog"
       aria-labelledby={id}
       onCancel={cancel}
-      // Where something may have been typed, a click beside it is a slip.
+      // In dialogs with a form, a click outside is likely a mistake and is ignored.
       onMouseDown={(event) => {
         const { currentTarget, target, button } = event;
         if (!mayClose || button !== 0 || target !== currentTarget || !isOutside(event)) return;
         if (currentTarget.querySelector('form') !== null) return;
-        // The browser would give the focus to what lies below the pointer.
+        // Prevents the browser from focusing the element below the pointer.
         event.preventDefault();
         onClose();
       }}
-      // The browser closes it at a second Escape, whatever the first one was told.
+      // Browsers close the dialog on a second Escape even if the first one was prevented.
       onClose={() => {
         if (dialog.current === null) return;
         if (mayClose) onClose();
@@ -75,8 +75,8 @@ export function Dialog({ title, onClose, mayClose = true, children }: DialogProp
 }
 
 /**
- * Where somebody goes on who opened it, not at the "×" that comes first: at its first field, else at the first of its
- * buttons, which changes nothing, or where it must be answered at its answer.
+ * Initial focus of a dialog, instead of the "×" button that comes first: its first field, else its first
+ * button, which changes nothing, or for a dialog that requires an answer its primary button.
  */
 function findInitialFocus(dialog: HTMLDialogElement | null, mayClose: boolean): HTMLElement | null {
   const findControl = (selector: string) =>
@@ -87,13 +87,13 @@ function findInitialFocus(dialog: HTMLDialogElement | null, mayClose: boolean): 
   );
 }
 
-/** Whether the pointer is on what lies behind the dialog, not on its edge or its scroll bar. */
+/** Whether the pointer is on the backdrop, not on the dialog's border or scroll bar. */
 function isOutside({ currentTarget, clientX, clientY }: TargetedMouseEvent<HTMLDialogElement>): boolean {
   const { left, right, top, bottom } = currentTarget.getBoundingClientRect();
   return clientX < left || clientX > right || clientY < top || clientY > bottom;
 }
 
-/** The buttons at the end of a dialog. */
+/** Buttons at the end of a dialog. */
 export function DialogActions({ children }: { readonly children: ComponentChildren }) {
   return <footer class="dialog-actions">{children}</footer>;
 }

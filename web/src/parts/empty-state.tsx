@@ -3,11 +3,11 @@ import type { ComponentChildren } from 'preact';
 interface EmptyStateProps {
   readonly title: string;
   readonly children: ComponentChildren;
-  /** Buttons that lead on. */
+  /** Buttons for the next steps. */
   readonly actions?: ComponentChildren;
 }
 
-/** In the place of a list that has nothing in it: what would be here, and how to get it. */
+/** Placeholder for an empty list: its purpose, and how to add content. */
 export function EmptyState({ title, children, actions }: EmptyStateProps) {
   return (
     <div class="blank">

@@ -1,7 +1,7 @@
 import { ApiError, errorMessage } from '../server/api-call.ts';
 import { Button } from './button.tsx';
 
-/** What went wrong, in the words of the server; nothing when nothing did. */
+/** Message of an error; renders nothing without an error. */
 export function ErrorMessage({ error }: { readonly error: unknown }) {
   if (error === null || error === undefined) return null;
   return (
@@ -11,7 +11,7 @@ export function ErrorMessage({ error }: { readonly error: unknown }) {
   );
 }
 
-/** In the place of what could not be loaded. */
+/** Placeholder for content that failed to load. */
 export function LoadError({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }) {
   const requestId = error instanceof ApiError ? error.requestId : null;
   return (

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 
-/** What the control of a field must carry, so that label, hint and error belong to it. */
+/** Attributes that a control must have, so that label, hint and error refer to it. */
 export interface ControlProps {
   readonly id: string;
   readonly 'aria-describedby': string | undefined;
@@ -15,7 +15,7 @@ interface FieldProps {
   readonly children: (controlProps: ControlProps) => ComponentChildren;
 }
 
-/** A control with its label above it, and a hint or what is wrong with it below. */
+/** A control with its label above, and a hint or error below. */
 export function Field({ label, hint, error = null, children }: FieldProps) {
   const id = useId();
   const hasNote = error !== null || hint !== undefined;
@@ -67,7 +67,7 @@ interface RadioGroupProps<Word extends string> {
   readonly onChange: (value: Word) => void;
 }
 
-/** One of a few words, side by side. */
+/** Radio buttons side by side, for a few options. */
 export function RadioGroup<Word extends string>({
   legend,
   name,

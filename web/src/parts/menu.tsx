@@ -3,7 +3,7 @@ import { useEffect, useId, useRef } from 'preact/hooks';
 
 interface MenuProps {
   readonly label: ComponentChildren;
-  /** What the button is called when its label does not say it. */
+  /** Accessible name of the button if its label does not contain it. */
   readonly name?: string;
   readonly class?: string;
   readonly children: ComponentChildren;
@@ -12,8 +12,8 @@ interface MenuProps {
 const gapPixels = 4;
 
 /**
- * A button that opens a list of actions over everything else. The browser closes it by Escape and by a click elsewhere;
- * it closes, too, when something in it was chosen and when the page is scrolled from under it.
+ * A button that opens a list of actions as a popover. The browser closes it on Escape and on a click outside;
+ * it also closes when an item is selected and when the page is scrolled.
  */
 export function Menu({ label, name, class: kind = '', children }: MenuProps) {
   const id = useId();
@@ -37,7 +37,8 @@ export function Menu({ label, name, class: kind = '', children }: MenuProps) {
       if (event.target instanceof Element && event.target.closest('a, button') !== null) close();
     };
     panelElement?.addEventListener('beforetoggle', positionBeforeOpen);
-    // Before what was chosen happens: a dialog that it opens gives the focus back to the button, not to what is hidden.
+    // In the capture phase, before the item's handler: a dialog that it opens must restore the focus to the
+    // button, not to the hidden item.
     panelElement?.addEventListener('click', closeAfterChoice, { capture: true });
     return () => {
       panelElement?.removeEventListener('beforetoggle', positionBeforeOpen);
@@ -56,7 +57,9 @@ export function Menu({ label, name, class: kind = '', children }: MenuProps) {
   );
 }
 
-/** Below or above the button, whichever has more room, and in line with its nearer side. */
+/**
+ * Places the panel below or above the button, where there is more space, aligned with the button's nearer side.
+ */
 function positionPanel(panel: HTMLElement, at: DOMRect): void {
   const { innerWidth, innerHeight } = window;
   const isLow = at.top > innerHeight / 2;

@@ -2,14 +2,14 @@ import { Skeleton } from './skeleton.tsx';
 
 interface MeterProps {
   readonly label: string;
-  /** Undefined while it loads. */
+  /** Undefined while loading. */
   readonly value: number | undefined;
-  /** Null for no limit: then there is no bar. */
+  /** Null for no limit: then no bar is shown. */
   readonly max: number | null | undefined;
   readonly format: (value: number) => string;
 }
 
-/** How much of a limit is used. */
+/** Shows how much of a limit is used. */
 export function Meter({ label, value, max, format }: MeterProps) {
   if (value === undefined || max === undefined)
     return (

@@ -1,11 +1,14 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 
-/** Where the dashboard was opened; on every later page the focus is where it begins, so that readers begin there. */
+/**
+ * Path at which the dashboard was opened. On every later page, the focus moves to its start, so that screen
+ * readers begin there.
+ */
 let entryPath = window.location.pathname;
 let hasNavigated = false;
 
-/** For an address that leads on to another one by itself: that is where the dashboard was opened. */
+/** Updates the entry path after a redirect. */
 export function setEntryPath(path: string): void {
   entryPath = path;
 }
@@ -14,16 +17,16 @@ interface PageProps {
   readonly title: string;
   readonly subtitle?: ComponentChildren;
   readonly actions?: ComponentChildren;
-  /** Where it begins, when that is not its heading. */
+  /** Element that receives the initial focus, if not the heading. */
   readonly initialFocus?: RefObject<HTMLElement | null>;
   readonly children: ComponentChildren;
 }
 
-/** What every page begins with: its name, a line about it, and what one can do. */
+/** Page layout: title, subtitle, actions and content. */
 export function Page({ title, subtitle, actions, initialFocus, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useLayoutEffect(() => {
-    // Who was quick may have left the first page before it was there.
+    // The user may have left the first page before it was loaded.
     hasNavigated ||= window.location.pathname !== entryPath;
     if (hasNavigated) (initialFocus?.current ?? heading.current)?.focus({ preventScroll: true });
     hasNavigated = true;

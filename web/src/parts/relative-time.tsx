@@ -1,7 +1,7 @@
 import { now, recentNow } from '../browser/clock.ts';
 import { formatDateTime, formatRelative } from '../words/times.ts';
 
-/** A time as its distance from now, which goes on while it is looked at; date and hour are under the pointer. */
+/** A time relative to now, updated periodically. The tooltip shows date and time. */
 export function RelativeTime({ at }: { readonly at: string }) {
   return (
     <time dateTime={at} title={formatDateTime(at)}>

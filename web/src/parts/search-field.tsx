@@ -1,6 +1,6 @@
 import { Field } from './field.tsx';
 
-/** A field that narrows a list while its user types. */
+/** Input that filters a list while the user types. */
 export function SearchField(field: {
   readonly label: string;
   readonly hint: string;

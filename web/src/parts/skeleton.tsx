@@ -1,4 +1,4 @@
-/** Lines that stand where text will be, as long as it loads; they take the room of that text. */
+/** Placeholder lines for text that is loading; they take the same space as the text. */
 export function Skeleton({
   lines = 1,
   width = '100%',
@@ -15,7 +15,7 @@ export function Skeleton({
   );
 }
 
-/** A number or word that may still be loading. */
+/** A number or word, or a placeholder while it is loading. */
 export function LoadingText({
   value,
   width = '3ch',
@@ -26,7 +26,7 @@ export function LoadingText({
   return value === undefined ? <Skeleton width={width} /> : <>{value}</>;
 }
 
-/** Rows of a table that loads, for as many as are usual. */
+/** Placeholder for the rows of a table that is loading. */
 export function SkeletonRows({ rows = 5 }: { readonly rows?: number }) {
   return (
     <div class="skeleton-rows" role="status" aria-label="Loading">

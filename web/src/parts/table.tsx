@@ -5,28 +5,31 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 export interface TableColumn<Row> {
   readonly title: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Numbers stand at the right. */
+  /** Numbers are aligned right. */
   readonly isNumber?: boolean;
-  /** Where what stands in it comes late or changes: as wide as the widest usual, so that the others stay where they are. */
+  /**
+   * Width of columns whose content loads late or changes: as wide as the widest usual content, so that the
+   * other columns do not move.
+   */
   readonly width?: string;
-  /** What can be done with the row: at the right, and without its title where rows are cards. */
+  /** Column of row actions: aligned right, and without a title where rows are cards. */
   readonly isActions?: boolean;
 }
 
 interface TableProps<Row> {
-  /** What the table lists, for who cannot see it. */
+  /** Description of the table for screen readers. */
   readonly caption: string;
   readonly columns: readonly TableColumn<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
 }
 
-/** Below this width, in pixels, columns are not tried. */
+/** Minimum width in pixels for the column layout. */
 const columnsWidthMin = 544;
 
 /**
- * A table of some dozens of rows; for thousands there are virtual rows. Where its columns do not fit, each row is a card:
- * the first column is its heading, the others follow below it with their titles.
+ * A table of up to some dozens of rows; use `VirtualRows` for thousands. If its columns do not fit, each row
+ * is a card: the first column is its heading, the others follow with their titles.
  */
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   const kind = ({ isNumber = false, isActions = false }: TableColumn<Row>) =>
@@ -67,7 +70,9 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   );
 }
 
-/** Looks whether the columns fit; where they did not, cards stay until there is as much room as they wanted. */
+/**
+ * Measures whether the columns fit. If not, cards are used until the width that the columns needed is available.
+ */
 function useStackedLayout() {
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(Number.POSITIVE_INFINITY);

@@ -11,7 +11,7 @@ const shownMs = { good: 5_000, bad: 12_000 } as const;
 const toastsMax = 4;
 let lastId = 0;
 
-/** Says that something was done, or that it failed, without taking the focus. */
+/** Shows a message about success or failure without moving the focus. */
 export function showToast(message: string, tone: Toast['tone'] = 'good'): void {
   lastId += 1;
   const created = { id: lastId, message, tone };

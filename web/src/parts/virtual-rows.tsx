@@ -1,29 +1,29 @@
 import { Component, type ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-/** Rows that are there beyond those that are seen, above and below. */
+/** Number of rows rendered beyond the visible ones, above and below. */
 const overscanRows = 10;
 
 export interface VisibleRange {
-  /** Position of the first row that is seen. */
+  /** Index of the first visible row. */
   readonly first: number;
-  /** The position after the last. */
+  /** Index after the last visible row. */
   readonly end: number;
 }
 
 interface VirtualRowsProps<Row> {
   readonly rows: readonly Row[];
-  /** All rows have this height, in pixels. */
+  /** Height of every row, in pixels. */
   readonly rowHeight: number;
   readonly keyOf: (row: Row) => string;
   readonly render: (row: Row, position: number) => ComponentChildren;
-  /** Told which rows are seen, whenever that changes. */
+  /** Called with the visible rows whenever they change. */
   readonly onVisibleRangeChange?: (visibleRange: VisibleRange) => void;
 }
 
 /**
- * Thousands of rows of one height, of which only those exist that are near the window. The page scrolls, not the list.
- * The rows are `role="row"` inside a `role="rowgroup"`; whoever uses it puts `role="table"` around it.
+ * List of thousands of rows of equal height, of which only those near the window are rendered. The page scrolls, not
+ * the list. Rows are `role="row"` inside a `role="rowgroup"`; the caller provides the `role="table"` around it.
  */
 export function VirtualRows<Row>({
   rows,
@@ -78,7 +78,7 @@ type VirtualRowProps = Pick<VirtualRowsProps<unknown>, 'rowHeight'> & {
   readonly render: (row: any, position: number) => ComponentChildren;
 };
 
-/** While the page is scrolled only rows that come into sight are made; those that stay are left as they are. */
+/** Renders only rows that come into view while scrolling; unchanged rows are skipped. */
 class VirtualRow extends Component<VirtualRowProps> {
   override shouldComponentUpdate(next: VirtualRowProps): boolean {
     const { row, position, rowHeight, render } = this.props;

@@ -2,7 +2,7 @@ import type { GetOrganizationInfoResponse } from '../../../src/schemas/accounts.
 import { callApi } from './api-call.ts';
 import { organizationId } from './session.ts';
 
-/** Operations of the account side, in the organisation that was chosen. */
+/** Account operations for the selected organization. */
 
 export function getOrganizationInfo(abort: AbortSignal): Promise<GetOrganizationInfoResponse> {
   const request = { organization_id: organizationId() };

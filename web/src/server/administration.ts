@@ -3,7 +3,7 @@ import type { ListUsersResponse, UserListItem } from '../../../src/schemas/users
 import type { DefaultResponse } from '../../../src/schemas/wire.ts';
 import { callApi } from './api-call.ts';
 
-/** The operations of `/v1/admin` that the page of the administrator uses. A 401 there means: sign in as administrator. */
+/** Operations of `/v1/admin` for the administrator's pages. A 401 means: sign in as administrator. */
 
 type Abort = AbortSignal | undefined;
 
@@ -15,11 +15,11 @@ export type OrganizationListItem = admin.ListOrganizationsResponse['organization
 export type OrganizationDetails = admin.GetOrganizationResponse;
 export type OrganizationChangesRequest = Omit<admin.AdminUpdateOrganizationRequest, 'organization_id'>;
 
-/** More than that a page does not hold; the command line does. */
+/** Maximum number of entries that a page holds; the command line lists more. */
 const listMax = 5_000;
 
 export interface OrganizationList {
-  /** The newest first. */
+  /** Newest first. */
   readonly organizations: readonly OrganizationListItem[];
   readonly isComplete: boolean;
 }
@@ -55,7 +55,7 @@ export function adminDeleteOrganization(id: string): Promise<DefaultResponse> {
   return post('delete-organization', { organization_id: id });
 }
 
-/** What the administrator does with a user. */
+/** Actions of the administrator on a user. */
 export type AdminUserAction =
   | 'end-user-sessions'
   | 'disable-user'
@@ -66,12 +66,12 @@ export type AdminUserAction =
 const usersMax = 1_000;
 
 export interface UserSearchResult {
-  /** Who signed in last comes first. */
+  /** Ordered by last sign-in, latest first. */
   readonly users: readonly UserListItem[];
   readonly isComplete: boolean;
 }
 
-/** The server searches addresses and names; `words` may be empty. */
+/** Searches email addresses and names on the server. An empty `searchText` matches all users. */
 export async function adminFindUsers(searchText: string, signal: AbortSignal): Promise<UserSearchResult> {
   const users: UserListItem[] = [];
   const search = searchText === '' ? null : searchText;

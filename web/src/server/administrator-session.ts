@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals';
 import { session } from './session.ts';
 
-/** Whether this browser has a session of the administrator beside that of a person, as far as anybody has found out. */
+/** Whether this browser has an administrator session in addition to a user session, as far as known. */
 export const isAdministratorSignedIn = signal(false);
 
 effect(() => {

@@ -2,7 +2,7 @@ import type * as billing from '../../../src/schemas/billing.ts';
 import { callApi } from './api-call.ts';
 import { organizationId } from './session.ts';
 
-/** The operations of `/api/billing`, in the organisation that was chosen. */
+/** Operations of `/api/billing` for the selected organization. */
 
 function post<Reply>(path: string, request: object = {}, signal?: AbortSignal): Promise<Reply> {
   return callApi<Reply>(
@@ -12,7 +12,7 @@ function post<Reply>(path: string, request: object = {}, signal?: AbortSignal): 
   );
 }
 
-/** Where the payment provider sends the browser back to. */
+/** Path to which the payment provider redirects the browser. */
 const returnUrl = '/app/billing';
 
 export type BillingStatus = billing.BillingStatusResponse;
@@ -27,14 +27,14 @@ export function getBillingStatus(signal?: AbortSignal): Promise<BillingStatus> {
   return post('status', {}, signal);
 }
 
-/** What a higher tier would charge now. */
+/** Returns the charge for an upgrade to a higher tier now. */
 export function previewSubscription(tier: PaidPlan, signal?: AbortSignal): Promise<SubscriptionPreview> {
   return post('preview', { tier }, signal);
 }
 
 /**
- * To a higher tier, or back to the one that was paused; `paymentMethodId`: null where there is none yet; `asOf`: of the
- * preview that was shown, null without one.
+ * Upgrades to a higher tier, or resumes the paused one. `paymentMethodId`: null if none exists yet; `asOf`:
+ * of the preview that was shown, null without one.
  */
 export function subscribe(
   tier: PaidPlan,

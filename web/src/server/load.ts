@@ -2,26 +2,26 @@ import { type Inputs, useCallback, useEffect, useRef, useState } from 'preact/ho
 import { ApiError, isAbortError, isReachable, reconnectCount } from './api-call.ts';
 
 export interface LoadState<T> {
-  /** What was loaded last; undefined before the first time. It stays while it is loaded again. */
+  /** Last loaded data; undefined before the first load. It is kept during reloads. */
   readonly data: T | undefined;
-  /** Why the last try failed; null when it did not. */
+  /** Error of the last attempt; null if it succeeded. */
   readonly error: unknown;
   readonly isLoading: boolean;
-  /** Loads again; what is there stays until the new comes. */
+  /** Loads again; existing data is kept until the new data arrives. */
   readonly reload: () => void;
-  /** Puts something in the place of what was loaded, for a change that this page made itself. */
+  /** Replaces the loaded data, for a change that this page made itself. */
   readonly replace: (data: T) => void;
 }
 
 interface StoredState<T> {
-  /** What it was loaded for. */
+  /** Inputs for which the data was loaded. */
   readonly inputs: Inputs;
   readonly data: T | undefined;
   readonly error: unknown;
   readonly isLoading: boolean;
 }
 
-/** As long as nothing came: also what came for other inputs is nothing. */
+/** State before any data is loaded. Data of other inputs counts as none. */
 function emptyState<T>(loadedFor: Inputs): StoredState<T> {
   return { inputs: loadedFor, data: undefined, error: null, isLoading: true };
 }
@@ -31,8 +31,8 @@ function isLoadedFor({ inputs: loadedFor }: StoredState<unknown>, inputs: Inputs
 }
 
 /**
- * Loads for a page: at once, when one of `inputs` changes (then what was there goes away), and again by itself when the
- * server comes back after it gave no answer.
+ * Loads data for a page: on mount, when one of `inputs` changes (existing data is dropped), and after the
+ * server becomes reachable again following an attempt without a reply.
  */
 export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, inputs: Inputs): LoadState<T> {
   const [storedState, setState] = useState<StoredState<T>>(() => emptyState(inputs));
@@ -69,7 +69,7 @@ export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, inputs: Inp
   return { data, error, isLoading, reload, replace };
 }
 
-/** Calls `again` when the server is back, if it gave no answer before. */
+/** Calls `reload` when the server is reachable again, if the last attempt had no reply. */
 function useReconnect(error: unknown, reload: () => void): void {
   const count = reconnectCount.value;
   const seenCount = useRef(count);
@@ -83,8 +83,8 @@ function useReconnect(error: unknown, reload: () => void): void {
 export const pollMs = { busy: 1_000, longest: 10_000 } as const;
 
 /**
- * Calls `look` again and again while the page is seen: every second while it says that something is under way, ever less
- * often (to 10 s) while nothing is. What it throws makes it wait longer and is for `look` itself to show.
+ * Calls `poll` repeatedly while the page is visible: every second while it returns `busy`, at increasing intervals
+ * (up to 10 s) while it returns `idle`. An error increases the interval; `poll` itself must show it.
  */
 export function usePoll(poll: (abort: AbortSignal) => Promise<'busy' | 'idle'>, inputs: Inputs): void {
   const latest = useRef(poll);

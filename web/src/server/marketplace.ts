@@ -4,7 +4,9 @@ import type {
 } from '../../../src/schemas/marketplaces.ts';
 import { callApi } from './api-call.ts';
 
-/** What somebody brings along from a marketplace. Errors: 404 when it was in another browser, or too long ago. */
+/**
+ * Reads a pending sign-up from a marketplace. Errors: 404 if it was started in another browser or has expired.
+ */
 export function getMarketplaceSignUp(
   signUp: string,
   abort: AbortSignal,

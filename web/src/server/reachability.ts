@@ -4,7 +4,9 @@ import { isReachable, reconnectCount } from './api-call.ts';
 const firstWaitMs = 1_000;
 const waitMsMax = 10_000;
 
-/** While the server does not answer, asks it again and again, ever less often, and at once when the network is back. */
+/**
+ * While the server is unreachable, probes it with increasing intervals, and at once when the network is online again.
+ */
 export function watchReachability(): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let waitMs = firstWaitMs;
@@ -36,7 +38,7 @@ export function watchReachability(): void {
   });
 }
 
-/** Resolves when the server answers again. */
+/** Resolves when the server is reachable again. */
 export function waitForReconnect(): Promise<void> {
   const before = reconnectCount.peek();
   return new Promise((resolve) => {
@@ -52,6 +54,6 @@ async function isServerUp(): Promise<boolean> {
   try {
     return (await fetch('/readyz', { cache: 'no-store' })).ok;
   } catch {
-    return false; // no answer: exactly what was asked
+    return false; // no reply: still unreachable
   }
 }

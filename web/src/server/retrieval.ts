@@ -8,7 +8,7 @@ import type { DefaultResponse } from '../../../src/schemas/wire.ts';
 import { callApi } from './api-call.ts';
 import { organizationId } from './session.ts';
 
-/** The operations of `/v1` that the pages use, in the organisation that was chosen. */
+/** Operations of `/v1` that the pages use, in the selected organization. */
 
 type Abort = AbortSignal | undefined;
 
@@ -32,7 +32,7 @@ export function listModels(signal?: Abort): Promise<models.GetModelListResponse>
   return post('/models/get-model-list', {}, signal);
 }
 
-/** Of one collection, or of all. */
+/** Status of one collection, or of all if null. */
 export function getStatus(collection: string | null, signal?: Abort): Promise<status.StatusResponse> {
   return post('/status/get-status', { collection_name: collection }, signal);
 }
@@ -106,7 +106,7 @@ export function queryUsage(request: usage.UsageRequest, signal?: Abort): Promise
   return post('/usage/queries', request, signal);
 }
 
-/** Where a document is. */
+/** Identifies a document. */
 export interface DocumentReference {
   readonly collection: string;
   readonly path: string;
@@ -117,8 +117,8 @@ function toDocumentRequest({ collection, path }: DocumentReference) {
 }
 
 /**
- * An address of a file or a page image as this page may load it: the server names itself by its own idea of its
- * address, and the page loads only from where it came from itself.
+ * Converts the URL of a file or page image to a path on this origin: the server builds URLs with its
+ * configured public address, but the page may load only from its own origin.
  */
 export function toLocalUrl(address: string): string {
   const { pathname, search } = new URL(address, window.location.href);

@@ -1,7 +1,7 @@
 import type * as factors from '../../../src/schemas/second-factors.ts';
 import { callApi } from './api-call.ts';
 
-/** Second factors: of the person who is signed in, and of the administrator. */
+/** Second factor operations, for the signed-in user or for the administrator. */
 export interface SecondFactorCalls {
   readonly status: (signal?: AbortSignal) => Promise<factors.SecondFactorStatusResponse>;
   readonly begin: () => Promise<factors.BeginSecondFactorResponse>;
@@ -16,7 +16,7 @@ export const ownSecondFactor: SecondFactorCalls = {
   disable: (code) => callApi('/api/users/disable-second-factor', { code }),
 };
 
-/** A 401 is an answer here: it does not mean that the session of the person ended. */
+/** A 401 is a regular error here: it does not mean that the user's session has ended. */
 const anybody = { as: 'anybody' } as const;
 
 export const administratorSecondFactor: SecondFactorCalls = {
@@ -26,7 +26,7 @@ export const administratorSecondFactor: SecondFactorCalls = {
   disable: (code) => callApi('/v1/admin/disable-administrator-second-factor', { code }, anybody),
 };
 
-/** The second step of a sign-in, whose first step is in a cookie. */
+/** Completes a sign-in with the second factor. The state of the first step is in a cookie. */
 export function finishSecondFactor(code: string): Promise<factors.FinishSecondFactorResponse> {
   return callApi('/api/auth/second-factor', { code }, anybody);
 }

@@ -3,7 +3,7 @@ import type { GetUserResponse, OrganizationOfUser } from '../../../src/schemas/a
 import { persistedSignal } from '../browser/persisted-signal.ts';
 import { ApiError, callApi, onSessionEnd } from './api-call.ts';
 
-/** Who is signed in, and in which organisation they work. */
+/** The signed-in user and the selected organization. */
 
 export type SessionState =
   | { readonly state: 'unknown' }
@@ -11,7 +11,7 @@ export type SessionState =
   | { readonly state: 'in'; readonly account: GetUserResponse };
 
 export const session = signal<SessionState>({ state: 'unknown' });
-/** True while the session has ended in the middle of the work and somebody has to sign in again. */
+/** Whether the session has ended during use and the user must sign in again. */
 export const hasSessionEnded = signal(false);
 const chosenOrganizationId = persistedSignal('organization', 'tab');
 
@@ -19,13 +19,13 @@ export const organizations = computed<readonly OrganizationOfUser[]>(() =>
   session.value.state === 'in' ? session.value.account.organizations : [],
 );
 
-/** The organisation that the pages show: the chosen one, else the first; null for somebody who belongs to none. */
+/** Organization that the pages show: the selected one, else the first; null if the user belongs to none. */
 export const organization = computed<OrganizationOfUser | null>(() => {
   const all = organizations.value;
   return all.find(({ organization_id: id }) => id === chosenOrganizationId.value) ?? all[0] ?? null;
 });
 
-/** Whether this server takes payments. */
+/** Whether payments are enabled on this server. */
 export const isBillingEnabled = computed(
   () => session.value.state === 'in' && session.value.account.billing_enabled,
 );
@@ -34,12 +34,12 @@ export function selectOrganization(organizationId: string): void {
   chosenOrganizationId.value = organizationId;
 }
 
-/** The id of the organisation that a page works in; pages of an organisation are shown only when there is one. */
+/** Id of the organization that a page works in. Pages of an organization are shown only if one exists. */
 export function organizationId(): string {
   return organization.value?.organization_id ?? '';
 }
 
-/** Reads who is signed in. Errors: `CallError` when the server does not say. */
+/** Loads the signed-in user. Errors: `ApiError` if the server gives no answer. */
 export async function loadSession(): Promise<void> {
   try {
     applyAccount(await callApi<GetUserResponse>('/api/users/get-user', {}, { as: 'anybody' }));
@@ -54,14 +54,18 @@ export async function signOut(): Promise<void> {
   endSession();
 }
 
-/** The tabs of this browser share one session. Each tells the others who came in, by their id, or that nobody is in. */
+/**
+ * All tabs of this browser share one session. A tab broadcasts the user id after a sign-in, or null after a sign-out.
+ */
 const sessionChannel = new BroadcastChannel('quarry.session');
 const signInFirstMessage = 'Sign in first.';
 let pendingSignIn: PromiseWithResolvers<void> | null = null;
-/** Whoever was signed in here last. What this tab holds, until it is loaded anew, is theirs. */
+/** User who was last signed in in this tab. Until a reload, the content of the tab belongs to this user. */
 let currentUserId: string | null = null;
 
-/** False for somebody else than before: the dashboard starts anew, because what is on the screen is not theirs. */
+/**
+ * Returns false if another user signed in: the dashboard reloads, because its content belongs to the previous user.
+ */
 function applyAccount(account: GetUserResponse): boolean {
   if (currentUserId !== null && currentUserId !== account.user.id) {
     window.location.assign('/app/');
@@ -70,7 +74,7 @@ function applyAccount(account: GetUserResponse): boolean {
   const isNew = session.peek().state !== 'in' || hasSessionEnded.peek();
   currentUserId = account.user.id;
   session.value = { state: 'in', account };
-  // Another tab may choose another one meanwhile: this one stays where it is, also when it is loaded anew.
+  // Pin the organization: another tab may select a different one, and this tab must keep its own even after a reload.
   chosenOrganizationId.value = organization.peek()?.organization_id ?? null;
   hasSessionEnded.value = false;
   pendingSignIn?.resolve();
@@ -79,7 +83,7 @@ function applyAccount(account: GetUserResponse): boolean {
   return true;
 }
 
-/** Somebody ended the session on purpose: nothing of theirs stays on the screen, in no tab. */
+/** Ends the session on sign-out: all tabs clear the user's content. */
 export function endSession(): void {
   sessionChannel.postMessage(null);
   setSignedOut();
@@ -95,10 +99,10 @@ function setSignedOut(): void {
 sessionChannel.onmessage = ({ data }: MessageEvent<string | null>) => {
   if (data === null) return setSignedOut();
   if (data === currentUserId && session.peek().state === 'in' && !hasSessionEnded.peek()) return;
-  loadSession().catch(() => {}); // without an answer this tab asks again when it is looked at
+  loadSession().catch(() => {}); // without a reply, this tab checks again when it becomes visible
 };
 
-/** Every call that meets the end of the session waits here for the same sign-in. */
+/** All calls that fail because the session ended wait here for the same sign-in. */
 function waitForSignIn(): Promise<void> {
   if (session.peek().state !== 'in') return Promise.reject(new ApiError(signInFirstMessage, { status: 401 }));
   pendingSignIn ??= Promise.withResolvers<void>();
@@ -106,7 +110,7 @@ function waitForSignIn(): Promise<void> {
   return pendingSignIn.promise;
 }
 
-/** Looks whether the same person signed in again meanwhile, perhaps in another tab; then they go on where they were. */
+/** Checks whether the same user has signed in again, possibly in another tab; then pending calls continue. */
 export async function refreshSession(): Promise<boolean> {
   const account = await callApi<GetUserResponse>('/api/users/get-user', {}, { as: 'anybody' }).catch(
     (error: unknown) => {

@@ -1,13 +1,13 @@
 import type { AdminStatusResponse, SendMagicLinkResponse } from '../../../src/schemas/accounts.ts';
 import { ApiError, callApi, noReplyMessage, toApiError } from './api-call.ts';
 
-/** Ways to sign in that this server is set up for. */
+/** Sign-in methods that are configured on this server. */
 export interface SignInOptions {
   readonly mail: boolean;
   readonly google: boolean;
   readonly github: boolean;
   readonly administrator: boolean;
-  /** How long to wait before another mail to one address. */
+  /** Minimum interval between two mails to the same address, in seconds. */
   readonly resend_seconds: number;
 }
 
@@ -25,13 +25,13 @@ export function sendMagicLink(email: string, redirect: string): Promise<SendMagi
   return callApi('/api/auth/magic-link/send', { email, redirect_url: redirect }, { as: 'anybody' });
 }
 
-/** `code`: of the second factor; empty where none is set up. */
+/** `code`: code of the second factor; empty if none is set up. */
 export function signInAsAdministrator(password: string, code: string): Promise<AdminStatusResponse> {
   const request = code.trim() === '' ? { password } : { password, code };
   return callApi('/api/admin/login', request, { as: 'anybody' });
 }
 
-/** Where the browser goes to sign in at a provider and come back to `redirect`. */
+/** URL that starts a sign-in at a provider, which then redirects to `redirect`. */
 export function providerLoginUrl(provider: 'google' | 'github', redirect: string): string {
   return `/api/auth/${provider}/login?${new URLSearchParams({ redirect_url: redirect })}`;
 }

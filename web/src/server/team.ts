@@ -3,7 +3,7 @@ import type * as audit from '../../../src/schemas/audit.ts';
 import { callApi } from './api-call.ts';
 import { organizationId } from './session.ts';
 
-/** The operations of `/api` that the pages of a team use, in the organisation that was chosen. */
+/** Operations of `/api` for the team pages, in the selected organization. */
 
 type Abort = AbortSignal | undefined;
 type WithoutOrganizationId<Request extends { readonly organization_id: string }> = Omit<
@@ -56,7 +56,7 @@ export function changeMember(
   return post('users/update-user', request);
 }
 
-/** Also oneself, to leave. */
+/** Removes a member. With the user's own id: leaves the organization. */
 export function removeMember(userId: string): Promise<Message> {
   return post('users/remove-user', { user_id: userId });
 }
@@ -91,7 +91,7 @@ export function listSessions(signal?: Abort): Promise<accounts.ListSessionsRespo
   return callApi('/api/users/list-sessions', {}, { signal });
 }
 
-/** Without an id all of them, the one of this page too. */
+/** Revokes a session. Null revokes all sessions, including the current one. */
 export function revokeSession(sessionId: string | null): Promise<Message> {
   return callApi('/api/users/revoke-session', { session_id: sessionId });
 }

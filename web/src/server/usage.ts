@@ -3,7 +3,7 @@ import { callApi } from './api-call.ts';
 import { documentUsage, queryUsage } from './retrieval.ts';
 import { organizationId } from './session.ts';
 
-/** What an organisation used, in steps of time that a chart can show. */
+/** Usage of an organization in time steps, for charts. */
 
 export const usagePeriods = ['day', 'month', 'quarter'] as const;
 export type UsagePeriod = (typeof usagePeriods)[number];
@@ -19,10 +19,10 @@ const periodSteps: Readonly<
 };
 
 export interface UsageStep {
-  /** Of its beginning, in seconds since 1970. */
+  /** Start of the step, in seconds since 1970. */
   readonly start: number;
   readonly queries: number;
-  /** Milliseconds that a query took on average; 0 where there was none. */
+  /** Average duration of a query in milliseconds; 0 without queries. */
   readonly queryMs: number;
   readonly added: number;
   readonly indexed: number;
@@ -32,12 +32,12 @@ export interface UsageStep {
 
 interface UsageStepsRequest {
   readonly period: UsagePeriod;
-  /** Null for all. */
+  /** Null for all collections. */
   readonly collection: string | null;
   readonly nowMs: number;
 }
 
-/** Oldest first, a step for each hour or day (of UTC), also for those in which nothing happened. */
+/** Returns one step per hour or day (UTC), oldest first, including steps without usage. */
 export async function usageSteps(
   { period, collection, nowMs }: UsageStepsRequest,
   abort: AbortSignal,
@@ -97,7 +97,7 @@ export interface OrganizationUsageCounters {
   readonly models: usage.ModelsUsageCountersResponse;
 }
 
-/** This month (of UTC) and since the beginning. */
+/** Usage of the current month (UTC) and in total. */
 export async function usageCounters(abort: AbortSignal): Promise<OrganizationUsageCounters> {
   const options = { organizationId: organizationId(), signal: abort };
   const [documents, models] = await Promise.all([

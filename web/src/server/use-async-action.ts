@@ -2,13 +2,13 @@ import { useRef, useState } from 'preact/hooks';
 
 export interface AsyncAction {
   readonly isBusy: boolean;
-  /** Why the last try failed; null when it did not. */
+  /** Error of the last run; null if it succeeded. */
   readonly error: unknown;
-  /** Starts, unless it is under way. */
+  /** Starts the action unless it is running. */
   readonly start: () => void;
 }
 
-/** Something that a button or a form starts, once at a time. */
+/** Action started by a button or form, at most one run at a time. */
 export function useAsyncAction(action: () => Promise<unknown>): AsyncAction {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);

@@ -14,7 +14,7 @@ import { PageErrorBoundary } from './page-error-boundary.tsx';
 import { SessionEndedDialog } from './session-ended-dialog.tsx';
 import { Shell } from './shell.tsx';
 
-/** Why the dashboard could not even ask who is signed in. */
+/** Error that prevented the dashboard from loading the session. */
 export const startupError = signal<unknown>(null);
 
 export function Application() {
@@ -28,7 +28,7 @@ export function Application() {
   );
 }
 
-/** The dashboard for those who are signed in, and the page to sign in for the others, at the same address. */
+/** Shows the dashboard to signed-in users, and the sign-in page to others, at the same URL. */
 function AuthGate() {
   const { path } = useLocation();
   const isOpen = routes.some((route) => route.path === path && route.audience === 'anybody');
@@ -66,7 +66,7 @@ function retryStart(): void {
   });
 }
 
-/** True while the code of a page is on its way. */
+/** Whether the code of a page is being loaded. */
 const isLoading = signal(false);
 const setLoading = (is: boolean) => () => {
   isLoading.value = is;
@@ -77,7 +77,9 @@ function PageProgress() {
   return <div class={`page-progress ${isLoading.value ? 'running' : ''}`} />;
 }
 
-/** Not rendered again when the code of a page begins to load: the router would forget the page before. */
+/**
+ * Must not render again when the code of a page starts to load: the router would discard the previous page.
+ */
 function Pages() {
   const { url } = useLocation();
   return (
@@ -99,7 +101,10 @@ function Pages() {
 
 const guardedComponents = new Map<DashboardRoute, FunctionComponent>();
 
-/** A page of an organisation starts anew when another one is chosen, so that nothing of the first stays on it. */
+/**
+ * Remounts the page of an organization when another organization is selected, so that no content of the
+ * previous one remains.
+ */
 function guardedComponentOf(route: DashboardRoute) {
   const cached = guardedComponents.get(route);
   if (cached !== undefined) return cached;

@@ -1,6 +1,6 @@
 import { isReachable } from '../server/api-call.ts';
 
-/** Said as long as the server does not answer. */
+/** Banner shown while the server is unreachable. */
 export function ConnectionBanner() {
   return (
     <div class="banner-place" role="status">

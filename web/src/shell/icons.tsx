@@ -1,4 +1,4 @@
-/** Small pictures beside words, drawn on a grid of 16 by 16. They say nothing that the words do not say. */
+/** Icons on a grid of 16 by 16. Decorative: the text next to them carries all information. */
 
 const paths = {
   overview: 'M2.500 13.500V8M6.200 13.500V3.500M9.800 13.500V6.500M13.500 13.500V10',

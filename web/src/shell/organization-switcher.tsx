@@ -3,11 +3,11 @@ import { Menu } from '../parts/menu.tsx';
 import { organization, organizations, selectOrganization } from '../server/session.ts';
 import { Icon } from './icons.tsx';
 
-/** Which organisation the pages show, and the way to another. */
+/** Menu that shows the current organization and switches to another. */
 export function OrganizationSwitcher() {
   const { path, url, route } = useLocation();
   const current = organization.value;
-  // What the address names may not be there in the other one.
+  // The document in the URL may not exist in the other organization.
   const choose = (id: string) => {
     const to = path === '/app/document' ? '/app/documents' : path;
     if (url !== to) route(to);

@@ -2,12 +2,14 @@ import { Component, type ComponentChildren } from 'preact';
 import { LoadError } from '../parts/error-message.tsx';
 
 interface PageErrorBoundaryProps {
-  /** The address: another one is another try. */
+  /** URL of the page; a change resets the error. */
   readonly url: string;
   readonly children: ComponentChildren;
 }
 
-/** Where a page breaks, the rest of the dashboard stays; the browser's console has the details. */
+/**
+ * Contains errors of a page, so that the rest of the dashboard keeps working. The browser console has the details.
+ */
 export class PageErrorBoundary extends Component<PageErrorBoundaryProps, { readonly error: unknown }> {
   static override getDerivedStateFromError(error: unknown) {
     return { error };

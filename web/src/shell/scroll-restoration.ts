@@ -1,9 +1,9 @@
-/** How far each page was scrolled: whoever goes back finds it so, also when what it shows has to be loaded again. */
+/** Restores the scroll position of each page when going back, even if its content must be loaded again. */
 
 const addressesMax = 100;
-/** So long a page may take to get as long as it was; what comes later moves nothing. */
+/** Maximum time to wait until a page reaches its former height; later changes do not scroll. */
 const waitMs = 3_000;
-/** Whoever does something wants to be where they are. */
+/** User input cancels the restoration. */
 const userInputEvents = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const;
 
 export function restoreScroll(): void {

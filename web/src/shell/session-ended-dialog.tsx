@@ -6,7 +6,10 @@ import { refreshSession, session } from '../server/session.ts';
 
 const checkMs = 2_000;
 
-/** Over a page whose session ended: the page and what was entered stay, and go on when the same person is back. */
+/**
+ * Dialog over a page whose session has ended. The page and its input stay, and calls continue after the same
+ * user signs in again.
+ */
 export function SessionEndedDialog() {
   useEffect(() => {
     const check = () => {

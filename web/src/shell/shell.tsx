@@ -10,7 +10,7 @@ import { UserMenu } from './user-menu.tsx';
 
 const groups = ['Search', 'Organisation', 'Server'] as const;
 
-/** Navigation beside the page; where there is no room above it, folded away. */
+/** Layout with the navigation next to the page; on narrow screens it is collapsed above the page. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   return (
     <div class="shell">
@@ -56,7 +56,7 @@ function TopBar() {
         class="drawer"
         onKeyDown={(event) => {
           if (event.key !== 'Escape' || event.defaultPrevented || details.current?.open !== true) return;
-          // A menu that is open in it closes first.
+          // An open menu inside it closes first.
           if (details.current.querySelector(':popover-open') !== null) return;
           close();
           details.current.querySelector('summary')?.focus();
@@ -76,7 +76,7 @@ function TopBar() {
 }
 
 interface NavigationProps {
-  /** Called for the page that is there already, too. */
+  /** Called even if the chosen page is already shown. */
   readonly onChoose?: () => void;
 }
 

@@ -13,7 +13,7 @@ export function setTheme(newTheme: Theme): void {
   chosenTheme.value = newTheme === 'auto' ? null : newTheme;
 }
 
-/** Keeps the page in the chosen theme; the style sheet follows the system where none was chosen. */
+/** Applies the selected theme to the page. Without a selection, the style sheet follows the system. */
 export function applyTheme(): void {
   effect(() => {
     document.documentElement.dataset.theme = currentTheme();

@@ -6,7 +6,7 @@ import { session, signOut } from '../server/session.ts';
 import { Icon } from './icons.tsx';
 import { currentTheme, setTheme } from './theme.ts';
 
-/** Who is signed in, how the dashboard looks, and the way out. */
+/** Menu with the signed-in user, the theme and sign-out. */
 export function UserMenu() {
   if (session.value.state !== 'in') return null;
   const { user } = session.value.account;
@@ -47,7 +47,7 @@ export function UserMenu() {
           <a href="/app/settings">Your settings</a>
         </li>
         <li>
-          {/* Another page of the server, so the browser opens it and not the router. */}
+          {/* Served by the server, not by the router. */}
           <a href="/docs" target="_blank" rel="noreferrer">
             API documentation
           </a>

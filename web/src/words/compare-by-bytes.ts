@@ -1,4 +1,4 @@
-/** The order of the server: by the bytes of UTF-8, which is the order of the code points. */
+/** Compares as the server does: by UTF-8 bytes, which equals the order of code points. */
 export function compareByBytes(one: string, other: string): number {
   const [these, those] = [one[Symbol.iterator](), other[Symbol.iterator]()];
   for (;;) {

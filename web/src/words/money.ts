@@ -1,7 +1,7 @@
-/** How many more places a part of the smallest unit may have: prices of a million tokens do. */
+/** Additional fraction digits for amounts below the smallest unit, such as prices per million tokens. */
 const extraFractionDigits = 6;
 
-/** Money as the browser's language writes it; `amount` is in the smallest unit of the currency. */
+/** Formats money in the browser's locale. `amount` is in the smallest unit of the currency. */
 export function formatMoney(amount: number, currency: string): string {
   const format = new Intl.NumberFormat(undefined, { style: 'currency', currency });
   const digits = format.resolvedOptions().maximumFractionDigits ?? 2;

@@ -1,4 +1,4 @@
-/** Numbers as the browser's language writes them. */
+/** Formats numbers in the browser's locale. */
 
 const integerFormat = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const scoreFormat = new Intl.NumberFormat(undefined, { minimumFractionDigits: 3, maximumFractionDigits: 3 });
@@ -8,7 +8,7 @@ export function formatCount(number: number): string {
   return integerFormat.format(number);
 }
 
-/** A score between 0 and 1. */
+/** Formats a score between 0 and 1. */
 export function formatScore(number: number): string {
   return scoreFormat.format(number);
 }
@@ -53,7 +53,7 @@ export function formatDuration(ms: number): string {
 
 const plurals = new Intl.PluralRules('en');
 
-/** "1 document", "2 documents"; a plural that is not made with "s" is given. */
+/** "1 document", "2 documents". Pass `plural` if it is not formed with "s". */
 export function formatCounted(number: number, singular: string, plural = `${singular}s`): string {
   return `${formatCount(number)} ${plurals.select(number) === 'one' ? singular : plural}`;
 }

@@ -1,4 +1,4 @@
-/** What somebody typed, as JSON, or what is wrong with it. */
+/** Typed text parsed as JSON, or the error. */
 export type JsonParseResult =
   | { readonly value: unknown; readonly error: null }
   | { readonly value: null; readonly error: string };

@@ -1,8 +1,8 @@
-/** Times as the browser's language writes them, in its time zone. */
+/** Formats times in the browser's locale and time zone. */
 
 const dateTimeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
-/** Months of billing begin and end in UTC, wherever the browser is. */
+/** Billing months begin and end in UTC, independently of the browser's time zone. */
 const utcDateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
 const utcMonthFormat = new Intl.DateTimeFormat(undefined, {
   month: 'long',
@@ -19,7 +19,7 @@ const steps = [
   { unit: 'day', ms: 86_400_000, until: 30 * 86_400_000 },
 ] as const;
 
-/** Date and time. */
+/** Formats date and time. */
 export function formatDateTime(timestamp: string | number): string {
   return dateTimeFormat.format(new Date(timestamp));
 }
@@ -28,12 +28,12 @@ export function formatDate(timestamp: string | number): string {
   return dateFormat.format(new Date(timestamp));
 }
 
-/** The day on which something begins or ends that is counted in months of UTC. */
+/** Formats the day on which a billing period, counted in UTC months, begins or ends. */
 export function formatBillingDate(timestamp: string): string {
   return utcDateFormat.format(new Date(timestamp));
 }
 
-/** "November 2026"; `of`: `2026-11`. */
+/** Formats a month given as `2026-11`: "November 2026". */
 export function formatMonth(yearMonth: string): string {
   return utcMonthFormat.format(new Date(`${yearMonth}-01T00:00:00Z`));
 }
@@ -42,7 +42,7 @@ export function formatTime(timestamp: string | number): string {
   return timeFormat.format(new Date(timestamp));
 }
 
-/** "3 minutes ago", "yesterday"; a date for what is more than a month away from `now`. */
+/** "3 minutes ago", "yesterday"; a date if more than a month away from `now`. */
 export function formatRelative(timestamp: string | number, now: number): string {
   const difference = new Date(timestamp).getTime() - now;
   const distance = Math.abs(difference);

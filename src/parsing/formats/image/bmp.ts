@@ -1,7 +1,10 @@
 import { ParseFailure } from '../../parse-failure.ts';
 import type { Raster } from './raster.ts';
 
-/** Windows bitmaps, which sharp does not read: 1 to 32 bits a pixel, with and without run lengths and masks. */
+/**
+ * Decoder for Windows bitmaps, which sharp does not support: 1 to 32 bits per pixel, with and without
+ * run-length encoding and bit masks.
+ */
 
 const rle8 = 1;
 const rle4 = 2;
@@ -19,7 +22,7 @@ interface Header {
   readonly masks: readonly number[];
 }
 
-/** Width and height without decoding anything. */
+/** Returns width and height in pixels without decoding. */
 export function readBmpSize(bytes: Uint8Array): { width: number; height: number } {
   const { width, height } = readHeader(bytes);
   return { width, height };
@@ -35,7 +38,7 @@ export function decodeBmp(bytes: Uint8Array): Raster {
     for (let row = 0; row < height; row++) {
       const y = header.topDown ? row : height - 1 - row;
       const at = header.pixelsOffset + row * stride;
-      if (at + stride > bytes.length) break; // the file ends early: what is missing stays white
+      if (at + stride > bytes.length) break; // the file is truncated: missing rows stay white
       decodeRow(bytes.subarray(at, at + stride), header, pixels.subarray(y * width * 4, (y + 1) * width * 4));
     }
   }
@@ -97,7 +100,7 @@ function decodeRow(row: Uint8Array, header: Header, target: Uint8Array): void {
   }
 }
 
-/** The bits of `mask` in `value`, scaled to 0..255. */
+/** Returns the bits of `mask` in `value`, scaled to 0..255. */
 function scaleComponent(value: number, mask: number): number {
   if (mask === 0) return 0;
   const shift = 31 - Math.clz32(mask & -mask);

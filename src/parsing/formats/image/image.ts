@@ -21,11 +21,11 @@ export interface ImageContext {
   readonly tools: DocumentTools;
 }
 
-/** Sides between which the engines read best: smaller pictures are enlarged, larger ones reduced. */
+/** Best range of the longest side for OCR, in pixels: smaller images are enlarged, larger ones reduced. */
 const sideRange = { min: 1_600, max: 5_000 } as const;
 const enlargementMax = 2;
 
-/** An image: one page, of a TIFF all its pages, each with the text that OCR finds in it. */
+/** Parses an image: one page, or all pages of a TIFF, each with its OCR text. */
 export async function* parseImage(
   bytes: Uint8Array,
   kind: ImageKind,
@@ -62,7 +62,10 @@ export async function* parseImage(
   };
 }
 
-/** Opens an image of any kind. Throws `ParseFailure` when it is damaged, too large, or needs a program that is missing. */
+/**
+ * Opens an image of any kind. Errors: `ParseFailure` when it is damaged, too large, or needs a program that
+ * is not installed.
+ */
 export async function openImage(
   bytes: Uint8Array,
   kind: ImageKind,
@@ -111,7 +114,7 @@ function checkImageSize(
   return facts;
 }
 
-/** A square that the picture fits into, whichever way EXIF turns it. */
+/** Returns a square that the image fits in with any EXIF rotation. */
 function computeOcrSize({ width, height }: ImageInfo): PixelSize {
   const side = Math.max(width, height);
   const targetSide = Math.min(Math.max(side, sideRange.min), sideRange.max);

@@ -1,19 +1,19 @@
 import type { GrayPixels } from '../../ocr/skew.ts';
 import { ParseFailure } from '../../parse-failure.ts';
 
-/** Pixels in RGBA, `width * height * 4` bytes. */
+/** RGBA pixels, `width * height * 4` bytes. */
 export interface Raster {
   readonly width: number;
   readonly height: number;
   readonly pixels: Uint8Array;
 }
 
-/** An image as it was stored, or pixels that something else has decoded. */
+/** An encoded image, or pixels that are already decoded. */
 export type ImageInput =
   | { readonly bytes: Uint8Array; readonly pixelsMax: number }
   | { readonly raster: Raster };
 
-/** The only file that touches sharp. It decodes and encodes images inside the parser process. */
+/** Loads sharp; no other module uses it. It decodes and encodes images inside the parser process. */
 async function loadSharp() {
   const { default: sharp } = await import('sharp').catch((error: unknown) => {
     const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
@@ -44,17 +44,17 @@ async function openSharp(source: ImageInput, page: number) {
 export interface ImageInfo {
   readonly width: number;
   readonly height: number;
-  /** Pages of a TIFF, frames of an animation. */
+  /** Number of pages of a TIFF, or frames of an animation. */
   readonly pages: number;
 }
 
-/** Null: nothing can decode the image. */
+/** Returns null when the image cannot be decoded. */
 export async function readImageInfo(source: ImageInput, page = 0): Promise<ImageInfo | null> {
   if ('raster' in source) return { ...source.raster, pages: 1 };
   const image = await openSharp({ ...source, pixelsMax: Number.MAX_SAFE_INTEGER }, page);
-  const metadata = await image.metadata().catch(() => null); // every reason means the same: no header that sharp knows
+  const metadata = await image.metadata().catch(() => null); // every error means that sharp does not recognize the header
   if (metadata?.width === undefined || metadata.height === undefined) return null;
-  // Of an animation, the height is that of all frames where they were asked for, else of one.
+  // For an animation, `height` covers all requested frames, while `pageHeight` is that of one frame.
   return {
     width: metadata.width,
     height: metadata.pageHeight ?? metadata.height,
@@ -62,19 +62,22 @@ export async function readImageInfo(source: ImageInput, page = 0): Promise<Image
   };
 }
 
-/** The box, in pixels, that an upright picture is scaled to fit into. */
+/** Box in pixels that an upright image is scaled to fit. */
 export interface PixelSize {
   readonly width: number;
   readonly height: number;
 }
 
 const [white, black] = ['#ffffff', '#000000'];
-/** What is mostly transparent and, where it is not, brighter than this on average of 255, would not be seen on white. */
+/**
+ * Minimum mean brightness (0 to 255) of the visible parts, and minimum transparent share, at which an image
+ * would be invisible on white.
+ */
 const brightnessMin = 200;
 const transparentShareMin = 0.5;
 const sampleSide = 200;
 
-/** What transparent parts of an image are shown as: white, but black where only light letters are drawn. */
+/** Returns the background color for transparent parts: white, or black if only light content is drawn. */
 async function chooseBackground(source: ImageInput, page: number): Promise<string> {
   if ('raster' in source || !(await (await openSharp(source, page)).metadata()).hasAlpha) return white;
   const image = (await openSharp(source, page)).resize({
@@ -95,7 +98,7 @@ async function chooseBackground(source: ImageInput, page: number): Promise<strin
     : white;
 }
 
-/** JPEG of a page, upright as its EXIF data says, on white or what shows it, in sRGB. */
+/** Encodes a page as sRGB JPEG, oriented by its EXIF data, on a background that makes it visible. */
 export async function toJpeg(
   source: ImageInput,
   {
@@ -110,7 +113,9 @@ export async function toJpeg(
   return await awaitSharp(sized.flatten({ background }).toColourspace('srgb').jpeg({ quality }).toBuffer());
 }
 
-/** Grey PNG of a page for OCR, upright as its EXIF data says and then turned by `turn` degrees clockwise. */
+/**
+ * Encodes a page as gray PNG for OCR, oriented by its EXIF data and then rotated clockwise by `turn` degrees.
+ */
 export async function toGrayPng(
   source: ImageInput,
   {
@@ -128,7 +133,7 @@ export async function toGrayPng(
   );
 }
 
-/** Grey pixels of a page that fit into a square, upright as its EXIF data says. */
+/** Returns the gray pixels of a page scaled to fit a square, oriented by its EXIF data. */
 export async function toGrayPixels(
   source: ImageInput,
   { page = 0, side }: { readonly page?: number; readonly side: number },
@@ -147,7 +152,7 @@ async function awaitSharp<Encoded>(encoding: Promise<Encoded>): Promise<Encoded>
     return await encoding;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    // A thread that cannot be started has no room for its stack: no fault of the image.
+    // A thread that cannot be started lacks memory for its stack, which is not a fault of the image.
     if (/creating thread|out of memory|cannot allocate/i.test(reason))
       throw new Error(`out of memory while an image was opened: ${reason}`, { cause: error });
     if (/pixel limit/i.test(reason))

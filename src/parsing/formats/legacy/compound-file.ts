@@ -7,12 +7,12 @@ export const compoundFileMagic = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1
 const sectorMax = 0xfffffffa;
 const noSector = 0xffffffff;
 const entryBytes = 128;
-/** Entries of the directory that are looked at. */
+/** Maximum number of directory entries that are read. */
 const entriesMax = 100_000;
 
 interface Entry {
   readonly name: string;
-  /** 1 a storage, 2 a stream, 5 the root. */
+  /** 1: storage, 2: stream, 5: root. */
   readonly type: number;
   readonly left: number;
   readonly right: number;
@@ -22,8 +22,8 @@ interface Entry {
 }
 
 /**
- * A compound file read from memory. Every chain of sectors is followed at most once around, and what lies behind a broken
- * pointer is missing; nothing is ever believed to be larger than the file.
+ * A compound file read from memory. The length of every sector chain is bounded, so loops end; data behind a
+ * broken pointer is missing, and no size may exceed the file.
  */
 export class CompoundFile {
   private readonly bytes: Uint8Array;
@@ -36,7 +36,7 @@ export class CompoundFile {
   private readonly byPath = new Map<string, Entry>();
   private miniStream: { readonly table: Uint32Array; readonly content: Uint8Array } | null = null;
 
-  /** Throws `corrupt` when there is no readable directory. */
+  /** Errors: `corrupt` when there is no readable directory. */
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -51,29 +51,29 @@ export class CompoundFile {
     this.indexPaths();
   }
 
-  /** Names of all streams and storages, wherever they lie. */
+  /** Returns the names of all streams and storages at any level. */
   listNames(): string[] {
     return this.entries.map(({ name }) => name);
   }
 
-  /** Paths of all streams and storages that can be reached from the root, with `/` between names. */
+  /** Returns the paths of all streams and storages reachable from the root, with `/` between names. */
   listPaths(): string[] {
     return [...this.byPath.keys()];
   }
 
-  /** Whether there is a stream or storage of that path. */
+  /** Whether a stream or storage with this path exists. */
   has(path: string): boolean {
     return this.byPath.has(path);
   }
 
-  /** Content of a stream as far as it is there, or null when there is none of that path. */
+  /** Returns the available content of a stream, or null when no stream has this path. */
   read(path: string): Uint8Array | null {
     const entry = this.byPath.get(path);
     if (entry === undefined || entry.type !== 2) return null;
     return entry.size < this.miniStreamMax ? this.readMini(entry) : this.readChain(entry.start, entry.size);
   }
 
-  /** The allocation table: its own sectors are listed in the header and in a chain behind it. */
+  /** Reads the allocation table; its sectors are listed in the header and in a subsequent chain. */
   private readTable(): number[] {
     const table: number[] = [];
     const add = (sector: number) => {
@@ -104,7 +104,7 @@ export class CompoundFile {
     return entries;
   }
 
-  /** Walks the tree of siblings and children; an entry that is reached twice belongs to the first. */
+  /** Walks the tree of siblings and children; an entry reached twice is kept at its first path. */
   private indexPaths(): void {
     const seen = new Set<number>([0]);
     const open: { index: number; folder: string }[] = [
@@ -148,7 +148,7 @@ export class CompoundFile {
     return Uint32Array.from({ length: Math.floor(bytes.length / 4) }, (_, i) => view.getUint32(i * 4, true));
   }
 
-  /** Up to `size` bytes along a chain of sectors. */
+  /** Returns up to `size` bytes along a chain of sectors. */
   private readChain(first: number, size: number): Uint8Array {
     const parts: Uint8Array[] = [];
     let [sector, left] = [first, Math.min(size, this.bytes.length)];

@@ -1,6 +1,9 @@
 import { listLevelsMax } from '../office/list-numbering.ts';
 
-/** Formats of paragraphs and characters in a Word 97-2003 file, as far as they say what text means. Source: [MS-DOC]. */
+/**
+ * Paragraph and character formats of a Word 97-2003 file, limited to those that affect the text. Source:
+ * [MS-DOC].
+ */
 
 const pageBytes = 512;
 const sprm = {
@@ -17,20 +20,20 @@ const sprm = {
   list: 0x460b,
 };
 const [tableDefinition, changedTabs] = [0xd608, 0xc615];
-/** Numbers of the built-in styles: 1 to 9 are the headings. */
+/** Ids of built-in styles; 1 to 9 are the headings. */
 const titleStyleId = 62;
 const ancestorsMax = 16;
 const noStyleId = 0x0fff;
-/** The kind of styles that are of paragraphs. */
+/** Style kind of paragraph styles. */
 const paragraphStyleKind = 1;
 
 export interface ParagraphFormat {
-  /** Heading level, 0 for the title; null for running text. */
+  /** Heading level; 0 for the title, null for running text. */
   readonly level: number | null;
-  /** List that it belongs to, by its place from 1 on; 0 for none. */
+  /** One-based index of the list that the paragraph belongs to; 0 for none. */
   readonly list: number;
   readonly listLevel: number;
-  /** True for the mark that ends a row of a table. */
+  /** True for the mark that ends a table row. */
   readonly rowEnd: boolean;
   readonly inTable: boolean;
 }
@@ -41,7 +44,7 @@ interface Parts {
   readonly paragraphs: Uint8Array;
 }
 
-/** Where a format ends, as a byte offset in the stream, and what it is; sorted by offset. */
+/** End offsets of formats in the stream, in bytes and ascending, and the formats. */
 interface Runs<T> {
   readonly ends: number[];
   readonly formats: T[];
@@ -54,18 +57,18 @@ const plainParagraph: ParagraphFormat = {
   rowEnd: false,
   inTable: false,
 };
-/** Whether a character is hidden or deleted, and the number of the object that it stands for. */
+/** Whether a character is hidden or deleted, and the id of the object that it stands for. */
 interface CharacterFormat {
   readonly isHidden: boolean;
   readonly object: number | null;
 }
 
 const plainCharacter: CharacterFormat = { isHidden: false, object: null };
-/** What paragraphs have of their style. */
+/** Properties that paragraphs inherit from their style. */
 type StyleFormat = Pick<ParagraphFormat, 'level' | 'list' | 'listLevel'>;
 
 export class DocFormats {
-  /** False for files whose formats are not read. */
+  /** False for file versions whose formats are not supported. */
   readonly areKnown: boolean;
   private readonly paragraphs: Runs<ParagraphFormat>;
   private readonly characters: Runs<CharacterFormat>;
@@ -79,19 +82,19 @@ export class DocFormats {
     this.characters = readRuns(stream, parts?.characters, 1, readCharacterFormat);
   }
 
-  /** Format of the paragraph that the character at this offset ends. */
+  /** Returns the format of the paragraph that ends at this byte offset. */
   paragraphAt(offset: number): ParagraphFormat {
     return findFormat(this.paragraphs, offset) ?? plainParagraph;
   }
 
-  /** Whether the character is hidden or deleted, and the offset up to which that holds. */
+  /** Returns whether the character is hidden or deleted, and the offset up to which this applies. */
   visibilityAt(offset: number): { unseen: boolean; end: number } {
     const index = findRunIndex(this.characters.ends, offset);
     const end = this.characters.ends[index] ?? Number.POSITIVE_INFINITY;
     return { unseen: this.characters.formats[index]?.isHidden ?? false, end };
   }
 
-  /** Number of the object of another program that the character stands for; null: of none. */
+  /** Returns the id of the embedded object that the character stands for; null for none. */
   objectAt(offset: number): number | null {
     return findFormat(this.characters, offset)?.object ?? null;
   }
@@ -101,7 +104,7 @@ function findFormat<T>(runs: Runs<T>, offset: number): T | undefined {
   return runs.formats[findRunIndex(runs.ends, offset)];
 }
 
-/** Index of the first end beyond the offset. */
+/** Returns the index of the first end beyond the offset. */
 function findRunIndex(ends: readonly number[], offset: number): number {
   let [low, high] = [0, ends.length];
   while (low < high) {
@@ -112,7 +115,7 @@ function findRunIndex(ends: readonly number[], offset: number): number {
   return low;
 }
 
-/** Formats are kept in pages of 512 bytes: offsets of runs, then a pointer of `pointerBytes` for each. */
+/** Reads formats from pages of 512 bytes: offsets of runs, then a pointer of `pointerBytes` for each. */
 function readRuns<T>(
   stream: Uint8Array,
   table: Uint8Array | undefined,
@@ -152,7 +155,7 @@ function readParagraphFormat(
   return applyProperties({ ...plainParagraph, ...styles[style] }, page, start + 2, end);
 }
 
-/** A format after the changes that lie between two places. */
+/** Applies the property changes between two offsets to a format. */
 function applyProperties(
   from: ParagraphFormat,
   page: Uint8Array,
@@ -187,7 +190,7 @@ function readCharacterFormat(page: Uint8Array, offset: number): CharacterFormat 
   return { isHidden: unseen, object: isObject ? object : null };
 }
 
-/** Changes of format with the place of each value, its first byte and its first two. */
+/** Yields property changes with the offset of each value, its first byte, and its first two bytes. */
 function* readProperties(
   page: Uint8Array,
   from: number,
@@ -221,12 +224,15 @@ function getValueBytes(name: number, page: Uint8Array, at: number): number {
   }
 }
 
-/** A style as it stands, and the one that it is based on. */
+/** A style with its own properties, and the style that it is based on. */
 interface StyleDefinition extends StyleFormat {
   readonly base: number;
 }
 
-/** What each style, by its number in the file, says about its paragraphs, or else the style it is based on. */
+/**
+ * Returns the paragraph properties of each style by its index in the file, with inherited properties
+ * resolved.
+ */
 function readStyles(sheet: Uint8Array): StyleFormat[] {
   if (sheet.length < 20) return [];
   const view = new DataView(sheet.buffer, sheet.byteOffset, sheet.byteLength);
@@ -251,7 +257,7 @@ function readStyles(sheet: Uint8Array): StyleFormat[] {
   });
 }
 
-/** Its kind and base, its name, then of a style of paragraphs its changes to them. */
+/** Reads kind, base and name of a style; for paragraph styles also the property changes. */
 function readStyle(style: Uint8Array, baseBytes: number): StyleDefinition {
   const { level: none, list, listLevel } = plainParagraph;
   if (style.length < 6) return { level: none, list, listLevel, base: noStyleId };

@@ -1,13 +1,13 @@
 import { type ListLevel, ListNumbering, listLevelsMax } from '../office/list-numbering.ts';
 
-/** The lists of a Word 97-2003 file. Source: [MS-DOC] 2.9.131 (LSTF), 2.9.150 (LVL), 2.9.136 (PlfLfo). */
+/** Lists of a Word 97-2003 file. Source: [MS-DOC] 2.9.131 (LSTF), 2.9.150 (LVL), 2.9.136 (PlfLfo). */
 
 const definitionBytes = 28;
 const levelHeaderBytes = 28;
 const listBytes = 16;
 const listsMax = 100_000;
 
-/** Number formats by what the file calls them; all others count in digits. */
+/** Number formats by their id in the file; all others are decimal. */
 const formats: Readonly<Record<number, string>> = {
   1: 'upperRoman',
   2: 'lowerRoman',
@@ -18,18 +18,24 @@ const formats: Readonly<Record<number, string>> = {
   255: 'none',
 };
 
-/** Characters that stand for the count of a level, and how texts of lists name it. */
+/** Placeholder characters for the count of a level, and the corresponding template syntax. */
 const placeholders = new Map(
   Array.from({ length: listLevelsMax }, (_, level) => [String.fromCharCode(level), `%${level + 1}`]),
 );
 
-/** Where the tables of definitions and of lists begin in the table stream, and their lengths in bytes; 0: there is none. */
+/**
+ * Start offsets of the definition and list tables in the table stream, and their lengths in bytes; 0: no
+ * table.
+ */
 export interface DocListTables {
   readonly definitions: readonly [start: number, bytes: number];
   readonly lists: readonly [start: number, bytes: number];
 }
 
-/** Lists are named by their place, from 1 on, as paragraphs refer to them. What the file does not hold has no number. */
+/**
+ * Reads the lists. They are named by one-based index, as paragraphs refer to them. Lists that the file does
+ * not contain yield no numbers.
+ */
 export function readDocLists(table: Uint8Array, { definitions, lists }: DocListTables): ListNumbering {
   const numbering = new ListNumbering();
   if (definitions[1] > 0) readDefinitions(new Cursor(table, definitions[0]), definitions[1], numbering);
@@ -37,7 +43,7 @@ export function readDocLists(table: Uint8Array, { definitions, lists }: DocListT
   return numbering;
 }
 
-/** The heads of all definitions, then behind the table the levels of each in turn. */
+/** Reads the headers of all definitions, then, after the table, the levels of each in turn. */
 function readDefinitions(cursor: Cursor, bytes: number, numbering: ListNumbering): void {
   const { at: start } = cursor;
   const count = Math.min(cursor.readUint16(), listsMax);
@@ -58,7 +64,7 @@ function readDefinitions(cursor: Cursor, bytes: number, numbering: ListNumbering
   }
 }
 
-/** A text whose characters below 9 stand for the count of that level. */
+/** Reads a level; characters below 9 in its text stand for the count of that level. */
 function readLevel(cursor: Cursor): ListLevel {
   const head = cursor.readView(levelHeaderBytes);
   cursor.at += head.getUint8(24) + head.getUint8(25);
@@ -70,7 +76,7 @@ function readLevel(cursor: Cursor): ListLevel {
   };
 }
 
-/** The heads of all lists, then of each in turn what it says otherwise than its definition. */
+/** Reads the headers of all lists, then for each list its overrides of the definition. */
 function readLists(cursor: Cursor, numbering: ListNumbering): void {
   const count = Math.min(cursor.readUint32(), listsMax);
   const changes: number[] = [];
@@ -90,7 +96,7 @@ function readLists(cursor: Cursor, numbering: ListNumbering): void {
   }
 }
 
-/** Reads on and on; behind the end of the bytes everything is zero. */
+/** Sequential reader; bytes beyond the end read as zero. */
 class Cursor {
   at: number;
   readonly #bytes: Uint8Array;

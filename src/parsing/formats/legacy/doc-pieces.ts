@@ -1,12 +1,15 @@
 import { decodeCodePage } from '../../encoding/code-page.ts';
 
-/** The characters of a Word file lie in pieces; each is one edit of a file that was saved quickly. */
+/**
+ * Maximum number of pieces. A Word file stores its characters in pieces; each is one edit of a file saved
+ * with fast save.
+ */
 
 const piecesMax = 1_000_000;
 
-/** A run of characters that lie together in the file. */
+/** A run of characters that are contiguous in the file. */
 export interface DocPiece {
-  /** Byte offset in the stream of the document. */
+  /** Byte offset in the document stream. */
   readonly start: number;
   readonly units: number;
   /** Bytes per character. */
@@ -14,7 +17,7 @@ export interface DocPiece {
   readonly codePage: number;
 }
 
-/** The table of pieces; it follows lists of changes that are passed over. Null when there is none. */
+/** Reads the piece table; the lists of changes before it are skipped. Null when there is none. */
 export function readDocPieces(clx: Uint8Array, width: 1 | 2, codePage: number): DocPiece[] | null {
   const view = new DataView(clx.buffer, clx.byteOffset, clx.byteLength);
   let at = 0;
@@ -36,7 +39,7 @@ export function readDocPieces(clx: Uint8Array, width: 1 | 2, codePage: number): 
   return pieces;
 }
 
-/** The pieces of the characters from one position up to another. */
+/** Returns the pieces of the characters in the range [from, to). */
 export function sliceDocPieces(pieces: readonly DocPiece[], from: number, to: number): DocPiece[] {
   const parts: DocPiece[] = [];
   let position = 0;
@@ -51,7 +54,7 @@ export function sliceDocPieces(pieces: readonly DocPiece[], from: number, to: nu
   return parts;
 }
 
-/** The characters of a piece, as far as the file holds them. */
+/** Returns the characters of a piece as far as the file contains them. */
 export function readDocPieceText(stream: Uint8Array, { start, units, width, codePage }: DocPiece): string {
   const bytes = stream.subarray(start, start + units * width);
   return width === 2 ? new TextDecoder('utf-16le').decode(bytes) : decodeCodePage(bytes, codePage);

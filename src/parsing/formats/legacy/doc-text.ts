@@ -14,17 +14,20 @@ const controlCharacter = {
   fieldEnd: '\x15',
 };
 
-/** Characters that are drawn as something else, and what of it is text. */
+/** Text equivalents of characters that are displayed as something else. */
 const substitutes: Readonly<Record<string, string>> = { '\x1e': '-', '\t': '\t', '\x0e': '\n', '\n': '\n' };
 
 interface DocParts {
   readonly formats: DocFormats;
   readonly numbering: ListNumbering;
-  /** What the object of another program with this number says, line by line. */
+  /** Returns the text of an embedded object by its id, line by line. */
   readonly objectLines: (object: number) => readonly string[];
 }
 
-/** Builds lines and pages from the characters of a Word 97-2003 file, whose marks end paragraphs, cells and fields. */
+/**
+ * Builds lines and pages from the characters of a Word 97-2003 file, in which marks end paragraphs, cells and
+ * fields.
+ */
 export class DocText {
   private readonly formats: DocFormats;
   private readonly numbering: ListNumbering;
@@ -35,7 +38,7 @@ export class DocText {
   private paragraph: string[] = [];
   private cells: string[] = [];
   private cell: string[] = [];
-  /** Open fields; true while their instruction, which is no text, is passed. */
+  /** Open fields; true while inside the field instruction, which is not text. */
   private readonly fields: boolean[] = [];
 
   constructor({ formats, numbering, objectLines }: DocParts, budget: TextBudget) {
@@ -58,13 +61,13 @@ export class DocText {
     this.endRow();
   }
 
-  /** Pages that are complete, and what is left as the last one. */
+  /** Returns the completed pages, with the remaining text as the last page. */
   takePages(): string[] {
     this.endPage();
     return this.finishedPages.splice(0);
   }
 
-  /** What came after the pages as one text. */
+  /** Returns the text added after the pages as one text. */
   takeRest(): string {
     return this.takePages().join('\n\n').trim();
   }
@@ -81,7 +84,7 @@ export class DocText {
     }
   }
 
-  /** Text without marks, less what is hidden or deleted. */
+  /** Adds text without control characters, except hidden and deleted text. */
   private addVisibleText(text: string, offset: number, width: number): void {
     if (text === '' || this.fields.includes(true)) return;
     for (let at = 0; at < text.length; ) {
@@ -104,7 +107,10 @@ export class DocText {
     else this.paragraph.push(substitutes[character] ?? '');
   }
 
-  /** The result of a field that an object was put in by is its picture; what it says stands in its place. */
+  /**
+   * Starts the result of a field. For an embedded object the result is a picture, so its text is added
+   * instead.
+   */
   private beginResult(offset: number): void {
     this.fields[this.fields.length - 1] = false;
     const object = this.fields.includes(true) ? null : this.formats.objectAt(offset);
@@ -130,7 +136,10 @@ export class DocText {
     this.page.addParagraph(text, format?.level ?? null);
   }
 
-  /** A mark ends a cell or, as the format says, the row. Where formats are not read, an empty cell is taken for its end. */
+  /**
+   * Ends a cell, or the row if the format marks a row end. Without formats, an empty cell counts as the row
+   * end.
+   */
   private endCell(offset: number): void {
     const format = this.formats.paragraphAt(offset);
     this.cell.push(collapseWhitespace(this.nextLabel(format) + this.paragraph.join('')));
@@ -142,7 +151,10 @@ export class DocText {
     else this.cells.push(text);
   }
 
-  /** The automatic number of a paragraph with text; lists count empty ones, too, but nobody sees that. */
+  /**
+   * Returns the automatic number of a paragraph with text. Empty paragraphs are also counted but have no
+   * visible label.
+   */
   private nextLabel(format: ParagraphFormat | null): string {
     if (format === null || format.list === 0) return '';
     const label = this.numbering.nextLabel(String(format.list), format.listLevel);

@@ -11,13 +11,13 @@ import { DocText } from './doc-text.ts';
 import { readEmbeddedObjectLines } from './embedded-object.ts';
 import { readPropertySetTitle } from './property-set.ts';
 
-/** Words that every Word file starts with: Word 97 and later, Word 6 and 95. */
+/** First word of every Word file: Word 97 and later, Word 6 and 95. */
 const [word97, word6] = [0xa5ec, 0xa5dc];
 
 /**
- * Word 6 to 2003 documents: paragraphs on lines with their automatic numbers (of Word 97 and later), headings by style
- * marked with `#`, table rows as `a | b`, what charts say, deleted and hidden text left out, notes at the end; pages end
- * where the author broke them. Source: [MS-DOC].
+ * Parses Word 6 to 2003 documents: paragraphs on lines with their automatic numbers (Word 97 and later),
+ * headings by style marked with `#`, table rows as `a | b`, text of charts, notes at the end. Deleted and
+ * hidden text is omitted; pages end at manual breaks. Source: [MS-DOC].
  */
 export function* parseDoc(file: CompoundFile, limits: ParseLimits): Generator<string, DocumentInfo> {
   const stream = file.read('WordDocument');
@@ -57,7 +57,7 @@ export function* parseDoc(file: CompoundFile, limits: ParseLimits): Generator<st
 
 interface DocLayout {
   readonly pieces: readonly DocPiece[];
-  /** Characters of the main text, of the footnotes, of the headers, and so on, in the order they are stored. */
+  /** Character counts of the main text, footnotes, headers and so on, in storage order. */
   readonly lengths: readonly number[];
   readonly formats: DocFormats;
   readonly numbering: ListNumbering;
@@ -76,7 +76,7 @@ function readLayout(file: CompoundFile, stream: Uint8Array): DocLayout {
   }
   const table = file.read((flags & 0x0200) !== 0 ? '1Table' : '0Table');
   if (table === null) throw new ParseFailure('corrupt', 'The Word file is damaged: its tables are missing.');
-  // A short head is that of an early version, which had fewer parts.
+  // A shorter header belongs to an early version, which has fewer parts.
   const tableRange = (at: number): [number, number] =>
     at + 8 > stream.length ? [0, 0] : [view.getUint32(at, true), view.getUint32(at + 4, true)];
   const tablePart = (at: number) => {
@@ -98,7 +98,10 @@ function readLayout(file: CompoundFile, stream: Uint8Array): DocLayout {
   };
 }
 
-/** Word 6 and 95 keep 8-bit text in one run, or in pieces when the file was saved quickly; their formats are not read. */
+/**
+ * Reads Word 6 and 95 files, which store 8-bit text in one run, or in pieces after a fast save; their formats
+ * are not supported.
+ */
 function readWord6(stream: Uint8Array, view: DataView): DocLayout {
   const lengths = Array.from({ length: 8 }, (_, i) => view.getUint32(52 + i * 4, true));
   const lengthTotal = lengths.reduce((sum, length) => sum + length, 0);
@@ -112,7 +115,7 @@ function readWord6(stream: Uint8Array, view: DataView): DocLayout {
   };
 }
 
-/** Main text, then footnotes, endnotes and text boxes; headers and remarks are left out. */
+/** Returns the main text, and the footnotes, endnotes and text boxes; headers and comments are omitted. */
 function splitParts(
   pieces: readonly DocPiece[],
   lengths: readonly number[],

@@ -5,17 +5,17 @@ import { openPart } from '../office/office-package.ts';
 import { readOpenDocumentObjectLines } from '../opendocument/open-document-objects.ts';
 import { readEmbeddedWorkbookLines } from './xls.ts';
 
-/** The streams of what another program has put into a Word or PowerPoint file of 97-2003. */
+/** Streams of an object embedded by another program in a Word or PowerPoint 97-2003 file. */
 export interface EmbeddedObject {
   read(name: string): Uint8Array | null;
 }
 
-/** Where LibreOffice keeps its own charts: an OpenDocument package. */
+/** Stream in which LibreOffice stores its own charts: an OpenDocument package. */
 const openDocumentStream = 'package_stream';
 
 /**
- * What a chart or a table says that Excel, Microsoft Graph or LibreOffice made; of what other programs made there is only a
- * picture. Throws `corrupt` and `encrypted`.
+ * Returns the text of a chart or table made with Excel, Microsoft Graph or LibreOffice; objects of other
+ * programs contain only a picture. Errors: `corrupt` and `encrypted`.
  */
 export function readEmbeddedObjectLines(
   object: EmbeddedObject,

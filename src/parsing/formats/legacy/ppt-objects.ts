@@ -7,26 +7,26 @@ import { readEmbeddedObjectLines } from './embedded-object.ts';
 import { type RecordHeader, readRecordAt, readRecords, readUint32 } from './ppt-records.ts';
 
 const type = { objectList: 1_033, embedded: 4_044, objectAtom: 4_035, storage: 4_113 } as const;
-/** A stored object that is packed: its size, then deflated bytes. */
+/** Instance of a compressed object: its size, then deflated bytes. */
 const compressedInstance = 1;
 
 export interface PptObjectsOptions {
   readonly stream: Uint8Array;
-  /** Offsets of persisted objects by their id. */
+  /** Offsets of persisted objects by id. */
   readonly objects: ReadonlyMap<number, number>;
   readonly limits: ParseLimits;
   readonly budget: TextBudget;
 }
 
 /**
- * The charts and tables of other programs that lie in a PowerPoint 97-2003 file: what Excel, Microsoft Graph and
- * LibreOffice have put there is read, everything else is only a picture. Source: [MS-PPT] 2.10.13 and 2.10.34.
+ * Charts and tables of other programs embedded in a PowerPoint 97-2003 file. Objects of Excel, Microsoft
+ * Graph and LibreOffice are read; all others contain only a picture. Source: [MS-PPT] 2.10.13 and 2.10.34.
  */
 export class PptObjects {
-  /** Whether any could not be read. */
+  /** Whether any object could not be read. */
   hasDamaged = false;
   readonly #options: PptObjectsOptions;
-  /** Persisted object of each embedded one. */
+  /** Id of the persisted object, by id of the embedded object. */
   readonly #storages = new Map<number, number>();
 
   constructor(document: RecordHeader | undefined, options: PptObjectsOptions) {
@@ -44,7 +44,7 @@ export class PptObjects {
     }
   }
 
-  /** What the object with this id says, line by line. */
+  /** Returns the text of the object with this id, line by line. */
   readLines(id: number): string[] {
     const { stream, objects, limits, budget } = this.#options;
     const record = readRecordAt(stream, objects.get(this.#storages.get(id) ?? -1) ?? stream.length);

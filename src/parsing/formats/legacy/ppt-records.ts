@@ -1,4 +1,4 @@
-/** The records that a PowerPoint 97-2003 stream is made of. Source: [MS-PPT] 2.3.1. */
+/** Records of a PowerPoint 97-2003 stream. Source: [MS-PPT] 2.3.1. */
 
 export interface RecordHeader {
   readonly type: number;
@@ -8,7 +8,7 @@ export interface RecordHeader {
   readonly end: number;
 }
 
-/** The records between two offsets; one that is cut ends where they end. */
+/** Yields the records between two offsets; a truncated record ends at the end of the range. */
 export function* readRecords(stream: Uint8Array, from: number, to: number): Generator<RecordHeader, void> {
   for (let at = from; at + 8 <= to; ) {
     const head = readUint16(stream, at);

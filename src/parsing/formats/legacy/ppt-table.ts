@@ -1,6 +1,9 @@
 import { type RecordHeader, readRecords, readUint16, readUint32 } from './ppt-records.ts';
 
-/** Tables in a PowerPoint 97-2003 file: a group of shapes, one for each cell. Source: [MS-ODRAW] 2.2.16 and 2.3.4.42. */
+/**
+ * Tables in a PowerPoint 97-2003 file: a group of shapes, one per cell. Source: [MS-ODRAW] 2.2.16 and
+ * 2.3.4.42.
+ */
 
 const type = { shape: 0xf004, childAnchor: 0xf00f, moreProperties: 0xf122 } as const;
 const tableProperty = 0x039f;
@@ -12,7 +15,7 @@ interface Cell {
   readonly top: number;
 }
 
-/** The shapes of the cells by rows, from top to bottom and left to right; null when the group is no table. */
+/** Returns the cell shapes by row, from top to bottom and left to right; null when the group is no table. */
 export function readTableRows(stream: Uint8Array, group: RecordHeader): RecordHeader[][] | null {
   const [frame, ...shapes] = [...readRecords(stream, group.start, group.end)].filter(
     (record) => record.type === type.shape,
@@ -39,7 +42,7 @@ function isTableFrame(stream: Uint8Array, frame: RecordHeader): boolean {
   return false;
 }
 
-/** Null for the lines between cells, which have no width or no height. */
+/** Returns null for the lines between cells, which have zero width or height. */
 function readCell(stream: Uint8Array, shape: RecordHeader): Cell | null {
   for (const { type: kind, start, end } of readRecords(stream, shape.start, shape.end)) {
     if (kind !== type.childAnchor || end - start < 16) continue;

@@ -26,18 +26,19 @@ const type = {
   clientTextbox: 0xf00d,
 } as const;
 
-/** What a text is for, as its header says. */
+/** Role of a text, as given by its header. */
 const [titleText, centeredTitleText, noTextRole] = [0, 6, -1];
-/** Which list of slides it is: the slides themselves or their notes. */
+/** Instances of the slide lists: slides and notes. */
 const [slideInstance, notesInstance] = [0, 2];
 const encryptedToken = 0xf3d1c4df;
 const editsMax = 10_000;
-/** Containers inside one another. */
+/** Maximum nesting depth of containers. */
 const depthMax = 64;
 
 /**
- * PowerPoint 97-2003 presentations, one page per slide in show order: its texts in drawing order, the title marked with `#`,
- * table rows as `a | b`, what its charts and tables of Excel say, the speaker's notes last. Source: [MS-PPT].
+ * Parses PowerPoint 97-2003 presentations, one page per slide in show order: texts in drawing order, the
+ * title marked with `#`, table rows as `a | b`, text of embedded charts and Excel tables, speaker notes last.
+ * Source: [MS-PPT].
  */
 export function* parsePpt(file: CompoundFile, limits: ParseLimits): Generator<string, DocumentInfo> {
   const stream = file.read('PowerPoint Document');
@@ -73,7 +74,9 @@ export function* parsePpt(file: CompoundFile, limits: ParseLimits): Generator<st
   };
 }
 
-/** Offsets of the living version of each object by its id: the newest edit that names it wins. */
+/**
+ * Returns the offset of the current version of each object by id; the newest edit that lists an object wins.
+ */
 function readPersistedObjects(stream: Uint8Array, newestEdit: number): Map<number, number> {
   const objects = new Map<number, number>();
   let offset = newestEdit;
@@ -102,7 +105,7 @@ function readDirectory(stream: Uint8Array, directory: RecordHeader, objects: Map
 
 interface Slide {
   readonly container: RecordHeader | null;
-  /** Texts that the outline keeps for the slide. */
+  /** Texts stored in the outline for the slide. */
   readonly outline: SlideText[];
   notes: RecordHeader | null;
 }
@@ -141,7 +144,7 @@ function readSlides(stream: Uint8Array, { document, objects, limits }: SlidesCon
   return slides.length > 0 ? slides : scanSlides(stream, limits);
 }
 
-/** What a file without a readable document still holds: its slides in the order they lie in. */
+/** Recovers the slides of a file without a readable document, in storage order. */
 function scanSlides(stream: Uint8Array, limits: ParseLimits): Slide[] {
   const slides: Slide[] = [];
   for (const record of readRecords(stream, 0, stream.length)) {
@@ -159,7 +162,7 @@ function checkSlideCount(slides: number, { pagesMax }: ParseLimits): void {
   }
 }
 
-/** The id of the slide that a page of notes belongs to. */
+/** Returns the id of the slide that a notes page belongs to; -1 if none. */
 function readNotesSlideId(stream: Uint8Array, notes: RecordHeader): number {
   for (const record of readRecords(stream, notes.start, notes.end)) {
     if (record.type === type.notesAtom && record.end - record.start >= 4)
@@ -173,7 +176,7 @@ interface SlideText {
   readonly text: string;
 }
 
-/** The texts of a list of records: each follows a header that says what it is for. */
+/** Reads the texts of a list of records; each text follows a header with its role. */
 class SlideTextReader {
   readonly texts: SlideText[] = [];
   private role = noTextRole;
@@ -197,7 +200,7 @@ function formatSlide(
 ): { text: string; title: string | null } {
   const drawnTexts = container === null ? outline : collectTexts(stream, container, outline);
   const texts = drawnTexts.length === 0 ? outline : drawnTexts;
-  // Programs also put what is said into boxes that are not the place for notes.
+  // Some programs also store speaker notes in text boxes that are not the notes placeholder.
   const notesTexts = notes === null ? [] : collectTexts(stream, notes, []);
   const lines: string[] = [];
   let title: string | null = null;
@@ -225,7 +228,9 @@ function formatSlide(
   return { text: page, title };
 }
 
-/** Texts of a slide or a page of notes in the order they are drawn; some only refer to the outline. */
+/**
+ * Returns the texts of a slide or notes page in drawing order; some of them are references to the outline.
+ */
 function collectTexts(
   stream: Uint8Array,
   container: RecordHeader,
@@ -251,7 +256,7 @@ function collectTexts(
   return found;
 }
 
-/** Each row of a table as one text. */
+/** Returns each table row as one text. */
 function formatTableRows(
   stream: Uint8Array,
   rows: readonly (readonly RecordHeader[])[],
@@ -267,7 +272,7 @@ function formatTableRows(
   });
 }
 
-/** Ids of the objects of other programs on a slide. */
+/** Returns the ids of embedded objects on a slide. */
 function collectObjectIds(stream: Uint8Array, container: RecordHeader): number[] {
   const found = new Set<number>();
   const walk = (from: number, to: number, depth: number): void => {
@@ -280,7 +285,10 @@ function collectObjectIds(stream: Uint8Array, container: RecordHeader): number[]
   return [...found];
 }
 
-/** Paragraphs end with a carriage return; a lone `*` stands where a number, a date or a footer is filled in. */
+/**
+ * Formats paragraphs, which end with a carriage return; a lone `*` is a placeholder for a number, date or
+ * footer.
+ */
 function formatParagraphs(text: string): string {
   const lines = text
     .replace(/\v/g, '\n')

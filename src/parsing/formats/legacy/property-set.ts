@@ -1,7 +1,7 @@
 import { decodeCodePage } from '../../encoding/code-page.ts';
 import type { CompoundFile } from './compound-file.ts';
 
-/** The title that DOC, XLS and PPT files give themselves. Source: [MS-OLEPS]. */
+/** Title property of DOC, XLS and PPT files. Source: [MS-OLEPS]. */
 
 const streamName = '\x05SummaryInformation';
 const codePageProperty = 1;
@@ -11,7 +11,7 @@ const narrowStringType = 30;
 const wideStringType = 31;
 const propertiesMax = 1_000;
 
-/** Null when there is none, or none that can be read. */
+/** Returns the title, or null when there is none or it cannot be read. */
 export function readPropertySetTitle(file: CompoundFile): string | null {
   const stream = file.read(streamName);
   if (stream === null || stream.length < 48) return null;

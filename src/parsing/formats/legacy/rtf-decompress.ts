@@ -1,6 +1,6 @@
 import type { TextBudget } from '../../text-budget.ts';
 
-/** What the window holds before the first byte is read. */
+/** Initial content of the dictionary window. */
 const initialWindow =
   '{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern \\fscript \\fdecor MS Sans SerifSymbol' +
   'ArialTimes New RomanCourier{\\colortbl\\red0\\green0\\blue0\r\n\\par \\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx';
@@ -8,7 +8,10 @@ const windowBytes = 4_096;
 const headerBytes = 16;
 const compressedMark = 0x75465a4c;
 
-/** The Rich Text that Outlook packs beside a message, as far as it can be unpacked. Source: [MS-OXRTFCP]. */
+/**
+ * Decompresses as much as possible of the compressed RTF that Outlook stores with a message. Source:
+ * [MS-OXRTFCP].
+ */
 export function decompressRtf(bytes: Uint8Array, budget: TextBudget): Uint8Array {
   if (bytes.length < headerBytes) return new Uint8Array();
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,7 +1,10 @@
 import { collapseWhitespace, PageBuilder } from '../../page-builder.ts';
 import type { TextBudget } from '../../text-budget.ts';
 
-/** Where the text of a group goes. `info`, `twice` and `property` hold groups that have destinations of their own. */
+/**
+ * Destination of the text of a group. Groups inside `info`, `twice` and `property` have their own
+ * destinations.
+ */
 export type RtfDestination =
   | 'text'
   | 'hidden'
@@ -16,10 +19,10 @@ export type RtfDestination =
   | 'propertyName'
   | 'propertyValue';
 
-/** The property of a drawing that is text: the letters that it is drawn as. */
+/** Drawing property that contains text: the letters of text art. */
 const drawingTextProperty = 'gtextUNICODE';
 
-/** Builds lines and pages from the text and the paragraph commands of a Rich Text file. */
+/** Builds lines and pages from the text and paragraph commands of an RTF file. */
 export class RtfText {
   private readonly budget: TextBudget;
   private readonly pages: string[] = [];
@@ -30,11 +33,11 @@ export class RtfText {
   private note: string[] = [];
   private label: string[] = [];
   private infoTitle = '';
-  /** Name of the property of a drawing whose value comes next. */
+  /** Name of the drawing property whose value follows. */
   private property = '';
   private drawingText: string[] = [];
   private inTable = false;
-  /** Heading level of the paragraph being built, 0 for the title; null for running text. */
+  /** Heading level of the current paragraph; 0 for the title, null for running text. */
   private level: number | null = null;
   private style = 0;
   private styleName = '';
@@ -43,7 +46,7 @@ export class RtfText {
     this.budget = budget;
   }
 
-  /** What the file calls itself, else its title or first heading. */
+  /** Title from the document properties, else the title paragraph or first heading. */
   get title(): string | null {
     return this.infoTitle.trim() || this.page.title;
   }
@@ -60,7 +63,7 @@ export class RtfText {
     else if (destination === 'propertyValue') this.drawingText.push(text);
   }
 
-  /** A command that is neither a character nor about how characters are read. */
+  /** Handles a command other than a character or a character property. */
   handleControl(word: string, number: number | null, destination: RtfDestination): void {
     if (destination === 'styles') {
       if (word === 's') this.style = number ?? 0;
@@ -69,7 +72,7 @@ export class RtfText {
     } else if (destination === 'text') this.handleParagraphControl(word, number);
   }
 
-  /** A group with a destination of its own has ended. */
+  /** Ends a group with its own destination. */
   endDestination(destination: RtfDestination): void {
     if (destination === 'note') {
       const text = collapseWhitespace(this.note.join(''));
@@ -86,7 +89,7 @@ export class RtfText {
     }
   }
 
-  /** All pages; called once, at the end. */
+  /** Returns all pages; must be called once, at the end. */
   finishPages(): string[] {
     this.endParagraph();
     this.endRow();

@@ -5,21 +5,21 @@ import type { DocumentInfo } from '../../process/parse-task.ts';
 import { TextBudget } from '../../text-budget.ts';
 import { type RtfDestination, RtfText } from './rtf-text.ts';
 
-/** Groups inside one another; more is an attack, not a document. */
+/** Maximum nesting depth of groups; deeper nesting indicates an attack. */
 const groupDepthMax = 1_000;
-/** A control word or its number is never longer; what is longer is read as text that means nothing. */
+/** Maximum length of a control word with its number; longer ones are ignored. */
 const wordUnitsMax = 32;
-/** What Windows calls the encoding of fonts that draw signs. */
+/** Windows code page number of symbol fonts. */
 const symbolCodePage = 42;
 
-/** Encodings that the head of a document names by a word. */
+/** Encodings named by a control word in the document header. */
 const documentCodePages: ReadonlyMap<string, number> = new Map([
   ['mac', 10_000],
   ['pc', 437],
   ['pca', 850],
 ]);
 
-/** Destinations whose text is no part of the document as it stands, or not of its running text. */
+/** Destinations whose text is not part of the document or of its running text. */
 const hiddenDestinations = new Set(
   (
     'colortbl shprslt header headerf headerl headerr footer footerf footerl footerr pict fldinst nonesttables annotation atnid ' +
@@ -28,7 +28,7 @@ const hiddenDestinations = new Set(
     'colorschememapping latentstyles datastore userprops'
   ).split(' '),
 );
-/** Destinations marked as optional (`\*`) that hold text all the same. */
+/** Destinations marked as optional (`\*`) that nevertheless contain text. */
 const optionalText = new Set(['shpinst', 'nesttableprops', 'do']);
 
 const characters: ReadonlyMap<string, string> = new Map([
@@ -52,15 +52,16 @@ interface Group {
   destination: RtfDestination;
   /** Code page of the current font. */
   codePage: number;
-  /** How many characters stand in for a `\u`. */
+  /** Number of fallback characters after a `\u`. */
   fallbackUnits: number;
-  /** Hidden or deleted text. */
+  /** Whether text is hidden or deleted. */
   isHidden: boolean;
 }
 
 /**
- * Rich Text: paragraphs on lines, headings by style or outline level marked with `#`, table rows as `a | b`, labels of lists
- * as they are shown, footnotes after the page that refers to them; pages end at page breaks. Source: RTF 1.9.1.
+ * Parses RTF: paragraphs on lines, headings by style or outline level marked with `#`, table rows as `a | b`,
+ * list labels as displayed, footnotes after the page that refers to them; pages end at page breaks. Source:
+ * RTF 1.9.1.
  */
 export function* parseRtf(bytes: Uint8Array, limits: ParseLimits): Generator<string, DocumentInfo> {
   const text = new RtfText(new TextBudget(limits.textUnitsMax));
@@ -78,16 +79,16 @@ export function* parseRtf(bytes: Uint8Array, limits: ParseLimits): Generator<str
   };
 }
 
-/** The text of a piece of Rich Text, as mail programs store it beside a message. */
+/** Returns the text of an RTF fragment, as stored by mail programs with a message. */
 export function convertRtfToText(bytes: Uint8Array, budget: TextBudget): string {
   const text = new RtfText(budget);
   new RtfReader(bytes, text).read();
   return text.finishPages().join('\n\n');
 }
 
-/** Splits the bytes into groups, control words and text, and hands the text on with its encoding undone. */
+/** Splits the bytes into groups, control words and text, and passes on the decoded text. */
 class RtfReader {
-  /** True when the end came inside a group. */
+  /** True when the file ends inside a group. */
   isCutOff = false;
 
   private readonly bytes: Uint8Array;
@@ -99,12 +100,12 @@ class RtfReader {
   private defaultCodePage = 1252;
   private font = 0;
   private position = 0;
-  /** True directly after the start of a group, when a control word names its destination. */
+  /** True directly after the start of a group, where a control word names its destination. */
   private atGroupStart = false;
   private isOptional = false;
-  /** Characters to pass over that stand in for a `\u`. */
+  /** Number of fallback characters of a `\u` that remain to be skipped. */
   private fallbackUnitsLeft = 0;
-  /** Bytes of `\'xx` that wait for the rest of their character. */
+  /** Bytes of `\'xx` that wait for the rest of a multi-byte character. */
   private pending: number[] = [];
 
   constructor(bytes: Uint8Array, text: RtfText) {
@@ -125,7 +126,7 @@ class RtfReader {
       if (mark === '\\') this.readControl();
       else if (mark === '{') this.open();
       else if (mark === '}') this.close();
-      if (mark === '}' && this.groups.length === 0) return; // what follows the document is no part of it
+      if (mark === '}' && this.groups.length === 0) return; // bytes after the document are ignored
     }
     this.flush();
     this.isCutOff = this.groups.length > 0;
@@ -152,7 +153,9 @@ class RtfReader {
     this.atGroupStart = false;
   }
 
-  /** Text as it stands; bytes above 127, which no standard allows, are in the code page too. */
+  /**
+   * Reads plain text. Bytes above 127, which the standard does not allow, are also decoded in the code page.
+   */
   private readPlainText(start: number, end: number): void {
     this.atGroupStart = false;
     const from = Math.min(end, start + this.fallbackUnitsLeft);
@@ -223,7 +226,7 @@ class RtfReader {
     }
   }
 
-  /** True when the word names the destination of the group it starts. */
+  /** Returns true when the word names the destination of the group that it starts. */
   private startDestination(word: string): boolean {
     const { group, isOptional: optional } = this;
     this.isOptional = false;
@@ -232,7 +235,7 @@ class RtfReader {
     return destination !== null;
   }
 
-  /** True when the word was one that says how characters are read. */
+  /** Returns true when the word is a character property. */
   private setCharacterProperty(word: string, number: number | null): boolean {
     const { group } = this;
     const named = documentCodePages.get(word);
@@ -253,7 +256,7 @@ class RtfReader {
   private setFontCodePage(word: string, number: number): void {
     if (this.group.destination !== 'fonts') return;
     const codePage = word === 'cpg' ? number : getFontCodePage(number);
-    // Latin fonts say no more than the document does.
+    // The character set of Latin fonts adds nothing to the code page of the document.
     if (codePage !== null && codePage !== 1252) this.fonts.set(this.font, codePage);
   }
 
@@ -262,7 +265,8 @@ class RtfReader {
     const unit = number < 0 ? number + 65_536 : number;
     if (!this.acceptsText() || unit > 0x10ffff || unit < 0) return;
     if (unit > 0xffff) this.add(String.fromCodePoint(unit));
-    // Symbol fonts are mapped to F000 byte by byte; above ASCII, what they draw are signs, mostly of lists.
+    // Symbol fonts are mapped to F000 byte by byte; above ASCII, their glyphs are symbols, mostly list
+    // bullets.
     else if (unit >= 0xf080 && unit <= 0xf0ff) this.add('\u2022');
     else this.add(String.fromCharCode(unit >= 0xf020 && unit < 0xf080 ? unit - 0xf000 : unit));
   }
@@ -284,7 +288,7 @@ class RtfReader {
   }
 }
 
-/** Destinations whose own text is dropped; groups inside all but the first may hold some. */
+/** Destinations whose own text is dropped; groups inside all but the first may contain text. */
 const silentDestinations: ReadonlySet<RtfDestination> = new Set([
   'hidden',
   'info',
@@ -303,11 +307,11 @@ const destinations: ReadonlyMap<string, RtfDestination> = new Map([
   ['sp', 'property'],
 ]);
 
-/** The destination that a control word gives to the group it starts inside `outer`; null when it names none. */
+/** Returns the destination that a control word gives to its group inside `outer`; null when it names none. */
 function findDestination(word: string, optional: boolean, outer: RtfDestination): RtfDestination | null {
   if (outer === 'hidden') return 'hidden';
   if (outer === 'info') return word === 'title' ? 'title' : 'hidden';
-  // The same text in 8 bits and in Unicode; the second is wanted.
+  // The same text in 8 bits and in Unicode; the second is used.
   if (outer === 'twice') return word === 'ud' ? 'text' : 'hidden';
   if (outer === 'property') {
     if (word === 'sn') return 'propertyName';

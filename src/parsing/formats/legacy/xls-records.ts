@@ -2,20 +2,20 @@ import { decodeCodePage } from '../../encoding/code-page.ts';
 import { TextBudget } from '../../text-budget.ts';
 import { toCellText } from '../text/row-pages.ts';
 
-/** The records of an Excel 97-2003 workbook and the strings in them. Source: [MS-XLS] 2.1.4, 2.5.293. */
+/** Records of an Excel 97-2003 workbook and their strings. Source: [MS-XLS] 2.1.4, 2.5.293. */
 
 const continueRecord = 0x3c;
 
 export interface BiffRecord {
   readonly type: number;
-  /** The record's own bytes, without what continues it. */
+  /** Bytes of the record itself, without its continuations. */
   readonly bytes: Uint8Array;
   readonly view: DataView;
   /** Bytes of the records that continue it. */
   readonly continuations: readonly Uint8Array[];
 }
 
-/** Records from `offset` on; one that the end of the stream cuts is left out. */
+/** Yields the records from `offset`; a record truncated by the end of the stream is omitted. */
 export function* readBiffRecords(stream: Uint8Array, offset: number): Generator<BiffRecord, void> {
   const view = new DataView(stream.buffer, stream.byteOffset, stream.byteLength);
   let at = offset;
@@ -42,7 +42,7 @@ export function* readBiffRecords(stream: Uint8Array, offset: number): Generator<
   }
 }
 
-/** A string whose length is one byte: of a sheet's name, and in Excel 95 of formats. */
+/** Returns a string with a length of one byte: a sheet name, or in Excel 95 a format. */
 export function readShortString(record: BiffRecord, at: number, wide: boolean, codePage: number): string {
   const units = record.bytes[at] ?? 0;
   if (!wide) return decodeCodePage(record.bytes.subarray(at + 1, at + 1 + units), codePage);
@@ -50,18 +50,18 @@ export function readShortString(record: BiffRecord, at: number, wide: boolean, c
   return decodeUnicode(record.bytes.subarray(at + 2, at + 2 + units * (isWide ? 2 : 1)), isWide);
 }
 
-/** A Unicode string with a length of two bytes, as far as the record itself holds it. */
+/** Returns a Unicode string with a length of two bytes, including its continuation records. */
 export function readWideString(record: BiffRecord, at: number): string {
   return new StringReader([record.bytes, ...record.continuations], at).read();
 }
 
-/** The text of a shape, whose characters lie in the records that continue it. */
+/** Returns the text of a shape, whose characters are in continuation records. */
 export function readContinuedString(record: BiffRecord, units: number): string {
   const wide = ((record.continuations[0]?.[0] ?? 0) & 1) === 1;
   return new StringReader(record.continuations, 1).readCharacters(units, wide);
 }
 
-/** The strings that cells refer to by number, each on one line. */
+/** Returns the strings that cells refer to by index, each on one line. */
 export function readSharedStrings(record: BiffRecord, textUnitsMax: number): string[] {
   if (record.bytes.length < 8) return [];
   const count = record.view.getUint32(4, true);
@@ -81,8 +81,8 @@ function decodeUnicode(bytes: Uint8Array, wide: boolean): string {
 }
 
 /**
- * Reads strings one after the other over the borders of records. Where a border cuts the characters of a string, the next
- * record starts with a byte that says anew how wide they are.
+ * Reads consecutive strings across record boundaries. Where a boundary splits the characters of a string, the
+ * next record starts with a byte that repeats their width.
  */
 class StringReader {
   private readonly parts: readonly Uint8Array[];
@@ -142,7 +142,7 @@ class StringReader {
     this.advanceToPart();
   }
 
-  /** Goes on to the part that the position lies in. */
+  /** Advances to the part that contains the position. */
   private advanceToPart(): void {
     for (
       let part = this.parts[this.part];

@@ -45,15 +45,15 @@ const type = {
   chartText: 0x100d,
 } as const;
 
-/** Kinds of sheets that hold text; others are programs. */
+/** Kinds of sheets that contain text; the others are macro sheets and modules. */
 const [worksheet, chartSheet] = [0, 2];
-/** The kind of object that is a remark on a cell. */
+/** Object kind of a cell comment. */
 const commentObject = 0x19;
 
 /**
- * Excel 95 and 97-2003 workbooks, as XLSX is read: values of a row separated by tabs, empty cells left out, rows grouped
- * into unordered pages that never span sheets; what text boxes and charts say comes after the rows of their sheet. Formulas
- * give their last result. Source: [MS-XLS].
+ * Parses Excel 95 and 97-2003 workbooks like XLSX: values of a row separated by tabs, empty cells omitted,
+ * rows grouped into unordered pages that never span sheets; text of boxes and charts follows the rows of
+ * their sheet. Formulas yield their cached result. Source: [MS-XLS].
  */
 export function* parseXls(file: CompoundFile, limits: ParseLimits): Generator<string, DocumentInfo> {
   const stream = file.read('Workbook') ?? file.read('Book');
@@ -78,7 +78,10 @@ export function* parseXls(file: CompoundFile, limits: ParseLimits): Generator<st
   };
 }
 
-/** What a workbook or a chart says that lies in a file of another program; a chart keeps its table without sheets. */
+/**
+ * Returns the text of a workbook or chart embedded in a file of another program; a chart stores its table
+ * without sheets.
+ */
 export function readEmbeddedWorkbookLines(
   file: Pick<CompoundFile, 'read'>,
   limits: ParseLimits,
@@ -102,7 +105,7 @@ interface Workbook {
   readonly codePage: number;
   readonly since1904: boolean;
   readonly strings: readonly string[];
-  /** How each cell format shows a number. */
+  /** Number style of each cell format. */
   readonly styles: readonly NumberStyle[];
   readonly sheets: readonly { readonly name: string; readonly offset: number }[];
 }
@@ -145,7 +148,7 @@ function readFormatCode(record: BiffRecord, wide: boolean, codePage: number): st
   return wide ? readWideString(record, 2) : readShortString(record, 2, false, codePage);
 }
 
-/** What text boxes and charts of a sheet say, each text once. */
+/** Text of the text boxes and charts of a sheet, without duplicates. */
 class DrawingTexts {
   readonly lines = new Set<string>();
   private readonly workbook: Workbook;
@@ -157,7 +160,7 @@ class DrawingTexts {
     this.budget = budget;
   }
 
-  /** `labels`: texts of cells, too. */
+  /** With scope `labels`, cell texts are also added. */
   addRecord(record: BiffRecord, scope?: 'labels'): void {
     const { view } = record;
     if (scope === 'labels' && record.type === type.label && view.byteLength >= 8) {
@@ -193,12 +196,12 @@ function* readSheetRows(
   let cells: string[] = [];
   let row = -1;
   let depth = 0;
-  /** Row of a formula whose result is the string that follows. */
+  /** Row of a formula whose result is the string that follows; -1: none. */
   let pendingStringRow = -1;
   for (const record of readBiffRecords(stream, offset)) {
     if (record.type === type.begin) depth += 1;
     else if (record.type === type.endOfFile) {
-      depth -= 1; // a chart inside the sheet has a beginning and an end of its own
+      depth -= 1; // a chart inside the sheet has its own begin and end records
       if (depth <= 0) break;
     }
     drawn.addRecord(record);
@@ -220,7 +223,7 @@ function* readSheetRows(
   if (cells.length > 0) yield cells.join('\t');
 }
 
-/** The cells of a record; `values` is null for a formula whose string follows. Null: no cell. */
+/** Returns the cells of a record; `values` is null for a formula whose string follows. Null: no cell. */
 function readCells(
   record: BiffRecord,
   workbook: Workbook,
@@ -262,7 +265,7 @@ function readCells(
   return null;
 }
 
-/** The cached result; null: the string that follows. */
+/** Returns the cached result; null: the string that follows. */
 function readFormulaResult(view: DataView, shown: (value: number) => string): string[] | null {
   if (view.getUint16(12, true) !== 0xffff) return [shown(view.getFloat64(6, true))];
   const kind = view.getUint8(6);
@@ -281,7 +284,10 @@ const errors: Readonly<Record<number, string>> = {
   42: '#N/A',
 };
 
-/** 30 bits of a whole number or of the upper half of a fraction; the lowest bit says whether to divide by 100. */
+/**
+ * Decodes 30 bits of an integer or of the upper half of a double; the value is divided by 100 if the lowest
+ * bit is set.
+ */
 function decodeRk(view: DataView, at: number): number {
   const raw = view.getInt32(at, true);
   let value = raw >> 2;

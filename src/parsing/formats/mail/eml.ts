@@ -9,12 +9,12 @@ import { convertHtmlToText } from '../web/html.ts';
 import { formatMailPage } from './mail.ts';
 import { readTnef, type TnefMessage } from './tnef.ts';
 
-/** Mail inside mail whose text is read along; what lies deeper is named as an attachment. */
+/** Maximum depth of nested mails whose text is read; deeper ones are only listed as attachments. */
 const mailDepthMax = 10;
 
 /**
- * Mails as one page: subject, who and when, the text part or else the HTML part or what Outlook packed into
- * `winmail.dat`, the names of attachments; mails attached to it follow.
+ * Converts a mail to one page: subject, sender, recipients and date, then the text part, else the HTML part,
+ * else the content of Outlook's `winmail.dat`, then the attachment names; attached mails follow.
  */
 export async function* parseEml(
   bytes: Uint8Array,
@@ -36,7 +36,7 @@ export async function* parseEml(
   };
 }
 
-/** What only its receiver can open. */
+/** Whether the mail can be decrypted only by its recipient. */
 function isEncrypted(email: Email): boolean {
   const type = email.headers.find(({ key }) => key === 'content-type')?.value ?? '';
   const isEncryptedPkcs7 =
@@ -71,7 +71,7 @@ async function formatPage(email: Email, budget: TextBudget, depth: number): Prom
   return pages.join('\n\n');
 }
 
-/** What Outlook sent in its own packing, `winmail.dat`. */
+/** Returns the messages in Outlook's `winmail.dat` format. */
 function readTnefMessages({ attachments }: Email, budget: TextBudget): TnefMessage[] {
   return attachments
     .filter(({ mimeType, filename }) => /ms-tnef$/i.test(mimeType) || /^winmail\.dat$/i.test(filename ?? ''))
@@ -82,7 +82,10 @@ function toBytes(content: ArrayBuffer | Uint8Array | string): Uint8Array {
   return typeof content === 'string' ? Buffer.from(content, 'latin1') : new Uint8Array(content);
 }
 
-/** A mail that an editor saved in UTF-16 or UTF-32 no longer has the encodings that its parts declare. */
+/**
+ * Parses a mail. A mail saved by an editor in UTF-16 or UTF-32 no longer has the encodings that its parts
+ * declare.
+ */
 async function readEmail(stored: Uint8Array): Promise<Email> {
   const bytes = removeMailboxLine(stored);
   const mark = findByteOrderMark(bytes);
@@ -102,7 +105,7 @@ async function readEmail(stored: Uint8Array): Promise<Email> {
   }
 }
 
-/** Without the line that begins a mail in a mailbox, where a program kept it. */
+/** Removes the leading `From ` line of a mail exported from a mailbox. */
 function removeMailboxLine(bytes: Uint8Array): Uint8Array {
   const hasMailboxLine = Buffer.from(bytes.subarray(0, 5)).toString('latin1') === 'From ';
   return hasMailboxLine ? bytes.subarray(bytes.indexOf(0x0a) + 1) : bytes;
@@ -114,7 +117,7 @@ function readBody(email: Email, budget: TextBudget): string {
   return convertHtmlToText(replaceC1Controls(email.html), budget).text;
 }
 
-/** The decoder of Node 20 takes windows-1252 for ISO 8859-1. */
+/** The decoder of Node 20 decodes windows-1252 as ISO 8859-1. */
 function repairWindows1252(text: string | undefined): string | null {
   return text === undefined ? null : replaceC1Controls(text);
 }

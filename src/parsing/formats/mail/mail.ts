@@ -1,18 +1,18 @@
-/** A mail as text: what EML and MSG files have in common. */
+/** Content of a mail, shared by EML and MSG files. */
 
 export interface MailContent {
   readonly subject: string | null;
-  /** Names and values in the order of the page, for example `From`; empty values are left out. */
+  /** Names and values in page order, for example `From`; empty values are omitted. */
   readonly fields: readonly (readonly [string, string | null])[];
   readonly body: string;
-  /** Names of what is attached; its content is not read. */
+  /** Names of attachments; their content is not included. */
   readonly attachments: readonly string[];
 }
 
-/** Attachments that are named; a mail with more says how many. */
+/** Maximum number of listed attachments; the number of further ones is reported. */
 const listedAttachmentsMax = 1_000;
 
-/** The subject as heading, the fields, the body, the names of the attachments. */
+/** Formats a mail: the subject as heading, the fields, the body, and the attachment names. */
 export function formatMailPage({ subject, fields, body, attachments }: MailContent): string {
   const head = fields.filter(([, value]) => toOneLine(value) !== '');
   const named = attachments.slice(0, listedAttachmentsMax).map((name) => `Attachment: ${toOneLine(name)}`);

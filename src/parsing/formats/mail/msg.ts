@@ -10,7 +10,7 @@ import { decompressRtf } from '../legacy/rtf-decompress.ts';
 import { convertHtmlToText } from '../web/html.ts';
 import { formatMailPage } from './mail.ts';
 
-/** Properties of a message by their tag. Source: [MS-OXPROPS]. */
+/** Message properties by tag. Source: [MS-OXPROPS]. */
 const mapiTag = {
   messageClass: '001A',
   subject: '0037',
@@ -32,13 +32,13 @@ const mapiTag = {
   messageCodePage: '3FFD',
 } as const;
 
-/** Messages attached to messages whose text is read along. */
+/** Maximum depth of nested messages whose text is read. */
 const mailDepthMax = 10;
 const attachmentsMax = 10_000;
 
 /**
- * Outlook messages as one page: subject, who and when, the text, the names of attachments; messages attached to them follow.
- * Source: [MS-OXMSG].
+ * Converts an Outlook message to one page: subject, sender, recipients and date, text, and attachment names;
+ * attached messages follow. Source: [MS-OXMSG].
  */
 export function* parseMsg(file: CompoundFile, limits: ParseLimits): Generator<string, DocumentInfo> {
   const budget = new TextBudget(limits.textUnitsMax);
@@ -60,7 +60,7 @@ export function* parseMsg(file: CompoundFile, limits: ParseLimits): Generator<st
   };
 }
 
-/** One message in a folder of the compound file; the one the file is about lies at the root. */
+/** A message in a folder of the compound file; the main message is at the root. */
 class OutlookMessage {
   private readonly file: CompoundFile;
   private readonly folder: string;
@@ -95,7 +95,7 @@ class OutlookMessage {
     return [page, ...inner].join('\n\n');
   }
 
-  /** The text, else the HTML, else the Rich Text, whichever is there first. */
+  /** Returns the text, else the HTML, else the RTF. */
   readBody(): string {
     const plain = this.readText(mapiTag.body) ?? '';
     if (plain.trim() !== '') return plain;
@@ -106,7 +106,7 @@ class OutlookMessage {
     return compressed === null ? '' : convertRtfToText(decompressRtf(compressed, this.budget), this.budget);
   }
 
-  /** A property of text, in Unicode or in the message's code page. */
+  /** Returns a text property, stored in Unicode or in the message's code page. */
   readText(tag: string): string | null {
     const wide = this.readBytes(tag, '001F');
     const narrow = wide === null ? this.readBytes(tag, '001E') : null;
@@ -134,7 +134,7 @@ class OutlookMessage {
     if (header !== undefined) return header;
     const at = this.readFixedProperty(mapiTag.submitted) ?? this.readFixedProperty(mapiTag.delivered);
     if (at === null) return null;
-    // 100 nanoseconds since 1601.
+    // In units of 100 nanoseconds since 1601.
     const date = new Date(Number(at / 10_000n) - 11_644_473_600_000);
     return Number.isNaN(date.getTime()) ? null : date.toISOString();
   }
@@ -168,7 +168,10 @@ class OutlookMessage {
     return value === null ? null : Number(BigInt.asUintN(32, value));
   }
 
-  /** Eight bytes of a property of fixed size; the list of them follows a head whose length depends on where it lies. */
+  /**
+   * Returns the eight bytes of a fixed-size property. The property list follows a header whose length depends
+   * on the folder.
+   */
   private readFixedProperty(tag: string): bigint | null {
     const stream = this.file.read(`${this.folder}__properties_version1.0`);
     if (stream === null) return null;

@@ -4,7 +4,7 @@ import { convertRtfToText } from '../legacy/rtf.ts';
 import { decompressRtf } from '../legacy/rtf-decompress.ts';
 import { convertHtmlToText } from '../web/html.ts';
 
-/** `winmail.dat`: what Outlook packs a message into for other Outlooks. Source: [MS-OXTNEF]. */
+/** `winmail.dat` (TNEF): Outlook's own message encapsulation. Source: [MS-OXTNEF]. */
 
 const signature = 0x223e9f78;
 const attribute = {
@@ -16,17 +16,17 @@ const attribute = {
 /** Identifiers and types of MAPI properties. */
 const property = { body: 0x1000, rtf: 0x1009, html: 0x1013 } as const;
 const type = { narrow: 0x1e, wide: 0x1f, bytes: 0x102, object: 0x0d } as const;
-/** Bytes of values that have one length, in units of four; others are two or four bytes long. */
+/** Size in bytes of fixed-size property types above four bytes; all others take four bytes with padding. */
 const longTypes: Readonly<Record<number, number>> = { 5: 8, 6: 8, 7: 8, 20: 8, 64: 8, 72: 16 };
 const [severalFlag, namedFrom, headerBytes, valuesMax] = [0x1000, 0x8000, 6, 100_000];
 
 export interface TnefMessage {
   readonly body: string;
-  /** Names of what is attached. */
+  /** Names of attachments. */
   readonly attachments: readonly string[];
 }
 
-/** As much as can be read of it; what is cut ends where it is cut. */
+/** Reads as much of the data as possible; truncated data ends where it is cut. */
 export function readTnef(bytes: Uint8Array, budget: TextBudget): TnefMessage {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const attachments: string[] = [];
@@ -47,7 +47,7 @@ export function readTnef(bytes: Uint8Array, budget: TextBudget): TnefMessage {
 
 type Properties = ReadonlyMap<number, string | Uint8Array>;
 
-/** The text, else the HTML, else the Rich Text, whichever is there first. */
+/** Returns the text, else the HTML, else the RTF. */
 function readBody(properties: Properties, budget: TextBudget): string {
   const body = properties.get(property.body);
   if (typeof body === 'string' && body.trim() !== '') return body;
@@ -60,7 +60,10 @@ function readBody(properties: Properties, budget: TextBudget): string {
   return rtf instanceof Uint8Array ? convertRtfToText(decompressRtf(rtf, budget), budget) : '';
 }
 
-/** Values of text and bytes by identifier; the first of several. A named property has its name before its value. */
+/**
+ * Returns text and byte values by identifier, the first of several. A named property has its name before its
+ * value.
+ */
 function readProperties(bytes: Uint8Array, codePage: number): Properties {
   const found = new Map<number, string | Uint8Array>();
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

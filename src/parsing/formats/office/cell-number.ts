@@ -1,11 +1,11 @@
 import { toCellText } from '../text/row-pages.ts';
 
-/** Numbers of workbooks, XLSX and XLS alike. */
+/** Number formatting for workbooks, shared by XLSX and XLS. */
 
-/** Whether a number format shows a date, a time or both, or hundredths; null: the number as it is. */
+/** Display style of a number format: a date, a time, both, or a percentage; null: the plain number. */
 export type NumberStyle = 'date' | 'time' | 'both' | 'percent' | null;
 
-/** ECMA-376 part 1, 18.8.30: the formats that every program knows by number. */
+/** Returns the style of a built-in number format. Source: ECMA-376 part 1, 18.8.30. */
 export function getBuiltInNumberStyle(id: number): NumberStyle {
   if (id === 9 || id === 10) return 'percent';
   if (id === 22) return 'both';
@@ -13,7 +13,7 @@ export function getBuiltInNumberStyle(id: number): NumberStyle {
   return (id >= 18 && id <= 21) || (id >= 32 && id <= 36) || (id >= 45 && id <= 47) ? 'time' : null;
 }
 
-/** What a format that the file defines itself shows. */
+/** Returns the style of a custom number format. */
 export function parseNumberStyle(format: string): NumberStyle {
   const letters = format.replace(/"[^"]*"|\\.|\[[^\]hms]*\]|_.|\*./gi, '').split(';')[0]!;
   const date = /[yd]/i.test(letters);
@@ -24,19 +24,24 @@ export function parseNumberStyle(format: string): NumberStyle {
   return /^m+$/i.test(letters) ? 'date' : null;
 }
 
-/** No text of this length has more than fifteen digits, which a number keeps. */
+/** Texts up to this length have at most fifteen digits, which a double represents exactly. */
 const exactUnitsMax = 15;
 const exactDigits = 15;
 const dayMs = 86_400_000;
-/** Day 0 of the two calendars; in the first, 1900 counts as a leap year, so days before March 1900 are one off. */
+/**
+ * Day 0 of the two calendars. The first treats 1900 as a leap year, so days before March 1900 are off by one.
+ */
 const epoch1900 = Date.UTC(1899, 11, 30);
 const epoch1904 = Date.UTC(1904, 0, 1);
 const lastDayNumber = 2_958_465;
 
-/** A number as a cell shows it: dates in ISO, hundredths with their sign, everything else as its plain value. */
+/**
+ * Formats a number as displayed: dates in ISO, percentages with a percent sign, all others as plain values.
+ */
 export function formatNumber(raw: string, style: NumberStyle, since1904: boolean): string {
   const value = Number(raw);
-  // Numbers of few digits are shortest as they are; the others carry the noise of their last calculation.
+  // Numbers with few digits are printed unchanged; longer ones carry floating-point noise of their last
+  // calculation.
   if (style === null && raw.length <= exactUnitsMax && Number.isFinite(value)) return String(value);
   if (!Number.isFinite(value)) return toCellText(raw);
   if (style === 'percent') return `${Number((value * 100).toPrecision(exactDigits))}%`;

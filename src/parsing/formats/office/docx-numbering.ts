@@ -3,7 +3,10 @@ import type { ZipArchive } from '../../zip.ts';
 import { type ListLevel, ListNumbering, listLevelsMax } from './list-numbering.ts';
 import { openPart } from './office-package.ts';
 
-/** The lists that `numbering.xml` defines; without it nothing has a number. Source: ECMA-376 part 1, section 17.9. */
+/**
+ * Reads the lists defined in `numbering.xml`; without that part, nothing is numbered. Source: ECMA-376 part
+ * 1, section 17.9.
+ */
 export function readDocxNumbering(
   archive: ZipArchive,
   part: string | null,
@@ -36,7 +39,7 @@ function setLevelProperty(level: ListLevel, name: string, value: string): void {
   else if (name === 'lvlText') level.text = value;
 }
 
-/** Levels beyond the ninth do not exist; what is no number is the first. */
+/** Returns a zero-based level; 0 for an invalid value or a level beyond the ninth. */
 export function parseLevelNumber(value: string | null): number {
   const level = Math.trunc(Number(value ?? '0'));
   return level >= 0 && level < listLevelsMax ? level : 0;

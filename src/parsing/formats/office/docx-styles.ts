@@ -4,14 +4,14 @@ import type { ZipArchive } from '../../zip.ts';
 import { parseLevelNumber } from './docx-numbering.ts';
 import { openPart } from './office-package.ts';
 
-/** What a paragraph style of Word says about structure. Source: ECMA-376 part 1, section 17.7. */
+/** Structural properties of a Word paragraph style. Source: ECMA-376 part 1, section 17.7. */
 interface DocxStyle {
-  /** Heading level 1..9, 0 for the document's title, null for running text. */
+  /** Heading level 1..9, 0 for the document title, null for running text. */
   level: number | null;
-  /** List that numbers the paragraphs of this style, and how deep. */
+  /** List that numbers the paragraphs of this style, and the list level. */
   list: string | null;
   listLevel: number;
-  /** Id of the style it inherits from. */
+  /** Id of the parent style. */
   basedOn: string | null;
 }
 
@@ -21,7 +21,7 @@ export interface DocxStyles {
   readonly language: string | null;
 }
 
-/** How far inheritance is followed; longer chains are loops. */
+/** Maximum length of an inheritance chain; longer chains are loops. */
 const ancestorsMax = 16;
 
 export function readDocxStyles(archive: ZipArchive, part: string | null, limits: ParseLimits): DocxStyles {
@@ -69,7 +69,7 @@ function parseHeadingLevel(name: string): number | null {
   return /^title$/i.test(name) ? 0 : null;
 }
 
-/** Heading level 1..9 of an outline level 0..8; 9 means running text. */
+/** Returns the heading level 1..9 of an outline level 0..8; null for 9, which means running text. */
 export function parseOutlineLevel(value: string | null): number | null {
   const level = Number(value ?? '9');
   return level >= 0 && level <= 8 ? level + 1 : null;

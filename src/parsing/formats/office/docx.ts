@@ -16,7 +16,7 @@ import {
   readRelationships,
 } from './office-package.ts';
 
-/** Elements whose text is no part of the document as it stands: moved away, replaced, or a second version. */
+/** Elements whose text is not part of the document: moved away, replaced, or an alternative version. */
 const skippedElements = new Set([
   'Fallback',
   'moveFrom',
@@ -29,10 +29,10 @@ const skippedElements = new Set([
 ]);
 
 /**
- * Word documents in document order: paragraphs on lines with their automatic numbers, headings marked with `#`, table
- * rows as `a | b`, hidden and deleted text left out, texts of charts and diagrams after the paragraph that holds them,
- * notes after the page that refers to them. Pages end where Word broke them when it last saved (`lastRenderedPageBreak`)
- * or where the author did. Source: ECMA-376 part 1, section 17.
+ * Parses Word documents in document order: paragraphs on lines with their automatic numbers, headings marked
+ * with `#`, table rows as `a | b`, text of charts and diagrams after their paragraph, notes after the page
+ * that refers to them. Hidden and deleted text is omitted. Pages end at manual breaks and where Word rendered
+ * breaks at the last save (`lastRenderedPageBreak`). Source: ECMA-376 part 1, section 17.
  */
 export function* parseDocx(
   archive: ZipArchive,
@@ -63,7 +63,7 @@ export function* parseDocx(
     budget,
   );
   for (const page of walker.pages()) {
-    // A letterhead, say: what is usually repeated is all there is.
+    // A document such as a letterhead may have text only in its headers and footers.
     yield page === '' && !walker.hasText ? readHeadersAndFooters(archive, relationships, limits) : page;
   }
   const properties = readCoreProperties(archive, limits);
@@ -78,7 +78,7 @@ export function* parseDocx(
   };
 }
 
-/** Text of the headers and footers, each once. */
+/** Returns the text of the headers and footers, without duplicates. */
 function readHeadersAndFooters(
   archive: ZipArchive,
   relationships: readonly Relationship[],
@@ -93,7 +93,7 @@ function readHeadersAndFooters(
   return [...texts].filter((text) => text !== '').join('\n');
 }
 
-/** Text of the notes by `kind:id`; separators and empty notes are left out. */
+/** Returns the text of notes by `kind:id`; separators and empty notes are omitted. */
 function readNotes(
   archive: ZipArchive,
   part: string | null,
@@ -125,17 +125,17 @@ function readNoteText(reader: XmlReader): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** The state of one paragraph; a text box opens another inside it. */
+/** State of one paragraph; a text box opens a nested paragraph. */
 interface Paragraph {
   readonly pieces: string[];
-  /** Heading level; 0 is the title, null no heading. */
+  /** Heading level; 0 for the title, null for no heading. */
   level: number | null;
-  /** List it belongs to (`numId`), null for none; and how deep. */
+  /** List that the paragraph belongs to (`numId`), null for none; and the list level. */
   list: string | null;
   listLevel: number;
-  /** Texts of charts and diagrams in it. */
+  /** Text of charts and diagrams in the paragraph. */
   readonly drawingLines: string[];
-  /** Whether a run of text is open, and hidden. */
+  /** Whether a run is open, and whether it is hidden. */
   inRun: boolean;
   hidden: boolean;
 }
@@ -144,17 +144,17 @@ function newParagraph(): Paragraph {
   return { pieces: [], level: null, list: null, listLevel: 0, drawingLines: [], inRun: false, hidden: false };
 }
 
-/** What the other parts of the package say about paragraphs. */
+/** Data from the other parts of the package. */
 interface DocxContext {
   readonly styles: DocxStyles;
   readonly notes: ReadonlyMap<string, string>;
   readonly numbering: ListNumbering;
-  /** Texts of a chart or diagram by the id of its relationship. */
+  /** Returns the text of a chart or diagram by relationship id. */
   readonly readDrawing: (id: string) => readonly string[];
 }
 
 class DocxWalker {
-  /** Whether any page had text. */
+  /** Whether any page has text. */
   hasText = false;
 
   private readonly reader: XmlReader;
@@ -209,7 +209,7 @@ class DocxWalker {
     else this.setProperty(paragraph, name);
   }
 
-  /** Properties come before the text; what the paragraph says itself beats its style, which is named first. */
+  /** Properties precede the text. Properties of the paragraph override its style, which is listed first. */
   private setProperty(paragraph: Paragraph, name: string): void {
     if (name === 'pStyle') {
       const style = this.context.styles.byId.get(this.reader.findAttribute('val') ?? '');
@@ -243,7 +243,10 @@ class DocxWalker {
     paragraph.pieces.push(text);
   }
 
-  /** `w:tab` is a character in a run, and a stop in the properties of a paragraph; only runs have a parent of text. */
+  /**
+   * `w:tab` is a character in a run and a tab stop in paragraph properties; only tab stops have a `pos`
+   * attribute.
+   */
   private addTab(paragraph: Paragraph): void {
     if (this.reader.findAttribute('pos') === null) this.addText(paragraph, '\t');
   }
@@ -279,7 +282,7 @@ class DocxWalker {
     if (text.trim() !== '') this.page.addParagraph(text, paragraph.level);
   }
 
-  /** The automatic number, counted once, even when a page break cuts the paragraph. */
+  /** Returns the automatic number. It is counted once, even when a page break splits the paragraph. */
   private nextLabel(paragraph: Paragraph): string {
     if (paragraph.list === null) return '';
     const { list, listLevel } = paragraph;
@@ -290,7 +293,9 @@ class DocxWalker {
     return label;
   }
 
-  /** A page ends only after text: a manual break is followed by a rendered one, and both mean the same end. */
+  /**
+   * Ends the page, but only after text: a manual break is followed by a rendered break for the same page end.
+   */
   private endPage(paragraph: Paragraph): void {
     if (this.page.inTable || this.paragraphs.length > 1) return;
     const hasText = paragraph.pieces.some((piece) => piece.trim() !== '');
@@ -313,7 +318,10 @@ function isFalse(value: string | null): boolean {
   return value === '0' || value === 'false' || value === 'off';
 }
 
-/** Symbol fonts live in the private use area at F000; what they draw is unknown, but plain fonts are shifted there too. */
+/**
+ * Symbol fonts use the private use area at F000. Their glyphs are unknown, but ordinary fonts are also
+ * shifted there.
+ */
 function decodeSymbol(char: string | null): string {
   const point = Number.parseInt(char ?? '', 16);
   if (!Number.isFinite(point) || point < 0x20 || point > 0xffff) return '';

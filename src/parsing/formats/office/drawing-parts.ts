@@ -9,13 +9,13 @@ export interface DrawingContext {
   readonly archive: ZipArchive;
   readonly limits: ParseLimits;
   readonly budget: TextBudget;
-  /** Told of a part that is damaged, which costs only itself. */
+  /** Called for a damaged part, which affects only itself. */
   readonly onDamaged: () => void;
 }
 
 /**
- * What a chart (also of the kinds that came with Office 2016) or a diagram of an Office file says; nothing for other
- * parts.
+ * Returns the text of a chart (including the types added in Office 2016) or a diagram of an Office file;
+ * empty for other parts.
  */
 export function readDrawingPartLines({ type, target }: Relationship, context: DrawingContext): string[] {
   const { archive, limits, budget, onDamaged } = context;

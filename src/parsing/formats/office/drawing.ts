@@ -7,22 +7,25 @@ import type { XmlReader } from '../../xml-reader.ts';
 const repeatedPlaceholders = new Set(['ftr', 'sldNum', 'dt', 'hdr', 'sldImg']);
 const titlePlaceholders = new Set(['title', 'ctrTitle']);
 
-/** The text of all shapes of a part, line by line. */
+/** Returns the text of all shapes of a part, line by line. */
 export function readShapeLines(reader: XmlReader, budget: TextBudget, headings: boolean): string[] {
   const walker = new ShapeWalker(reader, budget, headings);
   walker.walk();
   return walker.lines;
 }
 
-/** Elements of a chart, of a new kind of chart too, that end a line of its text. */
+/** Elements of a chart, including the newer chart types, that end a line of text. */
 const chartLineEnd = /^(?:p|lvl|txData|\w+Cache|\w+Lit)$/;
 
-/** Titles, categories, series names and values that a chart keeps for programs without its workbook. */
+/**
+ * Returns the titles, categories, series names and values that a chart caches for programs without its
+ * workbook.
+ */
 export function readChartLines(reader: XmlReader, budget: TextBudget): string[] {
   const lines: string[] = [];
   let values: string[] = [];
   for (let token = reader.next(); token !== 'end'; token = reader.next()) {
-    // A point of a new kind of chart holds its text itself, those of others in a value.
+    // A point of the newer chart types contains its text directly; in others, the text is in a value element.
     const isText = token === 'text' && reader.name === 'pt';
     if (isText || (token === 'open' && (reader.name === 't' || reader.name === 'v'))) {
       const text = (isText ? reader.text : reader.readText()).trim();
@@ -57,7 +60,7 @@ export class ShapeWalker {
   }
 
   walk(): void {
-    // The `t` of a diagram holds paragraphs, that of a paragraph characters.
+    // The `t` of a diagram contains paragraphs, that of a paragraph contains characters.
     let inText = false;
     for (let token = this.reader.next(); token !== 'end'; token = this.reader.next()) {
       if (token === 'text') {

@@ -1,4 +1,4 @@
-/** A count as a list shows it; `format` in the words of ECMA-376 part 1, 17.18.59. */
+/** Formats a list count; `format` is a name from ECMA-376 part 1, 17.18.59. */
 export function formatListNumber(count: number, format: string): string {
   switch (format) {
     case 'lowerLetter':
@@ -12,11 +12,11 @@ export function formatListNumber(count: number, format: string): string {
     case 'decimalZero':
       return String(count).padStart(2, '0');
     default:
-      return String(count); // decimal, and spelled-out or native digits, whose value is the same
+      return String(count); // decimal, and spelled-out or native digits, which have the same value
   }
 }
 
-/** 1 -> a, 26 -> z, 27 -> aa, 28 -> bb, as Word counts. */
+/** 1 -> a, 26 -> z, 27 -> aa, 28 -> bb, as in Word. */
 function formatLetters(count: number): string {
   if (count < 1 || count > 780) return String(count);
   return String.fromCharCode(97 + ((count - 1) % 26)).repeat(Math.ceil(count / 26));

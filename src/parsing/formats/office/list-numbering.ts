@@ -1,32 +1,35 @@
 import { formatListNumber } from './list-number.ts';
 
-/** The automatic numbers of Word's lists and clauses: `4.2`, `(a)`, `iv.` Source: ECMA-376 part 1, section 17.9. */
+/**
+ * A level of Word's automatic numbering, such as `4.2`, `(a)` or `iv.`. Source: ECMA-376 part 1, section
+ * 17.9.
+ */
 
 export interface ListLevel {
   start: number;
-  /** In the words of ECMA-376 part 1, 17.18.59: `decimal`, `bullet`, `none`. */
+  /** Name from ECMA-376 part 1, 17.18.59, such as `decimal`, `bullet` or `none`. */
   format: string;
-  /** For example `%1.%2`: each `%n` stands for the count of level n. */
+  /** Template, for example `%1.%2`: each `%n` stands for the count of level n. */
   text: string;
 }
 
 export const listLevelsMax = 9;
-/** What a file says beyond that is no number, but a way to make much of little. */
+/** Maximum length of a template; longer ones are not numbers but an attempt to inflate the text. */
 const levelTextUnitsMax = 255;
 
-/** Lists, each an instance of a definition, and how far each of them has counted. */
+/** Lists, each an instance of a definition, and their current counts. */
 export class ListNumbering {
   private readonly levelsByDefinition = new Map<string, ListLevel[]>();
   private readonly definitionByList = new Map<string, string>();
   private readonly starts = new Map<string, Map<number, number>>();
   private readonly counts = new Map<string, (number | null)[]>();
 
-  /** A definition without levels yet. */
+  /** Adds a definition without levels. */
   addDefinition(definition: string): void {
     this.levelsByDefinition.set(definition, []);
   }
 
-  /** The level of a definition, made when it is first asked for. */
+  /** Returns a level of a definition; creates it on first access. */
   getLevel(definition: string, at: number): ListLevel {
     const levels = this.levelsByDefinition.get(definition) ?? [];
     const level = levels[at] ?? { start: 1, format: 'decimal', text: '' };
@@ -34,12 +37,12 @@ export class ListNumbering {
     return level;
   }
 
-  /** Says which definition a list follows. */
+  /** Assigns a definition to a list. */
   addList(list: string, definition: string): void {
     this.definitionByList.set(list, definition);
   }
 
-  /** Lets a list begin anew at a level. */
+  /** Makes a list restart at a level. */
   restart(list: string, level: number, start: number): void {
     const starts = this.starts.get(list) ?? new Map<number, number>();
     starts.set(level, start);
@@ -47,8 +50,8 @@ export class ListNumbering {
   }
 
   /**
-   * Counts one more paragraph of a list at `level` (0..8) and returns what Word writes before it, with a space behind it:
-   * empty for unknown lists and unnumbered levels, an indented `-` for any bullet.
+   * Counts the next paragraph of a list at `level` (0..8) and returns its label followed by a space: empty
+   * for unknown lists and unnumbered levels, an indented `-` for any bullet.
    */
   nextLabel(list: string, level: number): string {
     const label = this.countNext(list, level).trim();
@@ -74,7 +77,7 @@ export class ListNumbering {
     });
   }
 
-  /** Lists of one definition go on counting together, unless a list restarts it. */
+  /** Lists of one definition share their counts, unless a list restarts the numbering. */
   private getCounts(list: string, definition: string): (number | null)[] {
     const key = this.starts.has(list) ? `list ${list}` : `definition ${definition}`;
     const counts = this.counts.get(key) ?? new Array<number | null>(listLevelsMax).fill(null);

@@ -1,6 +1,6 @@
 /**
- * Cells of a workbook that are merged over rows: each row below says the value again, because it is found and read alone.
- * Over columns a value stands once. Source: ECMA-376 part 1, 18.3.1.55.
+ * Cells of a workbook merged across rows. Each further row repeats the value, because rows are found and read
+ * separately. A value merged across columns appears once. Source: ECMA-376 part 1, 18.3.1.55.
  */
 
 interface MergedColumn {
@@ -10,17 +10,17 @@ interface MergedColumn {
   value: string;
 }
 
-/** Ranges of one sheet that are kept in mind; the cells of others just stand once. */
+/** Maximum number of ranges per sheet; cells of further ranges appear once. */
 const rangesMax = 10_000;
-/** Ranges that are repeated at one time. */
+/** Maximum number of ranges repeated at the same time. */
 const openRangesMax = 64;
 
 export class MergedCells {
-  /** Ranges by their first row, from the last to the first, so that the next one is taken from the end. */
+  /** Ranges by first row in descending order, so that the next range is popped from the end. */
   private readonly upcoming: MergedColumn[];
   private open: MergedColumn[] = [];
 
-  /** `part` is the XML of the sheet, in which the ranges come behind the rows. Null when it has none over rows. */
+  /** `part` is the XML of the sheet, in which the ranges follow the rows. Null when no range spans rows. */
   static parse(part: Uint8Array): MergedCells | null {
     const bytes = Buffer.from(part.buffer, part.byteOffset, part.length);
     const start = bytes.lastIndexOf('mergeCells');
@@ -41,7 +41,10 @@ export class MergedCells {
     this.upcoming = waiting;
   }
 
-  /** The values of a row, and between them what is merged into it; `columns` says where each stands. Rows come in order. */
+  /**
+   * Returns the values of a row with the values merged into it. `columns` holds the column of each value.
+   * Rows must be in ascending order.
+   */
   fillRow(row: number, values: readonly string[], columns: readonly number[]): readonly string[] {
     this.open = this.open.filter(({ lastRow }) => lastRow >= row);
     const ownColumns = new Set(this.open.length === 0 ? [] : columns);
@@ -52,7 +55,7 @@ export class MergedCells {
     return [...cells, ...repeated].sort((a, b) => a.column - b.column).map(({ value }) => value);
   }
 
-  /** Remembers the values of the ranges that begin in this row. */
+  /** Stores the values of the ranges that start in this row. */
   private startRanges(row: number, values: readonly string[], columns: readonly number[]): void {
     for (let next = this.upcoming.at(-1); next !== undefined; next = this.upcoming.at(-1)) {
       if (next.firstRow > row) return;

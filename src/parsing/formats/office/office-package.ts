@@ -4,7 +4,7 @@ import type { DocumentKind } from '../../process/parse-task.ts';
 import { XmlReader } from '../../xml-reader.ts';
 import type { ZipArchive } from '../../zip.ts';
 
-/** The package layer that DOCX, PPTX and XLSX share. Source: ECMA-376 part 2 (Open Packaging Conventions). */
+/** Package layer shared by DOCX, PPTX and XLSX. Source: ECMA-376 part 2 (Open Packaging Conventions). */
 
 export type OfficeKind = Extract<DocumentKind, 'docx' | 'pptx' | 'xlsx'>;
 
@@ -15,13 +15,16 @@ export const officeContentTypes: Readonly<Record<OfficeKind, string>> = {
 };
 
 export interface Relationship {
-  /** Last path segment of the relationship's type, for example `slide`. */
+  /** Last path segment of the relationship type, for example `slide`. */
   readonly type: string;
   /** Absolute part name without the leading slash; null for targets outside the package. */
   readonly target: string | null;
 }
 
-/** The kind and main part of an Office package; null when the archive is something else. */
+/**
+ * Returns the kind and main part of an Office package; null when the archive is no such package. Errors:
+ * `corrupt` without a main part, `unsupported` for XLSB and unknown kinds.
+ */
 export function detectOfficeKind(
   archive: ZipArchive,
   limits: ParseLimits,
@@ -60,19 +63,19 @@ function toOfficeKind(root: string): OfficeKind {
   throw new ParseFailure('unsupported', `The file is an Office package of an unknown kind (${root}).`);
 }
 
-/** A reader on a part that must exist. */
+/** Opens a reader on a part. Errors: `corrupt` when the part does not exist. */
 export function openPart(archive: ZipArchive, name: string, limits: ParseLimits): XmlReader {
   return new XmlReader(readPart(archive, name), name, limits.xmlDepthMax);
 }
 
-/** The bytes of a part that must exist. */
+/** Returns the bytes of a part. Errors: `corrupt` when the part does not exist. */
 export function readPart(archive: ZipArchive, name: string): Uint8Array {
   const bytes = archive.read(name);
   if (bytes === null) throw new ParseFailure('corrupt', `The file is damaged: its part ${name} is missing.`);
   return bytes;
 }
 
-/** Relationships of a part by id; `part` empty: those of the package itself. */
+/** Returns the relationships of a part by id; for an empty `part`, those of the package. */
 export function readRelationships(
   archive: ZipArchive,
   part: string,
@@ -96,7 +99,10 @@ export function readRelationships(
   return found;
 }
 
-/** A target as a part name: relative to the folder of its source, `..` kept inside the package. Some programs write `\\`. */
+/**
+ * Resolves a target to a part name: relative to the folder of its source, with `..` confined to the package.
+ * Some programs write `\`.
+ */
 export function resolvePart(folder: string, target: string): string {
   const slashed = target.replaceAll('\\', '/');
   const path = slashed.startsWith('/') ? slashed.slice(1) : folder + slashed;
@@ -108,7 +114,7 @@ export function resolvePart(folder: string, target: string): string {
   return segments.join('/');
 }
 
-/** Title and language of `docProps/core.xml`. */
+/** Returns the title and language from `docProps/core.xml`. */
 export function readCoreProperties(
   archive: ZipArchive,
   limits: ParseLimits,

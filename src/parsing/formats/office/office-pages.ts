@@ -18,14 +18,17 @@ interface OfficeContext {
   readonly tools: DocumentTools;
 }
 
-/** Between two pages that are parts of one text. */
+/** Separator between two pages that are parts of one text. */
 const pageJoin = '\n\n';
-/** A reader of ours that finds less than this share of the letters of LibreOffice has missed the text. */
+/**
+ * Minimum share of LibreOffice's letters that the built-in parser must find; below, it has missed the text.
+ */
 const letterShareMin = 0.3;
 
 /**
- * A text document of Office: its text and headings as our own reader finds them, its pages as LibreOffice breaks them, where
- * there is one; what our reader cannot read, LibreOffice may, and what is only pictures, OCR.
+ * Parses an Office text document: text and headings from the built-in parser, page breaks from LibreOffice if
+ * it is available. LibreOffice is also the fallback for files that the built-in parser cannot read, with OCR
+ * for documents that contain only pictures.
  */
 export async function* parseWithOfficePages(
   kind: Extract<OfficeExtension, 'docx' | 'odt' | 'doc' | 'rtf'>,
@@ -43,7 +46,7 @@ export async function* parseWithOfficePages(
       converted.kind === 'failed' ? [...parsed.facts.warnings, converted.message] : parsed.facts.warnings;
     return { ...parsed.facts, warnings, pageImages: false };
   }
-  // Only where our reader finds no letter at all the pages may be pictures of paper.
+  // OCR is enabled only if the built-in parser finds no letters, because then the pages may be scans.
   const rendered = await collectPages(
     parsePdf(converted, limits, countLetters(parsed.pages) === 0 ? tools : noTools),
   );
@@ -55,7 +58,10 @@ export async function* parseWithOfficePages(
   return parsed.facts;
 }
 
-/** A presentation, whose slides are its pages: LibreOffice reads only what our own reader cannot. */
+/**
+ * Parses a presentation, whose slides are its pages; LibreOffice is only the fallback for files that the
+ * built-in parser cannot read.
+ */
 export async function* parseWithOfficeFallback(
   kind: 'ppt',
   read: () => PageStream,
@@ -70,7 +76,9 @@ export async function* parseWithOfficeFallback(
   return parsed.facts;
 }
 
-/** The text of a file that our own reader could not read, from LibreOffice's drawing of it. */
+/**
+ * Yields the text of a file that the built-in parser could not read, from its PDF conversion by LibreOffice.
+ */
 async function* parseFromOffice(
   kind: keyof typeof mediaTypes,
   failure: ParseFailure,
@@ -78,7 +86,8 @@ async function* parseFromOffice(
 ): AsyncGenerator<string, DocumentInfo> {
   const converted = await convertOfficeDocument(kind, 'pdf', tools);
   if (!(converted instanceof Uint8Array)) {
-    // What LibreOffice says of the file our own reader said better; what kept it from the file is not the file's fault.
+    // If LibreOffice reports a fault of the file, the error of the built-in parser is more precise; other
+    // errors are not the file's fault.
     if (converted.kind === 'failed' && converted.code !== 'corrupt')
       throw new ParseFailure(converted.code, converted.message);
     throw failure;

@@ -8,8 +8,9 @@ import { type DrawingContext, readDrawingPartLines } from './drawing-parts.ts';
 import { officeContentTypes, openPart, readCoreProperties, readRelationships } from './office-package.ts';
 
 /**
- * Presentations, one page per slide in show order, hidden slides included: shapes in drawing order, the title marked with
- * `#`, table rows as `a | b`, texts of charts and diagrams, then the speaker's notes. Source: ECMA-376 part 1, section 19.
+ * Parses presentations, one page per slide in show order, including hidden slides: shapes in drawing order,
+ * the title marked with `#`, table rows as `a | b`, text of charts and diagrams, then the speaker notes.
+ * Source: ECMA-376 part 1, section 19.
  */
 export function* parsePptx(
   archive: ZipArchive,
@@ -52,7 +53,7 @@ function isDefaultTitle(title: string | null): boolean {
   );
 }
 
-/** Part names of the slides in show order; null for a slide whose relationship is missing. */
+/** Returns the part names of the slides in show order; null for a slide whose relationship is missing. */
 function listSlides(archive: ZipArchive, mainPart: string, limits: ParseLimits): (string | null)[] {
   const relationships = readRelationships(archive, mainPart, limits);
   const reader = openPart(archive, mainPart, limits);

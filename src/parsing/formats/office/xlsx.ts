@@ -18,11 +18,10 @@ import {
 } from './office-package.ts';
 
 /**
- * Workbooks, sheet by sheet: the values of a row separated by tabs, empty cells left out, what is merged over rows in each
- * of them; rows grouped into unordered pages that never span sheets. A sheet with a name of its own starts with it; what is
- * drawn on it comes last. Formulas give their last result, numbers with a date format an ISO date, those
- * of hundredths their sign. Source: ECMA-376 part 1,
- * section 18.
+ * Parses workbooks, sheet by sheet: the values of a row separated by tabs, empty cells omitted, values merged
+ * across rows repeated in each row; rows grouped into unordered pages that never span sheets. A non-default
+ * sheet name comes first, text of drawings last. Formulas yield their cached result, numbers with a date
+ * format an ISO date, percentages a percent sign. Source: ECMA-376 part 1, section 18.
  */
 export function* parseXlsx(
   archive: ZipArchive,
@@ -68,7 +67,7 @@ export function* parseXlsx(
   };
 }
 
-/** What text boxes, charts and diagrams on a sheet say. */
+/** Yields the text of text boxes, charts and diagrams on a sheet. */
 function* readDrawingLines(sheet: string, context: DrawingContext): Generator<string, void> {
   const { archive, limits, budget } = context;
   for (const { type, target } of readRelationships(archive, sheet, limits).values()) {
@@ -106,7 +105,7 @@ function isTrue(value: string | null): boolean {
   return value === '1' || value === 'true';
 }
 
-/** Shared strings by index, without phonetic guides. */
+/** Returns shared strings by index, without phonetic guides. */
 function readSharedStrings(archive: ZipArchive, part: string | null, limits: ParseLimits): string[] {
   const strings: string[] = [];
   if (part === null || !archive.has(part)) return strings;
@@ -117,7 +116,7 @@ function readSharedStrings(archive: ZipArchive, part: string | null, limits: Par
   return strings;
 }
 
-/** After the `open` of an `si` or `is`: the text of its runs. */
+/** After the `open` of an `si` or `is`: returns the text of its runs. */
 function readRichText(reader: XmlReader): string {
   const target = reader.depth - 1;
   let text = '';
@@ -131,7 +130,7 @@ function readRichText(reader: XmlReader): string {
   );
 }
 
-/** How each cell style shows a number. */
+/** Returns the number style of each cell style. */
 function readNumberStyles(archive: ZipArchive, part: string | null, limits: ParseLimits): NumberStyle[] {
   const styles: NumberStyle[] = [];
   if (part === null || !archive.has(part)) return styles;
@@ -192,13 +191,13 @@ function* readSheetRows(
   }
 }
 
-/** The column that a cell such as `AB12` names, else the one behind the last. */
+/** Returns the column of a cell reference such as `AB12`, else the column after the last one. */
 function getColumn(reference: string | null, last: number): number {
   const letters = /^[A-Z]{1,3}/.exec(reference ?? '')?.[0];
   return letters === undefined ? last + 1 : parseColumn(letters);
 }
 
-/** After the `open` of a cell: what it shows, its `close` consumed. */
+/** After the `open` of a cell: returns its displayed value and consumes its `close`. */
 function readCell(reader: XmlReader, context: CellContext): string {
   const type = reader.findAttribute('t');
   const style = reader.findAttribute('s');

@@ -18,9 +18,9 @@ const skippedElements = new Set([
 ]);
 
 /**
- * OpenDocument spreadsheets, as XLSX is read: the cells of a row separated by tabs as they are shown (dates in ISO), empty
- * ones left out, rows grouped into unordered pages that never span sheets; what boxes and charts say comes after the rows of
- * their sheet. Source: OASIS OpenDocument 1.3, part 3.
+ * Parses OpenDocument spreadsheets like XLSX: the displayed cell values of a row separated by tabs (dates in
+ * ISO), empty cells omitted, rows grouped into unordered pages that never span sheets. Text of boxes and
+ * charts follows the rows of their sheet. Source: OASIS OpenDocument 1.3, part 3.
  */
 export function* parseOds(archive: ZipArchive, limits: ParseLimits): Generator<string, DocumentInfo> {
   const budget = new TextBudget(limits.textUnitsMax);
@@ -48,11 +48,14 @@ export function* parseOds(archive: ZipArchive, limits: ParseLimits): Generator<s
 interface SheetContext {
   readonly budget: TextBudget;
   readonly objects: OpenDocumentObjects;
-  /** Takes what charts on the sheet say. */
+  /** Receives the text of charts and boxes on the sheet. */
   readonly drawingLines: string[];
 }
 
-/** After the `open` of a table: its rows, its `close` consumed. What a file repeats is repeated inside the budget. */
+/**
+ * After the `open` of a table: yields its rows and consumes its `close`. Repeated rows are expanded within
+ * the budget.
+ */
 function* readSheetRows(reader: XmlReader, context: SheetContext): Generator<string, void> {
   const { budget } = context;
   const target = reader.depth - 1;
@@ -79,7 +82,7 @@ function addObject(reader: XmlReader, { objects, drawingLines: drawn }: SheetCon
   for (const line of objects.readLinesAt(reader)) drawn.push(line);
 }
 
-/** A paragraph beside the cells stands in a box on the sheet. */
+/** A paragraph outside of cells belongs to a text box on the sheet. */
 function addTextBox(reader: XmlReader, { budget, drawingLines: drawn }: SheetContext): void {
   const text = reader.readText().replace(/\s+/g, ' ').trim();
   budget.consume(text.length + 1);
@@ -98,7 +101,7 @@ function addCell(reader: XmlReader, row: string[], context: SheetContext): void 
   for (let i = 0; i < repeats; i++) row.push(text);
 }
 
-/** After the `open` of a cell: its paragraphs as one line, its `close` consumed. */
+/** After the `open` of a cell: returns its paragraphs as one line and consumes its `close`. */
 function readCellText(reader: XmlReader, context: SheetContext): string {
   const target = reader.depth - 1;
   let text = '';

@@ -6,11 +6,11 @@ import type { ZipArchive } from '../../zip.ts';
 import { openPart, resolvePart } from '../office/office-package.ts';
 
 /**
- * The charts that an OpenDocument file shows: each is a small document inside it. Source: OASIS OpenDocument 1.3, part
- * 3.
+ * Reads the charts of an OpenDocument file; each is an embedded document. Source: OASIS OpenDocument 1.3,
+ * part 3.
  */
 export class OpenDocumentObjects {
-  /** Whole sentences about what was left out. */
+  /** Complete sentences about omitted content. */
   readonly warnings = new Set<string>();
   readonly #archive: ZipArchive;
   readonly #limits: ParseLimits;
@@ -22,7 +22,9 @@ export class OpenDocumentObjects {
     this.#budget = budget;
   }
 
-  /** Titles, and rows of the table, of the object that a reader stands at; each line once. */
+  /**
+   * Returns the titles and table rows of the object at the position of the reader, without duplicate lines.
+   */
   readLinesAt(reader: XmlReader): string[] {
     const part = resolvePart('', `${reader.findAttribute('href') ?? ''}/content.xml`);
     if (part === 'content.xml' || !this.#archive.has(part)) return [];
@@ -36,7 +38,7 @@ export class OpenDocumentObjects {
   }
 }
 
-/** Titles, and rows of the table, of a chart; each line once. */
+/** Returns the titles and table rows of a chart, without duplicate lines. */
 export function readOpenDocumentObjectLines(reader: XmlReader, budget: TextBudget): string[] {
   const lines = new Set<string>();
   let cells: string[] = [];

@@ -11,18 +11,18 @@ interface ParagraphStyle {
 }
 
 interface ListLevel {
-  /** Format in the words of `listNumber`; `bullet`, or empty for no label at all. */
+  /** Format name as for `formatListNumber`; `bullet`, or empty for no label. */
   readonly format: string;
   readonly prefix: string;
   readonly suffix: string;
   readonly start: number;
-  /** How many levels the label shows: 2 for `4.2`. */
+  /** Number of levels shown in the label: 2 for `4.2`. */
   readonly displayLevels: number;
 }
 
-/** How far inheritance is followed; longer chains are loops. */
+/** Maximum length of an inheritance chain; longer chains are loops. */
 const ancestorsMax = 16;
-/** Name under which the numbers of headings are kept; no style of a file can have it. */
+/** Name under which heading numbers are stored; no style in a file can have it. */
 const outlineStyleName = '\0outline';
 const levelsMax = 10;
 
@@ -34,19 +34,22 @@ const numberFormats = new Map([
   ['I', 'upperRoman'],
 ]);
 
-/** What the styles of an OpenDocument file say about structure: page breaks, the title, labels of lists and headings. */
+/**
+ * Structural properties of the styles of an OpenDocument file: page breaks, the title, and labels of lists
+ * and headings.
+ */
 export class OpenDocumentStyles {
   private readonly paragraphs = new Map<string, ParagraphStyle>();
   private readonly lists = new Map<string, (ListLevel | undefined)[]>();
 
-  /** Reads `styles.xml`, when there is one; the styles inside `content.xml` are added by `read`. */
+  /** Reads `styles.xml` if it exists; `read` adds the styles inside `content.xml`. */
   constructor(archive: ZipArchive, limits: ParseLimits) {
     if (!archive.has('styles.xml')) return;
     const reader = openPart(archive, 'styles.xml', limits);
     if (reader.next() === 'open') this.read(reader);
   }
 
-  /** After the `open` of an element that holds styles: all of them, its `close` consumed. */
+  /** After the `open` of an element that contains styles: reads all of them and consumes its `close`. */
   read(reader: XmlReader): void {
     const target = reader.depth - 1;
     let style: ParagraphStyle | null = null;
@@ -78,8 +81,8 @@ export class OpenDocumentStyles {
   }
 
   /**
-   * Counts one more item at `level` (1..10) and returns its label: `-` for any bullet, empty for none. `counts` belongs to
-   * the list and is changed.
+   * Counts the next item at `level` (1..10) and returns its label: `-` for any bullet, empty for none.
+   * `counts` belongs to the list and is modified.
    */
   nextLabel(list: string | null, level: number, counts: (number | undefined)[]): string {
     const levels = list === null ? undefined : this.lists.get(list);
@@ -99,7 +102,7 @@ export class OpenDocumentStyles {
     return `${ownLevel.prefix}${numbers.join('.')}${ownLevel.suffix}`.trim();
   }
 
-  /** The number of a heading, where the file numbers its headings. */
+  /** Returns the number of a heading if the file numbers its headings. */
   nextHeadingLabel(level: number, counts: (number | undefined)[]): string {
     return this.nextLabel(outlineStyleName, level, counts);
   }
@@ -135,7 +138,7 @@ function readBreaks(style: ParagraphStyle, reader: XmlReader): void {
   style.breakAfter ||= reader.findAttribute('break-after') === 'page';
 }
 
-/** 1..10; what is no number is the first. */
+/** Returns a level from 1 to 10; 1 for an invalid value. */
 export function parseLevel(value: string | null): number {
   const level = Math.trunc(Number(value ?? '1'));
   return level >= 1 && level <= levelsMax ? level : 1;

@@ -9,7 +9,7 @@ import { openDocumentContentTypes, readOpenDocumentProperties } from './open-doc
 import { OpenDocumentObjects } from './open-document-objects.ts';
 import { OpenDocumentStyles, parseLevel } from './open-document-styles.ts';
 
-/** Elements whose text is no part of the document as it stands: deleted, remarks about it, or a second version. */
+/** Elements whose text is not part of the document: deleted text, comments, or alternative versions. */
 const skippedElements = new Set([
   'annotation',
   'tracked-changes',
@@ -19,17 +19,17 @@ const skippedElements = new Set([
   'desc',
   'event-listeners',
 ]);
-/** Placeholders of a presentation that repeat on every slide. */
+/** Presentation placeholders that repeat on every slide. */
 const repeatedPlaceholders = new Set(['header', 'footer', 'date-time', 'page-number', 'page']);
 const shapeElements = new Set(
   'frame custom-shape rect line polyline polygon path circle ellipse connector caption measure'.split(' '),
 );
 
 /**
- * OpenDocument texts and presentations in document order: headings marked with `#`, lists with their labels, table rows
- * as `a | b`, texts of charts after the paragraph that holds them, notes after the page that refers to them. A text's
- * pages end where the program that saved it broke them or the author did; a presentation has one page per slide, its
- * notes last. Source: OASIS OpenDocument 1.3, part 3.
+ * Parses OpenDocument texts and presentations in document order: headings marked with `#`, lists with their
+ * labels, table rows as `a | b`, text of charts after their paragraph, notes after the page that refers to
+ * them. Pages of a text end at page breaks of the author or of the program that saved it; a presentation has
+ * one page per slide, with its notes last. Source: OASIS OpenDocument 1.3, part 3.
  */
 export function* parseOpenDocumentText(
   archive: ZipArchive,
@@ -54,14 +54,14 @@ export function* parseOpenDocumentText(
   };
 }
 
-/** The state of one paragraph; a text box opens another inside it. */
+/** State of one paragraph; a text box opens a nested paragraph. */
 interface Paragraph {
   readonly pieces: string[];
   readonly style: string | null;
-  /** Heading level, 1 for the title; null for running text. */
+  /** Heading level; 0 for the document title, null for running text. */
   readonly level: number | null;
   readonly label: string;
-  /** Texts of charts in it. */
+  /** Text of charts in the paragraph. */
   readonly drawingLines: string[];
 }
 
@@ -75,17 +75,17 @@ interface WalkerContext {
 interface List {
   readonly style: string | null;
   readonly level: number;
-  /** Counts by level, shared by the lists inside one another. */
+  /** Counts by level, shared by nested lists. */
   readonly counts: (number | undefined)[];
-  /** True between the start of an item and its first paragraph, which carries the label. */
+  /** True between the start of an item and its first paragraph, which receives the label. */
   needsLabel: boolean;
 }
 
-/** The state of one drawn shape. */
+/** State of one drawn shape. */
 interface Shape {
-  /** Role in a presentation, for example `title`. */
+  /** Presentation class, for example `title`. */
   readonly role: string | null;
-  /** Paragraphs that were open when it began. */
+  /** Number of open paragraphs at its start. */
   readonly paragraphs: number;
 }
 
@@ -158,7 +158,7 @@ class OpenDocumentWalker {
     else if (name === 'page' && this.isPresentation) this.finishedPages.push(this.page.takeText());
   }
 
-  /** `svg:title` names a shape, `text:title` is the document's title inside a paragraph. */
+  /** `svg:title` names a shape, while `text:title` is the document title inside a paragraph. */
   private isShapeTitle(name: string): boolean {
     return name === 'title' && this.shapes.at(-1)?.paragraphs === this.paragraphs.length;
   }
@@ -212,7 +212,7 @@ class OpenDocumentWalker {
     if (start !== null) list.counts[list.level] = (Number(start) || 1) - 1;
   }
 
-  /** What it says follows the paragraph that holds it. */
+  /** Adds the text of an object after its paragraph. */
   private addObject(): void {
     const drawn = this.paragraphs.at(-1)?.drawingLines;
     for (const line of this.objects.readLinesAt(this.reader)) {
@@ -247,7 +247,10 @@ class OpenDocumentWalker {
     else this.page.addParagraph(line, level);
   }
 
-  /** Inside a paragraph the part before the break stays on the page. Tables and notes are not cut. */
+  /**
+   * Ends the page. Inside a paragraph, the text before the break stays on the page. Tables and notes are not
+   * split.
+   */
   private endPage(): void {
     if (this.isPresentation || this.page.inTable || this.noteDepth > 0 || this.paragraphs.length > 1) return;
     const paragraph = this.paragraphs.at(-1);

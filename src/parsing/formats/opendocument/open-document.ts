@@ -4,7 +4,7 @@ import type { DocumentKind } from '../../process/parse-task.ts';
 import type { ZipArchive } from '../../zip.ts';
 import { openPart } from '../office/office-package.ts';
 
-/** The package layer that ODT, ODP and ODS share. Source: OASIS OpenDocument 1.3, part 2. */
+/** Package layer shared by ODT, ODP and ODS. Source: OASIS OpenDocument 1.3, part 2. */
 
 export type OpenDocumentKind = Extract<DocumentKind, 'odt' | 'odp' | 'ods'>;
 
@@ -20,7 +20,10 @@ const kinds: ReadonlyMap<string, OpenDocumentKind> = new Map([
   ['spreadsheet', 'ods'],
 ]);
 
-/** Null when the archive is something else. Errors: `encrypted`; `unsupported` for drawings, charts and formulas. */
+/**
+ * Returns null when the archive is no OpenDocument file. Errors: `encrypted`; `unsupported` for drawings,
+ * charts and formulas; `corrupt` without `content.xml`.
+ */
 export function detectOpenDocumentKind(archive: ZipArchive): OpenDocumentKind | null {
   const manifest = readText(archive, 'META-INF/manifest.xml');
   const declared = readText(archive, 'mimetype').trim() || parseRootType(manifest);
@@ -45,7 +48,7 @@ export function detectOpenDocumentKind(archive: ZipArchive): OpenDocumentKind | 
   return kind;
 }
 
-/** Media type that the manifest gives to the package as a whole, for packages without a `mimetype`. */
+/** Returns the media type of the package from the manifest, for packages without a `mimetype`. */
 function parseRootType(manifest: string): string {
   const entry = /<[^>]+full-path="\/"[^>]*>/.exec(manifest)?.[0] ?? '';
   return /media-type="([^"]*)"/.exec(entry)?.[1] ?? '';
@@ -56,7 +59,7 @@ function readText(archive: ZipArchive, name: string): string {
   return bytes === null ? '' : new TextDecoder().decode(bytes);
 }
 
-/** Title and language of `meta.xml`. */
+/** Returns the title and language from `meta.xml`. */
 export function readOpenDocumentProperties(
   archive: ZipArchive,
   limits: ParseLimits,

@@ -10,8 +10,8 @@ import { RowPaginator, toCellText } from './row-pages.ts';
 type Delimiter = ',' | ';' | '\t' | '|';
 
 /**
- * CSV and TSV (RFC 4180, any of four delimiters, also one that a first line `sep=;` names, as Excel has it): fields
- * joined by tabs, rows grouped into unordered pages.
+ * Parses CSV and TSV (RFC 4180, any of four delimiters, including one named by a first line `sep=;` as in
+ * Excel): fields joined by tabs, rows grouped into unordered pages.
  */
 export function* parseDelimited(
   decoded: DecodedText,
@@ -47,7 +47,7 @@ export function* parseDelimited(
   };
 }
 
-/** The fields of each record; a quote that never closes ends with the text. */
+/** Yields the fields of each record; an unclosed quote ends with the text. */
 function* splitRows(text: string, delimiter: Delimiter): Generator<string[]> {
   let fields: string[] = [];
   let position = 0;
@@ -69,7 +69,7 @@ function* splitRows(text: string, delimiter: Delimiter): Generator<string[]> {
 
 interface Field {
   readonly value: string;
-  /** Index of the delimiter, the line break or the end of the text behind the field. */
+  /** Index of the delimiter, line break or end of text after the field. */
   readonly end: number;
 }
 
@@ -106,7 +106,7 @@ function findFieldEnd(text: string, start: number, delimiter: Delimiter): number
 const sampleUnits = 65_536;
 const sampleRows = 50;
 
-/** The delimiter that gives the most fields in every one of the first rows, or null when none gives two. */
+/** Returns the delimiter that yields the most fields in the first rows, or null when none yields two. */
 function detectDelimiter(text: string): Delimiter | null {
   const sample = text.slice(0, sampleUnits);
   let best: { delimiter: Delimiter; fields: number } | null = null;
@@ -118,8 +118,8 @@ function detectDelimiter(text: string): Delimiter | null {
 }
 
 /**
- * Number of rows looked at, and the number of fields that nearly all of them share (0: they differ). `cut` says that the
- * last row of the sample may be incomplete.
+ * Returns the number of sampled rows, and the number of fields that nearly all of them have (0: they differ).
+ * `isTruncated`: the last row of the sample may be incomplete.
  */
 export function countColumns(
   sample: string,

@@ -5,17 +5,17 @@ import type { DocumentInfo } from '../../process/parse-task.ts';
 import { TextBudget } from '../../text-budget.ts';
 import { findMarkdownTitle, toTextContentType } from './plain-text.ts';
 
-/** Anything that JSON can be; every field of a stranger's notebook is looked at before it is used. */
+/** Any JSON value; every field of an untrusted notebook is checked before use. */
 type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 
-/** A JSON text that says of itself to be a notebook. */
+/** Whether a JSON text declares itself a notebook. */
 export function isNotebook(json: string): boolean {
   return /"nbformat"\s*:/.test(json) && /"(?:cells|worksheets)"\s*:/.test(json);
 }
 
 /**
- * Jupyter notebooks as one Markdown page: text cells as they are written, code and what it printed in fences. Images and
- * everything else that is not text are left out. Source: nbformat 3 and 4.
+ * Converts a Jupyter notebook to one Markdown page: text cells verbatim, code and its text output in fences.
+ * Images and all other non-text content are dropped. Source: nbformat 3 and 4.
  */
 export function* parseNotebook(decoded: DecodedText, limits: ParseLimits): Generator<string, DocumentInfo> {
   const budget = new TextBudget(limits.textUnitsMax);
@@ -84,7 +84,7 @@ function toList(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Text is stored whole or as its lines. */
+/** Text is stored as a string or as a list of lines. */
 function toText(value: Json | undefined): string {
   if (typeof value === 'string') return value;
   return toList(value)

@@ -5,7 +5,7 @@ import { ParseFailure } from '../../parse-failure.ts';
 import type { DocumentInfo, DocumentKind } from '../../process/parse-task.ts';
 import { TextBudget } from '../../text-budget.ts';
 
-/** Kinds whose text is kept as it is written. */
+/** Kinds whose text is kept verbatim. */
 export type PlainKind = Extract<DocumentKind, 'text' | 'markdown' | 'code' | 'json' | 'xml'>;
 
 const contentTypes: Readonly<Record<PlainKind, string>> = {
@@ -16,10 +16,10 @@ const contentTypes: Readonly<Record<PlainKind, string>> = {
   xml: 'application/xml',
 };
 
-/** Control characters up to this share are dirt in a text; above, the file is no text. */
+/** Maximum share of control characters; above it, the file counts as binary. */
 export const controlShareMax = 0.1;
 
-/** Pages of a text are split by form feeds only; nothing else is changed. */
+/** Splits a text into pages at form feeds; everything else is unchanged. */
 export function* parsePlainText(
   decoded: DecodedText,
   kind: PlainKind,
@@ -43,12 +43,12 @@ export function* parsePlainText(
   };
 }
 
-/** Bytes are served as they came, so a reader has to know their charset. */
+/** Returns the media type with the charset. Bytes are served as uploaded, so a client needs their charset. */
 export function toTextContentType(type: string, decoded: DecodedText): string {
   return decoded.charset === 'utf-8' ? type : `${type}; charset=${decoded.charset}`;
 }
 
-/** `title:` of a YAML front matter, else the first heading. */
+/** Returns `title:` of a YAML front matter, else the first heading. */
 export function findMarkdownTitle(text: string): string | null {
   const head = text.slice(0, 20_000);
   const front = /^---\r?\n([\s\S]*?)\r?\n---\r?\n/.exec(head);

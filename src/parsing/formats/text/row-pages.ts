@@ -1,14 +1,14 @@
 import { rowPageUnitsTarget } from '../../limits.ts';
 
 /**
- * Groups rows of a table into pages of about `rowPageUnitsTarget` UTF-16 code units: a page ends before the row that would
- * make it larger. A longer row is a page of its own.
+ * Groups table rows into pages of about `rowPageUnitsTarget` UTF-16 code units: a page ends before the row
+ * that would exceed it. A longer row becomes its own page.
  */
 export class RowPaginator {
   private rows: string[] = [];
   private units = 0;
 
-  /** Adds a row; returns the finished page when the row did not fit any more, else null. */
+  /** Adds a row. Returns the finished page when the row no longer fit, else null. */
   addRow(row: string): string | null {
     const full = this.units > 0 && this.units + row.length > rowPageUnitsTarget ? this.flush() : null;
     this.rows.push(row);
@@ -16,7 +16,7 @@ export class RowPaginator {
     return full;
   }
 
-  /** The page that is not full yet, or null. */
+  /** Returns the unfinished page, or null. */
   flush(): string | null {
     if (this.rows.length === 0) return null;
     const page = this.rows.join('\n');
@@ -26,16 +26,18 @@ export class RowPaginator {
   }
 }
 
-/** One cell on one line: tabs and line breaks inside it become spaces. */
+/** Returns a cell on one line: tabs and line breaks become spaces. */
 export function toCellText(value: string): string {
   return /[\t\r\n]/.test(value) ? value.replace(/\s*[\t\r\n]+\s*/g, ' ') : value;
 }
 
-/** Names that a program gave, in the languages of its common versions. */
+/** Default sheet names in the languages of common program versions. */
 const defaultSheetName =
   /^(?:sheet|tabelle|feuil|hoja|foglio|planilha|blad|ark|arkusz|list|лист|工作表)\s*\d*$/iu;
 
-/** Pages of one sheet of a workbook; a name that a person gave it opens the first. */
+/**
+ * Yields the pages of one sheet of a workbook; a non-default sheet name is the first line of the first page.
+ */
 export function* paginateSheet(name: string, rows: Iterable<string>): Generator<string, void> {
   yield* paginateRows(defaultSheetName.test(name) ? rows : addSheetName(name, rows));
 }
@@ -49,7 +51,7 @@ function* addSheetName(name: string, rows: Iterable<string>): Generator<string, 
   }
 }
 
-/** Rows in pages. */
+/** Groups rows into pages. */
 export function* paginateRows(rows: Iterable<string>): Generator<string, void> {
   const pages = new RowPaginator();
   for (const row of rows) {

@@ -9,7 +9,7 @@ import { convertHtmlToText } from './html.ts';
 
 const containerPart = 'META-INF/container.xml';
 const encryptionPart = 'META-INF/encryption.xml';
-/** Methods that only garble embedded fonts; every other one hides what is to be read. */
+/** Encryption methods that only obfuscate embedded fonts; any other method makes the text unreadable. */
 const fontMethods = new Set(['http://www.idpf.org/2008/embedding', 'http://ns.adobe.com/pdf/enc#RC']);
 
 export function isEpub(archive: ZipArchive): boolean {
@@ -18,7 +18,10 @@ export function isEpub(archive: ZipArchive): boolean {
   return mimetype !== null && new TextDecoder().decode(mimetype).trim() === 'application/epub+zip';
 }
 
-/** EPUB books in reading order, one page per item of the spine. Source: W3C EPUB 3.3 and, for old books, OPF 2.0.1. */
+/**
+ * Parses an EPUB book in reading order, one page per spine item. Source: W3C EPUB 3.3 and, for old books, OPF
+ * 2.0.1.
+ */
 export function* parseEpub(archive: ZipArchive, limits: ParseLimits): Generator<string, DocumentInfo> {
   checkNotProtected(archive, limits);
   const book = readPackage(archive, limits);
@@ -50,7 +53,7 @@ function checkNotProtected(archive: ZipArchive, limits: ParseLimits): void {
   for (let token = reader.next(); token !== 'end'; token = reader.next()) {
     if (token !== 'open') continue;
     if (reader.name === 'EncryptedData') depth = reader.depth;
-    // The method of the key lies deeper than that of the data.
+    // The encryption method of the key is nested deeper than that of the data.
     if (reader.name === 'EncryptionMethod' && reader.depth === depth + 1)
       method = reader.findAttribute('Algorithm') ?? '';
     if (reader.name === 'CipherReference' && !fontMethods.has(method)) {
@@ -61,7 +64,7 @@ function checkNotProtected(archive: ZipArchive, limits: ParseLimits): void {
 
 interface SpineItem {
   readonly name: string;
-  /** False for images that are pages of their own. */
+  /** False for images that are pages themselves. */
   readonly isMarkup: boolean;
 }
 
@@ -110,13 +113,13 @@ function findPackagePart(archive: ZipArchive, limits: ParseLimits): string {
   throw new ParseFailure('corrupt', 'The book is damaged: the list of its parts (OPF) is missing.');
 }
 
-/** Addresses inside a book may carry %20 and a fragment. */
+/** References inside a book may contain %20 and a fragment. */
 function decodeHref(href: string): string {
   const path = href.split('#')[0]!;
   try {
     return decodeURIComponent(path);
   } catch (error) {
-    if (error instanceof URIError) return path; // a name with a real percent sign
+    if (error instanceof URIError) return path; // a name with a literal percent sign
     throw error;
   }
 }

@@ -1,9 +1,9 @@
-/** A cell of no more UTF-16 code units than this is one line of its row, whatever paragraphs and lists are in it. */
+/** Maximum UTF-16 code units of a cell that becomes one line, including its paragraphs and lists. */
 const cellUnitsMax = 200;
 
 /**
- * The lines of the cells of one row as lines of the row: cells that are one line each stand in one, separated by tabs. The
- * lines of longer cells stay apart, the first of them behind the cell before.
+ * Converts the lines of the cells of a row to lines of the row: single-line cells share one line, separated
+ * by tabs. Lines of longer cells remain separate; the first of them follows the previous cell.
  */
 export function joinCellLines(cells: readonly (readonly string[])[]): string[] {
   if (cells.filter((lines) => lines.some((line) => line !== '')).length < 2) return cells.flat();

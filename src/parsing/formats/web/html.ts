@@ -16,16 +16,22 @@ const blockElements = new Set(
 const paragraphElements = new Set('blockquote dl h1 h2 h3 h4 h5 h6 hr ol p pre section table ul'.split(' '));
 const cellElements = new Set(['td', 'th']);
 const rowElements = new Set(['tr', 'table']);
-/** What makes a row a frame for other things, whose lines stay lines. */
+/** Elements that make a row a layout container, whose lines remain lines. */
 const layoutElements = new Set(['table', 'pre']);
-/** A heading that never ends, or is longer than this in UTF-16 code units, is no heading. */
+/** Maximum UTF-16 code units of a heading; a longer or unclosed one is no heading. */
 const headingUnitsMax = 500;
-/** Elements whose content is no text of the page. */
+/** Elements whose content is not page text. */
 const hiddenElements = new Set('script style noscript template svg iframe ix:header'.split(' '));
-/** Elements that are hidden as a whole when they say so; each of them must be closed, so that nothing else is lost. */
+/**
+ * Elements skipped entirely when marked as hidden; each requires a closing tag, so that no other content is
+ * lost.
+ */
 const hideableElements = new Set('div span section article aside nav ul ol dl table form'.split(' '));
 
-/** HTML and XHTML as one page: blocks on lines, table cells separated by tabs, headings marked with `#`. */
+/**
+ * Converts HTML and XHTML to one page: blocks on lines, table cells separated by tabs, headings marked with
+ * `#`.
+ */
 export function* parseHtml(
   decoded: DecodedText,
   kind: 'html' | 'xhtml',
@@ -46,14 +52,17 @@ export function* parseHtml(
 
 export interface HtmlText {
   readonly text: string;
-  /** The title of the head, else the first heading. */
+  /** Title of the head, else the first heading. */
   readonly title: string | null;
   readonly heading: string | null;
-  /** `lang` of the html element. */
+  /** `lang` attribute of the html element. */
   readonly language: string | null;
 }
 
-/** What a reader sees. Linear in the length of the source however deep it nests: no tree, no stack of elements is kept. */
+/**
+ * Extracts the visible text. Linear in the length of the source for any nesting depth: keeps no tree and no
+ * element stack.
+ */
 export function convertHtmlToText(source: string, budget: TextBudget): HtmlText {
   const collector = new HtmlCollector(source, budget);
   const tokenizer = new Tokenizer({ decodeEntities: true }, collector);
@@ -66,13 +75,16 @@ class HtmlCollector implements TokenizerCallbacks {
   private readonly source: string;
   private readonly budget: TextBudget;
   private readonly lines: string[] = [];
-  /** The line being built, in pieces: it is joined once, however many pieces it has. */
+  /** Parts of the current line, joined only once. */
   private line: string[] = [];
   private lineEndsInSpace = true;
   private tag = '';
   private attribute = '';
   private attributeValue = '';
-  /** Element that hides its content and how many of it are open; nesting of other elements does not matter. */
+  /**
+   * Element that hides its content, and the number of open elements of that name; nesting of other elements
+   * is irrelevant.
+   */
   private hidden: { name: string; depth: number } | null = null;
   private preformatted = 0;
   private inTitle = false;
@@ -81,7 +93,7 @@ class HtmlCollector implements TokenizerCallbacks {
   private firstHeading: string | null = null;
   private heading: string[] = [];
   private language: string | null = null;
-  /** Where in `lines` each cell of the innermost row begins; null: no row, or one that is a frame for other things. */
+  /** Start index in `lines` of each cell of the innermost row; null: no row, or a layout row. */
   private row: number[] | null = null;
 
   constructor(source: string, budget: TextBudget) {
@@ -193,7 +205,7 @@ class HtmlCollector implements TokenizerCallbacks {
     this.row.push(this.lines.length);
   }
 
-  /** Lines of the cells of a row become the row. */
+  /** Converts the lines of the cells of a row to the row. */
   private endRow(): void {
     this.endLine();
     const starts = this.row;

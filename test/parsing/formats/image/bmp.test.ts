@@ -1,7 +1,7 @@
 import t from 'tap';
 import { decodeBmp } from '../../../../src/parsing/formats/image/bmp.ts';
 
-/** Header of 40 bytes, palette and pixel data of a bitmap. */
+/** Bitmap of a 40-byte header, a palette and pixel data. */
 function bitmap(
   [width, height, bits, compression]: readonly [number, number, number, number],
   palette: readonly number[],

@@ -12,7 +12,7 @@ import type {
 import { buildBmp, buildPdf, buildScannedPdf } from '../../fixtures.ts';
 import { renderText } from '../../render-text.ts';
 
-/** An engine that answers what a test says, and remembers what it was shown. */
+/** OCR engine with replies from the test that records the images it receives. */
 function fakeOcrEngine(
   answer: (attempt: number) => ToolReply,
 ): DocumentTools & { readonly shownImages: Uint8Array[] } {
@@ -80,7 +80,7 @@ t.test('every page of a TIFF is read, and only the first frame of an animation',
   t.same(tiff.pages, ['page 1', 'page 2']);
 });
 
-/** Two grey pages of 8 by 8 pixels. */
+/** TIFF with two grayscale pages of 8 by 8 pixels. */
 function twoPageTiff(): Uint8Array {
   const page = (at: number, next: number) => {
     const pixels = at + 2 + 8 * 12 + 4;

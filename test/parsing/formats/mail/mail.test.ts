@@ -153,7 +153,7 @@ t.test(
 
 const wide = (text: string) => Buffer.from(text, 'utf16le');
 
-/** An attribute of `winmail.dat`, and one of its properties. */
+/** Attribute of `winmail.dat` with one property. */
 function tnefAttribute(name: number, value: Uint8Array): Buffer {
   const head = Buffer.alloc(9);
   head[0] = 1;
@@ -214,7 +214,7 @@ t.test('a mail for the eyes of its receiver is refused as encrypted', async (t) 
   }
 });
 
-/** The stream of fixed properties: a head, then a tag and eight bytes for each. */
+/** Stream of fixed properties: a header, then a tag and eight bytes for each property. */
 function fixedProperties(headBytes: number, values: readonly (readonly [number, bigint])[]): Uint8Array {
   const bytes = Buffer.alloc(headBytes + values.length * 16);
   values.forEach(([tag, value], i) => {
@@ -254,7 +254,7 @@ t.test(
 );
 
 t.test('an Outlook message that has only packed Rich Text is read, an encrypted one refused', async (t) => {
-  // The example of [MS-OXRTFCP] 3.1: a literal run and references into the window.
+  // Example from [MS-OXRTFCP] 3.1: a literal run and references into the window.
   const packed = Buffer.from(
     '2d0000002b0000004c5a4675f1c5c7a703000a007263706731323542320af32068656c090020627705b06c647d0a800fa0',
     'hex',

@@ -21,7 +21,7 @@ import { tierName, tiers } from './tiers.ts';
 
 type OverrideName = Extract<keyof OrganizationDetails, `override_${string}`>;
 
-/** Overrides by their names on the wire, and what is in force without them. */
+/** Overrides by their API names, and the tier's value that applies without them. */
 const overrides: readonly (readonly [
   OverrideName,
   words: string,
@@ -50,7 +50,7 @@ interface AdminOrganizationProps {
   readonly onChanged: () => void;
 }
 
-/** One organisation as its administrator may change it. */
+/** Dialog in which the administrator edits one organization. */
 export function AdminOrganization({ id, onClose, onChanged }: AdminOrganizationProps) {
   const details = useLoad((abort) => adminGetOrganization(id, abort), [id]);
   const [isConfirming, setConfirming] = useState(false);

@@ -61,12 +61,12 @@ const userActionPrompts: Readonly<Record<AdminUserAction, UserActionPrompt>> = {
   },
 };
 
-/** The people of the installation, for its administrator. */
+/** List of all users, for the administrator. */
 export function AdminUsers() {
   const [searchText, setSearchText] = useState('');
   const needle = searchText.trim();
   const list = useLoad((signal) => adminFindUsers(needle, signal), [needle]);
-  // While the server searches, what was found before stays.
+  // Keep the previous results while a search runs.
   const [latest, setLatest] = useState<UserSearchResult | undefined>(undefined);
   useEffect(() => {
     if (list.data !== undefined) setLatest(list.data);
@@ -120,7 +120,7 @@ export function AdminUsers() {
   );
 }
 
-/** How many users are not shown. */
+/** Number of users that are not shown, as text. */
 function hiddenCountLabel({ users, isComplete: areAll }: UserSearchResult): string {
   const hidden = Math.max(0, users.length - shownMax);
   return areAll ? formatCount(hidden) : `More than ${formatCount(hidden)}`;
@@ -175,7 +175,7 @@ function columnsFor(
   ];
 }
 
-/** What can be done with a user now. */
+/** Actions that are available for a user now. */
 function availableActions({ sessions, disabled_at, second_factor }: UserListItem): AdminUserAction[] {
   return [
     ...(sessions > 0 ? (['end-user-sessions'] as const) : []),

@@ -30,7 +30,7 @@ import { tierName } from './tiers.ts';
 
 const shownMax = 200;
 
-/** All organisations of the installation, for its administrator. */
+/** Page of all organizations of the installation, for the administrator. */
 export function AdminPage() {
   const list = useLoad(adminListOrganizations, []);
   const signOut = useAsyncAction(async () => {
@@ -98,7 +98,7 @@ function OrganizationCount({ list: { data, error } }: { readonly list: LoadState
   return error !== null && label === undefined ? null : <LoadingText value={label} width="8rem" />;
 }
 
-/** Who came in by the password alone has no navigation. */
+/** Users signed in only with the administrator password have no navigation. */
 function DashboardLink() {
   return session.value.state === 'in' ? null : <LinkButton href="/app/">To the dashboard</LinkButton>;
 }

@@ -5,11 +5,13 @@ import { getAuditLog } from '../../server/team.ts';
 export type ExportFormat = 'csv' | 'jsonl';
 
 const pageSize = 1_000;
-/** More than that the command line exports without holding it in memory. */
+/** Maximum number of entries. The command line exports more without holding them in memory. */
 const entriesMax = 200_000;
 const columns = ['id', 'at', 'actor', 'action', 'target', 'address'] as const;
 
-/** Saves a part of the audit log as a file, newest first; `told` hears how many entries there are so far. */
+/**
+ * Saves part of the audit log as a file, newest first. `onProgress` receives the number of entries so far.
+ */
 export async function exportAuditLog(
   range: AuditLogRange,
   format: ExportFormat,
@@ -38,7 +40,10 @@ function csvLine(entry: AuditLogEntry): string {
   return [...columns.map((name) => entry[name]), JSON.stringify(entry.details)].map(csvField).join(',');
 }
 
-/** Quoted where it must be; a text that a spreadsheet would take for a formula begins with an apostrophe. */
+/**
+ * Encodes a CSV field, quoted if necessary. Text that a spreadsheet would parse as a formula is prefixed with
+ * an apostrophe.
+ */
 function csvField(value: string | null): string {
   const text = /^[=+\-@\t\r]/.test(value ?? '') ? `'${value}` : (value ?? '');
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

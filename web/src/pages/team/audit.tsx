@@ -21,7 +21,7 @@ import { hasRole } from './roles.tsx';
 
 const pageSize = 50;
 
-/** Who did or tried what in the organisation. */
+/** Page of the organization's audit log. */
 export function AuditPage() {
   const [from, setFrom] = useState('');
   const [to, setTo] = useState('');
@@ -71,7 +71,7 @@ function DayField({ label, value, onChange }: DayFieldProps) {
   );
 }
 
-/** Days of the browser's time zone; both of them are inside. */
+/** Range of days in the browser's time zone, both inclusive. */
 function rangeOf(from: string, to: string): AuditLogRange {
   const midnight = (day: string, later = 0) => {
     const found = new Date(`${day}T00:00:00`);
@@ -99,7 +99,7 @@ function Entries({ range }: { readonly range: AuditLogRange }) {
     setOlder((before) => [...before, ...page.entries]);
     setCursor(page.next_cursor);
   });
-  // Names in the place of ids would move what is there already.
+  // Wait for the names: replacing ids by names later would shift the layout.
   const areNamesAwaited = info.data === undefined && info.error === null;
   if (first.data === undefined || areNamesAwaited) {
     return first.error === null ? (

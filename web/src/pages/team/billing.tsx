@@ -28,7 +28,7 @@ import { Plans } from './plans.tsx';
 import { hasRole } from './roles.tsx';
 import { tierName } from './tiers.ts';
 
-/** What the organisation pays, and with what. */
+/** Page with the organization's plan, payments and payment methods. */
 export function BillingPage() {
   const isManager = hasRole('ADMIN');
   const status = useLoad(
@@ -64,7 +64,9 @@ interface BillingSectionProps {
   readonly onChanged: () => void;
 }
 
-/** What will be seen here without anybody doing anything: a payment elsewhere, or the provider coming back. */
+/**
+ * Whether the status may change without an action here: a payment elsewhere, or the provider becoming reachable.
+ */
 function shouldPoll({ stale, pending_upgrade: up, invoices }: BillingStatus): boolean {
   return stale || up !== null || invoices.some(({ status }) => status === 'open');
 }
@@ -107,7 +109,7 @@ function StatusPoller({ onRead }: { readonly onRead: (status: BillingStatus) => 
   return null;
 }
 
-/** Says that a payment which was made at the provider has arrived. */
+/** Shows a toast when a payment made at the provider arrives. */
 function usePaymentArrivalToast({ pending_upgrade: pending, subscription_tier: tier }: BillingStatus): void {
   const [awaitedTier, setAwaitedTier] = useState<BillingStatus['subscription_tier'] | null>(null);
   useEffect(() => {
@@ -171,7 +173,7 @@ function MonthUsage({
   );
 }
 
-/** Leads to a page of the payment provider, which leads back here. */
+/** Opens a page of the payment provider, which redirects back here. */
 function redirectTo(url: string | undefined): void {
   if (url !== undefined) window.location.assign(url);
 }

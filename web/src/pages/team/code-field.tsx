@@ -8,7 +8,7 @@ interface CodeFieldProps {
   readonly isOptional?: boolean;
 }
 
-/** Where a code of an authenticator app is typed, or filled in by a password manager. */
+/** Input for a code of an authenticator app; password managers can fill it in. */
 export function CodeField({ label, hint, value, onChange, isOptional = false }: CodeFieldProps) {
   return (
     <Field label={label} hint={hint}>

@@ -5,7 +5,7 @@ import { Card } from '../../parts/page.tsx';
 import { endSession } from '../../server/session.ts';
 import { deleteUser } from '../../server/team.ts';
 
-/** The end of one's own account. */
+/** Card to delete the user's own account. */
 export function DeleteAccount({ email }: { readonly email: string }) {
   const [isConfirming, setConfirming] = useState(false);
   return (

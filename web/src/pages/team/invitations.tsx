@@ -7,7 +7,7 @@ import { acceptInvitation } from '../../server/team.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
 import { roleName } from './roles.tsx';
 
-/** Invitations that wait for whoever is signed in; nothing when none do. */
+/** Pending invitations of the signed-in user; renders nothing if there are none. */
 export function PendingInvitations({ onJoined }: { readonly onJoined: (name: string) => void }) {
   const pending = session.value.state === 'in' ? session.value.account.invitations : [];
   if (pending.length === 0) return null;

@@ -11,8 +11,8 @@ import { useAsyncAction } from '../../server/use-async-action.ts';
 import { PendingInvitations } from './invitations.tsx';
 
 /**
- * Where the link of an invitation leads. Its code stands behind the `#`; where that was lost on the way, what waits for
- * the address is offered, because whoever is signed in has shown that it is theirs.
+ * Target of an invitation link. The code is in the URL fragment. If it was lost on the way, the page offers
+ * the pending invitations of the signed-in user, whose email address is verified.
  */
 export function JoinPage() {
   const [code] = useState(() => window.location.hash.slice(1));

@@ -22,14 +22,14 @@ const expiryOptions = [
 type ExpiryOption = (typeof expiryOptions)[number][0];
 
 interface KeyFormProps {
-  /** The key to change; null for a new one. */
+  /** The key to edit; null for a new one. */
   readonly before: TeamApiKey | null;
   readonly onClose: () => void;
-  /** The new key, null after a change. */
+  /** Receives the new key, or null after an edit. */
   readonly onDone: (created: AddAPIKeyResponse | null) => void;
 }
 
-/** Makes a key, or changes what one may do. */
+/** Form that creates a key or edits its permissions. */
 export function KeyForm({ before, onClose, onDone }: KeyFormProps) {
   const [name, setName] = useState(before?.name ?? '');
   const [permission, setPermission] = useState<DBAPIKeyPermission>(before?.permission ?? 'all');
@@ -55,7 +55,7 @@ export function KeyForm({ before, onClose, onDone }: KeyFormProps) {
     <Dialog
       title={before === null ? 'Create a key' : `Change ${before.name}`}
       onClose={onClose}
-      // A key that is made meanwhile would be shown to nobody.
+      // Closing now would lose the secret of a key that is being created.
       mayClose={!submission.isBusy}
     >
       <form
@@ -174,12 +174,12 @@ function FilterField({ text, error, onChange }: FilterFieldProps) {
 }
 
 interface CollectionPickerProps {
-  /** Null for all. */
+  /** Null for all collections. */
   readonly chosen: readonly string[] | null;
   readonly onChange: (chosen: readonly string[] | null) => void;
 }
 
-/** All collections, or some of them; what is chosen is listed even when it does not exist any more. */
+/** Selects all collections or some of them. Selected collections are listed even if they no longer exist. */
 function CollectionPicker({ chosen, onChange }: CollectionPickerProps) {
   const list = useLoad(listCollections, []);
   const all = [...new Set([...(chosen ?? []), ...(list.data?.collection_names ?? [])])].sort();
@@ -220,7 +220,7 @@ interface ParsedFilter {
   readonly error: string | null;
 }
 
-/** Whether it is a filter at all; what it means the server says. */
+/** Checks only that the filter is a JSON object; the server validates its content. */
 function parseFilterText(text: string): ParsedFilter {
   if (text.trim() === '') return { filter: null, error: null };
   const invalid = (error: string): ParsedFilter => ({ filter: null, error });

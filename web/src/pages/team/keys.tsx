@@ -23,7 +23,7 @@ type KeyDialog =
   | { readonly kind: 'change'; readonly key: TeamApiKey }
   | { readonly kind: 'revoke'; readonly key: TeamApiKey };
 
-/** The keys with which programs call the API. */
+/** Page of the organization's API keys. */
 export function KeysPage() {
   const info = useLoad(getOrganization, [organization.value?.organization_id]);
   const [dialog, setDialog] = useState<KeyDialog | null>(null);
@@ -90,7 +90,7 @@ function Keys({ keys, members, onOpenDialog }: KeysProps) {
   );
 }
 
-/** `names`: of members, by their ids. */
+/** `names`: names of members by user id. */
 function columnsFor(names: ReadonlyMap<string, string>): TableColumn<TeamApiKey>[] {
   return [
     {
@@ -164,7 +164,7 @@ function actionsColumn(onOpenDialog: KeysProps['onOpenDialog']): TableColumn<Tea
 
 const charactersMax = 32;
 
-/** A name that is too long for a chip; it stands whole where the key is changed. */
+/** Shortens a name that is too long for a chip. The edit form shows the full name. */
 function shorten(name: string): string {
   const characters = [...name];
   return characters.length > charactersMax ? `${characters.slice(0, charactersMax).join('')}…` : name;

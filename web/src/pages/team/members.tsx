@@ -33,7 +33,7 @@ type MemberDialog =
   | { readonly kind: 'leave'; readonly member: TeamMember }
   | { readonly kind: 'withdraw'; readonly invitation: TeamInvitation };
 
-/** Who belongs to the organisation, and who is invited. */
+/** Page of the organization's members and invitations. */
 export function MembersPage() {
   const info = useLoad(getOrganization, [organization.value?.organization_id]);
   const [dialog, setDialog] = useState<MemberDialog | null>(null);
@@ -62,7 +62,7 @@ export function MembersPage() {
           </Card>
         </>
       ) : info.error === null ? (
-        // Nothing below it: nobody knows yet how many people there are.
+        // Nothing is rendered below: the number of members is unknown, and the layout would shift.
         <Card>
           <SkeletonRows />
         </Card>
@@ -208,7 +208,7 @@ function Invitations({
   return <Table caption="Invitations" columns={columns} rows={invitations} keyOf={({ id }) => id} />;
 }
 
-/** What an invitation leads to. The code stands behind the `#`, which no browser sends to any server. */
+/** URL of an invitation. The code is in the fragment, which browsers do not send to servers. */
 export function joinLink(code: string): string {
   return `${window.location.origin}/app/join#${code}`;
 }
@@ -333,7 +333,7 @@ function Invite({ onClose, onChanged }: Omit<ActiveMemberDialogProps, 'dialog'>)
   );
 }
 
-/** Where the server sends no mail. */
+/** Dialog with the invitation link, for servers that send no mail. */
 function InviteLinkDialog({
   email,
   code,

@@ -10,7 +10,7 @@ interface NewKeyDialogProps {
   readonly onClose: () => void;
 }
 
-/** The only sight of a new key: it closes when somebody says that they saved it. */
+/** Shows the secret of a new key, once. Closes only after the user confirms that it is saved. */
 export function NewKeyDialog({ name, secret, onClose }: NewKeyDialogProps) {
   const [isSaved, setSaved] = useState(false);
   return (

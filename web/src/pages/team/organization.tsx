@@ -19,7 +19,7 @@ import { formatDate } from '../../words/times.ts';
 import { hasRole } from './roles.tsx';
 import { tierName } from './tiers.ts';
 
-/** The organisation itself: its name, its limits, its end. */
+/** Page of the organization: name, limits, deletion. */
 export function OrganizationPage() {
   const info = useLoad(getOrganization, [organization.value?.organization_id]);
   const details = info.data?.organization;
@@ -116,7 +116,7 @@ interface LimitsProps {
   readonly limits: OrganizationInfo['rate_limits'] | undefined;
 }
 
-/** Each in its place from the beginning; undefined while they load. */
+/** Limits of the organization, with fixed positions while they load; undefined values are loading. */
 function Limits({ storage, limits }: LimitsProps) {
   const perMinute: readonly (readonly [string, number | null | undefined, (value: number) => string])[] = [
     ['Requests', limits?.requests_per_minute, formatCount],

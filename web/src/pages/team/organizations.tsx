@@ -22,7 +22,7 @@ import { PendingInvitations } from './invitations.tsx';
 import { roleName } from './roles.tsx';
 import { tierName } from './tiers.ts';
 
-/** Where somebody belongs, what they are invited to, and a new one. */
+/** Page of the user's organizations and invitations, and to create an organization. */
 export function OrganizationsPage() {
   const { route } = useLocation();
   const isInvited = session.value.state === 'in' && session.value.account.invitations.length > 0;

@@ -9,7 +9,7 @@ const brands: Readonly<Record<string, string>> = {
   unionpay: 'UnionPay',
 };
 
-/** "Visa •••• 4242", "Sepa debit •••• 3000". */
+/** Display name of a payment method: "Visa •••• 4242", "Sepa debit •••• 3000". */
 export function paymentMethodName({ brand, type, last4 }: Method): string {
   const label = (brand ?? type).replaceAll('_', ' ');
   const name = brands[label] ?? label.charAt(0).toUpperCase() + label.slice(1);

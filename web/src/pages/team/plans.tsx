@@ -34,7 +34,7 @@ interface PlansProps {
   readonly onChanged: () => void;
 }
 
-/** The plans side by side, the one that applies, and what is on its way. */
+/** Plans side by side, with the current one and pending changes. */
 export function Plans({ status, onChanged }: PlansProps) {
   const [dialog, setDialog] = useState<PlanDialog | null>(null);
   const isOwner = hasRole('OWNER');
@@ -62,7 +62,7 @@ export function Plans({ status, onChanged }: PlansProps) {
   );
 }
 
-/** What the organisation has, costs and when it is charged again, in a sentence. */
+/** Sentence with the current plan, its price and the next charge. */
 function summary({ subscription_tier: tier, status: state, pricing, ...status }: BillingStatus): string {
   const price = pricing.find((each) => each.tier === tier)?.monthly_price_cents ?? null;
   if (price === null) return `You are on ${tierName(tier)}.`;
@@ -73,7 +73,7 @@ function summary({ subscription_tier: tier, status: state, pricing, ...status }:
     : `${cost}.`;
 }
 
-/** `waits`: it cannot be chosen just now, and why; otherwise what choosing it means. */
+/** `waits`: the plan cannot be chosen now, with the reason. `open`: the dialog to choose it. */
 type PlanChoice =
   | { readonly is: 'none' }
   | { readonly is: 'waits'; readonly label: string; readonly reason: string }
@@ -113,7 +113,7 @@ function toPlanChoice(
 interface PlanCardProps {
   readonly plan: Plan;
   readonly status: BillingStatus;
-  /** Null for who may only look. */
+  /** Null if the user may not change the plan. */
   readonly onOpenDialog: ((dialog: PlanDialog) => void) | null;
 }
 
@@ -189,7 +189,7 @@ function allowances({ rate_limits: limits }: Plan): [string, string][] {
   ];
 }
 
-/** What is on its way, or stands still, above the plans. */
+/** Notices above the plans: pending changes and unpaid or paused plans. */
 function PlanNotices({ status, onChanged }: PlansProps) {
   const { pending_downgrade: pendingDowngrade, paused_at: pausedAt } = status;
   return (

@@ -1,7 +1,7 @@
 import { organization } from '../../server/session.ts';
 import type { TeamRole } from '../../server/team.ts';
 
-/** What members may do, from the most to the least, and the words for it. */
+/** Roles of members from most to least permissions, with labels. */
 export const roles: readonly (readonly [role: TeamRole, name: string, may: string])[] = [
   ['OWNER', 'Owner', 'Everything: people, billing, the audit log, deleting the organisation'],
   ['ADMIN', 'Admin', 'Also issues and revokes API keys'],
@@ -12,7 +12,7 @@ export function roleName(role: TeamRole): string {
   return roles.find(([each]) => each === role)?.[1] ?? role;
 }
 
-/** Whether the signed-in person may do in this organisation what takes at least `role`. */
+/** Whether the signed-in user has at least `role` in the current organization. */
 export function hasRole(role: TeamRole): boolean {
   const ownRole = organization.value?.permission;
   const rank = (role: TeamRole) => roles.findIndex(([each]) => each === role);
@@ -24,7 +24,7 @@ interface RoleSelectProps {
   readonly 'aria-label'?: string;
   readonly 'aria-describedby'?: string | undefined;
   readonly value: TeamRole;
-  /** The most that may be chosen. */
+  /** Highest role that can be selected. */
   readonly highest?: TeamRole;
   readonly 'aria-busy'?: boolean;
   readonly onChange: (role: TeamRole) => void;

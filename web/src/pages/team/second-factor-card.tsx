@@ -16,7 +16,7 @@ import { CodeField } from './code-field.tsx';
 
 const hint = 'Six digits of the app, or a recovery code.';
 
-/** Whether a sign-in takes a code, and how to change that. */
+/** Card to enable and disable the second factor. */
 export function SecondFactorCard({ calls }: { readonly calls: SecondFactorCalls }) {
   const status = useLoad((signal) => calls.status(signal), []);
   const [enrollment, setEnrollment] = useState<BeginSecondFactorResponse | null>(null);
@@ -31,7 +31,7 @@ export function SecondFactorCard({ calls }: { readonly calls: SecondFactorCalls 
   if (status.error !== null) return <LoadError error={status.error} onRetry={status.reload} />;
   return (
     <Card title="Second factor">
-      {/* The same while it loads, so that nothing below moves. */}
+      {/* The same text while loading, to avoid layout shift. */}
       <p>A code of an authenticator app at every sign-in keeps out who gets at your mail or password.</p>
       <ErrorMessage error={begin.error} />
       <div class="row">

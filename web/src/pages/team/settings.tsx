@@ -20,7 +20,7 @@ import { DeleteAccount } from './delete-account.tsx';
 import { SecondFactorCard } from './second-factor-card.tsx';
 import { userAgentName } from './user-agent-name.ts';
 
-/** Oneself: name, and where one is signed in. */
+/** Page of the user's own settings: profile and sessions. */
 export function SettingsPage() {
   if (session.value.state !== 'in') return null;
   const { email } = session.value.account.user;
@@ -41,7 +41,7 @@ function Profile() {
   const [name, setName] = useState(user?.name ?? '');
   const [company, setCompany] = useState(user?.company ?? '');
   const isChanged = (text: string, before: string | null | undefined) => text.trim() !== (before ?? '');
-  // An empty text clears what was there.
+  // An empty text clears the stored value.
   const changes = {
     ...(isChanged(name, user?.name) ? { name: name.trim() } : {}),
     ...(isChanged(company, user?.company) ? { company: company.trim() } : {}),

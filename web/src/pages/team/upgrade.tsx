@@ -26,7 +26,10 @@ interface UpgradeDialogProps {
   readonly onChanged: () => void;
 }
 
-/** To a higher plan, or back to the one that is paused: what is charged, to what, and what the bank still wants. */
+/**
+ * Dialog to upgrade or to resume the paused plan: shows the charge, the payment method, and further steps
+ * that the bank requires.
+ */
 export function UpgradeDialog({ tier, status, onClose, onChanged }: UpgradeDialogProps) {
   const isPaused = status.paused_tier === tier;
   const preview = useLoad((abort) => previewSubscription(tier, abort), [tier]);
@@ -161,7 +164,7 @@ interface HostedPaymentDialogProps {
   readonly onClose: () => void;
 }
 
-/** The invoice has a page of its own, which does not lead back: it opens in another tab. */
+/** The hosted invoice page does not redirect back, so it opens in another tab. */
 function HostedPaymentDialog({ tier, address, onClose }: HostedPaymentDialogProps) {
   return (
     <Dialog title="One more step" onClose={onClose}>

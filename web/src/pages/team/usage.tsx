@@ -30,7 +30,7 @@ interface UsageChart {
   readonly title: string;
   readonly getValue: (step: UsageStep) => number;
   readonly format: (value: number) => string;
-  /** What stands beside the title for the whole span. */
+  /** Summary of the whole period, shown next to the title. */
   readonly summary: (steps: readonly UsageStep[]) => string;
 }
 
@@ -70,7 +70,7 @@ function meanTime(steps: readonly UsageStep[]): string {
   return queries === 0 ? '–' : formatDuration(sum(steps, (step) => step.queryMs * step.queries) / queries);
 }
 
-/** What the organisation used, over time and in all. */
+/** Page of the organization's usage, over time and in total. */
 export function UsagePage() {
   const [period, setPeriod] = useState<UsagePeriod>('month');
   const [collection, setCollection] = useState<string | null>(null);

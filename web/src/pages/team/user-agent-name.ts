@@ -1,4 +1,4 @@
-/** What a `User-Agent` header says, in two words; the most telling name in it wins. */
+/** Short name for a `User-Agent` header: program and system. The first match in each list wins. */
 
 const programs: readonly (readonly [RegExp, string])[] = [
   [/\bEdg\w*\//, 'Edge'],
