@@ -25,10 +25,10 @@ namespace quarry {
 namespace {
 
 struct Environment {
-  explicit Environment(const std::shared_ptr<Completions>& queue) : completions(queue), searches(queue) {}
+  explicit Environment(const std::shared_ptr<CompletionQueue>& queue) : completions(queue), searches(queue) {}
 
-  const std::shared_ptr<Completions> completions;
-  Searches searches;
+  const std::shared_ptr<CompletionQueue> completions;
+  SearchDispatcher searches;
 };
 
 using Handle = Napi::External<std::unique_ptr<CollectionHandle>>;
@@ -38,7 +38,7 @@ Environment& EnvironmentOf(Napi::Env env) { return *env.GetInstanceData<Environm
 std::shared_ptr<Collection> CollectionOf(const Napi::CallbackInfo& info) {
   if (!info[0].IsExternal()) throw Napi::TypeError::New(info.Env(), "the first argument must be a collection");
   const auto& handle = *info[0].As<Handle>().Data();
-  if (handle == nullptr) throw ToError(info.Env(), {Code::kClosed, "the collection is closed"});
+  if (handle == nullptr) throw ToError(info.Env(), {StatusCode::kClosed, "the collection is closed"});
   return handle->collection();
 }
 
@@ -52,9 +52,9 @@ template <class Result>
 using Finish = std::function<void(Status, Result)>;
 
 template <class Result, class Start, class Value>
-Napi::Value Promised(Napi::Env env, Start start, Value value) {
+Napi::Value RunAsync(Napi::Env env, Start start, Value value) {
   const auto deferred = Napi::Promise::Deferred::New(env);
-  const std::shared_ptr<Completions> completions = EnvironmentOf(env).completions;
+  const std::shared_ptr<CompletionQueue> completions = EnvironmentOf(env).completions;
   completions->Begin(env);
   const auto settle = [deferred, value](Napi::Env jsEnv, const Status& status, Result& result) {
     try {
@@ -75,25 +75,25 @@ Napi::Value Promised(Napi::Env env, Start start, Value value) {
   try {
     refused = start(finish);
   } catch (const std::bad_alloc&) {
-    refused = {Code::kMemory, "there is no memory for this operation"};
+    refused = {StatusCode::kMemory, "there is no memory for this operation"};
   }
   if (!refused.ok()) finish(std::move(refused), Result());
   return deferred.Promise();
 }
 
 Napi::Value Open(const Napi::CallbackInfo& info) {
-  using Opened = std::shared_ptr<std::unique_ptr<CollectionHandle>>;
+  using OpenResult = std::shared_ptr<std::unique_ptr<CollectionHandle>>;
   const CollectionOptions options = ToOptions(info[0].As<Napi::Object>());
-  return Promised<Opened>(
+  return RunAsync<OpenResult>(
       info.Env(),
-      [&](const Finish<Opened>& finish) {
+      [&](const Finish<OpenResult>& finish) {
         return Registry::Instance().Open(options, [finish](Status status, std::unique_ptr<CollectionHandle> handle) {
           finish(std::move(status), std::make_shared<std::unique_ptr<CollectionHandle>>(std::move(handle)));
         });
       },
-      [](Napi::Env env, Opened& opened) {
+      [](Napi::Env env, OpenResult& opened) {
         Napi::Object result = Napi::Object::New(env);
-        result.Set("opened", FromOpenings(env, (*opened)->collection()->opened()));
+        result.Set("opened", FromOpenResults(env, (*opened)->collection()->openResults()));
         const auto destroy = [](Napi::Env, std::unique_ptr<CollectionHandle>* handle) { delete handle; };
         auto owned = std::make_unique<std::unique_ptr<CollectionHandle>>(std::move(*opened));
         result.Set("handle", Handle::New(env, owned.get(), destroy));
@@ -107,16 +107,16 @@ Napi::Value Release(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-struct Nothing {};
-Napi::Value Undefined(Napi::Env env, Nothing&) { return env.Undefined(); }
+struct NoResult {};
+Napi::Value Undefined(Napi::Env env, NoResult&) { return env.Undefined(); }
 
 Napi::Value Stage(const Napi::CallbackInfo& info) {
   const auto collection = CollectionOf(info);
   const uint32_t shard = ToUint32(info[1], "shard");
   const auto input = ToDocument(ToCount(info[2], "version"), info[3], info[4], info[5]);
-  return Promised<Nothing>(
+  return RunAsync<NoResult>(
       info.Env(),
-      [&](const Finish<Nothing>& finish) {
+      [&](const Finish<NoResult>& finish) {
         return Registry::Instance().Stage(collection, shard, input,
                                           [finish](Status status) { finish(std::move(status), {}); });
       },
@@ -143,7 +143,7 @@ Napi::Value Cancel(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value OnSearchEnd(const Napi::CallbackInfo& info) {
-  EnvironmentOf(info.Env()).searches.Tell(info[0].As<Napi::Function>());
+  EnvironmentOf(info.Env()).searches.SetEndCallback(info[0].As<Napi::Function>());
   return info.Env().Undefined();
 }
 
@@ -153,7 +153,7 @@ Napi::Value Search(const Napi::CallbackInfo& info) {
   const std::shared_ptr<CollectionSearch> search = CollectionSearch::New();
   const uint32_t ticket =
       ToSearchRequest(info[1], info[2], info[3], collection->options().dimensions, &search->request());
-  search->Begin(collection->Now());
+  search->Begin(collection->GetReadSnapshot());
   return EnvironmentOf(info.Env()).searches.Run(info.Env(), ticket, search);
 }
 
@@ -162,14 +162,15 @@ Napi::Value List(const Napi::CallbackInfo& info) {
   const auto collection = CollectionOf(info);
   const auto filter = std::make_shared<std::optional<FilterProgram>>(ToFilter(info[1]));
   const uint64_t limit = ToCount(info[2], "limit");
-  const Patience patience = PatienceOf(ToUint32(info[3], "deadlineMs"));
+  const CancellationToken cancellation = MakeCancellationToken(ToUint32(info[3], "deadlineMs"));
   const auto versions = std::make_shared<std::vector<double>>();
-  return Promised<Versions>(
+  return RunAsync<Versions>(
       info.Env(),
       [&](const Finish<Versions>& finish) {
-        return Registry::Instance().Query(
-            [collection, filter, patience, limit, versions, moment = collection->Now()] {
-              return ListVersions(moment, filter->has_value() ? &**filter : nullptr, patience, limit, versions.get());
+        return Registry::Instance().RunQuery(
+            [collection, filter, cancellation, limit, versions, readSnapshot = collection->GetReadSnapshot()] {
+              return ListVersions(readSnapshot, filter->has_value() ? &**filter : nullptr, cancellation, limit,
+                                  versions.get());
             },
             [finish, versions](Status status) { finish(std::move(status), versions); });
       },
@@ -179,7 +180,7 @@ Napi::Value List(const Napi::CallbackInfo& info) {
 Napi::Value Count(const Napi::CallbackInfo& info) {
   const auto collection = CollectionOf(info);
   const auto filter = ToFilter(info[1]);
-  const uint64_t count = CountVersions(collection->Now(), filter.has_value() ? &*filter : nullptr);
+  const uint64_t count = CountVersions(collection->GetReadSnapshot(), filter.has_value() ? &*filter : nullptr);
   return Napi::Number::New(info.Env(), static_cast<double>(count));
 }
 
@@ -187,7 +188,7 @@ Napi::Value HasWords(const Napi::CallbackInfo& info) {
   const auto collection = CollectionOf(info);
   std::vector<QueryTerm> terms;
   ToTerms(info[1], &terms);
-  return Napi::Boolean::New(info.Env(), HaveAllWords(collection->Now(), terms));
+  return Napi::Boolean::New(info.Env(), HasAllWords(collection->GetReadSnapshot(), terms));
 }
 
 // Returns one count per hash, in the same order. Hashes are unsigned 64-bit integers.
@@ -195,39 +196,40 @@ Napi::Value CountRows(const Napi::CallbackInfo& info) {
   const auto collection = CollectionOf(info);
   if (!info[1].IsTypedArray()) throw Napi::TypeError::New(info.Env(), "hashes must be a BigUint64Array");
   const auto hashes = info[1].As<Napi::BigUint64Array>();
-  return FromVersions(info.Env(), CountRowsOfTerms(collection->Now(), hashes.Data(), hashes.ElementLength()));
+  return FromVersions(info.Env(),
+                      CountRowsOfTerms(collection->GetReadSnapshot(), hashes.Data(), hashes.ElementLength()));
 }
 
-Napi::Value Spell(const Napi::CallbackInfo& info) {
-  using Spellings = std::shared_ptr<std::vector<Spelling>>;
+Napi::Value ListCorrections(const Napi::CallbackInfo& info) {
+  using Corrections = std::shared_ptr<std::vector<Correction>>;
   const auto collection = CollectionOf(info);
   const auto words = std::make_shared<std::vector<UnknownWord>>(ToUnknownWords(info[1]));
-  const Patience patience = PatienceOf(ToUint32(info[2], "deadlineMs"));
-  const auto spellings = std::make_shared<std::vector<Spelling>>();
-  return Promised<Spellings>(
+  const CancellationToken cancellation = MakeCancellationToken(ToUint32(info[2], "deadlineMs"));
+  const auto corrections = std::make_shared<std::vector<Correction>>();
+  return RunAsync<Corrections>(
       info.Env(),
-      [&](const Finish<Spellings>& finish) {
-        return Registry::Instance().Query(
-            [collection, words, patience, spellings, moment = collection->Now()] {
-              return FindSpellings(moment, *words, patience, spellings.get());
+      [&](const Finish<Corrections>& finish) {
+        return Registry::Instance().RunQuery(
+            [collection, words, cancellation, corrections, readSnapshot = collection->GetReadSnapshot()] {
+              return FindCorrections(readSnapshot, *words, cancellation, corrections.get());
             },
-            [finish, spellings](Status status) { finish(std::move(status), spellings); });
+            [finish, corrections](Status status) { finish(std::move(status), corrections); });
       },
-      [](Napi::Env env, Spellings& found) { return FromSpellings(env, *found); });
+      [](Napi::Env env, Corrections& found) { return FromCorrections(env, *found); });
 }
 
 Napi::Value Snapshot(const Napi::CallbackInfo& info) {
   using Written = std::shared_ptr<Collection::Snapshot>;
   const auto collection = CollectionOf(info);
   const auto snapshot = std::make_shared<Collection::Snapshot>();
-  return Promised<Written>(
+  return RunAsync<Written>(
       info.Env(),
       [&](const Finish<Written>& finish) {
         // Fix the content of the snapshot on the calling thread: later changes by the caller are not part of
         // the files.
-        return Registry::Instance().Files(
-            [collection, snapshot, moment = collection->BeginSnapshot()] {
-              return collection->WriteSnapshots(moment, snapshot.get());
+        return Registry::Instance().RunFileJob(
+            [collection, snapshot, pending = collection->BeginSnapshot()] {
+              return collection->WriteSnapshots(pending, snapshot.get());
             },
             [finish, snapshot](Status status) { finish(std::move(status), snapshot); });
       },
@@ -240,21 +242,21 @@ Napi::Value Statistics(const Napi::CallbackInfo& info) {
 
 Napi::Value Drop(const Napi::CallbackInfo& info) {
   const auto collection = CollectionOf(info);
-  return Promised<Nothing>(
+  return RunAsync<NoResult>(
       info.Env(),
-      [&](const Finish<Nothing>& finish) {
-        return Registry::Instance().Files([collection] { return collection->Drop(); },
-                                          [finish](Status status) { finish(std::move(status), {}); });
+      [&](const Finish<NoResult>& finish) {
+        return Registry::Instance().RunFileJob([collection] { return collection->Drop(); },
+                                               [finish](Status status) { finish(std::move(status), {}); });
       },
       Undefined);
 }
 
-Napi::Value Waiting(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), static_cast<double>(Registry::Instance().Waiting()));
+Napi::Value QueuedJobs(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(Registry::Instance().QueuedJobs()));
 }
 
-Napi::Value CompactionsPutOff(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), static_cast<double>(Registry::Instance().PutOff()));
+Napi::Value PostponedCompactions(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(Registry::Instance().PostponedCompactions()));
 }
 
 Napi::Value ReleaseMemory(const Napi::CallbackInfo& info) {
@@ -262,16 +264,16 @@ Napi::Value ReleaseMemory(const Napi::CallbackInfo& info) {
     ReleaseFreeMemory();
     return Status();
   };
-  return Promised<Nothing>(
+  return RunAsync<NoResult>(
       info.Env(),
-      [&](const Finish<Nothing>& finish) {
-        return Registry::Instance().Files(release, [finish](Status status) { finish(std::move(status), {}); });
+      [&](const Finish<NoResult>& finish) {
+        return Registry::Instance().RunFileJob(release, [finish](Status status) { finish(std::move(status), {}); });
       },
       Undefined);
 }
 
 Napi::Value UseMemoryBytesMax(const Napi::CallbackInfo& info) {
-  UseMemoryLimit(ToCount(info[0], "bytes"));
+  SetMemoryLimit(ToCount(info[0], "bytes"));
   return info.Env().Undefined();
 }
 
@@ -282,12 +284,12 @@ Napi::Value UseSearchThreads(const Napi::CallbackInfo& info) {
 
 Napi::Value ChooseKernels(const Napi::CallbackInfo& info) {
   const std::string name = info[0].As<Napi::String>().Utf8Value();
-  return Napi::Boolean::New(info.Env(), UseKernels(name.c_str()));
+  return Napi::Boolean::New(info.Env(), SelectKernels(name.c_str()));
 }
 
 Napi::Value ListKernels(const Napi::CallbackInfo& info) {
   Napi::Array names = Napi::Array::New(info.Env());
-  for (const Kernels* set : RunnableKernels().sets) {
+  for (const Kernels* set : SupportedKernels().sets) {
     if (set != nullptr) names.Set(names.Length(), set->name);
   }
   return names;
@@ -310,41 +312,41 @@ Napi::Array StrategyNames(Napi::Env env) {
 
 // The engine's threads run until the process ends, but Node unloads an addon when the last environment that
 // uses it ends. Opening the library again with RTLD_NODELETE keeps the code of those threads mapped.
-void StayLoaded() {
+void PinLibrary() {
   Dl_info library{};
-  if (dladdr(reinterpret_cast<void*>(&StayLoaded), &library) != 0) {
+  if (dladdr(reinterpret_cast<void*>(&PinLibrary), &library) != 0) {
     dlopen(library.dli_fname, RTLD_NOW | RTLD_NODELETE);
   }
 }
 
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
-  StayLoaded();
-  env.SetInstanceData(new Environment(Completions::Create(env)));
+  PinLibrary();
+  env.SetInstanceData(new Environment(CompletionQueue::Create(env)));
   const auto add = [&](const char* name, Napi::Function function) { exports.Set(name, function); };
-  add("collectionOpen", Napi::Function::New<Guarded<Open>>(env, "collectionOpen"));
-  add("collectionRelease", Napi::Function::New<Guarded<Release>>(env, "collectionRelease"));
-  add("collectionStage", Napi::Function::New<Guarded<Stage>>(env, "collectionStage"));
-  add("collectionDiscard", Napi::Function::New<Guarded<Discard>>(env, "collectionDiscard"));
-  add("collectionCommit", Napi::Function::New<Guarded<Commit>>(env, "collectionCommit"));
-  add("collectionSearch", Napi::Function::New<Guarded<Search>>(env, "collectionSearch"));
-  add("collectionList", Napi::Function::New<Guarded<List>>(env, "collectionList"));
-  add("collectionCount", Napi::Function::New<Guarded<Count>>(env, "collectionCount"));
-  add("collectionHasWords", Napi::Function::New<Guarded<HasWords>>(env, "collectionHasWords"));
-  add("collectionTermRows", Napi::Function::New<Guarded<CountRows>>(env, "collectionTermRows"));
-  add("collectionSpellings", Napi::Function::New<Guarded<Spell>>(env, "collectionSpellings"));
-  add("collectionSnapshot", Napi::Function::New<Guarded<Snapshot>>(env, "collectionSnapshot"));
-  add("collectionStatistics", Napi::Function::New<Guarded<Statistics>>(env, "collectionStatistics"));
-  add("collectionDrop", Napi::Function::New<Guarded<Drop>>(env, "collectionDrop"));
-  add("useKernels", Napi::Function::New<Guarded<ChooseKernels>>(env, "useKernels"));
-  add("runnableKernels", Napi::Function::New<Guarded<ListKernels>>(env, "runnableKernels"));
-  add("useSearchThreads", Napi::Function::New<Guarded<UseSearchThreads>>(env, "useSearchThreads"));
-  add("useMemoryBytesMax", Napi::Function::New<Guarded<UseMemoryBytesMax>>(env, "useMemoryBytesMax"));
-  add("releaseFreeMemory", Napi::Function::New<Guarded<ReleaseMemory>>(env, "releaseFreeMemory"));
-  add("compactionsPutOff", Napi::Function::New<Guarded<CompactionsPutOff>>(env, "compactionsPutOff"));
-  add("waiting", Napi::Function::New<Guarded<Waiting>>(env, "waiting"));
-  add("useSearchRecall", Napi::Function::New<Guarded<UseSearchRecall>>(env, "useSearchRecall"));
-  add("onSearchEnd", Napi::Function::New<Guarded<OnSearchEnd>>(env, "onSearchEnd"));
-  add("searchCancel", Napi::Function::New<Guarded<Cancel>>(env, "searchCancel"));
+  add("collectionOpen", Napi::Function::New<CatchOutOfMemory<Open>>(env, "collectionOpen"));
+  add("collectionRelease", Napi::Function::New<CatchOutOfMemory<Release>>(env, "collectionRelease"));
+  add("collectionStage", Napi::Function::New<CatchOutOfMemory<Stage>>(env, "collectionStage"));
+  add("collectionDiscard", Napi::Function::New<CatchOutOfMemory<Discard>>(env, "collectionDiscard"));
+  add("collectionCommit", Napi::Function::New<CatchOutOfMemory<Commit>>(env, "collectionCommit"));
+  add("collectionSearch", Napi::Function::New<CatchOutOfMemory<Search>>(env, "collectionSearch"));
+  add("collectionList", Napi::Function::New<CatchOutOfMemory<List>>(env, "collectionList"));
+  add("collectionCount", Napi::Function::New<CatchOutOfMemory<Count>>(env, "collectionCount"));
+  add("collectionHasWords", Napi::Function::New<CatchOutOfMemory<HasWords>>(env, "collectionHasWords"));
+  add("collectionTermRows", Napi::Function::New<CatchOutOfMemory<CountRows>>(env, "collectionTermRows"));
+  add("collectionSpellings", Napi::Function::New<CatchOutOfMemory<ListCorrections>>(env, "collectionSpellings"));
+  add("collectionSnapshot", Napi::Function::New<CatchOutOfMemory<Snapshot>>(env, "collectionSnapshot"));
+  add("collectionStatistics", Napi::Function::New<CatchOutOfMemory<Statistics>>(env, "collectionStatistics"));
+  add("collectionDrop", Napi::Function::New<CatchOutOfMemory<Drop>>(env, "collectionDrop"));
+  add("useKernels", Napi::Function::New<CatchOutOfMemory<ChooseKernels>>(env, "useKernels"));
+  add("runnableKernels", Napi::Function::New<CatchOutOfMemory<ListKernels>>(env, "runnableKernels"));
+  add("useSearchThreads", Napi::Function::New<CatchOutOfMemory<UseSearchThreads>>(env, "useSearchThreads"));
+  add("useMemoryBytesMax", Napi::Function::New<CatchOutOfMemory<UseMemoryBytesMax>>(env, "useMemoryBytesMax"));
+  add("releaseFreeMemory", Napi::Function::New<CatchOutOfMemory<ReleaseMemory>>(env, "releaseFreeMemory"));
+  add("compactionsPutOff", Napi::Function::New<CatchOutOfMemory<PostponedCompactions>>(env, "compactionsPutOff"));
+  add("waiting", Napi::Function::New<CatchOutOfMemory<QueuedJobs>>(env, "waiting"));
+  add("useSearchRecall", Napi::Function::New<CatchOutOfMemory<UseSearchRecall>>(env, "useSearchRecall"));
+  add("onSearchEnd", Napi::Function::New<CatchOutOfMemory<OnSearchEnd>>(env, "onSearchEnd"));
+  add("searchCancel", Napi::Function::New<CatchOutOfMemory<Cancel>>(env, "searchCancel"));
   exports.Set("strategies", StrategyNames(env));
   AddTextFunctions(env, exports);
   AddLexiconFunctions(env, exports);

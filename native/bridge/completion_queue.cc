@@ -4,10 +4,10 @@
 
 namespace quarry {
 
-std::shared_ptr<Completions> Completions::Create(Napi::Env env) {
-  const std::shared_ptr<Completions> completions(new Completions());
-  // The environment holds one reference, released by EnvironmentEnds.
-  auto* const held = new std::shared_ptr<Completions>(completions);
+std::shared_ptr<CompletionQueue> CompletionQueue::Create(Napi::Env env) {
+  const std::shared_ptr<CompletionQueue> completions(new CompletionQueue());
+  // The environment holds one reference, released by OnEnvironmentEnd.
+  auto* const held = new std::shared_ptr<CompletionQueue>(completions);
   const napi_status created = napi_create_threadsafe_function(env, nullptr, nullptr, Napi::String::New(env, "quarry"),
                                                               0, 1, nullptr, nullptr, held, Drain, &completions->wake_);
   if (created != napi_ok) {
@@ -17,12 +17,12 @@ std::shared_ptr<Completions> Completions::Create(Napi::Env env) {
   // While idle, the function must not keep the process alive.
   napi_unref_threadsafe_function(env, completions->wake_);
   // Added after the function above, so it runs before the function is destroyed.
-  napi_add_env_cleanup_hook(env, EnvironmentEnds, held);
+  napi_add_env_cleanup_hook(env, OnEnvironmentEnd, held);
   return completions;
 }
 
-void Completions::EnvironmentEnds(void* held) {
-  auto* const self = static_cast<std::shared_ptr<Completions>*>(held);
+void CompletionQueue::OnEnvironmentEnd(void* held) {
+  auto* const self = static_cast<std::shared_ptr<CompletionQueue>*>(held);
   std::vector<Completion> dropped;
   {
     const std::lock_guard lock((*self)->mutex_);
@@ -34,12 +34,12 @@ void Completions::EnvironmentEnds(void* held) {
   delete self;
 }
 
-void Completions::Begin(Napi::Env env) {
+void CompletionQueue::Begin(Napi::Env env) {
   // Pending operations keep the process alive; otherwise Node would exit with unsettled promises.
-  if (begun_++ == 0) napi_ref_threadsafe_function(env, wake_);
+  if (operations_++ == 0) napi_ref_threadsafe_function(env, wake_);
 }
 
-void Completions::Post(Completion completion) {
+void CompletionQueue::Post(Completion completion) {
   Completion dropped;
   const std::lock_guard lock(mutex_);
   if (!alive_) {
@@ -51,9 +51,9 @@ void Completions::Post(Completion completion) {
   if (posted_.size() == 1) napi_call_threadsafe_function(wake_, nullptr, napi_tsfn_nonblocking);
 }
 
-void Completions::Drain(napi_env env, napi_value, void* context, void*) {
+void CompletionQueue::Drain(napi_env env, napi_value, void* context, void*) {
   if (env == nullptr) return;  // the environment is ending
-  const std::shared_ptr<Completions> self = *static_cast<std::shared_ptr<Completions>*>(context);
+  const std::shared_ptr<CompletionQueue> self = *static_cast<std::shared_ptr<CompletionQueue>*>(context);
   std::vector<Completion> ready;
   {
     const std::lock_guard lock(self->mutex_);
@@ -68,8 +68,8 @@ void Completions::Drain(napi_env env, napi_value, void* context, void*) {
     }
     completion = nullptr;
   }
-  self->begun_ -= ready.size();
-  if (self->begun_ == 0) napi_unref_threadsafe_function(env, self->wake_);
+  self->operations_ -= ready.size();
+  if (self->operations_ == 0) napi_unref_threadsafe_function(env, self->wake_);
 }
 
 }  // namespace quarry

@@ -12,14 +12,14 @@ namespace quarry {
 
 // Belongs to one environment (the main thread or one worker). Operations may end on engine threads at any
 // time, even after the environment is gone: the completion is then dropped with everything it owns.
-class Completions : public std::enable_shared_from_this<Completions> {
+class CompletionQueue : public std::enable_shared_from_this<CompletionQueue> {
  public:
   // Runs on the JavaScript thread, inside a handle scope. Throws only if that thread can no longer create values.
   using Completion = std::function<void(Napi::Env)>;
 
-  static std::shared_ptr<Completions> Create(Napi::Env env);
-  Completions(const Completions&) = delete;
-  Completions& operator=(const Completions&) = delete;
+  static std::shared_ptr<CompletionQueue> Create(Napi::Env env);
+  CompletionQueue(const CompletionQueue&) = delete;
+  CompletionQueue& operator=(const CompletionQueue&) = delete;
 
   // Registers an operation: the environment stays alive until its completion has run. JavaScript thread only.
   void Begin(Napi::Env env);
@@ -27,12 +27,12 @@ class Completions : public std::enable_shared_from_this<Completions> {
   void Post(Completion completion);
 
  private:
-  Completions() = default;
+  CompletionQueue() = default;
   static void Drain(napi_env env, napi_value callback, void* context, void* data);
-  static void EnvironmentEnds(void* self);
+  static void OnEnvironmentEnd(void* self);
 
   napi_threadsafe_function wake_ = nullptr;
-  size_t begun_ = 0;  // JavaScript thread only
+  size_t operations_ = 0;  // JavaScript thread only
   std::mutex mutex_;
   bool alive_ = true;               // guarded by mutex_
   std::vector<Completion> posted_;  // guarded by mutex_

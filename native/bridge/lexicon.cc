@@ -34,10 +34,10 @@ Napi::String ToString(Napi::Env env, std::u16string_view units) {
 }
 
 // Wraps the caller's JavaScript functions. Valid only during the call from JavaScript that provides them.
-text::Analyser ToAnalyser(Napi::Env env, const Napi::Object& caller, size_t languages) {
-  text::Analyser analyser;
+text::Analyzer ToAnalyzer(Napi::Env env, const Napi::Object& caller, size_t languages) {
+  text::Analyzer analyzer;
   const auto function = [&](const char* name) { return caller.Get(name).As<Napi::Function>(); };
-  analyser.segment = [env, segment = function("segment")](std::u16string_view slice, std::vector<uint32_t>* lengths) {
+  analyzer.segment = [env, segment = function("segment")](std::u16string_view slice, std::vector<uint32_t>* lengths) {
     const Napi::HandleScope scope(env);
     const auto found = segment.Call({ToString(env, slice)}).As<Napi::Uint32Array>();
     lengths->assign(found.Data(), found.Data() + found.ElementLength());
@@ -45,7 +45,7 @@ text::Analyser ToAnalyser(Napi::Env env, const Napi::Object& caller, size_t lang
     for (const uint32_t length : *lengths) total += length;
     if (total != slice.size()) throw Napi::Error::New(env, "the segments of a slice add up to it");
   };
-  analyser.expand = [env, languages, expand = function("expand")](std::u16string_view word,
+  analyzer.expand = [env, languages, expand = function("expand")](std::u16string_view word,
                                                                   std::vector<uint8_t>* stops) {
     const Napi::HandleScope scope(env);
     const Napi::Value found = expand.Call({ToString(env, word)});
@@ -57,7 +57,7 @@ text::Analyser ToAnalyser(Napi::Env env, const Napi::Object& caller, size_t lang
     if (!known) throw Napi::Error::New(env, "a language is one of those that are told apart");
     return true;
   };
-  analyser.hash = [env, hash = function("hash")](std::u16string_view term, bool isGram, int language,
+  analyzer.hash = [env, hash = function("hash")](std::u16string_view term, bool isGram, int language,
                                                  std::vector<uint64_t>* hashes) {
     const Napi::HandleScope scope(env);
     const auto position = Napi::Number::New(env, language);
@@ -67,21 +67,21 @@ text::Analyser ToAnalyser(Napi::Env env, const Napi::Object& caller, size_t lang
       hashes->push_back(static_cast<uint64_t>(halves[i]) << 32 | halves[i + 1]);
     }
   };
-  analyser.choose = [env, choose = function("choose")](const std::vector<double>& votes, uint32_t words) {
+  analyzer.choose = [env, choose = function("choose")](const std::vector<double>& votes, uint32_t words) {
     const Napi::HandleScope scope(env);
     auto copy = Napi::Float64Array::New(env, votes.size());
     std::copy(votes.begin(), votes.end(), copy.Data());
     return choose.Call({copy, Napi::Number::New(env, words)}).ToNumber().Int32Value();
   };
-  return analyser;
+  return analyzer;
 }
 
-Napi::Value LexiconAnalyse(const Napi::CallbackInfo& info) {
+Napi::Value LexiconAnalyze(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   if (!info[0].IsExternal()) throw Napi::TypeError::New(env, "the first argument must be a lexicon");
   text::Lexicon& lexicon = *info[0].As<Handle>().Data();
   const auto document = info[1].As<Napi::Object>();
-  const text::Analyser analyser = ToAnalyser(env, info[2].As<Napi::Object>(), lexicon.languages());
+  const text::Analyzer analyzer = ToAnalyzer(env, info[2].As<Napi::Object>(), lexicon.languages());
   const auto texts = document.Get("texts").As<Napi::Array>();
   const auto prefixes = document.Get("prefixes").As<Napi::Array>();
   const auto sample = document.Get("sample").As<Napi::Array>();
@@ -92,8 +92,8 @@ Napi::Value LexiconAnalyse(const Napi::CallbackInfo& info) {
     if (known.has_value()) return *known;
     std::vector<std::u16string> sampled(sample.Length());
     for (uint32_t i = 0; i < sample.Length(); ++i) sampled[i] = sample.Get(i).ToString().Utf16Value();
-    known = lexicon.Language(sampled, analyser);
-    if (*known == text::kUnsure) known = document.Get("declared").ToNumber().Int32Value();
+    known = lexicon.Language(sampled, analyzer);
+    if (*known == text::kUnknownLanguage) known = document.Get("declared").ToNumber().Int32Value();
     return *known;
   };
   auto languages = Napi::Int32Array::New(env, texts.Length());
@@ -102,7 +102,7 @@ Napi::Value LexiconAnalyse(const Napi::CallbackInfo& info) {
   for (uint32_t row = 0; row < texts.Length(); ++row) {
     const Napi::HandleScope scope(env);
     const std::u16string_view body = UnitsOf(env, texts.Get(row), &text);
-    languages[row] = lexicon.AddRow(body, UnitsOf(env, prefixes.Get(row), &prefix), fallback, analyser);
+    languages[row] = lexicon.AddRow(body, UnitsOf(env, prefixes.Get(row), &prefix), fallback, analyzer);
   }
   const std::vector<uint32_t> block = lexicon.Block();
   const auto bytes = Napi::Uint8Array::New(env, block.size() * sizeof(block[0]));
@@ -118,8 +118,8 @@ Napi::Value LexiconAnalyse(const Napi::CallbackInfo& info) {
 }  // namespace
 
 void AddLexiconFunctions(Napi::Env env, Napi::Object exports) {
-  exports.Set("lexiconOpen", Napi::Function::New<Guarded<LexiconOpen>>(env, "lexiconOpen"));
-  exports.Set("lexiconAnalyze", Napi::Function::New<Guarded<LexiconAnalyse>>(env, "lexiconAnalyze"));
+  exports.Set("lexiconOpen", Napi::Function::New<CatchOutOfMemory<LexiconOpen>>(env, "lexiconOpen"));
+  exports.Set("lexiconAnalyze", Napi::Function::New<CatchOutOfMemory<LexiconAnalyze>>(env, "lexiconAnalyze"));
 }
 
 }  // namespace quarry

@@ -15,7 +15,7 @@ constexpr size_t kPageBytes = size_t{16} << 10;
 
 // Returns a number that is constant during one turn of the environment's event loop: the loop's cached time.
 // Turns within the same millisecond count as one.
-uint64_t TurnOf(Napi::Env env) {
+uint64_t LoopIterationOf(Napi::Env env) {
   uv_loop_t* loop = nullptr;
   return napi_get_uv_event_loop(env, &loop) == napi_ok ? uv_now(loop) : 0;
 }
@@ -37,27 +37,27 @@ Napi::Value ReplyPages::Write(Napi::Env env, const SearchHits& hits) {
   return fits ? Napi::Value(Napi::Number::New(env, static_cast<double>(at))) : Napi::Value(page_.Value());
 }
 
-Searches::~Searches() {
+SearchDispatcher::~SearchDispatcher() {
   for (const auto& [ticket, cancelled] : running_) cancelled->store(true, std::memory_order_relaxed);
 }
 
-Napi::Value Searches::Run(Napi::Env env, uint32_t ticket, const std::shared_ptr<CollectionSearch>& search) {
-  if (Registry::Instance().SearchHere(search.get(), TurnOf(env))) {
+Napi::Value SearchDispatcher::Run(Napi::Env env, uint32_t ticket, const std::shared_ptr<CollectionSearch>& search) {
+  if (Registry::Instance().TrySearchInline(search.get(), LoopIterationOf(env))) {
     if (!search->status().ok()) throw ToError(env, search->status());
     return pages_.Write(env, search->hits());
   }
   const auto cancelled = std::make_shared<std::atomic<bool>>(false);
-  search->request().patience.cancelled = cancelled;
+  search->request().cancellation.cancelled = cancelled;
   running_[ticket] = cancelled;
   Status refused;
   try {
     refused = Registry::Instance().Search(search, [completions = completions_, this, ticket, search](Status status) {
       completions->Post([this, ticket, search, status = std::move(status)](Napi::Env jsEnv) {
-        End(jsEnv, ticket, status, search->hits());
+        Finish(jsEnv, ticket, status, search->hits());
       });
     });
   } catch (const std::bad_alloc&) {
-    refused = {Code::kMemory, "there is no memory for this operation"};
+    refused = {StatusCode::kMemory, "there is no memory for this operation"};
   }
   if (!refused.ok()) {
     running_.erase(ticket);
@@ -67,7 +67,7 @@ Napi::Value Searches::Run(Napi::Env env, uint32_t ticket, const std::shared_ptr<
   return env.Undefined();
 }
 
-void Searches::End(Napi::Env env, uint32_t ticket, const Status& status, const SearchHits& hits) {
+void SearchDispatcher::Finish(Napi::Env env, uint32_t ticket, const Status& status, const SearchHits& hits) {
   running_.erase(ticket);
   const auto outcome = [&]() -> Napi::Value {
     try {
@@ -76,10 +76,10 @@ void Searches::End(Napi::Env env, uint32_t ticket, const Status& status, const S
       return error.Value();  // for example, out of memory for the reply
     }
   };
-  ended_.Call({Napi::Number::New(env, ticket), outcome()});
+  endCallback_.Call({Napi::Number::New(env, ticket), outcome()});
 }
 
-void Searches::Cancel(uint32_t ticket) {
+void SearchDispatcher::Cancel(uint32_t ticket) {
   const auto found = running_.find(ticket);
   if (found != running_.end()) found->second->store(true, std::memory_order_relaxed);
 }

@@ -30,27 +30,27 @@ class ReplyPages {
 };
 
 // Used only on the JavaScript thread.
-class Searches {
+class SearchDispatcher {
  public:
-  explicit Searches(std::shared_ptr<Completions> completions) : completions_(std::move(completions)) {}
+  explicit SearchDispatcher(std::shared_ptr<CompletionQueue> completions) : completions_(std::move(completions)) {}
   // Cancels the searches that still run.
-  ~Searches();
-  Searches(const Searches&) = delete;
-  Searches& operator=(const Searches&) = delete;
+  ~SearchDispatcher();
+  SearchDispatcher(const SearchDispatcher&) = delete;
+  SearchDispatcher& operator=(const SearchDispatcher&) = delete;
 
   // Sets the callback that receives, by ticket, the outcome of searches that run on engine threads: a reply
   // or an error.
-  void Tell(const Napi::Function& ended) { ended_ = Napi::Persistent(ended); }
+  void SetEndCallback(const Napi::Function& endCallback) { endCallback_ = Napi::Persistent(endCallback); }
   // Returns the reply of a search that has begun, or undefined; then the callback receives the outcome.
   Napi::Value Run(Napi::Env env, uint32_t ticket, const std::shared_ptr<CollectionSearch>& search);
   // Cancels a search soon. A search that has ended is ignored.
   void Cancel(uint32_t ticket);
 
  private:
-  void End(Napi::Env env, uint32_t ticket, const Status& status, const SearchHits& hits);
+  void Finish(Napi::Env env, uint32_t ticket, const Status& status, const SearchHits& hits);
 
-  const std::shared_ptr<Completions> completions_;
-  Napi::FunctionReference ended_;
+  const std::shared_ptr<CompletionQueue> completions_;
+  Napi::FunctionReference endCallback_;
   ReplyPages pages_;
   std::unordered_map<uint32_t, std::shared_ptr<std::atomic<bool>>> running_;  // cancellation flags by ticket
 };

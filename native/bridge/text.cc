@@ -44,37 +44,37 @@ thread_local Scratch scratch;
 
 // Cache of immutable objects that all threads of the process share, one per content. Objects are freed when
 // the last reference is released.
-template <class Thing>
-class Shelf {
+template <class Resource>
+class WeakCache {
  public:
   template <class Matches, class Make>
-  std::shared_ptr<const Thing> FindOrMake(Matches matches, Make make) {
+  std::shared_ptr<const Resource> FindOrCreate(Matches matches, Make make) {
     const std::lock_guard lock(mutex_);
-    std::erase_if(things_, [](const auto& thing) { return thing.expired(); });
-    for (const auto& held : things_) {
-      const auto thing = held.lock();
-      if (thing != nullptr && matches(*thing)) return thing;
+    std::erase_if(resources_, [](const auto& resource) { return resource.expired(); });
+    for (const auto& held : resources_) {
+      const auto resource = held.lock();
+      if (resource != nullptr && matches(*resource)) return resource;
     }
-    std::shared_ptr<const Thing> made = make();
-    if (made != nullptr) things_.push_back(made);
-    return made;
+    std::shared_ptr<const Resource> created = make();
+    if (created != nullptr) resources_.push_back(created);
+    return created;
   }
 
   // Never destroyed: worker threads may outlive the main thread.
-  static Shelf& Instance() {
-    static Shelf* const shelf = new Shelf();
-    return *shelf;
+  static WeakCache& Instance() {
+    static WeakCache* const cache = new WeakCache();
+    return *cache;
   }
 
  private:
   std::mutex mutex_;
-  std::vector<std::weak_ptr<const Thing>> things_;
+  std::vector<std::weak_ptr<const Resource>> resources_;
 };
 
-template <class Thing>
-Napi::Value Held(Napi::Env env, std::shared_ptr<const Thing> thing) {
-  using Pointer = std::shared_ptr<const Thing>;
-  auto owned = std::make_unique<Pointer>(std::move(thing));
+template <class Resource>
+Napi::Value ToHandle(Napi::Env env, std::shared_ptr<const Resource> resource) {
+  using Pointer = std::shared_ptr<const Resource>;
+  auto owned = std::make_unique<Pointer>(std::move(resource));
   const auto handle = Napi::External<Pointer>::New(env, owned.get(), [](Napi::Env, Pointer* held) { delete held; });
   owned.release();
   return handle;
@@ -123,7 +123,7 @@ Napi::Value PlainTokenizerOpen(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   std::u16string units;
   const std::u16string_view source = UnitsOf(env, info[0], &units);
-  auto shared = Shelf<SharedTokenizer>::Instance().FindOrMake(
+  auto shared = WeakCache<SharedTokenizer>::Instance().FindOrCreate(
       [&](const SharedTokenizer& known) { return known.plain != nullptr && known.source == source; },
       [&]() -> std::shared_ptr<SharedTokenizer> {
         auto tokenizer = PlainTokenizer::Create(Lines(source));
@@ -134,7 +134,7 @@ Napi::Value PlainTokenizerOpen(const Napi::CallbackInfo& info) {
   if (shared == nullptr) {
     throw Napi::Error::New(env, "a vocabulary begins with [UNK], and its pieces are distinct and not empty");
   }
-  return Held(env, std::move(shared));
+  return ToHandle(env, std::move(shared));
 }
 
 BertTokenizer::Options ToBertOptions(Napi::Env env, const Napi::Object& options, std::u16string_view pieces) {
@@ -165,7 +165,7 @@ Napi::Value BertTokenizerOpen(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   std::u16string sourceUnits;
   const std::u16string_view source = UnitsOf(env, info[1], &sourceUnits);
-  auto shared = Shelf<SharedTokenizer>::Instance().FindOrMake(
+  auto shared = WeakCache<SharedTokenizer>::Instance().FindOrCreate(
       [&](const SharedTokenizer& known) { return known.plain == nullptr && known.source == source; },
       [&]() -> std::shared_ptr<SharedTokenizer> {
         std::u16string units;
@@ -177,7 +177,7 @@ Napi::Value BertTokenizerOpen(const Napi::CallbackInfo& info) {
             SharedTokenizer{std::u16string(source), std::move(tokenizer), nullptr});
       });
   if (shared == nullptr) throw Napi::Error::New(env, "the pieces of a vocabulary are distinct");
-  return Held(env, std::move(shared));
+  return ToHandle(env, std::move(shared));
 }
 
 Napi::Value TokenizerEncode(const Napi::CallbackInfo& info) {
@@ -226,12 +226,12 @@ Napi::Value WordSpans(const Napi::CallbackInfo& info) {
   return result;
 }
 
-Napi::Value WordNormalise(const Napi::CallbackInfo& info) {
+Napi::Value WordNormalize(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   auto& forms = scratch.embedding.tokenizer;
-  PlainTokenizer::Normalise(UnitsOf(env, info[0], &scratch.text), &forms);
+  PlainTokenizer::Normalize(UnitsOf(env, info[0], &scratch.text), &forms);
   std::u16string units;
-  for (const char32_t character : forms.normalised) text::AppendUnits(character, &units);
+  for (const char32_t character : forms.normalized) text::AppendUnits(character, &units);
   return Napi::String::New(env, units);
 }
 
@@ -247,11 +247,11 @@ Napi::Value EmbeddingOpen(const Napi::CallbackInfo& info) {
   parameters.codes = CopyOf<int8_t>(options.Get("codes"), "codes");
   parameters.weights = CopyOf<float>(options.Get("weights"), "weights");
   parameters.prefixes = CopyOf<float>(options.Get("prefixes"), "prefixes");
-  auto shared = Shelf<StaticEmbedding>::Instance().FindOrMake(
+  auto shared = WeakCache<StaticEmbedding>::Instance().FindOrCreate(
       [&](const StaticEmbedding& known) { return known.parameters() == parameters; },
       [&]() -> std::shared_ptr<const StaticEmbedding> { return StaticEmbedding::Create(std::move(parameters)); });
   if (shared == nullptr) throw Napi::Error::New(env, "the parts of a static embedding fit together");
-  return Held(env, std::move(shared));
+  return ToHandle(env, std::move(shared));
 }
 
 Napi::Value EmbeddingRun(const Napi::CallbackInfo& info) {
@@ -281,7 +281,7 @@ Napi::Value EmbeddingRunParts(const Napi::CallbackInfo& info) {
   const StaticEmbedding& embedding = **info[0].As<EmbeddingHandle>().Data();
   const auto headings = info[1].As<Napi::Array>();
   const auto texts = info[2].As<Napi::Array>();
-  const auto spans = CopyOf<StaticEmbedding::Part>(info[3], "spans");
+  const auto spans = CopyOf<StaticEmbedding::Span>(info[3], "spans");
   const auto counts = CopyOf<uint32_t>(info[4], "counts");
   if (counts.size() != texts.Length() || headings.Length() != texts.Length()) {
     throw Napi::TypeError::New(env, "every text has a heading and a number of parts");
@@ -299,7 +299,7 @@ Napi::Value EmbeddingRunParts(const Napi::CallbackInfo& info) {
     const auto heading = UnitsOf(env, headings.Get(i), &headingUnits);
     const auto units = UnitsOf(env, texts.Get(i), &scratch.text);
     if (counts[i] > spans.size() - first) throw Napi::RangeError::New(env, "every part has a span");
-    const std::span<const StaticEmbedding::Part> parts(spans.data() + first, counts[i]);
+    const std::span<const StaticEmbedding::Span> parts(spans.data() + first, counts[i]);
     for (const auto& [start, end] : parts) {
       if (start > end || end > units.size()) throw Napi::RangeError::New(env, "a part lies in its text");
     }
@@ -307,7 +307,7 @@ Napi::Value EmbeddingRunParts(const Napi::CallbackInfo& info) {
     tokens += embedding.EmbedParts(heading, units, parts, &scratch.embedding, vectors.Data() + i * dimensions,
                                    partVectors.data());
     for (size_t part = 0; part < parts.size(); ++part) {
-      text::Quantise(&partVectors[part * dimensions], dimensions, codes.Data() + (first + part) * recordBytes);
+      text::Quantize(&partVectors[part * dimensions], dimensions, codes.Data() + (first + part) * recordBytes);
     }
     first += parts.size();
   }
@@ -322,15 +322,15 @@ Napi::Value EmbeddingRunParts(const Napi::CallbackInfo& info) {
 
 void AddTextFunctions(Napi::Env env, Napi::Object exports) {
   const auto add = [&](const char* name, Napi::Function function) { exports.Set(name, function); };
-  add("plainTokenizerOpen", Napi::Function::New<Guarded<PlainTokenizerOpen>>(env, "plainTokenizerOpen"));
-  add("bertTokenizerOpen", Napi::Function::New<Guarded<BertTokenizerOpen>>(env, "bertTokenizerOpen"));
-  add("tokenizerEncode", Napi::Function::New<Guarded<TokenizerEncode>>(env, "tokenizerEncode"));
-  add("wordEncode", Napi::Function::New<Guarded<WordEncode>>(env, "wordEncode"));
-  add("wordSpans", Napi::Function::New<Guarded<WordSpans>>(env, "wordSpans"));
-  add("wordNormalize", Napi::Function::New<Guarded<WordNormalise>>(env, "wordNormalize"));
-  add("embeddingOpen", Napi::Function::New<Guarded<EmbeddingOpen>>(env, "embeddingOpen"));
-  add("embeddingRun", Napi::Function::New<Guarded<EmbeddingRun>>(env, "embeddingRun"));
-  add("embeddingRunParts", Napi::Function::New<Guarded<EmbeddingRunParts>>(env, "embeddingRunParts"));
+  add("plainTokenizerOpen", Napi::Function::New<CatchOutOfMemory<PlainTokenizerOpen>>(env, "plainTokenizerOpen"));
+  add("bertTokenizerOpen", Napi::Function::New<CatchOutOfMemory<BertTokenizerOpen>>(env, "bertTokenizerOpen"));
+  add("tokenizerEncode", Napi::Function::New<CatchOutOfMemory<TokenizerEncode>>(env, "tokenizerEncode"));
+  add("wordEncode", Napi::Function::New<CatchOutOfMemory<WordEncode>>(env, "wordEncode"));
+  add("wordSpans", Napi::Function::New<CatchOutOfMemory<WordSpans>>(env, "wordSpans"));
+  add("wordNormalize", Napi::Function::New<CatchOutOfMemory<WordNormalize>>(env, "wordNormalize"));
+  add("embeddingOpen", Napi::Function::New<CatchOutOfMemory<EmbeddingOpen>>(env, "embeddingOpen"));
+  add("embeddingRun", Napi::Function::New<CatchOutOfMemory<EmbeddingRun>>(env, "embeddingRun"));
+  add("embeddingRunParts", Napi::Function::New<CatchOutOfMemory<EmbeddingRunParts>>(env, "embeddingRunParts"));
 }
 
 }  // namespace quarry

@@ -13,19 +13,19 @@ namespace {
 constexpr double kCountMax = 9007199254740991;  // 2^53 - 1
 constexpr uint32_t kDimensionsMax = 65536;
 
-Napi::TypeError Wrong(Napi::Env env, const char* name, const char* wanted) {
-  return Napi::TypeError::New(env, std::string(name) + " must be " + wanted);
+Napi::TypeError InvalidArgument(Napi::Env env, const char* name, const char* expected) {
+  return Napi::TypeError::New(env, std::string(name) + " must be " + expected);
 }
 
 // Returns a view of the elements with a single Node-API call: each call takes longer than copying a few elements.
 template <class T>
-std::span<const T> ToElements(const Napi::Value& value, napi_typedarray_type wantedType, const char* name,
-                              const char* wanted) {
+std::span<const T> ToElements(const Napi::Value& value, napi_typedarray_type expectedType, const char* name,
+                              const char* expected) {
   napi_typedarray_type type{};
   size_t count = 0;
   void* data = nullptr;
-  const napi_status told = napi_get_typedarray_info(value.Env(), value, &type, &count, &data, nullptr, nullptr);
-  if (told != napi_ok || type != wantedType) throw Wrong(value.Env(), name, wanted);
+  const napi_status status = napi_get_typedarray_info(value.Env(), value, &type, &count, &data, nullptr, nullptr);
+  if (status != napi_ok || type != expectedType) throw InvalidArgument(value.Env(), name, expected);
   return {static_cast<const T*>(data), count};
 }
 
@@ -37,7 +37,7 @@ std::span<const uint8_t> ToBytes(const Napi::Value& value, const char* name) {
 }
 
 // Whether all values are finite. Without early exit, so that the loop can be vectorized.
-bool Finite(std::span<const float> values) {
+bool AllFinite(std::span<const float> values) {
   int32_t largest = 0;
   for (const float value : values) largest = std::max(largest, std::bit_cast<int32_t>(value) & 0x7fffffff);
   return largest < 0x7f800000;
@@ -54,7 +54,7 @@ uint8_t* Put(uint8_t* to, const std::vector<T>& values) {
 struct PackedRequest {
   uint32_t vectorCandidates;
   uint32_t lexicalCandidates;
-  uint32_t effort;
+  uint32_t ef;
   uint32_t deadlineMs;
   uint32_t terms;
   uint32_t ticket;
@@ -73,7 +73,7 @@ struct PackedReply {
 struct PackedShard {
   uint32_t shard;
   uint32_t strategy;
-  uint32_t effort;
+  uint32_t ef;
   uint32_t candidates;
   float ms;
 };
@@ -96,14 +96,14 @@ Napi::Error ToError(Napi::Env env, const Status& status) {
 uint64_t ToCount(const Napi::Value& value, const char* name) {
   const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
   if (!(number >= 0) || number > kCountMax || number != std::floor(number)) {
-    throw Wrong(value.Env(), name, "a whole number from 0 to 2^53 - 1");
+    throw InvalidArgument(value.Env(), name, "a whole number from 0 to 2^53 - 1");
   }
   return static_cast<uint64_t>(number);
 }
 
 uint32_t ToUint32(const Napi::Value& value, const char* name) {
   const uint64_t number = ToCount(value, name);
-  if (number > 0xffffffff) throw Wrong(value.Env(), name, "below 2^32");
+  if (number > 0xffffffff) throw InvalidArgument(value.Env(), name, "below 2^32");
   return static_cast<uint32_t>(number);
 }
 
@@ -143,36 +143,37 @@ CollectionOptions ToOptions(const Napi::Object& options) {
   CollectionOptions result;
   const Napi::Value id = options.Get("collectionId");
   const Napi::Value directory = options.Get("directory");
-  if (!id.IsString()) throw Wrong(options.Env(), "collectionId", "a string");
-  if (!directory.IsString()) throw Wrong(options.Env(), "directory", "a string");
+  if (!id.IsString()) throw InvalidArgument(options.Env(), "collectionId", "a string");
+  if (!directory.IsString()) throw InvalidArgument(options.Env(), "directory", "a string");
   result.id = id.As<Napi::String>().Utf8Value();
   result.directory = directory.As<Napi::String>().Utf8Value();
   result.dimensions = ToUint32(options.Get("dimensions"), "dimensions");
   result.shards = ToUint32(options.Get("shards"), "shards");
   if (result.dimensions == 0 || result.dimensions > kDimensionsMax) {
-    throw Wrong(options.Env(), "dimensions", "from 1 to 65536");
+    throw InvalidArgument(options.Env(), "dimensions", "from 1 to 65536");
   }
-  if (result.shards == 0 || result.shards > 64) throw Wrong(options.Env(), "shards", "from 1 to 64");
+  if (result.shards == 0 || result.shards > 64) throw InvalidArgument(options.Env(), "shards", "from 1 to 64");
   return result;
 }
 
 namespace {
 
-PackedRequest HeadOf(Napi::Env env, std::span<const uint8_t> bytes) {
-  PackedRequest head{};
-  if (bytes.size() < sizeof head) throw Wrong(env, "request", "at least as long as its head");
-  std::memcpy(&head, bytes.data(), sizeof head);
-  return head;
+PackedRequest HeaderOf(Napi::Env env, std::span<const uint8_t> bytes) {
+  PackedRequest header{};
+  if (bytes.size() < sizeof header) throw InvalidArgument(env, "request", "at least as long as its head");
+  std::memcpy(&header, bytes.data(), sizeof header);
+  return header;
 }
 
-void CopyTerms(Napi::Env env, const PackedRequest& head, std::span<const uint8_t> bytes,
+void CopyTerms(Napi::Env env, const PackedRequest& header, std::span<const uint8_t> bytes,
                std::vector<QueryTerm>* terms) {
-  if ((bytes.size() - sizeof head) / sizeof(QueryTerm) < head.terms)
-    throw Wrong(env, "request", "as long as its terms");
-  terms->resize(head.terms);
-  if (head.terms > 0) std::memcpy(terms->data(), bytes.data() + sizeof head, head.terms * sizeof(QueryTerm));
+  if ((bytes.size() - sizeof header) / sizeof(QueryTerm) < header.terms)
+    throw InvalidArgument(env, "request", "as long as its terms");
+  terms->resize(header.terms);
+  if (header.terms > 0) std::memcpy(terms->data(), bytes.data() + sizeof header, header.terms * sizeof(QueryTerm));
   for (const QueryTerm& term : *terms) {
-    if (!std::isfinite(term.weight) || term.weight < 0) throw Wrong(env, "weights", "finite and not negative");
+    if (!std::isfinite(term.weight) || term.weight < 0)
+      throw InvalidArgument(env, "weights", "finite and not negative");
   }
 }
 
@@ -180,27 +181,27 @@ void CopyTerms(Napi::Env env, const PackedRequest& head, std::span<const uint8_t
 
 void ToTerms(const Napi::Value& packed, std::vector<QueryTerm>* terms) {
   const auto bytes = ToBytes(packed, "request");
-  CopyTerms(packed.Env(), HeadOf(packed.Env(), bytes), bytes, terms);
+  CopyTerms(packed.Env(), HeaderOf(packed.Env(), bytes), bytes, terms);
 }
 
 uint32_t ToSearchRequest(const Napi::Value& packed, const Napi::Value& vector, const Napi::Value& filter,
                          uint32_t dimensions, SearchRequest* request) {
   const Napi::Env env = packed.Env();
   const auto bytes = ToBytes(packed, "request");
-  const PackedRequest head = HeadOf(env, bytes);
+  const PackedRequest header = HeaderOf(env, bytes);
   if (!vector.IsNull()) {
     const auto floats = ToFloats(vector, "vector");
-    if (floats.size() != dimensions) throw Wrong(env, "vector", "of the collection's dimensions");
-    if (!Finite(floats)) throw Wrong(env, "vector", "of finite numbers");
+    if (floats.size() != dimensions) throw InvalidArgument(env, "vector", "of the collection's dimensions");
+    if (!AllFinite(floats)) throw InvalidArgument(env, "vector", "of finite numbers");
     request->vector.assign(floats.begin(), floats.end());
   }
-  CopyTerms(env, head, bytes, &request->terms);
+  CopyTerms(env, header, bytes, &request->terms);
   request->filter = ToFilter(filter);
-  request->vectorCandidates = head.vectorCandidates;
-  request->lexicalCandidates = head.lexicalCandidates;
-  request->effort = head.effort;
-  request->patience = PatienceOf(head.deadlineMs);
-  return head.ticket;
+  request->vectorCandidates = header.vectorCandidates;
+  request->lexicalCandidates = header.lexicalCandidates;
+  request->ef = header.ef;
+  request->cancellation = MakeCancellationToken(header.deadlineMs);
+  return header.ticket;
 }
 
 size_t HitsBytes(const SearchHits& hits) {
@@ -209,10 +210,10 @@ size_t HitsBytes(const SearchHits& hits) {
 
 void PutHits(const SearchHits& hits, uint8_t* start) {
   const size_t count = hits.version.size();
-  const PackedReply head{static_cast<uint32_t>(count), static_cast<uint32_t>(hits.shards.size()),
-                         hits.calibrated ? 1U : 0U, 0};
-  std::memcpy(start, &head, sizeof head);
-  uint8_t* to = start + sizeof head;
+  const PackedReply header{static_cast<uint32_t>(count), static_cast<uint32_t>(hits.shards.size()),
+                           hits.calibrated ? 1U : 0U, 0};
+  std::memcpy(start, &header, sizeof header);
+  uint8_t* to = start + sizeof header;
   // Widest elements first, so that every column is aligned.
   to = Put(to, hits.version);
   to = Put(to, hits.chunk);
@@ -221,14 +222,14 @@ void PutHits(const SearchHits& hits, uint8_t* start) {
   Put(to, hits.shard);
   to = start + ShardsStart(hits);
   for (const ShardReport& report : hits.shards) {
-    const PackedShard shard{report.shard, static_cast<uint32_t>(report.strategy), report.effort, report.candidates,
+    const PackedShard shard{report.shard, static_cast<uint32_t>(report.strategy), report.ef, report.candidates,
                             report.ms};
     std::memcpy(to, &shard, sizeof shard);
     to += sizeof shard;
   }
 }
 
-Patience PatienceOf(uint32_t deadlineMs) {
+CancellationToken MakeCancellationToken(uint32_t deadlineMs) {
   return {std::chrono::steady_clock::now() + std::chrono::milliseconds(deadlineMs), nullptr};
 }
 
@@ -254,14 +255,14 @@ std::vector<UnknownWord> ToUnknownWords(const Napi::Value& value) {
   return words;
 }
 
-Napi::Value FromSpellings(Napi::Env env, const std::vector<Spelling>& spellings) {
-  Napi::Array array = Napi::Array::New(env, spellings.size());
-  for (uint32_t i = 0; i < spellings.size(); i++) {
+Napi::Value FromCorrections(Napi::Env env, const std::vector<Correction>& corrections) {
+  Napi::Array array = Napi::Array::New(env, corrections.size());
+  for (uint32_t i = 0; i < corrections.size(); i++) {
     Napi::Object entry = Napi::Object::New(env);
-    entry.Set("word", spellings[i].word);
-    entry.Set("term", Napi::String::New(env, spellings[i].term));
-    entry.Set("edits", spellings[i].edits);
-    entry.Set("rows", static_cast<double>(spellings[i].rows));
+    entry.Set("word", corrections[i].word);
+    entry.Set("term", Napi::String::New(env, corrections[i].term));
+    entry.Set("edits", corrections[i].edits);
+    entry.Set("rows", static_cast<double>(corrections[i].rows));
     array.Set(i, entry);
   }
   return array;
@@ -273,7 +274,7 @@ Napi::Value FromVersions(Napi::Env env, const std::vector<double>& versions) {
   return Napi::Float64Array::New(env, versions.size(), buffer, 0);
 }
 
-Napi::Value FromOpenings(Napi::Env env, const std::vector<ShardOpening>& openings) {
+Napi::Value FromOpenResults(Napi::Env env, const std::vector<ShardOpenResult>& openings) {
   const auto name = [](ShardState state) {
     switch (state) {
       case ShardState::kFresh: return "fresh";

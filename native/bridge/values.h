@@ -42,11 +42,11 @@ size_t HitsBytes(const SearchHits& hits);
 void PutHits(const SearchHits& hits, uint8_t* start);
 // Converts an array of {forms, terms, letters, editsMax}.
 std::vector<UnknownWord> ToUnknownWords(const Napi::Value& value);
-Patience PatienceOf(uint32_t deadlineMs);
+CancellationToken MakeCancellationToken(uint32_t deadlineMs);
 // Returns an array of {word, term, edits, rows}.
-Napi::Value FromSpellings(Napi::Env env, const std::vector<Spelling>& spellings);
+Napi::Value FromCorrections(Napi::Env env, const std::vector<Correction>& corrections);
 Napi::Value FromVersions(Napi::Env env, const std::vector<double>& versions);
-Napi::Value FromOpenings(Napi::Env env, const std::vector<ShardOpening>& openings);
+Napi::Value FromOpenResults(Napi::Env env, const std::vector<ShardOpenResult>& openings);
 Napi::Value FromStatistics(Napi::Env env, const CollectionStatistics& statistics);
 Napi::Value FromSnapshot(Napi::Env env, const Collection::Snapshot& snapshot);
 

@@ -12,26 +12,26 @@ namespace {
 constexpr size_t kBitsPerListEntry = 32;
 // Estimated bytes that a node of the ordered map takes in addition to its text. For statistics only.
 constexpr size_t kNodeBytes = 96;
-// Cost of advancing from one value of a column to the next, in work units of Pace.
+// Cost of advancing from one value of a column to the next, in work units of CancellationChecker.
 constexpr size_t kValueWork = 64;
 }  // namespace
 
 Status ParseAttributes(const uint8_t* bytes, size_t length, Attributes* attributes) {
-  const Status malformed(Code::kInvalid, "malformed attributes");
+  const Status malformed(StatusCode::kInvalid, "malformed attributes");
   ByteReader reader(bytes, length);
-  const auto count = reader.Take<uint32_t>();
-  if (!reader.ok() || count > reader.left()) return malformed;
+  const auto count = reader.Read<uint32_t>();
+  if (!reader.ok() || count > reader.remaining()) return malformed;
   attributes->clear();
   for (uint32_t i = 0; i < count; i++) {
     Attribute attribute;
-    attribute.name = reader.Text();
-    const auto values = reader.Take<uint32_t>();
-    if (!reader.ok() || values > reader.left()) return malformed;
-    for (uint32_t v = 0; v < values; v++) attribute.values.emplace_back(reader.Text());
+    attribute.name = reader.ReadText();
+    const auto values = reader.Read<uint32_t>();
+    if (!reader.ok() || values > reader.remaining()) return malformed;
+    for (uint32_t v = 0; v < values; v++) attribute.values.emplace_back(reader.ReadText());
     if (!reader.ok()) return malformed;
     attributes->push_back(std::move(attribute));
   }
-  return reader.left() == 0 ? Status() : malformed;
+  return reader.remaining() == 0 ? Status() : malformed;
 }
 
 void SlotSet::Add(uint32_t slot) {
@@ -84,14 +84,15 @@ SlotSet& AttributeIndex::SetOf(std::string_view name, std::string_view value) {
   return entry->second;
 }
 
-void AttributeIndex::Collect(const FilterStep& step, uint32_t from, Bitset* matches, Pace* pace) const {
+void AttributeIndex::Collect(const FilterStep& step, uint32_t from, Bitset* matches,
+                             CancellationChecker* checker) const {
   const auto found = columns_.find(step.attribute);
   if (found == columns_.end()) return;
   const Column& column = found->second;
   auto first = column.begin();
   auto last = column.end();
   const auto add = [&](const SlotSet& set) {
-    if (!pace->Go(kValueWork + set.Size())) return false;
+    if (!checker->MayContinue(kValueWork + set.Size())) return false;
     set.AddTo(from, matches);
     return true;
   };
@@ -104,7 +105,7 @@ void AttributeIndex::Collect(const FilterStep& step, uint32_t from, Bitset* matc
     case FilterOperator::kNotIn:
       for (const auto& value : step.values) {
         const auto entry = column.find(value);
-        if (!(entry == column.end() ? pace->Go(kValueWork) : add(entry->second))) return;
+        if (!(entry == column.end() ? checker->MayContinue(kValueWork) : add(entry->second))) return;
       }
       return;
     case FilterOperator::kGreater: first = column.upper_bound(step.values.front()); break;
@@ -116,31 +117,33 @@ void AttributeIndex::Collect(const FilterStep& step, uint32_t from, Bitset* matc
   }
 }
 
-Bitset AttributeIndex::CompareLocked(const FilterStep& step, uint32_t from, uint32_t slots, Pace* pace) const {
+Bitset AttributeIndex::CompareLocked(const FilterStep& step, uint32_t from, uint32_t slots,
+                                     CancellationChecker* checker) const {
   Bitset matches(slots - from);
-  Collect(step, from, &matches, pace);
+  Collect(step, from, &matches, checker);
   if (step.op == FilterOperator::kNotEqual || step.op == FilterOperator::kNotIn) matches.Invert();
   return matches;
 }
 
-Bitset AttributeIndex::Compare(const FilterStep& step, uint32_t from, uint32_t slots, Pace* pace) const {
+Bitset AttributeIndex::Compare(const FilterStep& step, uint32_t from, uint32_t slots,
+                               CancellationChecker* checker) const {
   const std::shared_lock lock(mutex_);
-  return CompareLocked(step, from, slots, pace);
+  return CompareLocked(step, from, slots, checker);
 }
 
-Bitset AttributeIndex::Evaluate(const FilterProgram& filter, uint32_t slots, Pace* pace) const {
+Bitset AttributeIndex::Evaluate(const FilterProgram& filter, uint32_t slots, CancellationChecker* checker) const {
   const std::shared_lock lock(mutex_);
   std::vector<Bitset> stack;
   for (const FilterStep& step : filter.steps()) {
     if (step.op != FilterOperator::kAnd && step.op != FilterOperator::kOr) {
-      if (!pace->Go(slots / 64)) return {};
-      stack.push_back(CompareLocked(step, 0, slots, pace));
+      if (!checker->MayContinue(slots / 64)) return {};
+      stack.push_back(CompareLocked(step, 0, slots, checker));
       continue;
     }
     Bitset result(slots);
     if (step.op == FilterOperator::kAnd) result.Invert();
     for (uint32_t i = 0; i < step.arity; i++) {
-      if (!pace->Go(slots / 64)) return {};
+      if (!checker->MayContinue(slots / 64)) return {};
       if (step.op == FilterOperator::kAnd) {
         result.And(stack.back());
       } else {

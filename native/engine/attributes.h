@@ -63,10 +63,10 @@ class AttributeIndex {
   void AddValue(const std::vector<uint32_t>& slots, std::string_view name, std::string_view value);
 
   // Returns the slots in [from, slots) that match the comparison or membership, each minus `from`, which must
-  // be a multiple of 64. If `pace` stops the work, the result is partial.
-  Bitset Compare(const FilterStep& step, uint32_t from, uint32_t slots, Pace* pace) const;
-  // Returns the slots in [0, slots) that match. If `pace` stops the work, the result is partial.
-  Bitset Evaluate(const FilterProgram& filter, uint32_t slots, Pace* pace) const;
+  // be a multiple of 64. If `checker` stops the work, the result is partial.
+  Bitset Compare(const FilterStep& step, uint32_t from, uint32_t slots, CancellationChecker* checker) const;
+  // Returns the slots in [0, slots) that match. If `checker` stops the work, the result is partial.
+  Bitset Evaluate(const FilterProgram& filter, uint32_t slots, CancellationChecker* checker) const;
 
   // Calls visit(name, value, set) for every pair, in byte order of name, then value. Holds the read lock.
   template <class Visit>
@@ -86,9 +86,9 @@ class AttributeIndex {
   // Returns the set of the pair and creates it if missing. Requires mutex_ held for writing.
   SlotSet& SetOf(std::string_view name, std::string_view value);
   // As Compare. Requires mutex_ held for reading.
-  Bitset CompareLocked(const FilterStep& step, uint32_t from, uint32_t slots, Pace* pace) const;
+  Bitset CompareLocked(const FilterStep& step, uint32_t from, uint32_t slots, CancellationChecker* checker) const;
   // Adds the slots that match `step`, ignoring its negation, to `matches`. Requires mutex_ held for reading.
-  void Collect(const FilterStep& step, uint32_t from, Bitset* matches, Pace* pace) const;
+  void Collect(const FilterStep& step, uint32_t from, Bitset* matches, CancellationChecker* checker) const;
 
   mutable std::shared_mutex mutex_;
   std::map<std::string, Column, std::less<>> columns_;  // guarded by mutex_

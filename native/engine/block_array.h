@@ -24,8 +24,8 @@ namespace quarry {
 template <class T>
 class BlockArray {
  public:
-  // Rows [n * kStretchRows, (n + 1) * kStretchRows) are contiguous.
-  static constexpr size_t kStretchRows = 1024;
+  // Rows [n * kContiguousRows, (n + 1) * kContiguousRows) are contiguous.
+  static constexpr size_t kContiguousRows = 1024;
 
   explicit BlockArray(size_t width = 1) : width_(width) {}
   BlockArray(const BlockArray&) = delete;
@@ -34,7 +34,7 @@ class BlockArray {
     for (size_t block = 0; block < kBlocks; block++) {
       T* start = blocks_[block].load(std::memory_order_relaxed);
       if (start == nullptr) continue;
-      if (RowsInFile() > 0) ForgetFilePages(start, BlockBytes(block));
+      if (RowsInFile() > 0) UnregisterFilePages(start, BlockBytes(block));
       munmap(static_cast<void*>(start), BlockBytes(block));
     }
   }
@@ -78,7 +78,7 @@ class BlockArray {
   T& operator[](size_t row) const { return *Row(row); }
 
   // Number of consecutive rows from `row` to the end of its block, which one copy can cover.
-  size_t RunFrom(size_t row) const {
+  size_t ContiguousFrom(size_t row) const {
     const size_t block = BlockOf(row);
     return BlockStart(block) + BlockRows(block) - row;
   }
@@ -89,7 +89,7 @@ class BlockArray {
   template <class Visit>
   bool ForRuns(size_t rows, const Visit& visit) const {
     for (size_t row = 0; row < rows;) {
-      const size_t run = std::min(rows - row, RunFrom(row));
+      const size_t run = std::min(rows - row, ContiguousFrom(row));
       if (!visit(row, Row(row), run)) return false;
       row += run;
     }
@@ -106,7 +106,7 @@ class BlockArray {
     const size_t whole = rows / pageRows * pageRows;
     size_t moved = 0;
     ForRuns(whole, [&](size_t first, T* elements, size_t count) {
-      if (!MapFilePages(file, offset + BytesOf(first), elements, BytesOf(count), &lost_)) return false;
+      if (!MapFilePages(file, offset + BytesOf(first), elements, BytesOf(count), &readFailed_)) return false;
       moved = first + count;
       return true;
     });
@@ -116,13 +116,13 @@ class BlockArray {
   }
   size_t RowsInFile() const { return inFile_.load(std::memory_order_relaxed); }
   // Whether some rows could not be read from their file; such rows may be zeros.
-  bool Lost() const { return lost_.load(std::memory_order_acquire); }
+  bool HasReadFailed() const { return readFailed_.load(std::memory_order_acquire); }
 
   // Size of `rows` rows in bytes.
   size_t BytesOf(size_t rows) const { return rows * width_ * sizeof(T); }
 
  private:
-  static constexpr size_t kFirstBits = std::bit_width(kStretchRows) - 1;
+  static constexpr size_t kFirstBits = std::bit_width(kContiguousRows) - 1;
   static constexpr size_t kBlocks = 23;  // up to 2^32 rows
   static constexpr size_t kHugeBytes = 4u << 20;
   static constexpr size_t kHugePageBytes = 2u << 20;
@@ -135,7 +135,7 @@ class BlockArray {
   const size_t width_;
   size_t reserved_ = 0;
   std::atomic<size_t> inFile_{0};
-  std::atomic<bool> lost_{false};
+  std::atomic<bool> readFailed_{false};
   std::atomic<T*> blocks_[kBlocks] = {};
 };
 

@@ -27,19 +27,19 @@ class ByteReader {
   ByteReader(const uint8_t* bytes, size_t length) : at_(bytes), end_(bytes + length) {}
 
   bool ok() const { return ok_; }
-  size_t left() const { return static_cast<size_t>(end_ - at_); }
+  size_t remaining() const { return static_cast<size_t>(end_ - at_); }
 
   template <class T>
-  T Take() {
+  T Read() {
     T value{};
-    if (const uint8_t* from = TakeBytes(sizeof(T)); from != nullptr) std::memcpy(&value, from, sizeof(T));
+    if (const uint8_t* from = ReadBytes(sizeof(T)); from != nullptr) std::memcpy(&value, from, sizeof(T));
     return value;
   }
 
-  uint64_t Varint() {
+  uint64_t ReadVarint() {
     uint64_t value = 0;
     for (int shift = 0; shift < 64; shift += 7) {
-      const auto byte = Take<uint8_t>();
+      const auto byte = Read<uint8_t>();
       value |= static_cast<uint64_t>(byte & 0x7f) << shift;
       if (byte < 0x80) return value;
     }
@@ -48,15 +48,15 @@ class ByteReader {
   }
 
   // Reads a u32 length followed by that many bytes.
-  std::string_view Text() {
-    const auto length = Take<uint32_t>();
-    const uint8_t* from = TakeBytes(length);
+  std::string_view ReadText() {
+    const auto length = Read<uint32_t>();
+    const uint8_t* from = ReadBytes(length);
     return from == nullptr ? std::string_view() : std::string_view(reinterpret_cast<const char*>(from), length);
   }
 
   // Returns null if fewer than `length` bytes are left.
-  const uint8_t* TakeBytes(size_t length) {
-    if (!ok_ || left() < length) {
+  const uint8_t* ReadBytes(size_t length) {
+    if (!ok_ || remaining() < length) {
       ok_ = false;
       return nullptr;
     }

@@ -2,11 +2,11 @@
 
 namespace quarry {
 
-Status Patience::Check(Clock::time_point now) const {
+Status CancellationToken::Check(Clock::time_point now) const {
   if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
-    return {Code::kCancelled, "the search was cancelled"};
+    return {StatusCode::kCancelled, "the search was cancelled"};
   }
-  if (now > deadline) return {Code::kDeadline, "the search ran out of time"};
+  if (now > deadline) return {StatusCode::kDeadline, "the search ran out of time"};
   return {};
 }
 

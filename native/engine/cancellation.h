@@ -11,7 +11,7 @@
 namespace quarry {
 
 // Conditions under which a search stops because its caller no longer waits for it.
-struct Patience {
+struct CancellationToken {
   using Clock = std::chrono::steady_clock;
   Clock::time_point deadline = Clock::time_point::max();
   std::shared_ptr<const std::atomic<bool>> cancelled;  // may be null
@@ -20,26 +20,26 @@ struct Patience {
   Status Check(Clock::time_point now = Clock::now()) const;
 };
 
-// Checks a Patience periodically during one piece of work. Short work never reads the clock.
-class Pace {
+// Checks a CancellationToken periodically during one piece of work. Short work never reads the clock.
+class CancellationChecker {
  public:
-  // `patience` must outlive this object.
-  explicit Pace(const Patience& patience) : patience_(patience) {}
+  // `cancellation` must outlive this object.
+  explicit CancellationChecker(const CancellationToken& cancellation) : cancellation_(cancellation) {}
 
   // Counts work about to be done, in units of about a nanosecond. Returns false if it must not be done;
   // status() has the reason.
-  bool Go(size_t work) {
+  bool MayContinue(size_t work) {
     work_ += work;
     if (work_ < kWorkPerCheck) return true;
     work_ = 0;
-    status_ = patience_.Check();
+    status_ = cancellation_.Check();
     return status_.ok();
   }
   const Status& status() const { return status_; }
 
  private:
   static constexpr size_t kWorkPerCheck = 16384;
-  const Patience& patience_;
+  const CancellationToken& cancellation_;
   size_t work_ = 0;
   Status status_;
 };

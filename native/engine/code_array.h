@@ -14,7 +14,7 @@
 namespace quarry {
 
 // A row and its score against the query. Larger scores are nearer.
-struct Near {
+struct Neighbor {
   int32_t score;
   uint32_t row;
 };
@@ -31,16 +31,16 @@ class CodeArray {
   uint8_t* Row(uint32_t row) const { return rows_.Row(row); }
   void Set(uint32_t row, const float* vector) {
     codec_.Encode(vector, rows_.Row(row));
-    Measure(row);
+    UpdateSquaredNormMin(row);
   }
   // As Set, with codes produced by this codec.
   void Copy(uint32_t row, const uint8_t* codes) {
     std::memcpy(rows_.Row(row), codes, codec_.stride());
-    Measure(row);
+    UpdateSquaredNormMin(row);
   }
-  // Lower bound on the squared length of the codes of all rows; see Codec::Squares. For readers to which rows
+  // Lower bound on the squared length of the codes of all rows; see Codec::SquaredNorm. For readers to which rows
   // have been published.
-  float SquaresMin() const { return squaresMin_.load(std::memory_order_relaxed); }
+  float SquaredNormMin() const { return squaredNormMin_.load(std::memory_order_relaxed); }
   size_t BytesOf(size_t rows) const { return rows_.BytesOf(rows); }
   // For loading: calls fill(codes, bytes) for the codes of rows [0, rows), run by run, until it returns
   // false.
@@ -48,7 +48,7 @@ class CodeArray {
   void ForRuns(size_t rows, const Fill& fill) {
     rows_.ForRuns(rows, [&](size_t first, uint8_t* codes, size_t count) {
       if (!fill(codes, rows_.BytesOf(count))) return false;
-      for (size_t row = first; row < first + count; row++) Measure(static_cast<uint32_t>(row));
+      for (size_t row = first; row < first + count; row++) UpdateSquaredNormMin(static_cast<uint32_t>(row));
       return true;
     });
   }
@@ -63,33 +63,34 @@ class CodeArray {
   // Calls visit(near) for each of `rows`, in any memory order: codes are prefetched ahead.
   template <class Visit>
   void Compare(const CodeView& query, std::span<const uint32_t> rows, const Visit& visit) const {
-    constexpr size_t kAtOnce = 16;
-    const uint8_t* codes[2][kAtOnce];
-    int32_t scores[kAtOnce];
+    constexpr size_t kBatchRows = 16;
+    const uint8_t* codes[2][kBatchRows];
+    int32_t scores[kBatchRows];
     const auto fetch = [&](size_t start, const uint8_t** at) {
-      for (size_t i = start; i < std::min(start + kAtOnce, rows.size()); i++) *at++ = Prefetch(rows[i]);
+      for (size_t i = start; i < std::min(start + kBatchRows, rows.size()); i++) *at++ = Prefetch(rows[i]);
     };
     fetch(0, codes[0]);
-    for (size_t start = 0, turn = 0; start < rows.size(); start += kAtOnce, turn ^= 1) {
-      fetch(start + kAtOnce, codes[turn ^ 1]);
-      const size_t count = std::min(kAtOnce, rows.size() - start);
-      codec_.Scores(query, codes[turn], count, scores);
-      for (size_t i = 0; i < count; i++) visit(Near{scores[i], rows[start + i]});
+    for (size_t start = 0, buffer = 0; start < rows.size(); start += kBatchRows, buffer ^= 1) {
+      fetch(start + kBatchRows, codes[buffer ^ 1]);
+      const size_t count = std::min(kBatchRows, rows.size() - start);
+      codec_.Scores(query, codes[buffer], count, scores);
+      for (size_t i = 0; i < count; i++) visit(Neighbor{scores[i], rows[start + i]});
     }
   }
 
  private:
   // Must run before the row's number is published, so that readers of the row also see the updated minimum.
-  void Measure(uint32_t row) {
-    const float squares = codec_.Squares(rows_.Row(row));
-    float least = squaresMin_.load(std::memory_order_relaxed);
-    while (squares < least && !squaresMin_.compare_exchange_weak(least, squares, std::memory_order_relaxed)) {
+  void UpdateSquaredNormMin(uint32_t row) {
+    const float squaredNorm = codec_.SquaredNorm(rows_.Row(row));
+    float least = squaredNormMin_.load(std::memory_order_relaxed);
+    while (squaredNorm < least &&
+           !squaredNormMin_.compare_exchange_weak(least, squaredNorm, std::memory_order_relaxed)) {
     }
   }
 
   const Codec codec_;
   BlockArray<uint8_t> rows_;
-  std::atomic<float> squaresMin_{1};
+  std::atomic<float> squaredNormMin_{1};
 };
 
 }  // namespace quarry

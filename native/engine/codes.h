@@ -42,11 +42,11 @@ class AlignedBytes {
 };
 
 // The quantized vector of a query.
-class CodedQuery {
+class EncodedQuery {
  public:
-  CodedQuery() = default;
-  CodedQuery(CodedQuery&&) = default;
-  CodedQuery& operator=(CodedQuery&&) = default;
+  EncodedQuery() = default;
+  EncodedQuery(EncodedQuery&&) = default;
+  EncodedQuery& operator=(EncodedQuery&&) = default;
 
   const CodeView& view() const { return view_; }
 
@@ -72,16 +72,16 @@ class Codec {
   size_t stride() const { return stride_; }
   // `vector` holds `dimensions` floats; `codes` has space for stride() bytes.
   void Encode(const float* vector, uint8_t* codes) const;
-  CodedQuery Query(const float* vector) const {
-    CodedQuery query;
+  EncodedQuery Query(const float* vector) const {
+    EncodedQuery query;
     Query(vector, &query);
     return query;
   }
   // As above, reusing the memory of a query that is no longer needed.
-  void Query(const float* vector, CodedQuery* query) const;
+  void Query(const float* vector, EncodedQuery* query) const;
 
   // Converts the codes of a row to a CodeView. `values` has space for stride() bytes.
-  CodeView Centre(const uint8_t* codes, int8_t* values) const;
+  CodeView Center(const uint8_t* codes, int8_t* values) const;
   // Returns the exact integer dot product; symmetric in its arguments.
   int32_t Score(const CodeView& query, const uint8_t* codes) const {
     return dotCodes_(codes, query.values, stride_) - query.offset;
@@ -100,22 +100,22 @@ class Codec {
   float RoundingError() const { return 5.5F * 0.4083F * step_; }
   // Returns the squared length of the vector that the codes represent: 1 up to rounding, less if coordinates
   // were clipped.
-  float Squares(const uint8_t* codes) const;
-  float Squares(const CodeView& view) const;
+  float SquaredNorm(const uint8_t* codes) const;
+  float SquaredNorm(const CodeView& view) const;
   // Bound on how much the true cosine of two vectors may exceed Similarity, given the squared lengths of
   // their codes; exceeded as rarely as RoundingError. The bound covers clipping: for unit vectors the cosine
   // follows from the distance, and clipping never increases a distance.
-  float ErrorMax(float squares, float otherSquares) const {
-    return RoundingError() + std::max(0.0F, 1 - (squares + otherSquares) / 2);
+  float ErrorMax(float squaredNorm, float otherSquaredNorm) const {
+    return RoundingError() + std::max(0.0F, 1 - (squaredNorm + otherSquaredNorm) / 2);
   }
 
  private:
   void Rotate(float* vector) const;
   // Returns the rotated vector in thread-local working memory.
-  const float* Rotated(const float* vector) const;
+  const float* RotatedCopy(const float* vector) const;
   void EncodeRotated(const float* rotated, uint8_t* codes) const;
   // Converts the unsigned codes in `values` to signed codes in place.
-  CodeView Signed(int8_t* values) const;
+  CodeView ToSigned(int8_t* values) const;
 
   const uint32_t dimensions_;
   const size_t stride_;
@@ -124,7 +124,7 @@ class Codec {
   int32_t (*const dotCodes_)(const uint8_t*, const int8_t*, size_t);
   void (*const dotRows_)(const uint8_t* const*, size_t, const int8_t*, size_t, int32_t*);
   std::vector<float> signs_;  // rounds x block_, each scaled so that a round preserves lengths
-  AlignedBytes middle_;       // codes of the zero vector
+  AlignedBytes zeroCodes_;    // codes of the zero vector
 };
 
 }  // namespace quarry

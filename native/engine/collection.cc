@@ -18,17 +18,17 @@ namespace {
 // run first.
 constexpr uint32_t kLinksPerStep = 2;
 // A shard is compacted when at least a quarter of it, and at least kDeadMin entries, are deleted.
-constexpr uint64_t kDeadShare = 4;
+constexpr uint64_t kDeadDivisor = 4;
 constexpr uint64_t kDeadMin = 256;
-// If at least half of a shard, and at least kOvergrownMin entries, are deleted, stagings wait for the
+// If at least half of a shard, and at least kMostlyDeadMin entries, are deleted, stagings wait for the
 // compaction.
-constexpr uint64_t kOvergrownShare = 2;
-constexpr uint64_t kOvergrownMin = 4096;
+constexpr uint64_t kMostlyDeadDivisor = 2;
+constexpr uint64_t kMostlyDeadMin = 4096;
 // With fewer rows, every search is cheap.
 constexpr uint64_t kCalibratedMin = 4096;
 // Maximum bytes staged in a shard while it is being copied. Beyond it, a staging fails with kBusy and must be
 // retried.
-constexpr size_t kArrivalBytesMax = size_t{256} << 20;
+constexpr size_t kDeferredBytesMax = size_t{256} << 20;
 
 GraphScratch& ThreadGraphScratch() {
   thread_local GraphScratch scratch;
@@ -56,21 +56,22 @@ uint64_t CopyBytes(const Shard& shard) {
   const Shard::Memory memory = shard.MemoryBytes();
   const size_t all = memory.vectorsInMemory + memory.vectorsInFile + memory.codes + memory.links + memory.postings +
                      memory.attributes + memory.documents;
-  const auto living = [](uint64_t dead, uint64_t of) {
+  const auto liveFraction = [](uint64_t dead, uint64_t of) {
     return of == 0 ? 0 : 1 - static_cast<double>(std::min(dead, of)) / static_cast<double>(of);
   };
-  const double share = std::max(living(shard.DeadRows(), shard.Rows()), living(shard.DeadDocuments(), shard.Slots()));
+  const double share =
+      std::max(liveFraction(shard.DeadRows(), shard.Rows()), liveFraction(shard.DeadDocuments(), shard.Slots()));
   return static_cast<uint64_t>(static_cast<double>(all) * share);
 }
 
 }  // namespace
 
-Collection::Collection(const CollectionOptions& options, Background background)
-    : options_(options), background_(std::move(background)), efforts_(DefaultEfforts(options.shards)) {
+Collection::Collection(const CollectionOptions& options, BackgroundScheduler background)
+    : options_(options), schedule_(std::move(background)), efValues_(DefaultEfValues(options.shards)) {
   for (uint32_t i = 0; i < options_.shards; i++) writers_.push_back(std::make_unique<Writer>());
 }
 
-Status Collection::Open(const CollectionOptions& options, Background background,
+Status Collection::Open(const CollectionOptions& options, BackgroundScheduler background,
                         std::shared_ptr<Collection>* collection) {
   // The constructor is private, so make_shared cannot be used.
   const std::shared_ptr<Collection> opened(new Collection(options, std::move(background)));
@@ -78,7 +79,7 @@ Status Collection::Open(const CollectionOptions& options, Background background,
   *collection = opened;
   // A snapshot taken before a compaction ended still contains everything that the compaction would have
   // dropped.
-  for (uint32_t shard = 0; shard < options.shards; shard++) opened->CompactIfWorthwhile(shard);
+  for (uint32_t shard = 0; shard < options.shards; shard++) opened->MaybeCompact(shard);
   return {};
 }
 
@@ -94,17 +95,17 @@ Status Collection::Load() {
   // Removes temporary files left by an interrupted snapshot.
   if (Status status = RemoveFiles(options_.directory, "shard-", ".tmp"); !status.ok()) return status;
   auto shards = std::make_shared<std::vector<std::shared_ptr<Shard>>>(options_.shards);
-  opened_.resize(options_.shards);
-  const Status status = RunTogether(options_.shards, std::thread::hardware_concurrency(), [&](size_t i) {
+  openResults_.resize(options_.shards);
+  const Status status = RunParallel(options_.shards, std::thread::hardware_concurrency(), [&](size_t i) {
     const auto shard = static_cast<uint32_t>(i);
     if (!fresh) return LoadShard(shard, &(*shards)[i]);
-    opened_[i] = {shard, -1, ShardState::kFresh, ""};
+    openResults_[i] = {shard, -1, ShardState::kFresh, ""};
     return Status();
   });
   if (!status.ok()) return status;
   for (uint32_t i = 0; i < options_.shards; i++) {
     std::shared_ptr<Shard>& shard = (*shards)[i];
-    if (opened_[i].state != ShardState::kLoaded) {
+    if (openResults_[i].state != ShardState::kLoaded) {
       shard = std::make_shared<Shard>(options_.dimensions);
       continue;
     }
@@ -112,24 +113,24 @@ Status Collection::Load() {
     rows_ += static_cast<uint64_t>(totals.rows);
     bodyLength_ += static_cast<uint64_t>(totals.bodyLength);
     documents_ += static_cast<uint64_t>(totals.documents);
-    writers_[i]->sequence = opened_[i].sequence;
+    writers_[i]->sequence = openResults_[i].sequence;
     writers_[i]->written = shard;
-    sequence_ = std::max(sequence_, opened_[i].sequence);
+    sequence_ = std::max(sequence_, openResults_[i].sequence);
   }
   shards_ = std::move(shards);
   return {};
 }
 
 Status Collection::LoadShard(uint32_t shard, std::shared_ptr<Shard>* loaded) {
-  ShardOpening& opening = opened_[shard];
+  ShardOpenResult& opening = openResults_[shard];
   opening = {shard, -1, ShardState::kLoaded, ""};
   const SnapshotIdentity identity{options_.dimensions, shard, options_.shards};
-  Status status = ReadSnapshot(SnapshotPath(shard), identity, loaded, &opening.sequence);
+  Status status = ReadShardSnapshot(SnapshotPath(shard), identity, loaded, &opening.sequence);
   if (status.ok()) return status;
   opening.reason = status.message();
-  if (status.code() == Code::kMissing) {
+  if (status.code() == StatusCode::kMissing) {
     opening.state = ShardState::kMissing;
-  } else if (status.code() == Code::kDamaged) {
+  } else if (status.code() == StatusCode::kDamaged) {
     opening.state = ShardState::kDamaged;
   } else {
     return status;
@@ -143,8 +144,8 @@ std::shared_ptr<Shard> Collection::CurrentShard(uint32_t shard) const {
 }
 
 Status Collection::CheckOpen(uint32_t shard) const {
-  if (closed()) return {Code::kClosed, "the collection is closed"};
-  if (shard >= options_.shards) return {Code::kInvalid, "there is no such shard"};
+  if (closed()) return {StatusCode::kClosed, "the collection is closed"};
+  if (shard >= options_.shards) return {StatusCode::kInvalid, "there is no such shard"};
   return {};
 }
 
@@ -161,22 +162,22 @@ bool Collection::Staging::Step() {
       if (!status_.ok()) return true;
     }
     if (collection_->closed()) {
-      status_ = {Code::kClosed, "the collection is closed"};
+      status_ = {StatusCode::kClosed, "the collection is closed"};
       return true;
     }
     const uint32_t rows = input_->block.rows();
     const uint32_t end = std::min(rows, linked_ + kLinksPerStep);
     for (; linked_ < end; linked_++) {
       shard_->Link(shard_->Document(slot_).firstRow + linked_, &ThreadGraphScratch());
-      if (successor_ == nullptr) continue;
-      successor_->Link(successor_->Document(successorSlot_).firstRow + linked_, &ThreadGraphScratch());
+      if (replacement_ == nullptr) continue;
+      replacement_->Link(replacement_->Document(replacementSlot_).firstRow + linked_, &ThreadGraphScratch());
     }
     if (linked_ < rows) return false;
     // Mark the new shard first: every document ready in the old shard must be ready after the switch too.
-    if (successor_ != nullptr) successor_->MarkReady(successorSlot_);
+    if (replacement_ != nullptr) replacement_->MarkReady(replacementSlot_);
     shard_->MarkReady(slot_);
   } catch (const std::bad_alloc&) {
-    status_ = {Code::kMemory, "there is no memory to stage a document"};
+    status_ = {StatusCode::kMemory, "there is no memory to stage a document"};
   }
   return true;
 }
@@ -185,44 +186,44 @@ Status Collection::AppendDocument(Staging* staging) {
   Writer& writer = *writers_[staging->number_];
   const size_t bytes = staging->input_->vectors.size() * sizeof(float) + staging->input_->termBytes;
   const std::lock_guard lock(writer.mutex);
-  if (writer.copying && writer.arrivalBytes + bytes > kArrivalBytesMax) {
-    return {Code::kBusy, "the shard is being compacted and too much arrives meanwhile"};
+  if (writer.copying && writer.deferredBytes + bytes > kDeferredBytesMax) {
+    return {StatusCode::kBusy, "the shard is being compacted and too much arrives meanwhile"};
   }
   // The current shard changes only under the writer's lock.
   const std::shared_ptr<Shard> current = CurrentShard(staging->number_);
   // Not while the compaction is postponed, possibly for long: then memory alone bounds the number of deleted
   // rows.
-  if (writer.compacting && !writer.putOff && HasDead(*current, kOvergrownMin, kOvergrownShare)) {
-    return {Code::kBusy, "as much of the shard is removed as there: it is compacted first"};
+  if (writer.compacting && !writer.postponed && HasDead(*current, kMostlyDeadMin, kMostlyDeadDivisor)) {
+    return {StatusCode::kBusy, "as much of the shard is removed as there: it is compacted first"};
   }
-  if (Status status = current->Append(*staging->input_, Shard::Arrival::kNewest, &staging->slot_); !status.ok()) {
+  if (Status status = current->Append(*staging->input_, Shard::StagedPolicy::kReplace, &staging->slot_); !status.ok()) {
     return status;
   }
   staging->shard_ = current;
   if (writer.copying) {
-    writer.arrivals.push_back({staging->input_, staging->slot_});
-    writer.arrivalBytes += bytes;
-  } else if (writer.successor != nullptr) {
-    AppendToSuccessor(&writer, staging);
+    writer.deferredDocuments.push_back({staging->input_, staging->slot_});
+    writer.deferredBytes += bytes;
+  } else if (writer.replacement != nullptr) {
+    AppendToReplacement(&writer, staging);
   }
   return {};
 }
 
-void Collection::AppendToSuccessor(Writer* writer, Staging* staging) {
+void Collection::AppendToReplacement(Writer* writer, Staging* staging) {
   try {
     writer->origins.reserve(writer->origins.size() + 1);
     const Status status =
-        writer->successor->Append(*staging->input_, Shard::Arrival::kNewest, &staging->successorSlot_);
+        writer->replacement->Append(*staging->input_, Shard::StagedPolicy::kReplace, &staging->replacementSlot_);
     if (status.ok()) {
       writer->origins.push_back(staging->slot_);
-      staging->successor_ = writer->successor;
+      staging->replacement_ = writer->replacement;
       return;
     }
   } catch (const std::bad_alloc&) {
     // As below: the document is safe in the old shard.
   }
   // A successor that lacks a document must not be published. The compaction finds it missing and ends.
-  writer->successor = nullptr;
+  writer->replacement = nullptr;
 }
 
 Status Collection::Discard(uint32_t shard, uint64_t version) {
@@ -231,7 +232,7 @@ Status Collection::Discard(uint32_t shard, uint64_t version) {
     const std::lock_guard lock(mutex_);
     (*shards_)[shard]->Discard(version);
   }
-  CompactIfWorthwhile(shard);
+  MaybeCompact(shard);
   return {};
 }
 
@@ -242,63 +243,63 @@ Status Collection::Commit(const CollectionChange& change) {
     Writer& writer = *writers_[change.shard];
     const auto sequence = static_cast<int64_t>(change.sequence);
     if (sequence < writer.sequence) {
-      return {Code::kSequence, "sequence " + std::to_string(sequence) + " comes after " +
-                                   std::to_string(writer.sequence) + " in shard " + std::to_string(change.shard)};
+      return {StatusCode::kSequence, "sequence " + std::to_string(sequence) + " comes after " +
+                                         std::to_string(writer.sequence) + " in shard " + std::to_string(change.shard)};
     }
     Shard& shard = *(*shards_)[change.shard];
     uint32_t slot = 0;
     if (change.add.has_value() && !shard.FindReady(*change.add, &slot)) {
-      return {Code::kUnstaged, "version " + std::to_string(*change.add) + " is not staged"};
+      return {StatusCode::kUnstaged, "version " + std::to_string(*change.add) + " is not staged"};
     }
     epoch_++;
     const Shard::Change totals = shard.Commit(epoch_, change.add.has_value() ? &*change.add : nullptr,
                                               change.remove.has_value() ? &*change.remove : nullptr);
     rows_ += static_cast<uint64_t>(totals.rows);
-    changes_ += totals.moved;
+    changes_ += totals.changedRows;
     bodyLength_ += static_cast<uint64_t>(totals.bodyLength);
     documents_ += static_cast<uint64_t>(totals.documents);
     writer.sequence = sequence;
     writer.epoch = epoch_;
     sequence_ = std::max(sequence_, sequence);
   }
-  CompactIfWorthwhile(change.shard);
+  MaybeCompact(change.shard);
   return {};
 }
 
-Moment Collection::Now() const {
+ReadSnapshot Collection::GetReadSnapshot() const {
   const std::lock_guard lock(mutex_);
-  const Efforts efforts = Calibrated() ? efforts_ : MoreCareful(efforts_, DefaultEfforts(options_.shards));
-  return {shards_, epoch_, rows_, bodyLength_, efforts, changes_};
+  const EfValues efValues = IsCalibrated() ? efValues_ : MaxEfValues(efValues_, DefaultEfValues(options_.shards));
+  return {shards_, epoch_, rows_, bodyLength_, efValues, changes_};
 }
 
 bool Collection::BeginCalibration() {
   {
     const std::lock_guard lock(mutex_);
-    if (rows_ < kCalibratedMin || Calibrated()) return false;
+    if (rows_ < kCalibratedMin || IsCalibrated()) return false;
   }
   return !closed() && !calibrating_.exchange(true);
 }
 
-void Collection::UseEfforts(const Efforts& efforts, uint64_t changes) {
+void Collection::SetEfValues(const EfValues& efValues, uint64_t changes) {
   const std::lock_guard lock(mutex_);
-  efforts_ = efforts;
+  efValues_ = efValues;
   calibratedChanges_ = changes;
 }
 
-void Collection::CompactIfWorthwhile(uint32_t shard) {
+void Collection::MaybeCompact(uint32_t shard) {
   Writer& writer = *writers_[shard];
   const std::shared_ptr<Shard> current = CurrentShard(shard);
-  if (!HasDead(*current, kDeadMin, kDeadShare)) return;
+  if (!HasDead(*current, kDeadMin, kDeadDivisor)) return;
   if (writer.compacting.exchange(true)) return;
   // If the background queue is full, a later change tries again.
-  if (!background_([self = shared_from_this(), shard] { return self->Compact(shard); })) writer.compacting = false;
+  if (!schedule_([self = shared_from_this(), shard] { return self->Compact(shard); })) writer.compacting = false;
 }
 
 bool Collection::Compact(uint32_t shard) {
   Writer& writer = *writers_[shard];
   if (closed()) return true;
-  writer.putOff = !MayHold(CopyBytes(*CurrentShard(shard)));
-  if (writer.putOff) return false;
+  writer.postponed = !HasMemoryFor(CopyBytes(*CurrentShard(shard)));
+  if (writer.postponed) return false;
   CompactNow(shard);
   return true;
 }
@@ -315,101 +316,101 @@ void Collection::CompactNow(uint32_t shard) {
   }
   bool replaced = false;
   try {
-    replaced = CopyToSuccessor(&writer, old, slots) && AddArrivals(&writer, *old) && ReplaceBySuccessor(shard, *old);
+    replaced = CopyToReplacement(&writer, old, slots) && AddDeferred(&writer, *old) && PromoteReplacement(shard, *old);
   } catch (const std::bad_alloc&) {
     // The old shard stays in use, and the next change tries again.
   }
   {
     const std::lock_guard lock(writer.mutex);
     writer.copying = false;
-    writer.arrivals = {};
-    writer.arrivalBytes = 0;
-    writer.successor = nullptr;
+    writer.deferredDocuments = {};
+    writer.deferredBytes = 0;
+    writer.replacement = nullptr;
     writer.origins = {};
   }
   writer.compacting = false;
   // Rows deleted in the meantime may justify another compaction, and no later change may trigger it.
-  if (replaced) CompactIfWorthwhile(shard);
+  if (replaced) MaybeCompact(shard);
 }
 
-bool Collection::CopyToSuccessor(Writer* writer, const std::shared_ptr<Shard>& old, uint32_t slots) {
-  const auto successor = std::make_shared<Shard>(options_.dimensions);
+bool Collection::CopyToReplacement(Writer* writer, const std::shared_ptr<Shard>& old, uint32_t slots) {
+  const auto replacement = std::make_shared<Shard>(options_.dimensions);
   {
     const std::lock_guard lock(mutex_);
-    writer->made = successor;
+    writer->latestReplacement = replacement;
   }
   std::vector<uint32_t> origins;
-  if (!successor->CopyFrom(
+  if (!replacement->CopyFrom(
           *old, slots, [this] { return closed(); }, &origins))
     return false;
-  if (old->VectorsLost()) return false;
-  successor->AdoptStates(*old, origins);
+  if (old->HasVectorReadFailed()) return false;
+  replacement->SyncLifetimes(*old, origins);
   const std::lock_guard lock(writer->mutex);
   // Again, under the lock, so that an arrival does not replace the same version committed in the meantime.
-  successor->AdoptStates(*old, origins);
+  replacement->SyncLifetimes(*old, origins);
   writer->origins = std::move(origins);
-  writer->successor = successor;
+  writer->replacement = replacement;
   writer->copying = false;
   return true;
 }
 
-bool Collection::AddArrivals(Writer* writer, const Shard& old) {
-  std::vector<Arrival> arrivals;
+bool Collection::AddDeferred(Writer* writer, const Shard& old) {
+  std::vector<DeferredDocument> deferredDocuments;
   {
     const std::lock_guard lock(writer->mutex);
-    arrivals = std::exchange(writer->arrivals, {});
-    writer->arrivalBytes = 0;
+    deferredDocuments = std::exchange(writer->deferredDocuments, {});
+    writer->deferredBytes = 0;
   }
-  for (const Arrival& arrival : arrivals) {
-    std::shared_ptr<Shard> successor;
+  for (const DeferredDocument& deferred : deferredDocuments) {
+    std::shared_ptr<Shard> replacement;
     uint32_t slot = 0;
     {
       const std::lock_guard lock(writer->mutex);
-      if (writer->successor == nullptr || closed()) return false;
+      if (writer->replacement == nullptr || closed()) return false;
       // Already discarded, replaced or removed.
-      if (old.LifeOf(arrival.slot).death != kNever) continue;
-      successor = writer->successor;
+      if (old.LifetimeOf(deferred.slot).deletedAt != kNever) continue;
+      replacement = writer->replacement;
       writer->origins.reserve(writer->origins.size() + 1);
-      if (!successor->Append(*arrival.input, Shard::Arrival::kOlder, &slot).ok()) return false;
-      writer->origins.push_back(arrival.slot);
+      if (!replacement->Append(*deferred.input, Shard::StagedPolicy::kKeep, &slot).ok()) return false;
+      writer->origins.push_back(deferred.slot);
     }
-    const DocumentSlot& document = successor->Document(slot);
-    for (uint32_t i = 0; i < document.rowCount; i++) successor->Link(document.firstRow + i, &ThreadGraphScratch());
-    successor->MarkReady(slot);
+    const DocumentSlot& document = replacement->Document(slot);
+    for (uint32_t i = 0; i < document.rowCount; i++) replacement->Link(document.firstRow + i, &ThreadGraphScratch());
+    replacement->MarkReady(slot);
   }
   return true;
 }
 
-bool Collection::ReplaceBySuccessor(uint32_t shard, const Shard& old) {
+bool Collection::PromoteReplacement(uint32_t shard, const Shard& old) {
   Writer& writer = *writers_[shard];
   const std::lock_guard writerLock(writer.mutex);
-  if (writer.successor == nullptr || closed()) return false;
+  if (writer.replacement == nullptr || closed()) return false;
   // Does most of the work before commits have to wait for mutex_.
-  writer.successor->AdoptStates(old, writer.origins);
+  writer.replacement->SyncLifetimes(old, writer.origins);
   const std::lock_guard lock(mutex_);
-  writer.successor->AdoptStates(old, writer.origins);
+  writer.replacement->SyncLifetimes(old, writer.origins);
   auto shards = std::make_shared<std::vector<std::shared_ptr<Shard>>>(*shards_);
-  (*shards)[shard] = writer.successor;
-  changes_ += writer.successor->Rows();
+  (*shards)[shard] = writer.replacement;
+  changes_ += writer.replacement->Rows();
   shards_ = std::move(shards);
   compactions_++;
   return true;
 }
 
-Collection::SnapshotMoment Collection::BeginSnapshot() const {
+Collection::PendingSnapshot Collection::BeginSnapshot() const {
   const std::lock_guard lock(mutex_);
-  SnapshotMoment moment{shards_, epoch_, sequence_, {}};
-  moment.changes.reserve(writers_.size());
-  for (const auto& writer : writers_) moment.changes.push_back(writer->epoch);
-  return moment;
+  PendingSnapshot pending{shards_, epoch_, sequence_, {}};
+  pending.changes.reserve(writers_.size());
+  for (const auto& writer : writers_) pending.changes.push_back(writer->epoch);
+  return pending;
 }
 
-Status Collection::WriteShard(uint32_t shard, const SnapshotMoment& moment, uint64_t* bytes) {
+Status Collection::WriteShard(uint32_t shard, const PendingSnapshot& pending, uint64_t* bytes) {
   Writer& writer = *writers_[shard];
-  // A shard compacted since then still has the rows visible at `moment`; its successor does not.
-  const std::shared_ptr<Shard>& written = (*moment.shards)[shard];
+  // A shard compacted since then still has the rows visible at `pending`; its successor does not.
+  const std::shared_ptr<Shard>& written = (*pending.shards)[shard];
   // The file on disk may be newer if two snapshots were begun and the second was written first.
-  const uint64_t changed = moment.changes[shard];
+  const uint64_t changed = pending.changes[shard];
   if (changed < writer.writtenEpoch) return {};
   // A compacted shard is written even without changes: it is smaller, and reads its vectors from its own
   // file.
@@ -417,25 +418,25 @@ Status Collection::WriteShard(uint32_t shard, const SnapshotMoment& moment, uint
   SnapshotPoint point{};
   {
     // Under the writer's lock, no document is partially appended. Rows added later are not visible at
-    // `moment`.
+    // `pending`.
     const std::lock_guard lock(writer.mutex);
-    point = {moment.epoch, moment.sequence, written->Rows(), written->Slots()};
+    point = {pending.epoch, pending.sequence, written->Rows(), written->Slots()};
   }
   const SnapshotPermit permit{
-      [this] { return closed() ? Status(Code::kClosed, "the collection is closed") : Status(); }, &fileMutex_};
-  const Status status = WriteSnapshot(written.get(), point, {options_.dimensions, shard, options_.shards},
-                                      SnapshotPath(shard), permit, bytes);
+      [this] { return closed() ? Status(StatusCode::kClosed, "the collection is closed") : Status(); }, &fileMutex_};
+  const Status status = WriteShardSnapshot(written.get(), point, {options_.dimensions, shard, options_.shards},
+                                           SnapshotPath(shard), permit, bytes);
   if (!status.ok()) return status;
   writer.writtenEpoch = changed;
   writer.written = written;
   return {};
 }
 
-Status Collection::WriteSnapshots(const SnapshotMoment& moment, Snapshot* snapshot) {
+Status Collection::WriteSnapshots(const PendingSnapshot& pending, Snapshot* snapshot) {
   const std::lock_guard snapshotLock(snapshotMutex_);
-  snapshot->sequence = moment.sequence;
+  snapshot->sequence = pending.sequence;
   for (uint32_t shard = 0; shard < options_.shards; shard++) {
-    if (Status status = WriteShard(shard, moment, &snapshot->bytes); !status.ok()) return status;
+    if (Status status = WriteShard(shard, pending, &snapshot->bytes); !status.ok()) return status;
   }
   return {};
 }
@@ -443,7 +444,7 @@ Status Collection::WriteSnapshots(const SnapshotMoment& moment, Snapshot* snapsh
 CollectionStatistics Collection::Statistics() const {
   CollectionStatistics statistics;
   std::shared_ptr<const std::vector<std::shared_ptr<Shard>>> shards;
-  std::vector<std::shared_ptr<Shard>> made;
+  std::vector<std::shared_ptr<Shard>> replacements;
   {
     const std::lock_guard lock(mutex_);
     shards = shards_;
@@ -451,15 +452,15 @@ CollectionStatistics Collection::Statistics() const {
     statistics.documents = documents_;
     statistics.compactions = compactions_;
     for (uint32_t shard = 0; shard < options_.shards; shard++) {
-      std::shared_ptr<Shard> successor = writers_[shard]->made.lock();
-      if (successor != nullptr && successor != (*shards)[shard]) made.push_back(std::move(successor));
+      std::shared_ptr<Shard> replacement = writers_[shard]->latestReplacement.lock();
+      if (replacement != nullptr && replacement != (*shards)[shard]) replacements.push_back(std::move(replacement));
     }
   }
   for (const auto& shard : *shards) {
     statistics.deadRows += shard->DeadRows();
     Add(shard->MemoryBytes(), &statistics.memory);
   }
-  for (const auto& shard : made) Add(shard->MemoryBytes(), &statistics.memory);
+  for (const auto& shard : replacements) Add(shard->MemoryBytes(), &statistics.memory);
   return statistics;
 }
 

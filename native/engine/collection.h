@@ -29,7 +29,7 @@ struct CollectionOptions {
 enum class ShardState { kFresh, kLoaded, kMissing, kDamaged };
 
 // Result of opening one shard.
-struct ShardOpening {
+struct ShardOpenResult {
   uint32_t shard;
   int64_t sequence;  // -1 if no usable file exists
   ShardState state;
@@ -53,19 +53,20 @@ struct CollectionStatistics {
 
 // Runs a long job on a thread that serves no searches, repeatedly until it returns true. Returns false if the
 // job cannot be accepted now.
-using Background = std::function<bool(std::function<bool()>)>;
+using BackgroundScheduler = std::function<bool(std::function<bool()>)>;
 
 // Lock order: snapshotMutex_, a writer's mutex, mutex_, then the locks inside a shard. Every function may be
 // called from any thread at any time; none waits for a search.
 class Collection : public std::enable_shared_from_this<Collection> {
  public:
   // Loads the collection from its directory. Damaged and missing shards start empty and are reported in opened().
-  static Status Open(const CollectionOptions& options, Background background, std::shared_ptr<Collection>* collection);
+  static Status Open(const CollectionOptions& options, BackgroundScheduler background,
+                     std::shared_ptr<Collection>* collection);
   Collection(const Collection&) = delete;
   Collection& operator=(const Collection&) = delete;
 
   const CollectionOptions& options() const { return options_; }
-  const std::vector<ShardOpening>& opened() const { return opened_; }
+  const std::vector<ShardOpenResult>& openResults() const { return openResults_; }
 
   // The steps of staging one document. Call Step until it returns true, then read status().
   class Staging {
@@ -81,8 +82,8 @@ class Collection : public std::enable_shared_from_this<Collection> {
     const std::shared_ptr<DocumentInput> input_;
     std::shared_ptr<Shard> shard_;  // shard that received the document; null before the first step
     uint32_t slot_ = 0;
-    std::shared_ptr<Shard> successor_;  // compacted shard about to replace shard_ and staged into as well, or null
-    uint32_t successorSlot_ = 0;
+    std::shared_ptr<Shard> replacement_;  // compacted shard about to replace shard_ and staged into as well, or null
+    uint32_t replacementSlot_ = 0;
     uint32_t linked_ = 0;
     Status status_;
   };
@@ -93,14 +94,14 @@ class Collection : public std::enable_shared_from_this<Collection> {
   Status Commit(const CollectionChange& change);
 
   // Returns the read snapshot of a search that starts now.
-  Moment Now() const;
+  ReadSnapshot GetReadSnapshot() const;
 
   struct Snapshot {
     int64_t sequence = -1;  // every change up to it is on disk; -1 if there was none
     uint64_t bytes = 0;     // written by this call
   };
   // The state of all shards at one instant: the content of a snapshot to be written.
-  struct SnapshotMoment {
+  struct PendingSnapshot {
     std::shared_ptr<const std::vector<std::shared_ptr<Shard>>> shards;
     uint64_t epoch = 0;
     int64_t sequence = -1;
@@ -108,9 +109,9 @@ class Collection : public std::enable_shared_from_this<Collection> {
   };
   // Fixes the content of a snapshot. Call it only when every change so far is durable elsewhere; later
   // changes may not be.
-  SnapshotMoment BeginSnapshot() const;
-  // Writes the shards that changed between the state on disk and `moment`, as they were at `moment`.
-  Status WriteSnapshots(const SnapshotMoment& moment, Snapshot* snapshot);
+  PendingSnapshot BeginSnapshot() const;
+  // Writes the shards that changed between the state on disk and `pending`, as they were at `pending`.
+  Status WriteSnapshots(const PendingSnapshot& pending, Snapshot* snapshot);
   // Writes the current state.
   Status WriteSnapshots(Snapshot* snapshot) { return WriteSnapshots(BeginSnapshot(), snapshot); }
 
@@ -119,7 +120,7 @@ class Collection : public std::enable_shared_from_this<Collection> {
   bool BeginCalibration();
   // Sets measured ef values. `changes` is the change counter at the start of the measurement; once too many
   // changes follow, searches use the conservative defaults again.
-  void UseEfforts(const Efforts& efforts, uint64_t changes);
+  void SetEfValues(const EfValues& efValues, uint64_t changes);
   void EndCalibration() { calibrating_ = false; }
 
   CollectionStatistics Statistics() const;
@@ -132,33 +133,34 @@ class Collection : public std::enable_shared_from_this<Collection> {
 
  private:
   // A document staged while its shard was being copied.
-  struct Arrival {
+  struct DeferredDocument {
     std::shared_ptr<DocumentInput> input;
     uint32_t slot;  // in the shard being copied
   };
   // Write state of one shard. A compaction has three states: while `copying`, documents are added to the old
-  // shard and recorded as arrivals; once `successor` is set, documents are added to both shards and the
+  // shard and recorded as arrivals; once `replacement` is set, documents are added to both shards and the
   // arrivals to the successor; finally the successor replaces the old shard.
   struct Writer {
     std::mutex mutex;
-    bool copying = false;              // guarded by mutex
-    std::vector<Arrival> arrivals;     // guarded by mutex
-    size_t arrivalBytes = 0;           // guarded by mutex
-    std::shared_ptr<Shard> successor;  // guarded by mutex
-    std::vector<uint32_t> origins;     // guarded by mutex; old slot of each slot of the successor
+    bool copying = false;                             // guarded by mutex
+    std::vector<DeferredDocument> deferredDocuments;  // guarded by mutex
+    size_t deferredBytes = 0;                         // guarded by mutex
+    std::shared_ptr<Shard> replacement;               // guarded by mutex
+    std::vector<uint32_t> origins;                    // guarded by mutex; old slot of each slot of the successor
     std::atomic<bool> compacting{false};
-    std::atomic<bool> putOff{false};  // the compaction waits for memory
-    std::weak_ptr<Shard> made;        // guarded by Collection::mutex_; latest compacted shard, possibly incomplete
-    int64_t sequence = -1;            // guarded by Collection::mutex_
-    uint64_t epoch = 0;               // guarded by Collection::mutex_; epoch of the last change
+    std::atomic<bool> postponed{false};  // the compaction waits for memory
+    std::weak_ptr<Shard>
+        latestReplacement;  // guarded by Collection::mutex_; latest compacted shard, possibly incomplete
+    int64_t sequence = -1;  // guarded by Collection::mutex_
+    uint64_t epoch = 0;     // guarded by Collection::mutex_; epoch of the last change
     // The shard that the file holds, and the epoch of its last change. Null: there is no valid file.
     std::weak_ptr<Shard> written;  // guarded by snapshotMutex_
     uint64_t writtenEpoch = 0;     // guarded by snapshotMutex_
   };
 
-  Collection(const CollectionOptions& options, Background background);
+  Collection(const CollectionOptions& options, BackgroundScheduler background);
   Status Load();
-  // Fills opened_[shard], and *loaded if a valid file exists.
+  // Fills openResults_[shard], and *loaded if a valid file exists.
   Status LoadShard(uint32_t shard, std::shared_ptr<Shard>* loaded);
   std::string SnapshotPath(uint32_t shard) const;
   std::shared_ptr<Shard> CurrentShard(uint32_t shard) const;
@@ -166,22 +168,24 @@ class Collection : public std::enable_shared_from_this<Collection> {
   // Returns kBusy if a compaction must finish first.
   Status AppendDocument(Staging* staging);
   // Also adds the staging's document to the successor. Requires the writer's lock.
-  static void AppendToSuccessor(Writer* writer, Staging* staging);
-  void CompactIfWorthwhile(uint32_t shard);
+  static void AppendToReplacement(Writer* writer, Staging* staging);
+  void MaybeCompact(uint32_t shard);
   // Returns false if there is not enough memory yet.
   bool Compact(uint32_t shard);
   void CompactNow(uint32_t shard);
   // The three steps of CompactNow. Each returns false if the collection is closed or the successor was abandoned.
-  bool CopyToSuccessor(Writer* writer, const std::shared_ptr<Shard>& old, uint32_t slots);
-  bool AddArrivals(Writer* writer, const Shard& old);
-  bool ReplaceBySuccessor(uint32_t shard, const Shard& old);
+  bool CopyToReplacement(Writer* writer, const std::shared_ptr<Shard>& old, uint32_t slots);
+  bool AddDeferred(Writer* writer, const Shard& old);
+  bool PromoteReplacement(uint32_t shard, const Shard& old);
   // Whether the ef values were measured on approximately the current rows. Requires mutex_.
-  bool Calibrated() const { return efforts_.calibrated && !OutOfDate(changes_ - calibratedChanges_, rows_); }
-  Status WriteShard(uint32_t shard, const SnapshotMoment& moment, uint64_t* bytes);  // requires snapshotMutex_
+  bool IsCalibrated() const {
+    return efValues_.calibrated && !IsCalibrationStale(changes_ - calibratedChanges_, rows_);
+  }
+  Status WriteShard(uint32_t shard, const PendingSnapshot& pending, uint64_t* bytes);  // requires snapshotMutex_
 
   const CollectionOptions options_;
-  const Background background_;
-  std::vector<ShardOpening> opened_;
+  const BackgroundScheduler schedule_;
+  std::vector<ShardOpenResult> openResults_;
   std::vector<std::unique_ptr<Writer>> writers_;
   std::atomic<bool> closed_{false};
   std::atomic<bool> calibrating_{false};
@@ -198,7 +202,7 @@ class Collection : public std::enable_shared_from_this<Collection> {
   uint64_t documents_ = 0;                                             // guarded by mutex_
   uint64_t compactions_ = 0;                                           // guarded by mutex_
   uint64_t changes_ = 0;            // guarded by mutex_; rows added, removed, or moved to a new graph
-  Efforts efforts_;                 // guarded by mutex_; last measured values
+  EfValues efValues_;               // guarded by mutex_; last measured values
   uint64_t calibratedChanges_ = 0;  // guarded by mutex_; changes_ at the start of that measurement
 };
 

@@ -4,38 +4,38 @@
 #include <cmath>
 
 namespace quarry {
-uint32_t ShareOf(uint32_t wanted, size_t shards) {
-  if (shards == 1) return wanted;
-  const double mean = static_cast<double>(wanted) / static_cast<double>(shards);
-  return std::min(wanted, static_cast<uint32_t>(std::ceil(mean + 2 * std::sqrt(mean))));
+uint32_t RowsPerShardMax(uint32_t topK, size_t shards) {
+  if (shards == 1) return topK;
+  const double mean = static_cast<double>(topK) / static_cast<double>(shards);
+  return std::min(topK, static_cast<uint32_t>(std::ceil(mean + 2 * std::sqrt(mean))));
 }
 
-Efforts DefaultEfforts(size_t shards) {
-  constexpr double kBeyond = 100;  // more than any measured collection needed
-  const auto guess = [&](uint32_t wanted) {
-    return ShareOf(wanted, shards) + static_cast<uint32_t>(kBeyond / std::sqrt(static_cast<double>(shards)));
+EfValues DefaultEfValues(size_t shards) {
+  constexpr double kEfMargin = 100;  // more than any measured collection needed
+  const auto guess = [&](uint32_t topK) {
+    return RowsPerShardMax(topK, shards) + static_cast<uint32_t>(kEfMargin / std::sqrt(static_cast<double>(shards)));
   };
   return {guess(kFewRows), guess(kManyRows), false};
 }
 
-Efforts MoreCareful(const Efforts& efforts, const Efforts& careful) {
-  return {std::max(efforts.few, careful.few), std::max(efforts.many, careful.many), false};
+EfValues MaxEfValues(const EfValues& efValues, const EfValues& conservative) {
+  return {std::max(efValues.few, conservative.few), std::max(efValues.many, conservative.many), false};
 }
 
-bool OutOfDate(uint64_t changes, uint64_t rows) {
+bool IsCalibrationStale(uint64_t changes, uint64_t rows) {
   constexpr uint64_t kChangedShare = 4;
   return changes * kChangedShare >= rows && changes > 0;
 }
 
-uint32_t EffortFor(const Efforts& efforts, uint32_t wanted, size_t shards) {
-  if (wanted >= kManyRows) {
-    const double growth = static_cast<double>(ShareOf(wanted, shards)) / ShareOf(kManyRows, shards);
-    return static_cast<uint32_t>(std::ceil(efforts.many * growth));
+uint32_t EfFor(const EfValues& efValues, uint32_t topK, size_t shards) {
+  if (topK >= kManyRows) {
+    const double growth = static_cast<double>(RowsPerShardMax(topK, shards)) / RowsPerShardMax(kManyRows, shards);
+    return static_cast<uint32_t>(std::ceil(efValues.many * growth));
   }
-  if (wanted <= kFewRows) return std::max(efforts.few, ShareOf(wanted, shards));
-  const double between = static_cast<double>(wanted - kFewRows) / (kManyRows - kFewRows);
-  const auto effort = static_cast<uint32_t>(std::ceil(efforts.few + between * (efforts.many - efforts.few)));
-  return std::max(effort, ShareOf(wanted, shards));
+  if (topK <= kFewRows) return std::max(efValues.few, RowsPerShardMax(topK, shards));
+  const double between = static_cast<double>(topK - kFewRows) / (kManyRows - kFewRows);
+  const auto ef = static_cast<uint32_t>(std::ceil(efValues.few + between * (efValues.many - efValues.few)));
+  return std::max(ef, RowsPerShardMax(topK, shards));
 }
 
 }  // namespace quarry

@@ -19,15 +19,15 @@ constexpr size_t kBufferBytes = size_t{1} << 20;
 std::atomic<uint64_t> nextTemporary{0};
 
 Status IoError(const char* action, const std::string& path, int error) {
-  return {Code::kIo, std::string(action) + " " + path + ": " + std::generic_category().message(error)};
+  return {StatusCode::kIo, std::string(action) + " " + path + ": " + std::generic_category().message(error)};
 }
 
 // Status of a file that cannot be read. Exhausted memory or descriptors do not mean that the file is damaged.
-Status Unreadable(const char* action, const std::string& path, int error) {
+Status ReadError(const char* action, const std::string& path, int error) {
   Status status = IoError(action, path, error);
-  if (error == ENOMEM) return {Code::kMemory, status.message()};
+  if (error == ENOMEM) return {StatusCode::kMemory, status.message()};
   if (error == EMFILE || error == ENFILE) return status;
-  return {Code::kDamaged, status.message()};
+  return {StatusCode::kDamaged, status.message()};
 }
 
 int Sync(int descriptor) {
@@ -42,19 +42,19 @@ int Sync(int descriptor) {
 
 // Numbered, so that an abandoned temporary file and its replacement never share a name.
 AtomicFile::AtomicFile(std::string path)
-    : path_(std::move(path)), temporary_(path_ + ".tmp" + std::to_string(nextTemporary.fetch_add(1))) {
-  descriptor_ = open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    : path_(std::move(path)), temporaryPath_(path_ + ".tmp" + std::to_string(nextTemporary.fetch_add(1))) {
+  descriptor_ = open(temporaryPath_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (descriptor_ < 0) Fail("create");
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0) return;
   close(descriptor_);
-  if (!committed_) unlink(temporary_.c_str());
+  if (!committed_) unlink(temporaryPath_.c_str());
 }
 
 void AtomicFile::Fail(const char* action) {
-  if (status_.ok()) status_ = IoError(action, temporary_, errno);
+  if (status_.ok()) status_ = IoError(action, temporaryPath_, errno);
 }
 
 void AtomicFile::Put(const char* bytes, size_t length) {
@@ -93,14 +93,14 @@ void AtomicFile::WriteAt(uint64_t offset, const void* bytes, size_t length) {
   }
 }
 
-Status AtomicFile::Commit(std::mutex* mutex, const std::function<Status()>& allowed) {
+Status AtomicFile::Commit(std::mutex* mutex, const std::function<Status()>& mayCommit) {
   Flush();
   if (status_.ok() && Sync(descriptor_) != 0) Fail("fsync");
   if (!status_.ok()) return status_;
   {
     const std::lock_guard lock(*mutex);
-    if (Status status = allowed(); !status.ok()) return status;
-    if (rename(temporary_.c_str(), path_.c_str()) != 0) {
+    if (Status status = mayCommit(); !status.ok()) return status;
+    if (rename(temporaryPath_.c_str(), path_.c_str()) != 0) {
       Fail("rename");
       return status_;
     }
@@ -123,12 +123,12 @@ Status ReadableFile::Open(const std::string& path) {
   path_ = path;
   descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) {
-    return errno == ENOENT ? Status(Code::kMissing, "there is no " + path) : Unreadable("open", path, errno);
+    return errno == ENOENT ? Status(StatusCode::kMissing, "there is no " + path) : ReadError("open", path, errno);
   }
-  struct stat facts {};
-  if (fstat(descriptor_, &facts) != 0) return Unreadable("stat", path, errno);
-  if (!S_ISREG(facts.st_mode)) return {Code::kDamaged, path + " is not a file"};
-  length_ = static_cast<uint64_t>(facts.st_size);
+  struct stat info {};
+  if (fstat(descriptor_, &info) != 0) return ReadError("stat", path, errno);
+  if (!S_ISREG(info.st_mode)) return {StatusCode::kDamaged, path + " is not a file"};
+  length_ = static_cast<uint64_t>(info.st_size);
   return {};
 }
 
@@ -137,8 +137,8 @@ Status ReadableFile::ReadAt(uint64_t offset, void* bytes, size_t length) const {
   while (length > 0) {
     const ssize_t got = pread(descriptor_, to, length, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return Unreadable("read", path_, errno);
-    if (got == 0) return {Code::kDamaged, "the file is cut off"};
+    if (got < 0) return ReadError("read", path_, errno);
+    if (got == 0) return {StatusCode::kDamaged, "the file is cut off"};
     to += got;
     offset += static_cast<uint64_t>(got);
     length -= static_cast<size_t>(got);
@@ -149,7 +149,7 @@ Status ReadableFile::ReadAt(uint64_t offset, void* bytes, size_t length) const {
 Status CreateFolder(const std::string& path, bool* created) {
   std::error_code error;
   *created = std::filesystem::create_directories(path, error);
-  if (error) return {Code::kIo, "create folder " + path + ": " + error.message()};
+  if (error) return {StatusCode::kIo, "create folder " + path + ": " + error.message()};
   return {};
 }
 
@@ -163,7 +163,7 @@ Status RemoveFiles(const std::string& folder, const std::string& prefix, const s
     const std::string path = entries->path().string();
     if (unlink(path.c_str()) != 0 && errno != ENOENT) return IoError("remove", path, errno);
   }
-  if (error) return {Code::kIo, "list folder " + folder + ": " + error.message()};
+  if (error) return {StatusCode::kIo, "list folder " + folder + ": " + error.message()};
   return {};
 }
 

@@ -25,8 +25,8 @@ class AtomicFile {
   // Overwrites bytes written before. Does not move the write position.
   void WriteAt(uint64_t offset, const void* bytes, size_t length);
   uint64_t written() const { return flushed_ + buffer_.size(); }
-  // Calls fsync; then, holding `mutex`, renames if `allowed` returns ok; then calls fsync on the folder.
-  Status Commit(std::mutex* mutex, const std::function<Status()>& allowed);
+  // Calls fsync; then, holding `mutex`, renames if `mayCommit` returns ok; then calls fsync on the folder.
+  Status Commit(std::mutex* mutex, const std::function<Status()>& mayCommit);
   // For mapping the committed file.
   int descriptor() const { return descriptor_; }
 
@@ -36,7 +36,7 @@ class AtomicFile {
   void Fail(const char* action);
 
   const std::string path_;
-  const std::string temporary_;
+  const std::string temporaryPath_;
   int descriptor_ = -1;
   bool committed_ = false;
   uint64_t flushed_ = 0;

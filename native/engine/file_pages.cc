@@ -16,7 +16,7 @@ namespace {
 struct Range {
   uintptr_t start = 0;
   uintptr_t end = 0;
-  std::atomic<bool>* lost = nullptr;
+  std::atomic<bool>* readFailed = nullptr;
 
   bool Contains(uintptr_t address) const { return start != 0 && start <= address && address < end; }
 };
@@ -30,7 +30,7 @@ class Mapping {
     version_.fetch_add(1, std::memory_order_acq_rel);  // odd: changing
     start_.store(range.start, std::memory_order_release);
     end_.store(range.end, std::memory_order_release);
-    lost_.store(range.lost, std::memory_order_release);
+    lost_.store(range.readFailed, std::memory_order_release);
     version_.fetch_add(1, std::memory_order_release);
   }
 
@@ -41,7 +41,7 @@ class Mapping {
       Range range;
       range.start = start_.load(std::memory_order_acquire);
       range.end = end_.load(std::memory_order_acquire);
-      range.lost = lost_.load(std::memory_order_acquire);
+      range.readFailed = lost_.load(std::memory_order_acquire);
       if (version % 2 == 0 && version_.load(std::memory_order_relaxed) == version) return range;
     }
     return {};
@@ -80,7 +80,7 @@ Range FindRange(uintptr_t address) {
 }
 
 // Forwards the signal to the previous handler or the default action.
-void PassOn(int number, siginfo_t* info, void* context) {
+void CallPreviousHandler(int number, siginfo_t* info, void* context) {
   if ((previousAction.sa_flags & SA_SIGINFO) != 0 && previousAction.sa_sigaction != nullptr) {
     previousAction.sa_sigaction(number, info, context);
   } else if (previousAction.sa_handler != SIG_DFL && previousAction.sa_handler != SIG_IGN) {
@@ -96,12 +96,12 @@ void PassOn(int number, siginfo_t* info, void* context) {
 void OnBusError(int number, siginfo_t* info, void* context) {
   const int error = errno;
   const Range range = FindRange(reinterpret_cast<uintptr_t>(info->si_addr));
-  if (range.start == 0) return PassOn(number, info, context);
-  range.lost->store(true, std::memory_order_release);
+  if (range.start == 0) return CallPreviousHandler(number, info, context);
+  range.readFailed->store(true, std::memory_order_release);
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
   void* const start = reinterpret_cast<void*>(range.start);
   if (mmap(start, range.end - range.start, PROT_READ, kFlags, -1, 0) == MAP_FAILED) {
-    return PassOn(number, info, context);
+    return CallPreviousHandler(number, info, context);
   }
   errno = error;
 }
@@ -115,7 +115,7 @@ bool InstallHandler() {
 }
 
 // Returns null if there is no memory.
-Mapping* AddMapping(const void* at, size_t length, std::atomic<bool>* lost) {
+Mapping* AddMapping(const void* at, size_t length, std::atomic<bool>* readFailed) {
   static const bool installed = InstallHandler();
   if (!installed) return nullptr;
   const std::lock_guard lock(mappingsMutex);
@@ -123,7 +123,7 @@ Mapping* AddMapping(const void* at, size_t length, std::atomic<bool>* lost) {
     for (Mapping& mapping : block->mappings) {
       if (mapping.Get().start != 0) continue;
       const auto start = reinterpret_cast<uintptr_t>(at);
-      mapping.Set({start, start + length, lost});
+      mapping.Set({start, start + length, readFailed});
       return &mapping;
     }
     if (block->next.load(std::memory_order_relaxed) == nullptr) {
@@ -144,7 +144,7 @@ void CutMappings(const void* at, size_t length, const Mapping* kept) {
       const Range range = mapping.Get();
       if (&mapping == kept || range.start < start || range.start >= start + length) continue;
       const bool isLonger = range.end > start + length;
-      mapping.Set(isLonger ? Range{start + length, range.end, range.lost} : Range{});
+      mapping.Set(isLonger ? Range{start + length, range.end, range.readFailed} : Range{});
     }
   }
 }
@@ -172,7 +172,7 @@ bool MovePages(void* from, void* to, size_t length, int file, uint64_t offset) {
 
 size_t FilePageBytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
-bool MapFilePages(int file, uint64_t offset, void* at, size_t length, std::atomic<bool>* lost) {
+bool MapFilePages(int file, uint64_t offset, void* at, size_t length, std::atomic<bool>* readFailed) {
   const size_t page = FilePageBytes();
   if (offset % page != 0 || reinterpret_cast<uintptr_t>(at) % page != 0 || length % page != 0) return false;
   // Every step that can fail runs before the memory at `at` changes.
@@ -182,7 +182,7 @@ bool MapFilePages(int file, uint64_t offset, void* at, size_t length, std::atomi
   madvise(mapped, length, MADV_RANDOM);
   // Must precede the move, so that the handler knows the pages before readers touch them. An earlier mapping
   // of the same memory is removed once it is replaced.
-  Mapping* const mapping = AddMapping(at, length, lost);
+  Mapping* const mapping = AddMapping(at, length, readFailed);
   if (mapping != nullptr && MovePages(mapped, at, length, file, offset)) {
     CutMappings(at, length, mapping);
     return true;
@@ -192,6 +192,6 @@ bool MapFilePages(int file, uint64_t offset, void* at, size_t length, std::atomi
   return false;
 }
 
-void ForgetFilePages(const void* at, size_t length) { CutMappings(at, length, nullptr); }
+void UnregisterFilePages(const void* at, size_t length) { CutMappings(at, length, nullptr); }
 
 }  // namespace quarry

@@ -16,11 +16,11 @@ size_t FilePageBytes();
 // a multiple of the page size; then the memory is unchanged.
 //
 // If the system cannot read a page (the file was truncated, the disk fails), the process does not end with
-// SIGBUS: the whole mapping becomes zeros and `lost` becomes true before the failing read ends. `lost` must
-// live until ForgetFilePages.
-bool MapFilePages(int file, uint64_t offset, void* at, size_t length, std::atomic<bool>* lost);
+// SIGBUS: the whole mapping becomes zeros and `readFailed` becomes true before the failing read ends. `readFailed` must
+// live until UnregisterFilePages.
+bool MapFilePages(int file, uint64_t offset, void* at, size_t length, std::atomic<bool>* readFailed);
 
 // Call before unmapping memory that may hold mapped file pages.
-void ForgetFilePages(const void* at, size_t length);
+void UnregisterFilePages(const void* at, size_t length);
 
 }  // namespace quarry

@@ -22,7 +22,7 @@ std::string KeyOf(const FilterStep& step) {
   return key;
 }
 
-Status Malformed(const char* what) { return {Code::kInvalid, std::string("malformed filter program: ") + what}; }
+Status Malformed(const char* what) { return {StatusCode::kInvalid, std::string("malformed filter program: ") + what}; }
 
 }  // namespace
 
@@ -30,20 +30,20 @@ Status FilterProgram::Parse(const uint8_t* bytes, size_t length, FilterProgram* 
   ByteReader reader(bytes, length);
   program->steps_.clear();
   uint64_t depth = 0;
-  while (reader.left() > 0) {
-    const auto raw = reader.Take<uint8_t>();
+  while (reader.remaining() > 0) {
+    const auto raw = reader.Read<uint8_t>();
     if (raw > static_cast<uint8_t>(FilterOperator::kNotIn)) return Malformed("unknown operator");
     FilterStep step{static_cast<FilterOperator>(raw), 0, {}, {}, {}};
     if (IsJunction(step.op)) {
-      step.arity = reader.Take<uint32_t>();
+      step.arity = reader.Read<uint32_t>();
       if (step.arity > depth) return Malformed("a junction takes more sets than there are");
       depth -= step.arity;
     } else {
-      step.attribute = reader.Text();
-      const auto count = reader.Take<uint32_t>();
-      if (count > reader.left()) return Malformed("more values than bytes");
+      step.attribute = reader.ReadText();
+      const auto count = reader.Read<uint32_t>();
+      if (count > reader.remaining()) return Malformed("more values than bytes");
       if (!IsMembership(step.op) && count != 1) return Malformed("a comparison has one value");
-      for (uint32_t i = 0; i < count; i++) step.values.emplace_back(reader.Text());
+      for (uint32_t i = 0; i < count; i++) step.values.emplace_back(reader.ReadText());
       step.key = KeyOf(step);
     }
     if (!reader.ok()) return Malformed("it ends too early");

@@ -10,7 +10,7 @@
 namespace quarry {
 namespace {
 
-// Costs of filter steps in work units of Pace: starting a comparison, and each matching document.
+// Costs of filter steps in work units of CancellationChecker: starting a comparison, and each matching document.
 constexpr size_t kComparisonWork = 256;
 constexpr size_t kDocumentWork = 4;
 
@@ -28,73 +28,74 @@ uint32_t RowsOf(const Shard& shard, uint32_t slots) {
 
 }  // namespace
 
-bool MatchingRows::Scattered(const Graph& graph) const {
-  Judged judged = judged_.load(std::memory_order_relaxed);
-  if (judged == Judged::kNot) {
+bool MatchingRows::IsUncorrelated(const Graph& graph) const {
+  Correlation correlation = correlation_.load(std::memory_order_relaxed);
+  if (correlation == Correlation::kUnknown) {
     const float share = static_cast<float>(count) / static_cast<float>(std::max<size_t>(1, rows.size()));
-    const std::optional<bool> scattered = graph.Scattered(rows, share);
-    if (!scattered.has_value()) return false;
-    judged = *scattered ? Judged::kScattered : Judged::kGathered;
-    judged_.store(judged, std::memory_order_relaxed);
+    const std::optional<bool> uncorrelated = graph.IsUncorrelated(rows, share);
+    if (!uncorrelated.has_value()) return false;
+    correlation = *uncorrelated ? Correlation::kUncorrelated : Correlation::kCorrelated;
+    correlation_.store(correlation, std::memory_order_relaxed);
   }
-  return judged == Judged::kScattered;
+  return correlation == Correlation::kUncorrelated;
 }
 
-FilterRows::Remembered FilterRows::Recall(const std::string& key) {
+FilterCache::CacheEntry FilterCache::Lookup(const std::string& key) {
   const std::lock_guard lock(mutex_);
-  const auto found = remembered_.find(key);
-  if (found == remembered_.end()) return {};
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return {};
   found->second.lastUse = ++uses_;
   return found->second;
 }
 
-void FilterRows::Remember(const std::string& key, const Rows& rows, uint32_t slots) {
+void FilterCache::Insert(const std::string& key, const Rows& rows, uint32_t slots) {
   const std::lock_guard lock(mutex_);
-  Remembered& entry = remembered_[key];
+  CacheEntry& entry = entries_[key];
   // A concurrent search may have cached more slots in the meantime.
   if (entry.rows == nullptr || entry.slots < slots) {
     entry.rows = rows;
     entry.slots = slots;
   }
   entry.lastUse = ++uses_;
-  if (remembered_.size() <= kComparisonsMax) return;
-  remembered_.erase(std::min_element(remembered_.begin(), remembered_.end(), [](const auto& left, const auto& right) {
+  if (entries_.size() <= kComparisonsMax) return;
+  entries_.erase(std::min_element(entries_.begin(), entries_.end(), [](const auto& left, const auto& right) {
     return left.second.lastUse < right.second.lastUse;
   }));
 }
 
-FilterRows::Rows FilterRows::Compare(const Shard& shard, const FilterStep& step, uint32_t slots, Pace* pace) {
-  const bool kept = step.key.size() <= kKeyBytesMax;
-  const Remembered known = kept ? Recall(step.key) : Remembered();
-  if (known.rows != nullptr && known.slots >= slots) return known.rows;
+FilterCache::Rows FilterCache::Compare(const Shard& shard, const FilterStep& step, uint32_t slots,
+                                       CancellationChecker* checker) {
+  const bool cacheable = step.key.size() <= kKeyBytesMax;
+  const CacheEntry cached = cacheable ? Lookup(step.key) : CacheEntry();
+  if (cached.rows != nullptr && cached.slots >= slots) return cached.rows;
   // Slots and rows are processed in whole words, each of which costs about as much as one list entry.
-  if (!pace->Go(kComparisonWork + (size_t{slots} + RowsOf(shard, slots)) / 64)) return nullptr;
+  if (!checker->MayContinue(kComparisonWork + (size_t{slots} + RowsOf(shard, slots)) / 64)) return nullptr;
   auto all = std::make_shared<MatchingRows>();
-  if (known.rows != nullptr) all->rows = known.rows->rows;
+  if (cached.rows != nullptr) all->rows = cached.rows->rows;
   all->rows.Grow(RowsOf(shard, slots));
   // Starts at a word boundary, so some slots are scanned again.
-  const uint32_t from = known.slots / 64 * 64;
-  shard.attributes().Compare(step, from, slots, pace).ForEach([&](size_t slot) {
+  const uint32_t from = cached.slots / 64 * 64;
+  shard.attributes().Compare(step, from, slots, checker).ForEach([&](size_t slot) {
     const DocumentSlot& document = shard.Document(from + static_cast<uint32_t>(slot));
     all->rows.AddRange(document.firstRow, document.rowCount);
-    return pace->Go(kDocumentWork);
+    return checker->MayContinue(kDocumentWork);
   });
-  if (!pace->status().ok()) return nullptr;
+  if (!checker->status().ok()) return nullptr;
   all->count = CountOf(all->rows);
-  if (kept) Remember(step.key, all, slots);
+  if (cacheable) Insert(step.key, all, slots);
   return all;
 }
 
-Status FilterRows::Find(const Shard& shard, const FilterProgram& filter, const Patience& patience,
-                        std::shared_ptr<const MatchingRows>* matching) {
+Status FilterCache::Find(const Shard& shard, const FilterProgram& filter, const CancellationToken& cancellation,
+                         std::shared_ptr<const MatchingRows>* matching) {
   const uint32_t slots = shard.FilledSlots();
   const uint32_t rows = RowsOf(shard, slots);
-  Pace pace(patience);
+  CancellationChecker checker(cancellation);
   std::vector<Rows> stack;
   for (const FilterStep& step : filter.steps()) {
     if (step.op != FilterOperator::kAnd && step.op != FilterOperator::kOr) {
-      Rows compared = Compare(shard, step, slots, &pace);
-      if (compared == nullptr) return pace.status();
+      Rows compared = Compare(shard, step, slots, &checker);
+      if (compared == nullptr) return checker.status();
       stack.push_back(std::move(compared));
       continue;
     }
@@ -102,7 +103,7 @@ Status FilterRows::Find(const Shard& shard, const FilterProgram& filter, const P
     result->rows.Reset(rows);
     if (step.op == FilterOperator::kAnd) result->rows.Invert();
     for (uint32_t i = 0; i < step.arity; i++) {
-      if (!pace.Go(rows / 64)) return pace.status();
+      if (!checker.MayContinue(rows / 64)) return checker.status();
       if (step.op == FilterOperator::kAnd) {
         result->rows.And(stack.back()->rows);
       } else {
@@ -117,11 +118,11 @@ Status FilterRows::Find(const Shard& shard, const FilterProgram& filter, const P
   return {};
 }
 
-FilterRows::Expected FilterRows::Expect(const Shard& shard, const FilterProgram& filter) const {
+FilterCache::CostEstimate FilterCache::EstimateCost(const Shard& shard, const FilterProgram& filter) const {
   const uint64_t rows = RowsOf(shard, shard.FilledSlots());
   // Looking all of them up would cost the caller more than the estimate is worth.
   if (filter.steps().size() > kComparisonsMax) return {rows, rows * filter.steps().size()};
-  Expected expected{rows, 0};
+  CostEstimate expected{rows, 0};
   std::vector<uint64_t> stack;
   const std::lock_guard lock(mutex_);
   for (const FilterStep& step : filter.steps()) {
@@ -135,21 +136,21 @@ FilterRows::Expected FilterRows::Expect(const Shard& shard, const FilterProgram&
       stack.push_back(most);
       continue;
     }
-    const auto found = remembered_.find(step.key);
-    const MatchingRows* const known = found == remembered_.end() ? nullptr : found->second.rows.get();
+    const auto found = entries_.find(step.key);
+    const MatchingRows* const cached = found == entries_.end() ? nullptr : found->second.rows.get();
     // A search that began later may already have cached more rows.
-    const uint64_t unseen = rows - std::min<uint64_t>(rows, known == nullptr ? 0 : known->rows.size());
-    expected.unseen += unseen;
-    stack.push_back(std::min(rows, unseen + (known == nullptr ? 0 : known->count)));
+    const uint64_t uncached = rows - std::min<uint64_t>(rows, cached == nullptr ? 0 : cached->rows.size());
+    expected.uncached += uncached;
+    stack.push_back(std::min(rows, uncached + (cached == nullptr ? 0 : cached->count)));
   }
   expected.matching = stack.back();
   return expected;
 }
 
-size_t FilterRows::Bytes() const {
+size_t FilterCache::Bytes() const {
   const std::lock_guard lock(mutex_);
   size_t bytes = 0;
-  for (const auto& [key, entry] : remembered_) bytes += key.size() + entry.rows->rows.words().size() * sizeof(uint64_t);
+  for (const auto& [key, entry] : entries_) bytes += key.size() + entry.rows->rows.words().size() * sizeof(uint64_t);
   return bytes;
 }
 

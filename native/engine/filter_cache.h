@@ -24,55 +24,55 @@ struct MatchingRows {
   Bitset rows;
   uint64_t count = 0;  // number of matching rows
 
-  // Result of Graph::Scattered for these rows, computed on first use and cached. False while it is unknown.
-  bool Scattered(const Graph& graph) const;
+  // Result of Graph::IsUncorrelated for these rows, computed on first use and cached. False while it is unknown.
+  bool IsUncorrelated(const Graph& graph) const;
 
  private:
-  enum class Judged : uint8_t { kNot, kScattered, kGathered };
-  mutable std::atomic<Judged> judged_{Judged::kNot};
+  enum class Correlation : uint8_t { kUnknown, kUncorrelated, kCorrelated };
+  mutable std::atomic<Correlation> correlation_{Correlation::kUnknown};
 };
 
 // Caches the rows of single comparisons, which searches combine. A document's attributes never change and
 // rows are only appended, so cached entries stay valid; newly appended rows are added on the next lookup.
 // Visibility of rows is not cached. Keeps the kComparisonsMax most recently used comparisons: at most 8 bytes
 // for every row of the shard. Thread-safe.
-class FilterRows {
+class FilterCache {
  public:
   static constexpr size_t kComparisonsMax = 64;
   // Comparisons with longer keys, such as lists of a thousand values, are not cached.
   static constexpr size_t kKeyBytesMax = 1024;
 
   // Covers at least the documents that were completely filled in before the call. Comparisons finished before
-  // `patience` ends are cached, even if the call fails.
-  Status Find(const Shard& shard, const FilterProgram& filter, const Patience& patience,
+  // `cancellation` ends are cached, even if the call fails.
+  Status Find(const Shard& shard, const FilterProgram& filter, const CancellationToken& cancellation,
               std::shared_ptr<const MatchingRows>* matching);
 
   // Estimated work of Find: upper bound on the rows that match, and the number of rows to evaluate because they are
   // not cached, summed over all comparisons. For filters with more than kComparisonsMax comparisons, the maximum.
-  struct Expected {
+  struct CostEstimate {
     uint64_t matching;
-    uint64_t unseen;
+    uint64_t uncached;
   };
-  Expected Expect(const Shard& shard, const FilterProgram& filter) const;
+  CostEstimate EstimateCost(const Shard& shard, const FilterProgram& filter) const;
 
   size_t Bytes() const;
 
  private:
   using Rows = std::shared_ptr<const MatchingRows>;
-  struct Remembered {
+  struct CacheEntry {
     Rows rows;
     uint32_t slots = 0;    // number of slots covered
     uint64_t lastUse = 0;  // larger is more recent
   };
 
-  // Returns null if `pace` stops the work.
-  Rows Compare(const Shard& shard, const FilterStep& step, uint32_t slots, Pace* pace);
-  Remembered Recall(const std::string& key);
-  void Remember(const std::string& key, const Rows& rows, uint32_t slots);
+  // Returns null if `checker` stops the work.
+  Rows Compare(const Shard& shard, const FilterStep& step, uint32_t slots, CancellationChecker* checker);
+  CacheEntry Lookup(const std::string& key);
+  void Insert(const std::string& key, const Rows& rows, uint32_t slots);
 
   mutable std::mutex mutex_;
-  uint64_t uses_ = 0;                                       // guarded by mutex_
-  std::unordered_map<std::string, Remembered> remembered_;  // guarded by mutex_
+  uint64_t uses_ = 0;                                    // guarded by mutex_
+  std::unordered_map<std::string, CacheEntry> entries_;  // guarded by mutex_
 };
 
 }  // namespace quarry

@@ -26,7 +26,7 @@ class SpinLock {
 };
 
 // Orders nearest first. Among copies the newest comes first, because its link list still has free entries.
-bool NearerOrNewer(const Near& left, const Near& right) {
+bool NearerOrNewer(const Neighbor& left, const Neighbor& right) {
   return left.score != right.score ? left.score > right.score : left.row > right.row;
 }
 
@@ -38,7 +38,7 @@ class Graph::RowLock : public SpinLock {
 };
 
 void Graph::Reserve(uint32_t rows) {
-  ground_.Reserve(rows);
+  layer0_.Reserve(rows);
   upperStart_.Reserve(rows);
   levels_.Reserve(rows);
   inserted_.Reserve(rows);
@@ -46,7 +46,7 @@ void Graph::Reserve(uint32_t rows) {
 }
 
 uint32_t Graph::LevelFor(uint32_t row) {
-  const double uniform = static_cast<double>((Mix(row) >> 11) + 1) * 0x1p-53;  // (0, 1]
+  const double uniform = static_cast<double>((SplitMix64(row) >> 11) + 1) * 0x1p-53;  // (0, 1]
   const double level = -std::log(uniform) / std::log(static_cast<double>(kLinksUpper));
   return std::min(kLevelMax, static_cast<uint32_t>(level));
 }
@@ -61,12 +61,12 @@ void Graph::ReserveUpper(uint32_t row, uint32_t level) {
   levels_[row].store(static_cast<uint8_t>(level), std::memory_order_release);
 }
 
-bool Graph::Approach(const CodeView& query, uint32_t level, Near* place) const {
+bool Graph::GreedyStep(const CodeView& query, uint32_t level, Neighbor* current) const {
   uint32_t rows[kLinksUpper];
   const uint8_t* codes[kLinksUpper];
   int32_t scores[kLinksUpper];
   size_t count = 0;
-  ForLinks(place->row, level, GraphPool::kRowsEnd, [&](uint32_t near) {
+  ForLinks(current->row, level, CandidatePool::kRowsEnd, [&](uint32_t near) {
     rows[count] = near;
     codes[count++] = codes_.Prefetch(near);
     __builtin_prefetch(upperStart_.Row(near));
@@ -74,40 +74,40 @@ bool Graph::Approach(const CodeView& query, uint32_t level, Near* place) const {
   codes_.codec().Scores(query, codes, count, scores);
   bool moved = false;
   for (size_t i = 0; i < count; i++) {
-    if (scores[i] <= place->score) continue;
-    *place = {scores[i], rows[i]};
+    if (scores[i] <= current->score) continue;
+    *current = {scores[i], rows[i]};
     moved = true;
   }
   return moved;
 }
 
-Near Graph::Descend(const CodeView& query, Near start, uint32_t from, uint32_t to) const {
+Neighbor Graph::Descend(const CodeView& query, Neighbor start, uint32_t from, uint32_t to) const {
   for (uint32_t level = from; level > to; level--) {
-    while (Approach(query, level, &start)) continue;
+    while (GreedyStep(query, level, &start)) continue;
   }
   return start;
 }
 
-bool Graph::DescendToGround(const CodeView& query, GraphScratch* scratch) const {
+bool Graph::DescendToLayer0(const CodeView& query, GraphScratch* scratch) const {
   const uint64_t entry = entry_.load(std::memory_order_acquire);
   if (entry == kEmpty) return false;
   const auto first = static_cast<uint32_t>(entry);
   const auto top = static_cast<uint32_t>(entry >> 32);
-  const Near start = Descend(query, {codes_.Score(query, first), first}, top, std::min(top, 1U));
+  const Neighbor start = Descend(query, {codes_.Score(query, first), first}, top, std::min(top, 1U));
   // Load after the descent, so that the size covers every row met so far; rows that appear later are skipped.
   scratch->visited.Reset(rows_.load(std::memory_order_acquire));
   scratch->visited.Add(start.row);
-  scratch->met.assign(1, start);
+  scratch->entryPoints.assign(1, start);
   if (top == 0) return true;
-  GraphPool& pool = scratch->pool;
-  pool.Reset(kWaysDown);
+  CandidatePool& pool = scratch->pool;
+  pool.Reset(kLayer1BeamWidth);
   pool.Add(start, true);
   for (uint32_t row; pool.Next(&row);) {
-    scratch->unseen.Clear();
-    CollectUnseen(row, 1, scratch);
-    codes_.Compare(query, scratch->unseen.rows(), [&](Near near) {
-      scratch->met.push_back(near);
-      if (!pool.Wants(near.score)) return;
+    scratch->unvisited.Clear();
+    CollectUnvisited(row, 1, scratch);
+    codes_.Compare(query, scratch->unvisited.rows(), [&](Neighbor near) {
+      scratch->entryPoints.push_back(near);
+      if (!pool.IsCompetitive(near.score)) return;
       pool.Add(near, true);
       __builtin_prefetch(upperStart_.Row(near.row));
     });
@@ -115,7 +115,7 @@ bool Graph::DescendToGround(const CodeView& query, GraphScratch* scratch) const 
   return true;
 }
 
-std::optional<bool> Graph::Scattered(const Bitset& matching, float share) const {
+std::optional<bool> Graph::IsUncorrelated(const Bitset& matching, float share) const {
   constexpr size_t kSamples = 128;
   constexpr size_t kLinksMin = 4 * kSamples;
   // Normalized excess correlation, from 0 (random) to 1 (all or none match), of two neighbors of one row both
@@ -146,16 +146,17 @@ std::optional<bool> Graph::Scattered(const Bitset& matching, float share) const 
   return excess <= kExcessMax * variance * static_cast<float>(pairs);
 }
 
-void Graph::SearchLevel(const CodeView& query, uint32_t self, Near start, uint32_t level, GraphScratch* scratch) const {
-  GraphPool& pool = scratch->pool;
-  pool.Reset(kBuildEffort);
+void Graph::SearchLevel(const CodeView& query, uint32_t self, Neighbor start, uint32_t level,
+                        GraphScratch* scratch) const {
+  CandidatePool& pool = scratch->pool;
+  pool.Reset(kEfConstruction);
   scratch->visited.Reset(rows_.load(std::memory_order_acquire));
   scratch->visited.Add(start.row);
   scratch->visited.Add(self);
   pool.Add(start, true);
-  while (NextRows(scratch, [&](uint32_t row) { CollectUnseen(row, level, scratch); })) {
-    codes_.Compare(query, scratch->unseen.rows(), [&](Near near) {
-      if (!pool.Wants(near.score)) return;
+  while (NextBatch(scratch, [&](uint32_t row) { CollectUnvisited(row, level, scratch); })) {
+    codes_.Compare(query, scratch->unvisited.rows(), [&](Neighbor near) {
+      if (!pool.IsCompetitive(near.score)) return;
       pool.Add(near, true);
       if (level == 0) PrefetchLinks(near.row);
     });
@@ -166,15 +167,15 @@ void Graph::SearchLevel(const CodeView& query, uint32_t self, Near start, uint32
 
 void Graph::Diversify(uint32_t count, int32_t self, GraphScratch* scratch) const {
   auto& candidates = scratch->candidates;
-  const auto isCopy = [self](const Near& candidate) { return candidate.score == self; };
-  const auto copiesMax = static_cast<ptrdiff_t>(count / kCopyShare);
+  const auto isCopy = [self](const Neighbor& candidate) { return candidate.score == self; };
+  const auto copiesMax = static_cast<ptrdiff_t>(count / kDuplicateDivisor);
   const auto reserved = std::min(std::count_if(candidates.begin(), candidates.end(), isCopy), copiesMax);
   const uint32_t othersMax = count - static_cast<uint32_t>(reserved);
-  CodeView kept[kLinksGround];
-  std::vector<Near> copies;
+  CodeView kept[kLinksLayer0];
+  std::vector<Neighbor> copies;
   uint32_t size = 0;
   for (size_t i = 0; i < candidates.size() && size < othersMax; i++) {
-    const Near candidate = candidates[i];
+    const Neighbor candidate = candidates[i];
     if (isCopy(candidate)) {
       copies.push_back(candidate);
       continue;
@@ -182,14 +183,14 @@ void Graph::Diversify(uint32_t count, int32_t self, GraphScratch* scratch) const
     bool near = false;
     for (uint32_t k = 0; k < size && !near; k++) near = codes_.Score(kept[k], candidate.row) > candidate.score;
     if (near) continue;
-    kept[size] = codes_.codec().Centre(codes_.Row(candidate.row), scratch->kept[size].As<int8_t>());
+    kept[size] = codes_.codec().Center(codes_.Row(candidate.row), scratch->kept[size].As<int8_t>());
     candidates[size++] = candidate;
   }
   candidates.resize(size);
   for (size_t i = 0; i < copies.size() && candidates.size() < count; i++) candidates.push_back(copies[i]);
 }
 
-void Graph::SetLinks(uint32_t row, uint32_t level, const std::vector<Near>& links) {
+void Graph::SetLinks(uint32_t row, uint32_t level, const std::vector<Neighbor>& links) {
   Link* const target = LinksOf(row, level);
   const RowLock lock(*this, row);
   for (size_t i = 0; i < links.size(); i++) target[i].store(links[i].row + 1, std::memory_order_release);
@@ -210,15 +211,15 @@ void Graph::AddLink(uint32_t row, uint32_t level, uint32_t target, GraphScratch*
     links[present].store(target + 1, std::memory_order_release);
     return;
   }
-  const CodeView centre = codes_.codec().Centre(codes_.Row(row), scratch->centre.As<int8_t>());
+  const CodeView center = codes_.codec().Center(codes_.Row(row), scratch->center.As<int8_t>());
   auto& candidates = scratch->candidates;
-  candidates.assign(1, {codes_.Score(centre, target), target});
+  candidates.assign(1, {codes_.Score(center, target), target});
   for (uint32_t i = 0; i < max; i++) {
     const uint32_t other = links[i].load(std::memory_order_relaxed) - 1;
-    candidates.push_back({codes_.Score(centre, other), other});
+    candidates.push_back({codes_.Score(center, other), other});
   }
   std::sort(candidates.begin(), candidates.end(), NearerOrNewer);
-  Diversify(max, codes_.Score(centre, row), scratch);
+  Diversify(max, codes_.Score(center, row), scratch);
   // A reader may see a mixture of the old and the new list. Each entry is a whole link, so every link it sees
   // belongs to one of them.
   for (uint32_t i = 0; i < max; i++) {
@@ -236,25 +237,25 @@ void Graph::Insert(uint32_t row, GraphScratch* scratch) {
     return;
   }
   scratch->inserted.Grow(codes_.codec().stride());
-  scratch->centre.Grow(codes_.codec().stride());
-  scratch->kept.resize(kLinksGround);
+  scratch->center.Grow(codes_.codec().stride());
+  scratch->kept.resize(kLinksLayer0);
   for (AlignedBytes& bytes : scratch->kept) bytes.Grow(codes_.codec().stride());
-  const CodeView query = codes_.codec().Centre(codes_.Row(row), scratch->inserted.As<int8_t>());
+  const CodeView query = codes_.codec().Center(codes_.Row(row), scratch->inserted.As<int8_t>());
   const int32_t self = codes_.Score(query, row);
   const auto top = static_cast<uint32_t>(entry >> 32);
   const auto first = static_cast<uint32_t>(entry);
-  Near start = Descend(query, {codes_.Score(query, first), first}, top, std::min(level, top));
-  std::vector<std::vector<Near>> neighbours(std::min(level, top) + 1);
+  Neighbor start = Descend(query, {codes_.Score(query, first), first}, top, std::min(level, top));
+  std::vector<std::vector<Neighbor>> neighbors(std::min(level, top) + 1);
   for (uint32_t at = std::min(level, top) + 1; at-- > 0;) {
     SearchLevel(query, row, start, at, scratch);
     start = scratch->candidates.front();
     Diversify(kLinksUpper, self, scratch);
-    neighbours[at] = scratch->candidates;
+    neighbors[at] = scratch->candidates;
   }
   // Store all forward links before the first back link makes the row reachable on any level.
-  for (uint32_t at = 0; at < neighbours.size(); at++) SetLinks(row, at, neighbours[at]);
-  for (uint32_t at = 0; at < neighbours.size(); at++) {
-    for (const Near& neighbour : neighbours[at]) AddLink(neighbour.row, at, row, scratch);
+  for (uint32_t at = 0; at < neighbors.size(); at++) SetLinks(row, at, neighbors[at]);
+  for (uint32_t at = 0; at < neighbors.size(); at++) {
+    for (const Neighbor& neighbor : neighbors[at]) AddLink(neighbor.row, at, row, scratch);
   }
   inserted_[row].store(1, std::memory_order_release);
   while (level > static_cast<uint32_t>(entry >> 32) &&
@@ -288,12 +289,12 @@ void Graph::RestoreLinks(uint32_t row, uint32_t level, const uint32_t* links, ui
   for (uint32_t i = 0; i < count; i++) target[i].store(links[i] + 1, std::memory_order_release);
 }
 
-bool Graph::CheckGround(uint32_t rows) const {
-  return ground_.ForRuns(rows, [rows](size_t, const Link* links, size_t count) {
+bool Graph::CheckLayer0(uint32_t rows) const {
+  return layer0_.ForRuns(rows, [rows](size_t, const Link* links, size_t count) {
     bool good = true;
-    for (size_t list = 0; list < count; list++, links += kLinksGround) {
+    for (size_t list = 0; list < count; list++, links += kLinksLayer0) {
       uint32_t before = 1;
-      for (uint32_t i = 0; i < kLinksGround; i++) {
+      for (uint32_t i = 0; i < kLinksLayer0; i++) {
         const uint32_t link = links[i].load(std::memory_order_relaxed);
         good &= link <= rows && (before != 0 || link == 0);
         before = link;
@@ -305,7 +306,7 @@ bool Graph::CheckGround(uint32_t rows) const {
 
 size_t Graph::Bytes(uint32_t rows) const {
   // One row in kLinksUpper has an upper level, so the upper lists number 1 / (kLinksUpper - 1) of the rows.
-  return ground_.BytesOf(rows) + upper_.BytesOf(rows / (kLinksUpper - 1)) + upperStart_.BytesOf(rows) +
+  return layer0_.BytesOf(rows) + upper_.BytesOf(rows / (kLinksUpper - 1)) + upperStart_.BytesOf(rows) +
          levels_.BytesOf(rows) + inserted_.BytesOf(rows);
 }
 

@@ -25,12 +25,12 @@ bool HasAvx512() {
 #endif
 }
 
-// The set chosen by UseKernels; null: not chosen yet.
+// The set chosen by SelectKernels; null: not chosen yet.
 std::atomic<const Kernels*> chosen{nullptr};
 
 }  // namespace
 
-KernelList RunnableKernels() {
+KernelList SupportedKernels() {
   KernelList list{};
   size_t count = 0;
   list.sets[count++] = ScalarKernels();
@@ -40,9 +40,9 @@ KernelList RunnableKernels() {
   return list;
 }
 
-bool UseKernels(const char* name) {
+bool SelectKernels(const char* name) {
   const Kernels* found = nullptr;
-  for (const Kernels* set : RunnableKernels().sets) {
+  for (const Kernels* set : SupportedKernels().sets) {
     if (set != nullptr && (std::strcmp(name, set->name) == 0 || std::strcmp(name, "auto") == 0)) found = set;
   }
   if (found != nullptr) chosen = found;
@@ -51,7 +51,7 @@ bool UseKernels(const char* name) {
 
 const Kernels& ActiveKernels() {
   static const Kernels* const active = [] {
-    if (chosen == nullptr) UseKernels("auto");
+    if (chosen == nullptr) SelectKernels("auto");
     return chosen.load();
   }();
   return *active;

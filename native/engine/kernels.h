@@ -11,7 +11,7 @@
 namespace quarry {
 
 // Zero point of the codes and the largest distance from it. Code 0 is unused, so every signed code can be negated.
-inline constexpr uint8_t kCodeMiddle = 128;
+inline constexpr uint8_t kCodeZeroPoint = 128;
 inline constexpr float kCodeMax = 127;
 
 struct Kernels {
@@ -26,7 +26,7 @@ struct Kernels {
   // Multiplies `count` floats (a power of two) by those at `signs` and applies the unscaled Walsh-Hadamard
   // transform. All sets add the same numbers in the same order, so codes do not depend on the processor.
   void (*transform)(float* values, const float* signs, size_t count);
-  // Encodes `count` floats: value * perStep rounded to nearest, clamped to [-kCodeMax, kCodeMax], plus kCodeMiddle.
+  // Encodes `count` floats: value * perStep rounded to nearest, clamped to [-kCodeMax, kCodeMax], plus kCodeZeroPoint.
   void (*encode)(const float* values, float perStep, size_t count, uint8_t* codes);
   // Number of bits set in both of two rows of `words` words.
   uint64_t (*countCommon)(const uint64_t* left, const uint64_t* right, size_t words);
@@ -43,18 +43,18 @@ inline constexpr size_t PaddedDimensions(size_t dimensions) {
   return (dimensions + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
 }
 
-// Returns the active set: the best this processor can run, unless UseKernels chose another.
+// Returns the active set: the best this processor can run, unless SelectKernels chose another.
 const Kernels& ActiveKernels();
 
 // Chooses the set named `name`, or the best one for "auto". Effective only before the first use of
 // ActiveKernels. Returns false and chooses nothing if the set does not exist or this processor cannot run it.
-bool UseKernels(const char* name);
+bool SelectKernels(const char* name);
 
 // Every set this processor can run, the scalar one first, the best one last. Ends at the first null.
 struct KernelList {
   const Kernels* sets[5];
 };
-KernelList RunnableKernels();
+KernelList SupportedKernels();
 
 // Defined in the file of each instruction set. Returns null if the compiler does not target that architecture.
 const Kernels* ScalarKernels();

@@ -79,7 +79,7 @@ void Encode(const float* values, float perStep, size_t count, uint8_t* codes) {
   const __m256 scale = _mm256_set1_ps(perStep);
   const __m256 largest = _mm256_set1_ps(kCodeMax);
   const __m256 least = _mm256_set1_ps(-kCodeMax);
-  const __m256 middle = _mm256_set1_ps(kCodeMiddle + 0.5F);
+  const __m256 middle = _mm256_set1_ps(kCodeZeroPoint + 0.5F);
   size_t i = 0;
   for (; i + 8 <= count; i += 8) {
     const __m256 steps = _mm256_mul_ps(_mm256_loadu_ps(values + i), scale);

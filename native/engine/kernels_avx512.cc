@@ -126,7 +126,7 @@ void Encode(const float* values, float perStep, size_t count, uint8_t* codes) {
   const __m512 scale = _mm512_set1_ps(perStep);
   const __m512 largest = _mm512_set1_ps(kCodeMax);
   const __m512 least = _mm512_set1_ps(-kCodeMax);
-  const __m512 middle = _mm512_set1_ps(kCodeMiddle + 0.5F);
+  const __m512 middle = _mm512_set1_ps(kCodeZeroPoint + 0.5F);
   size_t i = 0;
   for (; i + 16 <= count; i += 16) {
     const __m512 steps = _mm512_mul_ps(_mm512_loadu_ps(values + i), scale);

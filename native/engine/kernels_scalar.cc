@@ -62,7 +62,7 @@ void Encode(const float* values, float perStep, size_t count, uint8_t* codes) {
     const float steps = values[i] * perStep;
     const float below = steps < kCodeMax ? steps : kCodeMax;
     const float clamped = below > -kCodeMax ? below : -kCodeMax;
-    codes[i] = static_cast<uint8_t>(static_cast<int32_t>(clamped + (kCodeMiddle + 0.5F)));
+    codes[i] = static_cast<uint8_t>(static_cast<int32_t>(clamped + (kCodeZeroPoint + 0.5F)));
   }
 }
 

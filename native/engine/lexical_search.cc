@@ -13,8 +13,8 @@
 namespace quarry {
 namespace {
 
-constexpr uint32_t kStopEveryBlocks = 64;   // blocks counted between two deadline checks
-constexpr uint32_t kStopEveryWindows = 16;  // windows of rows searched between two deadline checks
+constexpr uint32_t kCheckEveryBlocks = 64;   // blocks counted between two deadline checks
+constexpr uint32_t kCheckEveryWindows = 16;  // windows of rows searched between two deadline checks
 // A bound is computed in a different order than a score, so it may be lower by a few units in the last place.
 constexpr float kBoundSlack = 1 + 1e-5F;
 
@@ -36,12 +36,12 @@ bool AnyReaches(const float* numbers, float least) {
 }
 
 // Prefetches the lists of all terms, so that their memory latencies overlap.
-void FetchLists(const Postings& postings, const LexicalSearch::Groups& groups) {
+void PrefetchLists(const Postings& postings, const LexicalSearch::Groups& groups) {
   for (const auto& group : groups) {
-    for (const QueryTerm& term : group) postings.FetchSlot(term.hash);
+    for (const QueryTerm& term : group) postings.PrefetchSlot(term.hash);
   }
   for (const auto& group : groups) {
-    for (const QueryTerm& term : group) postings.FetchList(term.hash);
+    for (const QueryTerm& term : group) postings.PrefetchList(term.hash);
   }
 }
 
@@ -60,13 +60,14 @@ uint64_t OpenAll(const Postings& postings, const std::vector<uint64_t>& hashes, 
 }
 
 // Counts the visible rows that contain at least one of the terms.
-Status CountRows(const ShardView& view, const Patience& patience, std::deque<PostingCursor>* cursors, uint64_t* count) {
+Status CountRows(const ShardView& view, const CancellationToken& cancellation, std::deque<PostingCursor>* cursors,
+                 uint64_t* count) {
   Bitset counted(cursors->size() > 1 ? view.shard().Rows() : 0);
   uint32_t blocks = 0;
   for (PostingCursor& cursor : *cursors) {
     for (; !cursor.AtEnd(); cursor.NextBlock()) {
-      if (++blocks % kStopEveryBlocks == 0) {
-        if (Status status = patience.Check(); !status.ok()) return status;
+      if (++blocks % kCheckEveryBlocks == 0) {
+        if (Status status = cancellation.Check(); !status.ok()) return status;
       }
       const uint32_t* rows = cursor.Rows();
       for (uint32_t i = 0, size = cursor.Size(); i < size; i++) {
@@ -80,7 +81,7 @@ Status CountRows(const ShardView& view, const Patience& patience, std::deque<Pos
 }
 
 // Returns the number of rows of the document that contain a term. Documents must be passed in ascending row order.
-uint64_t RowsOf(const RowCounts::Change& document, std::deque<PostingCursor>* cursors) {
+uint64_t RowsOf(const RowCountCache::Change& document, std::deque<PostingCursor>* cursors) {
   uint64_t count = 0;
   uint32_t counts = 0;
   for (uint32_t row = document.firstRow; row < document.firstRow + document.rowCount; row++) {
@@ -94,9 +95,10 @@ uint64_t RowsOf(const RowCounts::Change& document, std::deque<PostingCursor>* cu
 // BM25 with the collection statistics of one read snapshot.
 class Bm25 {
  public:
-  explicit Bm25(const Moment& moment) {
-    const float average =
-        moment.rows == 0 ? 1 : static_cast<float>(moment.bodyLength) / static_cast<float>(moment.rows);
+  explicit Bm25(const ReadSnapshot& readSnapshot) {
+    const float average = readSnapshot.rows == 0
+                              ? 1
+                              : static_cast<float>(readSnapshot.bodyLength) / static_cast<float>(readSnapshot.rows);
     perTerm_ = average > 0 ? kBm25LengthNorm / average : 0;
   }
   // Contribution of a term to a row's score, before the IDF factor. Every code path computes it here, and the
@@ -106,10 +108,10 @@ class Bm25 {
     return weight * frequency * (kBm25Saturation + 1) / (frequency + norm);
   }
   // Upper bound, up to rounding, on the gain of every posting within the bounds.
-  float GainWithin(float weight, const GainBounds& bounds) const {
-    if (bounds.mostFrequent == 0) return 0;
+  float GainMax(float weight, const GainBounds& bounds) const {
+    if (bounds.frequencyMax == 0) return 0;
     const float normPerFrequency =
-        kBm25Saturation * ((1 - kBm25LengthNorm) / bounds.MostFrequent() + perTerm_ * bounds.LeastRatio());
+        kBm25Saturation * ((1 - kBm25LengthNorm) / bounds.FrequencyMax() + perTerm_ * bounds.LengthRatioMin());
     return weight * (kBm25Saturation + 1) / (1 + normPerFrequency);
   }
 
@@ -125,25 +127,25 @@ class BestRows {
 
   void Offer(uint32_t row, float score) {
     const Entry entry{score, row};
-    const auto better = [this](const Entry& left, const Entry& right) { return Better(left, right); };
+    const auto better = [this](const Entry& left, const Entry& right) { return IsBetter(left, right); };
     if (full()) {
-      if (!Better(entry, heap_.front())) return;
+      if (!IsBetter(entry, heap_.front())) return;
       std::pop_heap(heap_.begin(), heap_.end(), better);
       heap_.pop_back();
     }
     heap_.push_back(entry);
     std::push_heap(heap_.begin(), heap_.end(), better);
   }
-  bool WouldTake(float score) const { return count_ > 0 && (!full() || score >= heap_.front().score); }
+  bool IsCompetitive(float score) const { return count_ > 0 && (!full() || score >= heap_.front().score); }
   bool full() const { return heap_.size() >= count_; }
   // Minimum score that a further row must reach; 0 while any row is accepted.
-  float Least() const { return count_ > 0 && full() ? heap_.front().score : 0; }
+  float MinCompetitiveScore() const { return count_ > 0 && full() ? heap_.front().score : 0; }
 
   // Appends the rows in unspecified order.
-  void AddTo(std::vector<Scored>* best) const {
-    for (const Entry& entry : heap_) view_.shard().PrefetchFacts(entry.row);
+  void AddTo(std::vector<ScoredChunk>* best) const {
+    for (const Entry& entry : heap_) view_.shard().PrefetchInfo(entry.row);
     for (const Entry& entry : heap_) view_.shard().PrefetchDocument(entry.row);
-    for (const Entry& entry : heap_) best->push_back(view_.Identify(entry.row, entry.score));
+    for (const Entry& entry : heap_) best->push_back(view_.ToScoredChunk(entry.row, entry.score));
   }
 
  private:
@@ -151,9 +153,9 @@ class BestRows {
     float score;
     uint32_t row;
   };
-  bool Better(const Entry& left, const Entry& right) const {
+  bool IsBetter(const Entry& left, const Entry& right) const {
     if (left.score != right.score) return left.score > right.score;
-    return quarry::Better(view_.Identify(left.row, left.score), view_.Identify(right.row, right.score));
+    return quarry::IsBetter(view_.ToScoredChunk(left.row, left.score), view_.ToScoredChunk(right.row, right.score));
   }
 
   const ShardView& view_;
@@ -165,7 +167,7 @@ class BestRows {
 // does not pay: each list is scanned once.
 class SparseSearch {
  public:
-  static bool Suits(const Shard& shard, const LexicalSearch::Groups& groups) {
+  static bool IsApplicable(const Shard& shard, const LexicalSearch::Groups& groups) {
     if (shard.Rows() > kRowsMax) return false;
     uint64_t postings = 0;
     for (const auto& group : groups) {
@@ -174,8 +176,8 @@ class SparseSearch {
     return postings <= kPostingsMax;
   }
 
-  SparseSearch(const ShardView& view, const Moment& moment)
-      : view_(view), shard_(view.shard()), rows_(shard_.Rows()), bm25_(moment), scratch_(ThreadScratch()) {
+  SparseSearch(const ShardView& view, const ReadSnapshot& readSnapshot)
+      : view_(view), shard_(view.shard()), rows_(shard_.Rows()), bm25_(readSnapshot), scratch_(ThreadScratch()) {
     scratch_.rows.reserve(rows_);
     scratch_.added.reserve(rows_);
     if (scratch_.totals.size() >= rows_) return;
@@ -191,22 +193,22 @@ class SparseSearch {
     scratch_.added.clear();
   }
 
-  void AddWords(const LexicalSearch::Groups& groups, const std::vector<float>& rarities) {
-    FetchLists(shard_.postings(), groups);
-    for (size_t i = 0; i < groups.size(); i++) AddWord(groups[i], rarities[i]);
+  void AddWords(const LexicalSearch::Groups& groups, const std::vector<float>& idfs) {
+    PrefetchLists(shard_.postings(), groups);
+    for (size_t i = 0; i < groups.size(); i++) AddWord(groups[i], idfs[i]);
   }
 
   float ScoreOf(uint32_t row) const { return scratch_.totals[row]; }
 
   void FindBest(ScoreFloor* floor, BestRows* best) const {
-    const float wanted = floor->Get();
+    const float minScore = floor->Get();
     for (const uint32_t row : scratch_.rows) {
       const float score = scratch_.totals[row];
-      if (score < wanted || !best->WouldTake(score) || !view_.Visible(row)) continue;
+      if (score < minScore || !best->IsCompetitive(score) || !view_.Visible(row)) continue;
       if (view_.filtered() && !view_.Matching().Has(row)) continue;
       best->Offer(row, score);
     }
-    floor->Raise(best->Least());
+    floor->Raise(best->MinCompetitiveScore());
   }
 
  private:
@@ -227,9 +229,9 @@ class SparseSearch {
     return scratch;
   }
 
-  void AddWord(const std::vector<QueryTerm>& terms, float rarity) {
+  void AddWord(const std::vector<QueryTerm>& terms, float idf) {
     for (const QueryTerm& term : terms) {
-      if (shard_.postings().Open(term.hash, &scratch_.cursor)) AddPostings(term.weight, rarity);
+      if (shard_.postings().Open(term.hash, &scratch_.cursor)) AddPostings(term.weight, idf);
     }
     for (const uint32_t row : scratch_.added) {
       if (scratch_.totals[row] == 0) scratch_.rows.push_back(row);
@@ -239,7 +241,7 @@ class SparseSearch {
     scratch_.added.clear();
   }
 
-  void AddPostings(float weight, float rarity) {
+  void AddPostings(float weight, float idf) {
     PostingCursor& cursor = scratch_.cursor;
     for (; !cursor.AtEnd(); cursor.NextBlock()) {
       const uint32_t* const rows = cursor.Rows();
@@ -248,7 +250,7 @@ class SparseSearch {
       for (uint32_t i = 0; i < size; i++) {
         const uint32_t row = rows[i];
         if (row >= rows_) return;  // added after the search began
-        const float gain = bm25_.Gain(weight, FrequencyOfCounts(counts[i]), shard_.Facts(row).bodyLength) * rarity;
+        const float gain = bm25_.Gain(weight, FrequencyOfCounts(counts[i]), shard_.Info(row).bodyLength) * idf;
         float& known = scratch_.gains[row];
         if (gain <= known) continue;
         if (known == 0) scratch_.added.push_back(row);
@@ -269,14 +271,14 @@ class SparseSearch {
 // blocks in the window) are looked up only for the rows that remain candidates after the other words.
 class WindowSearch {
  public:
-  WindowSearch(const ShardView& view, const Moment& moment, const SearchRequest& request,
-               const LexicalSearch::Groups& groups, const std::vector<float>& rarities)
-      : view_(view), shard_(view.shard()), request_(request), bm25_(moment) {
+  WindowSearch(const ShardView& view, const ReadSnapshot& readSnapshot, const SearchRequest& request,
+               const LexicalSearch::Groups& groups, const std::vector<float>& idfs)
+      : view_(view), shard_(view.shard()), request_(request), bm25_(readSnapshot) {
     const Postings& postings = shard_.postings();
-    FetchLists(postings, groups);
+    PrefetchLists(postings, groups);
     for (size_t i = 0; i < groups.size(); i++) {
       Word& word = words_.emplace_back();
-      word.rarity = rarities[i];
+      word.idf = idfs[i];
       for (const QueryTerm& term : groups[i]) {
         Term& added = word.terms.emplace_back();
         added.weight = term.weight;
@@ -302,19 +304,19 @@ class WindowSearch {
     uint32_t windows = 0;
     const uint64_t rows = shard_.Rows();
     for (uint64_t start = 0; start < rows; start += kWindowRows) {
-      if (++windows % kStopEveryWindows == 0) {
-        if (Status status = request_.patience.Check(); !status.ok()) return status;
+      if (++windows % kCheckEveryWindows == 0) {
+        if (Status status = request_.cancellation.Check(); !status.ok()) return status;
       }
       if (!EnterWindow(static_cast<uint32_t>(start))) break;
-      wanted_ = std::max(best->Least(), floor->Get());
+      minCompetitiveScore_ = std::max(best->MinCompetitiveScore(), floor->Get());
       SearchWindow(best);
-      floor->Raise(best->Least());
+      floor->Raise(best->MinCompetitiveScore());
     }
     return {};
   }
 
  private:
-  static constexpr uint32_t kWindowRows = BlockArray<RowFacts>::kStretchRows;
+  static constexpr uint32_t kWindowRows = BlockArray<RowInfo>::kContiguousRows;
   static constexpr uint32_t kMaskWords = kWindowRows / 64;
   // Up to this many candidate rows are looked up in every word; for more, whole windows are processed.
   static constexpr uint32_t kFewRows = 64;
@@ -330,7 +332,7 @@ class WindowSearch {
   };
   struct Word {
     std::deque<Term> terms;
-    float rarity = 0;
+    float idf = 0;
     float bound = 0;           // maximum contribution to the score of a row in this window
     uint32_t blocks = 0;       // number of blocks that may have rows in this window
     std::vector<float> gains;  // by row in the window; valid for candidates once the word was added
@@ -351,7 +353,7 @@ class WindowSearch {
           word.blocks++;
         });
       }
-      word.bound *= word.rarity;
+      word.bound *= word.idf;
     }
     return any;
   }
@@ -360,13 +362,13 @@ class WindowSearch {
   float BoundOf(Term* term, const GainBounds& bounds) const {
     if (!(bounds == term->lastBounds)) {
       term->lastBounds = bounds;
-      term->lastBound = bm25_.GainWithin(term->weight, bounds);
+      term->lastBound = bm25_.GainMax(term->weight, bounds);
     }
     return term->lastBound;
   }
 
   // Whether a row with score `sum` so far can still reach the required score if the other words add at most `rest`.
-  bool InRace(float sum, float rest) const { return (sum + rest) * kBoundSlack >= wanted_; }
+  bool IsCompetitive(float sum, float rest) const { return (sum + rest) * kBoundSlack >= minCompetitiveScore_; }
 
   void SearchWindow(BestRows* best) {
     order_.clear();
@@ -376,21 +378,21 @@ class WindowSearch {
       order_.push_back(&word);
       rest += word.bound;
     }
-    if (order_.empty() || !InRace(0, rest)) return;
+    if (order_.empty() || !IsCompetitive(0, rest)) return;
     std::sort(order_.begin(), order_.end(),
               [](const Word* left, const Word* right) { return left->bound > right->bound; });
     const uint32_t matching = view_.filtered() ? LoadFilter() : kWindowRows;
     if (matching == 0) return;
     // Only rows that contain one of the first words can reach the required score.
     size_t first = 0;
-    while (first < order_.size() && InRace(0, RestFrom(first))) first++;
+    while (first < order_.size() && IsCompetitive(0, RestFrom(first))) first++;
     size_t next = 0;
     if (matching <= kFewRows) {
-      TakeMatching();
-    } else if (!TakeFew(first)) {
+      SelectMatching();
+    } else if (!SelectFew(first)) {
       std::fill(totals_.begin(), totals_.end(), 0.0F);
       for (; next < first; next++) AddDense(order_[next]);
-      TakeFromTotals(RestFrom(next));
+      SelectFromTotals(RestFrom(next));
     }
     for (; next < order_.size() && !candidates_.empty(); next++) AddToCandidates(order_[next], RestFrom(next + 1));
     OfferCandidates(best);
@@ -417,7 +419,7 @@ class WindowSearch {
   }
 
   // Takes all rows that match the filter as candidates.
-  void TakeMatching() {
+  void SelectMatching() {
     candidates_.clear();
     for (uint32_t i = 0; i < kMaskWords; i++) {
       for (uint64_t word = mask_[i]; word != 0; word &= word - 1) {
@@ -428,7 +430,7 @@ class WindowSearch {
   }
 
   // Takes the rows that contain one of the first words as candidates. Returns false if they are more than a few.
-  bool TakeFew(size_t words) {
+  bool SelectFew(size_t words) {
     candidates_.clear();
     for (size_t i = 0; i < words; i++) {
       if (order_[i]->blocks > kFewBlocks) return false;
@@ -458,7 +460,7 @@ class WindowSearch {
 
   void AddPostings(Term* term, Word* word) {
     const uint32_t end = start_ + kWindowRows;
-    const RowFacts* facts = &shard_.Facts(start_);
+    const RowInfo* info = &shard_.Info(start_);
     PostingCursor& cursor = term->cursor;
     for (; !cursor.AtEnd(); cursor.NextBlock()) {
       if (cursor.Before() != kBeforeFirst && cursor.Before() + 1 >= end) return;
@@ -471,9 +473,9 @@ class WindowSearch {
         const auto count = static_cast<uint32_t>(to - from);
         uint32_t lengths[kBlockPostings];
         float gains[kBlockPostings];
-        for (uint32_t i = 0; i < count; i++) lengths[i] = facts[from[i] - start_].bodyLength;
+        for (uint32_t i = 0; i < count; i++) lengths[i] = info[from[i] - start_].bodyLength;
         for (uint32_t i = 0; i < count; i++) {
-          gains[i] = bm25_.Gain(term->weight, FrequencyOfCounts(counts[i]), lengths[i]) * word->rarity;
+          gains[i] = bm25_.Gain(term->weight, FrequencyOfCounts(counts[i]), lengths[i]) * word->idf;
         }
         for (uint32_t i = 0; i < count; i++) {
           float& gain = word->gains[from[i] - start_];
@@ -490,19 +492,19 @@ class WindowSearch {
     uint32_t counts = 0;
     for (Term& term : word->terms) {
       if (!term.cursor.Find(row, &counts)) continue;
-      const float gain = bm25_.Gain(term.weight, FrequencyOfCounts(counts), shard_.Facts(row).bodyLength);
-      best = std::max(best, gain * word->rarity);
+      const float gain = bm25_.Gain(term.weight, FrequencyOfCounts(counts), shard_.Info(row).bodyLength);
+      best = std::max(best, gain * word->idf);
     }
     return best;
   }
 
   // Minimum total of a row that can still reach the required score if the other words add at most `rest`.
-  float LeastTotal(float rest) const { return wanted_ / (kBoundSlack * kBoundSlack) - rest; }
+  float MinCompetitiveTotal(float rest) const { return minCompetitiveScore_ / (kBoundSlack * kBoundSlack) - rest; }
 
   // Takes the rows whose totals can still reach the required score, and that match the filter, as candidates.
-  void TakeFromTotals(float rest) {
+  void SelectFromTotals(float rest) {
     // A row without any gain is never a hit, however low the required score.
-    const float least = std::max(LeastTotal(rest), std::numeric_limits<float>::denorm_min());
+    const float least = std::max(MinCompetitiveTotal(rest), std::numeric_limits<float>::denorm_min());
     const float* const totals = totals_.data();
     candidates_.resize(kWindowRows);
     uint32_t* const candidates = candidates_.data();
@@ -530,7 +532,7 @@ class WindowSearch {
         totals_[candidate] += gain;
       }
     }
-    const float least = LeastTotal(rest);
+    const float least = MinCompetitiveTotal(rest);
     const float* const totals = totals_.data();
     uint32_t* const candidates = candidates_.data();
     size_t kept = 0;
@@ -548,7 +550,7 @@ class WindowSearch {
       float score = 0;
       for (const Word& word : words_) score += word.blocks == 0 ? 0 : word.gains[candidate];
       const uint32_t row = start_ + candidate;
-      if (score <= 0 || score < wanted_ || !best->WouldTake(score) || !view_.Visible(row)) continue;
+      if (score <= 0 || score < minCompetitiveScore_ || !best->IsCompetitive(score) || !view_.Visible(row)) continue;
       best->Offer(row, score);
     }
   }
@@ -561,7 +563,7 @@ class WindowSearch {
 
   // State of the current window.
   uint32_t start_ = 0;
-  float wanted_ = 0;                  // required score; rows below it are dropped
+  float minCompetitiveScore_ = 0;     // required score; rows below it are dropped
   std::vector<Word*> order_;          // words that occur in the window, by descending bound
   std::vector<float> totals_;         // sums of the words added so far; valid for candidates
   std::vector<uint32_t> candidates_;  // ascending, relative to the start of the window
@@ -581,14 +583,14 @@ std::vector<std::vector<QueryTerm>> GroupTerms(std::vector<QueryTerm> terms) {
   return groups;
 }
 
-float Rarity(uint64_t rows, uint64_t found) {
+float Idf(uint64_t rows, uint64_t found) {
   const auto all = static_cast<double>(rows);
   const auto with = static_cast<double>(found);
   return static_cast<float>(std::log1p(std::max(0.0, all - with + 0.5) / (with + 0.5)));
 }
 
 Status LexicalSearch::Count(const Groups& groups) {
-  FetchLists(view_.shard().postings(), groups);
+  PrefetchLists(view_.shard().postings(), groups);
   for (const auto& group : groups) {
     std::vector<uint64_t> hashes;
     for (const QueryTerm& term : group) hashes.push_back(term.hash);
@@ -601,32 +603,32 @@ Status LexicalSearch::Count(const Groups& groups) {
 
 Status LexicalSearch::CountGroup(const std::vector<uint64_t>& hashes, uint64_t* count) const {
   const Shard& shard = view_.shard();
-  RowCounts::Known known;
-  const bool recalled = shard.rowCounts().Recall(hashes, moment_.epoch, &known);
+  RowCountCache::CachedCount known;
+  const bool isCached = shard.rowCountCache().Lookup(hashes, readSnapshot_.epoch, &known);
   *count = known.count;
-  if (recalled && known.since.empty()) return {};
+  if (isCached && known.since.empty()) return {};
   std::deque<PostingCursor> cursors;
   const uint64_t postings = OpenAll(shard.postings(), hashes, &cursors);
-  if (recalled) {
+  if (isCached) {
     uint64_t rows = 0;
     for (size_t i = 0; i < known.since.size(); i++) {
-      const RowCounts::Change& change = known.since[i];
+      const RowCountCache::Change& change = known.since[i];
       // A document that was added and removed in between has two changes.
       if (i == 0 || known.since[i - 1].firstRow != change.firstRow) rows = RowsOf(change, &cursors);
       *count += change.added ? rows : -rows;
     }
-  } else if (Status status = CountRows(view_, request_.patience, &cursors, count); !status.ok()) {
+  } else if (Status status = CountRows(view_, request_.cancellation, &cursors, count); !status.ok()) {
     return status;
   }
-  if (postings > kBlockPostings) shard.rowCounts().Remember(hashes, moment_.epoch, *count);
+  if (postings > kBlockPostings) shard.rowCountCache().Insert(hashes, readSnapshot_.epoch, *count);
   return {};
 }
 
-Status LexicalSearch::Score(const Groups& groups, const std::vector<float>& rarities, ScoreFloor* floor,
-                            std::vector<Scored>* best, std::vector<std::pair<Scored, float>>* near) const {
-  if (!SparseSearch::Suits(view_.shard(), groups)) return ScoreInWindows(groups, rarities, floor, best, near);
-  SparseSearch search(view_, moment_);
-  search.AddWords(groups, rarities);
+Status LexicalSearch::Score(const Groups& groups, const std::vector<float>& idfs, ScoreFloor* floor,
+                            std::vector<ScoredChunk>* best, std::vector<std::pair<ScoredChunk, float>>* near) const {
+  if (!SparseSearch::IsApplicable(view_.shard(), groups)) return ScoreInWindows(groups, idfs, floor, best, near);
+  SparseSearch search(view_, readSnapshot_);
+  search.AddWords(groups, idfs);
   for (auto& [entry, score] : *near) {
     if (entry.shard == view_.number()) score = search.ScoreOf(entry.row);
   }
@@ -636,15 +638,16 @@ Status LexicalSearch::Score(const Groups& groups, const std::vector<float>& rari
   return {};
 }
 
-Status LexicalSearch::ScoreInWindows(const Groups& groups, const std::vector<float>& rarities, ScoreFloor* floor,
-                                     std::vector<Scored>* best, std::vector<std::pair<Scored, float>>* near) const {
-  WindowSearch search(view_, moment_, request_, groups, rarities);
+Status LexicalSearch::ScoreInWindows(const Groups& groups, const std::vector<float>& idfs, ScoreFloor* floor,
+                                     std::vector<ScoredChunk>* best,
+                                     std::vector<std::pair<ScoredChunk, float>>* near) const {
+  WindowSearch search(view_, readSnapshot_, request_, groups, idfs);
   std::vector<std::pair<uint32_t, float*>> rows;
   for (auto& [entry, score] : *near) {
     if (entry.shard == view_.number()) rows.emplace_back(entry.row, &score);
   }
   search.ScoreRows(std::move(rows));
-  if (request_.lexicalCandidates == 0) return request_.patience.Check();
+  if (request_.lexicalCandidates == 0) return request_.cancellation.Check();
   BestRows found(view_, request_.lexicalCandidates);
   Status status = search.FindBest(floor, &found);
   found.AddTo(best);

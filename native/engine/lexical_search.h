@@ -24,7 +24,7 @@ inline constexpr float kBm25LengthNorm = 0.6F;  // b
 std::vector<std::vector<QueryTerm>> GroupTerms(std::vector<QueryTerm> terms);
 
 // Returns the inverse document frequency of a word that `found` of `rows` rows contain.
-float Rarity(uint64_t rows, uint64_t found);
+float Idf(uint64_t rows, uint64_t found);
 
 // A score that at least as many rows of the collection as requested are known to reach. Shards searched sequentially
 // or concurrently share it and skip rows below it. Scores are comparable across shards, so no result is lost.
@@ -48,8 +48,8 @@ class LexicalSearch {
   using Groups = std::vector<std::vector<QueryTerm>>;
 
   // All arguments must outlive the search.
-  LexicalSearch(const ShardView& view, const Moment& moment, const SearchRequest& request)
-      : view_(view), moment_(moment), request_(request) {}
+  LexicalSearch(const ShardView& view, const ReadSnapshot& readSnapshot, const SearchRequest& request)
+      : view_(view), readSnapshot_(readSnapshot), request_(request) {}
 
   // Counts, per group, the visible rows that contain words of the query, regardless of the filter.
   Status Count(const Groups& groups);
@@ -58,17 +58,17 @@ class LexicalSearch {
 
   // Appends the best request.lexicalCandidates matching rows to *best, except those below the floor, and sets
   // the scores of the entries of `near` that belong to this shard.
-  Status Score(const Groups& groups, const std::vector<float>& rarities, ScoreFloor* floor, std::vector<Scored>* best,
-               std::vector<std::pair<Scored, float>>* near) const;
+  Status Score(const Groups& groups, const std::vector<float>& idfs, ScoreFloor* floor, std::vector<ScoredChunk>* best,
+               std::vector<std::pair<ScoredChunk, float>>* near) const;
 
  private:
   // For words with many postings.
-  Status ScoreInWindows(const Groups& groups, const std::vector<float>& rarities, ScoreFloor* floor,
-                        std::vector<Scored>* best, std::vector<std::pair<Scored, float>>* near) const;
+  Status ScoreInWindows(const Groups& groups, const std::vector<float>& idfs, ScoreFloor* floor,
+                        std::vector<ScoredChunk>* best, std::vector<std::pair<ScoredChunk, float>>* near) const;
   Status CountGroup(const std::vector<uint64_t>& hashes, uint64_t* count) const;
 
   const ShardView& view_;
-  const Moment& moment_;
+  const ReadSnapshot& readSnapshot_;
   const SearchRequest& request_;
   std::vector<uint64_t> counts_;  // by group
 };

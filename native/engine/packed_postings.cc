@@ -36,8 +36,8 @@ bool PackedPostings::Parse(const uint64_t* words, size_t length, uint32_t rows, 
   view.bucketBits_ = static_cast<uint32_t>(trailer.bucketBits);
   if (!view.CheckDirectory()) return false;
   for (uint64_t i = 0; i < view.terms_; i++) {
-    const uint64_t end = i + 1 < view.terms_ ? view.entries_[i + 1].place : left;
-    if (end > left || !view.CheckList(view.entries_[i].place, end, rows)) return false;
+    const uint64_t end = i + 1 < view.terms_ ? view.entries_[i + 1].offset : left;
+    if (end > left || !view.CheckList(view.entries_[i].offset, end, rows)) return false;
   }
   *packed = view;
   return true;
@@ -56,27 +56,27 @@ bool PackedPostings::CheckDirectory() const {
   return true;
 }
 
-bool PackedPostings::CheckList(uint64_t place, uint64_t end, uint32_t rows) const {
-  if (place >= end) return false;
-  const ListHead& list = ListAt(place);
-  const uint64_t heads = place + 1;
-  const uint64_t blocks = heads + uint64_t{list.Blocks()} * 2;
+bool PackedPostings::CheckList(uint64_t offset, uint64_t end, uint32_t rows) const {
+  if (offset >= end) return false;
+  const ListHeader& list = ListAt(offset);
+  const uint64_t headers = offset + 1;
+  const uint64_t blocks = headers + uint64_t{list.Blocks()} * 2;
   if (blocks > end) return false;
   uint64_t at = blocks;
   uint32_t before = kBeforeFirst;
-  const auto* head = reinterpret_cast<const BlockHead*>(words_ + heads);
-  for (uint32_t i = 0; i < list.Blocks(); before = head[i++].lastRow) {
-    if (head[i].gapBits > 32 || (head[i].bodyBits & ~BlockHead::kBodyFromOne) > 16 || head[i].prefixBits > 16) {
+  const auto* header = reinterpret_cast<const BlockHeader*>(words_ + headers);
+  for (uint32_t i = 0; i < list.Blocks(); before = header[i++].lastRow) {
+    if (header[i].gapBits > 32 || (header[i].bodyBits & ~BlockHeader::kBodyFromOne) > 16 || header[i].prefixBits > 16) {
       return false;
     }
-    if (head[i].place != at - blocks || head[i].lastRow >= rows) return false;
-    if (before != kBeforeFirst && head[i].lastRow <= before) return false;
-    at += PackedWords(head[i]);
+    if (header[i].offset != at - blocks || header[i].lastRow >= rows) return false;
+    if (before != kBeforeFirst && header[i].lastRow <= before) return false;
+    at += PackedWords(header[i]);
     if (at > end) return false;
   }
-  const auto* loose = reinterpret_cast<const uint8_t*>(words_ + at);
-  const auto* const looseEnd = reinterpret_cast<const uint8_t*>(words_ + end);
-  return CheckLoose(loose, static_cast<size_t>(looseEnd - loose), list.Loose(), before, rows);
+  const auto* tail = reinterpret_cast<const uint8_t*>(words_ + at);
+  const auto* const tailEnd = reinterpret_cast<const uint8_t*>(words_ + end);
+  return CheckTail(tail, static_cast<size_t>(tailEnd - tail), list.Tail(), before, rows);
 }
 
 const PackedPostings::Entry* PackedPostings::Find(uint64_t hash) const {
@@ -91,24 +91,24 @@ const PackedPostings::Entry* PackedPostings::Find(uint64_t hash) const {
 void PackedPostings::Read(uint64_t hash, PostingCursor* cursor) const {
   const Entry* entry = Find(hash);
   if (entry == nullptr) return;
-  const ListHead& list = ListAt(entry->place);
-  const auto* heads = reinterpret_cast<const BlockHead*>(words_ + entry->place + 1);
-  const uint64_t* loose = words_ + entry->place + 1 + uint64_t{list.Blocks()} * 2;
+  const ListHeader& list = ListAt(entry->offset);
+  const auto* headers = reinterpret_cast<const BlockHeader*>(words_ + entry->offset + 1);
+  const uint64_t* tail = words_ + entry->offset + 1 + uint64_t{list.Blocks()} * 2;
   uint32_t before = kBeforeFirst;
   if (list.Blocks() > 0) {
-    cursor->AddBlocks(heads, list.Blocks(), kBeforeFirst, loose);
-    const BlockHead& last = heads[list.Blocks() - 1];
-    loose += last.place + PackedWords(last);
+    cursor->AddBlocks(headers, list.Blocks(), kBeforeFirst, tail);
+    const BlockHeader& last = headers[list.Blocks() - 1];
+    tail += last.offset + PackedWords(last);
     before = last.lastRow;
   }
-  cursor->AddLoose(reinterpret_cast<const uint8_t*>(loose), list.Loose(), before, list.bounds);
+  cursor->AddTail(reinterpret_cast<const uint8_t*>(tail), list.Tail(), before, list.bounds);
 }
 
 uint64_t PackedPostings::Count(uint64_t hash) const {
   const Entry* entry = Find(hash);
   if (entry == nullptr) return 0;
-  const ListHead& list = ListAt(entry->place);
-  return uint64_t{list.Blocks()} * kBlockPostings + list.Loose();
+  const ListHeader& list = ListAt(entry->offset);
+  return uint64_t{list.Blocks()} * kBlockPostings + list.Tail();
 }
 
 std::vector<uint64_t> PackedPostings::Hashes() const {
@@ -130,39 +130,39 @@ void PackedPostingsWriter::Begin(uint64_t hash) {
   hash_ = hash;
   before_ = kBeforeFirst;
   bounds_ = {};
-  loose_.clear();
-  heads_.clear();
+  tail_.clear();
+  headers_.clear();
   blocks_.clear();
 }
 
 void PackedPostingsWriter::Add(const Posting& posting, uint32_t length) {
   bounds_.Include(FrequencyOf(posting.body, posting.prefix), length);
-  loose_.push_back(posting);
-  if (loose_.size() == kBlockPostings) PackFull();
+  tail_.push_back(posting);
+  if (tail_.size() == kBlockPostings) PackFull();
 }
 
 void PackedPostingsWriter::PackFull() {
-  BlockHead head{};
-  head.place = static_cast<uint32_t>(blocks_.size());
-  head.bounds = bounds_;
-  PackBlock(loose_.data(), before_, &blocks_, &head);
-  heads_.push_back(head);
-  before_ = head.lastRow;
-  loose_.clear();
+  BlockHeader header{};
+  header.offset = static_cast<uint32_t>(blocks_.size());
+  header.bounds = bounds_;
+  PackBlock(tail_.data(), before_, &blocks_, &header);
+  headers_.push_back(header);
+  before_ = header.lastRow;
+  tail_.clear();
   bounds_ = {};
 }
 
 void PackedPostingsWriter::End() {
-  if (heads_.empty() && loose_.empty()) return;
+  if (headers_.empty() && tail_.empty()) return;
   entries_.push_back({hash_, words_});
-  const PackedPostings::ListHead list{static_cast<uint32_t>(heads_.size() << 7 | loose_.size()), bounds_};
+  const PackedPostings::ListHeader list{static_cast<uint32_t>(headers_.size() << 7 | tail_.size()), bounds_};
   Put(&list, sizeof list);
-  Put(heads_.data(), heads_.size() * sizeof(BlockHead));
+  Put(headers_.data(), headers_.size() * sizeof(BlockHeader));
   Put(blocks_.data(), blocks_.size() * kWordBytes);
-  uint8_t bytes[kBlockPostings * kLoosePostingBytesMax];
+  uint8_t bytes[kBlockPostings * kTailPostingBytesMax];
   size_t length = 0;
-  for (const Posting& posting : loose_) {
-    length += PutLoose(posting, before_, bytes + length);
+  for (const Posting& posting : tail_) {
+    length += EncodeTailPosting(posting, before_, bytes + length);
     before_ = posting.row;
   }
   Put(bytes, length);

@@ -31,28 +31,28 @@ class PackedPostings {
 
  private:
   friend class PackedPostingsWriter;
-  // A list begins with `heads` << 7 | number of loose postings, and the bounds of the loose postings. Then follow the
+  // A list begins with `headers` << 7 | number of loose postings, and the bounds of the loose postings. Then follow the
   // heads, whose offsets count from the first word after them, the packed blocks, and the loose bytes.
-  struct ListHead {
+  struct ListHeader {
     uint32_t shape;
     GainBounds bounds;
     uint32_t Blocks() const { return shape >> 7; }
-    uint32_t Loose() const { return shape & 0x7f; }
+    uint32_t Tail() const { return shape & 0x7f; }
   };
   struct Entry {
     uint64_t hash;
-    uint64_t place;  // offset of the list, in words from the start
+    uint64_t offset;  // offset of the list, in words from the start
   };
   struct Trailer {
     uint64_t terms;
     uint64_t bucketBits;
   };
-  static_assert(sizeof(ListHead) == 8 && sizeof(Entry) == 16 && sizeof(Trailer) == 16);
+  static_assert(sizeof(ListHeader) == 8 && sizeof(Entry) == 16 && sizeof(Trailer) == 16);
 
   bool CheckDirectory() const;
-  bool CheckList(uint64_t place, uint64_t end, uint32_t rows) const;
+  bool CheckList(uint64_t offset, uint64_t end, uint32_t rows) const;
   const Entry* Find(uint64_t hash) const;
-  const ListHead& ListAt(uint64_t place) const { return *reinterpret_cast<const ListHead*>(words_ + place); }
+  const ListHeader& ListAt(uint64_t offset) const { return *reinterpret_cast<const ListHeader*>(words_ + offset); }
 
   const uint64_t* words_ = nullptr;
   const Entry* entries_ = nullptr;     // sorted by hash
@@ -82,8 +82,8 @@ class PackedPostingsWriter {
   uint64_t hash_ = 0;
   uint32_t before_ = kBeforeFirst;
   GainBounds bounds_;
-  std::vector<Posting> loose_;
-  std::vector<BlockHead> heads_;
+  std::vector<Posting> tail_;
+  std::vector<BlockHeader> headers_;
   std::vector<uint64_t> blocks_;
   std::vector<PackedPostings::Entry> entries_;
   uint64_t words_ = 0;

@@ -10,17 +10,17 @@
 namespace quarry {
 namespace {
 
-Status Try(const std::function<Status(size_t)>& job, size_t number) {
+Status RunJob(const std::function<Status(size_t)>& job, size_t number) {
   try {
     return job(number);
   } catch (const std::bad_alloc&) {
-    return {Code::kMemory, "there is no memory for this operation"};
+    return {StatusCode::kMemory, "there is no memory for this operation"};
   }
 }
 
 }  // namespace
 
-Status RunTogether(size_t jobs, size_t threads, const std::function<Status(size_t)>& job) {
+Status RunParallel(size_t jobs, size_t threads, const std::function<Status(size_t)>& job) {
   std::mutex mutex;
   size_t next = 0;  // guarded by mutex
   Status first;     // guarded by mutex
@@ -32,7 +32,7 @@ Status RunTogether(size_t jobs, size_t threads, const std::function<Status(size_
         if (next == jobs || !first.ok()) return;
         number = next++;
       }
-      Status status = Try(job, number);
+      Status status = RunJob(job, number);
       const std::lock_guard lock(mutex);
       if (first.ok()) first = std::move(status);
     }

@@ -131,12 +131,12 @@ struct Layout {
   const uint8_t* exceptions;
   uint32_t one;  // added to each packed body count
 };
-Layout LayoutOf(const BlockHead& head, const uint64_t* words) {
-  const uint32_t bodyBits = head.bodyBits & ~BlockHead::kBodyFromOne;
-  const uint64_t* bodies = words + StreamWords(head.gapBits);
+Layout LayoutOf(const BlockHeader& header, const uint64_t* words) {
+  const uint32_t bodyBits = header.bodyBits & ~BlockHeader::kBodyFromOne;
+  const uint64_t* bodies = words + StreamWords(header.gapBits);
   const uint64_t* prefixes = bodies + StreamWords(bodyBits);
-  const auto* exceptions = reinterpret_cast<const uint8_t*>(prefixes + StreamWords(head.prefixBits));
-  return {bodyBits, bodies, prefixes, exceptions, (head.bodyBits & BlockHead::kBodyFromOne) != 0 ? 1U : 0U};
+  const auto* exceptions = reinterpret_cast<const uint8_t*>(prefixes + StreamWords(header.prefixBits));
+  return {bodyBits, bodies, prefixes, exceptions, (header.bodyBits & BlockHeader::kBodyFromOne) != 0 ? 1U : 0U};
 }
 
 Exception ExceptionAt(const uint8_t* bytes, uint32_t i) {
@@ -146,7 +146,7 @@ Exception ExceptionAt(const uint8_t* bytes, uint32_t i) {
   return exception;
 }
 
-size_t PutVarint(uint8_t* at, uint32_t value) {
+size_t EncodeVarint(uint8_t* at, uint32_t value) {
   size_t length = 0;
   while (value >= 0x80) {
     at[length++] = static_cast<uint8_t>(value | 0x80);
@@ -156,7 +156,7 @@ size_t PutVarint(uint8_t* at, uint32_t value) {
   return length;
 }
 
-uint32_t TakeVarint(const uint8_t** at) {
+uint32_t DecodeVarint(const uint8_t** at) {
   uint32_t value = *(*at)++;
   if (value < 0x80) return value;
   value &= 0x7f;
@@ -169,7 +169,7 @@ uint32_t TakeVarint(const uint8_t** at) {
 
 }  // namespace
 
-void PackBlock(const Posting* postings, uint32_t before, std::vector<uint64_t>* words, BlockHead* head) {
+void PackBlock(const Posting* postings, uint32_t before, std::vector<uint64_t>* words, BlockHeader* header) {
   uint32_t gaps[kBlockPostings];
   uint32_t bodies[kBlockPostings];
   uint32_t prefixes[kBlockPostings];
@@ -195,27 +195,27 @@ void PackBlock(const Posting* postings, uint32_t before, std::vector<uint64_t>* 
     if (bodies[i] <= MaskOf(bodyBits) && prefixes[i] <= MaskOf(prefixBits)) continue;
     except(i | kCountsException, postings[i].body | postings[i].prefix << 16);
   }
-  head->lastRow = before;
-  head->gapBits = static_cast<uint8_t>(gapBits);
-  head->bodyBits = static_cast<uint8_t>(bodyBits | (fromOne ? BlockHead::kBodyFromOne : 0));
-  head->prefixBits = static_cast<uint8_t>(prefixBits);
-  head->exceptions = static_cast<uint8_t>(exceptions.size() / kExceptionBytes);
+  header->lastRow = before;
+  header->gapBits = static_cast<uint8_t>(gapBits);
+  header->bodyBits = static_cast<uint8_t>(bodyBits | (fromOne ? BlockHeader::kBodyFromOne : 0));
+  header->prefixBits = static_cast<uint8_t>(prefixBits);
+  header->exceptions = static_cast<uint8_t>(exceptions.size() / kExceptionBytes);
   const size_t start = words->size();
   words->resize(start + (exceptions.size() + 7) / 8);
   if (!exceptions.empty()) std::memcpy(words->data() + start, exceptions.data(), exceptions.size());
 }
 
-size_t PackedWords(const BlockHead& head) {
-  const uint32_t bodyBits = head.bodyBits & ~BlockHead::kBodyFromOne;
-  return StreamWords(uint32_t{head.gapBits} + bodyBits + head.prefixBits) +
-         (size_t{head.exceptions} * kExceptionBytes + 7) / 8;
+size_t PackedWords(const BlockHeader& header) {
+  const uint32_t bodyBits = header.bodyBits & ~BlockHeader::kBodyFromOne;
+  return StreamWords(uint32_t{header.gapBits} + bodyBits + header.prefixBits) +
+         (size_t{header.exceptions} * kExceptionBytes + 7) / 8;
 }
 
-void UnpackRows(const BlockHead& head, const uint64_t* words, uint32_t before, uint32_t* rows) {
-  kUnpackers[head.gapBits](words, rows);
-  if (head.exceptions > 0) {
-    const uint8_t* exceptions = LayoutOf(head, words).exceptions;
-    for (uint32_t i = 0; i < head.exceptions; i++) {
+void UnpackRows(const BlockHeader& header, const uint64_t* words, uint32_t before, uint32_t* rows) {
+  kUnpackers[header.gapBits](words, rows);
+  if (header.exceptions > 0) {
+    const uint8_t* exceptions = LayoutOf(header, words).exceptions;
+    for (uint32_t i = 0; i < header.exceptions; i++) {
       const Exception exception = ExceptionAt(exceptions, i);
       if ((exception.index & kCountsException) == 0) rows[exception.index] = exception.value;
     }
@@ -224,56 +224,56 @@ void UnpackRows(const BlockHead& head, const uint64_t* words, uint32_t before, u
   for (uint32_t i = 0; i < kBlockPostings; i++) rows[i] = row += rows[i] + 1;
 }
 
-void UnpackCounts(const BlockHead& head, const uint64_t* words, uint32_t* counts) {
-  const Layout layout = LayoutOf(head, words);
+void UnpackCounts(const BlockHeader& header, const uint64_t* words, uint32_t* counts) {
+  const Layout layout = LayoutOf(header, words);
   kUnpackers[layout.bodyBits](layout.bodies, counts);
   for (uint32_t i = 0; i < kBlockPostings; i++) counts[i] += layout.one;
-  if (head.prefixBits > 0) {
+  if (header.prefixBits > 0) {
     uint32_t prefixes[kBlockPostings];
-    kUnpackers[head.prefixBits](layout.prefixes, prefixes);
+    kUnpackers[header.prefixBits](layout.prefixes, prefixes);
     for (uint32_t i = 0; i < kBlockPostings; i++) counts[i] |= prefixes[i] << 16;
   }
-  for (uint32_t i = 0; i < head.exceptions; i++) {
+  for (uint32_t i = 0; i < header.exceptions; i++) {
     const Exception exception = ExceptionAt(layout.exceptions, i);
     if ((exception.index & kCountsException) != 0) counts[exception.index & ~kCountsException] = exception.value;
   }
 }
 
-uint32_t CountsAt(const BlockHead& head, const uint64_t* words, uint32_t i) {
-  const Layout layout = LayoutOf(head, words);
-  for (uint32_t e = 0; e < head.exceptions; e++) {
+uint32_t CountsAt(const BlockHeader& header, const uint64_t* words, uint32_t i) {
+  const Layout layout = LayoutOf(header, words);
+  for (uint32_t e = 0; e < header.exceptions; e++) {
     const Exception exception = ExceptionAt(layout.exceptions, e);
     if (exception.index == (i | kCountsException)) return exception.value;
   }
-  return (NumberAt(layout.bodies, layout.bodyBits, i) + layout.one) | NumberAt(layout.prefixes, head.prefixBits, i)
+  return (NumberAt(layout.bodies, layout.bodyBits, i) + layout.one) | NumberAt(layout.prefixes, header.prefixBits, i)
                                                                           << 16;
 }
 
-size_t PutLoose(const Posting& posting, uint32_t before, uint8_t* bytes) {
-  size_t length = PutVarint(bytes, posting.row - before - 1);
-  length += PutVarint(bytes + length, posting.body << 1 | (posting.prefix > 0 ? 1 : 0));
-  if (posting.prefix > 0) length += PutVarint(bytes + length, posting.prefix);
+size_t EncodeTailPosting(const Posting& posting, uint32_t before, uint8_t* bytes) {
+  size_t length = EncodeVarint(bytes, posting.row - before - 1);
+  length += EncodeVarint(bytes + length, posting.body << 1 | (posting.prefix > 0 ? 1 : 0));
+  if (posting.prefix > 0) length += EncodeVarint(bytes + length, posting.prefix);
   return length;
 }
 
-size_t TakeLoose(const uint8_t* bytes, uint32_t count, uint32_t before, uint32_t* rows, uint32_t* counts) {
+size_t DecodeTail(const uint8_t* bytes, uint32_t count, uint32_t before, uint32_t* rows, uint32_t* counts) {
   const uint8_t* at = bytes;
   uint32_t row = before;
   for (uint32_t i = 0; i < count; i++) {
-    rows[i] = row += TakeVarint(&at) + 1;
-    counts[i] = TakeVarint(&at);
-    counts[i] = (counts[i] & 1) == 0 ? counts[i] >> 1 : counts[i] >> 1 | TakeVarint(&at) << 16;
+    rows[i] = row += DecodeVarint(&at) + 1;
+    counts[i] = DecodeVarint(&at);
+    counts[i] = (counts[i] & 1) == 0 ? counts[i] >> 1 : counts[i] >> 1 | DecodeVarint(&at) << 16;
   }
   return static_cast<size_t>(at - bytes);
 }
 
-bool CheckLoose(const uint8_t* bytes, size_t length, uint32_t count, uint32_t before, uint32_t rows) {
+bool CheckTail(const uint8_t* bytes, size_t length, uint32_t count, uint32_t before, uint32_t rows) {
   ByteReader in(bytes, length);
   uint64_t next = before == kBeforeFirst ? 0 : uint64_t{before} + 1;
   for (uint32_t i = 0; i < count; i++) {
-    const uint64_t gap = in.Varint();
-    const uint64_t counts = in.Varint();
-    const uint64_t prefix = (counts & 1) != 0 ? in.Varint() : 0;
+    const uint64_t gap = in.ReadVarint();
+    const uint64_t counts = in.ReadVarint();
+    const uint64_t prefix = (counts & 1) != 0 ? in.ReadVarint() : 0;
     if (!in.ok() || gap >= rows || next + gap >= rows || counts >> 1 > 0xffff || prefix > 0xffff) return false;
     next += gap + 1;
   }

@@ -30,8 +30,8 @@ inline constexpr uint32_t kBeforeFirst = 0xffffffff;
 // Bounds of a group of postings that bound the BM25 gain of each, for any average row length: the gain decreases with
 // 1 / frequency and with length / frequency. Both are the upper halves of floats, rounded toward a higher gain.
 struct GainBounds {
-  uint16_t mostFrequent = 0;       // upper bound on the frequency
-  uint16_t leastRatio = kNoRatio;  // lower bound on row length / frequency
+  uint16_t frequencyMax = 0;           // upper bound on the frequency
+  uint16_t lengthRatioMin = kNoRatio;  // lower bound on row length / frequency
 
   static constexpr uint16_t kNoRatio = 0x7f80;  // infinity
 
@@ -41,17 +41,17 @@ struct GainBounds {
     if (!(frequency > 0)) return;
     const auto above = static_cast<uint16_t>((std::bit_cast<uint32_t>(frequency) + 0xffff) >> 16);
     const auto below = static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(length) / frequency) >> 16);
-    mostFrequent = std::max(mostFrequent, above);
-    leastRatio = std::min(leastRatio, below);
+    frequencyMax = std::max(frequencyMax, above);
+    lengthRatioMin = std::min(lengthRatioMin, below);
   }
-  float MostFrequent() const { return std::bit_cast<float>(uint32_t{mostFrequent} << 16); }
-  float LeastRatio() const { return std::bit_cast<float>(uint32_t{leastRatio} << 16); }
+  float FrequencyMax() const { return std::bit_cast<float>(uint32_t{frequencyMax} << 16); }
+  float LengthRatioMin() const { return std::bit_cast<float>(uint32_t{lengthRatioMin} << 16); }
 };
 
-// Describes a full block. Relocatable: `place` counts words of 8 bytes from a base that the owner defines.
-struct BlockHead {
+// Describes a full block. Relocatable: `offset` counts words of 8 bytes from a base that the owner defines.
+struct BlockHeader {
   uint32_t lastRow;
-  uint32_t place;
+  uint32_t offset;
   GainBounds bounds;
   uint8_t gapBits;     // 0 to 32
   uint8_t bodyBits;    // 0 to 16; with kBodyFromOne the packed number is the body count minus one
@@ -60,7 +60,7 @@ struct BlockHead {
 
   static constexpr uint8_t kBodyFromOne = 0x80;
 };
-static_assert(sizeof(BlockHead) == 16);
+static_assert(sizeof(BlockHeader) == 16);
 
 // Block format: 128 gaps (distance to the previous row, minus one), 128 body counts and 128 prefix counts,
 // with the bit widths in the head, then the exceptions, then zeros up to a word. Number i lies in lane i % 4
@@ -69,29 +69,29 @@ static_assert(sizeof(BlockHead) == 16);
 // is the gap, or with kCountsException in the index body + 65536 * prefix. It replaces the packed value.
 inline constexpr uint8_t kCountsException = 0x80;
 
-// Appends 128 postings, ascending after row `before`, to *words. Sets all of *head except `place` and
+// Appends 128 postings, ascending after row `before`, to *words. Sets all of *head except `offset` and
 // `bounds`, which the caller sets.
-void PackBlock(const Posting* postings, uint32_t before, std::vector<uint64_t>* words, BlockHead* head);
+void PackBlock(const Posting* postings, uint32_t before, std::vector<uint64_t>* words, BlockHeader* header);
 // Returns the size of a block in words.
-size_t PackedWords(const BlockHead& head);
+size_t PackedWords(const BlockHeader& header);
 
 // Writes the 128 rows of the block to `rows`.
-void UnpackRows(const BlockHead& head, const uint64_t* words, uint32_t before, uint32_t* rows);
+void UnpackRows(const BlockHeader& header, const uint64_t* words, uint32_t before, uint32_t* rows);
 // Writes body + 65536 * prefix of the 128 postings of the block to `counts`.
-void UnpackCounts(const BlockHead& head, const uint64_t* words, uint32_t* counts);
+void UnpackCounts(const BlockHeader& header, const uint64_t* words, uint32_t* counts);
 // Returns body + 65536 * prefix of posting `i`.
-uint32_t CountsAt(const BlockHead& head, const uint64_t* words, uint32_t i);
+uint32_t CountsAt(const BlockHeader& header, const uint64_t* words, uint32_t i);
 
 inline float FrequencyOfCounts(uint32_t counts) { return FrequencyOf(counts & 0xffff, counts >> 16); }
 
 // Loose postings, which do not fill a block, are a byte string: for each, varint gap, varint `body * 2 +
 // (prefix > 0)`, and varint `prefix` if it is not zero.
-inline constexpr size_t kLoosePostingBytesMax = 5 + 3 + 3;
+inline constexpr size_t kTailPostingBytesMax = 5 + 3 + 3;
 // Returns the number of bytes written.
-size_t PutLoose(const Posting& posting, uint32_t before, uint8_t* bytes);
+size_t EncodeTailPosting(const Posting& posting, uint32_t before, uint8_t* bytes);
 // Reads `count` postings after row `before` into rows and counts. Returns the number of bytes read.
-size_t TakeLoose(const uint8_t* bytes, uint32_t count, uint32_t before, uint32_t* rows, uint32_t* counts);
+size_t DecodeTail(const uint8_t* bytes, uint32_t count, uint32_t before, uint32_t* rows, uint32_t* counts);
 // Whether `length` bytes start with `count` loose postings whose rows ascend after `before` and are below `rows`.
-bool CheckLoose(const uint8_t* bytes, size_t length, uint32_t count, uint32_t before, uint32_t rows);
+bool CheckTail(const uint8_t* bytes, size_t length, uint32_t count, uint32_t before, uint32_t rows);
 
 }  // namespace quarry

@@ -7,7 +7,7 @@ namespace quarry {
 namespace {
 
 // Prefetches the typical size of a packed block of a common term.
-void Fetch(const uint64_t* words) {
+void PrefetchBlock(const uint64_t* words) {
   __builtin_prefetch(words);
   __builtin_prefetch(words + 8);
   __builtin_prefetch(words + 16);
@@ -20,72 +20,72 @@ PostingCursor::PostingCursor() = default;
 
 void PostingCursor::Reset() {
   runs_.clear();
-  looseCount_ = 0;
+  tailCount_ = 0;
   count_ = 0;
 }
 
-void PostingCursor::AddBlocks(const BlockHead* heads, uint32_t count, uint32_t before, const uint64_t* base) {
+void PostingCursor::AddBlocks(const BlockHeader* headers, uint32_t count, uint32_t before, const uint64_t* base) {
   if (count == 0) return;
-  runs_.push_back({heads, count, before, base, nullptr, kPacked});
+  runs_.push_back({headers, count, before, base, nullptr, kPacked});
   count_ += uint64_t{count} * kBlockPostings;
 }
 
-void PostingCursor::AddBlocks(const BlockHead* heads, uint32_t count, uint32_t before,
+void PostingCursor::AddBlocks(const BlockHeader* headers, uint32_t count, uint32_t before,
                               const BlockArray<uint64_t>& arena) {
   if (count == 0) return;
-  runs_.push_back({heads, count, before, nullptr, &arena, kPacked});
+  runs_.push_back({headers, count, before, nullptr, &arena, kPacked});
   count_ += uint64_t{count} * kBlockPostings;
 }
 
-void PostingCursor::AddLoose(const uint8_t* bytes, uint32_t count, uint32_t before, GainBounds bounds) {
+void PostingCursor::AddTail(const uint8_t* bytes, uint32_t count, uint32_t before, GainBounds bounds) {
   if (count == 0) return;
-  Loose& loose = loose_[looseCount_];
-  TakeLoose(bytes, count, before, loose.rows, loose.counts);
-  loose.size = count;
-  loose.head = {};
-  loose.head.lastRow = loose.rows[count - 1];
-  loose.head.bounds = bounds;
-  runs_.push_back({&loose.head, 1, before, nullptr, nullptr, looseCount_++});
+  Tail& tail = tails_[tailCount_];
+  DecodeTail(bytes, count, before, tail.rows, tail.counts);
+  tail.size = count;
+  tail.header = {};
+  tail.header.lastRow = tail.rows[count - 1];
+  tail.header.bounds = bounds;
+  runs_.push_back({&tail.header, 1, before, nullptr, nullptr, tailCount_++});
   count_ += count;
 }
 
 void PostingCursor::Start() {
   run_ = 0;
   block_ = 0;
-  Enter();
+  EnterBlock();
 }
 
-void PostingCursor::Enter() {
+void PostingCursor::EnterBlock() {
   rowsUnpacked_ = false;
   countsUnpacked_ = false;
   next_ = 0;
   if (AtEnd()) return;
   const Run& run = runs_[run_];
-  before_ = block_ == 0 ? run.before : run.heads[block_ - 1].lastRow;
-  if (run.loose != kPacked) return;
+  before_ = block_ == 0 ? run.before : run.headers[block_ - 1].lastRow;
+  if (run.tail != kPacked) return;
   // The blocks of a list that grew are scattered in memory, and reads of other lists come between them:
   // prefetch the next.
-  Fetch(WordsOf(run, block_));
-  if (block_ + 1 < run.count) Fetch(WordsOf(run, block_ + 1));
+  PrefetchBlock(WordsOf(run, block_));
+  if (block_ + 1 < run.count) PrefetchBlock(WordsOf(run, block_ + 1));
 }
 
 const uint64_t* PostingCursor::WordsOf(const Run& run, uint32_t block) {
-  const uint32_t place = run.heads[block].place;
-  return run.arena == nullptr ? run.base + place : run.arena->Row(place);
+  const uint32_t offset = run.headers[block].offset;
+  return run.arena == nullptr ? run.base + offset : run.arena->Row(offset);
 }
 
 const uint32_t* PostingCursor::Rows() {
   const Run& run = runs_[run_];
-  if (run.loose != kPacked) return loose_[run.loose].rows;
-  if (!rowsUnpacked_) UnpackRows(run.heads[block_], Words(), before_, rows_);
+  if (run.tail != kPacked) return tails_[run.tail].rows;
+  if (!rowsUnpacked_) UnpackRows(run.headers[block_], Words(), before_, rows_);
   rowsUnpacked_ = true;
   return rows_;
 }
 
 const uint32_t* PostingCursor::Counts() {
   const Run& run = runs_[run_];
-  if (run.loose != kPacked) return loose_[run.loose].counts;
-  if (!countsUnpacked_) UnpackCounts(run.heads[block_], Words(), counts_);
+  if (run.tail != kPacked) return tails_[run.tail].counts;
+  if (!countsUnpacked_) UnpackCounts(run.headers[block_], Words(), counts_);
   countsUnpacked_ = true;
   return counts_;
 }
@@ -95,12 +95,12 @@ void PostingCursor::NextBlock() {
     run_++;
     block_ = 0;
   }
-  Enter();
+  EnterBlock();
 }
 
 void PostingCursor::Seek(uint32_t row) {
   if (AtEnd() || LastRow() >= row) return;
-  while (run_ < runs_.size() && runs_[run_].heads[runs_[run_].count - 1].lastRow < row) {
+  while (run_ < runs_.size() && runs_[run_].headers[runs_[run_].count - 1].lastRow < row) {
     run_++;
     block_ = 0;
   }
@@ -109,15 +109,16 @@ void PostingCursor::Seek(uint32_t row) {
     const Run& run = runs_[run_];
     uint32_t low = block_;
     uint32_t step = 1;
-    while (low + step < run.count && run.heads[low + step].lastRow < row) {
+    while (low + step < run.count && run.headers[low + step].lastRow < row) {
       low += step;
       step *= 2;
     }
-    const BlockHead* found = std::lower_bound(run.heads + low, run.heads + std::min(low + step, run.count - 1), row,
-                                              [](const BlockHead& head, uint32_t r) { return head.lastRow < r; });
-    block_ = static_cast<uint32_t>(found - run.heads);
+    const BlockHeader* found =
+        std::lower_bound(run.headers + low, run.headers + std::min(low + step, run.count - 1), row,
+                         [](const BlockHeader& header, uint32_t r) { return header.lastRow < r; });
+    block_ = static_cast<uint32_t>(found - run.headers);
   }
-  Enter();
+  EnterBlock();
 }
 
 bool PostingCursor::Find(uint32_t row, uint32_t* counts) {
@@ -129,10 +130,10 @@ bool PostingCursor::Find(uint32_t row, uint32_t* counts) {
   next_ = static_cast<uint32_t>(found - rows);
   if (found == end || *found != row) return false;
   const Run& run = runs_[run_];
-  if (run.loose != kPacked) {
-    *counts = loose_[run.loose].counts[next_];
+  if (run.tail != kPacked) {
+    *counts = tails_[run.tail].counts[next_];
   } else {
-    *counts = countsUnpacked_ ? counts_[next_] : CountsAt(run.heads[block_], Words(), next_);
+    *counts = countsUnpacked_ ? counts_[next_] : CountsAt(run.headers[block_], Words(), next_);
   }
   return true;
 }

@@ -23,22 +23,22 @@ class PostingCursor {
   void Reset();
   // Adds blocks whose `place` counts from `base`, the first one after row `before`. The bytes must outlive
   // the cursor.
-  void AddBlocks(const BlockHead* heads, uint32_t count, uint32_t before, const uint64_t* base);
+  void AddBlocks(const BlockHeader* headers, uint32_t count, uint32_t before, const uint64_t* base);
   // As above, with places in an arena.
-  void AddBlocks(const BlockHead* heads, uint32_t count, uint32_t before, const BlockArray<uint64_t>& arena);
+  void AddBlocks(const BlockHeader* headers, uint32_t count, uint32_t before, const BlockArray<uint64_t>& arena);
   // Adds at most 127 postings after row `before`.
-  void AddLoose(const uint8_t* bytes, uint32_t count, uint32_t before, GainBounds bounds);
+  void AddTail(const uint8_t* bytes, uint32_t count, uint32_t before, GainBounds bounds);
   // Moves to the first block. Call it after the last part was added.
   void Start();
 
   uint64_t Count() const { return count_; }
   // Whether the cursor is past the last block. The functions below refer to the current block.
   bool AtEnd() const { return run_ == runs_.size(); }
-  uint32_t LastRow() const { return runs_[run_].heads[block_].lastRow; }
+  uint32_t LastRow() const { return runs_[run_].headers[block_].lastRow; }
   // All rows of the block are after this one (kBeforeFirst: no bound).
   uint32_t Before() const { return before_; }
-  const GainBounds& Bounds() const { return runs_[run_].heads[block_].bounds; }
-  uint32_t Size() const { return runs_[run_].loose == kPacked ? kBlockPostings : loose_[runs_[run_].loose].size; }
+  const GainBounds& Bounds() const { return runs_[run_].headers[block_].bounds; }
+  uint32_t Size() const { return runs_[run_].tail == kPacked ? kBlockPostings : tails_[runs_[run_].tail].size; }
   const uint32_t* Rows();
   // body + 65536 * prefix of each posting.
   const uint32_t* Counts();
@@ -55,9 +55,9 @@ class PostingCursor {
     uint32_t block = block_;
     uint32_t before = before_;
     while (run < runs_.size() && (before == kBeforeFirst || before < row)) {
-      const BlockHead& head = runs_[run].heads[block];
-      visit(head.bounds);
-      before = head.lastRow;
+      const BlockHeader& header = runs_[run].headers[block];
+      visit(header.bounds);
+      before = header.lastRow;
       if (++block < runs_[run].count) continue;
       run++;
       block = 0;
@@ -93,30 +93,30 @@ class PostingCursor {
   static constexpr uint32_t kPacked = 0xffffffff;
   // Blocks whose heads are contiguous.
   struct Run {
-    const BlockHead* heads;
+    const BlockHeader* headers;
     uint32_t count;
     uint32_t before;
     const uint64_t* base;               // null: places refer to `arena`
     const BlockArray<uint64_t>* arena;  // null: places count from `base`
-    uint32_t loose;                     // index into loose_, or kPacked
+    uint32_t tail;                      // index into tails_, or kPacked
   };
-  struct Loose {
-    BlockHead head;
+  struct Tail {
+    BlockHeader header;
     uint32_t size;
     uint32_t rows[kBlockPostings];
     uint32_t counts[kBlockPostings];
   };
   // One from the loaded snapshot, one from later additions.
-  static constexpr uint32_t kLooseMax = 2;
+  static constexpr uint32_t kTailsMax = 2;
 
   bool IsLastBlock() const { return run_ + 1 == runs_.size() && block_ + 1 == runs_[run_].count; }
   static const uint64_t* WordsOf(const Run& run, uint32_t block);
   const uint64_t* Words() const { return WordsOf(runs_[run_], block_); }
-  void Enter();
+  void EnterBlock();
 
   std::vector<Run> runs_;
-  Loose loose_[kLooseMax];
-  uint32_t looseCount_ = 0;
+  Tail tails_[kTailsMax];
+  uint32_t tailCount_ = 0;
   uint64_t count_ = 0;
   size_t run_ = 0;
   uint32_t block_ = 0;

@@ -13,9 +13,9 @@ namespace {
 
 constexpr uint32_t kTermBlockMagic = 0x31425451;  // "QTB1"
 constexpr size_t kFirstTableSize = 64;
-constexpr uint32_t kTailBytesMax = kBlockPostings * kLoosePostingBytesMax;
+constexpr uint32_t kTailBytesMax = kBlockPostings * kTailPostingBytesMax;
 
-Status Malformed(const char* what) { return {Code::kInvalid, std::string("malformed term block: ") + what}; }
+Status Malformed(const char* what) { return {StatusCode::kInvalid, std::string("malformed term block: ") + what}; }
 
 size_t WordsOf(size_t bytes) { return (bytes + 7) / 8; }
 
@@ -50,9 +50,9 @@ Postings::Postings() {
   bytes_ = kFirstTableSize * sizeof(uint32_t);
 }
 
-void Postings::Adopt(const PackedPostings& packed, size_t length, std::shared_ptr<const void> keeper) {
+void Postings::Adopt(const PackedPostings& packed, size_t length, std::shared_ptr<const void> owner) {
   packed_ = packed;
-  keeper_ = std::move(keeper);
+  owner_ = std::move(owner);
   bytes_.fetch_add(length, std::memory_order_relaxed);
 }
 
@@ -66,26 +66,26 @@ Postings::State Postings::Unpack(uint64_t packed) {
 }
 
 uint32_t Postings::Allocate(size_t words) {
-  uint64_t place = used_;
-  arena_.Reserve(place + words);
+  uint64_t offset = used_;
+  arena_.Reserve(offset + words);
   // The rest of a mapping that is too short stays unused.
-  while (arena_.RunFrom(place) < words) {
-    place += arena_.RunFrom(place);
-    arena_.Reserve(place + words);
+  while (arena_.ContiguousFrom(offset) < words) {
+    offset += arena_.ContiguousFrom(offset);
+    arena_.Reserve(offset + words);
   }
-  if (place + words > std::numeric_limits<uint32_t>::max()) throw std::bad_alloc();
-  used_ = place + words;
+  if (offset + words > std::numeric_limits<uint32_t>::max()) throw std::bad_alloc();
+  used_ = offset + words;
   bytes_.fetch_add(words * sizeof(uint64_t), std::memory_order_relaxed);
-  return static_cast<uint32_t>(place);
+  return static_cast<uint32_t>(offset);
 }
 
 Postings::List* Postings::Find(uint64_t hash) const {
   const Table* table = table_.load(std::memory_order_acquire);
   // The hash is already well mixed; its low bits select the slot.
   for (size_t i = hash & table->mask;; i = (i + 1) & table->mask) {
-    const uint32_t place = table->slots[i].load(std::memory_order_acquire);
-    if (place == 0) return nullptr;
-    if (List* list = ListAt(place); list->hash == hash) return list;
+    const uint32_t offset = table->slots[i].load(std::memory_order_acquire);
+    if (offset == 0) return nullptr;
+    if (List* list = ListAt(offset); list->hash == hash) return list;
   }
 }
 
@@ -94,11 +94,11 @@ void Postings::GrowTable() {
   const size_t size = (old->mask + 1) * 2;
   auto grown = std::make_unique<Table>(size);
   for (size_t i = 0; i <= old->mask; i++) {
-    const uint32_t place = old->slots[i].load(std::memory_order_relaxed);
-    if (place == 0) continue;
-    size_t at = ListAt(place)->hash & grown->mask;
+    const uint32_t offset = old->slots[i].load(std::memory_order_relaxed);
+    if (offset == 0) continue;
+    size_t at = ListAt(offset)->hash & grown->mask;
     while (grown->slots[at].load(std::memory_order_relaxed) != 0) at = (at + 1) & grown->mask;
-    grown->slots[at].store(place, std::memory_order_relaxed);
+    grown->slots[at].store(offset, std::memory_order_relaxed);
   }
   tables_.push_back(std::move(grown));
   table_.store(tables_.back().get(), std::memory_order_release);
@@ -112,14 +112,14 @@ Postings::List* Postings::FindOrAdd(uint64_t hash) {
     GrowTable();
     table = tables_.back().get();
   }
-  const uint32_t place = Allocate(sizeof(List) / sizeof(uint64_t));
-  List* list = new (arena_.Row(place)) List();
+  const uint32_t offset = Allocate(sizeof(List) / sizeof(uint64_t));
+  List* list = new (arena_.Row(offset)) List();
   list->hash = hash;
   list->bounds.store(std::bit_cast<uint32_t>(GainBounds()), std::memory_order_relaxed);
   list->lastRow = kBeforeFirst;
   size_t at = hash & table->mask;
   while (table->slots[at].load(std::memory_order_relaxed) != 0) at = (at + 1) & table->mask;
-  table->slots[at].store(place, std::memory_order_release);
+  table->slots[at].store(offset, std::memory_order_release);
   lists_++;
   return list;
 }
@@ -132,9 +132,9 @@ std::atomic<uint64_t>* Postings::BufferOf(List* list, uint32_t sizeClass) const 
 uint32_t Postings::NewBuffer(uint32_t sizeClass) {
   std::vector<uint32_t>& free = freeBuffers_[sizeClass];
   if (free.empty()) return Allocate(size_t{1} << sizeClass);
-  const uint32_t place = free.back();
+  const uint32_t offset = free.back();
   free.pop_back();
-  return place;
+  return offset;
 }
 
 void Postings::EnlargeTail(List* list, State* state) {
@@ -142,34 +142,34 @@ void Postings::EnlargeTail(List* list, State* state) {
   const uint32_t left = list->buffer.load(std::memory_order_relaxed);
   // Reserve the entry first, so that nothing can throw after the move.
   freeBuffers_[state->sizeClass].reserve(freeBuffers_[state->sizeClass].size() + 1);
-  const uint32_t place = NewBuffer(state->sizeClass + 1);
-  auto* to = reinterpret_cast<std::atomic<uint64_t>*>(arena_.Row(place));
+  const uint32_t offset = NewBuffer(state->sizeClass + 1);
+  auto* to = reinterpret_cast<std::atomic<uint64_t>*>(arena_.Row(offset));
   for (size_t i = 0; i < WordsOf(state->bytes); i++) {
     to[i].store(from[i].load(std::memory_order_relaxed), std::memory_order_release);
   }
-  list->buffer.store(place, std::memory_order_release);
+  list->buffer.store(offset, std::memory_order_release);
   if (state->sizeClass > 0) freeBuffers_[state->sizeClass].push_back(left);
   state->sizeClass++;
   list->state.store(Pack(*state), std::memory_order_release);
 }
 
-BlockHead* Postings::NewHead(List* list, uint32_t block) {
-  uint32_t place = list->segments.load(std::memory_order_relaxed);
+BlockHeader* Postings::NewHeader(List* list, uint32_t block) {
+  uint32_t offset = list->segments.load(std::memory_order_relaxed);
   std::atomic<uint32_t>* link = &list->segments;
   uint32_t capacity = 1;
-  while (place != 0) {
-    Segment* segment = SegmentAt(place);
-    if (block < segment->capacity) return HeadsOf(segment) + block;
+  while (offset != 0) {
+    Segment* segment = SegmentAt(offset);
+    if (block < segment->capacity) return HeadersOf(segment) + block;
     block -= segment->capacity;
     capacity = segment->capacity * 2;
     link = &segment->next;
-    place = link->load(std::memory_order_relaxed);
+    offset = link->load(std::memory_order_relaxed);
   }
-  place = Allocate(1 + size_t{capacity} * sizeof(BlockHead) / sizeof(uint64_t));
-  Segment* segment = new (arena_.Row(place)) Segment();
+  offset = Allocate(1 + size_t{capacity} * sizeof(BlockHeader) / sizeof(uint64_t));
+  Segment* segment = new (arena_.Row(offset)) Segment();
   segment->capacity = capacity;
-  link->store(place, std::memory_order_release);
-  return HeadsOf(segment);
+  link->store(offset, std::memory_order_release);
+  return HeadersOf(segment);
 }
 
 void Postings::PackTail(List* list, State* state) {
@@ -177,21 +177,21 @@ void Postings::PackTail(List* list, State* state) {
   const std::atomic<uint64_t>* from = BufferOf(list, state->sizeClass);
   for (size_t i = 0; i < WordsOf(state->bytes); i++) words[i] = from[i].load(std::memory_order_relaxed);
   uint32_t before = kBeforeFirst;
-  if (state->blocks > 0) before = NewHead(list, state->blocks - 1)->lastRow;
+  if (state->blocks > 0) before = NewHeader(list, state->blocks - 1)->lastRow;
   uint32_t rows[kBlockPostings];
   uint32_t counts[kBlockPostings];
-  TakeLoose(reinterpret_cast<const uint8_t*>(words), kBlockPostings, before, rows, counts);
+  DecodeTail(reinterpret_cast<const uint8_t*>(words), kBlockPostings, before, rows, counts);
   Posting postings[kBlockPostings];
   for (uint32_t i = 0; i < kBlockPostings; i++) postings[i] = {rows[i], counts[i] & 0xffff, counts[i] >> 16};
-  BlockHead head{};
-  packing_.clear();
-  PackBlock(postings, before, &packing_, &head);
-  head.bounds = std::bit_cast<GainBounds>(list->bounds.load(std::memory_order_relaxed));
+  BlockHeader header{};
+  packBuffer_.clear();
+  PackBlock(postings, before, &packBuffer_, &header);
+  header.bounds = std::bit_cast<GainBounds>(list->bounds.load(std::memory_order_relaxed));
   freeBuffers_[state->sizeClass].reserve(freeBuffers_[state->sizeClass].size() + 1);
-  BlockHead* const kept = NewHead(list, state->blocks);
-  head.place = Allocate(packing_.size());
-  std::copy(packing_.begin(), packing_.end(), arena_.Row(head.place));
-  *kept = head;
+  BlockHeader* const kept = NewHeader(list, state->blocks);
+  header.offset = Allocate(packBuffer_.size());
+  std::copy(packBuffer_.begin(), packBuffer_.end(), arena_.Row(header.offset));
+  *kept = header;
   if (state->sizeClass > 0) freeBuffers_[state->sizeClass].push_back(list->buffer.load(std::memory_order_relaxed));
   *state = {state->blocks + 1, 0, 0, 0};
 }
@@ -199,8 +199,8 @@ void Postings::PackTail(List* list, State* state) {
 void Postings::Add(uint64_t hash, const Posting& posting, uint32_t length) {
   List* list = FindOrAdd(hash);
   State state = Unpack(list->state.load(std::memory_order_relaxed));
-  uint8_t encoded[kLoosePostingBytesMax];
-  const auto size = static_cast<uint32_t>(PutLoose(posting, list->lastRow, encoded));
+  uint8_t encoded[kTailPostingBytesMax];
+  const auto size = static_cast<uint32_t>(EncodeTailPosting(posting, list->lastRow, encoded));
   while (state.bytes + size > 8U << state.sizeClass) EnlargeTail(list, &state);
   std::atomic<uint64_t>* words = BufferOf(list, state.sizeClass);
   for (uint32_t i = 0; i < size; i++, state.bytes++) {
@@ -221,22 +221,22 @@ void Postings::Add(uint64_t hash, const Posting& posting, uint32_t length) {
 }
 
 // If another hash occupies the slot, the later prefetch steps load its list without effect.
-void Postings::FetchSlot(uint64_t hash) const {
+void Postings::PrefetchSlot(uint64_t hash) const {
   const Table& table = *table_.load(std::memory_order_acquire);
   __builtin_prefetch(&table.slots[hash & table.mask]);
 }
 
-void Postings::FetchList(uint64_t hash) const {
+void Postings::PrefetchList(uint64_t hash) const {
   const Table& table = *table_.load(std::memory_order_acquire);
-  const uint32_t place = table.slots[hash & table.mask].load(std::memory_order_relaxed);
-  if (place != 0) __builtin_prefetch(arena_.Row(place));
+  const uint32_t offset = table.slots[hash & table.mask].load(std::memory_order_relaxed);
+  if (offset != 0) __builtin_prefetch(arena_.Row(offset));
 }
 
-void Postings::FetchTail(uint64_t hash) const {
+void Postings::PrefetchTail(uint64_t hash) const {
   const Table& table = *table_.load(std::memory_order_acquire);
-  const uint32_t place = table.slots[hash & table.mask].load(std::memory_order_relaxed);
-  if (place == 0) return;
-  List* list = ListAt(place);
+  const uint32_t offset = table.slots[hash & table.mask].load(std::memory_order_relaxed);
+  if (offset == 0) return;
+  List* list = ListAt(offset);
   const State state = Unpack(list->state.load(std::memory_order_relaxed));
   if (state.sizeClass > 0) __builtin_prefetch(BufferOf(list, state.sizeClass) + state.bytes / 8);
 }
@@ -246,12 +246,12 @@ void Postings::AddRow(uint32_t row, const TermEntry* entries, uint32_t count, ui
   constexpr uint32_t kSlotAhead = 24;
   constexpr uint32_t kListAhead = 16;
   constexpr uint32_t kTailAhead = 8;
-  for (uint32_t i = 0; i < std::min(count, kSlotAhead); i++) FetchSlot(entries[i].hash);
-  for (uint32_t i = 0; i < std::min(count, kListAhead); i++) FetchList(entries[i].hash);
+  for (uint32_t i = 0; i < std::min(count, kSlotAhead); i++) PrefetchSlot(entries[i].hash);
+  for (uint32_t i = 0; i < std::min(count, kListAhead); i++) PrefetchList(entries[i].hash);
   for (uint32_t i = 0; i < count; i++) {
-    if (i + kSlotAhead < count) FetchSlot(entries[i + kSlotAhead].hash);
-    if (i + kListAhead < count) FetchList(entries[i + kListAhead].hash);
-    if (i + kTailAhead < count) FetchTail(entries[i + kTailAhead].hash);
+    if (i + kSlotAhead < count) PrefetchSlot(entries[i + kSlotAhead].hash);
+    if (i + kListAhead < count) PrefetchList(entries[i + kListAhead].hash);
+    if (i + kTailAhead < count) PrefetchTail(entries[i + kTailAhead].hash);
     Add(entries[i].hash, {row, entries[i].body, entries[i].prefix}, length);
   }
 }
@@ -274,15 +274,15 @@ void Postings::Read(List* list, PostingCursor* cursor) const {
   }
   uint32_t before = kBeforeFirst;
   uint32_t left = state.blocks;
-  for (uint32_t place = list->segments.load(std::memory_order_acquire); left > 0;) {
-    Segment* segment = SegmentAt(place);
+  for (uint32_t offset = list->segments.load(std::memory_order_acquire); left > 0;) {
+    Segment* segment = SegmentAt(offset);
     const uint32_t count = std::min(left, segment->capacity);
-    cursor->AddBlocks(HeadsOf(segment), count, before, arena_);
-    before = HeadsOf(segment)[count - 1].lastRow;
+    cursor->AddBlocks(HeadersOf(segment), count, before, arena_);
+    before = HeadersOf(segment)[count - 1].lastRow;
     left -= count;
-    place = segment->next.load(std::memory_order_acquire);
+    offset = segment->next.load(std::memory_order_acquire);
   }
-  cursor->AddLoose(reinterpret_cast<const uint8_t*>(words), state.postings, before, bounds);
+  cursor->AddTail(reinterpret_cast<const uint8_t*>(words), state.postings, before, bounds);
 }
 
 bool Postings::Open(uint64_t hash, PostingCursor* cursor) const {
@@ -305,8 +305,8 @@ std::vector<uint64_t> Postings::Hashes() const {
   std::vector<uint64_t> hashes = packed_.Hashes();
   const Table* table = table_.load(std::memory_order_acquire);
   for (size_t i = 0; i <= table->mask; i++) {
-    const uint32_t place = table->slots[i].load(std::memory_order_acquire);
-    if (place != 0) hashes.push_back(ListAt(place)->hash);
+    const uint32_t offset = table->slots[i].load(std::memory_order_acquire);
+    if (offset != 0) hashes.push_back(ListAt(offset)->hash);
   }
   std::sort(hashes.begin(), hashes.end());
   hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());

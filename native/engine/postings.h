@@ -49,9 +49,9 @@ class Postings {
   Postings(const Postings&) = delete;
   Postings& operator=(const Postings&) = delete;
 
-  // Prepends the lists of a snapshot, in `length` bytes that live as long as `keeper`. Call it before the
+  // Prepends the lists of a snapshot, in `length` bytes that live as long as `owner`. Call it before the
   // first Add and before any reader exists.
-  void Adopt(const PackedPostings& packed, size_t length, std::shared_ptr<const void> keeper);
+  void Adopt(const PackedPostings& packed, size_t length, std::shared_ptr<const void> owner);
 
   // Appends the posting to the list of `hash`. `row` must not be below any row added before, and (hash, row)
   // must be new. The row's body has `length` terms.
@@ -62,8 +62,8 @@ class Postings {
 
   // Prefetch the data that Open and Add read: first the slot, then the list. Prefetching several lists before
   // opening them overlaps their memory latencies.
-  void FetchSlot(uint64_t hash) const;
-  void FetchList(uint64_t hash) const;
+  void PrefetchSlot(uint64_t hash) const;
+  void PrefetchList(uint64_t hash) const;
 
   // Sets the cursor to the start of the term's list. Returns false if there is none.
   bool Open(uint64_t hash, PostingCursor* cursor) const;
@@ -119,19 +119,19 @@ class Postings {
   static uint64_t Pack(const State& state);
   static State Unpack(uint64_t packed);
 
-  List* ListAt(uint32_t place) const { return reinterpret_cast<List*>(arena_.Row(place)); }
-  Segment* SegmentAt(uint32_t place) const { return reinterpret_cast<Segment*>(arena_.Row(place)); }
-  static BlockHead* HeadsOf(Segment* segment) { return reinterpret_cast<BlockHead*>(segment + 1); }
+  List* ListAt(uint32_t offset) const { return reinterpret_cast<List*>(arena_.Row(offset)); }
+  Segment* SegmentAt(uint32_t offset) const { return reinterpret_cast<Segment*>(arena_.Row(offset)); }
+  static BlockHeader* HeadersOf(Segment* segment) { return reinterpret_cast<BlockHeader*>(segment + 1); }
   std::atomic<uint64_t>* BufferOf(List* list, uint32_t sizeClass) const;
 
   List* Find(uint64_t hash) const;
-  void FetchTail(uint64_t hash) const;
+  void PrefetchTail(uint64_t hash) const;
   List* FindOrAdd(uint64_t hash);
   void GrowTable();
   // Steps of Add, called by the writer.
   void EnlargeTail(List* list, State* state);
   void PackTail(List* list, State* state);
-  BlockHead* NewHead(List* list, uint32_t block);
+  BlockHeader* NewHeader(List* list, uint32_t block);
   uint32_t NewBuffer(uint32_t sizeClass);
   // Returns the place of `words` contiguous zeroed words.
   uint32_t Allocate(size_t words);
@@ -139,7 +139,7 @@ class Postings {
   void Read(List* list, PostingCursor* cursor) const;
 
   PackedPostings packed_;
-  std::shared_ptr<const void> keeper_;  // owns the bytes of packed_
+  std::shared_ptr<const void> owner_;  // owns the bytes of packed_
   std::atomic<Table*> table_{nullptr};
   // All tables ever created, because a reader may still scan an old one. Their total size is at most twice the last.
   std::vector<std::unique_ptr<Table>> tables_;
@@ -147,7 +147,7 @@ class Postings {
   BlockArray<uint64_t> arena_;
   uint64_t used_ = 1;  // in words; place 0 means none
   std::vector<uint32_t> freeBuffers_[kSizeClasses];
-  std::vector<uint64_t> packing_;
+  std::vector<uint64_t> packBuffer_;
   std::atomic<size_t> bytes_{0};
 };
 

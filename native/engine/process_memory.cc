@@ -13,13 +13,13 @@
 namespace quarry {
 namespace {
 
-constexpr uint64_t kBeyondShare = 8;
+constexpr uint64_t kOvershootDivisor = 8;
 
 std::atomic<uint64_t> limit{0};
 
 // Returns the memory without a backing file, resident or swapped out, as in proc(5). The same figure as in
 // src/core/process-memory.ts.
-std::optional<uint64_t> HeldBytes() {
+std::optional<uint64_t> UsedBytes() {
   std::ifstream status("/proc/self/status");
   uint64_t kilobytes = 0;
   int found = 0;
@@ -37,13 +37,13 @@ std::optional<uint64_t> HeldBytes() {
 
 }  // namespace
 
-void UseMemoryLimit(uint64_t bytes) { limit.store(bytes, std::memory_order_relaxed); }
+void SetMemoryLimit(uint64_t bytes) { limit.store(bytes, std::memory_order_relaxed); }
 
-bool MayHold(uint64_t bytes) {
+bool HasMemoryFor(uint64_t bytes) {
   const uint64_t most = limit.load(std::memory_order_relaxed);
-  if (most == 0 || bytes <= most / kBeyondShare) return true;
-  const std::optional<uint64_t> held = HeldBytes();
-  return !held.has_value() || *held + bytes <= most;
+  if (most == 0 || bytes <= most / kOvershootDivisor) return true;
+  const std::optional<uint64_t> used = UsedBytes();
+  return !used.has_value() || *used + bytes <= most;
 }
 
 void ReleaseFreeMemory() {

@@ -12,26 +12,26 @@
 namespace quarry {
 namespace {
 
-constexpr size_t kWaitingSearchesMax = 1024;
-constexpr size_t kWaitingJobsMax = 4096;
+constexpr size_t kQueuedSearchesMax = 1024;
+constexpr size_t kQueuedJobsMax = 4096;
 constexpr size_t kFileThreads = 2;
 // Niceness of background threads, below the threads that answer requests. Compaction frees memory that
 // staging fills, so it runs before staging.
 constexpr int kStagingNiceness = 10;
 constexpr int kCompactingNiceness = 5;
 
-Status Busy() { return {Code::kBusy, "too many operations are waiting for the engine"}; }
+Status Busy() { return {StatusCode::kBusy, "too many operations are waiting for the engine"}; }
 
 // Converts exceptions of `work` to a status. The only exception is std::bad_alloc.
 Status Run(const std::function<Status()>& work) {
   try {
     return work();
   } catch (const std::bad_alloc&) {
-    return {Code::kMemory, "there is no memory for this operation"};
+    return {StatusCode::kMemory, "there is no memory for this operation"};
   }
 }
 
-ThreadPool::Job Once(std::function<Status()> work, Registry::Done done) {
+ThreadPool::Job OneShotJob(std::function<Status()> work, Registry::DoneCallback done) {
   return [work = std::move(work), done = std::move(done)] {
     done(Run(work));
     return true;
@@ -46,41 +46,41 @@ size_t SearchThreads() {
 }
 
 // Waking a thread for less work would cost more than it saves.
-constexpr float kPieceCost = 40;
+constexpr float kHelperCost = 40;
 // Handing a search over takes about 10 microseconds of the calling thread, and as much again of threads that
 // wake up. A search that takes little more than that always runs on the calling thread.
-constexpr float kTrifleCost = 25;
+constexpr float kTinyCost = 25;
 // Maximum cost, in microseconds, of a search that runs on the calling thread if its budget allows.
-constexpr float kHereCostMax = 60;
+constexpr float kInlineCostMax = 60;
 // Delay before a calibration checks again whether the engine is idle.
 constexpr std::chrono::milliseconds kQuietPause{50};
 // Delay of the compaction thread after a compaction that was postponed for lack of memory.
-constexpr std::chrono::milliseconds kRoomPause{20};
+constexpr std::chrono::milliseconds kMemoryPause{20};
 
 // Time that one JavaScript thread spends on searches that it runs itself. Trivial searches get a fixed time
 // per turn of its event loop, so that a caller that searches again at once does not block all others. For
 // other searches, the time beyond the cost of handing them over is limited to a share of all time: under
 // load, the thread keeps the rest for work only it can do, and searches run on the search threads.
-class CallerTime {
+class InlineBudget {
  public:
-  bool AllowsTrifle(uint64_t turn) {
-    if (turn != turn_) spentInTurn_ = {};
-    turn_ = turn;
-    trifleBegan_ = Clock::now();
-    return spentInTurn_ < kTurnMax;
+  bool AllowsTiny(uint64_t loopIteration) {
+    if (loopIteration != iteration_) spentInIteration_ = {};
+    iteration_ = loopIteration;
+    tinyStart_ = Clock::now();
+    return spentInIteration_ < kIterationMax;
   }
   // Call when an allowed trivial search has ended.
-  void SpendTrifle() { spentInTurn_ += Clock::now() - trifleBegan_; }
+  void ChargeTiny() { spentInIteration_ += Clock::now() - tinyStart_; }
   bool Allows(float microseconds) {
     const auto now = Clock::now();
-    const std::chrono::duration<float, std::micro> passed = now - counted_;
-    counted_ = now;
+    const std::chrono::duration<float, std::micro> passed = now - updated_;
+    updated_ = now;
     credit_ = std::min(kCreditMax, credit_ + passed.count() * kShare);
     return credit_ >= microseconds - kHandOverCost;
   }
   // Call when an allowed search has ended.
-  void Spend() {
-    const std::chrono::duration<float, std::micro> spent = Clock::now() - counted_;
+  void Charge() {
+    const std::chrono::duration<float, std::micro> spent = Clock::now() - updated_;
     credit_ -= std::max(0.0F, spent.count() - kHandOverCost);
   }
 
@@ -89,17 +89,17 @@ class CallerTime {
   static constexpr float kShare = 0.1F;
   static constexpr float kHandOverCost = 10;  // microseconds of the calling thread
   static constexpr float kCreditMax = 2000;   // microseconds
-  static constexpr std::chrono::milliseconds kTurnMax{2};
-  uint64_t turn_ = 0;
-  Clock::duration spentInTurn_{};
-  Clock::time_point trifleBegan_{};
-  Clock::time_point counted_{};
+  static constexpr std::chrono::milliseconds kIterationMax{2};
+  uint64_t iteration_ = 0;
+  Clock::duration spentInIteration_{};
+  Clock::time_point tinyStart_{};
+  Clock::time_point updated_{};
   float credit_ = kCreditMax;
 };
 
-CallerTime& ThreadTime() {
-  thread_local CallerTime time;
-  return time;
+InlineBudget& ThreadInlineBudget() {
+  thread_local InlineBudget budget;
+  return budget;
 }
 
 }  // namespace
@@ -119,17 +119,17 @@ void Registry::UseSearchThreads(size_t threads) { searchThreads = threads; }
 void Registry::UseSearchRecall(double recall) { searchRecall = recall; }
 
 Registry::Registry()
-    : searching_(SearchThreads(), kWaitingSearchesMax, 0),
-      staging_(SearchThreads(), kWaitingSearchesMax, kStagingNiceness),
-      files_(kFileThreads, kWaitingJobsMax, 0),
-      compacting_(1, kWaitingJobsMax, kCompactingNiceness),
-      calibrating_(1, kWaitingJobsMax, kStagingNiceness) {}
+    : searching_(SearchThreads(), kQueuedSearchesMax, 0),
+      staging_(SearchThreads(), kQueuedSearchesMax, kStagingNiceness),
+      files_(kFileThreads, kQueuedJobsMax, 0),
+      compacting_(1, kQueuedJobsMax, kCompactingNiceness),
+      calibrating_(1, kQueuedJobsMax, kStagingNiceness) {}
 
-Status Registry::Open(const CollectionOptions& options, Opened done) {
-  const bool accepted = files_.Submit(ThreadPool::Priority::kSteady, [this, options, done = std::move(done)] {
+Status Registry::Open(const CollectionOptions& options, OpenCallback done) {
+  const bool accepted = files_.Submit(ThreadPool::Priority::kBackground, [this, options, done = std::move(done)] {
     std::unique_ptr<CollectionHandle> handle;
     Status status = Run([&] { return OpenNow(options, &handle); });
-    if (!status.ok()) ForgetIfUnused(options.id);
+    if (!status.ok()) RemoveIfUnused(options.id);
     done(std::move(status), std::move(handle));
     return true;
   });
@@ -141,7 +141,7 @@ Status Registry::OpenNow(const CollectionOptions& options, std::unique_ptr<Colle
   const std::lock_guard lock(entry->mutex);
   if (entry->collection != nullptr && !entry->collection->closed()) {
     if (!(entry->collection->options() == options)) {
-      return {Code::kConflict, "the collection is open with other dimensions, shards or directory"};
+      return {StatusCode::kConflict, "the collection is open with other dimensions, shards or directory"};
     }
   } else {
     const auto background = [this](std::function<bool()> compaction) { return Compact(std::move(compaction)); };
@@ -152,18 +152,18 @@ Status Registry::OpenNow(const CollectionOptions& options, std::unique_ptr<Colle
   }
   *handle = std::make_unique<CollectionHandle>(this, entry->collection);
   entry->handles++;
-  CalibrateIfWorthwhile(entry->collection);
+  MaybeCalibrate(entry->collection);
   return {};
 }
 
 bool Registry::Compact(std::function<bool()> compaction) {
-  return compacting_.Submit(ThreadPool::Priority::kSteady,
-                            [this, compaction = std::move(compaction), isPutOff = false]() mutable {
+  return compacting_.Submit(ThreadPool::Priority::kBackground,
+                            [this, compaction = std::move(compaction), isPostponed = false]() mutable {
                               const bool done = compaction();
-                              if (done == isPutOff) putOff_ += done ? -1 : 1;
-                              isPutOff = !done;
+                              if (done == isPostponed) postponedCompactions_ += done ? -1 : 1;
+                              isPostponed = !done;
                               // Other compactions run first: a smaller one may free the memory.
-                              if (!done) std::this_thread::sleep_for(kRoomPause);
+                              if (!done) std::this_thread::sleep_for(kMemoryPause);
                               return done;
                             });
 }
@@ -178,7 +178,7 @@ void Registry::Release(const std::shared_ptr<Collection>& collection) {
       entry->collection = nullptr;
     }
   }
-  ForgetIfUnused(collection->options().id);
+  RemoveIfUnused(collection->options().id);
 }
 
 std::shared_ptr<Registry::Entry> Registry::Find(const std::string& id) {
@@ -188,7 +188,7 @@ std::shared_ptr<Registry::Entry> Registry::Find(const std::string& id) {
   return entry;
 }
 
-void Registry::ForgetIfUnused(const std::string& id) {
+void Registry::RemoveIfUnused(const std::string& id) {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(id);
   // Another holder of the entry is about to open it or remove it.
@@ -197,9 +197,9 @@ void Registry::ForgetIfUnused(const std::string& id) {
 }
 
 Status Registry::Stage(std::shared_ptr<Collection> collection, uint32_t shard, std::shared_ptr<DocumentInput> input,
-                       Done done) {
+                       DoneCallback done) {
   const auto staging = std::make_shared<Collection::Staging>(std::move(collection), shard, std::move(input));
-  const bool accepted = staging_.Submit(ThreadPool::Priority::kSteady, [staging, done = std::move(done)] {
+  const bool accepted = staging_.Submit(ThreadPool::Priority::kBackground, [staging, done = std::move(done)] {
     if (!staging->Step()) return false;
     done(staging->status());
     return true;
@@ -209,19 +209,19 @@ Status Registry::Stage(std::shared_ptr<Collection> collection, uint32_t shard, s
 
 Status Registry::Commit(const std::shared_ptr<Collection>& collection, const CollectionChange& change) {
   Status status = collection->Commit(change);
-  if (status.ok()) CalibrateIfWorthwhile(collection);
+  if (status.ok()) MaybeCalibrate(collection);
   return status;
 }
 
-void Registry::CalibrateIfWorthwhile(const std::shared_ptr<Collection>& collection) {
+void Registry::MaybeCalibrate(const std::shared_ptr<Collection>& collection) {
   if (!collection->BeginCalibration()) return;
   try {
     const auto calibration = std::make_shared<Calibration>(collection, searchRecall);
     // If the queue rejects it, the calibration ends here, and a later change begins another.
-    (void)calibrating_.Submit(ThreadPool::Priority::kSteady, [this, calibration] {
-      if (calibration->Over()) return true;
+    (void)calibrating_.Submit(ThreadPool::Priority::kBackground, [this, calibration] {
+      if (calibration->IsObsolete()) return true;
       // A shard that is being compacted will have another graph.
-      if (searching_.Quiet() && staging_.Quiet() && compacting_.Quiet()) return calibration->Step();
+      if (searching_.IsQuiet() && staging_.IsQuiet() && compacting_.IsQuiet()) return calibration->Step();
       std::this_thread::sleep_for(kQuietPause);
       return false;
     });
@@ -231,25 +231,27 @@ void Registry::CalibrateIfWorthwhile(const std::shared_ptr<Collection>& collecti
   }
 }
 
-bool Registry::SearchHere(CollectionSearch* search, uint64_t turn) {
+bool Registry::TrySearchInline(CollectionSearch* search, uint64_t loopIteration) {
   const float cost = search->CostMax();
-  if (cost > kHereCostMax) return false;
-  const bool trifle = cost <= kTrifleCost;
-  CallerTime& time = ThreadTime();
-  if (trifle ? !time.AllowsTrifle(turn) : OthersSearch() || !time.Allows(cost)) return false;
-  searching_.MakeWay();
+  if (cost > kInlineCostMax) return false;
+  const bool tiny = cost <= kTinyCost;
+  InlineBudget& budget = ThreadInlineBudget();
+  if (tiny ? !budget.AllowsTiny(loopIteration) : HasOtherSearches() || !budget.Allows(cost)) return false;
+  searching_.NoteUrgentWork();
   search->Run();
-  trifle ? time.SpendTrifle() : time.Spend();
+  tiny ? budget.ChargeTiny() : budget.Charge();
   return true;
 }
 
-bool Registry::OthersSearch() const { return searches_.load(std::memory_order_relaxed) > 0 && searching_.SomeIdle(); }
+bool Registry::HasOtherSearches() const {
+  return searches_.load(std::memory_order_relaxed) > 0 && searching_.HasIdleThread();
+}
 
-Status Registry::Search(std::shared_ptr<CollectionSearch> search, Done done) {
+Status Registry::Search(std::shared_ptr<CollectionSearch> search, DoneCallback done) {
   const auto running = std::make_shared<RunningSearch>(std::move(search), std::move(done));
   searches_.fetch_add(1, std::memory_order_relaxed);
   const bool accepted = searching_.Submit(ThreadPool::Priority::kUrgent, [this, running] {
-    Drive(running, running->search->Start());
+    RunPhases(running, running->search->Start());
     return true;
   });
   if (accepted) return {};
@@ -257,13 +259,13 @@ Status Registry::Search(std::shared_ptr<CollectionSearch> search, Done done) {
   return Busy();
 }
 
-void Registry::Drive(const std::shared_ptr<RunningSearch>& running, CollectionSearch::Progress progress) {
+void Registry::RunPhases(const std::shared_ptr<RunningSearch>& running, CollectionSearch::Progress progress) {
   using Progress = CollectionSearch::Progress;
-  for (; progress == Progress::kTurn; progress = running->search->Help()) {
-    const auto pieces = static_cast<size_t>(running->search->Cost() / kPieceCost);
-    if (pieces == 0) continue;
-    searching_.Invite(pieces, [this, running] {
-      Drive(running, running->search->Help());
+  for (; progress == Progress::kPhaseStarted; progress = running->search->Help()) {
+    const auto helpers = static_cast<size_t>(running->search->Cost() / kHelperCost);
+    if (helpers == 0) continue;
+    searching_.RunOnIdleThreads(helpers, [this, running] {
+      RunPhases(running, running->search->Help());
       return true;
     });
   }
@@ -272,13 +274,13 @@ void Registry::Drive(const std::shared_ptr<RunningSearch>& running, CollectionSe
   running->done(running->search->status());
 }
 
-Status Registry::Query(std::function<Status()> work, Done done) {
-  const bool accepted = searching_.Submit(ThreadPool::Priority::kUrgent, Once(std::move(work), std::move(done)));
+Status Registry::RunQuery(std::function<Status()> work, DoneCallback done) {
+  const bool accepted = searching_.Submit(ThreadPool::Priority::kUrgent, OneShotJob(std::move(work), std::move(done)));
   return accepted ? Status() : Busy();
 }
 
-Status Registry::Files(std::function<Status()> work, Done done) {
-  const bool accepted = files_.Submit(ThreadPool::Priority::kSteady, Once(std::move(work), std::move(done)));
+Status Registry::RunFileJob(std::function<Status()> work, DoneCallback done) {
+  const bool accepted = files_.Submit(ThreadPool::Priority::kBackground, OneShotJob(std::move(work), std::move(done)));
   return accepted ? Status() : Busy();
 }
 

@@ -47,32 +47,33 @@ class Registry {
   // use of the registry.
   static void UseSearchThreads(size_t threads);
 
-  using Opened = std::function<void(Status, std::unique_ptr<CollectionHandle>)>;
+  using OpenCallback = std::function<void(Status, std::unique_ptr<CollectionHandle>)>;
   // Opens the collection, or shares it if it is open with the same options; otherwise returns kConflict.
-  Status Open(const CollectionOptions& options, Opened done);
+  Status Open(const CollectionOptions& options, OpenCallback done);
 
-  using Done = std::function<void(Status)>;
-  Status Stage(std::shared_ptr<Collection> collection, uint32_t shard, std::shared_ptr<DocumentInput> input, Done done);
+  using DoneCallback = std::function<void(Status)>;
+  Status Stage(std::shared_ptr<Collection> collection, uint32_t shard, std::shared_ptr<DocumentInput> input,
+               DoneCallback done);
   // Commits, and schedules a measurement of the ef values if enough of the collection has changed. It runs
   // once the engine is idle: no search, no staging, no compaction.
   Status Commit(const std::shared_ptr<Collection>& collection, const CollectionChange& change);
 
   // Runs a search that has begun on the calling thread and returns true, if that costs less than handing it
   // over. Either the search is trivial and the caller has not used up its time for such searches in this
-  // `turn` of its event loop (a number that changes with every turn); or it is cheap, no idle thread could
+  // `loopIteration` of its event loop (a number that changes with every turn); or it is cheap, no idle thread could
   // start it while other searches run, and the caller has not spent much of its recent time on searches.
-  bool SearchHere(CollectionSearch* search, uint64_t turn);
+  bool TrySearchInline(CollectionSearch* search, uint64_t loopIteration);
   // Runs a search that has begun, on as many idle threads as are worth waking.
-  Status Search(std::shared_ptr<CollectionSearch> search, Done done);
+  Status Search(std::shared_ptr<CollectionSearch> search, DoneCallback done);
   // Runs `work` on the search threads.
-  Status Query(std::function<Status()> work, Done done);
+  Status RunQuery(std::function<Status()> work, DoneCallback done);
   // Runs `work` that waits for disks, on the file threads.
-  Status Files(std::function<Status()> work, Done done);
+  Status RunFileJob(std::function<Status()> work, DoneCallback done);
 
   // Number of compactions postponed until there is memory for them.
-  size_t PutOff() const { return putOff_.load(std::memory_order_relaxed); }
+  size_t PostponedCompactions() const { return postponedCompactions_.load(std::memory_order_relaxed); }
   // Number of searches, listings and stagings that wait for a thread now.
-  size_t Waiting() { return searching_.Waiting() + staging_.Waiting(); }
+  size_t QueuedJobs() { return searching_.QueuedJobs() + staging_.QueuedJobs(); }
 
  private:
   friend class CollectionHandle;
@@ -87,17 +88,17 @@ class Registry {
   void Release(const std::shared_ptr<Collection>& collection);
   // Returns the entry of the id and creates it if missing.
   std::shared_ptr<Entry> Find(const std::string& id);
-  void ForgetIfUnused(const std::string& id);
+  void RemoveIfUnused(const std::string& id);
 
   struct RunningSearch {
     std::shared_ptr<CollectionSearch> search;
-    Done done;
+    DoneCallback done;
   };
   bool Compact(std::function<bool()> compaction);
   // Whether searches are running and a thread is idle.
-  bool OthersSearch() const;
-  void Drive(const std::shared_ptr<RunningSearch>& running, CollectionSearch::Progress progress);
-  void CalibrateIfWorthwhile(const std::shared_ptr<Collection>& collection);
+  bool HasOtherSearches() const;
+  void RunPhases(const std::shared_ptr<RunningSearch>& running, CollectionSearch::Progress progress);
+  void MaybeCalibrate(const std::shared_ptr<Collection>& collection);
 
   ThreadPool searching_;
   ThreadPool staging_;
@@ -105,7 +106,7 @@ class Registry {
   ThreadPool compacting_;
   ThreadPool calibrating_;
   std::atomic<size_t> searches_{0};  // waiting or running on the threads of the pool
-  std::atomic<size_t> putOff_{0};
+  std::atomic<size_t> postponedCompactions_{0};
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Entry>> entries_;  // guarded by mutex_; by collection id
 };

@@ -5,47 +5,47 @@
 
 namespace quarry {
 
-void RowCounts::Note(const Change& change) {
+void RowCountCache::AddChange(const Change& change) {
   if (change.rowCount == 0) return;
   const std::lock_guard lock(mutex_);
   if (changes_.size() == kChangesMax) {
-    complete_ = changes_.front().epoch;
+    changesSince_ = changes_.front().epoch;
     changes_.pop_front();
   }
   changes_.push_back(change);
 }
 
-void RowCounts::Restart(uint64_t epoch) {
+void RowCountCache::Reset(uint64_t epoch) {
   const std::lock_guard lock(mutex_);
   recent_.clear();
-  former_.clear();
+  previous_.clear();
   changes_.clear();
-  complete_ = epoch;
+  changesSince_ = epoch;
 }
 
-const RowCounts::Entry* RowCounts::Find(const Key& key) {
+const RowCountCache::Entry* RowCountCache::Find(const Key& key) {
   const auto recent = recent_.find(key);
   if (recent != recent_.end()) return &recent->second;
-  const auto former = former_.find(key);
-  return former == former_.end() ? nullptr : Keep(key, former->second);
+  const auto former = previous_.find(key);
+  return former == previous_.end() ? nullptr : Promote(key, former->second);
 }
 
-const RowCounts::Entry* RowCounts::Keep(const Key& key, Entry entry) {
+const RowCountCache::Entry* RowCountCache::Promote(const Key& key, Entry entry) {
   if (recent_.size() == kEntriesMax && !recent_.contains(key)) {
-    former_ = std::move(recent_);
+    previous_ = std::move(recent_);
     recent_.clear();
   }
   return &recent_.insert_or_assign(key, entry).first->second;
 }
 
-bool RowCounts::Recall(const Key& key, uint64_t epoch, Known* known) {
+bool RowCountCache::Lookup(const Key& key, uint64_t epoch, CachedCount* known) {
   const std::lock_guard lock(mutex_);
   const Entry* const found = Find(key);
   if (found == nullptr) return false;
   const Entry entry = *found;
   const uint64_t from = std::min(entry.epoch, epoch);
   const uint64_t to = std::max(entry.epoch, epoch);
-  if (from != to && from < complete_) return false;
+  if (from != to && from < changesSince_) return false;
   known->count = entry.count;
   known->since.clear();
   if (from == to) return true;
@@ -60,10 +60,10 @@ bool RowCounts::Recall(const Key& key, uint64_t epoch, Known* known) {
   return true;
 }
 
-void RowCounts::Remember(const Key& key, uint64_t epoch, uint64_t count) {
+void RowCountCache::Insert(const Key& key, uint64_t epoch, uint64_t count) {
   const std::lock_guard lock(mutex_);
   const Entry* const known = Find(key);
-  if (known == nullptr || known->epoch < epoch) Keep(key, {epoch, count});
+  if (known == nullptr || known->epoch < epoch) Promote(key, {epoch, count});
 }
 
 }  // namespace quarry

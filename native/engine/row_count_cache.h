@@ -13,7 +13,7 @@
 namespace quarry {
 
 // Caches counts of one shard with the epoch at which they are exact. Thread-safe.
-class RowCounts {
+class RowCountCache {
  public:
   // A document that became visible at `epoch`, or was removed.
   struct Change {
@@ -23,21 +23,21 @@ class RowCounts {
     bool added;
   };
   // Records a change. Epochs must not descend.
-  void Note(const Change& change);
+  void AddChange(const Change& change);
   // Drops all entries: the shard has adopted the state of another shard as of `epoch`.
-  void Restart(uint64_t epoch);
+  void Reset(uint64_t epoch);
 
   // Hashes of terms of which any makes a row count, ascending.
   using Key = std::vector<uint64_t>;
-  struct Known {
+  struct CachedCount {
     uint64_t count = 0;
     // Changes to apply to the count, ordered by first row. For an epoch before the counted one, the changes
     // are inverted.
     std::vector<Change> since;
   };
   // Returns false if the rows must be counted.
-  bool Recall(const Key& key, uint64_t epoch, Known* known);
-  void Remember(const Key& key, uint64_t epoch, uint64_t count);
+  bool Lookup(const Key& key, uint64_t epoch, CachedCount* known);
+  void Insert(const Key& key, uint64_t epoch, uint64_t count);
 
  private:
   struct Entry {
@@ -47,24 +47,24 @@ class RowCounts {
   struct HashOfKey {
     size_t operator()(const Key& key) const {
       uint64_t hash = 0;
-      for (const uint64_t term : key) hash = Mix(hash ^ term);
+      for (const uint64_t term : key) hash = SplitMix64(hash ^ term);
       return hash;
     }
   };
   using Entries = std::unordered_map<Key, Entry, HashOfKey>;
-  static constexpr size_t kEntriesMax = 4096;  // in each of recent_ and former_
+  static constexpr size_t kEntriesMax = 4096;  // in each of recent_ and previous_
   // With more changes, counting again is not much slower.
   static constexpr size_t kChangesMax = 1024;
 
   // Returns null if there is no entry.
   const Entry* Find(const Key& key);
-  const Entry* Keep(const Key& key, Entry entry);
+  const Entry* Promote(const Key& key, Entry entry);
 
   std::mutex mutex_;            // innermost
   Entries recent_;              // guarded by mutex_
-  Entries former_;              // guarded by mutex_; dropped when recent_ is full and replaces it
+  Entries previous_;            // guarded by mutex_; dropped when recent_ is full and replaces it
   std::deque<Change> changes_;  // guarded by mutex_
-  uint64_t complete_ = 0;       // guarded by mutex_; changes_ has every change after this epoch
+  uint64_t changesSince_ = 0;   // guarded by mutex_; changes_ has every change after this epoch
 };
 
 }  // namespace quarry

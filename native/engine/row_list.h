@@ -12,13 +12,13 @@ class RowList {
  public:
   void Clear() { size_ = 0; }
   // Ensures capacity for `count` more rows; the next `count` calls of AddIf need no more.
-  void MakeRoom(size_t count) {
+  void ReserveMore(size_t count) {
     if (rows_.size() < size_ + count) rows_.resize(size_ + count);
   }
-  // Adds the row if `wanted`. Branch-free: an unwanted row is written too, and overwritten by the next.
-  void AddIf(bool wanted, uint32_t row) {
+  // Adds the row if `condition`. Branch-free: an unwanted row is written too, and overwritten by the next.
+  void AddIf(bool condition, uint32_t row) {
     rows_[size_] = row;
-    size_ += wanted ? 1 : 0;
+    size_ += condition ? 1 : 0;
   }
 
   size_t size() const { return size_; }

@@ -21,7 +21,7 @@ namespace quarry {
 struct ShardReport {
   uint32_t shard;
   Strategy strategy;
-  uint32_t effort;      // ef of the graph search; 0 if the graph was not searched
+  uint32_t ef;          // ef of the graph search; 0 if the graph was not searched
   uint32_t candidates;  // rows of the shard in the result
   float ms;             // CPU time; waiting is not counted
 };
@@ -55,18 +55,18 @@ class CollectionSearch {
   // Fill it in before Begin.
   SearchRequest& request() { return request_; }
   // Fixes the read snapshot. No work is done before Start.
-  void Begin(Moment moment);
+  void Begin(ReadSnapshot readSnapshot);
   // Upper estimate of the CPU time of the search, in microseconds. Call it between Begin and Start.
   float CostMax() const;
 
   enum class Progress {
-    kNothing,  // other threads do the remaining work
-    kTurn,     // a phase has begun: there is work for several threads
-    kDone,     // the search has ended; returned to one thread only, which may read the outcome
+    kIdle,          // other threads do the remaining work
+    kPhaseStarted,  // a phase has begun: there is work for several threads
+    kDone,          // the search has ended; returned to one thread only, which may read the outcome
   };
   // Begins the first phase. Call it once, from one thread, before all others.
   Progress Start();
-  // Estimated CPU time of the next phase, in microseconds. For the thread that received kTurn.
+  // Estimated CPU time of the next phase, in microseconds. For the thread that received kPhaseStarted.
   float Cost() const { return cost_; }
   // Works on the search until no work is left for this thread.
   Progress Help();
@@ -78,19 +78,19 @@ class CollectionSearch {
   const SearchHits& hits() const { return hits_; }
 
  private:
-  enum class Turn { kFind, kWiden, kScore };
-  static constexpr uint32_t kTurns = 3;
+  enum class Phase { kFind, kWiden, kScore };
+  static constexpr uint32_t kPhases = 3;
   using Ticket = uint16_t;
-  static_assert(kTurns * kShardsMax <= std::numeric_limits<Ticket>::max(), "the tickets of a search never wrap");
+  static_assert(kPhases * kShardsMax <= std::numeric_limits<Ticket>::max(), "the tickets of a search never wrap");
 
   // State of one shard.
-  struct Part {
+  struct ShardWork {
     std::optional<ShardView> view;  // evaluates the filter
     std::optional<LexicalSearch> lexical;
-    Breadth breadth{};
-    NearRows proposed;
-    std::vector<std::pair<Scored, float>> near;  // nearest rows in this shard, with their lexical scores
-    std::vector<Scored> best;                    // best lexical rows
+    SearchBreadth breadth{};
+    ShardNeighbors proposed;
+    std::vector<std::pair<ScoredChunk, float>> near;  // nearest rows in this shard, with their lexical scores
+    std::vector<ScoredChunk> best;                    // best lexical rows
     float ms = 0;
   };
 
@@ -99,35 +99,35 @@ class CollectionSearch {
   bool Clear();
 
   bool Take(Ticket* ticket);
-  Status Work(uint32_t shard, Patience::Clock::time_point now);
+  Status RunShard(uint32_t shard, CancellationToken::Clock::time_point now);
   Status Find(uint32_t shard);
   void Fail(Status status);
 
   // Runs between two phases, on one thread.
   Progress Advance();
-  bool NextTurn();
-  Progress StartTurn(Turn turn);
+  bool NextPhase();
+  Progress StartPhase(Phase phase);
   uint64_t PostingsMax() const;
   bool HasVector() const { return !request_.vector.empty() && request_.vectorCandidates > 0; }
-  size_t ShardCount() const { return moment_.shards->size(); }
-  Breadth UsualBreadth() const;
-  Breadth WidestBreadth() const;
-  void ChooseNear();
+  size_t ShardCount() const { return readSnapshot_.shards->size(); }
+  SearchBreadth DefaultBreadth() const;
+  SearchBreadth WidestBreadth() const;
+  void SelectNearest();
   // Selects the shards that need a wider search for the next phase. Returns false if there are none.
-  bool ChooseWider();
-  void Weigh();
+  bool SelectWiderShards();
+  void ComputeIdfs();
   // Fails the search if vectors could not be read. Call it after the last vector was read.
   void CheckVectors();
   void Merge();
-  void Add(const Scored& entry, float similarity, float lexical);
+  void Add(const ScoredChunk& entry, float similarity, float lexical);
 
   SearchRequest request_;
-  Moment moment_;
-  NearQuery query_;  // set if the request has a vector
+  ReadSnapshot readSnapshot_;
+  VectorQuery query_;  // set if the request has a vector
   LexicalSearch::Groups groups_;
-  std::deque<Part> parts_;  // at least one per shard
+  std::deque<ShardWork> shardWork_;  // at least one per shard
 
-  Turn turn_ = Turn::kFind;
+  Phase phase_ = Phase::kFind;
   float cost_ = 0;
   std::vector<uint32_t> shards_;  // shards of the current phase
   Ticket firstTicket_ = 0;        // of the current phase
@@ -139,17 +139,17 @@ class CollectionSearch {
   std::atomic<uint32_t> unfinished_{0};  // shards of the current phase
   std::atomic<bool> failed_{false};
 
-  std::vector<NearRow> proposed_;
-  std::vector<Scored> nearest_;
-  std::vector<float> rarities_;
+  std::vector<ShardNeighbor> proposed_;
+  std::vector<ScoredChunk> nearest_;
+  std::vector<float> idfs_;
   std::optional<ScoreFloor> floor_;
-  std::vector<Scored> best_;
+  std::vector<ScoredChunk> best_;
   std::vector<uint64_t> seen_;
   Status status_;  // written once, by the thread that set failed_
   SearchHits hits_;
 };
 
 // Runs a search on the calling thread.
-Status Search(const Moment& moment, const SearchRequest& request, SearchHits* hits);
+Status Search(const ReadSnapshot& readSnapshot, const SearchRequest& request, SearchHits* hits);
 
 }  // namespace quarry

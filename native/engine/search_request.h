@@ -24,18 +24,18 @@ struct QueryTerm {
 };
 
 // Read snapshot of a search: taken at one instant, valid as long as it is held.
-struct Moment {
+struct ReadSnapshot {
   std::shared_ptr<const std::vector<std::shared_ptr<Shard>>> shards;
   uint64_t epoch = 0;
   uint64_t rows = 0;        // visible rows of the whole collection
   uint64_t bodyLength = 0;  // total terms of those rows
-  Efforts efforts;          // of the collection's shards, unless a request overrides them
+  EfValues efValues;        // of the collection's shards, unless a request overrides them
   uint64_t changes = 0;     // rows added or removed up to now since the collection was opened
 };
 
 // Whether shards are scanned or their graphs walked. By default the cheaper one is chosen; tests and
 // calibration force either, because a scan gives the exact result that a graph is measured against.
-enum class Scanning { kByCost, kAlways, kNever };
+enum class ScanMode { kAuto, kAlways, kNever };
 
 struct SearchRequest {
   std::vector<float> vector;  // of the collection's dimensions, unit length; empty: lexical only
@@ -43,9 +43,9 @@ struct SearchRequest {
   std::optional<FilterProgram> filter;
   uint32_t vectorCandidates = 0;
   uint32_t lexicalCandidates = 0;
-  uint32_t effort = 0;  // candidates that each graph keeps (ef); 0: from the collection's ef values
-  Scanning scanning = Scanning::kByCost;
-  Patience patience;
+  uint32_t ef = 0;  // candidates that each graph keeps (ef); 0: from the collection's ef values
+  ScanMode scanMode = ScanMode::kAuto;
+  CancellationToken cancellation;
 };
 
 }  // namespace quarry

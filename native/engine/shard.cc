@@ -9,7 +9,7 @@
 namespace quarry {
 namespace {
 constexpr uint32_t kNoRow = 0xffffffff;
-constexpr uint32_t kNobodysGrave = 0;
+constexpr uint32_t kNeverVisible = 0;
 
 // Appends the rows of the set bits of `bits`, whose lowest bit is row `start`, to `list`. Returns the new end of the
 // list. In sparse words the number of set bits is unpredictable, so two rows are appended without a branch.
@@ -32,10 +32,10 @@ Status DocumentInput::Check(uint32_t dimensions) {
     return status;
   }
   if (vectors.size() != size_t{block.rows()} * dimensions) {
-    return {Code::kInvalid, "vectors and term block have different numbers of rows"};
+    return {StatusCode::kInvalid, "vectors and term block have different numbers of rows"};
   }
   for (const float value : vectors) {
-    if (!std::isfinite(value)) return {Code::kInvalid, "a vector holds a value that is not a finite number"};
+    if (!std::isfinite(value)) return {StatusCode::kInvalid, "a vector holds a value that is not a finite number"};
   }
   return {};
 }
@@ -46,8 +46,8 @@ Shard::Shard(uint32_t dimensions)
       vectors_(stride_),
       codes_(dimensions),
       graph_(codes_) {
-  graves_.Reserve(1);
-  graves_[kNobodysGrave] = {kNever, 0};
+  tombstones_.Reserve(1);
+  tombstones_[kNeverVisible] = {kNever, 0};
 }
 
 uint32_t Shard::AddSlot(uint64_t version, uint32_t rowCount) {
@@ -55,73 +55,74 @@ uint32_t Shard::AddSlot(uint64_t version, uint32_t rowCount) {
   const uint32_t firstRow = rows_.load(std::memory_order_relaxed);
   const uint32_t rows = firstRow + rowCount;
   documents_.Reserve(size_t{slot} + 1);
-  graves_.Reserve(size_t{slot} + 2);
+  tombstones_.Reserve(size_t{slot} + 2);
   vectors_.Reserve(rows);
   codes_.Reserve(rows);
-  facts_.Reserve(rows);
+  info_.Reserve(rows);
   live_.Reserve((size_t{rows} + 63) / 64);
   graph_.Reserve(rows);
   DocumentSlot& document = documents_[slot];
-  document.life.store(LifeWord::Dead(kNobodysGrave), std::memory_order_relaxed);
+  document.lifetime.store(LifetimeWord::Deleted(kNeverVisible), std::memory_order_relaxed);
   document.version = version;
   document.firstRow = firstRow;
   document.rowCount = rowCount;
-  for (uint32_t row = firstRow; row < rows; row++) facts_[row] = {slot, 0};
+  for (uint32_t row = firstRow; row < rows; row++) info_[row] = {slot, 0};
   rows_.store(rows, std::memory_order_release);
   slots_.store(slot + 1, std::memory_order_release);
   return slot;
 }
 
-size_t Shard::ListVisible(const Bitset* among, uint64_t epoch, uint32_t* word, uint32_t end, size_t enough,
+size_t Shard::ListVisible(const Bitset* matching, uint64_t epoch, uint32_t* word, uint32_t end, size_t limit,
                           uint32_t* rows) const {
-  const uint64_t* const wanted = among == nullptr ? nullptr : among->words().data();
-  const auto last = among == nullptr ? end : static_cast<uint32_t>(std::min<size_t>(end, among->words().size()));
-  const uint32_t* const full = rows + enough;
+  const uint64_t* const matchingWords = matching == nullptr ? nullptr : matching->words().data();
+  const auto last = matching == nullptr ? end : static_cast<uint32_t>(std::min<size_t>(end, matching->words().size()));
+  const uint32_t* const full = rows + limit;
   const auto list = [&](uint32_t at, const auto& visible) {
     uint32_t* next = rows;
     while (at < last && next < full) {
-      const auto run = static_cast<uint32_t>(std::min<size_t>(last, at + live_.RunFrom(at)));
+      const auto run = static_cast<uint32_t>(std::min<size_t>(last, at + live_.ContiguousFrom(at)));
       const std::atomic<uint64_t>* live = live_.Row(at);
       for (; at < run && next < full; at++, live++) {
         const uint64_t bits = live->load(std::memory_order_acquire);
-        next = AppendRows(visible(bits, wanted == nullptr ? ~uint64_t{0} : wanted[at], at * 64), at * 64, next);
+        next = AppendRows(visible(bits, matchingWords == nullptr ? ~uint64_t{0} : matchingWords[at], at * 64), at * 64,
+                          next);
       }
     }
     *word = at < last ? at : end;
     return static_cast<size_t>(next - rows);
   };
   const uint32_t first = *word;
-  const size_t count = list(first, [](uint64_t live, uint64_t those, uint32_t) { return live & those; });
+  const size_t count = list(first, [](uint64_t live, uint64_t mask, uint32_t) { return live & mask; });
   // As in RowVisible: all of these bits were read before any later epoch was announced.
   if (lastEpoch_.load(std::memory_order_acquire) <= epoch) return count;
   const uint32_t filled = Rows();
-  return list(first, [&](uint64_t, uint64_t those, uint32_t start) {
+  return list(first, [&](uint64_t, uint64_t mask, uint32_t start) {
     uint64_t seen = 0;
-    for (uint64_t bits = those; bits != 0; bits &= bits - 1) {
+    for (uint64_t bits = mask; bits != 0; bits &= bits - 1) {
       const uint32_t row = start + static_cast<uint32_t>(std::countr_zero(bits));
       if (row >= filled) break;
-      seen |= (bits & -bits) & -uint64_t{SlotVisible(facts_[row].slot, epoch)};
+      seen |= (bits & -bits) & -uint64_t{SlotVisible(info_[row].slot, epoch)};
     }
     return seen;
   });
 }
 
-Status Shard::Append(const DocumentInput& input, Arrival arrival, uint32_t* slot) {
+Status Shard::Append(const DocumentInput& input, StagedPolicy policy, uint32_t* slot) {
   const uint32_t rowCount = input.block.rows();
   if (rows_.load(std::memory_order_relaxed) + uint64_t{rowCount} > kRowsMax) {
-    return {Code::kInvalid, "the shard is full"};
+    return {StatusCode::kInvalid, "the shard is full"};
   }
   *slot = AddSlot(input.version, rowCount);
   try {
     Fill(input, *slot);
   } catch (const std::bad_alloc&) {
-    Bury(*slot, 0);
+    MarkDeleted(*slot, 0);
     throw;
   }
   const std::lock_guard lock(versionsMutex_);
-  if (arrival == Arrival::kNewest) DiscardLocked(input.version);
-  documents_[*slot].life.store(LifeWord::Alive(kNever), std::memory_order_release);
-  stagedVersions_.try_emplace(input.version, Staged{*slot, false});
+  if (policy == StagedPolicy::kReplace) DiscardLocked(input.version);
+  documents_[*slot].lifetime.store(LifetimeWord::Live(kNever), std::memory_order_release);
+  stagedVersions_.try_emplace(input.version, StagedDocument{*slot, false});
   return {};
 }
 
@@ -137,7 +138,7 @@ void Shard::Fill(const DocumentInput& input, uint32_t slot) {
     uint32_t bodyLength = 0;
     for (const TermEntry* each = entry; each < end; each++) bodyLength += each->body;
     // Before the postings are added: a reader that finds a posting may read the length.
-    facts_[row].bodyLength = bodyLength;
+    info_[row].bodyLength = bodyLength;
     postings_.AddRow(row, entry, input.block.EntriesOf(i), bodyLength);
     entry = end;
   }
@@ -180,18 +181,18 @@ void Shard::SetLive(const DocumentSlot& document, bool live) {
 int64_t Shard::BodyLength(const DocumentSlot& document) const {
   int64_t sum = 0;
   const uint32_t end = document.firstRow + document.rowCount;
-  for (uint32_t row = document.firstRow; row < end; row++) sum += facts_[row].bodyLength;
+  for (uint32_t row = document.firstRow; row < end; row++) sum += info_[row].bodyLength;
   return sum;
 }
 
-void Shard::Bury(uint32_t slot, uint64_t epoch) {
+void Shard::MarkDeleted(uint32_t slot, uint64_t epoch) {
   DocumentSlot& document = documents_[slot];
-  uint32_t grave = kNobodysGrave;
+  uint32_t tombstone = kNeverVisible;
   if (epoch > 0) {
-    grave = gravesDug_.fetch_add(1, std::memory_order_relaxed);
-    graves_[grave] = {LifeOf(slot).birth, epoch};
+    tombstone = tombstoneCount_.fetch_add(1, std::memory_order_relaxed);
+    tombstones_[tombstone] = {LifetimeOf(slot).createdAt, epoch};
   }
-  document.life.store(LifeWord::Dead(grave), std::memory_order_release);
+  document.lifetime.store(LifetimeWord::Deleted(tombstone), std::memory_order_release);
   deadRows_.fetch_add(document.rowCount, std::memory_order_relaxed);
   deadDocuments_.fetch_add(1, std::memory_order_relaxed);
 }
@@ -202,30 +203,30 @@ Shard::Change Shard::Commit(uint64_t epoch, const uint64_t* add, const uint64_t*
   // Every step that can fail runs before any change.
   if (add != nullptr) liveVersions_.Reserve(liveVersions_.size() + 1);
   lastEpoch_.store(epoch, std::memory_order_release);
-  const auto bury = [&](uint64_t version) {
+  const auto markDeleted = [&](uint64_t version) {
     const uint32_t slot = liveVersions_.Find(version);
     if (slot == VersionTable::kNone) return;
     const DocumentSlot& document = documents_[slot];
-    Bury(slot, epoch);
+    MarkDeleted(slot, epoch);
     SetLive(document, false);
-    rowCounts_.Note({epoch, document.firstRow, document.rowCount, false});
+    rowCountCache_.AddChange({epoch, document.firstRow, document.rowCount, false});
     change.rows -= document.rowCount;
-    change.moved += document.rowCount;
+    change.changedRows += document.rowCount;
     change.bodyLength -= BodyLength(document);
     change.documents--;
     liveVersions_.Erase(version);
   };
-  if (remove != nullptr) bury(*remove);
+  if (remove != nullptr) markDeleted(*remove);
   if (add == nullptr) return change;
   const auto staged = stagedVersions_.find(*add);
   if (staged == stagedVersions_.end()) return change;
-  bury(*add);
+  markDeleted(*add);
   DocumentSlot& document = documents_[staged->second.slot];
-  document.life.store(LifeWord::Alive(epoch), std::memory_order_release);
+  document.lifetime.store(LifetimeWord::Live(epoch), std::memory_order_release);
   SetLive(document, true);
-  rowCounts_.Note({epoch, document.firstRow, document.rowCount, true});
+  rowCountCache_.AddChange({epoch, document.firstRow, document.rowCount, true});
   change.rows += document.rowCount;
-  change.moved += document.rowCount;
+  change.changedRows += document.rowCount;
   change.bodyLength += BodyLength(document);
   change.documents++;
   liveVersions_.Set(staged->second.slot);
@@ -241,7 +242,7 @@ void Shard::Discard(uint64_t version) {
 void Shard::DiscardLocked(uint64_t version) {
   const auto found = stagedVersions_.find(version);
   if (found == stagedVersions_.end()) return;
-  Bury(found->second.slot, 0);
+  MarkDeleted(found->second.slot, 0);
   stagedVersions_.erase(found);
 }
 
@@ -252,7 +253,7 @@ bool Shard::CopyFrom(const Shard& source, uint32_t slots, const std::function<bo
   origins->clear();
   for (uint32_t from = 0; from < slots; from++) {
     const DocumentSlot& old = source.documents_[from];
-    if (source.LifeOf(from).death != kNever) continue;
+    if (source.LifetimeOf(from).deletedAt != kNever) continue;
     const uint32_t slot = AddSlot(old.version, old.rowCount);
     slotMap[from] = slot;
     origins->push_back(from);
@@ -260,11 +261,11 @@ bool Shard::CopyFrom(const Shard& source, uint32_t slots, const std::function<bo
     for (uint32_t i = 0; i < old.rowCount; i++) {
       const uint32_t row = document.firstRow + i;
       rowMap[old.firstRow + i] = row;
-      facts_[row].bodyLength = source.facts_[old.firstRow + i].bodyLength;
+      info_[row].bodyLength = source.info_[old.firstRow + i].bodyLength;
       std::memcpy(vectors_.Row(row), source.vectors_.Row(old.firstRow + i), stride_ * sizeof(float));
       codes_.Copy(row, source.codes_.Row(old.firstRow + i));
     }
-    document.life.store(LifeWord::Alive(kNever), std::memory_order_release);
+    document.lifetime.store(LifetimeWord::Live(kNever), std::memory_order_release);
     stagedVersions_[old.version] = {slot, true};
   }
   for (const uint64_t hash : source.postings_.Hashes()) {
@@ -272,7 +273,7 @@ bool Shard::CopyFrom(const Shard& source, uint32_t slots, const std::function<bo
     source.postings_.ForEach(hash, [&](const Posting& posting) {
       if (posting.row >= rowMap.size()) return false;
       const uint32_t row = rowMap[posting.row];
-      if (row != kNoRow) postings_.Add(hash, {row, posting.body, posting.prefix}, facts_[row].bodyLength);
+      if (row != kNoRow) postings_.Add(hash, {row, posting.body, posting.prefix}, info_[row].bodyLength);
       return true;
     });
   }
@@ -290,39 +291,39 @@ bool Shard::CopyFrom(const Shard& source, uint32_t slots, const std::function<bo
   return true;
 }
 
-void Shard::AdoptStates(const Shard& source, const std::vector<uint32_t>& origins) {
+void Shard::SyncLifetimes(const Shard& source, const std::vector<uint32_t>& origins) {
   const std::lock_guard lock(versionsMutex_);
   for (uint32_t slot = 0; slot < origins.size(); slot++) {
-    const auto [birth, death] = source.LifeOf(origins[slot]);
-    const Life known = LifeOf(slot);
-    if (known.death != kNever) continue;  // tombstones never change
-    if (birth == known.birth && death == kNever) continue;
+    const auto [createdAt, deletedAt] = source.LifetimeOf(origins[slot]);
+    const Lifetime known = LifetimeOf(slot);
+    if (known.deletedAt != kNever) continue;  // tombstones never change
+    if (createdAt == known.createdAt && deletedAt == kNever) continue;
     DocumentSlot& document = documents_[slot];
-    document.life.store(LifeWord::Alive(birth), std::memory_order_release);
+    document.lifetime.store(LifetimeWord::Live(createdAt), std::memory_order_release);
     if (const auto staged = stagedVersions_.find(document.version);
         staged != stagedVersions_.end() && staged->second.slot == slot) {
       stagedVersions_.erase(staged);
     }
     if (liveVersions_.Find(document.version) == slot) liveVersions_.Erase(document.version);
-    if (death == kNever) {
+    if (deletedAt == kNever) {
       liveVersions_.Set(slot);
     } else {
-      Bury(slot, death);
+      MarkDeleted(slot, deletedAt);
     }
-    SetLive(document, death == kNever);
+    SetLive(document, deletedAt == kNever);
   }
   // The map held all documents of the source; release its buckets once it is empty.
   if (stagedVersions_.empty()) stagedVersions_ = {};
   const uint64_t epoch = source.lastEpoch_.load(std::memory_order_acquire);
   lastEpoch_.store(epoch, std::memory_order_release);
-  rowCounts_.Restart(epoch);
+  rowCountCache_.Reset(epoch);
 }
 
 void Shard::ReserveForRestore(uint32_t slots, uint32_t rows) {
   documents_.ReserveExactly(slots);
   vectors_.ReserveExactly(rows);
   codes_.ReserveExactly(rows);
-  facts_.ReserveExactly(rows);
+  info_.ReserveExactly(rows);
   graph_.ReserveExactly(rows);
   liveVersions_.Reserve(slots);
 }
@@ -332,16 +333,16 @@ void Shard::RestoreDocument(uint64_t version, bool live, uint32_t rowCount) {
   filledSlots_.store(slot + 1, std::memory_order_release);
   DocumentSlot& document = documents_[slot];
   if (!live) {
-    Bury(slot, 0);
+    MarkDeleted(slot, 0);
     return;
   }
-  document.life.store(LifeWord::Alive(0), std::memory_order_relaxed);
+  document.lifetime.store(LifetimeWord::Live(0), std::memory_order_relaxed);
   SetLive(document, true);
   const std::lock_guard lock(versionsMutex_);
   liveVersions_.Set(slot);
 }
 
-void Shard::RestoreLength(uint32_t row, uint32_t bodyLength) { facts_[row].bodyLength = bodyLength; }
+void Shard::RestoreLength(uint32_t row, uint32_t bodyLength) { info_[row].bodyLength = bodyLength; }
 
 Shard::Change Shard::LiveTotals() const {
   Change totals;
@@ -364,8 +365,8 @@ Shard::Memory Shard::MemoryBytes() const {
   memory.codes = codes_.BytesOf(rows);
   memory.links = graph_.Bytes(static_cast<uint32_t>(rows));
   memory.postings = postings_.Bytes();
-  memory.attributes = attributes_.Bytes() + filterRows_.Bytes();
-  memory.documents = documents_.BytesOf(slots) + graves_.BytesOf(gravesDug_) + facts_.BytesOf(rows) + rows / 8;
+  memory.attributes = attributes_.Bytes() + filterCache_.Bytes();
+  memory.documents = documents_.BytesOf(slots) + tombstones_.BytesOf(tombstoneCount_) + info_.BytesOf(rows) + rows / 8;
   const std::lock_guard lock(versionsMutex_);
   memory.documents += liveVersions_.Bytes();
   return memory;

@@ -40,13 +40,13 @@ struct DocumentInput {
   Status Check(uint32_t dimensions);
 };
 
-struct RowFacts {
+struct RowInfo {
   uint32_t slot;
   uint32_t bodyLength;  // number of terms in the text, for the length norm of BM25
 };
 
 // Maximum number of rows of a shard; a document beyond it is rejected.
-inline constexpr uint64_t kRowsMax = GraphPool::kRowsEnd - 1;
+inline constexpr uint64_t kRowsMax = CandidatePool::kRowsEnd - 1;
 
 // Rows and slots are only appended; deleted ones stay until the collection replaces the whole shard by a
 // compacted one. Readers take no lock. Of the writing functions, those that say so require the writer's lock
@@ -63,11 +63,11 @@ class Shard {
   uint32_t Rows() const { return rows_.load(std::memory_order_acquire); }
   uint32_t Slots() const { return slots_.load(std::memory_order_acquire); }
   const DocumentSlot& Document(uint32_t slot) const { return documents_[slot]; }
-  const RowFacts& Facts(uint32_t row) const { return facts_[row]; }
+  const RowInfo& Info(uint32_t row) const { return info_[row]; }
   const float* Vector(uint32_t row) const { return vectors_.Row(row); }
   size_t VectorBytes(uint32_t rows) const { return vectors_.BytesOf(rows); }
-  void PrefetchFacts(uint32_t row) const { __builtin_prefetch(facts_.Row(row)); }
-  void PrefetchDocument(uint32_t row) const { __builtin_prefetch(documents_.Row(facts_[row].slot)); }
+  void PrefetchInfo(uint32_t row) const { __builtin_prefetch(info_.Row(row)); }
+  void PrefetchDocument(uint32_t row) const { __builtin_prefetch(documents_.Row(info_[row].slot)); }
   void PrefetchVector(uint32_t row) const {
     for (size_t i = 0; i < stride_; i += kRowAlignment) __builtin_prefetch(Vector(row) + i);
   }
@@ -75,40 +75,40 @@ class Shard {
   const Graph& graph() const { return graph_; }
   const Postings& postings() const { return postings_; }
   // Cache of row counts of words. Thread-safe.
-  RowCounts& rowCounts() const { return rowCounts_; }
+  RowCountCache& rowCountCache() const { return rowCountCache_; }
   const AttributeIndex& attributes() const { return attributes_; }
   // Cache of filter results. Thread-safe.
-  FilterRows& filterRows() const { return filterRows_; }
+  FilterCache& filterCache() const { return filterCache_; }
   // Number of slots whose attributes are complete: at least all that are visible now.
   uint32_t FilledSlots() const { return filledSlots_.load(std::memory_order_acquire); }
 
-  Life LifeOf(uint32_t slot) const {
-    const uint64_t word = documents_[slot].life.load(std::memory_order_acquire);
-    if (LifeWord::IsDead(word)) return graves_[LifeWord::Grave(word)];
-    return {LifeWord::Birth(word), kNever};
+  Lifetime LifetimeOf(uint32_t slot) const {
+    const uint64_t word = documents_[slot].lifetime.load(std::memory_order_acquire);
+    if (LifetimeWord::IsDeleted(word)) return tombstones_[LifetimeWord::Tombstone(word)];
+    return {LifetimeWord::CreatedAt(word), kNever};
   }
   bool SlotVisible(uint32_t slot, uint64_t epoch) const {
-    const Life life = LifeOf(slot);
-    return life.birth <= epoch && life.death > epoch;
+    const Lifetime lifetime = LifetimeOf(slot);
+    return lifetime.createdAt <= epoch && lifetime.deletedAt > epoch;
   }
   // The live bit is valid for the newest epoch. A commit announces its epoch before it changes a bit, so a bit read
   // before the announcement of an epoch above `epoch` is valid for `epoch`; otherwise the slot decides.
   bool RowVisible(uint32_t row, uint64_t epoch) const {
     const uint64_t word = live_[row >> 6].load(std::memory_order_acquire);
     if (lastEpoch_.load(std::memory_order_acquire) <= epoch) return (word >> (row & 63) & 1) != 0;
-    return SlotVisible(facts_[row].slot, epoch);
+    return SlotVisible(info_[row].slot, epoch);
   }
-  // Lists the rows for which RowVisible is true, restricted to `among` if it is not null, ascending from row
-  // 64 * *word, until there are `enough` of them or row 64 * end is reached. Sets *word to where to continue.
+  // Lists the rows for which RowVisible is true, restricted to `matching` if it is not null, ascending from row
+  // 64 * *word, until there are `limit` of them or row 64 * end is reached. Sets *word to where to continue.
   // Returns the number of rows; `rows` must have space for enough + 64.
-  size_t ListVisible(const Bitset* among, uint64_t epoch, uint32_t* word, uint32_t end, size_t enough,
+  size_t ListVisible(const Bitset* matching, uint64_t epoch, uint32_t* word, uint32_t end, size_t limit,
                      uint32_t* rows) const;
 
   // Whether a document replaces a staged one of the same version, or is older and leaves it unchanged.
-  enum class Arrival { kNewest, kOlder };
+  enum class StagedPolicy { kReplace, kKeep };
   // Adds the document's rows, invisible and not yet linked, and sets *slot. Requires the writer's lock.
   // Returns kInvalid if the shard is full. Throws std::bad_alloc; the rows are then marked deleted.
-  Status Append(const DocumentInput& input, Arrival arrival, uint32_t* slot);
+  Status Append(const DocumentInput& input, StagedPolicy policy, uint32_t* slot);
   // Links one appended row. Thread-safe, without the writer's lock.
   void Link(uint32_t row, GraphScratch* scratch) { graph_.Insert(row, scratch); }
   // Marks the slot as ready to commit. Call it after all its rows were linked.
@@ -118,7 +118,7 @@ class Shard {
     int64_t rows = 0;
     int64_t bodyLength = 0;
     int64_t documents = 0;
-    uint64_t moved = 0;  // rows added plus rows removed
+    uint64_t changedRows = 0;  // rows added plus rows removed
   };
   // Finds the slot of a staged document whose rows are all linked.
   bool FindReady(uint64_t version, uint32_t* slot) const;
@@ -134,7 +134,7 @@ class Shard {
   bool CopyFrom(const Shard& source, uint32_t slots, const std::function<bool()>& stop, std::vector<uint32_t>* origins);
   // Copies the birth and death epochs of the origins to this shard's slots. Cheap if little changed since the
   // last call.
-  void AdoptStates(const Shard& source, const std::vector<uint32_t>& origins);
+  void SyncLifetimes(const Shard& source, const std::vector<uint32_t>& origins);
 
   // From now on, reads the vectors of rows [0, rows) from `file`, which must hold their bytes at `offset` and
   // may be closed. Their memory is freed. Returns for how many leading rows the system supports this. One
@@ -145,7 +145,7 @@ class Shard {
 
   // Whether the file of the vectors was truncated or cannot be read. Results computed from the vectors since
   // then may be wrong and must be discarded.
-  bool VectorsLost() const { return vectors_.Lost(); }
+  bool HasVectorReadFailed() const { return vectors_.HasReadFailed(); }
 
   // For loading, while no other thread uses the shard. Documents must be restored in order, and before their rows.
   void ReserveForRestore(uint32_t slots, uint32_t rows);
@@ -174,7 +174,7 @@ class Shard {
   Memory MemoryBytes() const;
 
  private:
-  struct Staged {
+  struct StagedDocument {
     uint32_t slot;
     bool ready;
   };
@@ -186,33 +186,33 @@ class Shard {
   void SetLive(const DocumentSlot& document, bool live);
   // Sum of the row lengths of the document.
   int64_t BodyLength(const DocumentSlot& document) const;
-  void Bury(uint32_t slot, uint64_t epoch);
+  void MarkDeleted(uint32_t slot, uint64_t epoch);
   void DiscardLocked(uint64_t version);
 
   const uint32_t dimensions_;
   const size_t stride_;
   BlockArray<float> vectors_;  // exact; read for the best rows only
   CodeArray codes_;            // quantized; read by searches
-  BlockArray<RowFacts> facts_;
+  BlockArray<RowInfo> info_;
   BlockArray<std::atomic<uint64_t>> live_;  // one bit per row
   BlockArray<DocumentSlot> documents_;
-  BlockArray<Life> graves_;  // tombstones; the first one is shared by versions that were never visible
+  BlockArray<Lifetime> tombstones_;  // tombstones; the first one is shared by versions that were never visible
   Graph graph_;
   Postings postings_;
   AttributeIndex attributes_;
-  mutable RowCounts rowCounts_;
-  mutable FilterRows filterRows_;
+  mutable RowCountCache rowCountCache_;
+  mutable FilterCache filterCache_;
   std::atomic<uint32_t> rows_{0};
   std::atomic<uint32_t> slots_{0};
-  std::atomic<uint32_t> gravesDug_{1};
+  std::atomic<uint32_t> tombstoneCount_{1};
   std::atomic<uint32_t> filledSlots_{0};
   std::atomic<uint64_t> lastEpoch_{0};
   std::atomic<uint64_t> deadRows_{0};
   std::atomic<uint64_t> deadDocuments_{0};
 
-  mutable std::mutex versionsMutex_;                     // innermost lock
-  std::unordered_map<uint64_t, Staged> stagedVersions_;  // guarded by versionsMutex_
-  VersionTable liveVersions_{documents_};                // guarded by versionsMutex_
+  mutable std::mutex versionsMutex_;                             // innermost lock
+  std::unordered_map<uint64_t, StagedDocument> stagedVersions_;  // guarded by versionsMutex_
+  VersionTable liveVersions_{documents_};                        // guarded by versionsMutex_
 };
 
 }  // namespace quarry

@@ -2,13 +2,13 @@
 
 namespace quarry {
 
-Status ShardView::Match(const SearchRequest& request) {
+Status ShardView::EvaluateFilter(const SearchRequest& request) {
   if (!request.filter.has_value()) return {};
-  return shard_.filterRows().Find(shard_, *request.filter, request.patience, &matching_);
+  return shard_.filterCache().Find(shard_, *request.filter, request.cancellation, &matching_);
 }
 
-Scored Identify(const Shard& shard, uint32_t number, uint32_t row, float score) {
-  const DocumentSlot& document = shard.Document(shard.Facts(row).slot);
+ScoredChunk ToScoredChunk(const Shard& shard, uint32_t number, uint32_t row, float score) {
+  const DocumentSlot& document = shard.Document(shard.Info(row).slot);
   return {score, static_cast<double>(document.version), row - document.firstRow, row, number};
 }
 

@@ -14,33 +14,35 @@
 namespace quarry {
 
 // Returns the row of shard `number` with its version and chunk.
-Scored Identify(const Shard& shard, uint32_t number, uint32_t row, float score);
+ScoredChunk ToScoredChunk(const Shard& shard, uint32_t number, uint32_t row, float score);
 
 // The filter is evaluated once, before the vector and the lexical search use the view.
 class ShardView {
  public:
-  // `moment` must outlive the view.
-  ShardView(uint32_t number, const Moment& moment)
-      : number_(number), shard_(*(*moment.shards)[number]), epoch_(moment.epoch) {}
+  // `readSnapshot` must outlive the view.
+  ShardView(uint32_t number, const ReadSnapshot& readSnapshot)
+      : number_(number), shard_(*(*readSnapshot.shards)[number]), epoch_(readSnapshot.epoch) {}
   // Evaluates the filter of the request, if any. If it fails, the view must not be used.
-  Status Match(const SearchRequest& request);
+  Status EvaluateFilter(const SearchRequest& request);
 
   uint32_t number() const { return number_; }
   const Shard& shard() const { return shard_; }
   bool filtered() const { return matching_ != nullptr; }
   // Superset of the visible rows that match the filter; all its rows match. Requires a filter.
   const Bitset& Matching() const { return matching_->rows; }
-  // Whether the matching rows are distributed like a random sample; see Graph::Scattered. Requires a filter.
-  bool Scattered() const { return matching_->Scattered(shard_.graph()); }
+  // Whether the matching rows are distributed like a random sample; see Graph::IsUncorrelated. Requires a filter.
+  bool IsUncorrelated() const { return matching_->IsUncorrelated(shard_.graph()); }
   // Number of rows that match, or of all rows without a filter. Includes deleted rows.
-  uint64_t Candidates() const { return filtered() ? matching_->count : shard_.Rows(); }
+  uint64_t CandidateCount() const { return filtered() ? matching_->count : shard_.Rows(); }
 
   bool Visible(uint32_t row) const { return shard_.RowVisible(row, epoch_); }
   // Lists visible rows that match; see Shard::ListVisible.
-  size_t List(uint32_t* word, uint32_t end, size_t enough, uint32_t* rows) const {
-    return shard_.ListVisible(filtered() ? &matching_->rows : nullptr, epoch_, word, end, enough, rows);
+  size_t List(uint32_t* word, uint32_t end, size_t limit, uint32_t* rows) const {
+    return shard_.ListVisible(filtered() ? &matching_->rows : nullptr, epoch_, word, end, limit, rows);
   }
-  Scored Identify(uint32_t row, float score) const { return quarry::Identify(shard_, number_, row, score); }
+  ScoredChunk ToScoredChunk(uint32_t row, float score) const {
+    return quarry::ToScoredChunk(shard_, number_, row, score);
+  }
 
  private:
   const uint32_t number_;

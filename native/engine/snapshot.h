@@ -36,13 +36,13 @@ struct SnapshotPermit {
 
 // Writes the snapshot while readers and writers use the shard; one caller at a time. Afterwards the shard
 // reads the vectors from the file, and their memory is freed. Adds the file's length to *bytes.
-Status WriteSnapshot(Shard* shard, const SnapshotPoint& point, const SnapshotIdentity& identity,
-                     const std::string& path, const SnapshotPermit& permit, uint64_t* bytes);
+Status WriteShardSnapshot(Shard* shard, const SnapshotPoint& point, const SnapshotIdentity& identity,
+                          const std::string& path, const SnapshotPermit& permit, uint64_t* bytes);
 
 // Reads a snapshot. The vectors of the shard stay in the file, which may be replaced but not modified.
 // Returns kMissing if there is no file, kDamaged if its bytes were altered or cannot be read, or if it
 // belongs to another format or collection.
-Status ReadSnapshot(const std::string& path, const SnapshotIdentity& identity, std::shared_ptr<Shard>* shard,
-                    int64_t* sequence);
+Status ReadShardSnapshot(const std::string& path, const SnapshotIdentity& identity, std::shared_ptr<Shard>* shard,
+                         int64_t* sequence);
 
 }  // namespace quarry

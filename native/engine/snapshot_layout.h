@@ -18,8 +18,8 @@ enum Section : uint32_t {
   kLevels,
   kVectors,
   kCodes,
-  kGround,
-  kUpper,
+  kLayer0Links,
+  kUpperLinks,
   kAttributes,
   kPostings,
   kSections
@@ -44,7 +44,7 @@ struct SnapshotHeader {
   int64_t sequence;  // -1: no change yet
   uint32_t rows;
   uint32_t slots;
-  uint32_t linksGround;
+  uint32_t linksLayer0;
   uint32_t linksUpper;
   uint32_t vectorStride;  // floats per row
   uint32_t codec;

@@ -21,10 +21,10 @@ namespace {
 // Bytes read and checked at a time, so that checksums are computed while the data is in the CPU cache.
 constexpr size_t kPieceBytes = size_t{256} << 10;
 // Up to this many bytes of vectors, a separate thread does not pay.
-constexpr uint64_t kAloneMax = uint64_t{1} << 20;
+constexpr uint64_t kSingleThreadBytesMax = uint64_t{1} << 20;
 
-Status Damaged(std::string reason) { return {Code::kDamaged, std::move(reason)}; }
-Status Senseless(uint32_t kind) {
+Status Damaged(std::string reason) { return {StatusCode::kDamaged, std::move(reason)}; }
+Status InvalidSection(uint32_t kind) {
   return Damaged(std::string("the section of ") + kSectionNames[kind] + " does not make sense");
 }
 
@@ -47,7 +47,7 @@ class SectionStream {
     return {};
   }
   // Reads the remaining bytes only to verify the checksum.
-  Status Skip() {
+  Status VerifyRest() {
     const std::unique_ptr<uint8_t[]> piece(new uint8_t[kPieceBytes]);
     while (done_ < entry_.length) {
       if (Status status = Read(piece.get(), std::min<uint64_t>(kPieceBytes, entry_.length - done_)); !status.ok()) {
@@ -71,7 +71,7 @@ class SectionStream {
 
 // Allocates `length` bytes that are returned to the system as soon as they are released: an allocator may
 // cache megabytes of freed memory per thread.
-std::shared_ptr<uint64_t[]> NewWords(size_t length) {
+std::shared_ptr<uint64_t[]> MapWords(size_t length) {
   const size_t mapped = std::max<size_t>(length, 1);
   void* const start = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) throw std::bad_alloc();
@@ -88,12 +88,12 @@ class SnapshotReader {
     if (Status status = CheckSections(); !status.ok()) return status;
     shard_ = std::make_shared<Shard>(identity_.dimensions);
     // The vectors are most of the bytes and are only checked, not copied, so a second thread does it.
-    const size_t threads = header_.sections[kVectors].length > kAloneMax ? 2 : 1;
-    const Status status = RunTogether(2, threads, [this](size_t job) {
-      return job == 0 ? SectionStream(file_, header_.sections[kVectors]).Skip() : ReadParts();
+    const size_t threads = header_.sections[kVectors].length > kSingleThreadBytesMax ? 2 : 1;
+    const Status status = RunParallel(2, threads, [this](size_t job) {
+      return job == 0 ? SectionStream(file_, header_.sections[kVectors]).VerifyRest() : ReadSections();
     });
     if (!status.ok()) return status;
-    if (Status kept = KeepVectors(); !kept.ok()) return kept;
+    if (Status kept = MapVectors(); !kept.ok()) return kept;
     *shard = std::move(shard_);
     *sequence = header_.sequence;
     return {};
@@ -124,7 +124,7 @@ class SnapshotReader {
       return Damaged("the file is shard " + std::to_string(header_.shard) + " of " + std::to_string(header_.shards) +
                      ", wanted is " + std::to_string(identity_.shard) + " of " + std::to_string(identity_.shards));
     }
-    if (header_.linksGround != Graph::kLinksGround || header_.linksUpper != Graph::kLinksUpper) {
+    if (header_.linksLayer0 != Graph::kLinksLayer0 || header_.linksUpper != Graph::kLinksUpper) {
       return Damaged("the graph of the file has other numbers of links");
     }
     if (header_.vectorStride != PaddedDimensions(identity_.dimensions) || header_.codec != kRotatedCodes ||
@@ -139,13 +139,14 @@ class SnapshotReader {
     uint64_t end = sizeof header_;
     for (uint32_t kind = 0; kind < kSections; kind++) {
       const SectionEntry& entry = header_.sections[kind];
-      if (entry.kind != kind || entry.offset != SectionStart(kind, entry.length, end)) return Senseless(kind);
+      if (entry.kind != kind || entry.offset != SectionStart(kind, entry.length, end)) return InvalidSection(kind);
       if (entry.offset > file_.length() || entry.length > file_.length() - entry.offset) {
         return Damaged("the file is cut off");
       }
-      std::vector<uint8_t> between(entry.offset - end);
-      if (Status status = file_.ReadAt(end, between.data(), between.size()); !status.ok()) return status;
-      if (std::any_of(between.begin(), between.end(), [](uint8_t byte) { return byte != 0; })) return Senseless(kind);
+      std::vector<uint8_t> padding(entry.offset - end);
+      if (Status status = file_.ReadAt(end, padding.data(), padding.size()); !status.ok()) return status;
+      if (std::any_of(padding.begin(), padding.end(), [](uint8_t byte) { return byte != 0; }))
+        return InvalidSection(kind);
       end = entry.offset + entry.length;
     }
     if (end != file_.length()) return Damaged("the file goes on after its end");
@@ -155,57 +156,57 @@ class SnapshotReader {
                                                     {kLevels, rows},
                                                     {kVectors, rows * header_.vectorStride * sizeof(float)},
                                                     {kCodes, rows * header_.codeStride},
-                                                    {kGround, rows * Graph::kLinksGround * sizeof(uint32_t)}};
+                                                    {kLayer0Links, rows * Graph::kLinksLayer0 * sizeof(uint32_t)}};
     for (const auto& [kind, length] : lengths) {
-      if (header_.sections[kind].length != length) return Senseless(kind);
+      if (header_.sections[kind].length != length) return InvalidSection(kind);
     }
     return {};
   }
 
   // Reads everything except the vectors.
-  Status ReadParts() {
+  Status ReadSections() {
     using Step = bool (SnapshotReader::*)(ByteReader*);
-    const std::pair<Section, Step> small[] = {{kDocuments, &SnapshotReader::Documents},
-                                              {kRows, &SnapshotReader::Rows},
-                                              {kLevels, &SnapshotReader::Levels},
-                                              {kUpper, &SnapshotReader::Upper},
-                                              {kAttributes, &SnapshotReader::Attributes}};
+    const std::pair<Section, Step> small[] = {{kDocuments, &SnapshotReader::ReadDocuments},
+                                              {kRows, &SnapshotReader::ReadRows},
+                                              {kLevels, &SnapshotReader::ReadLevels},
+                                              {kUpperLinks, &SnapshotReader::ReadUpperLinks},
+                                              {kAttributes, &SnapshotReader::ReadAttributes}};
     for (const auto& [kind, step] : small) {
       Bytes bytes;
       if (Status status = Load(kind, &bytes); !status.ok()) return status;
       ByteReader reader = bytes.Reader();
-      if (!(this->*step)(&reader) || !reader.ok() || reader.left() != 0) return Senseless(kind);
+      if (!(this->*step)(&reader) || !reader.ok() || reader.remaining() != 0) return InvalidSection(kind);
     }
     if (Status status = ReadCodes(); !status.ok()) return status;
-    if (Status status = ReadGround(); !status.ok()) return status;
+    if (Status status = ReadLayer0Links(); !status.ok()) return status;
     return ReadPostings();
   }
   Status Load(Section kind, Bytes* bytes) {
     const SectionEntry& entry = header_.sections[kind];
     bytes->length = entry.length;
-    bytes->words = NewWords(entry.length);
+    bytes->words = MapWords(entry.length);
     SectionStream stream(file_, entry);
     if (Status status = stream.Read(bytes->words.get(), entry.length); !status.ok()) return status;
     return stream.Check();
   }
 
-  bool Documents(ByteReader* in) {
+  bool ReadDocuments(ByteReader* in) {
     shard_->ReserveForRestore(header_.slots, header_.rows);
     uint64_t rows = 0;
     for (uint32_t slot = 0; slot < header_.slots; slot++) {
-      const auto record = in->Take<DocumentRecord>();
+      const auto record = in->Read<DocumentRecord>();
       rows += record.rowCount;
       if (rows > header_.rows) return false;
       shard_->RestoreDocument(record.version, record.live == 1, record.rowCount);
     }
     return rows == header_.rows;
   }
-  bool Rows(ByteReader* in) {
-    for (uint32_t row = 0; row < header_.rows; row++) shard_->RestoreLength(row, in->Take<uint32_t>());
+  bool ReadRows(ByteReader* in) {
+    for (uint32_t row = 0; row < header_.rows; row++) shard_->RestoreLength(row, in->Read<uint32_t>());
     return true;
   }
-  bool Levels(ByteReader* in) {
-    const uint8_t* const levels = in->TakeBytes(header_.rows);
+  bool ReadLevels(ByteReader* in) {
+    const uint8_t* const levels = in->ReadBytes(header_.rows);
     levels_.assign(levels, levels + header_.rows);
     for (uint32_t row = 0; row < header_.rows; row++) {
       if (levels_[row] > Graph::kLevelMax) return false;
@@ -213,37 +214,37 @@ class SnapshotReader {
     }
     return true;
   }
-  bool Upper(ByteReader* in) {
+  bool ReadUpperLinks(ByteReader* in) {
     for (uint32_t level = 1; level <= Graph::kLevelMax; level++) {
       for (uint32_t row = 0; row < header_.rows; row++) {
         if (levels_[row] < level) continue;
-        if (in->Take<uint32_t>() != row || !TakeLinks(in, row, level)) return false;
+        if (in->Read<uint32_t>() != row || !ReadLinks(in, row, level)) return false;
       }
     }
     return true;
   }
-  bool TakeLinks(ByteReader* in, uint32_t row, uint32_t level) {
-    const auto count = in->Take<uint8_t>();
+  bool ReadLinks(ByteReader* in, uint32_t row, uint32_t level) {
+    const auto count = in->Read<uint8_t>();
     if (count > Graph::kLinksUpper) return false;
     uint32_t links[Graph::kLinksUpper];
     for (uint32_t i = 0; i < count; i++) {
-      links[i] = in->Take<uint32_t>();
+      links[i] = in->Read<uint32_t>();
       if (links[i] >= header_.rows || levels_[links[i]] < level) return false;
     }
     if (in->ok()) shard_->graphForRestore().RestoreLinks(row, level, links, count);
     return in->ok();
   }
-  bool Attributes(ByteReader* in) {
+  bool ReadAttributes(ByteReader* in) {
     std::vector<uint32_t> slots;
-    while (in->left() > 0) {
-      const std::string_view name = in->Text();
-      const std::string_view value = in->Text();
-      const auto count = in->Take<uint32_t>();
-      if (!in->ok() || count > in->left()) return false;
+    while (in->remaining() > 0) {
+      const std::string_view name = in->ReadText();
+      const std::string_view value = in->ReadText();
+      const auto count = in->Read<uint32_t>();
+      if (!in->ok() || count > in->remaining()) return false;
       slots.clear();
       uint64_t slot = 0;
       for (uint32_t i = 0; i < count; i++) {
-        slot += in->Varint();
+        slot += in->ReadVarint();
         if (!in->ok() || slot >= header_.slots) return false;
         slots.push_back(static_cast<uint32_t>(slot));
       }
@@ -261,29 +262,30 @@ class SnapshotReader {
     });
     return status.ok() ? stream.Check() : status;
   }
-  Status ReadGround() {
-    SectionStream stream(file_, header_.sections[kGround]);
+  Status ReadLayer0Links() {
+    SectionStream stream(file_, header_.sections[kLayer0Links]);
     Graph& graph = shard_->graphForRestore();
     Status status;
-    graph.ForGroundRuns(header_.rows, [&](void* links, size_t length) {
+    graph.ForLayer0Runs(header_.rows, [&](void* links, size_t length) {
       status = stream.Read(links, length);
       return status.ok();
     });
     if (status.ok()) status = stream.Check();
     if (!status.ok()) return status;
-    return graph.CheckGround(header_.rows) ? Status() : Senseless(kGround);
+    return graph.CheckLayer0(header_.rows) ? Status() : InvalidSection(kLayer0Links);
   }
   Status ReadPostings() {
     Bytes bytes;
     if (Status status = Load(kPostings, &bytes); !status.ok()) return status;
     PackedPostings packed;
-    if (!PackedPostings::Parse(bytes.words.get(), bytes.length, header_.rows, &packed)) return Senseless(kPostings);
+    if (!PackedPostings::Parse(bytes.words.get(), bytes.length, header_.rows, &packed))
+      return InvalidSection(kPostings);
     shard_->postingsForRestore().Adopt(packed, bytes.length, bytes.words);
     return {};
   }
 
   // Call after the vectors were checked. Vectors that cannot be mapped are copied.
-  Status KeepVectors() {
+  Status MapVectors() {
     const uint64_t offset = header_.sections[kVectors].offset;
     const uint32_t kept = shard_->MoveVectorsToFile(file_.descriptor(), offset, header_.rows);
     const size_t rowBytes = header_.vectorStride * sizeof(float);
@@ -305,8 +307,8 @@ class SnapshotReader {
 
 }  // namespace
 
-Status ReadSnapshot(const std::string& path, const SnapshotIdentity& identity, std::shared_ptr<Shard>* shard,
-                    int64_t* sequence) {
+Status ReadShardSnapshot(const std::string& path, const SnapshotIdentity& identity, std::shared_ptr<Shard>* shard,
+                         int64_t* sequence) {
   return SnapshotReader(identity).Read(path, shard, sequence);
 }
 

@@ -60,7 +60,7 @@ class SnapshotWriter {
     header_.sequence = point.sequence;
     header_.rows = point.rows;
     header_.slots = point.slots;
-    header_.linksGround = Graph::kLinksGround;
+    header_.linksLayer0 = Graph::kLinksLayer0;
     header_.linksUpper = Graph::kLinksUpper;
     header_.vectorStride = static_cast<uint32_t>(shard_.stride());
     header_.codec = kRotatedCodes;
@@ -78,16 +78,17 @@ class SnapshotWriter {
     file_.Write(&header_, sizeof header_);
     using Step = Status (SnapshotWriter::*)(SectionWriter*) const;
     constexpr std::array<Step, kSections> steps = {
-        &SnapshotWriter::Documents, &SnapshotWriter::Rows,       &SnapshotWriter::Levels,
-        &SnapshotWriter::Vectors,   &SnapshotWriter::Codes,      &SnapshotWriter::Ground,
-        &SnapshotWriter::Upper,     &SnapshotWriter::Attributes, &SnapshotWriter::Postings};
+        &SnapshotWriter::WriteDocuments,  &SnapshotWriter::WriteRows,       &SnapshotWriter::WriteLevels,
+        &SnapshotWriter::WriteVectors,    &SnapshotWriter::WriteCodes,      &SnapshotWriter::WriteLayer0Links,
+        &SnapshotWriter::WriteUpperLinks, &SnapshotWriter::WriteAttributes, &SnapshotWriter::WritePostings};
     for (uint32_t kind = 0; kind < kSections; kind++) {
       if (Status status = permit_.proceed(); !status.ok()) return status;
       SectionWriter section(&file_, static_cast<Section>(kind), shard_.VectorBytes(point_.rows));
       if (Status status = (this->*steps[kind])(&section); !status.ok()) return status;
       header_.sections[kind] = section.Entry();
     }
-    if (shard_.VectorsLost()) return {Code::kDamaged, "the vectors of the shard cannot be read from its file"};
+    if (shard_.HasVectorReadFailed())
+      return {StatusCode::kDamaged, "the vectors of the shard cannot be read from its file"};
     header_.checksum = HeaderChecksum(header_);
     file_.WriteAt(0, &header_, sizeof header_);
     if (Status status = file_.Commit(permit_.renameMutex, permit_.proceed); !status.ok()) return status;
@@ -99,18 +100,18 @@ class SnapshotWriter {
  private:
   bool Live(uint32_t slot) const { return shard_.SlotVisible(slot, point_.epoch); }
 
-  Status Documents(SectionWriter* out) const {
+  Status WriteDocuments(SectionWriter* out) const {
     for (uint32_t slot = 0; slot < point_.slots; slot++) {
       const DocumentSlot& document = shard_.Document(slot);
       out->AddValue(DocumentRecord{document.version, document.rowCount, Live(slot) ? 1U : 0U});
     }
     return {};
   }
-  Status Rows(SectionWriter* out) const {
-    for (uint32_t row = 0; row < point_.rows; row++) out->AddValue(shard_.Facts(row).bodyLength);
+  Status WriteRows(SectionWriter* out) const {
+    for (uint32_t row = 0; row < point_.rows; row++) out->AddValue(shard_.Info(row).bodyLength);
     return {};
   }
-  Status Levels(SectionWriter* out) const {
+  Status WriteLevels(SectionWriter* out) const {
     out->Add(levels_.data(), levels_.size());
     return {};
   }
@@ -126,10 +127,10 @@ class SnapshotWriter {
     }
     return {};
   }
-  Status Vectors(SectionWriter* out) const {
+  Status WriteVectors(SectionWriter* out) const {
     return Copy(out, shard_.stride() * sizeof(float), [this](uint32_t row) { return shard_.Vector(row); });
   }
-  Status Codes(SectionWriter* out) const {
+  Status WriteCodes(SectionWriter* out) const {
     return Copy(out, shard_.codes().codec().stride(), [this](uint32_t row) { return shard_.codes().Row(row); });
   }
   // Copies the links of a row, except those that the file cannot represent.
@@ -138,20 +139,20 @@ class SnapshotWriter {
     const auto below = [&](uint32_t link) { return levels_[link] < level; };
     return static_cast<uint32_t>(std::remove_if(links, links + count, below) - links);
   }
-  Status Ground(SectionWriter* out) const {
-    uint32_t links[Graph::kLinksGround];
+  Status WriteLayer0Links(SectionWriter* out) const {
+    uint32_t links[Graph::kLinksLayer0];
     return Copy(out, sizeof links, [&](uint32_t row) {
       uint32_t count = CopyLinks(row, 0, links);
       for (uint32_t i = 0; i < count; i++) links[i]++;
-      std::fill(links + count, links + Graph::kLinksGround, 0);
+      std::fill(links + count, links + Graph::kLinksLayer0, 0);
       return links;
     });
   }
-  Status Upper(SectionWriter* out) const {
+  Status WriteUpperLinks(SectionWriter* out) const {
     for (uint32_t level = 1; level <= Graph::kLevelMax; level++) {
       for (uint32_t row = 0; row < point_.rows; row++) {
         if (levels_[row] < level) continue;
-        uint32_t links[Graph::kLinksGround];
+        uint32_t links[Graph::kLinksLayer0];
         const uint32_t count = CopyLinks(row, level, links);
         out->AddValue(row);
         out->AddValue(static_cast<uint8_t>(count));
@@ -160,7 +161,7 @@ class SnapshotWriter {
     }
     return {};
   }
-  Status Attributes(SectionWriter* out) const {
+  Status WriteAttributes(SectionWriter* out) const {
     shard_.attributes().ForEach([&](const std::string& name, const std::string& value, const SlotSet& set) {
       std::vector<uint8_t> slots;
       uint32_t count = 0;
@@ -179,14 +180,14 @@ class SnapshotWriter {
     });
     return {};
   }
-  Status Postings(SectionWriter* out) const {
+  Status WritePostings(SectionWriter* out) const {
     PackedPostingsWriter packed([out](const void* bytes, size_t length) { out->Add(bytes, length); });
     for (const uint64_t hash : shard_.postings().Hashes()) {
       packed.Begin(hash);
       shard_.postings().ForEach(hash, [&](const Posting& posting) {
         if (posting.row >= point_.rows) return false;
-        const RowFacts& facts = shard_.Facts(posting.row);
-        if (Live(facts.slot)) packed.Add(posting, facts.bodyLength);
+        const RowInfo& info = shard_.Info(posting.row);
+        if (Live(info.slot)) packed.Add(posting, info.bodyLength);
         return true;
       });
       packed.End();
@@ -206,8 +207,8 @@ class SnapshotWriter {
 
 }  // namespace
 
-Status WriteSnapshot(Shard* shard, const SnapshotPoint& point, const SnapshotIdentity& identity,
-                     const std::string& path, const SnapshotPermit& permit, uint64_t* bytes) {
+Status WriteShardSnapshot(Shard* shard, const SnapshotPoint& point, const SnapshotIdentity& identity,
+                          const std::string& path, const SnapshotPermit& permit, uint64_t* bytes) {
   return SnapshotWriter(shard, point, identity, path, permit).Write(bytes);
 }
 

@@ -23,7 +23,7 @@ struct UnknownWord {
   uint32_t editsMax = 1;
 };
 
-struct Spelling {
+struct Correction {
   uint32_t word;  // index of the word in the request
   std::u16string term;
   uint32_t edits;
@@ -32,18 +32,18 @@ struct Spelling {
 
 // Edits are substitutions, insertions, deletions and transpositions of adjacent letters (Damerau), no two of which
 // overlap. With two edits, the first letter stays unchanged: typing errors are rare there, and it halves the work.
-inline constexpr uint32_t kSpellingsPerWord = 16;
+inline constexpr uint32_t kCorrectionsPerWord = 16;
 // Maximum length of forms that are edited twice: the work grows with its square.
 inline constexpr size_t kTwiceEditedUnitsMax = 16;
 
-// Finds the terms with the fewest edits for each word, the most frequent first, at most kSpellingsPerWord per word.
-Status FindSpellings(const Moment& moment, const std::vector<UnknownWord>& words, const Patience& patience,
-                     std::vector<Spelling>* spellings);
+// Finds the terms with the fewest edits for each word, the most frequent first, at most kCorrectionsPerWord per word.
+Status FindCorrections(const ReadSnapshot& readSnapshot, const std::vector<UnknownWord>& words,
+                       const CancellationToken& cancellation, std::vector<Correction>* corrections);
 
 // Whether each word of a query has a term that occurs in a list of some shard. Terms of a word must be adjacent.
-bool HaveAllWords(const Moment& moment, const std::vector<QueryTerm>& terms);
+bool HasAllWords(const ReadSnapshot& readSnapshot, const std::vector<QueryTerm>& terms);
 
 // Returns the number of rows that contain each term, summed over the lists of all shards.
-std::vector<double> CountRowsOfTerms(const Moment& moment, const uint64_t* hashes, size_t count);
+std::vector<double> CountRowsOfTerms(const ReadSnapshot& readSnapshot, const uint64_t* hashes, size_t count);
 
 }  // namespace quarry

@@ -6,7 +6,7 @@
 namespace quarry {
 
 // Steele, Lea and Flood's splitmix64.
-inline uint64_t Mix(uint64_t value) {
+inline uint64_t SplitMix64(uint64_t value) {
   value += 0x9e3779b97f4a7c15;
   value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9;
   value = (value ^ value >> 27) * 0x94d049bb133111eb;

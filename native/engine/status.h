@@ -6,7 +6,7 @@
 
 namespace quarry {
 
-enum class Code {
+enum class StatusCode {
   kOk,
   kBusy,       // a bounded queue is full
   kDeadline,   // the time limit of a search has passed
@@ -25,33 +25,33 @@ enum class Code {
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(Code code, std::string message) : code_(code), message_(std::move(message)) {}
+  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
 
-  bool ok() const { return code_ == Code::kOk; }
-  Code code() const { return code_; }
+  bool ok() const { return code_ == StatusCode::kOk; }
+  StatusCode code() const { return code_; }
   const std::string& message() const { return message_; }
   // Returns the code as the string that JavaScript receives.
   const char* CodeName() const {
     switch (code_) {
-      case Code::kOk: return "ok";
-      case Code::kBusy: return "busy";
-      case Code::kDeadline: return "deadline";
-      case Code::kCancelled: return "cancelled";
-      case Code::kClosed: return "closed";
-      case Code::kUnstaged: return "unstaged";
-      case Code::kSequence: return "sequence";
-      case Code::kInvalid: return "invalid";
-      case Code::kConflict: return "conflict";
-      case Code::kMissing: return "missing";
-      case Code::kDamaged: return "damaged";
-      case Code::kIo: return "io";
-      case Code::kMemory: return "memory";
+      case StatusCode::kOk: return "ok";
+      case StatusCode::kBusy: return "busy";
+      case StatusCode::kDeadline: return "deadline";
+      case StatusCode::kCancelled: return "cancelled";
+      case StatusCode::kClosed: return "closed";
+      case StatusCode::kUnstaged: return "unstaged";
+      case StatusCode::kSequence: return "sequence";
+      case StatusCode::kInvalid: return "invalid";
+      case StatusCode::kConflict: return "conflict";
+      case StatusCode::kMissing: return "missing";
+      case StatusCode::kDamaged: return "damaged";
+      case StatusCode::kIo: return "io";
+      case StatusCode::kMemory: return "memory";
     }
     return "unknown";
   }
 
  private:
-  Code code_ = Code::kOk;
+  StatusCode code_ = StatusCode::kOk;
   std::string message_;
 };
 

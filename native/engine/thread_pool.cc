@@ -15,10 +15,10 @@
 namespace quarry {
 namespace {
 
-constexpr size_t kUrgentTurnsMax = 7;
+constexpr size_t kUrgentRunsMax = 7;
 
 // Best effort: if the system refuses, the thread keeps its priority.
-void LowerPriority([[maybe_unused]] int niceness) {
+void SetNiceness([[maybe_unused]] int niceness) {
 #if defined(__linux__)
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), niceness);
 #elif defined(__APPLE__)
@@ -28,12 +28,12 @@ void LowerPriority([[maybe_unused]] int niceness) {
 
 }  // namespace
 
-ThreadPool::ThreadPool(size_t threads, size_t queueMax, int niceness, std::chrono::milliseconds calm)
-    : threads_(threads), queueMax_(queueMax), calm_(calm) {
+ThreadPool::ThreadPool(size_t threads, size_t queueMax, int niceness, std::chrono::milliseconds quietPeriod)
+    : threads_(threads), queueMax_(queueMax), quietPeriod_(quietPeriod) {
   for (size_t i = 0; i < threads; i++) {
     std::thread([this, niceness] {
-      if (niceness > 0) LowerPriority(niceness);
-      Work();
+      if (niceness > 0) SetNiceness(niceness);
+      RunWorker();
     }).detach();
   }
 }
@@ -41,13 +41,13 @@ ThreadPool::ThreadPool(size_t threads, size_t queueMax, int niceness, std::chron
 bool ThreadPool::Submit(Priority priority, Job job) {
   const bool urgent = priority == Priority::kUrgent;
   if (urgent) {
-    MakeWay();
+    NoteUrgentWork();
   } else {
-    lastSteady_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+    lastBackground_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   }
   {
     const std::lock_guard lock(mutex_);
-    auto& queue = urgent ? urgent_ : steady_;
+    auto& queue = urgent ? urgent_ : background_;
     if (queue.size() >= queueMax_) return false;
     queue.push_back(std::move(job));
     if (idle_ == 0) return true;
@@ -56,44 +56,50 @@ bool ThreadPool::Submit(Priority priority, Job job) {
   return true;
 }
 
-void ThreadPool::Invite(size_t count, const Job& job) {
+void ThreadPool::RunOnIdleThreads(size_t count, const Job& job) {
   {
     const std::lock_guard lock(mutex_);
     // Threads about to wake up for queued jobs are not free.
     const size_t idle = idle_;
-    const size_t free = idle - std::min(idle, urgent_.size() + steady_.size());
+    const size_t free = idle - std::min(idle, urgent_.size() + background_.size());
     count = std::min(count, free);
     for (size_t i = 0; i < count; i++) urgent_.push_back(job);
   }
   for (size_t i = 0; i < count; i++) wake_.notify_one();
 }
 
-void ThreadPool::MakeWay() { lastUrgent_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed); }
-
-size_t ThreadPool::Waiting() {
-  const std::lock_guard lock(mutex_);
-  return urgent_.size() + steady_.size();
+void ThreadPool::NoteUrgentWork() {
+  lastUrgent_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
 }
 
-bool ThreadPool::Quiet() {
+size_t ThreadPool::QueuedJobs() {
   const std::lock_guard lock(mutex_);
-  return urgent_.empty() && steady_.empty() && idle_ == threads_ && Past(lastUrgent_) && Past(lastSteady_);
+  return urgent_.size() + background_.size();
 }
 
-bool ThreadPool::SteadyMayRun() const { return steadyRunning_ + 1 < threads_ || threads_ == 1 || Past(lastUrgent_); }
+bool ThreadPool::IsQuiet() {
+  const std::lock_guard lock(mutex_);
+  return urgent_.empty() && background_.empty() && idle_ == threads_ && IsQuietSince(lastUrgent_) &&
+         IsQuietSince(lastBackground_);
+}
 
-bool ThreadPool::Past(const std::atomic<Clock::duration::rep>& last) const {
+bool ThreadPool::BackgroundMayRun() const {
+  return backgroundRunning_ + 1 < threads_ || threads_ == 1 || IsQuietSince(lastUrgent_);
+}
+
+bool ThreadPool::IsQuietSince(const std::atomic<Clock::duration::rep>& last) const {
   const Clock::time_point then{Clock::duration(last.load(std::memory_order_relaxed))};
-  return then + calm_ < Clock::now();
+  return then + quietPeriod_ < Clock::now();
 }
 
 std::deque<ThreadPool::Job>* ThreadPool::NextQueue() {
-  const bool steadyTurn = !steady_.empty() && (urgent_.empty() || urgentTurns_ >= kUrgentTurnsMax) && SteadyMayRun();
-  if (steadyTurn) return &steady_;
+  const bool runBackground =
+      !background_.empty() && (urgent_.empty() || urgentRuns_ >= kUrgentRunsMax) && BackgroundMayRun();
+  if (runBackground) return &background_;
   return urgent_.empty() ? nullptr : &urgent_;
 }
 
-void ThreadPool::Work() {
+void ThreadPool::RunWorker() {
   std::unique_lock lock(mutex_);
   while (true) {
     std::deque<Job>* queue = NextQueue();
@@ -103,20 +109,20 @@ void ThreadPool::Work() {
       idle_--;
       continue;
     }
-    const bool steady = queue == &steady_;
-    urgentTurns_ = steady ? 0 : urgentTurns_ + 1;
-    steadyRunning_ += steady ? 1 : 0;
+    const bool background = queue == &background_;
+    urgentRuns_ = background ? 0 : urgentRuns_ + 1;
+    backgroundRunning_ += background ? 1 : 0;
     Job job = std::move(queue->front());
     queue->pop_front();
     lock.unlock();
     const bool finished = job();
     if (finished) job = nullptr;  // destroys what the job owns before the lock is taken
     lock.lock();
-    steadyRunning_ -= steady ? 1 : 0;
+    backgroundRunning_ -= background ? 1 : 0;
     // A slice returns to its queue regardless of the bound, which applies to submitted jobs only.
     if (!finished) queue->push_back(std::move(job));
     // Steady jobs that yielded to urgent ones are woken only by running threads.
-    if (steady && idle_ > 0 && steady_.size() > 1 && SteadyMayRun()) wake_.notify_one();
+    if (background && idle_ > 0 && background_.size() > 1 && BackgroundMayRun()) wake_.notify_one();
   }
 }
 

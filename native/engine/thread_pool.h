@@ -11,7 +11,7 @@
 
 namespace quarry {
 
-// `kUrgent` work (searches) runs first. `kSteady` work (staging, maintenance) runs in slices in between and
+// `kUrgent` work (searches) runs first. `kBackground` work (staging, maintenance) runs in slices in between and
 // gets at least every eighth turn, so that neither starves the other. While urgent work arrives, steady work
 // leaves one thread free for it, if the pool has more than one.
 //
@@ -19,57 +19,57 @@ namespace quarry {
 // variable with waiters would block the exit of the process.
 class ThreadPool {
  public:
-  enum class Priority { kUrgent, kSteady };
+  enum class Priority { kUrgent, kBackground };
   // Runs one slice of work. Returns true if the job is finished, false to run again later. Must not throw.
   using Job = std::function<bool()>;
 
   // Time after urgent work during which more is expected.
-  static constexpr std::chrono::milliseconds kCalm{100};
+  static constexpr std::chrono::milliseconds kQuietPeriod{100};
 
   // At most `queueMax` jobs wait in each queue. `niceness` is the nice(1) value of the threads.
-  ThreadPool(size_t threads, size_t queueMax, int niceness, std::chrono::milliseconds calm = kCalm);
+  ThreadPool(size_t threads, size_t queueMax, int niceness, std::chrono::milliseconds quietPeriod = kQuietPeriod);
 
   // Returns false if the queue is full; the job is then not run.
   bool Submit(Priority priority, Job job);
 
   // Lets up to `count` idle threads run the job as well, each once. Busy threads are not waited for.
-  void Invite(size_t count, const Job& job);
+  void RunOnIdleThreads(size_t count, const Job& job);
 
   // Reports urgent work that runs elsewhere: the pool yields to it as to its own.
-  void MakeWay();
+  void NoteUrgentWork();
 
   // Whether some thread is idle.
-  bool SomeIdle() const { return idle_.load(std::memory_order_relaxed) > 0; }
+  bool HasIdleThread() const { return idle_.load(std::memory_order_relaxed) > 0; }
 
   // Whether no job runs or waits, and none arrived recently.
-  bool Quiet();
+  bool IsQuiet();
 
   // Number of waiting jobs in both queues.
-  size_t Waiting();
+  size_t QueuedJobs();
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  void Work();
+  void RunWorker();
   // Returns the queue of the next job of a free thread; null if there is none. Requires mutex_.
   std::deque<Job>* NextQueue();
-  bool SteadyMayRun() const;
+  bool BackgroundMayRun() const;
   // Whether `last` is so long ago that no more work is expected.
-  bool Past(const std::atomic<Clock::duration::rep>& last) const;
+  bool IsQuietSince(const std::atomic<Clock::duration::rep>& last) const;
 
   const size_t threads_;
   const size_t queueMax_;
-  const std::chrono::milliseconds calm_;
+  const std::chrono::milliseconds quietPeriod_;
   std::atomic<Clock::duration::rep> lastUrgent_{Clock::duration::min().count()};  // last arrival of urgent work
   // Last arrival of steady work.
-  std::atomic<Clock::duration::rep> lastSteady_{Clock::duration::min().count()};
+  std::atomic<Clock::duration::rep> lastBackground_{Clock::duration::min().count()};
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Job> urgent_;       // guarded by mutex_
-  std::deque<Job> steady_;       // guarded by mutex_
-  size_t urgentTurns_ = 0;       // guarded by mutex_; urgent jobs run since the last steady one
-  std::atomic<size_t> idle_{0};  // changed under mutex_; number of waiting threads
-  size_t steadyRunning_ = 0;     // guarded by mutex_; number of threads that run steady work
+  std::deque<Job> urgent_;        // guarded by mutex_
+  std::deque<Job> background_;    // guarded by mutex_
+  size_t urgentRuns_ = 0;         // guarded by mutex_; urgent jobs run since the last steady one
+  std::atomic<size_t> idle_{0};   // changed under mutex_; number of waiting threads
+  size_t backgroundRunning_ = 0;  // guarded by mutex_; number of threads that run steady work
 };
 
 }  // namespace quarry

@@ -23,23 +23,23 @@ inline constexpr uint64_t kExactRowsMax = 512;
 inline constexpr uint64_t kScanRowsMax = 4096;
 
 // The vector of a query, exact and as codes.
-class NearQuery {
+class VectorQuery {
  public:
-  NearQuery() = default;
+  VectorQuery() = default;
   // Replaces the query and reuses its memory.
   void Set(const std::vector<float>& vector, const Codec& codec);
 
   // Padded and aligned like a row of a shard.
   const float* exact() const { return exact_.As<float>(); }
-  const CodedQuery& coded() const { return coded_; }
+  const EncodedQuery& encoded() const { return encoded_; }
   // Bound on how much the cosine with any of these rows may exceed the similarity of its codes.
-  float ErrorMax(const CodeArray& codes) const { return codes.codec().ErrorMax(squares_, codes.SquaresMin()); }
+  float ErrorMax(const CodeArray& codes) const { return codes.codec().ErrorMax(squaredNorm_, codes.SquaredNormMin()); }
   // Whether the cosine with a row may be at least `least`. `similarity` is the similarity of its codes.
   bool MayReach(float least, float similarity, const CodeArray& codes, uint32_t row) const {
     const Codec& codec = codes.codec();
     if (similarity + codec.RoundingError() >= least) return true;
     if (similarity + ErrorMax(codes) < least) return false;
-    return similarity + codec.ErrorMax(squares_, codec.Squares(codes.Row(row))) >= least;
+    return similarity + codec.ErrorMax(squaredNorm_, codec.SquaredNorm(codes.Row(row))) >= least;
   }
   // Returns the exact cosine with a row of the shard.
   float Similarity(const Shard& shard, uint32_t row) const {
@@ -48,47 +48,47 @@ class NearQuery {
 
  private:
   AlignedBytes exact_;
-  CodedQuery coded_;
-  float squares_ = 0;  // squared length of the codes
+  EncodedQuery encoded_;
+  float squaredNorm_ = 0;  // squared length of the codes
 };
 
-struct NearRow {
+struct ShardNeighbor {
   float similarity;  // up to the rounding of codes; comparable across all shards of a collection
   uint32_t row;
   uint32_t shard;
 };
 
-struct NearRows {
-  std::vector<NearRow> rows;  // in unspecified order
+struct ShardNeighbors {
+  std::vector<ShardNeighbor> rows;  // in unspecified order
   Strategy strategy = Strategy::kNone;
-  uint32_t effort = 0;    // ef of the graph search; 0 if the graph was not searched
+  uint32_t ef = 0;        // ef of the graph search; 0 if the graph was not searched
   bool complete = false;  // no other row of the shard matches
 
   void Clear() {
     rows.clear();
     strategy = Strategy::kNone;
-    effort = 0;
+    ef = 0;
     complete = false;
   }
 };
 
 // Extent of the search of one shard.
-struct Breadth {
-  uint32_t effort;    // candidates that a graph search keeps (ef)
+struct SearchBreadth {
+  uint32_t ef;        // candidates that a graph search keeps (ef)
   uint32_t proposed;  // maximum number of rows proposed
 };
 
-// Number of rows to propose by codes so that the exact cosine can select the `wanted` nearest among them.
-inline constexpr uint32_t ProposedRows(uint32_t wanted) { return std::max(20U, 2 * wanted); }
+// Number of rows to propose by codes so that the exact cosine can select the `topK` nearest among them.
+inline constexpr uint32_t ProposedRows(uint32_t topK) { return std::max(20U, 2 * topK); }
 
 // Finds at most breadth.proposed visible matching rows, nearest to the query.
-Status FindNear(const ShardView& view, const SearchRequest& request, const NearQuery& query, const Breadth& breadth,
-                NearRows* near);
-// Returns the estimated CPU time of FindNear, in microseconds.
-float NearCost(const Shard& shard, const SearchRequest& request, const Breadth& breadth);
+Status FindNeighbors(const ShardView& view, const SearchRequest& request, const VectorQuery& query,
+                     const SearchBreadth& breadth, ShardNeighbors* near);
+// Returns the estimated CPU time of FindNeighbors, in microseconds.
+float NeighborSearchCost(const Shard& shard, const SearchRequest& request, const SearchBreadth& breadth);
 
-// Selects the best `wanted` of the rows proposed by all shards, with their exact cosines.
-void ChooseNearest(const Moment& moment, const NearQuery& query, uint32_t wanted, std::vector<NearRow>* proposed,
-                   std::vector<Scored>* nearest);
+// Selects the best `topK` of the rows proposed by all shards, with their exact cosines.
+void RescoreNearest(const ReadSnapshot& readSnapshot, const VectorQuery& query, uint32_t topK,
+                    std::vector<ShardNeighbor>* proposed, std::vector<ScoredChunk>* nearest);
 
 }  // namespace quarry

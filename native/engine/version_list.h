@@ -11,9 +11,9 @@
 namespace quarry {
 
 // Lists visible versions that match the filter (null: all), at most `limit`, in unspecified order.
-Status ListVersions(const Moment& moment, const FilterProgram* filter, const Patience& patience, uint64_t limit,
-                    std::vector<double>* versions);
+Status ListVersions(const ReadSnapshot& readSnapshot, const FilterProgram* filter,
+                    const CancellationToken& cancellation, uint64_t limit, std::vector<double>* versions);
 // Returns the number of visible versions that match.
-uint64_t CountVersions(const Moment& moment, const FilterProgram* filter);
+uint64_t CountVersions(const ReadSnapshot& readSnapshot, const FilterProgram* filter);
 
 }  // namespace quarry

@@ -23,68 +23,68 @@ class VersionTable {
 
   // Reserves space for `count` versions. If it throws std::bad_alloc, the table is unchanged.
   void Reserve(size_t count) {
-    const size_t wanted = std::max(kPlacesMin, count + count / 3 + 1);
-    if (wanted <= places_.size()) return;
-    std::vector<uint32_t> former(std::max(wanted, places_.size() + places_.size() / 2), kNone);
-    former.swap(places_);
+    const size_t capacity = std::max(kBucketsMin, count + count / 3 + 1);
+    if (capacity <= buckets_.size()) return;
+    std::vector<uint32_t> former(std::max(capacity, buckets_.size() + buckets_.size() / 2), kNone);
+    former.swap(buckets_);
     for (const uint32_t slot : former) {
-      if (slot != kNone) places_[PlaceOf(documents_[slot].version)] = slot;
+      if (slot != kNone) buckets_[BucketOf(documents_[slot].version)] = slot;
     }
   }
 
   // Returns kNone if the version is not in the table.
-  uint32_t Find(uint64_t version) const { return places_.empty() ? kNone : places_[PlaceOf(version)]; }
+  uint32_t Find(uint64_t version) const { return buckets_.empty() ? kNone : buckets_[BucketOf(version)]; }
 
   // Adds the slot and replaces an entry of the same version. Throws std::bad_alloc as Reserve does.
   void Set(uint32_t slot) {
     Reserve(count_ + 1);
-    uint32_t& place = places_[PlaceOf(documents_[slot].version)];
-    count_ += place == kNone ? 1 : 0;
-    place = slot;
+    uint32_t& bucket = buckets_[BucketOf(documents_[slot].version)];
+    count_ += bucket == kNone ? 1 : 0;
+    bucket = slot;
   }
 
   // Removes the version; an unknown version is ignored.
   void Erase(uint64_t version) {
     if (Find(version) == kNone) return;
-    size_t hole = PlaceOf(version);
-    for (size_t at = Next(hole); places_[at] != kNone; at = Next(at)) {
+    size_t hole = BucketOf(version);
+    for (size_t at = Next(hole); buckets_[at] != kNone; at = Next(at)) {
       // Move later entries into the gap, unless that would put them before their home place.
-      if (Distance(Home(documents_[places_[at]].version), at) < Distance(hole, at)) continue;
-      places_[hole] = places_[at];
+      if (Distance(HomeBucket(documents_[buckets_[at]].version), at) < Distance(hole, at)) continue;
+      buckets_[hole] = buckets_[at];
       hole = at;
     }
-    places_[hole] = kNone;
+    buckets_[hole] = kNone;
     count_--;
   }
 
   // Calls visit(slot) for all entries, in unspecified order.
   template <class Visit>
   void ForEach(const Visit& visit) const {
-    for (const uint32_t slot : places_) {
+    for (const uint32_t slot : buckets_) {
       if (slot != kNone) visit(slot);
     }
   }
 
   size_t size() const { return count_; }
-  size_t Bytes() const { return places_.size() * sizeof(uint32_t); }
+  size_t Bytes() const { return buckets_.size() * sizeof(uint32_t); }
 
  private:
-  static constexpr size_t kPlacesMin = 16;
+  static constexpr size_t kBucketsMin = 16;
 
-  size_t Next(size_t place) const { return place + 1 == places_.size() ? 0 : place + 1; }
+  size_t Next(size_t bucket) const { return bucket + 1 == buckets_.size() ? 0 : bucket + 1; }
   // Returns the number of steps from one place to another.
-  size_t Distance(size_t from, size_t to) const { return to >= from ? to - from : to + places_.size() - from; }
+  size_t Distance(size_t from, size_t to) const { return to >= from ? to - from : to + buckets_.size() - from; }
   // Maps hashes evenly to all places, for any table size.
-  size_t Home(uint64_t version) const { return (Mix(version) >> 32) * places_.size() >> 32; }
+  size_t HomeBucket(uint64_t version) const { return (SplitMix64(version) >> 32) * buckets_.size() >> 32; }
   // Returns the place of the version, or the free place that it would take. At least one place in four is free.
-  size_t PlaceOf(uint64_t version) const {
-    size_t place = Home(version);
-    while (places_[place] != kNone && documents_[places_[place]].version != version) place = Next(place);
-    return place;
+  size_t BucketOf(uint64_t version) const {
+    size_t bucket = HomeBucket(version);
+    while (buckets_[bucket] != kNone && documents_[buckets_[bucket]].version != version) bucket = Next(bucket);
+    return bucket;
   }
 
   const BlockArray<DocumentSlot>& documents_;
-  std::vector<uint32_t> places_;
+  std::vector<uint32_t> buckets_;
   size_t count_ = 0;
 };
 

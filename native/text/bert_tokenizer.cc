@@ -13,7 +13,7 @@ bool IsAsciiWordPart(char16_t unit) {
   return (unit >= 'a' && unit <= 'z') || (unit >= 'A' && unit <= 'Z') || (unit >= '0' && unit <= '9');
 }
 
-bool IsSpace(char32_t character) { return (FactsOf(character).flags & kSpace) != 0; }
+bool IsSpace(char32_t character) { return (PropertiesOf(character).flags & kSpace) != 0; }
 
 // Only characters of the basic multilingual plane, as in the library.
 bool IsIdeograph(char32_t character) {
@@ -132,10 +132,10 @@ void BertTokenizer::EncodePlainStretch(std::u16string_view stretch, Scratch* scr
 }
 
 void BertTokenizer::EncodeStretch(std::u16string_view stretch, bool isSection, Scratch* scratch, Ids* ids) const {
-  Normalise(stretch, scratch);
+  Normalize(stretch, scratch);
   if (isSection) {
     for (const AddedToken& token : options_.addedTokens) {
-      if (IsSame(scratch->normalised, token.content)) return ids->push_back(token.id);
+      if (IsSame(scratch->normalized, token.content)) return ids->push_back(token.id);
     }
   }
   auto& symbols = scratch->symbols;
@@ -144,8 +144,8 @@ void BertTokenizer::EncodeStretch(std::u16string_view stretch, bool isSection, S
     if (!symbols.empty()) EncodeWord(symbols, ids);
     symbols.clear();
   };
-  for (const char32_t character : scratch->normalised) {
-    const uint16_t flags = FactsOf(character).flags;
+  for (const char32_t character : scratch->normalized) {
+    const uint16_t flags = PropertiesOf(character).flags;
     if ((flags & (kSpace | kPunctuation)) != 0) finish();
     if ((flags & kSpace) == 0) symbols.push_back(trie_.SymbolOf(character));
     if ((flags & kPunctuation) != 0) finish();
@@ -153,14 +153,14 @@ void BertTokenizer::EncodeStretch(std::u16string_view stretch, bool isSection, S
   finish();
 }
 
-void BertTokenizer::Normalise(std::u16string_view stretch, Scratch* scratch) const {
+void BertTokenizer::Normalize(std::u16string_view stretch, Scratch* scratch) const {
   auto& characters = scratch->characters;
-  auto& normalised = scratch->normalised;
+  auto& normalized = scratch->normalized;
   characters.clear();
-  normalised.clear();
+  normalized.clear();
   for (size_t at = 0; at < stretch.size();) {
     const char32_t character = NextCharacter(stretch, &at);
-    const uint16_t flags = FactsOf(character).flags;
+    const uint16_t flags = PropertiesOf(character).flags;
     if (options_.cleansText && (flags & kControl) != 0) continue;
     if (options_.cleansText && (flags & kSpace) != 0) {
       characters.push_back(' ');
@@ -171,15 +171,15 @@ void BertTokenizer::Normalise(std::u16string_view stretch, Scratch* scratch) con
     }
   }
   if (options_.lowercases) {
-    ToLower(characters, &normalised);
+    ToLower(characters, &normalized);
   } else {
-    normalised.swap(characters);
+    normalized.swap(characters);
   }
   if (!options_.stripsAccents) return;
   characters.clear();
-  Decompose(normalised, Form::kCanonical, &characters);
-  std::erase_if(characters, [](char32_t character) { return (FactsOf(character).flags & kNonspacing) != 0; });
-  normalised.swap(characters);
+  Decompose(normalized, Form::kCanonical, &characters);
+  std::erase_if(characters, [](char32_t character) { return (PropertiesOf(character).flags & kNonspacing) != 0; });
+  normalized.swap(characters);
 }
 
 // A word with a character that no piece covers is encoded as one unknown token.

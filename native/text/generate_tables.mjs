@@ -202,7 +202,7 @@ print(
   blocks.flatMap((block) => block.split(',')),
 );
 print(
-  'constexpr CharacterFacts kRecords[] = {',
+  'constexpr CharacterProperties kRecords[] = {',
   records.map((record) => `{${record}}`),
 );
 print('// Decompositions: length, then code points.\nconstexpr char32_t kPool[] = {', pool.map(hex));

@@ -32,29 +32,29 @@ void Lexicon::Begin() {
   occurrences_ = 0;
 }
 
-int Lexicon::Language(const std::vector<std::u16string>& texts, const Analyser& analyser) {
+int Lexicon::Language(const std::vector<std::u16string>& texts, const Analyzer& analyzer) {
   Votes votes{std::vector<double>(limits_.languages), 0};
   std::vector<uint32_t> found;
-  for (const auto& text : texts) Scan(text, analyser, &votes, &found);
-  return analyser.choose(votes.perLanguage, votes.words);
+  for (const auto& text : texts) Scan(text, analyzer, &votes, &found);
+  return analyzer.choose(votes.perLanguage, votes.words);
 }
 
 int Lexicon::AddRow(std::u16string_view text, std::u16string_view prefix, const std::function<int()>& fallback,
-                    const Analyser& analyser) {
+                    const Analyzer& analyzer) {
   // Only between rows, so that the entry numbers of a row stay valid.
-  if (all_.size() >= limits_.entriesMax) Forget();
+  if (entries_.size() >= limits_.entriesMax) Clear();
   Votes votes{std::vector<double>(limits_.languages), 0};
-  Scan(text, analyser, &votes, &body_);
+  Scan(text, analyzer, &votes, &body_);
   bodyHashes_.clear();
   prefixHashes_.clear();
-  int language = kUnsure;
+  int language = kUnknownLanguage;
   if (!body_.empty()) {
-    language = analyser.choose(votes.perLanguage, votes.words);
-    if (language == kUnsure) language = fallback();
-    Scan(prefix, analyser, nullptr, &prefix_);
-    Collect(body_, language, analyser, &bodyHashes_);
-    CountLeadAgain(language, analyser);
-    Collect(prefix_, language, analyser, &prefixHashes_);
+    language = analyzer.choose(votes.perLanguage, votes.words);
+    if (language == kUnknownLanguage) language = fallback();
+    Scan(prefix, analyzer, nullptr, &prefix_);
+    Collect(body_, language, analyzer, &bodyHashes_);
+    CountLeadTwice(language, analyzer);
+    Collect(prefix_, language, analyzer, &prefixHashes_);
   }
   AppendCounts();
   return language;
@@ -70,11 +70,11 @@ std::vector<uint32_t> Lexicon::Block() const {
   return block;
 }
 
-void Lexicon::Scan(std::u16string_view text, const Analyser& analyser, Votes* votes, std::vector<uint32_t>* found) {
+void Lexicon::Scan(std::u16string_view text, const Analyzer& analyzer, Votes* votes, std::vector<uint32_t>* found) {
   found->clear();
-  const auto meet = [&](std::u16string_view term, bool isGram, uint64_t hash) {
-    const uint32_t number = Find(term, isGram, hash, analyser);
-    const Entry& entry = all_[number];
+  const auto addWord = [&](std::u16string_view term, bool isGram, uint64_t hash) {
+    const uint32_t number = Find(term, isGram, hash, analyzer);
+    const Entry& entry = entries_[number];
     if (!entry.hasTerms) return;
     found->push_back(number);
     if (votes == nullptr) return;
@@ -84,47 +84,47 @@ void Lexicon::Scan(std::u16string_view text, const Analyser& analyser, Votes* vo
     for (uint32_t i = 0; i < entry.stops; ++i) votes->perLanguage[stops_[entry.stopsAt + i]] += share;
   };
   std::array<Word, kAhead> words;
-  size_t waiting = 0;
-  const auto meetWaiting = [&] {
-    for (size_t i = 0; i < waiting; ++i) FetchEntry(words[i].hash);
-    for (size_t i = 0; i < waiting; ++i) meet(words[i].text, false, words[i].hash);
-    waiting = 0;
+  size_t pending = 0;
+  const auto flush = [&] {
+    for (size_t i = 0; i < pending; ++i) PrefetchEntry(words[i].hash);
+    for (size_t i = 0; i < pending; ++i) addWord(words[i].text, false, words[i].hash);
+    pending = 0;
   };
-  TermScanner scanner(limits_.scan, analyser.segment);
-  scanner.Scan(text, [&](std::u16string_view term, Role role) {
-    const bool isGram = role != Role::kWord;
+  TermScanner scanner(limits_.scan, analyzer.segment);
+  scanner.Scan(text, [&](std::u16string_view term, TermKind kind) {
+    const bool isGram = kind != TermKind::kWord;
     const uint64_t hash = HashText(term, isGram);
     if (isGram) {
-      meetWaiting();
-      meet(term, isGram, hash);  // immediately: the scanner reuses the buffer for the next gram
+      flush();
+      addWord(term, isGram, hash);  // immediately: the scanner reuses the buffer for the next gram
       return;
     }
     __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
-    words[waiting++] = {term, hash};
-    if (waiting == kAhead) meetWaiting();
+    words[pending++] = {term, hash};
+    if (pending == kAhead) flush();
   });
-  meetWaiting();
+  flush();
 }
 
-void Lexicon::FetchEntry(uint64_t hash) const {
+void Lexicon::PrefetchEntry(uint64_t hash) const {
   const uint32_t number = slots_[hash & (slots_.size() - 1)].number;
-  if (number != 0) __builtin_prefetch(&all_[number - 1]);
+  if (number != 0) __builtin_prefetch(&entries_[number - 1]);
 }
 
-uint32_t Lexicon::Find(std::u16string_view text, bool isGram, uint64_t hash, const Analyser& analyser) {
+uint32_t Lexicon::Find(std::u16string_view text, bool isGram, uint64_t hash, const Analyzer& analyzer) {
   const auto tag = static_cast<uint32_t>(hash >> 32);
   size_t at = hash & (slots_.size() - 1);
   for (; slots_[at].number != 0; at = (at + 1) & (slots_.size() - 1)) {
     if (slots_[at].tag != tag) continue;
-    const Entry& entry = all_[slots_[at].number - 1];
+    const Entry& entry = entries_[slots_[at].number - 1];
     const bool same = entry.textHash == hash && entry.isGram == isGram && entry.textUnits == text.size() &&
                       std::memcmp(&texts_[entry.textAt], text.data(), text.size() * sizeof(char16_t)) == 0;
     if (same) return slots_[at].number - 1;
   }
-  return Remember(text, isGram, hash, analyser);
+  return AddEntry(text, isGram, hash, analyzer);
 }
 
-uint32_t Lexicon::Remember(std::u16string_view text, bool isGram, uint64_t hash, const Analyser& analyser) {
+uint32_t Lexicon::AddEntry(std::u16string_view text, bool isGram, uint64_t hash, const Analyzer& analyzer) {
   Entry entry;
   entry.textHash = hash;
   entry.isGram = isGram;
@@ -133,22 +133,22 @@ uint32_t Lexicon::Remember(std::u16string_view text, bool isGram, uint64_t hash,
   entry.stopsAt = static_cast<uint32_t>(stops_.size());
   if (!isGram) {
     std::vector<uint8_t> stops;
-    entry.hasTerms = analyser.expand(text, &stops);
+    entry.hasTerms = analyzer.expand(text, &stops);
     entry.stops = static_cast<uint8_t>(stops.size());
     stops_.insert(stops_.end(), stops.begin(), stops.end());
   }
   texts_.append(text);
-  all_.push_back(entry);
-  if ((all_.size() + 1) * 2 > slots_.size()) {
+  entries_.push_back(entry);
+  if ((entries_.size() + 1) * 2 > slots_.size()) {
     Grow();
   } else {
-    Place(static_cast<uint32_t>(all_.size() - 1));
+    InsertSlot(static_cast<uint32_t>(entries_.size() - 1));
   }
-  return static_cast<uint32_t>(all_.size() - 1);
+  return static_cast<uint32_t>(entries_.size() - 1);
 }
 
-void Lexicon::AppendHashes(uint32_t number, int language, const Analyser& analyser, std::vector<uint64_t>* hashes) {
-  const Entry& entry = all_[number];
+void Lexicon::AppendHashes(uint32_t number, int language, const Analyzer& analyzer, std::vector<uint64_t>* hashes) {
+  const Entry& entry = entries_[number];
   if (entry.language == language) {
     hashes->push_back(entry.onlyTerm);
     return;
@@ -160,11 +160,11 @@ void Lexicon::AppendHashes(uint32_t number, int language, const Analyser& analys
     return;
   }
   std::vector<uint64_t> found;
-  analyser.hash(TextOf(entry), entry.isGram, language, &found);
+  analyzer.hash(TextOf(entry), entry.isGram, language, &found);
   hashes->insert(hashes->end(), found.begin(), found.end());
   if (found.size() == 1 && entry.language == kNone) {
-    all_[number].language = static_cast<int16_t>(language);
-    all_[number].onlyTerm = found[0];
+    entries_[number].language = static_cast<int16_t>(language);
+    entries_[number].onlyTerm = found[0];
   } else {
     otherHashes_.emplace(key, std::move(found));
   }
@@ -189,25 +189,25 @@ uint64_t Lexicon::HashText(std::u16string_view text, bool isGram) const {
   return hash * kMultiplier >> 3 ^ hash;
 }
 
-void Lexicon::Collect(const std::vector<uint32_t>& found, int language, const Analyser& analyser,
+void Lexicon::Collect(const std::vector<uint32_t>& found, int language, const Analyzer& analyzer,
                       std::vector<uint64_t>* hashes) {
-  for (const uint32_t number : found) AppendHashes(number, language, analyser, hashes);
+  for (const uint32_t number : found) AppendHashes(number, language, analyzer, hashes);
   occurrences_ += hashes->size();
   std::sort(hashes->begin(), hashes->end());
 }
 
-void Lexicon::CountLeadAgain(int language, const Analyser& analyser) {
+void Lexicon::CountLeadTwice(int language, const Analyzer& analyzer) {
   size_t units = 0;
   for (const uint32_t number : body_) {
-    units += all_[number].textUnits;
+    units += entries_[number].textUnits;
     if (units > kLeadUnits) break;
-    AppendHashes(number, language, analyser, &bodyHashes_);
+    AppendHashes(number, language, analyzer, &bodyHashes_);
   }
   std::sort(bodyHashes_.begin(), bodyHashes_.end());
 }
 
-void Lexicon::Place(uint32_t number) {
-  const uint64_t hash = all_[number].textHash;
+void Lexicon::InsertSlot(uint32_t number) {
+  const uint64_t hash = entries_[number].textHash;
   size_t at = hash & (slots_.size() - 1);
   while (slots_[at].number != 0) at = (at + 1) & (slots_.size() - 1);
   slots_[at] = {static_cast<uint32_t>(hash >> 32), number + 1};
@@ -215,11 +215,11 @@ void Lexicon::Place(uint32_t number) {
 
 void Lexicon::Grow() {
   slots_.assign(slots_.size() * 2, {});
-  for (uint32_t number = 0; number < all_.size(); ++number) Place(number);
+  for (uint32_t number = 0; number < entries_.size(); ++number) InsertSlot(number);
 }
 
-void Lexicon::Forget() {
-  all_.clear();
+void Lexicon::Clear() {
+  entries_.clear();
   texts_.clear();
   stops_.clear();
   otherHashes_.clear();

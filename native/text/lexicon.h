@@ -13,10 +13,10 @@
 
 namespace quarry::text {
 
-// Languages are indexes into a list of the caller; kUnsure means undetermined.
-constexpr int kUnsure = -1;
+// Languages are indexes into a list of the caller; kUnknownLanguage means undetermined.
+constexpr int kUnknownLanguage = -1;
 
-struct Analyser {
+struct Analyzer {
   Segment segment;
   // Sets the languages in which the word is a function word. Returns false if the word has nothing to index.
   std::function<bool(std::u16string_view word, std::vector<uint8_t>* languages)> expand;
@@ -43,12 +43,12 @@ class Lexicon {
   void Begin();
 
   // Returns the common language of the texts. May be called while a row is added.
-  int Language(const std::vector<std::u16string>& texts, const Analyser& analyser);
+  int Language(const std::vector<std::u16string>& texts, const Analyzer& analyzer);
 
   // Adds a row to the block. A text without words has no entries, regardless of its prefix. Returns the language in
   // which the row was analyzed: that of its own words, or the result of `fallback` if it is undetermined.
   int AddRow(std::u16string_view text, std::u16string_view prefix, const std::function<int()>& fallback,
-             const Analyser& analyser);
+             const Analyzer& analyzer);
 
   // Returns the rows of the document as a TermBlock, described in src/text/terms.ts.
   std::vector<uint32_t> Block() const;
@@ -83,31 +83,31 @@ class Lexicon {
     uint32_t words = 0;
   };
 
-  // Returns the text of an entry. Valid until the next call of Remember.
+  // Returns the text of an entry. Valid until the next call of AddEntry.
   std::u16string_view TextOf(const Entry& entry) const {
     return std::u16string_view(texts_).substr(entry.textAt, entry.textUnits);
   }
 
   // `votes` may be null.
-  void Scan(std::u16string_view text, const Analyser& analyser, Votes* votes, std::vector<uint32_t>* found);
-  uint32_t Find(std::u16string_view text, bool isGram, uint64_t hash, const Analyser& analyser);
+  void Scan(std::u16string_view text, const Analyzer& analyzer, Votes* votes, std::vector<uint32_t>* found);
+  uint32_t Find(std::u16string_view text, bool isGram, uint64_t hash, const Analyzer& analyzer);
   // Prefetches the entry that a text of this hash may have.
-  void FetchEntry(uint64_t hash) const;
-  uint32_t Remember(std::u16string_view text, bool isGram, uint64_t hash, const Analyser& analyser);
-  void AppendHashes(uint32_t number, int language, const Analyser& analyser, std::vector<uint64_t>* hashes);
+  void PrefetchEntry(uint64_t hash) const;
+  uint32_t AddEntry(std::u16string_view text, bool isGram, uint64_t hash, const Analyzer& analyzer);
+  void AppendHashes(uint32_t number, int language, const Analyzer& analyzer, std::vector<uint64_t>* hashes);
   uint64_t HashText(std::u16string_view text, bool isGram) const;
-  void Collect(const std::vector<uint32_t>& found, int language, const Analyser& analyser,
+  void Collect(const std::vector<uint32_t>& found, int language, const Analyzer& analyzer,
                std::vector<uint64_t>* hashes);
   // Counts the terms of the row's first words in the body once more.
-  void CountLeadAgain(int language, const Analyser& analyser);
-  void Place(uint32_t number);
+  void CountLeadTwice(int language, const Analyzer& analyzer);
+  void InsertSlot(uint32_t number);
   void Grow();
-  void Forget();
+  void Clear();
   void AppendCounts();
 
   LexiconLimits limits_;
   uint64_t seed_;
-  std::vector<Entry> all_;
+  std::vector<Entry> entries_;
   std::vector<Slot> slots_;  // open addressing
   std::u16string texts_;
   std::vector<uint8_t> stops_;

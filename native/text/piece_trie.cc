@@ -20,8 +20,8 @@ bool PieceTrie::Build(std::vector<Piece> pieces) {
   std::sort(keys.begin(), keys.end(), [](const Key& left, const Key& right) { return left.symbols < right.symbols; });
   nodes_.assign(symbolCount_ + 1, {});
   nodes_[0].parent = 0;
-  if (!Place(keys, 0, keys.size(), 0, 0)) return false;
-  next_ = nodes_[0].base + kContinuation;
+  if (!InsertKeys(keys, 0, keys.size(), 0, 0)) return false;
+  continuationRoot_ = nodes_[0].base + kContinuation;
   return true;
 }
 
@@ -43,7 +43,7 @@ void PieceTrie::AddSymbols(const std::vector<Piece>& pieces) {
   }
 }
 
-bool PieceTrie::Place(const std::vector<Key>& keys, size_t from, size_t to, size_t depth, uint32_t node) {
+bool PieceTrie::InsertKeys(const std::vector<Key>& keys, size_t from, size_t to, size_t depth, uint32_t node) {
   for (; from < to && keys[from].symbols.size() == depth; ++from) {
     if (nodes_[node].id >= 0) return false;
     nodes_[node].id = keys[from].id;
@@ -60,7 +60,7 @@ bool PieceTrie::Place(const std::vector<Key>& keys, size_t from, size_t to, size
   for (const uint32_t symbol : children) {
     size_t end = from;
     while (end < to && keys[end].symbols[depth] == symbol) ++end;
-    if (!Place(keys, from, end, depth + 1, base + symbol)) return false;
+    if (!InsertKeys(keys, from, end, depth + 1, base + symbol)) return false;
     from = end;
   }
   return true;
@@ -71,14 +71,14 @@ bool PieceTrie::Place(const std::vector<Key>& keys, size_t from, size_t to, size
 // long search ended, so that the full part of the array is not searched repeatedly.
 uint32_t PieceTrie::FindBase(const std::vector<uint32_t>& children) {
   constexpr uint32_t kProbesMax = 64;
-  while (firstFree_ < nodes_.size() && nodes_[firstFree_].parent != kNobody) ++firstFree_;
-  const uint32_t start = children.size() == 1 ? firstFree_ : std::max(firstFree_, severalFrom_);
+  while (firstFree_ < nodes_.size() && nodes_[firstFree_].parent != kFree) ++firstFree_;
+  const uint32_t start = children.size() == 1 ? firstFree_ : std::max(firstFree_, branchSearchStart_);
   const uint32_t first = start > children[0] ? start - children[0] : 0;
   for (uint32_t base = first;; ++base) {
     if (nodes_.size() < static_cast<size_t>(base) + symbolCount_) nodes_.resize(base + symbolCount_ + 1);
-    const auto isFree = [&](uint32_t symbol) { return nodes_[base + symbol].parent == kNobody; };
+    const auto isFree = [&](uint32_t symbol) { return nodes_[base + symbol].parent == kFree; };
     if (!std::all_of(children.begin(), children.end(), isFree)) continue;
-    if (base - first > kProbesMax) severalFrom_ = base + children[0];
+    if (base - first > kProbesMax) branchSearchStart_ = base + children[0];
     return base;
   }
 }

@@ -39,7 +39,7 @@ class PieceTrie {
   // Returns the longest piece that is a prefix of `symbols`. Reads no more symbols than the longest piece has.
   Match Longest(Position position, const uint32_t* symbols, size_t count) const {
     Match match;
-    uint32_t node = position == Position::kFirst ? 0 : next_;
+    uint32_t node = position == Position::kFirst ? 0 : continuationRoot_;
     for (size_t at = 0; at < count; ++at) {
       const uint32_t child = nodes_[node].base + symbols[at];
       if (nodes_[child].parent != node || symbols[at] == 0) break;
@@ -51,12 +51,12 @@ class PieceTrie {
 
  private:
   static constexpr uint32_t kPageBits = 8;
-  static constexpr uint32_t kNobody = 0xffffffff;
+  static constexpr uint32_t kFree = 0xffffffff;
   static constexpr uint32_t kContinuation = 1;  // symbol that leads to the pieces that continue a word
 
   struct Node {
     uint32_t base = 0;
-    uint32_t parent = kNobody;
+    uint32_t parent = kFree;
     int32_t id = -1;
   };
   struct Key {
@@ -66,7 +66,7 @@ class PieceTrie {
 
   void AddSymbols(const std::vector<Piece>& pieces);
   // Lays out the keys [from, to), which are sorted and share their first `depth` symbols, below `node`.
-  bool Place(const std::vector<Key>& keys, size_t from, size_t to, size_t depth, uint32_t node);
+  bool InsertKeys(const std::vector<Key>& keys, size_t from, size_t to, size_t depth, uint32_t node);
   uint32_t FindBase(const std::vector<uint32_t>& children);
 
   std::vector<uint16_t> pages_;
@@ -74,8 +74,8 @@ class PieceTrie {
   std::vector<Node> nodes_;
   uint32_t symbolCount_ = 0;
   uint32_t firstFree_ = 1;
-  uint32_t severalFrom_ = 1;
-  uint32_t next_ = 0;
+  uint32_t branchSearchStart_ = 1;
+  uint32_t continuationRoot_ = 0;
 };
 
 }  // namespace quarry::text

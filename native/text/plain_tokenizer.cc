@@ -15,9 +15,9 @@ bool IsAsciiWordPart(char16_t unit) {
 
 char16_t AsciiLower(char16_t unit) { return unit >= 'A' && unit <= 'Z' ? unit + ('a' - 'A') : unit; }
 
-uint16_t FlagsAt(std::u16string_view text, size_t at, size_t* behind) {
-  *behind = at;
-  return FactsOf(NextCharacter(text, behind)).flags;
+uint16_t FlagsAt(std::u16string_view text, size_t at, size_t* after) {
+  *after = at;
+  return PropertiesOf(NextCharacter(text, after)).flags;
 }
 
 }  // namespace
@@ -41,42 +41,42 @@ std::unique_ptr<PlainTokenizer> PlainTokenizer::Create(const std::vector<std::u3
 
 std::u16string_view PlainTokenizer::NextWord(std::u16string_view text, size_t* at) {
   size_t start = *at;
-  size_t behind = start;
-  for (;; start = behind) {
+  size_t after = start;
+  for (;; start = after) {
     if (start == text.size()) return {};
     if (IsAsciiWordPart(text[start])) break;
-    const uint16_t flags = FlagsAt(text, start, &behind);
+    const uint16_t flags = FlagsAt(text, start, &after);
     if ((flags & kWordPart) != 0) break;
     if ((flags & kWholeWord) == 0) continue;
-    *at = behind;
-    return text.substr(start, behind - start);
+    *at = after;
+    return text.substr(start, after - start);
   }
   size_t end = start;
   while (end < text.size()) {
     if (IsAsciiWordPart(text[end])) {
-      behind = end + 1;
-    } else if (text[end] < 0x80 || (FlagsAt(text, end, &behind) & kWordPart) == 0) {
+      after = end + 1;
+    } else if (text[end] < 0x80 || (FlagsAt(text, end, &after) & kWordPart) == 0) {
       break;
     }
-    if (behind - start > kWordUnitsMax) break;
-    end = behind;
+    if (after - start > kWordUnitsMax) break;
+    end = after;
   }
   *at = end;
   return text.substr(start, end - start);
 }
 
-void PlainTokenizer::Normalise(std::u16string_view word, Scratch* scratch) {
+void PlainTokenizer::Normalize(std::u16string_view word, Scratch* scratch) {
   scratch->characters.clear();
-  scratch->normalised.clear();
+  scratch->normalized.clear();
   scratch->decomposed.clear();
   for (size_t at = 0; at < word.size();) scratch->characters.push_back(NextCharacter(word, &at));
-  ToLower(scratch->characters, &scratch->normalised);
-  const auto& lower = scratch->normalised;
+  ToLower(scratch->characters, &scratch->normalized);
+  const auto& lower = scratch->normalized;
   if (std::all_of(lower.begin(), lower.end(), [](char32_t character) { return character < 0x80; })) return;
   Decompose(lower, Form::kCompatible, &scratch->decomposed);
   std::erase_if(scratch->decomposed, [](char32_t c) { return c >= kFirstAccent && c <= kLastAccent; });
   Compose(&scratch->decomposed);
-  scratch->normalised.swap(scratch->decomposed);
+  scratch->normalized.swap(scratch->decomposed);
 }
 
 void PlainTokenizer::EncodeWord(std::u16string_view word, Scratch* scratch, Ids* ids) const {
@@ -85,8 +85,8 @@ void PlainTokenizer::EncodeWord(std::u16string_view word, Scratch* scratch, Ids*
   if (std::all_of(word.begin(), word.end(), [](char16_t unit) { return unit < 0x80; })) {
     for (const char16_t unit : word) symbols.push_back(asciiSymbols_[unit]);
   } else {
-    Normalise(word, scratch);
-    for (const char32_t character : scratch->normalised) symbols.push_back(trie_.SymbolOf(character));
+    Normalize(word, scratch);
+    for (const char32_t character : scratch->normalized) symbols.push_back(trie_.SymbolOf(character));
   }
   const size_t first = ids->size();
   for (size_t at = 0; at < symbols.size();) {

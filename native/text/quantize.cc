@@ -20,7 +20,7 @@ int Round(double value) {
 
 }  // namespace
 
-void Quantise(const float* vector, size_t dimensions, uint8_t* record) {
+void Quantize(const float* vector, size_t dimensions, uint8_t* record) {
   static_assert(std::endian::native == std::endian::little, "a step is written as it lies in memory");
   float peak = 0;
   for (size_t i = 0; i < dimensions; ++i) peak = std::max(peak, std::abs(vector[i]));

@@ -11,6 +11,6 @@ constexpr size_t RecordBytes(size_t dimensions) { return sizeof(float) + dimensi
 
 // Writes the record of a vector, byte-identical to `quantize` in src/models/quantization.ts, which documents
 // the format.
-void Quantise(const float* vector, size_t dimensions, uint8_t* record);
+void Quantize(const float* vector, size_t dimensions, uint8_t* record);
 
 }  // namespace quarry::text

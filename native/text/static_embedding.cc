@@ -9,7 +9,7 @@ namespace quarry::text {
 namespace {
 
 constexpr size_t kLineBytes = 64;
-constexpr uint32_t kUsualCounts = 64;
+constexpr uint32_t kPrecomputedCounts = 64;
 constexpr std::u16string_view kBlankLine = u"\n\n";
 
 float Length(const float* vector, size_t count) {
@@ -28,7 +28,7 @@ std::unique_ptr<StaticEmbedding> StaticEmbedding::Create(Parameters parameters) 
   if (!fits || parameters.tokenizer->size() > vocabulary) return nullptr;
   std::unique_ptr<StaticEmbedding> embedding(new StaticEmbedding(std::move(parameters)));
   embedding->vocabulary_ = static_cast<uint32_t>(vocabulary);
-  for (uint32_t count = 0; count < kUsualCounts; ++count) {
+  for (uint32_t count = 0; count < kPrecomputedCounts; ++count) {
     embedding->shareOf_.push_back(count == 1 ? 1 : std::pow(count, embedding->parameters_.repetitionExponent));
   }
   return embedding;
@@ -41,7 +41,7 @@ size_t StaticEmbedding::Embed(std::u16string_view text, Side side, Scratch* scra
   return scratch->ids.size();
 }
 
-size_t StaticEmbedding::EmbedParts(std::u16string_view heading, std::u16string_view text, std::span<const Part> parts,
+size_t StaticEmbedding::EmbedParts(std::u16string_view heading, std::u16string_view text, std::span<const Span> parts,
                                    Scratch* scratch, float* vector, float* partVectors) const {
   auto& tokenizer = scratch->tokenizer;
   auto& ids = scratch->ids;

@@ -33,7 +33,7 @@ class StaticEmbedding {
   };
 
   // Units [start, end) of a text.
-  struct Part {
+  struct Span {
     uint32_t start = 0;
     uint32_t end = 0;
   };
@@ -62,7 +62,7 @@ class StaticEmbedding {
   // Embeds a document's text below its heading (separated by a blank line), and parts of the text, which must
   // ascend and not overlap. Writes the result of Embed for each, the parts consecutively, and returns the
   // total number of tokens. The text is tokenized once, regardless of the number of parts.
-  size_t EmbedParts(std::u16string_view heading, std::u16string_view text, std::span<const Part> parts,
+  size_t EmbedParts(std::u16string_view heading, std::u16string_view text, std::span<const Span> parts,
                     Scratch* scratch, float* vector, float* partVectors) const;
 
  private:

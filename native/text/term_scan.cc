@@ -63,18 +63,18 @@ bool IsHiragana(char32_t character) { return character >= kHiraganaFirst && char
 
 void TermScanner::Scan(std::u16string_view text, const Sink& sink) {
   for (size_t at = 0; at < text.size();) {
-    size_t behind = at;
-    const WordClass kind = WordClassOf(NextCharacter(text, &behind));
+    size_t after = at;
+    const WordClass kind = WordClassOf(NextCharacter(text, &after));
     if (IsWordClass(kind)) {
-      behind = CompoundEnd(text, at);
-      sink(text.substr(at, behind - at), Role::kWord);
+      after = CompoundEnd(text, at);
+      sink(text.substr(at, after - at), TermKind::kWord);
     } else if (IsGramClass(kind)) {
-      behind = GramRunEnd(text, at, kind == WordClass::kHangul);
-      ScanGrams(text.substr(at, behind - at), kind == WordClass::kHangul, sink);
+      after = GramRunEnd(text, at, kind == WordClass::kHangul);
+      ScanGrams(text.substr(at, after - at), kind == WordClass::kHangul, sink);
     } else if (kind == WordClass::kUnspaced) {
-      behind = at + ScanUnspaced(text, at, sink);
+      after = at + ScanUnspaced(text, at, sink);
     }
-    at = behind;
+    at = after;
   }
 }
 
@@ -82,11 +82,11 @@ size_t TermScanner::RunEnd(std::u16string_view text, size_t start) const {
   const size_t last = std::min(text.size(), start + limits_.termUnitsMax);
   size_t end = start;
   while (end < last) {
-    size_t behind = end;
-    const char32_t character = NextCharacter(text, &behind);
+    size_t after = end;
+    const char32_t character = NextCharacter(text, &after);
     const WordClass kind = WordClassOf(character);
     if (!IsWordClass(kind) && kind != WordClass::kMark) break;
-    end = behind;
+    end = after;
   }
   return end;
 }
@@ -111,19 +111,19 @@ void TermScanner::ScanGrams(std::u16string_view run, bool isHangul, const Sink& 
   ToLower(normal_, &lower_);
   Decompose(lower_, Form::kCanonical, &characters_);
   Compose(&characters_);
-  const auto give = [&](size_t from, size_t to, Role role) {
+  const auto emit = [&](size_t from, size_t to, TermKind kind) {
     gram_.clear();
     for (size_t i = from; i < to; ++i) AppendUnits(characters_[i], &gram_);
-    sink(gram_, role);
+    sink(gram_, kind);
   };
   const size_t count = characters_.size();
-  if (count == 1) return give(0, 1, Role::kAlone);
+  if (count == 1) return emit(0, 1, TermKind::kSingle);
   for (size_t i = 0; i < count; ++i) {
     const bool standsAlone = isHangul ? i == 0 : WordClassOf(characters_[i]) == WordClass::kHan;
-    if (standsAlone) give(i, i + 1, Role::kInner);
+    if (standsAlone) emit(i, i + 1, TermKind::kUnigram);
     if (i + 1 == count) continue;
     const bool isWeak = IsHiragana(characters_[i]) && IsHiragana(characters_[i + 1]);
-    give(i, i + 2, isWeak ? Role::kWeakPair : Role::kPair);
+    emit(i, i + 2, isWeak ? TermKind::kWeakBigram : TermKind::kBigram);
   }
 }
 
@@ -142,7 +142,7 @@ size_t TermScanner::ScanUnspaced(std::u16string_view text, size_t start, const S
   if (!isWhole && lengths_.size() >= kSegmentsMin) lengths_.resize(lengths_.size() - kSegmentsLeft);
   size_t at = start;
   for (const uint32_t length : lengths_) {
-    sink(text.substr(at, length), Role::kWord);
+    sink(text.substr(at, length), TermKind::kWord);
     at += length;
   }
   return at - start;

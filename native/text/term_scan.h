@@ -12,9 +12,9 @@
 
 namespace quarry::text {
 
-// `kPair`: two adjacent characters. `kWeakPair`: two hiragana, mostly grammar. `kAlone`: the only character
-// of its run. `kInner`: one character of a longer run, for queries of a single character.
-enum class Role : uint8_t { kWord, kPair, kWeakPair, kAlone, kInner };
+// `kBigram`: two adjacent characters. `kWeakBigram`: two hiragana, mostly grammar. `kSingle`: the only character
+// of its run. `kUnigram`: one character of a longer run, for queries of a single character.
+enum class TermKind : uint8_t { kWord, kBigram, kWeakBigram, kSingle, kUnigram };
 
 struct ScanLimits {
   size_t termUnitsMax = 0;       // of one run of letters and digits
@@ -26,7 +26,7 @@ struct ScanLimits {
 // to the slice.
 using Segment = std::function<void(std::u16string_view slice, std::vector<uint32_t>* lengths)>;
 // Receives each word as it occurs in the text, and each gram in normalized form.
-using Sink = std::function<void(std::u16string_view term, Role role)>;
+using Sink = std::function<void(std::u16string_view term, TermKind kind)>;
 
 // Scans a text once and emits its words in order. Letters and digits of spaced scripts form words, joined by
 // single - _ . @ & and apostrophes into compounds. Han, kana and Hangul form overlapping pairs; additionally

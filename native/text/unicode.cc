@@ -31,7 +31,7 @@ constexpr uint32_t kTrailCount = 28;
 constexpr uint32_t kSyllableCount = kLeadCount * kVowelCount * kTrailCount;
 
 bool IsCasedAfterIgnorable(char32_t character, bool* cased) {
-  const uint16_t flags = FactsOf(character).flags;
+  const uint16_t flags = PropertiesOf(character).flags;
   if ((flags & kCaseIgnorable) != 0) return false;
   *cased = (flags & kCased) != 0;
   return true;
@@ -42,9 +42,9 @@ bool IsFinalSigma(const Characters& text, size_t at) {
   bool before = false;
   for (size_t i = at; i > 0 && !IsCasedAfterIgnorable(text[i - 1], &before);) --i;
   if (!before) return false;
-  bool behind = false;
-  for (size_t i = at + 1; i < text.size() && !IsCasedAfterIgnorable(text[i], &behind);) ++i;
-  return !behind;
+  bool after = false;
+  for (size_t i = at + 1; i < text.size() && !IsCasedAfterIgnorable(text[i], &after);) ++i;
+  return !after;
 }
 
 void AppendDecomposed(char32_t character, Form form, Characters* out) {
@@ -55,8 +55,8 @@ void AppendDecomposed(char32_t character, Form form, Characters* out) {
     if (syllable % kTrailCount != 0) out->push_back(kTrails + syllable % kTrailCount);
     return;
   }
-  const CharacterFacts& facts = FactsOf(character);
-  const uint16_t at = form == Form::kCanonical ? facts.canonical : facts.compatible;
+  const CharacterProperties& properties = PropertiesOf(character);
+  const uint16_t at = form == Form::kCanonical ? properties.canonical : properties.compatible;
   if (at == 0) {
     out->push_back(character);
   } else {
@@ -66,7 +66,7 @@ void AppendDecomposed(char32_t character, Form form, Characters* out) {
 
 // Sorts every run of combining marks by class. Stable.
 void Order(Characters* text) {
-  const auto combining = [](char32_t character) { return FactsOf(character).combining; };
+  const auto combining = [](char32_t character) { return PropertiesOf(character).combining; };
   for (size_t at = 0; at < text->size();) {
     size_t end = at;
     bool ordered = true;
@@ -102,11 +102,11 @@ char32_t Composed(char32_t first, char32_t second) {
 
 }  // namespace
 
-const CharacterFacts& FactsOf(char32_t character) {
+const CharacterProperties& PropertiesOf(char32_t character) {
   return kRecords[kBlocks[kStages[character >> 7] * 128u + (character & 127)]];
 }
 
-WordClass WordClassOf(char32_t character) { return static_cast<WordClass>(FactsOf(character).wordClass); }
+WordClass WordClassOf(char32_t character) { return static_cast<WordClass>(PropertiesOf(character).wordClass); }
 
 char32_t NextCharacter(std::u16string_view units, size_t* at) {
   const char32_t unit = units[(*at)++];
@@ -131,7 +131,7 @@ void ToLower(const Characters& text, Characters* lower) {
     } else if (character == kCapitalDottedI) {
       lower->insert(lower->end(), {'i', kDotAbove});
     } else {
-      lower->push_back(character + FactsOf(character).lowerDelta);
+      lower->push_back(character + PropertiesOf(character).lowerDelta);
     }
   }
 }
@@ -146,7 +146,7 @@ void Compose(Characters* text) {
   size_t starter = text->size();  // none yet
   uint8_t last = 0;
   for (const char32_t character : *text) {
-    const uint8_t combining = FactsOf(character).combining;
+    const uint8_t combining = PropertiesOf(character).combining;
     const bool isAdjacent = starter + 1 == kept;
     if (starter < kept && (isAdjacent || (last < combining && last != 0))) {
       const char32_t composed = Composed((*text)[starter], character);

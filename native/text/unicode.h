@@ -13,7 +13,7 @@ namespace quarry::text {
 // Code points. Lone surrogates are preserved; no function here produces one.
 using Characters = std::vector<char32_t>;
 
-// Bits of CharacterFacts::flags.
+// Bits of CharacterProperties::flags.
 constexpr uint16_t kControl = 1;      // Cc, Cf, Co, Cs and U+FFFD, but not tab, line feed, carriage return
 constexpr uint16_t kSpace = 2;        // what \s matches in JavaScript
 constexpr uint16_t kPunctuation = 4;  // P, and every ASCII symbol
@@ -26,7 +26,7 @@ constexpr uint16_t kCaseIgnorable = 128;
 // Class of a character in the lexical analysis.
 enum class WordClass : uint8_t { kOther, kLetter, kDigit, kMark, kHan, kKana, kHangul, kUnspaced };
 
-struct CharacterFacts {
+struct CharacterProperties {
   uint16_t flags;
   uint8_t combining;  // 0, or the rank of the canonical combining class
   uint8_t wordClass;  // a WordClass
@@ -37,7 +37,7 @@ struct CharacterFacts {
 
 enum class Form { kCanonical, kCompatible };
 
-const CharacterFacts& FactsOf(char32_t character);
+const CharacterProperties& PropertiesOf(char32_t character);
 WordClass WordClassOf(char32_t character);
 
 // Returns the code point at `*at` and advances `*at`. A lone surrogate is returned as a character of its own.

@@ -21,7 +21,7 @@ class Tokenizer {
   struct Scratch {
     std::vector<uint32_t> symbols;
     Characters characters;
-    Characters normalised;
+    Characters normalized;
     Characters decomposed;
   };
 
@@ -75,7 +75,7 @@ class PlainTokenizer final : public Tokenizer {
   // Returns the next word of `text` at or after `*at` and advances `*at` past it; empty at the end.
   static std::u16string_view NextWord(std::u16string_view text, size_t* at);
   // Writes the normalized form of a word, whose pieces are looked up, to scratch->normalised.
-  static void Normalise(std::u16string_view word, Scratch* scratch);
+  static void Normalize(std::u16string_view word, Scratch* scratch);
 
  private:
   uint32_t asciiSymbols_[128] = {};  // of the lower-case characters
@@ -116,7 +116,7 @@ class BertTokenizer final : public Tokenizer {
   // A stretch contains no ASCII white space; no processing step looks across white space.
   void EncodePlainStretch(std::u16string_view stretch, Scratch* scratch, Ids* ids) const;
   void EncodeStretch(std::u16string_view stretch, bool isSection, Scratch* scratch, Ids* ids) const;
-  void Normalise(std::u16string_view stretch, Scratch* scratch) const;
+  void Normalize(std::u16string_view stretch, Scratch* scratch) const;
   void EncodeWord(const std::vector<uint32_t>& symbols, Ids* ids) const;
 
   Options options_;

@@ -12,7 +12,7 @@
 namespace quarry {
 namespace {
 
-using test::Below;
+using test::RandomBelow;
 using test::Random;
 
 using Predicate = std::function<bool(const Attributes&)>;
@@ -43,14 +43,14 @@ std::string RandomValue(Random* random) {
   // Includes two-, three- and four-byte characters, whose byte order differs from that of UTF-16.
   static const std::vector<std::string> letters = {"a", "b", "Z", "é", "\xef\xbf\xbd", "\xf0\x9f\x98\x80"};
   std::string value;
-  for (uint32_t length = Below(random, 3); length > 0; length--) value += letters[Below(random, 6)];
+  for (uint32_t length = RandomBelow(random, 3); length > 0; length--) value += letters[RandomBelow(random, 6)];
   return value;
 }
 
 Filter RandomFilter(Random* random, int depth) {
-  if (depth > 0 && Below(random, 2) == 0) {
-    const bool all = Below(random, 2) == 0;
-    const uint32_t arity = Below(random, 4);
+  if (depth > 0 && RandomBelow(random, 2) == 0) {
+    const bool all = RandomBelow(random, 2) == 0;
+    const uint32_t arity = RandomBelow(random, 4);
     Filter filter;
     std::vector<Predicate> parts;
     for (uint32_t i = 0; i < arity; i++) {
@@ -68,11 +68,11 @@ Filter RandomFilter(Random* random, int depth) {
     };
     return filter;
   }
-  const auto op = static_cast<FilterOperator>(2 + Below(random, 8));
+  const auto op = static_cast<FilterOperator>(2 + RandomBelow(random, 8));
   const bool member = op == FilterOperator::kIn || op == FilterOperator::kNotIn;
-  const std::string name = member && Below(random, 2) == 0 ? "list:tags" : "color";
+  const std::string name = member && RandomBelow(random, 2) == 0 ? "list:tags" : "color";
   std::vector<std::string> values;
-  for (uint32_t count = member ? Below(random, 4) : 1; count > 0; count--) values.push_back(RandomValue(random));
+  for (uint32_t count = member ? RandomBelow(random, 4) : 1; count > 0; count--) values.push_back(RandomValue(random));
   const bool negated = op == FilterOperator::kNotEqual || op == FilterOperator::kNotIn;
   const auto matches = [=](const Attributes& attributes) {
     const auto* own = ValuesOf(attributes, name);
@@ -91,7 +91,7 @@ Filter RandomFilter(Random* random, int depth) {
 // Finds rows with a deadline that no test reaches.
 std::shared_ptr<const MatchingRows> FindRows(const Shard& shard, const FilterProgram& program) {
   std::shared_ptr<const MatchingRows> found;
-  REQUIRE(shard.filterRows().Find(shard, program, Patience(), &found).ok());
+  REQUIRE(shard.filterCache().Find(shard, program, CancellationToken(), &found).ok());
   return found;
 }
 
@@ -101,10 +101,10 @@ TEST("a filter means what a naive evaluation of each document says") {
   std::vector<Attributes> documents;
   for (uint32_t slot = 0; slot < 700; slot++) {
     Attributes attributes;
-    if (Below(&random, 4) > 0) attributes.push_back({"color", {RandomValue(&random)}});
-    if (Below(&random, 3) > 0) {
+    if (RandomBelow(&random, 4) > 0) attributes.push_back({"color", {RandomValue(&random)}});
+    if (RandomBelow(&random, 3) > 0) {
       attributes.push_back({"list:tags", {}});
-      for (uint32_t count = Below(&random, 4); count > 0; count--) {
+      for (uint32_t count = RandomBelow(&random, 4); count > 0; count--) {
         attributes.back().values.push_back(RandomValue(&random));
       }
     }
@@ -116,11 +116,11 @@ TEST("a filter means what a naive evaluation of each document says") {
     FilterProgram program;
     REQUIRE(FilterProgram::Parse(filter.bytes.data(), filter.bytes.size(), &program).ok());
     // Fewer slots than exist: slots staged later must be excluded.
-    const uint32_t slots = 650 + Below(&random, 51);
-    const Patience patience;
-    Pace pace(patience);
-    const Bitset found = index.Evaluate(program, slots, &pace);
-    CHECK(pace.status().ok());
+    const uint32_t slots = 650 + RandomBelow(&random, 51);
+    const CancellationToken cancellation;
+    CancellationChecker checker(cancellation);
+    const Bitset found = index.Evaluate(program, slots, &checker);
+    CHECK(checker.status().ok());
     CHECK(found.size() == slots);
     for (uint32_t slot = 0; slot < slots; slot++) CHECK(found.Has(slot) == filter.matches(documents[slot]));
   }
@@ -134,36 +134,36 @@ TEST("a shard remembers filters rightly while documents come, and a bounded numb
   for (int i = 0; i < 40; i++) filters.push_back(RandomFilter(&random, 2));
   for (uint64_t version = 1; version <= 400; version++) {
     const Attributes attributes = {{"color", {RandomValue(&random)}}, {"list:tags", {RandomValue(&random), "b"}}};
-    const std::vector<std::vector<float>> rows(Below(&random, 4), std::vector<float>{1, 0, 0, 0});
+    const std::vector<std::vector<float>> rows(RandomBelow(&random, 4), std::vector<float>{1, 0, 0, 0});
     const auto input = test::MakeDocument(version, rows, std::vector<test::RowTerms>(rows.size()), attributes);
     REQUIRE(input->Check(4).ok());
     uint32_t slot = 0;
-    REQUIRE(shard.Append(*input, Shard::Arrival::kNewest, &slot).ok());
+    REQUIRE(shard.Append(*input, Shard::StagedPolicy::kReplace, &slot).ok());
     documents.push_back(attributes);
-    const Filter& filter = filters[Below(&random, 40)];
+    const Filter& filter = filters[RandomBelow(&random, 40)];
     FilterProgram program;
     REQUIRE(FilterProgram::Parse(filter.bytes.data(), filter.bytes.size(), &program).ok());
-    const auto before = shard.filterRows().Expect(shard, program);
+    const auto before = shard.filterCache().EstimateCost(shard, program);
     const auto found = FindRows(shard, program);
     uint64_t count = 0;
     for (uint32_t row = 0; row < shard.Rows(); row++) {
-      const bool matches = filter.matches(documents[shard.Facts(row).slot]);
+      const bool matches = filter.matches(documents[shard.Info(row).slot]);
       CHECK(found->rows.Has(row) == matches);
       count += matches ? 1 : 0;
     }
     CHECK(found->count == count);
-    const auto after = shard.filterRows().Expect(shard, program);
+    const auto after = shard.filterCache().EstimateCost(shard, program);
     CHECK(before.matching >= count && after.matching >= count && after.matching <= before.matching);
-    CHECK(after.unseen == 0 && (program.steps().size() > 1 || after.matching == count));
+    CHECK(after.uncached == 0 && (program.steps().size() > 1 || after.matching == count));
   }
-  const size_t most = FilterRows::kComparisonsMax * (FilterRows::kKeyBytesMax + shard.Rows() / 8 + 8);
+  const size_t most = FilterCache::kComparisonsMax * (FilterCache::kKeyBytesMax + shard.Rows() / 8 + 8);
   for (int i = 0; i < 1000; i++) {
     const std::string value = i % 2 == 0 ? std::to_string(i) : std::string(5000, 'x');
     const auto bytes = test::StepBytes(FilterOperator::kNotEqual, "color", {value});
     FilterProgram program;
     REQUIRE(FilterProgram::Parse(bytes.data(), bytes.size(), &program).ok());
     CHECK(FindRows(shard, program)->count == shard.Rows());
-    CHECK(shard.filterRows().Bytes() <= most);
+    CHECK(shard.filterCache().Bytes() <= most);
   }
 }
 
@@ -173,7 +173,7 @@ TEST("a filter that takes long stops at its deadline or when it is cancelled, an
     const auto input = test::MakeDocument(version, {{1, 0, 0, 0}}, {{}}, {{"number", {std::to_string(version)}}});
     REQUIRE(input->Check(4).ok());
     uint32_t slot = 0;
-    REQUIRE(shard.Append(*input, Shard::Arrival::kNewest, &slot).ok());
+    REQUIRE(shard.Append(*input, Shard::StagedPolicy::kReplace, &slot).ok());
   }
   const auto parse = [](const std::vector<uint8_t>& bytes) {
     FilterProgram program;
@@ -197,27 +197,27 @@ TEST("a filter that takes long stops at its deadline or when it is cancelled, an
       {parse(test::StepBytes(FilterOperator::kNotIn, "number", unknown)), 2000},
       {parse(many), 1999},
   };
-  Patience late;
-  late.deadline = Patience::Clock::now() - std::chrono::seconds(1);
-  Patience cancelled;
+  CancellationToken late;
+  late.deadline = CancellationToken::Clock::now() - std::chrono::seconds(1);
+  CancellationToken cancelled;
   cancelled.cancelled = std::make_shared<std::atomic<bool>>(true);
   for (const auto& [filter, count] : filters) {
     std::shared_ptr<const MatchingRows> found;
-    CHECK(shard.filterRows().Find(shard, filter, late, &found).code() == Code::kDeadline);
-    CHECK(shard.filterRows().Find(shard, filter, cancelled, &found).code() == Code::kCancelled);
+    CHECK(shard.filterCache().Find(shard, filter, late, &found).code() == StatusCode::kDeadline);
+    CHECK(shard.filterCache().Find(shard, filter, cancelled, &found).code() == StatusCode::kCancelled);
     CHECK(found == nullptr);
-    const uint64_t unseen = shard.filterRows().Expect(shard, filter).unseen;
-    CHECK(filter.steps().size() > 1 ? unseen > 0 : unseen == shard.Rows());
+    const uint64_t uncached = shard.filterCache().EstimateCost(shard, filter).uncached;
+    CHECK(filter.steps().size() > 1 ? uncached > 0 : uncached == shard.Rows());
     CHECK(FindRows(shard, filter)->count == count);
-    Pace pace(late);
-    (void)shard.attributes().Evaluate(filter, shard.FilledSlots(), &pace);
-    CHECK(pace.status().code() == Code::kDeadline);
+    CancellationChecker checker(late);
+    (void)shard.attributes().Evaluate(filter, shard.FilledSlots(), &checker);
+    CHECK(checker.status().code() == StatusCode::kDeadline);
   }
 }
 
 TEST("a shard remembers where the rows of a filter lie, but not before its rows are linked") {
   Shard shard(32);
-  test::Cloud cloud(32, 10, 32);
+  test::ClusteredVectors cloud(32, 10, 32);
   GraphScratch scratch;
   for (uint64_t version = 1; version <= 600; version++) {
     const Attributes attributes = {{"color", {version / 10 % 2 == 0 ? "red" : "blue"}},
@@ -225,7 +225,7 @@ TEST("a shard remembers where the rows of a filter lie, but not before its rows 
     const auto input = test::MakeDocument(version, {cloud.Next(static_cast<uint32_t>(version % 10))}, {{}}, attributes);
     REQUIRE(input->Check(32).ok());
     uint32_t slot = 0;
-    REQUIRE(shard.Append(*input, Shard::Arrival::kNewest, &slot).ok());
+    REQUIRE(shard.Append(*input, Shard::StagedPolicy::kReplace, &slot).ok());
   }
   const auto find = [&](const std::string& attribute, const std::string& value) {
     const auto bytes = test::StepBytes(FilterOperator::kEqual, attribute, {value});
@@ -235,10 +235,10 @@ TEST("a shard remembers where the rows of a filter lie, but not before its rows 
   };
   const auto red = find("color", "red");
   const auto here = find("place", "here");
-  CHECK(!red->Scattered(shard.graph()) && !here->Scattered(shard.graph()));
+  CHECK(!red->IsUncorrelated(shard.graph()) && !here->IsUncorrelated(shard.graph()));
   for (uint32_t row = 0; row < shard.Rows(); row++) shard.Link(row, &scratch);
   CHECK(find("color", "red") == red && find("place", "here") == here);
-  for (int i = 0; i < 2; i++) CHECK(red->Scattered(shard.graph()) && !here->Scattered(shard.graph()));
+  for (int i = 0; i < 2; i++) CHECK(red->IsUncorrelated(shard.graph()) && !here->IsUncorrelated(shard.graph()));
 }
 
 TEST("a filter program with any byte cut off or any operator unknown is refused") {

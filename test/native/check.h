@@ -29,10 +29,10 @@ struct Register {
 
 // Runs the tests whose titles contain the word given on the command line, or all of them.
 inline int RunAll(int count, char** words) {
-  const char* wanted = count > 1 ? words[1] : "";
+  const char* filter = count > 1 ? words[1] : "";
   int ran = 0;
   for (const Test& test : Tests()) {
-    if (std::strstr(test.title, wanted) == nullptr) continue;
+    if (std::strstr(test.title, filter) == nullptr) continue;
     const int before = Failures();
     test.run();
     ran++;

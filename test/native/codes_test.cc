@@ -42,7 +42,7 @@ double RecallOfCodes(const Vectors& rows, const Vectors& queries) {
   for (uint32_t row = 0; row < rows.size(); row++) codes.Set(row, rows[row].data());
   size_t found = 0;
   for (const auto& vector : queries) {
-    const CodedQuery query = codes.codec().Query(vector.data());
+    const EncodedQuery query = codes.codec().Query(vector.data());
     std::vector<double> exact;
     std::vector<double> coded;
     for (uint32_t row = 0; row < rows.size(); row++) {
@@ -57,7 +57,7 @@ double RecallOfCodes(const Vectors& rows, const Vectors& queries) {
 
 TEST("codes propose the nearest rows for any number of dimensions") {
   for (const uint32_t dimensions : {3U, 17U, 64U, 100U, 384U, 1000U}) {
-    test::Cloud cloud(dimensions, 20, dimensions);
+    test::ClusteredVectors cloud(dimensions, 20, dimensions);
     Vectors rows, queries;
     for (int i = 0; i < 1500; i++) rows.push_back(cloud.Next());
     for (int i = 0; i < 30; i++) queries.push_back(cloud.Next());
@@ -67,13 +67,13 @@ TEST("codes propose the nearest rows for any number of dimensions") {
 
 TEST("codes propose the nearest rows of a model with outlier dimensions") {
   constexpr uint32_t kDimensions = 384;
-  test::Cloud cloud(kDimensions, 20, 21);
+  test::ClusteredVectors cloud(kDimensions, 20, 21);
   test::Random random(21);
   // Three dimensions are twenty times as large as the others and account for most of the length of every vector.
   const auto next = [&] {
     std::vector<float> vector = cloud.Next();
     for (const size_t outlier : {5U, 102U, 383U}) {
-      vector[outlier] += 1.0F + 0.05F * static_cast<float>(test::Below(&random, 3));
+      vector[outlier] += 1.0F + 0.05F * static_cast<float>(test::RandomBelow(&random, 3));
     }
     Normalize(&vector);
     return vector;
@@ -86,14 +86,14 @@ TEST("codes propose the nearest rows of a model with outlier dimensions") {
 
 TEST("a similarity from codes is the cosine within three thousandths and within the error that is told") {
   for (const uint32_t dimensions : {16U, 100U, 384U, 768U}) {
-    test::Cloud cloud(dimensions, 5, 22);
+    test::ClusteredVectors cloud(dimensions, 5, 22);
     CodeArray codes(dimensions);
     codes.Reserve(1);
     for (int i = 0; i < 200; i++) {
       const auto row = cloud.Next();
       const auto vector = cloud.Next();
       codes.Set(0, row.data());
-      const CodedQuery query = codes.codec().Query(vector.data());
+      const EncodedQuery query = codes.codec().Query(vector.data());
       const double error = std::abs(codes.codec().Similarity(codes.Score(query.view(), 0)) - Dot(row, vector));
       CHECK(error < 0.003 + 0.1 / dimensions);
       CHECK(error < codes.codec().RoundingError());
@@ -114,16 +114,16 @@ TEST("no cosine exceeds what the codes say is the most, also of nearly equal vec
       Normalize(&row);
       // From nearly equal to almost unrelated.
       std::vector<float> vector = row;
-      const float away = std::pow(10.0F, -static_cast<float>(test::Below(&random, 4))) / std::sqrt(dimensions);
+      const float away = std::pow(10.0F, -static_cast<float>(test::RandomBelow(&random, 4))) / std::sqrt(dimensions);
       for (float& value : vector) value += away * normal(random);
       Normalize(&vector);
       codes.Set(0, row.data());
-      const CodedQuery query = codes.codec().Query(vector.data());
+      const EncodedQuery query = codes.codec().Query(vector.data());
       const double cosine = Dot(row, vector);
       const double coded = codes.codec().Similarity(codes.Score(query.view(), 0));
-      const float squares = codes.codec().Squares(codes.Row(0));
-      const double most = coded + codes.codec().ErrorMax(codes.codec().Squares(query.view()), squares);
-      CHECK(codes.SquaresMin() <= squares);
+      const float squaredNorm = codes.codec().SquaredNorm(codes.Row(0));
+      const double most = coded + codes.codec().ErrorMax(codes.codec().SquaredNorm(query.view()), squaredNorm);
+      CHECK(codes.SquaredNormMin() <= squaredNorm);
       CHECK(cosine <= most);
       CHECK(most < cosine + 3 * codes.codec().RoundingError() || coded < cosine - codes.codec().RoundingError());
       beyondRounding += cosine > coded + codes.codec().RoundingError() ? 1 : 0;
@@ -134,7 +134,7 @@ TEST("no cosine exceeds what the codes say is the most, also of nearly equal vec
 
 TEST("the score of two rows is the same from either side, and codes follow from the dimensions alone") {
   constexpr uint32_t kDimensions = 200;
-  test::Cloud cloud(kDimensions, 3, 23);
+  test::ClusteredVectors cloud(kDimensions, 3, 23);
   CodeArray codes(kDimensions);
   CodeArray others(kDimensions);
   codes.Reserve(2);
@@ -146,8 +146,8 @@ TEST("the score of two rows is the same from either side, and codes follow from 
     const auto left = cloud.Next();
     codes.Set(0, left.data());
     codes.Set(1, cloud.Next().data());
-    const CodeView fromFirst = codec.Centre(codes.Row(0), first.As<int8_t>());
-    const CodeView fromSecond = codec.Centre(codes.Row(1), second.As<int8_t>());
+    const CodeView fromFirst = codec.Center(codes.Row(0), first.As<int8_t>());
+    const CodeView fromSecond = codec.Center(codes.Row(1), second.As<int8_t>());
     CHECK(codes.Score(fromFirst, 1) == codes.Score(fromSecond, 0));
     others.Set(0, left.data());
     CHECK(std::memcmp(others.Row(0), codes.Row(0), codec.stride()) == 0);
@@ -162,7 +162,7 @@ TEST("vectors that are zero or far too long have codes too") {
   codes.Set(0, zero.data());
   codes.Set(1, huge.data());
   for (const auto& vector : {zero, huge}) {
-    const CodedQuery query = codes.codec().Query(vector.data());
+    const EncodedQuery query = codes.codec().Query(vector.data());
     CHECK(codes.Score(query.view(), 0) == 0);
     CHECK(codes.Score(query.view(), 1) >= 0);
   }

@@ -20,9 +20,9 @@ constexpr uint32_t kDimensions = 16;
 
 struct Fixture {
   test::TemporaryFolder folder;
-  test::HeldBackground background;
+  test::ManualScheduler background;
   std::shared_ptr<Collection> collection;
-  test::Cloud cloud{kDimensions, 8, 10};
+  test::ClusteredVectors cloud{kDimensions, 8, 10};
   uint64_t sequence = 0;
 
   explicit Fixture(uint32_t shards = 1) {
@@ -42,14 +42,14 @@ struct Fixture {
   Status Commit(std::optional<uint64_t> add, std::optional<uint64_t> remove) {
     return collection->Commit({++sequence, 0, add, remove});
   }
-  std::multiset<uint64_t> Search(const Moment& moment) {
+  std::multiset<uint64_t> Search(const ReadSnapshot& readSnapshot) {
     SearchRequest request;
     request.vector = cloud.Next();
     request.terms = {{1, 1, 0}};
     request.vectorCandidates = 100000;
     request.lexicalCandidates = 100000;
     SearchHits hits;
-    REQUIRE(quarry::Search(moment, request, &hits).ok());
+    REQUIRE(quarry::Search(readSnapshot, request, &hits).ok());
     return {hits.version.begin(), hits.version.end()};
   }
 };
@@ -57,15 +57,15 @@ struct Fixture {
 TEST("a search sees the moment it was made at, whatever is committed, compacted or snapshotted later") {
   Fixture fixture;
   fixture.Stage(1, 300);
-  CHECK(fixture.Search(fixture.collection->Now()).empty());
+  CHECK(fixture.Search(fixture.collection->GetReadSnapshot()).empty());
   REQUIRE(fixture.Commit(1, {}).ok());
-  const Moment first = fixture.collection->Now();
+  const ReadSnapshot first = fixture.collection->GetReadSnapshot();
   fixture.Stage(2, 200);
   REQUIRE(fixture.Commit(2, 1).ok());
-  const Moment second = fixture.collection->Now();
+  const ReadSnapshot second = fixture.collection->GetReadSnapshot();
   CHECK(fixture.background.RunAll() == 1);
   CHECK(fixture.collection->Statistics().deadRows == 0);
-  const Moment third = fixture.collection->Now();
+  const ReadSnapshot third = fixture.collection->GetReadSnapshot();
   Collection::Snapshot snapshot;
   REQUIRE(fixture.collection->WriteSnapshots(&snapshot).ok());
   const std::multiset<uint64_t> before = fixture.Search(first);
@@ -90,9 +90,9 @@ TEST("a compaction keeps what is visible and what is staged, and forgets the res
   CHECK(deadBefore == 410);
   CHECK(fixture.background.RunAll() == 1);
   CHECK(fixture.collection->Statistics().deadRows == 0);
-  CHECK(fixture.Commit(101, {}).code() == Code::kUnstaged);
+  CHECK(fixture.Commit(101, {}).code() == StatusCode::kUnstaged);
   REQUIRE(fixture.Commit(100, 11).ok());
-  const auto found = fixture.Search(fixture.collection->Now());
+  const auto found = fixture.Search(fixture.collection->GetReadSnapshot());
   CHECK(found.size() == 19 * 40 + 10 && found.count(100) == 10 && found.count(11) == 0 && found.count(12) == 40);
   CHECK(fixture.collection->Statistics().rows == found.size());
 }
@@ -114,7 +114,7 @@ TEST("who replaces waits for the compaction once as much of a shard is dead as a
       REQUIRE(fixture.Commit(version, version - kLive).ok());
       REQUIRE(++dead <= kLive);
     }
-    CHECK(status.code() == Code::kBusy);
+    CHECK(status.code() == StatusCode::kBusy);
     CHECK(dead == kLive);
     replaced += dead;
     // Search results stay the same, and removals continue.
@@ -127,8 +127,8 @@ TEST("who replaces waits for the compaction once as much of a shard is dead as a
 
 // Simulates a process above its memory limit during its lifetime.
 struct MemoryLimitReached {
-  explicit MemoryLimitReached(uint64_t bytes) { UseMemoryLimit(bytes); }
-  ~MemoryLimitReached() { UseMemoryLimit(0); }
+  explicit MemoryLimitReached(uint64_t bytes) { SetMemoryLimit(bytes); }
+  ~MemoryLimitReached() { SetMemoryLimit(0); }
 };
 
 TEST("a compaction that there is no memory for is put off, and nothing waits for it meanwhile") {
@@ -152,7 +152,7 @@ TEST("a compaction that there is no memory for is put off, and nothing waits for
   }
   CHECK(fixture.background.RunAll() == 1);
   CHECK(fixture.collection->Statistics().deadRows == 0);
-  CHECK(fixture.Search(fixture.collection->Now()).size() == (kDocuments - removed) * 200 + 1);
+  CHECK(fixture.Search(fixture.collection->GetReadSnapshot()).size() == (kDocuments - removed) * 200 + 1);
 }
 
 TEST("beyond the limit of memory a compaction still takes an eighth of it: what is hardly alive makes room") {
@@ -212,12 +212,12 @@ TEST("a commit is refused whole when its version is not staged or its sequence i
   Fixture fixture;
   fixture.Stage(1, 3);
   REQUIRE(fixture.Commit(1, {}).ok());
-  CHECK(fixture.Commit(2, 1).code() == Code::kUnstaged);
+  CHECK(fixture.Commit(2, 1).code() == StatusCode::kUnstaged);
   fixture.Stage(2, 3);
-  CHECK(fixture.collection->Commit({0, 0, 2, 1}).code() == Code::kSequence);
-  CHECK(fixture.Search(fixture.collection->Now()).count(1) == 3);
+  CHECK(fixture.collection->Commit({0, 0, 2, 1}).code() == StatusCode::kSequence);
+  CHECK(fixture.Search(fixture.collection->GetReadSnapshot()).count(1) == 3);
   REQUIRE(fixture.Commit(2, 77).ok());  // removing an unknown version has no effect
-  CHECK(fixture.Search(fixture.collection->Now()).size() == 6);
+  CHECK(fixture.Search(fixture.collection->GetReadSnapshot()).size() == 6);
 }
 
 TEST("what was removed but not compacted away before a snapshot is compacted away once that is loaded") {
@@ -228,15 +228,15 @@ TEST("what was removed but not compacted away before a snapshot is compacted awa
   REQUIRE(fixture.Commit(2, 1).ok());
   Collection::Snapshot written;
   REQUIRE(fixture.collection->WriteSnapshots(&written).ok());
-  test::HeldBackground background;
+  test::ManualScheduler background;
   std::shared_ptr<Collection> loaded;
   REQUIRE(Collection::Open(fixture.collection->options(), background.Function(), &loaded).ok());
-  CHECK(loaded->opened()[0].state == ShardState::kLoaded);
+  CHECK(loaded->openResults()[0].state == ShardState::kLoaded);
   CHECK(loaded->Statistics().deadRows == 600);
   CHECK(background.RunAll() == 1);
   CHECK(loaded->Statistics().deadRows == 0);
   CHECK(loaded->Statistics().rows == 400);
-  CHECK(fixture.Search(loaded->Now()).size() == 400);
+  CHECK(fixture.Search(loaded->GetReadSnapshot()).size() == 400);
 }
 
 TEST("a table of versions knows of each version the slot that was set last") {
@@ -247,11 +247,11 @@ TEST("a table of versions knows of each version the slot that was set last") {
   VersionTable table(documents);
   std::map<uint64_t, uint32_t> model;
   for (uint32_t slot = 0; slot < kSlots; slot++) {
-    documents[slot].version = test::Below(&random, 500);
+    documents[slot].version = test::RandomBelow(&random, 500);
     table.Set(slot);
     model[documents[slot].version] = slot;
     for (int i = 0; i < 2; i++) {
-      const uint64_t gone = test::Below(&random, 1000);
+      const uint64_t gone = test::RandomBelow(&random, 1000);
       table.Erase(gone);
       model.erase(gone);
     }
@@ -275,8 +275,8 @@ TEST("staging a version again replaces what was staged, and a document may have 
   REQUIRE(fixture.Commit(1, {}).ok());
   fixture.Stage(2, 0);
   REQUIRE(fixture.Commit(2, {}).ok());
-  CHECK(fixture.Search(fixture.collection->Now()).size() == 2);
-  CHECK(CountVersions(fixture.collection->Now(), nullptr) == 2);
+  CHECK(fixture.Search(fixture.collection->GetReadSnapshot()).size() == 2);
+  CHECK(CountVersions(fixture.collection->GetReadSnapshot(), nullptr) == 2);
   const CollectionStatistics statistics = fixture.collection->Statistics();
   CHECK(statistics.rows == 2 && statistics.deadRows == 5 && statistics.documents == 2);
 }
@@ -303,11 +303,11 @@ TEST("a walk through the graph finds what a scan finds, between dead and staged 
       request.vectorCandidates = 10;
       SearchHits walked;
       SearchHits scanned;
-      request.scanning = Scanning::kNever;
-      REQUIRE(Search(fixture.collection->Now(), request, &walked).ok());
+      request.scanMode = ScanMode::kNever;
+      REQUIRE(Search(fixture.collection->GetReadSnapshot(), request, &walked).ok());
       CHECK(walked.shards[0].strategy == Strategy::kGraph);
-      request.scanning = Scanning::kAlways;
-      REQUIRE(Search(fixture.collection->Now(), request, &scanned).ok());
+      request.scanMode = ScanMode::kAlways;
+      REQUIRE(Search(fixture.collection->GetReadSnapshot(), request, &scanned).ok());
       CHECK(walked.version.size() == 10 && scanned.version.size() == 10);
       std::set<std::pair<double, uint32_t>> truth;
       for (size_t i = 0; i < 10; i++) truth.emplace(scanned.version[i], scanned.chunk[i]);
@@ -325,25 +325,25 @@ TEST("a search ends with a reason when its time is over or it is cancelled") {
   request.vector = fixture.cloud.Next();
   request.vectorCandidates = 10;
   SearchHits hits;
-  request.patience.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
-  CHECK(Search(fixture.collection->Now(), request, &hits).code() == Code::kDeadline);
-  request.patience.deadline = std::chrono::steady_clock::time_point::max();
-  request.patience.cancelled = std::make_shared<std::atomic<bool>>(true);
-  CHECK(Search(fixture.collection->Now(), request, &hits).code() == Code::kCancelled);
+  request.cancellation.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+  CHECK(Search(fixture.collection->GetReadSnapshot(), request, &hits).code() == StatusCode::kDeadline);
+  request.cancellation.deadline = std::chrono::steady_clock::time_point::max();
+  request.cancellation.cancelled = std::make_shared<std::atomic<bool>>(true);
+  CHECK(Search(fixture.collection->GetReadSnapshot(), request, &hits).code() == StatusCode::kCancelled);
 }
 
 TEST("a closed collection refuses changes and writes no file, and finished searches stay valid") {
   Fixture fixture;
   fixture.Stage(1, 10);
   REQUIRE(fixture.Commit(1, {}).ok());
-  const Moment moment = fixture.collection->Now();
+  const ReadSnapshot readSnapshot = fixture.collection->GetReadSnapshot();
   fixture.collection->Close();
-  CHECK(test::Stage(fixture.collection, 0, fixture.Document(2, 1)).code() == Code::kClosed);
-  CHECK(fixture.Commit({}, 1).code() == Code::kClosed);
+  CHECK(test::Stage(fixture.collection, 0, fixture.Document(2, 1)).code() == StatusCode::kClosed);
+  CHECK(fixture.Commit({}, 1).code() == StatusCode::kClosed);
   Collection::Snapshot snapshot;
-  CHECK(fixture.collection->WriteSnapshots(&snapshot).code() == Code::kClosed);
+  CHECK(fixture.collection->WriteSnapshots(&snapshot).code() == StatusCode::kClosed);
   CHECK(std::filesystem::is_empty(fixture.folder.path() + "/c"));
-  CHECK(fixture.Search(moment).size() == 10);
+  CHECK(fixture.Search(readSnapshot).size() == 10);
 }
 
 }  // namespace

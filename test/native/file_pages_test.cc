@@ -35,7 +35,7 @@ class Pages {
     CHECK(memory_ != MAP_FAILED);
   }
   ~Pages() {
-    ForgetFilePages(memory_, 3 * bytes_);
+    UnregisterFilePages(memory_, 3 * bytes_);
     munmap(memory_, 3 * bytes_);
   }
   Pages(const Pages&) = delete;
@@ -63,9 +63,9 @@ TEST("file pages: a page that cannot be read is lost for its own mapping, while 
   std::thread others([&] {
     while (!done) {
       CHECK(MapFilePages(sound.descriptor(), 0, pages.at(0), bytes, &before));
-      ForgetFilePages(pages.at(0), bytes);
+      UnregisterFilePages(pages.at(0), bytes);
       CHECK(MapFilePages(sound.descriptor(), 0, pages.at(2), bytes, &after));
-      ForgetFilePages(pages.at(2), bytes);
+      UnregisterFilePages(pages.at(2), bytes);
     }
   });
   constexpr int kFaults = 3000;
@@ -76,7 +76,7 @@ TEST("file pages: a page that cannot be read is lost for its own mapping, while 
     cut.Resize(0);
     CHECK(*static_cast<volatile char*>(pages.at(1)) == 0);
     CHECK(lost);
-    ForgetFilePages(pages.at(1), bytes);
+    UnregisterFilePages(pages.at(1), bytes);
   }
   done = true;
   others.join();

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kDimensions = 32;
 
-struct Sample {
+struct GraphFixture {
   std::vector<std::vector<float>> vectors;
   CodeArray codes{kDimensions};
   Graph graph{codes};
@@ -60,29 +60,29 @@ struct Sample {
     return Ranked(query, all, count);
   }
   template <class Accept>
-  std::vector<uint32_t> Find(const std::vector<float>& query, size_t count, uint32_t effort, const Accept& accept) {
-    const CodedQuery coded = codes.codec().Query(query.data());
+  std::vector<uint32_t> Find(const std::vector<float>& query, size_t count, uint32_t ef, const Accept& accept) {
+    const EncodedQuery coded = codes.codec().Query(query.data());
     GraphScratch scratch;
-    graph.Search({coded.view(), effort, UINT64_MAX}, &scratch, accept, [] { return false; });
+    graph.Search({coded.view(), ef, UINT64_MAX}, &scratch, accept, [] { return false; });
     std::vector<uint32_t> found;
-    for (const Near& near : scratch.results) found.push_back(near.row);
+    for (const Neighbor& near : scratch.results) found.push_back(near.row);
     return Ranked(query, found, count);
   }
   template <class Accept>
-  double Recall(test::Cloud* cloud, uint32_t effort, const Accept& accept) {
+  double Recall(test::ClusteredVectors* cloud, uint32_t ef, const Accept& accept) {
     size_t hits = 0;
     size_t wanted = 0;
     for (int i = 0; i < 100; i++) {
       const auto query = cloud->Next();
       const auto exact = Exact(query, 10, accept);
-      const auto found = Find(query, 10, effort, accept);
+      const auto found = Find(query, 10, ef, accept);
       for (const uint32_t row : exact) hits += std::find(found.begin(), found.end(), row) != found.end() ? 1 : 0;
       wanted += exact.size();
     }
     return static_cast<double>(hits) / static_cast<double>(wanted);
   }
   // Outcomes of filtered searches.
-  struct Filtered {
+  struct FilteredRecall {
     size_t walked = 0;  // ended in the graph
     size_t hits = 0;    // of their 10 nearest rows
     size_t wanted = 0;
@@ -100,8 +100,8 @@ struct Sample {
     }
     return {matching, static_cast<float>(count) / static_cast<float>(Rows())};
   }
-  void SearchMatching(const Graph::Filter& filter, const std::vector<float>& vector, Filtered* filtered) const {
-    const CodedQuery query = codes.codec().Query(vector.data());
+  void SearchMatching(const Graph::Filter& filter, const std::vector<float>& vector, FilteredRecall* filtered) const {
+    const EncodedQuery query = codes.codec().Query(vector.data());
     const auto every = [](uint32_t) { return true; };
     GraphScratch scratch;
     const auto outcome = graph.SearchMatching({query.view(), 64, 2000}, filter, &scratch, every, [] { return false; });
@@ -109,7 +109,7 @@ struct Sample {
     if (outcome == Graph::Outcome::kBudget || scratch.results.size() < 64) return;
     filtered->walked++;
     std::vector<uint32_t> found;
-    for (const Near& near : scratch.results) {
+    for (const Neighbor& near : scratch.results) {
       CHECK(filter.matching.Has(near.row));
       found.push_back(near.row);
     }
@@ -123,8 +123,8 @@ struct Sample {
 
 TEST("a graph built by several threads finds at least 95 of 100 nearest rows") {
   for (const uint32_t threads : {1U, 4U}) {
-    Sample sample;
-    test::Cloud cloud(kDimensions, 40, 4);
+    GraphFixture sample;
+    test::ClusteredVectors cloud(kDimensions, 40, 4);
     for (int i = 0; i < 6000; i++) sample.Add(cloud.Next());
     sample.InsertAll(threads);
     CHECK(sample.Recall(&cloud, 64, [](uint32_t) { return true; }) >= 0.95);
@@ -132,29 +132,29 @@ TEST("a graph built by several threads finds at least 95 of 100 nearest rows") {
 }
 
 TEST("a search comes down by several ways, and loses none of the rows that it compared on them") {
-  Sample sample;
-  test::Cloud cloud(kDimensions, 40, 12);
+  GraphFixture sample;
+  test::ClusteredVectors cloud(kDimensions, 40, 12);
   for (int i = 0; i < 6000; i++) sample.Add(cloud.Next());
   sample.InsertAll(1);
   const auto [matching, share] = sample.Matching([](uint32_t row) { return row % 4 == 0; });
   const auto every = [](uint32_t) { return true; };
   const auto never = [] { return false; };
   for (int i = 0; i < 100; i++) {
-    const CodedQuery query = sample.codes.codec().Query(cloud.Next().data());
-    const Graph::Query ask{query.view(), 10, UINT64_MAX};
+    const EncodedQuery query = sample.codes.codec().Query(cloud.Next().data());
+    const Graph::Query graphQuery{query.view(), 10, UINT64_MAX};
     for (const bool filtered : {false, true}) {
       GraphScratch scratch;
       if (filtered) {
-        sample.graph.SearchMatching(ask, {matching, share, true}, &scratch, every, never);
+        sample.graph.SearchMatching(graphQuery, {matching, share, true}, &scratch, every, never);
       } else {
-        sample.graph.Search(ask, &scratch, every, never);
+        sample.graph.Search(graphQuery, &scratch, every, never);
       }
-      CHECK(scratch.results.size() == ask.effort);
-      CHECK(scratch.met.size() >= 2 * Graph::kLinksUpper);
+      CHECK(scratch.results.size() == graphQuery.ef);
+      CHECK(scratch.entryPoints.size() >= 2 * Graph::kLinksUpper);
       std::set<uint32_t> found;
-      for (const Near& near : scratch.results) found.insert(near.row);
-      CHECK(found.size() == ask.effort);
-      for (const Near& near : scratch.met) {
+      for (const Neighbor& near : scratch.results) found.insert(near.row);
+      CHECK(found.size() == graphQuery.ef);
+      for (const Neighbor& near : scratch.entryPoints) {
         const bool wanted = near.score > scratch.results.back().score && (!filtered || matching.Has(near.row));
         CHECK(!wanted || found.count(near.row) == 1);
       }
@@ -163,8 +163,8 @@ TEST("a search comes down by several ways, and loses none of the rows that it co
 }
 
 TEST("a graph search that may accept only some rows still finds the nearest of them") {
-  Sample sample;
-  test::Cloud cloud(kDimensions, 40, 5);
+  GraphFixture sample;
+  test::ClusteredVectors cloud(kDimensions, 40, 5);
   for (int i = 0; i < 6000; i++) sample.Add(cloud.Next(static_cast<uint32_t>(i) % 40));
   sample.InsertAll(2);
   CHECK(sample.Recall(&cloud, 64, [](uint32_t row) { return row % 7 == 0; }) >= 0.95);
@@ -173,15 +173,15 @@ TEST("a graph search that may accept only some rows still finds the nearest of t
 }
 
 TEST("a filtered graph search finds the nearest matching rows, or says that it cannot") {
-  Sample sample;
-  test::Cloud cloud(kDimensions, 40, 8);
+  GraphFixture sample;
+  test::ClusteredVectors cloud(kDimensions, 40, 8);
   for (int i = 0; i < 6000; i++) sample.Add(cloud.Next(static_cast<uint32_t>(i) % 40));
   sample.InsertAll(2);
   struct Case {
     const char* title;
     std::function<bool(uint32_t)> accept;
     bool walks;      // whether most searches end in the graph
-    bool scattered;  // whether enough rows match and are distributed like a random sample
+    bool uncorrelated;  // whether enough rows match and are distributed like a random sample
   };
   const Case cases[] = {
       {"one in two", [](uint32_t row) { return row / 40 % 2 == 0; }, true, true},
@@ -192,9 +192,9 @@ TEST("a filtered graph search finds the nearest matching rows, or says that it c
   };
   for (const Case& example : cases) {
     const auto [matching, share] = sample.Matching(example.accept);
-    const Graph::Filter filter{matching, share, sample.graph.Scattered(matching, share).value()};
-    CHECK(filter.scattered == example.scattered);
-    Sample::Filtered filtered;
+    const Graph::Filter filter{matching, share, sample.graph.IsUncorrelated(matching, share).value()};
+    CHECK(filter.uncorrelated == example.uncorrelated);
+    GraphFixture::FilteredRecall filtered;
     for (int i = 0; i < 100; i++) sample.SearchMatching(filter, cloud.Next(), &filtered);
     CHECK(static_cast<double>(filtered.hits) >= 0.95 * static_cast<double>(filtered.wanted));
     CHECK((filtered.walked >= 60) == example.walks);
@@ -202,24 +202,24 @@ TEST("a filtered graph search finds the nearest matching rows, or says that it c
 }
 
 TEST("a filter that matches here and there but nothing in some regions loses nothing in them and at their borders") {
-  Sample sample;
-  test::Cloud cloud(kDimensions, 40, 8);
+  GraphFixture sample;
+  test::ClusteredVectors cloud(kDimensions, 40, 8);
   for (int i = 0; i < 6000; i++) sample.Add(cloud.Next(static_cast<uint32_t>(i) % 40));
   sample.InsertAll(2);
   struct Case {
     uint32_t empty;  // of the 40 clusters
     uint32_t oneIn;  // one in `oneIn` rows of the other clusters matches
-    bool told;       // whether enough rows match for the engine to detect the empty clusters
+    bool detectable;       // whether enough rows match for the engine to detect the empty clusters
   };
-  for (const auto& [empty, oneIn, told] :
+  for (const auto& [empty, oneIn, detectable] :
        {Case{13, 5, false}, {13, 2, true}, {6, 2, true}, {6, 9, false}, {2, 2, false}}) {
     const auto [matching, share] =
         sample.Matching([&](uint32_t row) { return row % 40 >= empty && row / 40 % oneIn == 0; });
-    const bool scattered = sample.graph.Scattered(matching, share).value();
-    if (told) CHECK(!scattered);
+    const bool uncorrelated = sample.graph.IsUncorrelated(matching, share).value();
+    if (detectable) CHECK(!uncorrelated);
     // The detection affects only the speed, not the results.
-    for (const bool judged : {scattered, true}) {
-      Sample::Filtered inside, border;
+    for (const bool judged : {uncorrelated, true}) {
+      GraphFixture::FilteredRecall inside, border;
       for (uint32_t i = 0; i < 60; i++) {
         auto query = cloud.Next(i % empty);
         sample.SearchMatching({matching, share, judged}, query, &inside);
@@ -235,60 +235,60 @@ TEST("a filter that matches here and there but nothing in some regions loses not
 }
 
 TEST("rows that are not linked yet say nothing about where the rows lie that match") {
-  Sample sample;
-  test::Cloud cloud(kDimensions, 40, 10);
+  GraphFixture sample;
+  test::ClusteredVectors cloud(kDimensions, 40, 10);
   for (int i = 0; i < 1000; i++) sample.Add(cloud.Next());
   const auto [matching, share] = sample.Matching([](uint32_t row) { return row % 2 == 0; });
-  CHECK(!sample.graph.Scattered(matching, share).has_value());
+  CHECK(!sample.graph.IsUncorrelated(matching, share).has_value());
   sample.InsertAll(1);
-  CHECK(sample.graph.Scattered(matching, share) == true);
+  CHECK(sample.graph.IsUncorrelated(matching, share) == true);
 }
 
 TEST("a search among rows that nobody may see is given up before it has gathered many of them") {
-  Sample sample;
-  test::Cloud cloud(kDimensions, 4, 11);
+  GraphFixture sample;
+  test::ClusteredVectors cloud(kDimensions, 4, 11);
   for (uint32_t i = 0; i < 8000; i++) sample.Add(cloud.Next(i % 4));
   sample.InsertAll(2);
   const auto visible = [](uint32_t row) { return row % 4 != 0; };
   GraphScratch scratch;
   for (uint32_t i = 0; i < 40; i++) {
-    const CodedQuery query = sample.codes.codec().Query(cloud.Next(i % 4).data());
+    const EncodedQuery query = sample.codes.codec().Query(cloud.Next(i % 4).data());
     const auto outcome = sample.graph.Search({query.view(), 10, UINT64_MAX}, &scratch, visible, [] { return false; });
     CHECK(outcome == (i % 4 == 0 ? Graph::Outcome::kBudget : Graph::Outcome::kDone));
-    CHECK(scratch.pool.size() < Graph::PassedMax(10) + 200);
+    CHECK(scratch.pool.size() < Graph::RejectedMax(10) + 200);
   }
 }
 
 TEST("a pool keeps the best accepted rows, those between them, and hands out each once") {
   test::Random random(9);
   for (int round = 0; round < 200; round++) {
-    const uint32_t effort = 1 + test::Below(&random, 20);
-    GraphPool pool;
-    pool.Reset(effort);
-    std::vector<Near> accepted;
-    std::set<uint32_t> handedOut;
+    const uint32_t ef = 1 + test::RandomBelow(&random, 20);
+    CandidatePool pool;
+    pool.Reset(ef);
+    std::vector<Neighbor> accepted;
+    std::set<uint32_t> expanded;
     for (uint32_t row = 0; row < 200; row++) {
-      const Near near{static_cast<int32_t>(test::Below(&random, 100)) - 50, row};
-      const bool accept = test::Below(&random, 3) != 0;
+      const Neighbor near{static_cast<int32_t>(test::RandomBelow(&random, 100)) - 50, row};
+      const bool accept = test::RandomBelow(&random, 3) != 0;
       if (accept) accepted.push_back(near);
-      if (pool.Wants(near.score)) pool.Add(near, accept);
+      if (pool.IsCompetitive(near.score)) pool.Add(near, accept);
       uint32_t next;
-      if (row % 3 == 0 && pool.Next(&next)) CHECK(handedOut.insert(next).second);
+      if (row % 3 == 0 && pool.Next(&next)) CHECK(expanded.insert(next).second);
     }
     std::stable_sort(accepted.begin(), accepted.end(),
-                     [](const Near& left, const Near& right) { return left.score > right.score; });
-    std::vector<Near> kept;
+                     [](const Neighbor& left, const Neighbor& right) { return left.score > right.score; });
+    std::vector<Neighbor> kept;
     pool.CopyAccepted(&kept);
-    CHECK(kept.size() == effort);
+    CHECK(kept.size() == ef);
     for (size_t i = 0; i < kept.size(); i++) CHECK(kept[i].score == accepted[i].score);
-    for (uint32_t next; pool.Next(&next);) CHECK(handedOut.insert(next).second);
-    for (const Near& near : kept) CHECK(handedOut.count(near.row) == 1);
+    for (uint32_t next; pool.Next(&next);) CHECK(expanded.insert(next).second);
+    for (const Neighbor& near : kept) CHECK(expanded.count(near.row) == 1);
   }
 }
 
 TEST("many copies of one vector hide neither themselves nor what lies around them") {
-  Sample sample;
-  test::Cloud cloud(kDimensions, 10, 6);
+  GraphFixture sample;
+  test::ClusteredVectors cloud(kDimensions, 10, 6);
   const auto copy = cloud.Next(0);
   for (int i = 0; i < 3000; i++) sample.Add(i % 5 == 0 ? copy : cloud.Next());
   sample.InsertAll(2);
@@ -301,14 +301,14 @@ TEST("many copies of one vector hide neither themselves nor what lies around the
 
 TEST("a row is linked to one that equals it, and otherwise in as many directions as if that were not there") {
   constexpr float kRounding = 0.01F;
-  Sample sample;
-  test::Cloud cloud(kDimensions, 10, 8);
+  GraphFixture sample;
+  test::ClusteredVectors cloud(kDimensions, 10, 8);
   for (int i = 0; i < 3000; i++) sample.Add(cloud.Next());
   const uint32_t equal = 100;
   const uint32_t last = sample.Rows();
   sample.Add(sample.vectors[equal]);
   sample.InsertAll(1);
-  uint32_t links[Graph::kLinksGround];
+  uint32_t links[Graph::kLinksLayer0];
   const uint32_t count = sample.graph.CopyLinks(last, 0, sample.Rows(), links);
   CHECK(std::find(links, links + count, equal) != links + count);
   std::vector<uint32_t> others(links, links + count);
@@ -324,11 +324,11 @@ TEST("a row is linked to one that equals it, and otherwise in as many directions
 }
 
 TEST("a graph search stops when it is told to and when its budget is spent") {
-  Sample sample;
-  test::Cloud cloud(kDimensions, 10, 7);
+  GraphFixture sample;
+  test::ClusteredVectors cloud(kDimensions, 10, 7);
   for (int i = 0; i < 3000; i++) sample.Add(cloud.Next());
   sample.InsertAll(1);
-  const CodedQuery query = sample.codes.codec().Query(cloud.Next().data());
+  const EncodedQuery query = sample.codes.codec().Query(cloud.Next().data());
   GraphScratch scratch;
   const auto nothing = [](uint32_t) { return false; };
   CHECK(sample.graph.Search({query.view(), 10, UINT64_MAX}, &scratch, nothing, [] { return true; }) ==

@@ -21,7 +21,7 @@ struct alignas(64) Line {
 TEST("every vector kernel gives the dot product of its scalar twin") {
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
-  for (const Kernels* set : RunnableKernels().sets) {
+  for (const Kernels* set : SupportedKernels().sets) {
     if (set == nullptr) continue;
     for (size_t lines = 1; lines <= 160; lines += lines < 10 ? 1 : 13) {
       std::vector<Line> left(lines), right(lines);
@@ -63,7 +63,7 @@ TEST("every kernel transforms and encodes vectors to exactly the bits of its sca
         CHECK(std::abs(twin[row] - sum) < 1e-5);
       }
     }
-    for (const Kernels* set : RunnableKernels().sets) {
+    for (const Kernels* set : SupportedKernels().sets) {
       if (set == nullptr) continue;
       std::vector<float> values = start;
       set->transform(values.data(), signs.data(), count);
@@ -84,7 +84,7 @@ TEST("every kernel transforms and encodes vectors to exactly the bits of its sca
 TEST("a code is the nearest to what it stands for, none is 0, and what is no number has one too") {
   const float values[] = {0, 0.49F, 0.51F, -0.49F, -0.51F, 126.4F, 127, 500, -500, 1e38F, -1e38F, NAN};
   const uint8_t wanted[] = {128, 128, 129, 128, 127, 254, 255, 255, 1, 255, 1, 255};
-  for (const Kernels* set : RunnableKernels().sets) {
+  for (const Kernels* set : SupportedKernels().sets) {
     if (set == nullptr) continue;
     // Repeated to fill a register.
     std::vector<float> many;
@@ -107,7 +107,7 @@ TEST("every code kernel gives exactly the dot product of its scalar twin, at the
       }
       const int32_t twin = ScalarKernels()->dotCodes(codes.As<uint8_t>(), query.As<int8_t>(), length);
       if (round == 0) CHECK(twin == -255 * 128 * static_cast<int32_t>(length));
-      for (const Kernels* set : RunnableKernels().sets) {
+      for (const Kernels* set : SupportedKernels().sets) {
         if (set != nullptr) CHECK(set->dotCodes(codes.As<uint8_t>(), query.As<int8_t>(), length) == twin);
       }
     }
@@ -141,7 +141,7 @@ TEST(
       rows.push_back(codes.As<uint8_t>() + (row * 7 % kRows) * length);
       twins.push_back(ScalarKernels()->dotCodes(rows.back(), query.As<int8_t>(), length));
     }
-    for (const Kernels* set : RunnableKernels().sets) {
+    for (const Kernels* set : SupportedKernels().sets) {
       if (set == nullptr) continue;
       for (size_t count = 0; count <= kRows; count++) {
         std::vector<int32_t> products(kRows + 1, 7);
@@ -160,7 +160,7 @@ TEST("every counting kernel gives the count of its scalar twin") {
     left[i] = random();
     right[i] = random();
   }
-  for (const Kernels* set : RunnableKernels().sets) {
+  for (const Kernels* set : SupportedKernels().sets) {
     if (set == nullptr) continue;
     for (size_t words = 0; words <= left.size(); words++) {
       CHECK(set->countCommon(left.data(), right.data(), words) ==
@@ -171,17 +171,17 @@ TEST("every counting kernel gives the count of its scalar twin") {
 }
 
 TEST("kernels are chosen by name, and a name that this processor cannot run chooses nothing") {
-  CHECK(!UseKernels("avx1024"));
-  CHECK(!UseKernels(""));
+  CHECK(!SelectKernels("avx1024"));
+  CHECK(!SelectKernels(""));
   // The active set is fixed after its first use.
   const Kernels* const active = &ActiveKernels();
-  for (const Kernels* set : RunnableKernels().sets) {
-    if (set != nullptr) CHECK(UseKernels(set->name));
+  for (const Kernels* set : SupportedKernels().sets) {
+    if (set != nullptr) CHECK(SelectKernels(set->name));
   }
   CHECK(&ActiveKernels() == active);
-  CHECK(UseKernels("auto"));
+  CHECK(SelectKernels("auto"));
 #if defined(__aarch64__)
-  CHECK(UseKernels("neon"));
+  CHECK(SelectKernels("neon"));
 #endif
 }
 
@@ -189,7 +189,7 @@ TEST("every checksum kernel gives the CRC32C of its scalar twin, at every length
   std::mt19937 random(2);
   std::vector<uint8_t> bytes(300);
   for (auto& byte : bytes) byte = static_cast<uint8_t>(random());
-  for (const Kernels* set : RunnableKernels().sets) {
+  for (const Kernels* set : SupportedKernels().sets) {
     if (set == nullptr) continue;
     for (size_t start = 0; start < 9; start++) {
       for (size_t length = 0; length + start <= bytes.size(); length++) {

@@ -15,18 +15,18 @@
 namespace quarry {
 namespace {
 
-using test::Below;
+using test::RandomBelow;
 using test::Random;
 
 constexpr uint32_t kDimensions = 4;
 
 // Document as stored by the reference.
-struct Known {
+struct StoredDocument {
   uint64_t version;
   std::vector<test::RowTerms> rows;
   bool even;
 };
-using Documents = std::map<uint64_t, Known>;  // by version
+using Documents = std::map<uint64_t, StoredDocument>;  // by version
 
 struct Hit {
   double version;
@@ -64,7 +64,7 @@ class Reference {
         }
       }
     }
-    for (const auto& [group, alternatives] : groups_) rarities_[group] = Rarity(rows, with[group]);
+    for (const auto& [group, alternatives] : groups_) idfs_[group] = Idf(rows, with[group]);
     const float average = rows == 0 ? 1 : static_cast<float>(length) / static_cast<float>(rows);
     perTerm_ = average > 0 ? kBm25LengthNorm / average : 0;
   }
@@ -80,7 +80,7 @@ class Reference {
         const float frequency = FrequencyOf(found->second.first, found->second.second);
         best = std::max(best, term.weight * frequency * (kBm25Saturation + 1) / (frequency + norm));
       }
-      score += best * rarities_.at(group);
+      score += best * idfs_.at(group);
     }
     return score;
   }
@@ -102,17 +102,17 @@ class Reference {
  private:
   const Documents& documents_;
   std::map<uint32_t, std::vector<QueryTerm>> groups_;
-  std::map<uint32_t, float> rarities_;
+  std::map<uint32_t, float> idfs_;
   float perTerm_ = 0;
 };
 
 // A few terms are common and most are rare, as in natural language.
-uint64_t SomeTerm(Random* random, uint32_t terms) {
-  const double share = static_cast<double>(Below(random, 1u << 20)) / (1u << 20);
+uint64_t RandomTerm(Random* random, uint32_t terms) {
+  const double share = static_cast<double>(RandomBelow(random, 1u << 20)) / (1u << 20);
   return static_cast<uint64_t>(std::exp(share * std::log(terms))) * 0x9e3779b97f4a7c15;
 }
 
-std::vector<Hit> BestOf(const Moment& moment, const std::vector<QueryTerm>& terms, uint32_t count, bool evenOnly) {
+std::vector<Hit> BestOf(const ReadSnapshot& readSnapshot, const std::vector<QueryTerm>& terms, uint32_t count, bool evenOnly) {
   SearchRequest request;
   request.terms = terms;
   request.lexicalCandidates = count;
@@ -123,7 +123,7 @@ std::vector<Hit> BestOf(const Moment& moment, const std::vector<QueryTerm>& term
     request.filter = program;
   }
   SearchHits hits;
-  REQUIRE(Search(moment, request, &hits).ok());
+  REQUIRE(Search(readSnapshot, request, &hits).ok());
   std::vector<Hit> found;
   for (size_t i = 0; i < hits.version.size(); i++) found.push_back({hits.version[i], hits.chunk[i], hits.lexical[i]});
   std::sort(found.begin(), found.end(), BetterHit);
@@ -139,27 +139,27 @@ class Trial {
   }
 
   void Run(uint32_t rounds) {
-    for (uint32_t i = 0; i < 6; i++) queries_.push_back(SomeQuery());
+    for (uint32_t i = 0; i < 6; i++) queries_.push_back(RandomQuery());
     for (uint32_t round = 0; round < rounds; round++) {
-      Change(Below(&random_, 400));
-      if (Below(&random_, 4) == 0) Change(1500);  // more than the change history keeps
+      Change(RandomBelow(&random_, 400));
+      if (RandomBelow(&random_, 4) == 0) Change(1500);  // more than the change history keeps
       const Documents before = documents_;
-      const Moment moment = collection_->Now();
-      if (Below(&random_, 2) == 0) Ask(collection_->Now(), documents_);
-      Change(1 + Below(&random_, 30));
-      Ask(collection_->Now(), documents_);
-      Ask(moment, before);
-      if (Below(&random_, 3) == 0) Reopen();
-      if (Below(&random_, 3) == 0) background_.RunAll();
-      Ask(collection_->Now(), documents_);
+      const ReadSnapshot readSnapshot = collection_->GetReadSnapshot();
+      if (RandomBelow(&random_, 2) == 0) Ask(collection_->GetReadSnapshot(), documents_);
+      Change(1 + RandomBelow(&random_, 30));
+      Ask(collection_->GetReadSnapshot(), documents_);
+      Ask(readSnapshot, before);
+      if (RandomBelow(&random_, 3) == 0) Reopen();
+      if (RandomBelow(&random_, 3) == 0) background_.RunAll();
+      Ask(collection_->GetReadSnapshot(), documents_);
     }
   }
 
  private:
   void Change(uint32_t times) {
     for (; times > 0; times--) {
-      if (!documents_.empty() && Below(&random_, 3) == 0) {
-        const auto found = documents_.lower_bound(Below(&random_, static_cast<uint32_t>(version_ + 1)));
+      if (!documents_.empty() && RandomBelow(&random_, 3) == 0) {
+        const auto found = documents_.lower_bound(RandomBelow(&random_, static_cast<uint32_t>(version_ + 1)));
         if (found == documents_.end()) continue;
         REQUIRE(collection_->Commit({++sequence_, ShardOf(found->first), std::nullopt, found->first}).ok());
         documents_.erase(found);
@@ -170,12 +170,12 @@ class Trial {
   }
 
   void Add() {
-    Known document{++version_, std::vector<test::RowTerms>(Below(&random_, 5)), Below(&random_, 2) == 0};
+    StoredDocument document{++version_, std::vector<test::RowTerms>(RandomBelow(&random_, 5)), RandomBelow(&random_, 2) == 0};
     for (auto& row : document.rows) {
-      const uint32_t length = Below(&random_, 30) == 0 ? 0 : Below(&random_, 30);
+      const uint32_t length = RandomBelow(&random_, 30) == 0 ? 0 : RandomBelow(&random_, 30);
       for (uint32_t i = 0; i < length; i++) {
-        const auto body = static_cast<uint16_t>(Below(&random_, 200) == 0 ? 65535 : Below(&random_, 5));
-        row[SomeTerm(&random_, 3000)] = {body, static_cast<uint16_t>(Below(&random_, 3) / 2)};
+        const auto body = static_cast<uint16_t>(RandomBelow(&random_, 200) == 0 ? 65535 : RandomBelow(&random_, 5));
+        row[RandomTerm(&random_, 3000)] = {body, static_cast<uint16_t>(RandomBelow(&random_, 3) / 2)};
       }
     }
     std::vector<std::vector<float>> vectors(document.rows.size());
@@ -183,12 +183,12 @@ class Trial {
     const auto input =
         test::MakeDocument(document.version, vectors, document.rows, {{"parity", {document.even ? "even" : "odd"}}});
     Status staged = test::Stage(collection_, ShardOf(document.version), input);
-    if (staged.code() == Code::kBusy) {
+    if (staged.code() == StatusCode::kBusy) {
       background_.RunAll();  // compaction of removed rows must run first
       staged = test::Stage(collection_, ShardOf(document.version), input);
     }
     REQUIRE(staged.ok());
-    if (Below(&random_, 50) == 0) return;  // stays staged
+    if (RandomBelow(&random_, 50) == 0) return;  // stays staged
     REQUIRE(collection_->Commit({++sequence_, ShardOf(document.version), document.version, std::nullopt}).ok());
     documents_.emplace(document.version, std::move(document));
   }
@@ -203,40 +203,40 @@ class Trial {
             .ok());
   }
 
-  std::vector<QueryTerm> SomeQuery() {
+  std::vector<QueryTerm> RandomQuery() {
     std::vector<QueryTerm> terms;
-    for (uint32_t group = 0, groups = 1 + Below(&random_, 6); group < groups; group++) {
-      for (uint32_t i = Below(&random_, 4) == 0 ? 1 + Below(&random_, 3) : 1; i > 0; i--) {
-        const float weight = Below(&random_, 3) == 0 ? static_cast<float>(Below(&random_, 5)) / 3 : 1;
-        terms.push_back({SomeTerm(&random_, 3000), weight, group * 7});
+    for (uint32_t group = 0, groups = 1 + RandomBelow(&random_, 6); group < groups; group++) {
+      for (uint32_t i = RandomBelow(&random_, 4) == 0 ? 1 + RandomBelow(&random_, 3) : 1; i > 0; i--) {
+        const float weight = RandomBelow(&random_, 3) == 0 ? static_cast<float>(RandomBelow(&random_, 5)) / 3 : 1;
+        terms.push_back({RandomTerm(&random_, 3000), weight, group * 7});
       }
     }
     return terms;
   }
 
-  void Ask(const Moment& moment, const Documents& documents) {
+  void Ask(const ReadSnapshot& readSnapshot, const Documents& documents) {
     const auto terms =
-        Below(&random_, 3) == 0 ? SomeQuery() : queries_[Below(&random_, static_cast<uint32_t>(queries_.size()))];
+        RandomBelow(&random_, 3) == 0 ? RandomQuery() : queries_[RandomBelow(&random_, static_cast<uint32_t>(queries_.size()))];
     constexpr uint32_t kCounts[] = {1, 3, 20, 100, 100000};
-    const uint32_t count = kCounts[Below(&random_, 5)];
-    const bool evenOnly = Below(&random_, 2) == 0;
+    const uint32_t count = kCounts[RandomBelow(&random_, 5)];
+    const bool evenOnly = RandomBelow(&random_, 2) == 0;
     const Reference reference(documents, terms);
     const auto expected = reference.Best(count, evenOnly);
-    CHECK(BestOf(moment, terms, count, evenOnly) == expected);
-    asked++;
+    CHECK(BestOf(readSnapshot, terms, count, evenOnly) == expected);
+    queries++;
     compared += expected.size();
-    CheckNear(moment, terms, reference, documents);
+    CheckNear(readSnapshot, terms, reference, documents);
   }
 
   // Hits found by vector also have their lexical score, even without lexical candidates.
-  void CheckNear(const Moment& moment, const std::vector<QueryTerm>& terms, const Reference& reference,
+  void CheckNear(const ReadSnapshot& readSnapshot, const std::vector<QueryTerm>& terms, const Reference& reference,
                  const Documents& documents) {
     SearchRequest request;
     request.terms = terms;
     request.vector = cloud_.Next();
     request.vectorCandidates = 30;
     SearchHits hits;
-    REQUIRE(Search(moment, request, &hits).ok());
+    REQUIRE(Search(readSnapshot, request, &hits).ok());
     for (size_t i = 0; i < hits.version.size(); i++) {
       const auto found = documents.find(static_cast<uint64_t>(hits.version[i]));
       REQUIRE(found != documents.end());
@@ -248,9 +248,9 @@ class Trial {
 
   Random random_;
   const uint32_t shards_;
-  test::Cloud cloud_{kDimensions, 4, 3};
+  test::ClusteredVectors cloud_{kDimensions, 4, 3};
   const test::TemporaryFolder folder_;
-  test::HeldBackground background_;
+  test::ManualScheduler background_;
   std::shared_ptr<Collection> collection_;
   Documents documents_;
   std::vector<std::vector<QueryTerm>> queries_;
@@ -258,7 +258,7 @@ class Trial {
   uint64_t sequence_ = 0;
 
  public:
-  size_t asked = 0;
+  size_t queries = 0;
   size_t compared = 0;
 };
 
@@ -269,24 +269,24 @@ TEST("the best rows by BM25 and the scores of the nearest are those of an exhaus
   for (const uint32_t shards : {1U, 3U, 8U, 64U}) {
     Trial trial(seed + shards, shards);
     trial.Run(6);
-    CHECK(trial.asked > 12 && trial.compared > 100);
+    CHECK(trial.queries > 12 && trial.compared > 100);
   }
 }
 
 // Shard without graph and collection, which is much faster to fill.
-class Rows {
+class ShardFixture {
  public:
-  Rows() : shards_(std::make_shared<std::vector<std::shared_ptr<Shard>>>(1, std::make_shared<Shard>(kDimensions))) {}
+  ShardFixture() : shards_(std::make_shared<std::vector<std::shared_ptr<Shard>>>(1, std::make_shared<Shard>(kDimensions))) {}
 
   // Called by one thread. Removes a document if `removed` is not null.
-  void Commit(const Known& document, const uint64_t* removed) {
+  void Commit(const StoredDocument& document, const uint64_t* removed) {
     Shard& shard = *shards_->front();
     const std::vector<std::vector<float>> vectors(document.rows.size(), {1, 0, 0, 0});
     const auto input =
         test::MakeDocument(document.version, vectors, document.rows, {{"parity", {document.even ? "even" : "odd"}}});
     REQUIRE(input->Check(kDimensions).ok());
     uint32_t slot = 0;
-    REQUIRE(shard.Append(*input, Shard::Arrival::kNewest, &slot).ok());
+    REQUIRE(shard.Append(*input, Shard::StagedPolicy::kReplace, &slot).ok());
     shard.MarkReady(slot);
     const std::lock_guard lock(mutex_);
     const Shard::Change change = shard.Commit(++epoch_, &document.version, removed);
@@ -294,9 +294,9 @@ class Rows {
     bodyLength_ += static_cast<uint64_t>(change.bodyLength);
   }
   // Called by any thread.
-  Moment Now() {
+  ReadSnapshot GetReadSnapshot() {
     const std::lock_guard lock(mutex_);
-    return {shards_, epoch_, rows_, bodyLength_, DefaultEfforts(shards_->size())};
+    return {shards_, epoch_, rows_, bodyLength_, DefaultEfValues(shards_->size())};
   }
 
  private:
@@ -307,20 +307,20 @@ class Rows {
   uint64_t bodyLength_ = 0;
 };
 
-Known SomeDocument(Random* random, uint64_t version, uint32_t rows, uint32_t words) {
-  Known document{version, std::vector<test::RowTerms>(rows), version % 7 == 0};
+StoredDocument RandomDocument(Random* random, uint64_t version, uint32_t rows, uint32_t words) {
+  StoredDocument document{version, std::vector<test::RowTerms>(rows), version % 7 == 0};
   for (auto& row : document.rows) {
-    for (uint32_t i = Below(random, 40); i > 0; i--) row[SomeTerm(random, words)].first++;
+    for (uint32_t i = RandomBelow(random, 40); i > 0; i--) row[RandomTerm(random, words)].first++;
   }
   return document;
 }
 
 TEST("among many rows, where most blocks are never unpacked, the best are those of an exhaustive search") {
   Random random(5);
-  Rows rows;
+  ShardFixture rows;
   Documents documents;
   for (uint64_t version = 1; version <= 40; version++) {
-    documents.emplace(version, SomeDocument(&random, version, Below(&random, 1000), 500));
+    documents.emplace(version, RandomDocument(&random, version, RandomBelow(&random, 1000), 500));
     const bool replaces = version % 5 == 0;
     const uint64_t removed = version - 3;
     rows.Commit(documents.at(version), replaces ? &removed : nullptr);
@@ -328,12 +328,12 @@ TEST("among many rows, where most blocks are never unpacked, the best are those 
   }
   for (int round = 0; round < 60; round++) {
     std::vector<QueryTerm> terms;
-    for (uint32_t group = 0, groups = 1 + Below(&random, 5); group < groups; group++) {
-      terms.push_back({SomeTerm(&random, 500), 1, group});
+    for (uint32_t group = 0, groups = 1 + RandomBelow(&random, 5); group < groups; group++) {
+      terms.push_back({RandomTerm(&random, 500), 1, group});
     }
     const Reference reference(documents, terms);
     for (const bool evenOnly : {false, true}) {
-      CHECK(BestOf(rows.Now(), terms, 10, evenOnly) == reference.Best(10, evenOnly));
+      CHECK(BestOf(rows.GetReadSnapshot(), terms, 10, evenOnly) == reference.Best(10, evenOnly));
     }
   }
 }
@@ -341,13 +341,13 @@ TEST("among many rows, where most blocks are never unpacked, the best are those 
 TEST("searches find what was committed at their moment and nothing else while another thread adds and removes") {
   Random random(6);
   constexpr uint64_t kDocuments = 2000;
-  std::vector<Known> documents;
+  std::vector<StoredDocument> documents;
   for (uint64_t version = 1; version <= kDocuments; version++) {
-    documents.push_back(SomeDocument(&random, version, Below(&random, 12), 100));
+    documents.push_back(RandomDocument(&random, version, RandomBelow(&random, 12), 100));
   }
-  Rows rows;
+  ShardFixture rows;
   std::vector<QueryTerm> terms;
-  for (uint32_t group = 0; group < 4; group++) terms.push_back({SomeTerm(&random, 100), 1, group});
+  for (uint32_t group = 0; group < 4; group++) terms.push_back({RandomTerm(&random, 100), 1, group});
   struct Answer {
     uint64_t epoch;
     std::vector<Hit> hits;
@@ -357,15 +357,15 @@ TEST("searches find what was committed at their moment and nothing else while an
   for (auto& mine : answers) {
     readers.emplace_back([&] {
       for (uint64_t epoch = 0; epoch < kDocuments;) {
-        const Moment moment = rows.Now();
-        epoch = moment.epoch;
-        mine.push_back({epoch, BestOf(moment, terms, 20, false)});
+        const ReadSnapshot readSnapshot = rows.GetReadSnapshot();
+        epoch = readSnapshot.epoch;
+        mine.push_back({epoch, BestOf(readSnapshot, terms, 20, false)});
       }
     });
   }
   // From version 6 on, every third document replaces the one three versions before it.
   const auto removedBy = [](uint64_t version) { return version > 3 && version % 3 == 0 ? version - 3 : 0; };
-  for (const Known& document : documents) {
+  for (const StoredDocument& document : documents) {
     const uint64_t removed = removedBy(document.version);
     rows.Commit(document, removed == 0 ? nullptr : &removed);
     if (document.version % 32 == 0) std::this_thread::yield();

@@ -19,7 +19,7 @@
 namespace quarry {
 namespace {
 
-using test::Below;
+using test::RandomBelow;
 using test::Random;
 
 constexpr uint32_t kDimensions = 16;
@@ -30,7 +30,7 @@ constexpr uint32_t kPaths = 60;  // documents; each is overwritten repeatedly
 class Load {
  public:
   Load() {
-    const Background background = [this](std::function<void()> job) {
+    const BackgroundScheduler background = [this](std::function<void()> job) {
       const std::lock_guard lock(backgroundMutex_);
       jobs_.push_back(std::move(job));
       return true;
@@ -47,7 +47,7 @@ class Load {
     stop_ = true;
     for (auto& thread : threads) thread.join();
     CHECK(searches_ > 0 && commits_ > 0);
-    CHECK(CountVersions(collection_->Now(), nullptr) == present_.size());
+    CHECK(CountVersions(collection_->GetReadSnapshot(), nullptr) == present_.size());
     collection_->Close();
     RunJobs();
     std::printf("# %zu commits, %zu searches, %zu compactions, %zu snapshots\n", commits_.load(), searches_.load(),
@@ -58,13 +58,13 @@ class Load {
   // Writer i owns the paths congruent to i modulo 2, because only one job writes a document at a time.
   void Write(uint64_t number) {
     Random random(number);
-    test::Cloud cloud(kDimensions, 8, number);
+    test::ClusteredVectors cloud(kDimensions, 8, number);
     std::vector<uint64_t> current(kPaths, 0);
     while (!stop_) {
-      const uint32_t path = Below(&random, kPaths / 2) * 2 + static_cast<uint32_t>(number);
+      const uint32_t path = RandomBelow(&random, kPaths / 2) * 2 + static_cast<uint32_t>(number);
       const uint32_t shard = path % 4 < 2 ? 0 : 1;
       const uint64_t version = ++versions_ * 1000 + path;
-      const uint32_t rows = 1 + Below(&random, 12);
+      const uint32_t rows = 1 + RandomBelow(&random, 12);
       std::vector<std::vector<float>> vectors;
       for (uint32_t i = 0; i < rows; i++) vectors.push_back(cloud.Next());
       const std::vector<test::RowTerms> terms(rows, test::RowTerms{{1, {1, 0}}, {1000 + path, {2, 0}}});
@@ -72,12 +72,12 @@ class Load {
                                             {{"path", {std::to_string(path)}}, {"list:rows", {std::to_string(rows)}}});
       Status staged = test::Stage(collection_, shard, input);
       // A compaction must run first. The compacting thread stops with `stop_`, so a writer must not wait after that.
-      for (; staged.code() == Code::kBusy && !stop_; staged = test::Stage(collection_, shard, input)) {
+      for (; staged.code() == StatusCode::kBusy && !stop_; staged = test::Stage(collection_, shard, input)) {
         std::this_thread::yield();
       }
-      if (staged.code() == Code::kBusy) break;
+      if (staged.code() == StatusCode::kBusy) break;
       CHECK(staged.ok());
-      const uint32_t choice = Below(&random, 10);
+      const uint32_t choice = RandomBelow(&random, 10);
       if (choice == 0) {
         CHECK(collection_->Discard(shard, version).ok());
         continue;
@@ -96,26 +96,26 @@ class Load {
 
   void Search(uint64_t seed) {
     Random random(seed);
-    test::Cloud cloud(kDimensions, 8, seed);
+    test::ClusteredVectors cloud(kDimensions, 8, seed);
     while (!stop_) {
-      const Moment moment = collection_->Now();
+      const ReadSnapshot readSnapshot = collection_->GetReadSnapshot();
       SearchRequest request;
       request.vector = cloud.Next();
-      request.terms = {{1, 1, 0}, {1000 + Below(&random, kPaths), 1, 1}};
-      request.vectorCandidates = 1 + Below(&random, 5000);
-      request.lexicalCandidates = Below(&random, 50);
+      request.terms = {{1, 1, 0}, {1000 + RandomBelow(&random, kPaths), 1, 1}};
+      request.vectorCandidates = 1 + RandomBelow(&random, 5000);
+      request.lexicalCandidates = RandomBelow(&random, 50);
       // The shards are small enough to be scanned always; this forces the use of their graphs.
-      if (Below(&random, 2) == 0) {
-        request.scanning = Scanning::kNever;
-        request.vectorCandidates = 1 + Below(&random, 20);
+      if (RandomBelow(&random, 2) == 0) {
+        request.scanMode = ScanMode::kNever;
+        request.vectorCandidates = 1 + RandomBelow(&random, 20);
       }
-      if (Below(&random, 2) == 0) {
+      if (RandomBelow(&random, 2) == 0) {
         const auto bytes = test::StepBytes(FilterOperator::kGreater, "path", {"3"});
         FilterProgram program;
         REQUIRE(FilterProgram::Parse(bytes.data(), bytes.size(), &program).ok());
         request.filter = program;
       }
-      const SearchHits hits = Find(moment, request, Below(&random, 2) == 0);
+      const SearchHits hits = Find(readSnapshot, request, RandomBelow(&random, 2) == 0);
       std::map<uint64_t, uint64_t> versionOf;
       for (const double hit : hits.version) {
         const auto version = static_cast<uint64_t>(hit);
@@ -123,22 +123,22 @@ class Load {
         CHECK(fresh || known->second == version);  // no result mixes two versions of a path
       }
       std::vector<double> listed;
-      CHECK(ListVersions(moment, nullptr, Patience(), 1000, &listed).ok());
+      CHECK(ListVersions(readSnapshot, nullptr, CancellationToken(), 1000, &listed).ok());
       CHECK(listed.size() <= kPaths);
       searches_++;
     }
   }
 
   // Searches on this thread alone, or together with idle threads of the pool.
-  static SearchHits Find(const Moment& moment, const SearchRequest& request, bool alone) {
+  static SearchHits Find(const ReadSnapshot& readSnapshot, const SearchRequest& request, bool alone) {
     SearchHits hits;
     if (alone) {
-      CHECK(quarry::Search(moment, request, &hits).ok());
+      CHECK(quarry::Search(readSnapshot, request, &hits).ok());
       return hits;
     }
     const auto search = CollectionSearch::New();
     search->request() = request;
-    search->Begin(moment);
+    search->Begin(readSnapshot);
     const auto ended = std::make_shared<std::promise<Status>>();
     REQUIRE(Registry::Instance().Search(search, [ended](Status status) { ended->set_value(std::move(status)); }).ok());
     CHECK(ended->get_future().get().ok());

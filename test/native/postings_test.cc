@@ -18,17 +18,17 @@
 namespace quarry {
 namespace {
 
-using test::Below;
+using test::RandomBelow;
 using test::Random;
 
 TEST("postings give back every row and count that was added, in order") {
   Random random(8);
   Postings postings;
   std::map<uint64_t, std::vector<Posting>> expected;
-  for (uint32_t row = 0; row < 4000; row += 1 + Below(&random, 300) * Below(&random, 2)) {
+  for (uint32_t row = 0; row < 4000; row += 1 + RandomBelow(&random, 300) * RandomBelow(&random, 2)) {
     for (uint64_t term = 0; term < 300; term++) {
-      if (Below(&random, 1 + static_cast<uint32_t>(term)) != 0) continue;
-      const Posting posting{row, Below(&random, 20) == 0 ? 65535 : Below(&random, 5), Below(&random, 3)};
+      if (RandomBelow(&random, 1 + static_cast<uint32_t>(term)) != 0) continue;
+      const Posting posting{row, RandomBelow(&random, 20) == 0 ? 65535 : RandomBelow(&random, 5), RandomBelow(&random, 3)};
       postings.Add(term * 0x9e3779b97f4a7c15, posting, 1);
       expected[term * 0x9e3779b97f4a7c15].push_back(posting);
     }
@@ -51,20 +51,20 @@ TEST("postings give back every row and count that was added, in order") {
 }
 
 // Postings of a block, with typical row steps and counts of a list.
-std::vector<Posting> SomeBlock(Random* random, uint32_t before) {
+std::vector<Posting> RandomBlock(Random* random, uint32_t before) {
   constexpr uint32_t kSteps[] = {1, 3, 40, 5000};
   constexpr uint32_t kCounts[] = {1, 2, 5, 300};
-  const uint32_t step = kSteps[Below(random, 4)];
-  const uint32_t bodies = kCounts[Below(random, 4)];
-  const uint32_t prefixes = kCounts[Below(random, 4)];
-  const uint32_t leastBody = Below(random, 2);
-  const uint32_t oddities = Below(random, 4) == 0 ? 3 : 50;  // one in this many postings is an outlier
+  const uint32_t step = kSteps[RandomBelow(random, 4)];
+  const uint32_t bodies = kCounts[RandomBelow(random, 4)];
+  const uint32_t prefixes = kCounts[RandomBelow(random, 4)];
+  const uint32_t leastBody = RandomBelow(random, 2);
+  const uint32_t oddities = RandomBelow(random, 4) == 0 ? 3 : 50;  // one in this many postings is an outlier
   std::vector<Posting> postings;
   for (uint32_t i = 0; i < kBlockPostings; i++) {
-    before += 1 + Below(random, Below(random, oddities) == 0 ? 20'000'000 : step);
-    postings.push_back({before, leastBody + Below(random, bodies), Below(random, prefixes)});
-    if (Below(random, oddities) == 0) postings.back().body = 65535;
-    if (Below(random, oddities) == 0) postings.back().prefix = 65535;
+    before += 1 + RandomBelow(random, RandomBelow(random, oddities) == 0 ? 20'000'000 : step);
+    postings.push_back({before, leastBody + RandomBelow(random, bodies), RandomBelow(random, prefixes)});
+    if (RandomBelow(random, oddities) == 0) postings.back().body = 65535;
+    if (RandomBelow(random, oddities) == 0) postings.back().prefix = 65535;
   }
   return postings;
 }
@@ -72,19 +72,19 @@ std::vector<Posting> SomeBlock(Random* random, uint32_t before) {
 TEST("a block gives back what was packed, all of it or one by one") {
   Random random(4);
   for (int round = 0; round < 2000; round++) {
-    const uint32_t before = Below(&random, 2) == 0 ? kBeforeFirst : Below(&random, 1000);
-    const std::vector<Posting> postings = SomeBlock(&random, before);
+    const uint32_t before = RandomBelow(&random, 2) == 0 ? kBeforeFirst : RandomBelow(&random, 1000);
+    const std::vector<Posting> postings = RandomBlock(&random, before);
     std::vector<uint64_t> words = {~uint64_t{0}};
-    BlockHead head{};
-    PackBlock(postings.data(), before, &words, &head);
-    CHECK(words.size() == 1 + PackedWords(head) && head.lastRow == postings.back().row);
+    BlockHeader header{};
+    PackBlock(postings.data(), before, &words, &header);
+    CHECK(words.size() == 1 + PackedWords(header) && header.lastRow == postings.back().row);
     uint32_t rows[kBlockPostings];
     uint32_t counts[kBlockPostings];
-    UnpackRows(head, words.data() + 1, before, rows);
-    UnpackCounts(head, words.data() + 1, counts);
+    UnpackRows(header, words.data() + 1, before, rows);
+    UnpackCounts(header, words.data() + 1, counts);
     for (uint32_t i = 0; i < kBlockPostings; i++) {
       CHECK(rows[i] == postings[i].row && counts[i] == (postings[i].body | postings[i].prefix << 16));
-      CHECK(CountsAt(head, words.data() + 1, i) == counts[i]);
+      CHECK(CountsAt(header, words.data() + 1, i) == counts[i]);
     }
   }
 }
@@ -111,8 +111,8 @@ void CheckList(const Postings& postings, size_t list, uint32_t rows) {
       const Posting wanted = PostingAt(HashOf(list), cursor.Rows()[i]);
       CHECK(InList(list, wanted.row, rows) && cursor.Counts()[i] == (wanted.body | wanted.prefix << 16));
       const float frequency = FrequencyOf(wanted.body, wanted.prefix);
-      CHECK(frequency <= cursor.Bounds().MostFrequent());
-      CHECK(frequency == 0 || static_cast<float>(LengthAt(wanted.row)) / frequency >= cursor.Bounds().LeastRatio());
+      CHECK(frequency <= cursor.Bounds().FrequencyMax());
+      CHECK(frequency == 0 || static_cast<float>(LengthAt(wanted.row)) / frequency >= cursor.Bounds().LengthRatioMin());
     }
   }
   for (const uint32_t step : {1U, 50U, 2000U}) {
@@ -296,16 +296,16 @@ TEST("BM25 is the formula's, the same bit by bit for every number of shards, als
   for (const uint32_t shards : {1U, 8U, 64U}) {
     Random random(9);
     const test::TemporaryFolder folder;
-    test::HeldBackground background;
+    test::ManualScheduler background;
     std::shared_ptr<Collection> collection;
     REQUIRE(Collection::Open({"bm25", 4, shards, folder.path() + "/c"}, background.Function(), &collection).ok());
     Model model;
     for (uint64_t version = 1; version <= 400; version++) {
-      std::vector<test::RowTerms> terms(1 + Below(&random, 3));
+      std::vector<test::RowTerms> terms(1 + RandomBelow(&random, 3));
       for (auto& row : terms) {
-        for (uint32_t count = Below(&random, 12); count > 0; count--) {
-          row[Below(&random, 1 + Below(&random, 60))] = {static_cast<uint16_t>(1 + Below(&random, 4)),
-                                                         static_cast<uint16_t>(Below(&random, 2))};
+        for (uint32_t count = RandomBelow(&random, 12); count > 0; count--) {
+          row[RandomBelow(&random, 1 + RandomBelow(&random, 60))] = {static_cast<uint16_t>(1 + RandomBelow(&random, 4)),
+                                                         static_cast<uint16_t>(RandomBelow(&random, 2))};
         }
       }
       const std::vector<std::vector<float>> vectors(terms.size(), {1, 0, 0, 0});
@@ -324,7 +324,7 @@ TEST("BM25 is the formula's, the same bit by bit for every number of shards, als
     request.terms = query;
     request.lexicalCandidates = 10000;
     SearchHits hits;
-    REQUIRE(Search(collection->Now(), request, &hits).ok());
+    REQUIRE(Search(collection->GetReadSnapshot(), request, &hits).ok());
     std::map<std::pair<double, uint32_t>, float> found;
     for (size_t i = 0; i < hits.version.size(); i++) found[{hits.version[i], hits.chunk[i]}] = hits.lexical[i];
     size_t matching = 0;

@@ -22,7 +22,7 @@ namespace quarry::test {
 
 using Random = std::mt19937_64;
 
-inline uint32_t Below(Random* random, uint32_t bound) { return static_cast<uint32_t>((*random)() % bound); }
+inline uint32_t RandomBelow(Random* random, uint32_t bound) { return static_cast<uint32_t>((*random)() % bound); }
 
 // Temporary folder, removed by the destructor.
 class TemporaryFolder {
@@ -43,18 +43,18 @@ class TemporaryFolder {
 };
 
 // Unit vectors around random centers, similar to embeddings.
-class Cloud {
+class ClusteredVectors {
  public:
-  Cloud(uint32_t dimensions, uint32_t clusters, uint64_t seed) : dimensions_(dimensions), random_(seed) {
-    for (uint32_t i = 0; i < clusters; i++) centres_.push_back(Unit(Noise(1)));
+  ClusteredVectors(uint32_t dimensions, uint32_t clusters, uint64_t seed) : dimensions_(dimensions), random_(seed) {
+    for (uint32_t i = 0; i < clusters; i++) centers_.push_back(Unit(Noise(1)));
   }
-  uint32_t clusters() const { return static_cast<uint32_t>(centres_.size()); }
+  uint32_t clusters() const { return static_cast<uint32_t>(centers_.size()); }
   std::vector<float> Next(uint32_t cluster) {
     std::vector<float> vector = Noise(0.7F / std::sqrt(static_cast<float>(dimensions_)));
-    for (uint32_t d = 0; d < dimensions_; d++) vector[d] += centres_[cluster][d];
+    for (uint32_t d = 0; d < dimensions_; d++) vector[d] += centers_[cluster][d];
     return Unit(std::move(vector));
   }
-  std::vector<float> Next() { return Next(Below(&random_, clusters())); }
+  std::vector<float> Next() { return Next(RandomBelow(&random_, clusters())); }
 
  private:
   std::vector<float> Noise(float scale) {
@@ -72,7 +72,7 @@ class Cloud {
 
   const uint32_t dimensions_;
   Random random_;
-  std::vector<std::vector<float>> centres_;
+  std::vector<std::vector<float>> centers_;
 };
 
 using RowTerms = std::map<uint64_t, std::pair<uint16_t, uint16_t>>;  // hash -> body count, prefix count
@@ -83,11 +83,11 @@ inline std::shared_ptr<DocumentInput> MakeDocument(uint64_t version, const std::
   input->version = version;
   for (const auto& row : rows) input->vectors.insert(input->vectors.end(), row.begin(), row.end());
   const auto count = static_cast<uint32_t>(terms.size());
-  std::vector<uint32_t> head = {0x31425451, count};
-  for (const auto& row : terms) head.push_back(static_cast<uint32_t>(row.size()));
-  if (head.size() % 2 != 0) head.push_back(0);
-  std::vector<uint8_t> bytes(head.size() * sizeof(uint32_t));
-  std::memcpy(bytes.data(), head.data(), bytes.size());
+  std::vector<uint32_t> header = {0x31425451, count};
+  for (const auto& row : terms) header.push_back(static_cast<uint32_t>(row.size()));
+  if (header.size() % 2 != 0) header.push_back(0);
+  std::vector<uint8_t> bytes(header.size() * sizeof(uint32_t));
+  std::memcpy(bytes.data(), header.data(), bytes.size());
   for (const auto& row : terms) {
     for (const auto& [hash, counts] : row) {
       const TermEntry entry{hash, counts.first, counts.second, 0};
@@ -111,12 +111,12 @@ inline Status Stage(const std::shared_ptr<Collection>& collection, uint32_t shar
   return staging.status();
 }
 
-// Background that runs its jobs only when RunAll is called.
-class HeldBackground {
+// Background scheduler that runs its jobs only when RunAll is called.
+class ManualScheduler {
  public:
   // Jobs own their collection, which owns the background: this breaks the cycle for jobs that never ran.
-  ~HeldBackground() { jobs_->clear(); }
-  Background Function() {
+  ~ManualScheduler() { jobs_->clear(); }
+  BackgroundScheduler Function() {
     return [jobs = jobs_](std::function<bool()> job) {
       jobs->push_back(std::move(job));
       return true;
@@ -125,17 +125,17 @@ class HeldBackground {
   // Runs the queued jobs; returns the number of completed ones. Deferred jobs stay queued.
   size_t RunAll() {
     size_t done = 0;
-    std::vector<std::function<bool()>> putOff;
+    std::vector<std::function<bool()>> postponed;
     while (!jobs_->empty()) {
       auto job = std::move(jobs_->front());
       jobs_->erase(jobs_->begin());
       if (job()) {
         done++;
       } else {
-        putOff.push_back(std::move(job));
+        postponed.push_back(std::move(job));
       }
     }
-    *jobs_ = std::move(putOff);
+    *jobs_ = std::move(postponed);
     return done;
   }
 

@@ -25,9 +25,9 @@ constexpr uint64_t kCommonWord = 1;
 
 struct Fixture {
   test::TemporaryFolder folder;
-  test::HeldBackground background;
+  test::ManualScheduler background;
   std::shared_ptr<Collection> collection;
-  test::Cloud cloud{kDimensions, 12, 20};
+  test::ClusteredVectors cloud{kDimensions, 12, 20};
   uint64_t version = 0;
 
   explicit Fixture(uint32_t shards) {
@@ -49,7 +49,7 @@ struct Fixture {
       Add(i % collection->options().shards, vectors);
     }
   }
-  SearchRequest Ask(uint32_t vectorCandidates, uint32_t lexicalCandidates) {
+  SearchRequest RandomRequest(uint32_t vectorCandidates, uint32_t lexicalCandidates) {
     SearchRequest request;
     request.vector = cloud.Next();
     request.terms = {{kCommonWord, 1, 0}, {1 + version / 2, 1, 1}};
@@ -69,9 +69,9 @@ std::set<Hit> HitsOf(const SearchHits& hits) {
 }
 
 // Runs a search with several threads that start together.
-Status RunTogether(const std::shared_ptr<CollectionSearch>& search, int threads) {
+Status RunWithHelpers(const std::shared_ptr<CollectionSearch>& search, int threads) {
   using Progress = CollectionSearch::Progress;
-  REQUIRE(search->Start() == Progress::kTurn);
+  REQUIRE(search->Start() == Progress::kPhaseStarted);
   std::atomic<int> endings{0};
   std::atomic<bool> over{false};
   std::vector<std::thread> helpers;
@@ -93,7 +93,7 @@ TEST("threads that share a search find what one thread finds, bit by bit") {
   Fixture fixture(16);
   fixture.Fill(160, 20);
   for (int round = 0; round < 60; round++) {
-    SearchRequest request = fixture.Ask(round % 4 == 0 ? 0 : 1 + round, round % 3 == 0 ? 0 : 30);
+    SearchRequest request = fixture.RandomRequest(round % 4 == 0 ? 0 : 1 + round, round % 3 == 0 ? 0 : 30);
     if (round % 4 == 0) request.vector.clear();
     if (round % 5 == 0) {
       const auto bytes = test::StepBytes(FilterOperator::kEqual, "parity", {"odd"});
@@ -102,11 +102,11 @@ TEST("threads that share a search find what one thread finds, bit by bit") {
       request.filter = program;
     }
     SearchHits alone;
-    REQUIRE(Search(fixture.collection->Now(), request, &alone).ok());
+    REQUIRE(Search(fixture.collection->GetReadSnapshot(), request, &alone).ok());
     const auto search = CollectionSearch::New();
     search->request() = request;
-    search->Begin(fixture.collection->Now());
-    REQUIRE(RunTogether(search, 4).ok());
+    search->Begin(fixture.collection->GetReadSnapshot());
+    REQUIRE(RunWithHelpers(search, 4).ok());
     CHECK(HitsOf(search->hits()) == HitsOf(alone));
     CHECK(search->hits().shards.size() == 16 && alone.shards.size() == 16);
   }
@@ -117,27 +117,27 @@ TEST("a search that fails in one thread ends for all of them with its reason, an
   fixture.Fill(40, 20);
   for (int round = 0; round < 30; round++) {
     const auto search = CollectionSearch::New();
-    search->request() = fixture.Ask(10, 10);
+    search->request() = fixture.RandomRequest(10, 10);
     const auto cancelled = std::make_shared<std::atomic<bool>>(false);
-    search->request().patience.cancelled = cancelled;
-    search->Begin(fixture.collection->Now());
+    search->request().cancellation.cancelled = cancelled;
+    search->Begin(fixture.collection->GetReadSnapshot());
     std::thread canceller([&] { *cancelled = true; });
-    const Status status = RunTogether(search, 3);
+    const Status status = RunWithHelpers(search, 3);
     canceller.join();
-    CHECK(status.ok() || status.code() == Code::kCancelled);
+    CHECK(status.ok() || status.code() == StatusCode::kCancelled);
     SearchHits hits;
-    REQUIRE(Search(fixture.collection->Now(), fixture.Ask(10, 0), &hits).ok());
+    REQUIRE(Search(fixture.collection->GetReadSnapshot(), fixture.RandomRequest(10, 0), &hits).ok());
     CHECK(hits.version.size() == 10);
   }
 }
 
 TEST("searches that were used again and again end like the first") {
   Fixture fixture(kShardsMax);
-  const SearchRequest request = fixture.Ask(0, 10);
+  const SearchRequest request = fixture.RandomRequest(0, 10);
   // Enough rounds for the ticket counters of reused searches, which count the shards of each phase, to wrap around.
   for (int round = 0; round < 3000; round++) {
     SearchHits hits;
-    REQUIRE(Search(fixture.collection->Now(), request, &hits).ok());
+    REQUIRE(Search(fixture.collection->GetReadSnapshot(), request, &hits).ok());
     CHECK(hits.shards.size() == kShardsMax);
   }
 }
@@ -145,10 +145,10 @@ TEST("searches that were used again and again end like the first") {
 TEST("a shard that holds more of the nearest rows than its share is searched wider, and none of them is lost") {
   Fixture fixture(8);
   fixture.Fill(240, 30);
-  const std::vector<float> centre = fixture.cloud.Next();
+  const std::vector<float> center = fixture.cloud.Next();
   std::vector<std::vector<float>> together;
   for (uint32_t i = 0; i < 80; i++) {
-    std::vector<float> vector = centre;
+    std::vector<float> vector = center;
     vector[i % kDimensions] += 0.0005F * static_cast<float>(i);
     float length = 0;
     for (const float value : vector) length += value * value;
@@ -156,12 +156,12 @@ TEST("a shard that holds more of the nearest rows than its share is searched wid
     together.push_back(vector);
   }
   fixture.Add(3, together);
-  SearchRequest request = fixture.Ask(60, 0);
-  request.vector = centre;
-  Moment moment = fixture.collection->Now();
-  moment.efforts = {kEffortMin, kEffortMin, false};
+  SearchRequest request = fixture.RandomRequest(60, 0);
+  request.vector = center;
+  ReadSnapshot readSnapshot = fixture.collection->GetReadSnapshot();
+  readSnapshot.efValues = {kEfMin, kEfMin, false};
   SearchHits hits;
-  REQUIRE(Search(moment, request, &hits).ok());
+  REQUIRE(Search(readSnapshot, request, &hits).ok());
   CHECK(hits.version.size() == 60);
   const auto there = std::count(hits.shard.begin(), hits.shard.end(), 3);
   CHECK(there == 60);
@@ -169,17 +169,17 @@ TEST("a shard that holds more of the nearest rows than its share is searched wid
 }
 
 // Rows of which some have coordinates clipped by the codes.
-class CutRows {
+class ClippedRows {
  public:
   static constexpr uint32_t kWide = 128;
 
   // A vector of the cloud; in two of three cases, skewed toward a coordinate of the rotated space.
   std::vector<float> Next() {
     std::vector<float> vector = cloud_.Next();
-    const uint32_t kind = test::Below(&random_, 3);
+    const uint32_t kind = test::RandomBelow(&random_, 3);
     if (kind == 0) return vector;
-    const uint32_t coordinate = test::Below(&random_, 3);
-    const float lean = 0.1F * static_cast<float>(1 + test::Below(&random_, 9));
+    const uint32_t coordinate = test::RandomBelow(&random_, 3);
+    const float lean = 0.1F * static_cast<float>(1 + test::RandomBelow(&random_, 9));
     float length = 0;
     for (uint32_t i = 0; i < kWide; i++) {
       vector[i] = lean * Rotated(i, coordinate) + (1 - lean) * vector[i];
@@ -196,21 +196,21 @@ class CutRows {
     unit[i] = 1;
     AlignedBytes codes(codec_.stride());
     codec_.Encode(unit.data(), codes.As<uint8_t>());
-    return (codes.As<uint8_t>()[j] > kCodeMiddle ? 1 : -1) / std::sqrt(static_cast<float>(kWide));
+    return (codes.As<uint8_t>()[j] > kCodeZeroPoint ? 1 : -1) / std::sqrt(static_cast<float>(kWide));
   }
 
   const Codec codec_{kWide};
-  test::Cloud cloud_{kWide, 12, 26};
+  test::ClusteredVectors cloud_{kWide, 12, 26};
   test::Random random_{26};
 };
 
 TEST("where few rows are, all the nearest are found, also if codes cut coordinates off, were compacted or loaded") {
   const test::TemporaryFolder folder;
-  test::HeldBackground background;
-  const CollectionOptions options{"test", CutRows::kWide, 1, folder.path() + "/c"};
+  test::ManualScheduler background;
+  const CollectionOptions options{"test", ClippedRows::kWide, 1, folder.path() + "/c"};
   std::shared_ptr<Collection> collection;
   REQUIRE(Collection::Open(options, background.Function(), &collection).ok());
-  CutRows source;
+  ClippedRows source;
   std::map<uint64_t, std::vector<float>> rows;
   uint64_t sequence = 0;
   for (uint64_t version = 1; version <= 500; version++) {
@@ -225,7 +225,7 @@ TEST("where few rows are, all the nearest are found, also if codes cut coordinat
       request.vector = source.Next();
       request.vectorCandidates = 10;
       SearchHits hits;
-      REQUIRE(Search(collection->Now(), request, &hits).ok());
+      REQUIRE(Search(collection->GetReadSnapshot(), request, &hits).ok());
       CHECK(hits.shards[0].strategy == Strategy::kScan);
       std::vector<float> found(hits.similarity.begin(), hits.similarity.end());
       std::sort(found.begin(), found.end(), std::greater<>());
@@ -248,25 +248,25 @@ TEST("where few rows are, all the nearest are found, also if codes cut coordinat
   Collection::Snapshot snapshot;
   REQUIRE(collection->WriteSnapshots(&snapshot).ok());
   REQUIRE(Collection::Open(options, background.Function(), &collection).ok());
-  CHECK(collection->opened()[0].state == ShardState::kLoaded);
+  CHECK(collection->openResults()[0].state == ShardState::kLoaded);
   check();
 }
 
-double RecallOf(Fixture* fixture, const Moment& moment, uint32_t wanted, Scanning scanning = Scanning::kByCost) {
+double RecallOf(Fixture* fixture, const ReadSnapshot& readSnapshot, uint32_t topK, ScanMode scanMode = ScanMode::kAuto) {
   size_t found = 0;
   constexpr int kRounds = 60;
   for (int round = 0; round < kRounds; round++) {
-    SearchRequest request = fixture->Ask(wanted, 0);
-    request.scanning = scanning;
+    SearchRequest request = fixture->RandomRequest(topK, 0);
+    request.scanMode = scanMode;
     SearchHits hits;
     SearchHits truth;
-    REQUIRE(Search(moment, request, &hits).ok());
-    request.scanning = Scanning::kAlways;
-    REQUIRE(Search(moment, request, &truth).ok());
+    REQUIRE(Search(readSnapshot, request, &hits).ok());
+    request.scanMode = ScanMode::kAlways;
+    REQUIRE(Search(readSnapshot, request, &truth).ok());
     const std::set<Hit> all = HitsOf(truth);
     for (const Hit& hit : HitsOf(hits)) found += all.count(hit);
   }
-  return static_cast<double>(found) / (kRounds * wanted);
+  return static_cast<double>(found) / (kRounds * topK);
 }
 
 void Calibrate(const Fixture& fixture, double recall) {
@@ -284,15 +284,15 @@ TEST("a calibrated collection is searched with less effort and still finds the s
     fixture.Fill(20, 100);
     REQUIRE(fixture.collection->BeginCalibration());
     CHECK(!fixture.collection->BeginCalibration());  // one at a time
-    const Efforts before = fixture.collection->Now().efforts;
+    const EfValues before = fixture.collection->GetReadSnapshot().efValues;
     fixture.collection->EndCalibration();
     Calibrate(fixture, 0.97);
-    const Moment moment = fixture.collection->Now();
-    CHECK(moment.efforts.calibrated && !before.calibrated);
-    CHECK(moment.efforts.few < before.few && moment.efforts.few >= kEffortMin);
-    CHECK(RecallOf(&fixture, moment, kFewRows) >= 0.95);
-    CHECK(RecallOf(&fixture, moment, 40) >= 0.95);
-    CHECK(RecallOf(&fixture, moment, kManyRows) >= 0.95);
+    const ReadSnapshot readSnapshot = fixture.collection->GetReadSnapshot();
+    CHECK(readSnapshot.efValues.calibrated && !before.calibrated);
+    CHECK(readSnapshot.efValues.few < before.few && readSnapshot.efValues.few >= kEfMin);
+    CHECK(RecallOf(&fixture, readSnapshot, kFewRows) >= 0.95);
+    CHECK(RecallOf(&fixture, readSnapshot, 40) >= 0.95);
+    CHECK(RecallOf(&fixture, readSnapshot, kManyRows) >= 0.95);
     CHECK(!fixture.collection->BeginCalibration());  // nothing has changed
     fixture.Fill(70, 100);
     CHECK(fixture.collection->BeginCalibration());
@@ -304,22 +304,22 @@ TEST("efforts are measured on graphs, also where shards are so small that search
   Fixture fixture(16);
   fixture.Fill(96, 50);
   SearchHits hits;
-  REQUIRE(Search(fixture.collection->Now(), fixture.Ask(10, 0), &hits).ok());
+  REQUIRE(Search(fixture.collection->GetReadSnapshot(), fixture.RandomRequest(10, 0), &hits).ok());
   CHECK(hits.shards[0].strategy == Strategy::kScan);
   Calibrate(fixture, 0.97);
-  const Moment moment = fixture.collection->Now();
-  CHECK(moment.efforts.calibrated);
-  CHECK(RecallOf(&fixture, moment, kFewRows, Scanning::kNever) >= 0.95);
-  CHECK(RecallOf(&fixture, moment, kManyRows, Scanning::kNever) >= 0.95);
+  const ReadSnapshot readSnapshot = fixture.collection->GetReadSnapshot();
+  CHECK(readSnapshot.efValues.calibrated);
+  CHECK(RecallOf(&fixture, readSnapshot, kFewRows, ScanMode::kNever) >= 0.95);
+  CHECK(RecallOf(&fixture, readSnapshot, kManyRows, ScanMode::kNever) >= 0.95);
 }
 
 TEST("efforts that were measured hold until much has come, gone or been compacted; then searches are careful again") {
   Fixture fixture(1);
   fixture.Fill(100, 50);
-  const Efforts careful = fixture.collection->Now().efforts;
+  const EfValues conservative = fixture.collection->GetReadSnapshot().efValues;
   Calibrate(fixture, 0.97);
-  const Efforts measured = fixture.collection->Now().efforts;
-  CHECK(measured.calibrated && measured.few < careful.few);
+  const EfValues measured = fixture.collection->GetReadSnapshot().efValues;
+  CHECK(measured.calibrated && measured.few < conservative.few);
   const auto replace = [&](uint64_t documents) {
     for (uint64_t i = 0; i < documents; i++) {
       const uint64_t removed = fixture.version;
@@ -329,10 +329,10 @@ TEST("efforts that were measured hold until much has come, gone or been compacte
   };
   // A replacement counts as one addition and one removal: twelve are less than a quarter of all documents.
   replace(12);
-  CHECK(fixture.collection->Now().efforts == measured);
+  CHECK(fixture.collection->GetReadSnapshot().efValues == measured);
   CHECK(!fixture.collection->BeginCalibration());
   replace(1);
-  CHECK(fixture.collection->Now().efforts == careful);
+  CHECK(fixture.collection->GetReadSnapshot().efValues == conservative);
   REQUIRE(fixture.collection->BeginCalibration());
   {
     // Changes during the calibration restart it.
@@ -342,13 +342,13 @@ TEST("efforts that were measured hold until much has come, gone or been compacte
     while (!calibration.Step()) {
     }
   }
-  CHECK(fixture.collection->Now().efforts.calibrated);
+  CHECK(fixture.collection->GetReadSnapshot().efValues.calibrated);
   CHECK(!fixture.collection->BeginCalibration());
   // 26 of 126 documents are dead: a few more trigger a compaction with a new graph.
   replace(12);
-  CHECK(fixture.collection->Now().efforts.calibrated);
+  CHECK(fixture.collection->GetReadSnapshot().efValues.calibrated);
   CHECK(fixture.background.RunAll() == 1);
-  CHECK(fixture.collection->Now().efforts == careful);
+  CHECK(fixture.collection->GetReadSnapshot().efValues == conservative);
   CHECK(fixture.collection->BeginCalibration());
   fixture.collection->EndCalibration();
 }
@@ -367,16 +367,16 @@ TEST("what lies behind a region of removed rows is found, at whatever effort, an
   }
   uint32_t scanned = 0;
   for (int round = 0; round < 20; round++) {
-    SearchRequest request = fixture.Ask(4, 0);
+    SearchRequest request = fixture.RandomRequest(4, 0);
     request.vector = fixture.cloud.Next(0);
-    request.effort = kEffortMin;
-    request.scanning = Scanning::kNever;
+    request.ef = kEfMin;
+    request.scanMode = ScanMode::kNever;
     SearchHits hits;
-    REQUIRE(Search(fixture.collection->Now(), request, &hits).ok());
+    REQUIRE(Search(fixture.collection->GetReadSnapshot(), request, &hits).ok());
     scanned += hits.shards[0].strategy == Strategy::kScan ? 1 : 0;
-    request.scanning = Scanning::kAlways;
+    request.scanMode = ScanMode::kAlways;
     SearchHits truth;
-    REQUIRE(Search(fixture.collection->Now(), request, &truth).ok());
+    REQUIRE(Search(fixture.collection->GetReadSnapshot(), request, &truth).ok());
     CHECK(hits.version.size() == 4);
     if (hits.shards[0].strategy == Strategy::kScan) CHECK(HitsOf(hits) == HitsOf(truth));
   }
@@ -389,13 +389,13 @@ TEST("a shard tells of many rows at once what it tells of each, at every epoch")
   uint64_t epoch = 0;
   std::vector<uint64_t> live;
   for (uint64_t version = 1; version <= 60; version++) {
-    const std::vector<std::vector<float>> rows(1 + test::Below(&random, 9), std::vector<float>{1, 0, 0, 0});
+    const std::vector<std::vector<float>> rows(1 + test::RandomBelow(&random, 9), std::vector<float>{1, 0, 0, 0});
     const auto input = test::MakeDocument(version, rows, std::vector<test::RowTerms>(rows.size()));
     REQUIRE(input->Check(4).ok());
     uint32_t slot = 0;
-    REQUIRE(shard.Append(*input, Shard::Arrival::kNewest, &slot).ok());
+    REQUIRE(shard.Append(*input, Shard::StagedPolicy::kReplace, &slot).ok());
     shard.MarkReady(slot);
-    uint64_t remove = live.empty() ? 0 : live[test::Below(&random, static_cast<uint32_t>(live.size()))];
+    uint64_t remove = live.empty() ? 0 : live[test::RandomBelow(&random, static_cast<uint32_t>(live.size()))];
     shard.Commit(++epoch, &version, version % 3 == 0 ? &remove : nullptr);
     if (version % 3 == 0) std::erase(live, remove);
     live.push_back(version);
@@ -406,18 +406,18 @@ TEST("a shard tells of many rows at once what it tells of each, at every epoch")
       Bitset among(shard.Rows());
       std::vector<uint32_t> expected;
       for (uint32_t row = 0; row < shard.Rows(); row++) {
-        if (share == 0 || (share == 1 && test::Below(&random, 40) == 0) ||
-            (share == 2 && test::Below(&random, 2) == 0)) {
+        if (share == 0 || (share == 1 && test::RandomBelow(&random, 40) == 0) ||
+            (share == 2 && test::RandomBelow(&random, 2) == 0)) {
           among.Add(row);
         }
         if (among.Has(row) && shard.RowVisible(row, at)) expected.push_back(row);
       }
-      const size_t enough = 1 + test::Below(&random, 100);
+      const size_t enough = 1 + test::RandomBelow(&random, 100);
       std::vector<uint32_t> rows(enough + 64);
       std::vector<uint32_t> listed;
       for (uint32_t word = 0; word < words;) {
         const uint32_t before = word;
-        const uint32_t end = std::min(words, word + 1 + test::Below(&random, 4));
+        const uint32_t end = std::min(words, word + 1 + test::RandomBelow(&random, 4));
         const size_t count =
             shard.ListVisible(share == 0 && at % 2 == 0 ? nullptr : &among, at, &word, end, enough, rows.data());
         REQUIRE(word > before);
@@ -434,36 +434,36 @@ TEST("a closed collection is not calibrated") {
   fixture.Fill(50, 100);
   REQUIRE(fixture.collection->BeginCalibration());
   Calibration calibration(fixture.collection, 0.97);
-  CHECK(!calibration.Over());
+  CHECK(!calibration.IsObsolete());
   fixture.collection->Close();
-  CHECK(calibration.Over());
+  CHECK(calibration.IsObsolete());
   CHECK(!fixture.collection->BeginCalibration());
 }
 
 TEST("efforts fall with the number of shards, rise with the rows wanted, and hold a shard's share of them") {
   for (const size_t shards : {1, 8, 16, 32, 64}) {
-    const Efforts efforts = DefaultEfforts(shards);
+    const EfValues efValues = DefaultEfValues(shards);
     uint32_t last = 0;
-    for (const uint32_t wanted : {1, 5, 10, 11, 50, 99, 100, 101, 1000, 49152}) {
-      const uint32_t effort = EffortFor(efforts, wanted, shards);
-      CHECK(effort >= last && effort >= ShareOf(wanted, shards));
-      CHECK(shards == 1 || effort <= EffortFor(DefaultEfforts(shards / 2), wanted, shards / 2));
-      last = effort;
+    for (const uint32_t topK : {1, 5, 10, 11, 50, 99, 100, 101, 1000, 49152}) {
+      const uint32_t ef = EfFor(efValues, topK, shards);
+      CHECK(ef >= last && ef >= RowsPerShardMax(topK, shards));
+      CHECK(shards == 1 || ef <= EfFor(DefaultEfValues(shards / 2), topK, shards / 2));
+      last = ef;
     }
   }
-  CHECK(ShareOf(10, 1) == 10 && ShareOf(1, 64) == 1 && ShareOf(0, 8) == 0);
+  CHECK(RowsPerShardMax(10, 1) == 10 && RowsPerShardMax(1, 64) == 1 && RowsPerShardMax(0, 8) == 0);
 }
 
 TEST("searches of the registry's threads and of the caller's answer alike") {
   Fixture fixture(8);
   fixture.Fill(80, 20);
   for (int round = 0; round < 50; round++) {
-    const SearchRequest request = fixture.Ask(20, 20);
+    const SearchRequest request = fixture.RandomRequest(20, 20);
     SearchHits alone;
-    REQUIRE(Search(fixture.collection->Now(), request, &alone).ok());
+    REQUIRE(Search(fixture.collection->GetReadSnapshot(), request, &alone).ok());
     const auto search = CollectionSearch::New();
     search->request() = request;
-    search->Begin(fixture.collection->Now());
+    search->Begin(fixture.collection->GetReadSnapshot());
     const auto ended = std::make_shared<std::promise<Status>>();
     REQUIRE(Registry::Instance().Search(search, [ended](Status status) { ended->set_value(std::move(status)); }).ok());
     REQUIRE(ended->get_future().get().ok());

@@ -26,14 +26,14 @@ constexpr uint32_t kDimensions = 8;
 std::shared_ptr<Collection> Open(const std::string& directory, uint32_t dimensions, uint32_t shards) {
   std::shared_ptr<Collection> collection;
   // A background that is always full prevents compactions.
-  const Background full = [](const std::function<void()>&) { return false; };
+  const BackgroundScheduler full = [](const std::function<void()>&) { return false; };
   REQUIRE(Collection::Open({"test", dimensions, shards, directory}, full, &collection).ok());
   return collection;
 }
 
 // Documents of a few rows, some removed, one left staged.
 void Fill(const std::shared_ptr<Collection>& collection, uint32_t shards, uint64_t documents) {
-  test::Cloud cloud(kDimensions, 5, 11);
+  test::ClusteredVectors cloud(kDimensions, 5, 11);
   test::Random random(11);
   for (uint64_t version = 1; version <= documents; version++) {
     std::vector<std::vector<float>> vectors;
@@ -55,7 +55,7 @@ void Fill(const std::shared_ptr<Collection>& collection, uint32_t shards, uint64
 using Answer = std::vector<std::tuple<double, uint32_t, float, float>>;
 Answer Ask(const std::shared_ptr<Collection>& collection, bool filtered) {
   SearchRequest request;
-  request.vector = test::Cloud(kDimensions, 5, 12).Next();
+  request.vector = test::ClusteredVectors(kDimensions, 5, 12).Next();
   request.terms = {{3, 1, 0}, {104, 1, 1}};
   request.vectorCandidates = 1000;
   request.lexicalCandidates = 1000;
@@ -66,7 +66,7 @@ Answer Ask(const std::shared_ptr<Collection>& collection, bool filtered) {
     request.filter = program;
   }
   SearchHits hits;
-  REQUIRE(Search(collection->Now(), request, &hits).ok());
+  REQUIRE(Search(collection->GetReadSnapshot(), request, &hits).ok());
   Answer answer;
   for (size_t i = 0; i < hits.version.size(); i++) {
     answer.emplace_back(hits.version[i], hits.chunk[i], hits.similarity[i], hits.lexical[i]);
@@ -88,7 +88,7 @@ TEST("a collection answers the same after its snapshot is loaded, and can go on"
     const test::TemporaryFolder folder;
     const std::string directory = folder.path() + "/c";
     auto collection = Open(directory, kDimensions, shards);
-    CHECK(collection->opened()[0].state == ShardState::kFresh && collection->opened()[0].sequence == -1);
+    CHECK(collection->openResults()[0].state == ShardState::kFresh && collection->openResults()[0].sequence == -1);
     Fill(collection, shards, 3000);
     Collection::Snapshot snapshot;
     REQUIRE(collection->WriteSnapshots(&snapshot).ok());
@@ -97,7 +97,7 @@ TEST("a collection answers the same after its snapshot is loaded, and can go on"
     REQUIRE(collection->WriteSnapshots(&again).ok());
     CHECK(again.sequence == 2999 && again.bytes == 0);
     const auto loaded = Open(directory, kDimensions, shards);
-    for (const ShardOpening& opening : loaded->opened()) {
+    for (const ShardOpenResult& opening : loaded->openResults()) {
       CHECK(opening.state == ShardState::kLoaded && opening.sequence == 2999 && opening.reason.empty());
     }
     CHECK(Ask(loaded, false) == Ask(collection, false));
@@ -105,7 +105,7 @@ TEST("a collection answers the same after its snapshot is loaded, and can go on"
     CHECK(loaded->Statistics().rows == collection->Statistics().rows);
     CHECK(loaded->Statistics().documents == collection->Statistics().documents);
     // A snapshot does not contain documents that are only staged.
-    CHECK(loaded->Commit({3000, 3000 % shards, 3000, std::nullopt}).code() == Code::kUnstaged);
+    CHECK(loaded->Commit({3000, 3000 % shards, 3000, std::nullopt}).code() == StatusCode::kUnstaged);
     REQUIRE(loaded->Commit({3000, 1 % shards, std::nullopt, 1}).ok());
     CHECK(loaded->Statistics().documents == collection->Statistics().documents - 1);
   }
@@ -183,7 +183,7 @@ TEST("a snapshot with any byte changed, cut off or added is reported as damaged"
   const auto read = [&] {
     std::shared_ptr<Shard> shard;
     int64_t sequence = 0;
-    return ReadSnapshot(path, {kDimensions, 0, 1}, &shard, &sequence);
+    return ReadShardSnapshot(path, {kDimensions, 0, 1}, &shard, &sequence);
   };
   CHECK(read().ok());
   for (size_t i = 0; i < whole.size(); i++) {
@@ -191,18 +191,18 @@ TEST("a snapshot with any byte changed, cut off or added is reported as damaged"
     damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
     WriteFile(path, damaged);
     const Status status = read();
-    CHECK(status.code() == Code::kDamaged && !status.message().empty());
+    CHECK(status.code() == StatusCode::kDamaged && !status.message().empty());
   }
   for (size_t length = 0; length < whole.size(); length += 1 + length / 40) {
     WriteFile(path, {whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)});
-    CHECK(read().code() == Code::kDamaged);
+    CHECK(read().code() == StatusCode::kDamaged);
   }
   std::vector<char> longer = whole;
   longer.push_back(0);
   WriteFile(path, longer);
-  CHECK(read().code() == Code::kDamaged);
+  CHECK(read().code() == StatusCode::kDamaged);
   const auto collection = Open(directory, kDimensions, 1);
-  CHECK(collection->opened()[0].state == ShardState::kDamaged && collection->opened()[0].sequence == -1);
+  CHECK(collection->openResults()[0].state == ShardState::kDamaged && collection->openResults()[0].sequence == -1);
   CHECK(Ask(collection, false).empty());
 }
 
@@ -222,7 +222,7 @@ TEST("the reason for which a snapshot is damaged names the section") {
     std::vector<char> damaged = whole;
     damaged[section.offset + section.length / 2] ^= 0x10;
     WriteFile(path, damaged);
-    const auto opened = Open(directory, kDimensions, 1)->opened();
+    const auto opened = Open(directory, kDimensions, 1)->openResults();
     CHECK(opened[0].state == ShardState::kDamaged);
     CHECK(opened[0].reason.find(kSectionNames[section.kind]) != std::string::npos);
   }
@@ -240,7 +240,7 @@ TEST("a snapshot of an older or newer format is damaged, and the reason names bo
     std::vector<char> bytes(4096);
     std::memcpy(bytes.data(), &header, sizeof header);
     WriteFile(path, bytes);
-    const auto opened = Open(directory, kDimensions, 1)->opened();
+    const auto opened = Open(directory, kDimensions, 1)->openResults();
     CHECK(opened[0].state == ShardState::kDamaged);
     CHECK(opened[0].reason.find("format " + std::to_string(format)) != std::string::npos);
     CHECK(opened[0].reason.find("format " + std::to_string(kSnapshotFormat)) != std::string::npos);
@@ -252,7 +252,7 @@ constexpr uint32_t kWide = 256;
 constexpr uint32_t kWideRows = 16;  // of a document
 
 std::shared_ptr<DocumentInput> WideDocument(uint64_t version) {
-  test::Cloud cloud(kWide, 4, version);
+  test::ClusteredVectors cloud(kWide, 4, version);
   std::vector<std::vector<float>> vectors;
   for (uint32_t row = 0; row < kWideRows; row++) vectors.push_back(cloud.Next());
   return test::MakeDocument(version, vectors, std::vector<test::RowTerms>(kWideRows, test::RowTerms{{1, {1, 0}}}), {});
@@ -266,8 +266,8 @@ void AddWide(const std::shared_ptr<Collection>& collection, uint64_t first, uint
 }
 
 // Checks that the exact vectors of documents 1 to `last` are those added.
-void CheckWide(const Moment& moment, uint64_t last) {
-  const Shard& shard = *(*moment.shards)[0];
+void CheckWide(const ReadSnapshot& readSnapshot, uint64_t last) {
+  const Shard& shard = *(*readSnapshot.shards)[0];
   for (uint64_t version = 1; version <= last; version++) {
     const auto input = WideDocument(version);
     const DocumentSlot& document = shard.Document(static_cast<uint32_t>(version - 1));
@@ -293,23 +293,23 @@ TEST("after a snapshot vectors are read from its file, which may be replaced and
   REQUIRE(collection->WriteSnapshots(&snapshot).ok());
   CHECK(collection->Statistics().memory.vectorsInFile == inFile(1600));
   CHECK(collection->Statistics().memory.vectorsInMemory == 1600 * kRowBytes - inFile(1600));
-  CheckWide(collection->Now(), 100);
+  CheckWide(collection->GetReadSnapshot(), 100);
   AddWide(collection, 101, 260);
   REQUIRE(collection->WriteSnapshots(&snapshot).ok());
   CHECK(collection->Statistics().memory.vectorsInFile == inFile(4160));
-  CheckWide(collection->Now(), 260);
+  CheckWide(collection->GetReadSnapshot(), 260);
 
   const auto loaded = Open(directory, kWide, 1);
-  CHECK(loaded->opened()[0].state == ShardState::kLoaded);
+  CHECK(loaded->openResults()[0].state == ShardState::kLoaded);
   CHECK(loaded->Statistics().memory.vectorsInFile == inFile(4160));
-  CheckWide(loaded->Now(), 260);
+  CheckWide(loaded->GetReadSnapshot(), 260);
   AddWide(loaded, 261, 300);
-  CheckWide(loaded->Now(), 300);
+  CheckWide(loaded->GetReadSnapshot(), 300);
   REQUIRE(loaded->WriteSnapshots(&snapshot).ok());
-  const Moment moment = loaded->Now();
+  const ReadSnapshot readSnapshot = loaded->GetReadSnapshot();
   REQUIRE(loaded->Drop().ok());
-  CheckWide(moment, 300);
-  CheckWide(collection->Now(), 260);
+  CheckWide(readSnapshot, 300);
+  CheckWide(collection->GetReadSnapshot(), 260);
 }
 
 TEST("a file that is cut off while it is read fails searches and snapshots, and ends nothing") {
@@ -321,34 +321,34 @@ TEST("a file that is cut off while it is read fails searches and snapshots, and 
   Collection::Snapshot snapshot;
   REQUIRE(collection->WriteSnapshots(&snapshot).ok());
   const std::vector<char> whole = ReadFile(path);
-  CheckWide(collection->Now(), 260);
+  CheckWide(collection->GetReadSnapshot(), 260);
   std::filesystem::resize_file(path, 4096);
   SearchRequest request;
-  request.vector = test::Cloud(kWide, 5, 1).Next();
+  request.vector = test::ClusteredVectors(kWide, 5, 1).Next();
   request.vectorCandidates = 100;
   SearchHits hits;
-  const Status lost = Search(collection->Now(), request, &hits);
-  CHECK(lost.code() == Code::kDamaged && lost.message().find("shard 0") != std::string::npos);
+  const Status lost = Search(collection->GetReadSnapshot(), request, &hits);
+  CHECK(lost.code() == StatusCode::kDamaged && lost.message().find("shard 0") != std::string::npos);
   // Other threads that read the same rows also survive.
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; i++) {
     threads.emplace_back([&collection, &request] {
       SearchHits none;
-      CHECK(Search(collection->Now(), request, &none).code() == Code::kDamaged);
+      CHECK(Search(collection->GetReadSnapshot(), request, &none).code() == StatusCode::kDamaged);
     });
   }
   for (std::thread& thread : threads) thread.join();
   // The zeros in place of lost pages must never be written to a file.
   AddWide(collection, 261, 262);
-  CHECK(collection->WriteSnapshots(&snapshot).code() == Code::kDamaged);
+  CHECK(collection->WriteSnapshots(&snapshot).code() == StatusCode::kDamaged);
   CHECK(ReadFile(path).size() == 4096);
   // A lexical search needs no vectors.
   SearchRequest words;
   words.terms = {{3, 1, 0}};
   words.lexicalCandidates = 10;
-  CHECK(Search(collection->Now(), words, &hits).ok());
+  CHECK(Search(collection->GetReadSnapshot(), words, &hits).ok());
   WriteFile(path, whole);
-  CHECK(Open(directory, kWide, 1)->opened()[0].state == ShardState::kLoaded);
+  CHECK(Open(directory, kWide, 1)->openResults()[0].state == ShardState::kLoaded);
 }
 
 TEST("a file that grows again later and other mappings are told apart") {
@@ -364,11 +364,11 @@ TEST("a file that grows again later and other mappings are told apart") {
   REQUIRE(second->WriteSnapshots(&snapshot).ok());
   std::filesystem::resize_file(one + "/shard-00.quarry", 4096);
   SearchRequest request;
-  request.vector = test::Cloud(kWide, 5, 1).Next();
+  request.vector = test::ClusteredVectors(kWide, 5, 1).Next();
   request.vectorCandidates = 100;
   SearchHits hits;
-  CHECK(Search(first->Now(), request, &hits).code() == Code::kDamaged);
-  CheckWide(second->Now(), 130);
+  CHECK(Search(first->GetReadSnapshot(), request, &hits).code() == StatusCode::kDamaged);
+  CheckWide(second->GetReadSnapshot(), 130);
 }
 
 TEST("searches notice nothing while vectors move to the file and others arrive") {
@@ -388,7 +388,7 @@ TEST("searches notice nothing while vectors move to the file and others arrive")
         request.vector.assign(vectors.begin(), vectors.begin() + kWide);
         request.vectorCandidates = 20;
         SearchHits hits;
-        REQUIRE(Search(collection->Now(), request, &hits).ok());
+        REQUIRE(Search(collection->GetReadSnapshot(), request, &hits).ok());
         CHECK(std::find(hits.version.begin(), hits.version.end(), static_cast<double>(version)) != hits.version.end());
         CHECK(*std::max_element(hits.similarity.begin(), hits.similarity.end()) > 0.9999F);
         searches++;
@@ -405,12 +405,12 @@ TEST("searches notice nothing while vectors move to the file and others arrive")
   stop = true;
   for (std::thread& searcher : searchers) searcher.join();
   CHECK(collection->Statistics().memory.vectorsInFile > 0);
-  CheckWide(collection->Now(), 190);
+  CheckWide(collection->GetReadSnapshot(), 190);
 }
 
 TEST("a compacted shard is written although nothing changed since") {
   const test::TemporaryFolder folder;
-  test::HeldBackground background;
+  test::ManualScheduler background;
   std::shared_ptr<Collection> collection;
   const CollectionOptions options{"test", kWide, 1, folder.path() + "/c"};
   REQUIRE(Collection::Open(options, background.Function(), &collection).ok());
@@ -442,10 +442,10 @@ TEST("a snapshot of other dimensions, another shard or another shard count is da
   Fill(collection, 8, 20);
   Collection::Snapshot snapshot;
   REQUIRE(collection->WriteSnapshots(&snapshot).ok());
-  CHECK(Open(directory, 16, 8)->opened()[0].state == ShardState::kDamaged);
-  CHECK(Open(directory, kDimensions, 1)->opened()[0].state == ShardState::kDamaged);
+  CHECK(Open(directory, 16, 8)->openResults()[0].state == ShardState::kDamaged);
+  CHECK(Open(directory, kDimensions, 1)->openResults()[0].state == ShardState::kDamaged);
   std::filesystem::rename(directory + "/shard-01.quarry", directory + "/shard-02.quarry");
-  const auto opened = Open(directory, kDimensions, 8)->opened();
+  const auto opened = Open(directory, kDimensions, 8)->openResults();
   CHECK(opened[0].state == ShardState::kLoaded);
   CHECK(opened[1].state == ShardState::kMissing);
   CHECK(opened[2].state == ShardState::kDamaged);
@@ -462,13 +462,13 @@ TEST("a snapshot that the system cannot read is damaged, and the reason names th
   std::filesystem::remove(path);
   std::filesystem::create_symlink("shard-01.quarry", path);  // no user, not even root, can resolve it
   const auto loaded = Open(directory, kDimensions, 2);
-  const auto& opened = loaded->opened();
+  const auto& opened = loaded->openResults();
   CHECK(opened[0].state == ShardState::kLoaded);
   CHECK(opened[1].state == ShardState::kDamaged);
   CHECK(opened[1].reason == "open " + path + ": " + std::generic_category().message(ELOOP));
   // The next snapshot replaces the link.
   REQUIRE(loaded->WriteSnapshots(&snapshot).ok());
-  CHECK(Open(directory, kDimensions, 2)->opened()[1].state == ShardState::kLoaded);
+  CHECK(Open(directory, kDimensions, 2)->openResults()[1].state == ShardState::kLoaded);
 }
 
 TEST("a snapshot that there is no descriptor left for is not taken for damaged") {
@@ -485,7 +485,7 @@ TEST("a snapshot that there is no descriptor left for is not taken for damaged")
   ReadableFile file;
   const Status status = file.Open(directory + "/shard-00.quarry");
   REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
-  CHECK(status.code() == Code::kIo);
+  CHECK(status.code() == StatusCode::kIo);
   CHECK(status.message() == "open " + directory + "/shard-00.quarry: " + std::generic_category().message(EMFILE));
 }
 
@@ -496,19 +496,19 @@ TEST("a snapshot holds what was committed when it began, whatever changes before
     auto collection = Open(directory, kDimensions, shards);
     Fill(collection, shards, 400);
     const auto before = Ask(collection, false);
-    const Collection::SnapshotMoment moment = collection->BeginSnapshot();
+    const Collection::PendingSnapshot pending = collection->BeginSnapshot();
     for (uint64_t i = 0; i < 390; i++) {
       REQUIRE(collection->Commit({400 + i, static_cast<uint32_t>(i % shards), std::nullopt, i}).ok());
     }
     Collection::Snapshot snapshot;
-    REQUIRE(collection->WriteSnapshots(moment, &snapshot).ok());
+    REQUIRE(collection->WriteSnapshots(pending, &snapshot).ok());
     CHECK(snapshot.sequence == 399);
     CHECK(Ask(Open(directory, kDimensions, shards), false) == before);
     Collection::Snapshot newer;
     REQUIRE(collection->WriteSnapshots(&newer).ok());
     CHECK(newer.sequence == 789);
     // Writing an older snapshot later must not revert newer changes.
-    REQUIRE(collection->WriteSnapshots(moment, &snapshot).ok());
+    REQUIRE(collection->WriteSnapshots(pending, &snapshot).ok());
     CHECK(Ask(Open(directory, kDimensions, shards), false) == Ask(collection, false));
   }
 }
@@ -522,7 +522,7 @@ TEST("a snapshot interrupted before its name leaves the one before in force and 
   REQUIRE(collection->WriteSnapshots(&snapshot).ok());
   WriteFile(directory + "/shard-00.quarry.tmp7", {'x'});
   const auto again = Open(directory, kDimensions, 1);
-  CHECK(again->opened()[0].state == ShardState::kLoaded && again->opened()[0].sequence == 19);
+  CHECK(again->openResults()[0].state == ShardState::kLoaded && again->openResults()[0].sequence == 19);
   CHECK(!std::filesystem::exists(directory + "/shard-00.quarry.tmp7"));
   REQUIRE(again->Drop().ok());
   CHECK(!std::filesystem::exists(directory));

@@ -31,14 +31,14 @@ class Words {
       REQUIRE(collection_->Commit({version_, shard, version_, {}}).ok());
     }
   }
-  std::vector<Spelling> Find(const UnknownWord& word) const {
-    std::vector<Spelling> found;
-    REQUIRE(FindSpellings(collection_->Now(), {word}, Patience(), &found).ok());
+  std::vector<Correction> Find(const UnknownWord& word) const {
+    std::vector<Correction> found;
+    REQUIRE(FindCorrections(collection_->GetReadSnapshot(), {word}, CancellationToken(), &found).ok());
     return found;
   }
   std::vector<std::u16string> Terms(const std::u16string& form, uint32_t editsMax) const {
     std::vector<std::u16string> terms;
-    for (const Spelling& spelling : Find({{form}, {}, kLetters, editsMax})) terms.push_back(spelling.term);
+    for (const Correction& correction : Find({{form}, {}, kLetters, editsMax})) terms.push_back(correction.term);
     return terms;
   }
   const std::shared_ptr<Collection>& collection() const { return collection_; }
@@ -47,7 +47,7 @@ class Words {
 
  private:
   test::TemporaryFolder folder_;
-  test::HeldBackground background_;
+  test::ManualScheduler background_;
   std::shared_ptr<Collection> collection_;
   uint64_t version_ = 0;
 };
@@ -81,7 +81,7 @@ TEST("a query is known when each of its words has a row in some shard, by any of
     for (uint32_t group = 0; group < groups.size(); group++) {
       for (const std::string& term : groups[group]) terms.push_back({TermHash(term), 1, group});
     }
-    return HaveAllWords(words.collection()->Now(), terms);
+    return HasAllWords(words.collection()->GetReadSnapshot(), terms);
   };
   CHECK(knows({}));
   CHECK(knows({{"one"}, {"two"}, {"three"}, {"four"}}));
@@ -134,9 +134,9 @@ TEST("terms of the caller's own are looked for as they are") {
 TEST("letters of other scripts are found, too") {
   Words words;
   words.Add("самолет");
-  std::vector<Spelling> found;
+  std::vector<Correction> found;
   const UnknownWord word{{u"самлет"}, {}, u"абвгдежзийклмнопрстуфхцчшщъыьэюя", 1};
-  REQUIRE(FindSpellings(words.collection()->Now(), {word, word}, Patience(), &found).ok());
+  REQUIRE(FindCorrections(words.collection()->GetReadSnapshot(), {word, word}, CancellationToken(), &found).ok());
   CHECK(found.size() == 2 && found[0].term == u"самолет" && found[1].word == 1);
 }
 
@@ -144,16 +144,16 @@ TEST("rows of terms are counted over all shards") {
   Words words;
   words.Add("herring", 5);
   const uint64_t hashes[] = {TermHash("herring"), TermHash("trout")};
-  CHECK((CountRowsOfTerms(words.collection()->Now(), hashes, 2) == std::vector<double>{5, 0}));
+  CHECK((CountRowsOfTerms(words.collection()->GetReadSnapshot(), hashes, 2) == std::vector<double>{5, 0}));
 }
 
 TEST("what is found is what a comparison of letters finds") {
   test::Random random(11);
   Words words;
   std::set<std::u16string> known;
-  const auto letter = [&] { return static_cast<char16_t>(u'a' + test::Below(&random, 3)); };
+  const auto letter = [&] { return static_cast<char16_t>(u'a' + test::RandomBelow(&random, 3)); };
   const auto make = [&] {
-    std::u16string word(4 + test::Below(&random, 4), u'a');
+    std::u16string word(4 + test::RandomBelow(&random, 4), u'a');
     for (char16_t& unit : word) unit = letter();
     return word;
   };
@@ -162,16 +162,16 @@ TEST("what is found is what a comparison of letters finds") {
     if (known.insert(word).second) words.Add(std::string(word.begin(), word.end()));
   }
   for (int round = 0; round < 60; round++) {
-    const std::u16string asked = make();
-    if (known.contains(asked)) continue;
+    const std::u16string misspelled = make();
+    if (known.contains(misspelled)) continue;
     std::set<std::u16string> byOne;
     for (const auto& word : known) {
-      if (Distance(asked, word) == 1) byOne.insert(word);
+      if (Distance(misspelled, word) == 1) byOne.insert(word);
     }
-    const auto found = words.Find({{asked}, {}, u"abc", 2});
-    for (const Spelling& spelling : found) CHECK(Distance(asked, spelling.term) == spelling.edits);
+    const auto found = words.Find({{misspelled}, {}, u"abc", 2});
+    for (const Correction& correction : found) CHECK(Distance(misspelled, correction.term) == correction.edits);
     std::set<std::u16string> terms;
-    for (const Spelling& spelling : found) terms.insert(spelling.term);
+    for (const Correction& correction : found) terms.insert(correction.term);
     if (!byOne.empty()) CHECK(terms == byOne);
   }
 }
@@ -179,10 +179,10 @@ TEST("what is found is what a comparison of letters finds") {
 TEST("a search for spellings ends at its deadline") {
   Words words;
   words.Add("herring");
-  std::vector<Spelling> found;
-  const Patience patience{std::chrono::steady_clock::now() - std::chrono::seconds(1), nullptr};
+  std::vector<Correction> found;
+  const CancellationToken cancellation{std::chrono::steady_clock::now() - std::chrono::seconds(1), nullptr};
   const UnknownWord word{{u"abcdefghijklmnop"}, {}, Words::kLetters, 2};
-  CHECK(FindSpellings(words.collection()->Now(), {word}, patience, &found).code() == Code::kDeadline);
+  CHECK(FindCorrections(words.collection()->GetReadSnapshot(), {word}, cancellation, &found).code() == StatusCode::kDeadline);
 }
 
 }  // namespace

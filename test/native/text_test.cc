@@ -119,43 +119,43 @@ TEST("threads that share an embedding get the same bytes, each of length 1") {
 
 TEST("a lexicon that forgets gives the blocks of one that remembers, and every word is asked for once") {
   std::mt19937 random(4);
-  size_t asked = 0;
-  Analyser analyser;
-  analyser.segment = [](std::u16string_view slice, std::vector<uint32_t>* lengths) {
+  size_t expansions = 0;
+  Analyzer analyzer;
+  analyzer.segment = [](std::u16string_view slice, std::vector<uint32_t>* lengths) {
     lengths->assign(slice.size(), 1);
   };
-  analyser.expand = [&](std::u16string_view word, std::vector<uint8_t>* languages) {
-    ++asked;
+  analyzer.expand = [&](std::u16string_view word, std::vector<uint8_t>* languages) {
+    ++expansions;
     if (word.size() < 3) languages->push_back(static_cast<uint8_t>(word.size()));
     return word != u"nothing";
   };
-  analyser.hash = [](std::u16string_view term, bool isGram, int language, std::vector<uint64_t>* hashes) {
+  analyzer.hash = [](std::u16string_view term, bool isGram, int language, std::vector<uint64_t>* hashes) {
     const uint64_t hash = std::hash<std::u16string_view>()(term) ^ (isGram ? 7 : 0) ^ static_cast<uint64_t>(language);
     for (size_t i = term.size() % 4 == 3 ? 2 : 1; i > 0; --i) hashes->push_back(hash + i);
   };
-  analyser.choose = [](const std::vector<double>& votes, uint32_t words) {
-    return words > 3 && votes[2] > 1 ? 2 : kUnsure;
+  analyzer.choose = [](const std::vector<double>& votes, uint32_t words) {
+    return words > 3 && votes[2] > 1 ? 2 : kUnknownLanguage;
   };
   const ScanLimits scan{128, 8, 100};
-  Lexicon remembers({scan, 1'000'000, 3});
-  Lexicon forgets({scan, 1, 3});
+  Lexicon caching({scan, 1'000'000, 3});
+  Lexicon evicting({scan, 1, 3});
   for (int document = 0; document < 50; ++document) {
-    remembers.Begin();
-    forgets.Begin();
+    caching.Begin();
+    evicting.Begin();
     for (int row = 0; row < document % 4; ++row) {
       const std::u16string text = RandomText(&random, 400);
       const auto fallback = [&] { return document % 2; };
-      const int language = remembers.AddRow(text, u"a prefix", fallback, analyser);
-      CHECK(forgets.AddRow(text, u"a prefix", fallback, analyser) == language);
+      const int language = caching.AddRow(text, u"a prefix", fallback, analyzer);
+      CHECK(evicting.AddRow(text, u"a prefix", fallback, analyzer) == language);
     }
-    CHECK(remembers.Block() == forgets.Block());
-    CHECK(remembers.occurrences() == forgets.occurrences() && remembers.entries() == forgets.entries());
+    CHECK(caching.Block() == evicting.Block());
+    CHECK(caching.occurrences() == evicting.occurrences() && caching.entries() == evicting.entries());
   }
-  asked = 0;
+  expansions = 0;
   for (int row = 0; row < 3; ++row)
-    remembers.AddRow(
-        u"brandnewword nothing brandnewword", u"", [] { return 0; }, analyser);
-  CHECK(asked == 2);
+    caching.AddRow(
+        u"brandnewword nothing brandnewword", u"", [] { return 0; }, analyzer);
+  CHECK(expansions == 2);
 }
 
 }  // namespace

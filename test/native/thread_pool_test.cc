@@ -15,9 +15,9 @@ namespace {
 using Priority = ThreadPool::Priority;
 
 // Pools are never destroyed; keeping a pointer to each prevents leak reports.
-ThreadPool& NewPool(size_t threads, size_t queueMax, std::chrono::milliseconds calm = ThreadPool::kCalm) {
+ThreadPool& NewPool(size_t threads, size_t queueMax, std::chrono::milliseconds quietPeriod = ThreadPool::kQuietPeriod) {
   static std::vector<ThreadPool*>* const pools = new std::vector<ThreadPool*>();
-  pools->push_back(new ThreadPool(threads, queueMax, 0, calm));
+  pools->push_back(new ThreadPool(threads, queueMax, 0, quietPeriod));
   return *pools->back();
 }
 
@@ -43,7 +43,7 @@ class Gate {
 };
 
 void AwaitQuiet(ThreadPool* pool) {
-  while (!pool->Quiet()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (!pool->IsQuiet()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 TEST("urgent work goes before steady work, which gets every eighth turn all the same") {
@@ -58,9 +58,9 @@ TEST("urgent work goes before steady work, which gets every eighth turn all the 
       return true;
     };
   };
-  for (int i = 0; i < 3; i++) REQUIRE(pool.Submit(Priority::kSteady, append('s')));
+  for (int i = 0; i < 3; i++) REQUIRE(pool.Submit(Priority::kBackground, append('s')));
   for (int i = 0; i < 15; i++) REQUIRE(pool.Submit(Priority::kUrgent, append('u')));
-  CHECK(pool.Waiting() == 18);
+  CHECK(pool.QueuedJobs() == 18);
   gate.Open();
   AwaitQuiet(&pool);
   CHECK(order == "uuuuuusuuuuuuusuus");
@@ -78,7 +78,7 @@ TEST("a full queue refuses, and what was refused is not run") {
   };
   CHECK(pool.Submit(Priority::kUrgent, count) && pool.Submit(Priority::kUrgent, count));
   CHECK(!pool.Submit(Priority::kUrgent, count));
-  CHECK(pool.Submit(Priority::kSteady, count));
+  CHECK(pool.Submit(Priority::kBackground, count));
   gate.Open();
   AwaitQuiet(&pool);
   CHECK(ran == 3);
@@ -89,13 +89,13 @@ TEST("only threads that have nothing to do are invited") {
   Gate busy;
   REQUIRE(pool.Submit(Priority::kUrgent, busy.Job()));
   busy.AwaitEntered(1);
-  while (pool.Waiting() > 0) std::this_thread::yield();
-  Gate guests;
+  while (pool.QueuedJobs() > 0) std::this_thread::yield();
+  Gate idleGate;
   // A thread may not be idle yet and is then not invited, so the loop retries.
-  while (guests.entered() < 2) pool.Invite(2 - static_cast<size_t>(guests.entered()), guests.Job());
-  pool.Invite(5, guests.Job());
-  CHECK(pool.Waiting() == 0);
-  guests.Open();
+  while (idleGate.entered() < 2) pool.RunOnIdleThreads(2 - static_cast<size_t>(idleGate.entered()), idleGate.Job());
+  pool.RunOnIdleThreads(5, idleGate.Job());
+  CHECK(pool.QueuedJobs() == 0);
+  idleGate.Open();
   busy.Open();
   AwaitQuiet(&pool);
 }
@@ -104,27 +104,27 @@ TEST("while urgent work comes, steady work leaves a thread free for it, and stil
   ThreadPool& pool = NewPool(2, 100, std::chrono::hours(1));
   Gate first;
   Gate second;
-  pool.MakeWay();
-  REQUIRE(pool.Submit(Priority::kSteady, first.Job()));
+  pool.NoteUrgentWork();
+  REQUIRE(pool.Submit(Priority::kBackground, first.Job()));
   first.AwaitEntered(1);
-  REQUIRE(pool.Submit(Priority::kSteady, second.Job()));
+  REQUIRE(pool.Submit(Priority::kBackground, second.Job()));
   const Gate urgent;
   urgent.Open();
   REQUIRE(pool.Submit(Priority::kUrgent, urgent.Job()));
   urgent.AwaitEntered(1);
   CHECK(second.entered() == 0);
-  CHECK(!pool.Quiet());
+  CHECK(!pool.IsQuiet());
   first.Open();
   second.AwaitEntered(1);
   second.Open();
-  CHECK(pool.Waiting() == 0);
+  CHECK(pool.QueuedJobs() == 0);
 }
 
 TEST("steady work takes all threads when no urgent work comes") {
   ThreadPool& pool = NewPool(2, 100, std::chrono::milliseconds(0));
   Gate gate;
-  REQUIRE(pool.Submit(Priority::kSteady, gate.Job()));
-  REQUIRE(pool.Submit(Priority::kSteady, gate.Job()));
+  REQUIRE(pool.Submit(Priority::kBackground, gate.Job()));
+  REQUIRE(pool.Submit(Priority::kBackground, gate.Job()));
   gate.AwaitEntered(2);
   gate.Open();
   AwaitQuiet(&pool);
