@@ -23,7 +23,7 @@ export const quarry: EngineKind = {
   efRange: { min: 10, max: 4_096 },
   filters: true,
   synchronous: false,
-  version: () => versionWith(CollectionIndex.runnableKernels().at(-1)!),
+  version: () => versionWith(CollectionIndex.supportedKernels().at(-1)!),
   open: (options) => QuarryEngine.open(options),
 };
 
@@ -32,7 +32,7 @@ export const quarryAvx2: EngineKind = {
   ...quarry,
   name: 'quarry (avx2)',
   version: () => {
-    const runnable = CollectionIndex.runnableKernels();
+    const runnable = CollectionIndex.supportedKernels();
     if (runnable.includes(fallbackKernels)) return versionWith(fallbackKernels);
     throw new PeerMissingError(`this processor does not run ${fallbackKernels}, only ${runnable.join(', ')}`);
   },

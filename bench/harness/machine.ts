@@ -49,7 +49,7 @@ export function machineFacts(): MachineFacts {
     ...processorFacts(readOrNull('/proc/cpuinfo')),
     caches: caches(),
     // No case selects other kernels.
-    kernels: assertDefined(CollectionIndex.runnableKernels().at(-1), 'every processor runs the scalar ones'),
+    kernels: assertDefined(CollectionIndex.supportedKernels().at(-1), 'every processor runs the scalar ones'),
     cores: availableParallelism(),
     memoryBytes: totalmem(),
     system: `${platform()} ${release()} ${process.arch}`,

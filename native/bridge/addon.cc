@@ -68,16 +68,16 @@ Napi::Value RunAsync(Napi::Env env, Start start, Value value) {
     }
   };
   const Finish<Result> finish = [completions, settle](Status status, Result result) {
-    const auto held = std::make_shared<std::pair<Status, Result>>(std::move(status), std::move(result));
-    completions->Post([settle, held](Napi::Env jsEnv) { settle(jsEnv, held->first, held->second); });
+    const auto outcome = std::make_shared<std::pair<Status, Result>>(std::move(status), std::move(result));
+    completions->Post([settle, outcome](Napi::Env jsEnv) { settle(jsEnv, outcome->first, outcome->second); });
   };
-  Status refused;
+  Status rejected;
   try {
-    refused = start(finish);
+    rejected = start(finish);
   } catch (const std::bad_alloc&) {
-    refused = {StatusCode::kMemory, "there is no memory for this operation"};
+    rejected = {StatusCode::kMemory, "not enough memory for this operation"};
   }
-  if (!refused.ok()) finish(std::move(refused), Result());
+  if (!rejected.ok()) finish(std::move(rejected), Result());
   return deferred.Promise();
 }
 
@@ -251,12 +251,12 @@ Napi::Value Drop(const Napi::CallbackInfo& info) {
       Undefined);
 }
 
-Napi::Value QueuedJobs(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), static_cast<double>(Registry::Instance().QueuedJobs()));
+Napi::Value QueuedCalls(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(Registry::Instance().QueuedCalls()));
 }
 
-Napi::Value PostponedCompactions(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), static_cast<double>(Registry::Instance().PostponedCompactions()));
+Napi::Value DeferredCompactions(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(Registry::Instance().DeferredCompactions()));
 }
 
 Napi::Value ReleaseMemory(const Napi::CallbackInfo& info) {
@@ -333,17 +333,17 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("collectionCount", Napi::Function::New<CatchOutOfMemory<Count>>(env, "collectionCount"));
   add("collectionHasWords", Napi::Function::New<CatchOutOfMemory<HasWords>>(env, "collectionHasWords"));
   add("collectionTermRows", Napi::Function::New<CatchOutOfMemory<CountRows>>(env, "collectionTermRows"));
-  add("collectionSpellings", Napi::Function::New<CatchOutOfMemory<ListCorrections>>(env, "collectionSpellings"));
+  add("collectionCorrections", Napi::Function::New<CatchOutOfMemory<ListCorrections>>(env, "collectionCorrections"));
   add("collectionSnapshot", Napi::Function::New<CatchOutOfMemory<Snapshot>>(env, "collectionSnapshot"));
   add("collectionStatistics", Napi::Function::New<CatchOutOfMemory<Statistics>>(env, "collectionStatistics"));
   add("collectionDrop", Napi::Function::New<CatchOutOfMemory<Drop>>(env, "collectionDrop"));
   add("useKernels", Napi::Function::New<CatchOutOfMemory<ChooseKernels>>(env, "useKernels"));
-  add("runnableKernels", Napi::Function::New<CatchOutOfMemory<ListKernels>>(env, "runnableKernels"));
+  add("supportedKernels", Napi::Function::New<CatchOutOfMemory<ListKernels>>(env, "supportedKernels"));
   add("useSearchThreads", Napi::Function::New<CatchOutOfMemory<UseSearchThreads>>(env, "useSearchThreads"));
   add("useMemoryBytesMax", Napi::Function::New<CatchOutOfMemory<UseMemoryBytesMax>>(env, "useMemoryBytesMax"));
   add("releaseFreeMemory", Napi::Function::New<CatchOutOfMemory<ReleaseMemory>>(env, "releaseFreeMemory"));
-  add("compactionsPutOff", Napi::Function::New<CatchOutOfMemory<PostponedCompactions>>(env, "compactionsPutOff"));
-  add("waiting", Napi::Function::New<CatchOutOfMemory<QueuedJobs>>(env, "waiting"));
+  add("deferredCompactions", Napi::Function::New<CatchOutOfMemory<DeferredCompactions>>(env, "deferredCompactions"));
+  add("queuedCalls", Napi::Function::New<CatchOutOfMemory<QueuedCalls>>(env, "queuedCalls"));
   add("useSearchRecall", Napi::Function::New<CatchOutOfMemory<UseSearchRecall>>(env, "useSearchRecall"));
   add("onSearchEnd", Napi::Function::New<CatchOutOfMemory<OnSearchEnd>>(env, "onSearchEnd"));
   add("searchCancel", Napi::Function::New<CatchOutOfMemory<Cancel>>(env, "searchCancel"));

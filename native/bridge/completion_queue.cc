@@ -12,7 +12,7 @@ std::shared_ptr<CompletionQueue> CompletionQueue::Create(Napi::Env env) {
                                                               0, 1, nullptr, nullptr, held, Drain, &completions->wake_);
   if (created != napi_ok) {
     delete held;
-    throw Napi::Error::New(env, "the completion queue cannot be made");
+    throw Napi::Error::New(env, "cannot create the completion queue");
   }
   // While idle, the function must not keep the process alive.
   napi_unref_threadsafe_function(env, completions->wake_);

@@ -43,7 +43,7 @@ text::Analyzer ToAnalyzer(Napi::Env env, const Napi::Object& caller, size_t lang
     lengths->assign(found.Data(), found.Data() + found.ElementLength());
     size_t total = 0;
     for (const uint32_t length : *lengths) total += length;
-    if (total != slice.size()) throw Napi::Error::New(env, "the segments of a slice add up to it");
+    if (total != slice.size()) throw Napi::Error::New(env, "the segments of a slice must add up to its length");
   };
   analyzer.expand = [env, languages, expand = function("expand")](std::u16string_view word,
                                                                   std::vector<uint8_t>* stops) {
@@ -54,7 +54,7 @@ text::Analyzer ToAnalyzer(Napi::Env env, const Napi::Object& caller, size_t lang
     stops->assign(positions.Data(), positions.Data() + positions.ElementLength());
     const bool known =
         std::all_of(stops->begin(), stops->end(), [&](uint8_t position) { return position < languages; });
-    if (!known) throw Napi::Error::New(env, "a language is one of those that are told apart");
+    if (!known) throw Napi::Error::New(env, "a language must be below the number of languages");
     return true;
   };
   analyzer.hash = [env, hash = function("hash")](std::u16string_view term, bool isGram, int language,

@@ -13,8 +13,8 @@ namespace quarry {
 namespace {
 constexpr size_t kPageBytes = size_t{16} << 10;
 
-// Returns a number that is constant during one turn of the environment's event loop: the loop's cached time.
-// Turns within the same millisecond count as one.
+// Returns a number that is constant during one iteration of the environment's event loop: the loop's cached time.
+// Iterations within the same millisecond count as one.
 uint64_t LoopIterationOf(Napi::Env env) {
   uv_loop_t* loop = nullptr;
   return napi_get_uv_event_loop(env, &loop) == napi_ok ? uv_now(loop) : 0;
@@ -38,7 +38,7 @@ Napi::Value ReplyPages::Write(Napi::Env env, const SearchHits& hits) {
 }
 
 SearchDispatcher::~SearchDispatcher() {
-  for (const auto& [ticket, cancelled] : running_) cancelled->store(true, std::memory_order_relaxed);
+  for (const auto& [ticket, canceled] : running_) canceled->store(true, std::memory_order_relaxed);
 }
 
 Napi::Value SearchDispatcher::Run(Napi::Env env, uint32_t ticket, const std::shared_ptr<CollectionSearch>& search) {
@@ -46,22 +46,22 @@ Napi::Value SearchDispatcher::Run(Napi::Env env, uint32_t ticket, const std::sha
     if (!search->status().ok()) throw ToError(env, search->status());
     return pages_.Write(env, search->hits());
   }
-  const auto cancelled = std::make_shared<std::atomic<bool>>(false);
-  search->request().cancellation.cancelled = cancelled;
-  running_[ticket] = cancelled;
-  Status refused;
+  const auto canceled = std::make_shared<std::atomic<bool>>(false);
+  search->request().cancellation.canceled = canceled;
+  running_[ticket] = canceled;
+  Status rejected;
   try {
-    refused = Registry::Instance().Search(search, [completions = completions_, this, ticket, search](Status status) {
+    rejected = Registry::Instance().Search(search, [completions = completions_, this, ticket, search](Status status) {
       completions->Post([this, ticket, search, status = std::move(status)](Napi::Env jsEnv) {
         Finish(jsEnv, ticket, status, search->hits());
       });
     });
   } catch (const std::bad_alloc&) {
-    refused = {StatusCode::kMemory, "there is no memory for this operation"};
+    rejected = {StatusCode::kMemory, "not enough memory for this operation"};
   }
-  if (!refused.ok()) {
+  if (!rejected.ok()) {
     running_.erase(ticket);
-    throw ToError(env, refused);
+    throw ToError(env, rejected);
   }
   completions_->Begin(env);
   return env.Undefined();

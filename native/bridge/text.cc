@@ -51,8 +51,8 @@ class WeakCache {
   std::shared_ptr<const Resource> FindOrCreate(Matches matches, Make make) {
     const std::lock_guard lock(mutex_);
     std::erase_if(resources_, [](const auto& resource) { return resource.expired(); });
-    for (const auto& held : resources_) {
-      const auto resource = held.lock();
+    for (const auto& weak : resources_) {
+      const auto resource = weak.lock();
       if (resource != nullptr && matches(*resource)) return resource;
     }
     std::shared_ptr<const Resource> created = make();
@@ -101,7 +101,7 @@ std::vector<Element> CopyOf(const Napi::Value& value, const char* name) {
   if (!value.IsTypedArray()) throw Napi::TypeError::New(value.Env(), std::string(name) + " must be a typed array");
   const auto array = value.As<Napi::TypedArray>();
   if (array.ByteLength() % sizeof(Element) != 0 || array.ByteOffset() % alignof(Element) != 0) {
-    throw Napi::TypeError::New(value.Env(), std::string(name) + " has elements of another size");
+    throw Napi::TypeError::New(value.Env(), std::string(name) + " has elements of the wrong size");
   }
   const auto* first =
       reinterpret_cast<const Element*>(static_cast<const uint8_t*>(array.ArrayBuffer().Data()) + array.ByteOffset());
@@ -115,7 +115,7 @@ const SharedTokenizer& TokenizerOf(const Napi::Value& value) {
 
 const PlainTokenizer& PlainTokenizerOf(const Napi::Value& value) {
   const PlainTokenizer* plain = TokenizerOf(value).plain;
-  if (plain == nullptr) throw Napi::TypeError::New(value.Env(), "the tokenizer must be a plain one");
+  if (plain == nullptr) throw Napi::TypeError::New(value.Env(), "the tokenizer must be a plain tokenizer");
   return *plain;
 }
 
@@ -132,7 +132,7 @@ Napi::Value PlainTokenizerOpen(const Napi::CallbackInfo& info) {
         return std::make_shared<SharedTokenizer>(SharedTokenizer{std::u16string(source), std::move(tokenizer), plain});
       });
   if (shared == nullptr) {
-    throw Napi::Error::New(env, "a vocabulary begins with [UNK], and its pieces are distinct and not empty");
+    throw Napi::Error::New(env, "a vocabulary must begin with [UNK], and its pieces must be distinct and not empty");
   }
   return ToHandle(env, std::move(shared));
 }
@@ -142,7 +142,7 @@ BertTokenizer::Options ToBertOptions(Napi::Env env, const Napi::Object& options,
   const auto flag = [&](const char* name) { return options.Get(name).ToBoolean().Value(); };
   const auto ids = CopyOf<int32_t>(options.Get("ids"), "ids");
   std::vector<std::u32string> lines = Lines(pieces);
-  if (lines.size() != ids.size()) throw Napi::TypeError::New(env, "every piece has an id");
+  if (lines.size() != ids.size()) throw Napi::TypeError::New(env, "ids must have one element per piece");
   for (size_t i = 0; i < ids.size(); ++i) result.pieces.emplace_back(std::move(lines[i]), ids[i]);
   result.unknown = static_cast<int32_t>(ToUint32(options.Get("unknown"), "unknown"));
   result.wordCharactersMax = ToUint32(options.Get("wordCharactersMax"), "wordCharactersMax");
@@ -176,7 +176,7 @@ Napi::Value BertTokenizerOpen(const Napi::CallbackInfo& info) {
         return std::make_shared<SharedTokenizer>(
             SharedTokenizer{std::u16string(source), std::move(tokenizer), nullptr});
       });
-  if (shared == nullptr) throw Napi::Error::New(env, "the pieces of a vocabulary are distinct");
+  if (shared == nullptr) throw Napi::Error::New(env, "the pieces of a vocabulary must be distinct");
   return ToHandle(env, std::move(shared));
 }
 
@@ -250,7 +250,8 @@ Napi::Value EmbeddingOpen(const Napi::CallbackInfo& info) {
   auto shared = WeakCache<StaticEmbedding>::Instance().FindOrCreate(
       [&](const StaticEmbedding& known) { return known.parameters() == parameters; },
       [&]() -> std::shared_ptr<const StaticEmbedding> { return StaticEmbedding::Create(std::move(parameters)); });
-  if (shared == nullptr) throw Napi::Error::New(env, "the parts of a static embedding fit together");
+  if (shared == nullptr)
+    throw Napi::Error::New(env, "codes, weights and prefixes must match the dimensions and the vocabulary");
   return ToHandle(env, std::move(shared));
 }
 
@@ -284,7 +285,7 @@ Napi::Value EmbeddingRunParts(const Napi::CallbackInfo& info) {
   const auto spans = CopyOf<StaticEmbedding::Span>(info[3], "spans");
   const auto counts = CopyOf<uint32_t>(info[4], "counts");
   if (counts.size() != texts.Length() || headings.Length() != texts.Length()) {
-    throw Napi::TypeError::New(env, "every text has a heading and a number of parts");
+    throw Napi::TypeError::New(env, "headings and counts must have one element per text");
   }
   const size_t dimensions = embedding.dimensions();
   const size_t recordBytes = text::RecordBytes(dimensions);
@@ -298,10 +299,10 @@ Napi::Value EmbeddingRunParts(const Napi::CallbackInfo& info) {
     const Napi::HandleScope scope(env);
     const auto heading = UnitsOf(env, headings.Get(i), &headingUnits);
     const auto units = UnitsOf(env, texts.Get(i), &scratch.text);
-    if (counts[i] > spans.size() - first) throw Napi::RangeError::New(env, "every part has a span");
+    if (counts[i] > spans.size() - first) throw Napi::RangeError::New(env, "spans must have one element per part");
     const std::span<const StaticEmbedding::Span> parts(spans.data() + first, counts[i]);
     for (const auto& [start, end] : parts) {
-      if (start > end || end > units.size()) throw Napi::RangeError::New(env, "a part lies in its text");
+      if (start > end || end > units.size()) throw Napi::RangeError::New(env, "a part must lie within its text");
     }
     partVectors.resize(parts.size() * dimensions);
     tokens += embedding.EmbedParts(heading, units, parts, &scratch.embedding, vectors.Data() + i * dimensions,

@@ -96,7 +96,7 @@ Napi::Error ToError(Napi::Env env, const Status& status) {
 uint64_t ToCount(const Napi::Value& value, const char* name) {
   const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
   if (!(number >= 0) || number > kCountMax || number != std::floor(number)) {
-    throw InvalidArgument(value.Env(), name, "a whole number from 0 to 2^53 - 1");
+    throw InvalidArgument(value.Env(), name, "an integer from 0 to 2^53 - 1");
   }
   return static_cast<uint64_t>(number);
 }
@@ -160,7 +160,7 @@ namespace {
 
 PackedRequest HeaderOf(Napi::Env env, std::span<const uint8_t> bytes) {
   PackedRequest header{};
-  if (bytes.size() < sizeof header) throw InvalidArgument(env, "request", "at least as long as its head");
+  if (bytes.size() < sizeof header) throw InvalidArgument(env, "request", "at least as long as its header");
   std::memcpy(&header, bytes.data(), sizeof header);
   return header;
 }
@@ -168,7 +168,7 @@ PackedRequest HeaderOf(Napi::Env env, std::span<const uint8_t> bytes) {
 void CopyTerms(Napi::Env env, const PackedRequest& header, std::span<const uint8_t> bytes,
                std::vector<QueryTerm>* terms) {
   if ((bytes.size() - sizeof header) / sizeof(QueryTerm) < header.terms)
-    throw InvalidArgument(env, "request", "as long as its terms");
+    throw InvalidArgument(env, "request", "long enough for its terms");
   terms->resize(header.terms);
   if (header.terms > 0) std::memcpy(terms->data(), bytes.data() + sizeof header, header.terms * sizeof(QueryTerm));
   for (const QueryTerm& term : *terms) {

@@ -85,7 +85,7 @@ bool Calibration::SampleQuery(const ReadSnapshot& readSnapshot, SearchRequest* r
     const Shard& shard = *(*readSnapshot.shards)[number];
     if (shard.Rows() == 0) continue;
     const auto row = static_cast<uint32_t>(random_() % shard.Rows());
-    if (!shard.RowVisible(row, readSnapshot.epoch)) continue;
+    if (!shard.IsRowVisible(row, readSnapshot.epoch)) continue;
     request->vector = SampleNear(shard, row);
     return true;
   }

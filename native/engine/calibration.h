@@ -39,7 +39,7 @@ class Calibration {
 
     double Mean() const { return queries == 0 ? 0 : recallSum / queries; }
   };
-  // The ef values tried for one number of wanted rows, ascending. Those before `undecidedBegin` find too few rows,
+  // The ef values tried for one number of nearest rows, ascending. Those before `undecidedBegin` find too few rows,
   // those from `undecidedEnd` on reach the target recall. The values between are still measured.
   struct EfRange {
     uint32_t topK;
@@ -65,7 +65,7 @@ class Calibration {
   // wanted unless fewer exist. Returns false if a search failed.
   static bool Measure(const ReadSnapshot& readSnapshot, SearchRequest request, const std::vector<float>& truth,
                       EfRange* range);
-  // Narrows the undecided range [open, enough).
+  // Narrows the undecided range [undecidedBegin, undecidedEnd).
   void NarrowRange(EfRange* range) const;
   static bool IsDecided(const EfRange& range);
   uint32_t ChosenEf(const EfRange& range) const;

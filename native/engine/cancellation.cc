@@ -3,10 +3,10 @@
 namespace quarry {
 
 Status CancellationToken::Check(Clock::time_point now) const {
-  if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
-    return {StatusCode::kCancelled, "the search was cancelled"};
+  if (canceled != nullptr && canceled->load(std::memory_order_relaxed)) {
+    return {StatusCode::kCanceled, "the search was canceled"};
   }
-  if (now > deadline) return {StatusCode::kDeadline, "the search ran out of time"};
+  if (now > deadline) return {StatusCode::kDeadline, "the search exceeded its deadline"};
   return {};
 }
 

@@ -14,7 +14,7 @@ namespace quarry {
 struct CancellationToken {
   using Clock = std::chrono::steady_clock;
   Clock::time_point deadline = Clock::time_point::max();
-  std::shared_ptr<const std::atomic<bool>> cancelled;  // may be null
+  std::shared_ptr<const std::atomic<bool>> canceled;  // may be null
 
   // Reading the clock is the most expensive part; pass `now` if it was just read.
   Status Check(Clock::time_point now = Clock::now()) const;

@@ -10,7 +10,7 @@
 
 namespace quarry {
 
-// One sorted list serves as both frontier and result. It holds the best `ef` (ef) accepted rows, and
+// One sorted list serves as both frontier and result. It holds the best `ef` accepted rows, and
 // between them the rows that are only traversed. Rows after the last accepted one are dropped.
 class CandidatePool {
  public:
@@ -54,7 +54,7 @@ class CandidatePool {
 
   // Number of rows that are only traversed, not accepted.
   size_t rejected() const { return entries_.size() - accepted_; }
-  // Maximum number of accepted rows (ef).
+  // Maximum number of accepted rows.
   uint32_t ef() const { return ef_; }
   size_t size() const { return entries_.size(); }
   Neighbor operator[](size_t i) const { return {entries_[i].score, entries_[i].mark >> 2}; }

@@ -60,7 +60,7 @@ class CodeArray {
     for (size_t i = 0; i < codec_.stride(); i += 64) __builtin_prefetch(codes + i);
     return codes;
   }
-  // Calls visit(near) for each of `rows`, in any memory order: codes are prefetched ahead.
+  // Calls visit(neighbor) for each of `rows`, in any memory order: codes are prefetched ahead.
   template <class Visit>
   void Compare(const CodeView& query, std::span<const uint32_t> rows, const Visit& visit) const {
     constexpr size_t kBatchRows = 16;
@@ -82,9 +82,8 @@ class CodeArray {
   // Must run before the row's number is published, so that readers of the row also see the updated minimum.
   void UpdateSquaredNormMin(uint32_t row) {
     const float squaredNorm = codec_.SquaredNorm(rows_.Row(row));
-    float least = squaredNormMin_.load(std::memory_order_relaxed);
-    while (squaredNorm < least &&
-           !squaredNormMin_.compare_exchange_weak(least, squaredNorm, std::memory_order_relaxed)) {
+    float min = squaredNormMin_.load(std::memory_order_relaxed);
+    while (squaredNorm < min && !squaredNormMin_.compare_exchange_weak(min, squaredNorm, std::memory_order_relaxed)) {
     }
   }
 

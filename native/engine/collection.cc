@@ -28,16 +28,16 @@ constexpr uint64_t kMostlyDeadMin = 4096;
 constexpr uint64_t kCalibratedMin = 4096;
 // Maximum bytes staged in a shard while it is being copied. Beyond it, a staging fails with kBusy and must be
 // retried.
-constexpr size_t kDeferredBytesMax = size_t{256} << 20;
+constexpr size_t kPendingBytesMax = size_t{256} << 20;
 
 GraphScratch& ThreadGraphScratch() {
   thread_local GraphScratch scratch;
   return scratch;
 }
 
-// Whether at least `least` of a shard's rows or of its documents are deleted, and at least one in `share`.
-bool HasDead(const Shard& shard, uint64_t least, uint64_t share) {
-  const auto enough = [=](uint64_t dead, uint64_t all) { return dead >= least && dead * share >= all; };
+// Whether at least `min` of a shard's rows or of its documents are deleted, and at least one in `divisor`.
+bool HasDead(const Shard& shard, uint64_t min, uint64_t divisor) {
+  const auto enough = [=](uint64_t dead, uint64_t all) { return dead >= min && dead * divisor >= all; };
   return enough(shard.DeadRows(), shard.Rows()) || enough(shard.DeadDocuments(), shard.Slots());
 }
 
@@ -145,7 +145,7 @@ std::shared_ptr<Shard> Collection::CurrentShard(uint32_t shard) const {
 
 Status Collection::CheckOpen(uint32_t shard) const {
   if (closed()) return {StatusCode::kClosed, "the collection is closed"};
-  if (shard >= options_.shards) return {StatusCode::kInvalid, "there is no such shard"};
+  if (shard >= options_.shards) return {StatusCode::kInvalid, "the collection has no shard of this number"};
   return {};
 }
 
@@ -177,7 +177,7 @@ bool Collection::Staging::Step() {
     if (replacement_ != nullptr) replacement_->MarkReady(replacementSlot_);
     shard_->MarkReady(slot_);
   } catch (const std::bad_alloc&) {
-    status_ = {StatusCode::kMemory, "there is no memory to stage a document"};
+    status_ = {StatusCode::kMemory, "not enough memory to stage the document"};
   }
   return true;
 }
@@ -186,23 +186,23 @@ Status Collection::AppendDocument(Staging* staging) {
   Writer& writer = *writers_[staging->number_];
   const size_t bytes = staging->input_->vectors.size() * sizeof(float) + staging->input_->termBytes;
   const std::lock_guard lock(writer.mutex);
-  if (writer.copying && writer.deferredBytes + bytes > kDeferredBytesMax) {
-    return {StatusCode::kBusy, "the shard is being compacted and too much arrives meanwhile"};
+  if (writer.copying && writer.pendingBytes + bytes > kPendingBytesMax) {
+    return {StatusCode::kBusy, "the shard is being compacted and its buffer of new documents is full"};
   }
   // The current shard changes only under the writer's lock.
   const std::shared_ptr<Shard> current = CurrentShard(staging->number_);
-  // Not while the compaction is postponed, possibly for long: then memory alone bounds the number of deleted
+  // Not while the compaction is deferred, possibly for long: then memory alone bounds the number of deleted
   // rows.
-  if (writer.compacting && !writer.postponed && HasDead(*current, kMostlyDeadMin, kMostlyDeadDivisor)) {
-    return {StatusCode::kBusy, "as much of the shard is removed as there: it is compacted first"};
+  if (writer.compacting && !writer.deferred && HasDead(*current, kMostlyDeadMin, kMostlyDeadDivisor)) {
+    return {StatusCode::kBusy, "half of the shard is deleted and must be compacted first"};
   }
   if (Status status = current->Append(*staging->input_, Shard::StagedPolicy::kReplace, &staging->slot_); !status.ok()) {
     return status;
   }
   staging->shard_ = current;
   if (writer.copying) {
-    writer.deferredDocuments.push_back({staging->input_, staging->slot_});
-    writer.deferredBytes += bytes;
+    writer.pendingDocuments.push_back({staging->input_, staging->slot_});
+    writer.pendingBytes += bytes;
   } else if (writer.replacement != nullptr) {
     AppendToReplacement(&writer, staging);
   }
@@ -222,7 +222,7 @@ void Collection::AppendToReplacement(Writer* writer, Staging* staging) {
   } catch (const std::bad_alloc&) {
     // As below: the document is safe in the old shard.
   }
-  // A successor that lacks a document must not be published. The compaction finds it missing and ends.
+  // A replacement that lacks a document must not be published. The compaction finds it missing and ends.
   writer->replacement = nullptr;
 }
 
@@ -298,8 +298,8 @@ void Collection::MaybeCompact(uint32_t shard) {
 bool Collection::Compact(uint32_t shard) {
   Writer& writer = *writers_[shard];
   if (closed()) return true;
-  writer.postponed = !HasMemoryFor(CopyBytes(*CurrentShard(shard)));
-  if (writer.postponed) return false;
+  writer.deferred = !HasMemoryFor(CopyBytes(*CurrentShard(shard)));
+  if (writer.deferred) return false;
   CompactNow(shard);
   return true;
 }
@@ -316,15 +316,15 @@ void Collection::CompactNow(uint32_t shard) {
   }
   bool replaced = false;
   try {
-    replaced = CopyToReplacement(&writer, old, slots) && AddDeferred(&writer, *old) && PromoteReplacement(shard, *old);
+    replaced = CopyToReplacement(&writer, old, slots) && AddPending(&writer, *old) && PromoteReplacement(shard, *old);
   } catch (const std::bad_alloc&) {
     // The old shard stays in use, and the next change tries again.
   }
   {
     const std::lock_guard lock(writer.mutex);
     writer.copying = false;
-    writer.deferredDocuments = {};
-    writer.deferredBytes = 0;
+    writer.pendingDocuments = {};
+    writer.pendingBytes = 0;
     writer.replacement = nullptr;
     writer.origins = {};
   }
@@ -346,7 +346,7 @@ bool Collection::CopyToReplacement(Writer* writer, const std::shared_ptr<Shard>&
   if (old->HasVectorReadFailed()) return false;
   replacement->SyncLifetimes(*old, origins);
   const std::lock_guard lock(writer->mutex);
-  // Again, under the lock, so that an arrival does not replace the same version committed in the meantime.
+  // Again, under the lock, so that a pending document does not replace the same version committed in the meantime.
   replacement->SyncLifetimes(*old, origins);
   writer->origins = std::move(origins);
   writer->replacement = replacement;
@@ -354,25 +354,25 @@ bool Collection::CopyToReplacement(Writer* writer, const std::shared_ptr<Shard>&
   return true;
 }
 
-bool Collection::AddDeferred(Writer* writer, const Shard& old) {
-  std::vector<DeferredDocument> deferredDocuments;
+bool Collection::AddPending(Writer* writer, const Shard& old) {
+  std::vector<PendingDocument> pendingDocuments;
   {
     const std::lock_guard lock(writer->mutex);
-    deferredDocuments = std::exchange(writer->deferredDocuments, {});
-    writer->deferredBytes = 0;
+    pendingDocuments = std::exchange(writer->pendingDocuments, {});
+    writer->pendingBytes = 0;
   }
-  for (const DeferredDocument& deferred : deferredDocuments) {
+  for (const PendingDocument& pending : pendingDocuments) {
     std::shared_ptr<Shard> replacement;
     uint32_t slot = 0;
     {
       const std::lock_guard lock(writer->mutex);
       if (writer->replacement == nullptr || closed()) return false;
       // Already discarded, replaced or removed.
-      if (old.LifetimeOf(deferred.slot).deletedAt != kNever) continue;
+      if (old.LifetimeOf(pending.slot).deletedAt != kNever) continue;
       replacement = writer->replacement;
       writer->origins.reserve(writer->origins.size() + 1);
-      if (!replacement->Append(*deferred.input, Shard::StagedPolicy::kKeep, &slot).ok()) return false;
-      writer->origins.push_back(deferred.slot);
+      if (!replacement->Append(*pending.input, Shard::StagedPolicy::kKeep, &slot).ok()) return false;
+      writer->origins.push_back(pending.slot);
     }
     const DocumentSlot& document = replacement->Document(slot);
     for (uint32_t i = 0; i < document.rowCount; i++) replacement->Link(document.firstRow + i, &ThreadGraphScratch());
@@ -407,7 +407,7 @@ Collection::PendingSnapshot Collection::BeginSnapshot() const {
 
 Status Collection::WriteShard(uint32_t shard, const PendingSnapshot& pending, uint64_t* bytes) {
   Writer& writer = *writers_[shard];
-  // A shard compacted since then still has the rows visible at `pending`; its successor does not.
+  // A shard compacted since then still has the rows visible at `pending`; its replacement does not.
   const std::shared_ptr<Shard>& written = (*pending.shards)[shard];
   // The file on disk may be newer if two snapshots were begun and the second was written first.
   const uint64_t changed = pending.changes[shard];

@@ -59,7 +59,7 @@ using BackgroundScheduler = std::function<bool(std::function<bool()>)>;
 // called from any thread at any time; none waits for a search.
 class Collection : public std::enable_shared_from_this<Collection> {
  public:
-  // Loads the collection from its directory. Damaged and missing shards start empty and are reported in opened().
+  // Loads the collection from its directory. Damaged and missing shards start empty and are reported in openResults().
   static Status Open(const CollectionOptions& options, BackgroundScheduler background,
                      std::shared_ptr<Collection>* collection);
   Collection(const Collection&) = delete;
@@ -133,22 +133,22 @@ class Collection : public std::enable_shared_from_this<Collection> {
 
  private:
   // A document staged while its shard was being copied.
-  struct DeferredDocument {
+  struct PendingDocument {
     std::shared_ptr<DocumentInput> input;
     uint32_t slot;  // in the shard being copied
   };
   // Write state of one shard. A compaction has three states: while `copying`, documents are added to the old
-  // shard and recorded as arrivals; once `replacement` is set, documents are added to both shards and the
-  // arrivals to the successor; finally the successor replaces the old shard.
+  // shard and recorded in `pendingDocuments`; once `replacement` is set, documents are added to both shards and the
+  // pending ones to the replacement; finally the replacement takes the place of the old shard.
   struct Writer {
     std::mutex mutex;
-    bool copying = false;                             // guarded by mutex
-    std::vector<DeferredDocument> deferredDocuments;  // guarded by mutex
-    size_t deferredBytes = 0;                         // guarded by mutex
-    std::shared_ptr<Shard> replacement;               // guarded by mutex
-    std::vector<uint32_t> origins;                    // guarded by mutex; old slot of each slot of the successor
+    bool copying = false;                           // guarded by mutex
+    std::vector<PendingDocument> pendingDocuments;  // guarded by mutex
+    size_t pendingBytes = 0;                        // guarded by mutex
+    std::shared_ptr<Shard> replacement;             // guarded by mutex
+    std::vector<uint32_t> origins;                  // guarded by mutex; old slot of each slot of the replacement
     std::atomic<bool> compacting{false};
-    std::atomic<bool> postponed{false};  // the compaction waits for memory
+    std::atomic<bool> deferred{false};  // the compaction waits for memory
     std::weak_ptr<Shard>
         latestReplacement;  // guarded by Collection::mutex_; latest compacted shard, possibly incomplete
     int64_t sequence = -1;  // guarded by Collection::mutex_
@@ -167,15 +167,15 @@ class Collection : public std::enable_shared_from_this<Collection> {
   Status CheckOpen(uint32_t shard) const;
   // Returns kBusy if a compaction must finish first.
   Status AppendDocument(Staging* staging);
-  // Also adds the staging's document to the successor. Requires the writer's lock.
+  // Also adds the staging's document to the replacement. Requires the writer's lock.
   static void AppendToReplacement(Writer* writer, Staging* staging);
   void MaybeCompact(uint32_t shard);
   // Returns false if there is not enough memory yet.
   bool Compact(uint32_t shard);
   void CompactNow(uint32_t shard);
-  // The three steps of CompactNow. Each returns false if the collection is closed or the successor was abandoned.
+  // The three steps of CompactNow. Each returns false if the collection is closed or the replacement was abandoned.
   bool CopyToReplacement(Writer* writer, const std::shared_ptr<Shard>& old, uint32_t slots);
-  bool AddDeferred(Writer* writer, const Shard& old);
+  bool AddPending(Writer* writer, const Shard& old);
   bool PromoteReplacement(uint32_t shard, const Shard& old);
   // Whether the ef values were measured on approximately the current rows. Requires mutex_.
   bool IsCalibrated() const {

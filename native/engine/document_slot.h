@@ -10,14 +10,14 @@ namespace quarry {
 inline constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
 
 // Visibility of a version. `createdAt` is the epoch of the commit that made it visible, `deletedAt` that of the
-// commit that removed it: a search at epoch E sees it if birth <= E < death.
+// commit that removed it: a search at epoch E sees it if createdAt <= E < deletedAt.
 struct Lifetime {
   uint64_t createdAt;
   uint64_t deletedAt;
 };
 
-// The life of a version in one word, so that readers never see a partial change. A live version stores its
-// birth epoch; a deleted version stores the index of its tombstone, which holds both epochs. Most versions
+// The lifetime of a version in one word, so that readers never see a partial change. A live version stores its
+// createdAt epoch; a deleted version stores the index of its tombstone, which holds both epochs. Most versions
 // need no tombstone.
 class LifetimeWord {
  public:

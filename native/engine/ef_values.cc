@@ -23,8 +23,8 @@ EfValues MaxEfValues(const EfValues& efValues, const EfValues& conservative) {
 }
 
 bool IsCalibrationStale(uint64_t changes, uint64_t rows) {
-  constexpr uint64_t kChangedShare = 4;
-  return changes * kChangedShare >= rows && changes > 0;
+  constexpr uint64_t kChangedDivisor = 4;
+  return changes * kChangedDivisor >= rows && changes > 0;
 }
 
 uint32_t EfFor(const EfValues& efValues, uint32_t topK, size_t shards) {

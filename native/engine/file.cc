@@ -123,11 +123,11 @@ Status ReadableFile::Open(const std::string& path) {
   path_ = path;
   descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) {
-    return errno == ENOENT ? Status(StatusCode::kMissing, "there is no " + path) : ReadError("open", path, errno);
+    return errno == ENOENT ? Status(StatusCode::kMissing, path + " does not exist") : ReadError("open", path, errno);
   }
   struct stat info {};
   if (fstat(descriptor_, &info) != 0) return ReadError("stat", path, errno);
-  if (!S_ISREG(info.st_mode)) return {StatusCode::kDamaged, path + " is not a file"};
+  if (!S_ISREG(info.st_mode)) return {StatusCode::kDamaged, path + " is not a regular file"};
   length_ = static_cast<uint64_t>(info.st_size);
   return {};
 }
@@ -138,7 +138,7 @@ Status ReadableFile::ReadAt(uint64_t offset, void* bytes, size_t length) const {
     const ssize_t got = pread(descriptor_, to, length, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return ReadError("read", path_, errno);
-    if (got == 0) return {StatusCode::kDamaged, "the file is cut off"};
+    if (got == 0) return {StatusCode::kDamaged, "the file is truncated"};
     to += got;
     offset += static_cast<uint64_t>(got);
     length -= static_cast<size_t>(got);

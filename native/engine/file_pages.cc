@@ -30,7 +30,7 @@ class Mapping {
     version_.fetch_add(1, std::memory_order_acq_rel);  // odd: changing
     start_.store(range.start, std::memory_order_release);
     end_.store(range.end, std::memory_order_release);
-    lost_.store(range.readFailed, std::memory_order_release);
+    readFailed_.store(range.readFailed, std::memory_order_release);
     version_.fetch_add(1, std::memory_order_release);
   }
 
@@ -41,7 +41,7 @@ class Mapping {
       Range range;
       range.start = start_.load(std::memory_order_acquire);
       range.end = end_.load(std::memory_order_acquire);
-      range.readFailed = lost_.load(std::memory_order_acquire);
+      range.readFailed = readFailed_.load(std::memory_order_acquire);
       if (version % 2 == 0 && version_.load(std::memory_order_relaxed) == version) return range;
     }
     return {};
@@ -54,7 +54,7 @@ class Mapping {
   std::atomic<uint32_t> version_{0};
   std::atomic<uintptr_t> start_{0};
   std::atomic<uintptr_t> end_{0};
-  std::atomic<std::atomic<bool>*> lost_{nullptr};
+  std::atomic<std::atomic<bool>*> readFailed_{nullptr};
 };
 
 // All mappings, for a lock-free signal handler: blocks are added and never removed, and entries are reused.
@@ -91,7 +91,7 @@ void CallPreviousHandler(int number, siginfo_t* info, void* context) {
   }
 }
 
-// Uses only async-signal-safe operations: system calls and atomics. The thread that read a lost page keeps
+// Uses only async-signal-safe operations: system calls and atomics. The thread that read an unreadable page keeps
 // its locks and continues with zeros.
 void OnBusError(int number, siginfo_t* info, void* context) {
   const int error = errno;
@@ -134,7 +134,7 @@ Mapping* AddMapping(const void* at, size_t length, std::atomic<bool>* readFailed
   }
 }
 
-// Removes [at, at + length) from all mappings except `kept`. The part of a longer mapping behind the range
+// Removes [at, at + length) from all mappings except `kept`. The part of a longer mapping after the range
 // stays mapped.
 void CutMappings(const void* at, size_t length, const Mapping* kept) {
   const auto start = reinterpret_cast<uintptr_t>(at);

@@ -36,21 +36,21 @@ Status FilterProgram::Parse(const uint8_t* bytes, size_t length, FilterProgram* 
     FilterStep step{static_cast<FilterOperator>(raw), 0, {}, {}, {}};
     if (IsJunction(step.op)) {
       step.arity = reader.Read<uint32_t>();
-      if (step.arity > depth) return Malformed("a junction takes more sets than there are");
+      if (step.arity > depth) return Malformed("an operator takes more sets than exist");
       depth -= step.arity;
     } else {
       step.attribute = reader.ReadText();
       const auto count = reader.Read<uint32_t>();
       if (count > reader.remaining()) return Malformed("more values than bytes");
-      if (!IsMembership(step.op) && count != 1) return Malformed("a comparison has one value");
+      if (!IsMembership(step.op) && count != 1) return Malformed("a comparison must have exactly one value");
       for (uint32_t i = 0; i < count; i++) step.values.emplace_back(reader.ReadText());
       step.key = KeyOf(step);
     }
-    if (!reader.ok()) return Malformed("it ends too early");
+    if (!reader.ok()) return Malformed("unexpected end");
     depth++;
     program->steps_.push_back(std::move(step));
   }
-  if (depth != 1) return Malformed("it does not leave one set");
+  if (depth != 1) return Malformed("it must leave exactly one set");
   return {};
 }
 

@@ -122,29 +122,29 @@ FilterCache::CostEstimate FilterCache::EstimateCost(const Shard& shard, const Fi
   const uint64_t rows = RowsOf(shard, shard.FilledSlots());
   // Looking all of them up would cost the caller more than the estimate is worth.
   if (filter.steps().size() > kComparisonsMax) return {rows, rows * filter.steps().size()};
-  CostEstimate expected{rows, 0};
+  CostEstimate estimate{rows, 0};
   std::vector<uint64_t> stack;
   const std::lock_guard lock(mutex_);
   for (const FilterStep& step : filter.steps()) {
     const bool both = step.op == FilterOperator::kAnd;
     if (both || step.op == FilterOperator::kOr) {
-      uint64_t most = both ? rows : 0;
+      uint64_t countMax = both ? rows : 0;
       for (uint32_t i = 0; i < step.arity; i++) {
-        most = both ? std::min(most, stack.back()) : std::min(rows, most + stack.back());
+        countMax = both ? std::min(countMax, stack.back()) : std::min(rows, countMax + stack.back());
         stack.pop_back();
       }
-      stack.push_back(most);
+      stack.push_back(countMax);
       continue;
     }
     const auto found = entries_.find(step.key);
     const MatchingRows* const cached = found == entries_.end() ? nullptr : found->second.rows.get();
     // A search that began later may already have cached more rows.
     const uint64_t uncached = rows - std::min<uint64_t>(rows, cached == nullptr ? 0 : cached->rows.size());
-    expected.uncached += uncached;
+    estimate.uncached += uncached;
     stack.push_back(std::min(rows, uncached + (cached == nullptr ? 0 : cached->count)));
   }
-  expected.matching = stack.back();
-  return expected;
+  estimate.matching = stack.back();
+  return estimate;
 }
 
 size_t FilterCache::Bytes() const {

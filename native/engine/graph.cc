@@ -25,7 +25,7 @@ class SpinLock {
   std::atomic_flag* const flag_;
 };
 
-// Orders nearest first. Among copies the newest comes first, because its link list still has free entries.
+// Orders nearest first. Among duplicates the newest comes first, because its link list still has free entries.
 bool NearerOrNewer(const Neighbor& left, const Neighbor& right) {
   return left.score != right.score ? left.score > right.score : left.row > right.row;
 }
@@ -94,7 +94,7 @@ bool Graph::DescendToLayer0(const CodeView& query, GraphScratch* scratch) const 
   const auto first = static_cast<uint32_t>(entry);
   const auto top = static_cast<uint32_t>(entry >> 32);
   const Neighbor start = Descend(query, {codes_.Score(query, first), first}, top, std::min(top, 1U));
-  // Load after the descent, so that the size covers every row met so far; rows that appear later are skipped.
+  // Load after the descent, so that the size covers every row found so far; rows that appear later are skipped.
   scratch->visited.Reset(rows_.load(std::memory_order_acquire));
   scratch->visited.Add(start.row);
   scratch->entryPoints.assign(1, start);
@@ -121,7 +121,7 @@ std::optional<bool> Graph::IsUncorrelated(const Bitset& matching, float share) c
   // Normalized excess correlation, from 0 (random) to 1 (all or none match), of two neighbors of one row both
   // matching.
   constexpr float kExcessMax = 0.03F;
-  if (share * kSparseShare < 1) return false;
+  if (share * kSparseDivisor < 1) return false;
   const size_t rows = std::min<size_t>(matching.size(), rows_.load(std::memory_order_acquire));
   if (rows == 0) return std::nullopt;
   const auto sample = [&](size_t i) { return static_cast<uint32_t>(rows * i / kSamples); };
@@ -167,17 +167,17 @@ void Graph::SearchLevel(const CodeView& query, uint32_t self, Neighbor start, ui
 
 void Graph::Diversify(uint32_t count, int32_t self, GraphScratch* scratch) const {
   auto& candidates = scratch->candidates;
-  const auto isCopy = [self](const Neighbor& candidate) { return candidate.score == self; };
-  const auto copiesMax = static_cast<ptrdiff_t>(count / kDuplicateDivisor);
-  const auto reserved = std::min(std::count_if(candidates.begin(), candidates.end(), isCopy), copiesMax);
+  const auto isDuplicate = [self](const Neighbor& candidate) { return candidate.score == self; };
+  const auto duplicatesMax = static_cast<ptrdiff_t>(count / kDuplicateDivisor);
+  const auto reserved = std::min(std::count_if(candidates.begin(), candidates.end(), isDuplicate), duplicatesMax);
   const uint32_t othersMax = count - static_cast<uint32_t>(reserved);
   CodeView kept[kLinksLayer0];
-  std::vector<Neighbor> copies;
+  std::vector<Neighbor> duplicates;
   uint32_t size = 0;
   for (size_t i = 0; i < candidates.size() && size < othersMax; i++) {
     const Neighbor candidate = candidates[i];
-    if (isCopy(candidate)) {
-      copies.push_back(candidate);
+    if (isDuplicate(candidate)) {
+      duplicates.push_back(candidate);
       continue;
     }
     bool near = false;
@@ -187,7 +187,7 @@ void Graph::Diversify(uint32_t count, int32_t self, GraphScratch* scratch) const
     candidates[size++] = candidate;
   }
   candidates.resize(size);
-  for (size_t i = 0; i < copies.size() && candidates.size() < count; i++) candidates.push_back(copies[i]);
+  for (size_t i = 0; i < duplicates.size() && candidates.size() < count; i++) candidates.push_back(duplicates[i]);
 }
 
 void Graph::SetLinks(uint32_t row, uint32_t level, const std::vector<Neighbor>& links) {

@@ -39,10 +39,10 @@ class Graph {
   static constexpr uint32_t kLinksLayer0 = 32;      // 2 M
   static constexpr uint32_t kEfConstruction = 200;  // efConstruction
   static constexpr uint32_t kLevelMax = 15;
-  // A filter is dense if at least one row in kDenseShare matches: then rows that do not match are compared
-  // like the others. If fewer than one row in kSparseShare match, even neighbors of neighbors rarely match.
-  static constexpr uint32_t kDenseShare = 3;
-  static constexpr uint32_t kSparseShare = 20;
+  // A filter is dense if at least one row in kDenseDivisor matches: then rows that do not match are compared
+  // like the others. If fewer than one row in kSparseDivisor match, even neighbors of neighbors rarely match.
+  static constexpr uint32_t kDenseDivisor = 3;
+  static constexpr uint32_t kSparseDivisor = 20;
 
   // The row in `codes` must be written before Insert.
   explicit Graph(const CodeArray& codes) : codes_(codes) {}
@@ -85,7 +85,7 @@ class Graph {
   // As Search, with a filter: a result must match and be visible. If many rows around the query match, the
   // search runs as above. If few do, rows that do not match are never compared; their neighbors are scanned
   // instead. Returns kBudget if almost none match, because no path leads to those that do. Unless the filter
-  // is scattered, the nearest rows to the query decide.
+  // is uncorrelated, the nearest rows to the query decide.
   template <class Visible, class Stop>
   Outcome SearchMatching(const Query& query, const Filter& filter, GraphScratch* scratch, const Visible& visible,
                          const Stop& stop) const;
@@ -93,7 +93,7 @@ class Graph {
   // For snapshots: copies the row's links at `level`, except those to rows at or above `rows`. Returns their number.
   uint32_t CopyLinks(uint32_t row, uint32_t level, uint32_t rows, uint32_t* links) const;
   uint32_t LevelOf(uint32_t row) const { return levels_[row].load(std::memory_order_acquire); }
-  bool Inserted(uint32_t row) const { return inserted_[row].load(std::memory_order_acquire) != 0; }
+  bool IsInserted(uint32_t row) const { return inserted_[row].load(std::memory_order_acquire) != 0; }
   // For loading, while no other thread uses the graph: restores a row with its level, and its links at an
   // upper level.
   void RestoreRow(uint32_t row, uint32_t level);
@@ -116,7 +116,7 @@ class Graph {
   static_assert(sizeof(Link) == sizeof(uint32_t) && Link::is_always_lock_free, "files hold them as they are");
   static constexpr size_t kLocks = 4096;
   static constexpr uint32_t kDuplicateDivisor = 4;
-  // Numbers of nearest rows probed for a filter that is not scattered: more are probed only if none of the
+  // Numbers of nearest rows probed for a correlated filter: more are probed only if none of the
   // first matches.
   static constexpr uint32_t kProbeEfs[] = {16, 48};
   // Candidates kept on the level above layer 0. A single one occasionally leads to the wrong region, where a search
@@ -141,7 +141,7 @@ class Graph {
   bool GreedyStep(const CodeView& query, uint32_t level, Neighbor* current) const;
   // Walks greedily from `start` down the levels (from, to] and returns the nearest row found.
   Neighbor Descend(const CodeView& query, Neighbor start, uint32_t from, uint32_t to) const;
-  // Finds the entry rows of layer 0, leaves them in scratch->met and marks them as visited. Keeps kLayer1BeamWidth
+  // Finds the entry rows of layer 0, leaves them in scratch->entryPoints and marks them as visited. Keeps kLayer1BeamWidth
   // candidates on the level above. Returns false if the graph is empty.
   bool DescendToLayer0(const CodeView& query, GraphScratch* scratch) const;
   // Entry rows with which a search begins: all, or the accepted ones and the nearest.
@@ -149,7 +149,7 @@ class Graph {
   // Descends and adds the entry rows to the pool.
   template <class Accept>
   bool SeedPool(const Query& query, SeedPolicy seedPolicy, GraphScratch* scratch, const Accept& accept) const;
-  // Continues from the rows in the pool. `collect(row)` leaves the rows to compare next in scratch->unseen.
+  // Continues from the rows in the pool. `collect(row)` leaves the rows to compare next in scratch->unvisited.
   template <class Collect, class Accept, class Stop>
   Outcome Walk(const Query& query, GraphScratch* scratch, const Collect& collect, const Accept& accept,
                const Stop& stop) const;
@@ -162,7 +162,7 @@ class Graph {
   // Calls visit(neighbor) for the neighbors of `row` among the first `rows` rows.
   template <class Visit>
   void ForLinks(uint32_t row, uint32_t level, size_t rows, const Visit& visit) const;
-  // Calls `collect(row)` for the best unexpanded row of the pool, and for more until scratch->unseen fills a
+  // Calls `collect(row)` for the best unexpanded row of the pool, and for more until scratch->unvisited fills a
   // batch. Returns false if every row of the pool was expanded.
   template <class Collect>
   static bool NextBatch(GraphScratch* scratch, const Collect& collect);
@@ -173,8 +173,8 @@ class Graph {
   // Leaves the rows nearest to `query` at `level`, at most kEfConstruction, nearest first, in scratch->candidates.
   void SearchLevel(const CodeView& query, uint32_t self, Neighbor start, uint32_t level, GraphScratch* scratch) const;
   // Keeps at most `count` of scratch->candidates such that none is nearer to a kept one than to the center,
-  // whose score with itself is `self`. Copies of the center exclude no other candidate: they come last and
-  // fill the free entries, or one entry in kDuplicateDivisor, so that copies stay reachable from each other.
+  // whose score with itself is `self`. Duplicates of the center exclude no other candidate: they come last and
+  // fill the free entries, or one entry in kDuplicateDivisor, so that duplicates stay reachable from each other.
   void Diversify(uint32_t count, int32_t self, GraphScratch* scratch) const;
   void SetLinks(uint32_t row, uint32_t level, const std::vector<Neighbor>& links);
   void AddLink(uint32_t row, uint32_t level, uint32_t target, GraphScratch* scratch);

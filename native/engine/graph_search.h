@@ -163,7 +163,7 @@ Graph::Outcome Graph::SearchMatching(const Query& query, const Filter& filter, G
   const auto any = [](uint32_t) { return true; };
   const auto accept = [&](uint32_t row) { return filter.matching.Has(row) && visible(row); };
   if (filter.uncorrelated) {
-    const bool dense = filter.share * kDenseShare >= 1;
+    const bool dense = filter.share * kDenseDivisor >= 1;
     const SeedPolicy seedPolicy = dense ? SeedPolicy::kAll : SeedPolicy::kAccepted;
     if (!SeedPool(query, seedPolicy, scratch, accept)) return Outcome::kDone;
     return dense ? WalkAll(query, scratch, accept, stop) : WalkMatching(query, filter.matching, scratch, visible, stop);
@@ -180,7 +180,7 @@ Graph::Outcome Graph::SearchMatching(const Query& query, const Filter& filter, G
   CandidatePool& pool = scratch->pool;
   scratch->visited.Reset(scratch->visited.size());
   pool.Reset(query.ef);
-  const bool dense = passing * kDenseShare >= scratch->results.size();
+  const bool dense = passing * kDenseDivisor >= scratch->results.size();
   for (const Neighbor& near : scratch->results) {
     const bool accepted = accept(near.row);
     if (!accepted && !dense) continue;

@@ -20,15 +20,15 @@ constexpr float kBoundSlack = 1 + 1e-5F;
 
 constexpr uint32_t kScanStep = 16;
 
-// Whether at least one of kScanStep numbers is >= `least`. The compiler emits SSE2 or NEON.
-bool AnyReaches(const float* numbers, float least) {
+// Whether at least one of kScanStep numbers is >= `threshold`. The compiler emits SSE2 or NEON.
+bool AnyReaches(const float* numbers, float threshold) {
   using Floats = float __attribute__((vector_size(16)));
   using Flags = int32_t __attribute__((vector_size(16)));
   Flags any = {};
   for (uint32_t i = 0; i < kScanStep; i += 4) {
     Floats four;
     std::memcpy(&four, numbers + i, sizeof four);
-    any |= four >= least;
+    any |= four >= threshold;
   }
   uint64_t halves[2];
   std::memcpy(halves, &any, sizeof halves);
@@ -72,7 +72,7 @@ Status CountRows(const ShardView& view, const CancellationToken& cancellation, s
       const uint32_t* rows = cursor.Rows();
       for (uint32_t i = 0, size = cursor.Size(); i < size; i++) {
         // Rows added after the set was created are not visible at its epoch.
-        if (!view.Visible(rows[i])) continue;
+        if (!view.IsVisible(rows[i])) continue;
         *count += cursors->size() == 1 || !counted.TestAndAdd(rows[i]) ? 1 : 0;
       }
     }
@@ -204,8 +204,8 @@ class SparseSearch {
     const float minScore = floor->Get();
     for (const uint32_t row : scratch_.rows) {
       const float score = scratch_.totals[row];
-      if (score < minScore || !best->IsCompetitive(score) || !view_.Visible(row)) continue;
-      if (view_.filtered() && !view_.Matching().Has(row)) continue;
+      if (score < minScore || !best->IsCompetitive(score) || !view_.IsVisible(row)) continue;
+      if (view_.IsFiltered() && !view_.Matching().Has(row)) continue;
       best->Offer(row, score);
     }
     floor->Raise(best->MinCompetitiveScore());
@@ -251,10 +251,10 @@ class SparseSearch {
         const uint32_t row = rows[i];
         if (row >= rows_) return;  // added after the search began
         const float gain = bm25_.Gain(weight, FrequencyOfCounts(counts[i]), shard_.Info(row).bodyLength) * idf;
-        float& known = scratch_.gains[row];
-        if (gain <= known) continue;
-        if (known == 0) scratch_.added.push_back(row);
-        known = gain;
+        float& best = scratch_.gains[row];
+        if (gain <= best) continue;
+        if (best == 0) scratch_.added.push_back(row);
+        best = gain;
       }
     }
   }
@@ -381,7 +381,7 @@ class WindowSearch {
     if (order_.empty() || !IsCompetitive(0, rest)) return;
     std::sort(order_.begin(), order_.end(),
               [](const Word* left, const Word* right) { return left->bound > right->bound; });
-    const uint32_t matching = view_.filtered() ? LoadFilter() : kWindowRows;
+    const uint32_t matching = view_.IsFiltered() ? LoadFilter() : kWindowRows;
     if (matching == 0) return;
     // Only rows that contain one of the first words can reach the required score.
     size_t first = 0;
@@ -415,7 +415,7 @@ class WindowSearch {
     return static_cast<uint32_t>(count);
   }
   bool Matches(uint32_t candidate) const {
-    return !view_.filtered() || (mask_[candidate / 64] >> candidate % 64 & 1) != 0;
+    return !view_.IsFiltered() || (mask_[candidate / 64] >> candidate % 64 & 1) != 0;
   }
 
   // Takes all rows that match the filter as candidates.
@@ -504,20 +504,20 @@ class WindowSearch {
   // Takes the rows whose totals can still reach the required score, and that match the filter, as candidates.
   void SelectFromTotals(float rest) {
     // A row without any gain is never a hit, however low the required score.
-    const float least = std::max(MinCompetitiveTotal(rest), std::numeric_limits<float>::denorm_min());
+    const float minTotal = std::max(MinCompetitiveTotal(rest), std::numeric_limits<float>::denorm_min());
     const float* const totals = totals_.data();
     candidates_.resize(kWindowRows);
     uint32_t* const candidates = candidates_.data();
     size_t count = 0;
     for (uint32_t start = 0; start < kWindowRows; start += kScanStep) {
-      if (!AnyReaches(totals + start, least)) continue;
+      if (!AnyReaches(totals + start, minTotal)) continue;
       for (uint32_t i = start; i < start + kScanStep; i++) {
         candidates[count] = i;
-        count += totals[i] >= least ? 1 : 0;
+        count += totals[i] >= minTotal ? 1 : 0;
       }
     }
     candidates_.resize(count);
-    if (view_.filtered()) std::erase_if(candidates_, [this](uint32_t candidate) { return !Matches(candidate); });
+    if (view_.IsFiltered()) std::erase_if(candidates_, [this](uint32_t candidate) { return !Matches(candidate); });
   }
 
   // Adds the gain of the word to the totals of the candidates and drops those that cannot reach the required score.
@@ -532,14 +532,14 @@ class WindowSearch {
         totals_[candidate] += gain;
       }
     }
-    const float least = MinCompetitiveTotal(rest);
+    const float minTotal = MinCompetitiveTotal(rest);
     const float* const totals = totals_.data();
     uint32_t* const candidates = candidates_.data();
     size_t kept = 0;
     for (size_t i = 0, count = candidates_.size(); i < count; i++) {
       const uint32_t candidate = candidates[i];
       candidates[kept] = candidate;
-      kept += totals[candidate] >= least ? 1 : 0;
+      kept += totals[candidate] >= minTotal ? 1 : 0;
     }
     candidates_.resize(kept);
   }
@@ -550,7 +550,7 @@ class WindowSearch {
       float score = 0;
       for (const Word& word : words_) score += word.blocks == 0 ? 0 : word.gains[candidate];
       const uint32_t row = start_ + candidate;
-      if (score <= 0 || score < minCompetitiveScore_ || !best->IsCompetitive(score) || !view_.Visible(row)) continue;
+      if (score <= 0 || score < minCompetitiveScore_ || !best->IsCompetitive(score) || !view_.IsVisible(row)) continue;
       best->Offer(row, score);
     }
   }
@@ -603,18 +603,18 @@ Status LexicalSearch::Count(const Groups& groups) {
 
 Status LexicalSearch::CountGroup(const std::vector<uint64_t>& hashes, uint64_t* count) const {
   const Shard& shard = view_.shard();
-  RowCountCache::CachedCount known;
-  const bool isCached = shard.rowCountCache().Lookup(hashes, readSnapshot_.epoch, &known);
-  *count = known.count;
-  if (isCached && known.since.empty()) return {};
+  RowCountCache::CachedCount cached;
+  const bool isCached = shard.rowCountCache().Lookup(hashes, readSnapshot_.epoch, &cached);
+  *count = cached.count;
+  if (isCached && cached.since.empty()) return {};
   std::deque<PostingCursor> cursors;
   const uint64_t postings = OpenAll(shard.postings(), hashes, &cursors);
   if (isCached) {
     uint64_t rows = 0;
-    for (size_t i = 0; i < known.since.size(); i++) {
-      const RowCountCache::Change& change = known.since[i];
+    for (size_t i = 0; i < cached.since.size(); i++) {
+      const RowCountCache::Change& change = cached.since[i];
       // A document that was added and removed in between has two changes.
-      if (i == 0 || known.since[i - 1].firstRow != change.firstRow) rows = RowsOf(change, &cursors);
+      if (i == 0 || cached.since[i - 1].firstRow != change.firstRow) rows = RowsOf(change, &cursors);
       *count += change.added ? rows : -rows;
     }
   } else if (Status status = CountRows(view_, request_.cancellation, &cursors, count); !status.ok()) {

@@ -84,7 +84,7 @@ const PackedPostings::Entry* PackedPostings::Find(uint64_t hash) const {
   const uint64_t bucket = BucketOf(hash, bucketBits_);
   const Entry* const end = entries_ + buckets_[bucket + 1];
   const Entry* const found = std::lower_bound(entries_ + buckets_[bucket], end, hash,
-                                              [](const Entry& entry, uint64_t wanted) { return entry.hash < wanted; });
+                                              [](const Entry& entry, uint64_t value) { return entry.hash < value; });
   return found == end || found->hash != hash ? nullptr : found;
 }
 

@@ -31,8 +31,8 @@ class PackedPostings {
 
  private:
   friend class PackedPostingsWriter;
-  // A list begins with `headers` << 7 | number of loose postings, and the bounds of the loose postings. Then follow the
-  // heads, whose offsets count from the first word after them, the packed blocks, and the loose bytes.
+  // A list begins with blocks << 7 | number of tail postings, and the bounds of the tail. Then follow the
+  // headers, whose offsets count from the first word after them, the packed blocks, and the bytes of the tail.
   struct ListHeader {
     uint32_t shape;
     GainBounds bounds;

@@ -92,12 +92,12 @@ uint32_t BestGapBits(const uint32_t* gaps) {
   for (uint32_t i = 0; i < kBlockPostings; i++) wider[std::bit_width(gaps[i])]++;
   for (uint32_t bits = 32; bits > 0; bits--) wider[bits] += wider[bits + 1];
   uint32_t best = 32;
-  size_t least = std::numeric_limits<size_t>::max();
+  size_t bytesMin = std::numeric_limits<size_t>::max();
   for (uint32_t bits = 0; bits <= 32; bits++) {
     const size_t bytes = size_t{bits} * 16 + wider[bits + 1] * kExceptionBytes;
-    if (wider[bits + 1] > kExceptionsMax || bytes >= least) continue;
+    if (wider[bits + 1] > kExceptionsMax || bytes >= bytesMin) continue;
     best = bits;
-    least = bytes;
+    bytesMin = bytes;
   }
   return best;
 }
@@ -108,7 +108,7 @@ std::pair<uint32_t, uint32_t> BestCountBits(const uint32_t* bodies, const uint32
   uint32_t wide[kWidths][kWidths] = {};  // postings by the widths of both; then cumulative in both directions
   for (uint32_t i = 0; i < kBlockPostings; i++) wide[std::bit_width(bodies[i])][std::bit_width(prefixes[i])]++;
   std::pair<uint32_t, uint32_t> best{16, 16};
-  size_t least = std::numeric_limits<size_t>::max();
+  size_t bytesMin = std::numeric_limits<size_t>::max();
   for (uint32_t body = 0; body < kWidths; body++) {
     for (uint32_t prefix = 0; prefix < kWidths; prefix++) {
       if (body > 0) wide[body][prefix] += wide[body - 1][prefix];
@@ -116,9 +116,9 @@ std::pair<uint32_t, uint32_t> BestCountBits(const uint32_t* bodies, const uint32
       if (body > 0 && prefix > 0) wide[body][prefix] -= wide[body - 1][prefix - 1];
       const uint32_t exceptions = kBlockPostings - wide[body][prefix];
       const size_t bytes = size_t{body + prefix} * 16 + exceptions * kExceptionBytes;
-      if (exceptions > kExceptionsMax || bytes >= least) continue;
+      if (exceptions > kExceptionsMax || bytes >= bytesMin) continue;
       best = {body, prefix};
-      least = bytes;
+      bytesMin = bytes;
     }
   }
   return best;

@@ -63,13 +63,13 @@ struct BlockHeader {
 static_assert(sizeof(BlockHeader) == 16);
 
 // Block format: 128 gaps (distance to the previous row, minus one), 128 body counts and 128 prefix counts,
-// with the bit widths in the head, then the exceptions, then zeros up to a word. Number i lies in lane i % 4
+// with the bit widths in the header, then the exceptions, then zeros up to a word. Number i lies in lane i % 4
 // of four interleaved streams of 32-bit words, at bit i / 4 * bits of its stream, so that four are unpacked
 // at once and single numbers can be read. An exception is 5 bytes: the index of its posting and a u32, which
 // is the gap, or with kCountsException in the index body + 65536 * prefix. It replaces the packed value.
 inline constexpr uint8_t kCountsException = 0x80;
 
-// Appends 128 postings, ascending after row `before`, to *words. Sets all of *head except `offset` and
+// Appends 128 postings, ascending after row `before`, to *words. Sets all of *header except `offset` and
 // `bounds`, which the caller sets.
 void PackBlock(const Posting* postings, uint32_t before, std::vector<uint64_t>* words, BlockHeader* header);
 // Returns the size of a block in words.
@@ -84,14 +84,14 @@ uint32_t CountsAt(const BlockHeader& header, const uint64_t* words, uint32_t i);
 
 inline float FrequencyOfCounts(uint32_t counts) { return FrequencyOf(counts & 0xffff, counts >> 16); }
 
-// Loose postings, which do not fill a block, are a byte string: for each, varint gap, varint `body * 2 +
+// Tail: the postings that do not fill a block, as a byte string: for each, varint gap, varint `body * 2 +
 // (prefix > 0)`, and varint `prefix` if it is not zero.
 inline constexpr size_t kTailPostingBytesMax = 5 + 3 + 3;
 // Returns the number of bytes written.
 size_t EncodeTailPosting(const Posting& posting, uint32_t before, uint8_t* bytes);
 // Reads `count` postings after row `before` into rows and counts. Returns the number of bytes read.
 size_t DecodeTail(const uint8_t* bytes, uint32_t count, uint32_t before, uint32_t* rows, uint32_t* counts);
-// Whether `length` bytes start with `count` loose postings whose rows ascend after `before` and are below `rows`.
+// Whether `length` bytes start with a tail of `count` postings whose rows ascend after `before` and are below `rows`.
 bool CheckTail(const uint8_t* bytes, size_t length, uint32_t count, uint32_t before, uint32_t rows);
 
 }  // namespace quarry

@@ -63,7 +63,7 @@ void PostingCursor::EnterBlock() {
   const Run& run = runs_[run_];
   before_ = block_ == 0 ? run.before : run.headers[block_ - 1].lastRow;
   if (run.tail != kPacked) return;
-  // The blocks of a list that grew are scattered in memory, and reads of other lists come between them:
+  // The blocks of a list that grew are scattered in memory, and other lists are read in between:
   // prefetch the next.
   PrefetchBlock(WordsOf(run, block_));
   if (block_ + 1 < run.count) PrefetchBlock(WordsOf(run, block_ + 1));

@@ -11,7 +11,7 @@
 
 namespace quarry {
 
-// A list is a sequence of blocks; loose postings count as a block of their own. The cursor sees the list as
+// A list is a sequence of blocks; its tail counts as a block of their own. The cursor sees the list as
 // of Open: later additions are invisible.
 class PostingCursor {
  public:
@@ -21,10 +21,10 @@ class PostingCursor {
 
   // For list implementations: clears the cursor. The parts of a list are then added in order.
   void Reset();
-  // Adds blocks whose `place` counts from `base`, the first one after row `before`. The bytes must outlive
+  // Adds blocks whose `offset` counts from `base`, the first one after row `before`. The bytes must outlive
   // the cursor.
   void AddBlocks(const BlockHeader* headers, uint32_t count, uint32_t before, const uint64_t* base);
-  // As above, with places in an arena.
+  // As above, with offsets in an arena.
   void AddBlocks(const BlockHeader* headers, uint32_t count, uint32_t before, const BlockArray<uint64_t>& arena);
   // Adds at most 127 postings after row `before`.
   void AddTail(const uint8_t* bytes, uint32_t count, uint32_t before, GainBounds bounds);
@@ -91,13 +91,13 @@ class PostingCursor {
 
  private:
   static constexpr uint32_t kPacked = 0xffffffff;
-  // Blocks whose heads are contiguous.
+  // Blocks whose headers are contiguous.
   struct Run {
     const BlockHeader* headers;
     uint32_t count;
     uint32_t before;
-    const uint64_t* base;               // null: places refer to `arena`
-    const BlockArray<uint64_t>* arena;  // null: places count from `base`
+    const uint64_t* base;               // null: offsets refer to `arena`
+    const BlockArray<uint64_t>* arena;  // null: offsets count from `base`
     uint32_t tail;                      // index into tails_, or kPacked
   };
   struct Tail {

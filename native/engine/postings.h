@@ -84,15 +84,15 @@ class Postings {
   size_t Bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
-  // A growing list: full blocks, and a tail of loose postings that is packed into the next block when it is full.
+  // A growing list: full blocks, and a tail that is packed into the next block when it is full.
   // Tails lie in buffers of 1, 2, 4 ... words, and released buffers are reused by other lists. A copy of a tail is
   // therefore valid only if `state` still has the same number of blocks and the same size class afterwards.
   struct List {
     uint64_t hash;
     std::atomic<uint64_t> state;     // a packed State
     std::atomic<uint64_t> word;      // the smallest buffer, inline
-    std::atomic<uint32_t> buffer;    // place of a larger buffer
-    std::atomic<uint32_t> segments;  // place of the first segment; 0: no full block yet
+    std::atomic<uint32_t> buffer;    // offset of a larger buffer
+    std::atomic<uint32_t> segments;  // offset of the first segment; 0: no full block yet
     std::atomic<uint32_t> bounds;    // GainBounds of the tail
     uint32_t lastRow;                // writer only
   };
@@ -103,7 +103,7 @@ class Postings {
     uint32_t postings;
     uint32_t bytes;
   };
-  // Heads of consecutive blocks; `capacity` heads follow in memory. The first segment has one, each further
+  // Headers of consecutive blocks; `capacity` headers follow in memory. The first segment has one, each further
   // one twice as many as the one before.
   struct Segment {
     std::atomic<uint32_t> next;  // 0: none yet
@@ -112,7 +112,7 @@ class Postings {
   struct Table {
     explicit Table(size_t size) : mask(size - 1), slots(new std::atomic<uint32_t>[size]()) {}
     const size_t mask;                                     // size - 1; the size is a power of two
-    const std::unique_ptr<std::atomic<uint32_t>[]> slots;  // places of lists; 0: free
+    const std::unique_ptr<std::atomic<uint32_t>[]> slots;  // offsets of lists; 0: free
   };
   static constexpr uint32_t kSizeClasses = 9;  // 128 postings take at most 256 words
 
@@ -133,7 +133,7 @@ class Postings {
   void PackTail(List* list, State* state);
   BlockHeader* NewHeader(List* list, uint32_t block);
   uint32_t NewBuffer(uint32_t sizeClass);
-  // Returns the place of `words` contiguous zeroed words.
+  // Returns the offset of `words` contiguous zeroed words.
   uint32_t Allocate(size_t words);
   // Adds a consistent state of the list to the cursor.
   void Read(List* list, PostingCursor* cursor) const;
@@ -145,7 +145,7 @@ class Postings {
   std::vector<std::unique_ptr<Table>> tables_;
   size_t lists_ = 0;
   BlockArray<uint64_t> arena_;
-  uint64_t used_ = 1;  // in words; place 0 means none
+  uint64_t used_ = 1;  // in words; offset 0 means none
   std::vector<uint32_t> freeBuffers_[kSizeClasses];
   std::vector<uint64_t> packBuffer_;
   std::atomic<size_t> bytes_{0};

@@ -40,10 +40,10 @@ std::optional<uint64_t> UsedBytes() {
 void SetMemoryLimit(uint64_t bytes) { limit.store(bytes, std::memory_order_relaxed); }
 
 bool HasMemoryFor(uint64_t bytes) {
-  const uint64_t most = limit.load(std::memory_order_relaxed);
-  if (most == 0 || bytes <= most / kOvershootDivisor) return true;
+  const uint64_t bytesMax = limit.load(std::memory_order_relaxed);
+  if (bytesMax == 0 || bytes <= bytesMax / kOvershootDivisor) return true;
   const std::optional<uint64_t> used = UsedBytes();
-  return !used.has_value() || *used + bytes <= most;
+  return !used.has_value() || *used + bytes <= bytesMax;
 }
 
 void ReleaseFreeMemory() {

@@ -5,7 +5,7 @@
 
 namespace quarry {
 
-// Sets the maximum number of bytes that the process should hold; 0, the default, is no limit.
+// Sets the maximum number of bytes that the process should hold; 0, the default, means no limit.
 void SetMemoryLimit(uint64_t bytes);
 
 // Whether work may begin that holds `bytes` more until it frees other memory. If the limit leaves less, up to

@@ -20,14 +20,14 @@ constexpr size_t kFileThreads = 2;
 constexpr int kStagingNiceness = 10;
 constexpr int kCompactingNiceness = 5;
 
-Status Busy() { return {StatusCode::kBusy, "too many operations are waiting for the engine"}; }
+Status Busy() { return {StatusCode::kBusy, "the queue of the engine is full"}; }
 
 // Converts exceptions of `work` to a status. The only exception is std::bad_alloc.
 Status Run(const std::function<Status()>& work) {
   try {
     return work();
   } catch (const std::bad_alloc&) {
-    return {StatusCode::kMemory, "there is no memory for this operation"};
+    return {StatusCode::kMemory, "not enough memory for this operation"};
   }
 }
 
@@ -54,11 +54,11 @@ constexpr float kTinyCost = 25;
 constexpr float kInlineCostMax = 60;
 // Delay before a calibration checks again whether the engine is idle.
 constexpr std::chrono::milliseconds kQuietPause{50};
-// Delay of the compaction thread after a compaction that was postponed for lack of memory.
+// Delay of the compaction thread after a compaction that was deferred for lack of memory.
 constexpr std::chrono::milliseconds kMemoryPause{20};
 
 // Time that one JavaScript thread spends on searches that it runs itself. Trivial searches get a fixed time
-// per turn of its event loop, so that a caller that searches again at once does not block all others. For
+// per iteration of its event loop, so that a caller that searches again at once does not block all others. For
 // other searches, the time beyond the cost of handing them over is limited to a share of all time: under
 // load, the thread keeps the rest for work only it can do, and searches run on the search threads.
 class InlineBudget {
@@ -158,10 +158,10 @@ Status Registry::OpenNow(const CollectionOptions& options, std::unique_ptr<Colle
 
 bool Registry::Compact(std::function<bool()> compaction) {
   return compacting_.Submit(ThreadPool::Priority::kBackground,
-                            [this, compaction = std::move(compaction), isPostponed = false]() mutable {
+                            [this, compaction = std::move(compaction), isDeferred = false]() mutable {
                               const bool done = compaction();
-                              if (done == isPostponed) postponedCompactions_ += done ? -1 : 1;
-                              isPostponed = !done;
+                              if (done == isDeferred) deferredCompactions_ += done ? -1 : 1;
+                              isDeferred = !done;
                               // Other compactions run first: a smaller one may free the memory.
                               if (!done) std::this_thread::sleep_for(kMemoryPause);
                               return done;

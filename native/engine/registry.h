@@ -60,7 +60,7 @@ class Registry {
 
   // Runs a search that has begun on the calling thread and returns true, if that costs less than handing it
   // over. Either the search is trivial and the caller has not used up its time for such searches in this
-  // `loopIteration` of its event loop (a number that changes with every turn); or it is cheap, no idle thread could
+  // `loopIteration` of its event loop (a number that changes with every iteration); or it is cheap, no idle thread could
   // start it while other searches run, and the caller has not spent much of its recent time on searches.
   bool TrySearchInline(CollectionSearch* search, uint64_t loopIteration);
   // Runs a search that has begun, on as many idle threads as are worth waking.
@@ -70,10 +70,10 @@ class Registry {
   // Runs `work` that waits for disks, on the file threads.
   Status RunFileJob(std::function<Status()> work, DoneCallback done);
 
-  // Number of compactions postponed until there is memory for them.
-  size_t PostponedCompactions() const { return postponedCompactions_.load(std::memory_order_relaxed); }
+  // Number of compactions deferred until there is memory for them.
+  size_t DeferredCompactions() const { return deferredCompactions_.load(std::memory_order_relaxed); }
   // Number of searches, listings and stagings that wait for a thread now.
-  size_t QueuedJobs() { return searching_.QueuedJobs() + staging_.QueuedJobs(); }
+  size_t QueuedCalls() { return searching_.QueuedJobs() + staging_.QueuedJobs(); }
 
  private:
   friend class CollectionHandle;
@@ -106,7 +106,7 @@ class Registry {
   ThreadPool compacting_;
   ThreadPool calibrating_;
   std::atomic<size_t> searches_{0};  // waiting or running on the threads of the pool
-  std::atomic<size_t> postponedCompactions_{0};
+  std::atomic<size_t> deferredCompactions_{0};
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Entry>> entries_;  // guarded by mutex_; by collection id
 };

@@ -26,8 +26,8 @@ void RowCountCache::Reset(uint64_t epoch) {
 const RowCountCache::Entry* RowCountCache::Find(const Key& key) {
   const auto recent = recent_.find(key);
   if (recent != recent_.end()) return &recent->second;
-  const auto former = previous_.find(key);
-  return former == previous_.end() ? nullptr : Promote(key, former->second);
+  const auto previous = previous_.find(key);
+  return previous == previous_.end() ? nullptr : Promote(key, previous->second);
 }
 
 const RowCountCache::Entry* RowCountCache::Promote(const Key& key, Entry entry) {
@@ -38,7 +38,7 @@ const RowCountCache::Entry* RowCountCache::Promote(const Key& key, Entry entry) 
   return &recent_.insert_or_assign(key, entry).first->second;
 }
 
-bool RowCountCache::Lookup(const Key& key, uint64_t epoch, CachedCount* known) {
+bool RowCountCache::Lookup(const Key& key, uint64_t epoch, CachedCount* cached) {
   const std::lock_guard lock(mutex_);
   const Entry* const found = Find(key);
   if (found == nullptr) return false;
@@ -46,24 +46,24 @@ bool RowCountCache::Lookup(const Key& key, uint64_t epoch, CachedCount* known) {
   const uint64_t from = std::min(entry.epoch, epoch);
   const uint64_t to = std::max(entry.epoch, epoch);
   if (from != to && from < changesSince_) return false;
-  known->count = entry.count;
-  known->since.clear();
+  cached->count = entry.count;
+  cached->since.clear();
   if (from == to) return true;
   const auto after = [](uint64_t value, const Change& change) { return value < change.epoch; };
   auto change = std::upper_bound(changes_.begin(), changes_.end(), from, after);
   for (; change != changes_.end() && change->epoch <= to; ++change) {
-    known->since.push_back(*change);
-    if (epoch < entry.epoch) known->since.back().added = !change->added;
+    cached->since.push_back(*change);
+    if (epoch < entry.epoch) cached->since.back().added = !change->added;
   }
-  std::sort(known->since.begin(), known->since.end(),
+  std::sort(cached->since.begin(), cached->since.end(),
             [](const Change& left, const Change& right) { return left.firstRow < right.firstRow; });
   return true;
 }
 
 void RowCountCache::Insert(const Key& key, uint64_t epoch, uint64_t count) {
   const std::lock_guard lock(mutex_);
-  const Entry* const known = Find(key);
-  if (known == nullptr || known->epoch < epoch) Promote(key, {epoch, count});
+  const Entry* const entry = Find(key);
+  if (entry == nullptr || entry->epoch < epoch) Promote(key, {epoch, count});
 }
 
 }  // namespace quarry

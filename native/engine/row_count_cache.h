@@ -36,7 +36,7 @@ class RowCountCache {
     std::vector<Change> since;
   };
   // Returns false if the rows must be counted.
-  bool Lookup(const Key& key, uint64_t epoch, CachedCount* known);
+  bool Lookup(const Key& key, uint64_t epoch, CachedCount* cached);
   void Insert(const Key& key, uint64_t epoch, uint64_t count);
 
  private:

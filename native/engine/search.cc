@@ -136,7 +136,7 @@ CollectionSearch::Progress CollectionSearch::Start() {
     std::iota(shards_.begin(), shards_.end(), 0);
     return StartPhase(Phase::kFind);
   } catch (const std::bad_alloc&) {
-    Fail({StatusCode::kMemory, "there is no memory for this search"});
+    Fail({StatusCode::kMemory, "not enough memory for this search"});
     return Progress::kDone;
   }
 }
@@ -182,7 +182,7 @@ Status CollectionSearch::RunShard(uint32_t shard, CancellationToken::Clock::time
       case Phase::kScore: return work.lexical->Score(groups_, idfs_, &*floor_, &work.best, &work.near);
     }
   } catch (const std::bad_alloc&) {
-    return {StatusCode::kMemory, "there is no memory for this search"};
+    return {StatusCode::kMemory, "not enough memory for this search"};
   }
   return {};
 }
@@ -213,7 +213,7 @@ CollectionSearch::Progress CollectionSearch::Advance() {
     Merge();
     CheckVectors();
   } catch (const std::bad_alloc&) {
-    Fail({StatusCode::kMemory, "there is no memory for this search"});
+    Fail({StatusCode::kMemory, "not enough memory for this search"});
   }
   return Progress::kDone;
 }
@@ -290,7 +290,8 @@ void CollectionSearch::CheckVectors() {
   if (request_.vector.empty()) return;
   for (uint32_t i = 0; i < ShardCount(); i++) {
     if (!(*readSnapshot_.shards)[i]->HasVectorReadFailed()) continue;
-    return Fail({StatusCode::kDamaged, "the vectors of shard " + std::to_string(i) + " cannot be read from its file"});
+    return Fail(
+        {StatusCode::kDamaged, "the vectors of shard " + std::to_string(i) + " cannot be read from their file"});
   }
 }
 

@@ -23,7 +23,7 @@ struct QueryTerm {
   uint32_t group;
 };
 
-// Read snapshot of a search: taken at one instant, valid as long as it is held.
+// Read snapshot of a search: taken at one instant, valid while it is referenced.
 struct ReadSnapshot {
   std::shared_ptr<const std::vector<std::shared_ptr<Shard>>> shards;
   uint64_t epoch = 0;

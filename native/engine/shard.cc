@@ -35,7 +35,7 @@ Status DocumentInput::Check(uint32_t dimensions) {
     return {StatusCode::kInvalid, "vectors and term block have different numbers of rows"};
   }
   for (const float value : vectors) {
-    if (!std::isfinite(value)) return {StatusCode::kInvalid, "a vector holds a value that is not a finite number"};
+    if (!std::isfinite(value)) return {StatusCode::kInvalid, "a vector has a value that is not a finite number"};
   }
   return {};
 }
@@ -93,7 +93,7 @@ size_t Shard::ListVisible(const Bitset* matching, uint64_t epoch, uint32_t* word
   };
   const uint32_t first = *word;
   const size_t count = list(first, [](uint64_t live, uint64_t mask, uint32_t) { return live & mask; });
-  // As in RowVisible: all of these bits were read before any later epoch was announced.
+  // As in IsRowVisible: all of these bits were read before any later epoch was announced.
   if (lastEpoch_.load(std::memory_order_acquire) <= epoch) return count;
   const uint32_t filled = Rows();
   return list(first, [&](uint64_t, uint64_t mask, uint32_t start) {
@@ -101,7 +101,7 @@ size_t Shard::ListVisible(const Bitset* matching, uint64_t epoch, uint32_t* word
     for (uint64_t bits = mask; bits != 0; bits &= bits - 1) {
       const uint32_t row = start + static_cast<uint32_t>(std::countr_zero(bits));
       if (row >= filled) break;
-      seen |= (bits & -bits) & -uint64_t{SlotVisible(info_[row].slot, epoch)};
+      seen |= (bits & -bits) & -uint64_t{IsSlotVisible(info_[row].slot, epoch)};
     }
     return seen;
   });

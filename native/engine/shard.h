@@ -87,20 +87,20 @@ class Shard {
     if (LifetimeWord::IsDeleted(word)) return tombstones_[LifetimeWord::Tombstone(word)];
     return {LifetimeWord::CreatedAt(word), kNever};
   }
-  bool SlotVisible(uint32_t slot, uint64_t epoch) const {
+  bool IsSlotVisible(uint32_t slot, uint64_t epoch) const {
     const Lifetime lifetime = LifetimeOf(slot);
     return lifetime.createdAt <= epoch && lifetime.deletedAt > epoch;
   }
   // The live bit is valid for the newest epoch. A commit announces its epoch before it changes a bit, so a bit read
   // before the announcement of an epoch above `epoch` is valid for `epoch`; otherwise the slot decides.
-  bool RowVisible(uint32_t row, uint64_t epoch) const {
+  bool IsRowVisible(uint32_t row, uint64_t epoch) const {
     const uint64_t word = live_[row >> 6].load(std::memory_order_acquire);
     if (lastEpoch_.load(std::memory_order_acquire) <= epoch) return (word >> (row & 63) & 1) != 0;
-    return SlotVisible(info_[row].slot, epoch);
+    return IsSlotVisible(info_[row].slot, epoch);
   }
-  // Lists the rows for which RowVisible is true, restricted to `matching` if it is not null, ascending from row
+  // Lists the rows for which IsRowVisible is true, restricted to `matching` if it is not null, ascending from row
   // 64 * *word, until there are `limit` of them or row 64 * end is reached. Sets *word to where to continue.
-  // Returns the number of rows; `rows` must have space for enough + 64.
+  // Returns the number of rows; `rows` must have space for limit + 64.
   size_t ListVisible(const Bitset* matching, uint64_t epoch, uint32_t* word, uint32_t end, size_t limit,
                      uint32_t* rows) const;
 
@@ -132,7 +132,7 @@ class Shard {
   // documents, and sets origins[new slot] to the old slot. Returns false if `stop` returned true. No other
   // thread may use this shard yet.
   bool CopyFrom(const Shard& source, uint32_t slots, const std::function<bool()>& stop, std::vector<uint32_t>* origins);
-  // Copies the birth and death epochs of the origins to this shard's slots. Cheap if little changed since the
+  // Copies the lifetimes of the origins to this shard's slots. Cheap if little changed since the
   // last call.
   void SyncLifetimes(const Shard& source, const std::vector<uint32_t>& origins);
 
@@ -169,7 +169,7 @@ class Shard {
     size_t links = 0;
     size_t postings = 0;
     size_t attributes = 0;
-    size_t documents = 0;  // slots, row facts and live bits
+    size_t documents = 0;  // slots, row info and live bits
   };
   Memory MemoryBytes() const;
 
@@ -196,7 +196,7 @@ class Shard {
   BlockArray<RowInfo> info_;
   BlockArray<std::atomic<uint64_t>> live_;  // one bit per row
   BlockArray<DocumentSlot> documents_;
-  BlockArray<Lifetime> tombstones_;  // tombstones; the first one is shared by versions that were never visible
+  BlockArray<Lifetime> tombstones_;  // the first one is shared by versions that were never visible
   Graph graph_;
   Postings postings_;
   AttributeIndex attributes_;

@@ -27,18 +27,18 @@ class ShardView {
 
   uint32_t number() const { return number_; }
   const Shard& shard() const { return shard_; }
-  bool filtered() const { return matching_ != nullptr; }
+  bool IsFiltered() const { return matching_ != nullptr; }
   // Superset of the visible rows that match the filter; all its rows match. Requires a filter.
   const Bitset& Matching() const { return matching_->rows; }
   // Whether the matching rows are distributed like a random sample; see Graph::IsUncorrelated. Requires a filter.
   bool IsUncorrelated() const { return matching_->IsUncorrelated(shard_.graph()); }
   // Number of rows that match, or of all rows without a filter. Includes deleted rows.
-  uint64_t CandidateCount() const { return filtered() ? matching_->count : shard_.Rows(); }
+  uint64_t CandidateCount() const { return IsFiltered() ? matching_->count : shard_.Rows(); }
 
-  bool Visible(uint32_t row) const { return shard_.RowVisible(row, epoch_); }
+  bool IsVisible(uint32_t row) const { return shard_.IsRowVisible(row, epoch_); }
   // Lists visible rows that match; see Shard::ListVisible.
   size_t List(uint32_t* word, uint32_t end, size_t limit, uint32_t* rows) const {
-    return shard_.ListVisible(filtered() ? &matching_->rows : nullptr, epoch_, word, end, limit, rows);
+    return shard_.ListVisible(IsFiltered() ? &matching_->rows : nullptr, epoch_, word, end, limit, rows);
   }
   ScoredChunk ToScoredChunk(uint32_t row, float score) const {
     return quarry::ToScoredChunk(shard_, number_, row, score);

@@ -25,7 +25,7 @@ enum Section : uint32_t {
   kSections
 };
 inline constexpr std::array<const char*, kSections> kSectionNames = {
-    "documents", "rows", "levels", "vectors", "codes", "ground links", "upper links", "attributes", "postings"};
+    "documents", "rows", "levels", "vectors", "codes", "layer 0 links", "upper links", "attributes", "postings"};
 
 struct SectionEntry {
   uint64_t offset;

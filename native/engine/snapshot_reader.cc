@@ -25,7 +25,7 @@ constexpr uint64_t kSingleThreadBytesMax = uint64_t{1} << 20;
 
 Status Damaged(std::string reason) { return {StatusCode::kDamaged, std::move(reason)}; }
 Status InvalidSection(uint32_t kind) {
-  return Damaged(std::string("the section of ") + kSectionNames[kind] + " does not make sense");
+  return Damaged(std::string("the section \"") + kSectionNames[kind] + "\" is invalid");
 }
 
 // Reads the bytes of one section sequentially and computes their checksum.
@@ -59,7 +59,7 @@ class SectionStream {
   // Verifies the checksum. Call it after the last byte was read.
   Status Check() const {
     if (checksum_.Value() == entry_.checksum) return {};
-    return Damaged(std::string("the checksum of the section of ") + kSectionNames[entry_.kind] + " is wrong");
+    return Damaged(std::string("the checksum of the section \"") + kSectionNames[entry_.kind] + "\" is wrong");
   }
 
  private:
@@ -112,8 +112,8 @@ class SnapshotReader {
     if (Status status = file_.ReadAt(0, &header_, sizeof header_); !status.ok()) return status;
     if (header_.magic != kSnapshotMagic) return Damaged("the file is not a shard snapshot");
     if (header_.format != kSnapshotFormat) {
-      return Damaged("the file has format " + std::to_string(header_.format) + ", this program reads format " +
-                     std::to_string(kSnapshotFormat));
+      return Damaged("the file has format " + std::to_string(header_.format) +
+                     "; this version of Quarry reads format " + std::to_string(kSnapshotFormat));
     }
     if (header_.checksum != HeaderChecksum(header_)) return Damaged("the checksum of the header is wrong");
     if (header_.dimensions != identity_.dimensions) {
@@ -122,14 +122,14 @@ class SnapshotReader {
     }
     if (header_.shard != identity_.shard || header_.shards != identity_.shards) {
       return Damaged("the file is shard " + std::to_string(header_.shard) + " of " + std::to_string(header_.shards) +
-                     ", wanted is " + std::to_string(identity_.shard) + " of " + std::to_string(identity_.shards));
+                     "; expected is " + std::to_string(identity_.shard) + " of " + std::to_string(identity_.shards));
     }
     if (header_.linksLayer0 != Graph::kLinksLayer0 || header_.linksUpper != Graph::kLinksUpper) {
-      return Damaged("the graph of the file has other numbers of links");
+      return Damaged("the graph of the file has different maximum numbers of links");
     }
     if (header_.vectorStride != PaddedDimensions(identity_.dimensions) || header_.codec != kRotatedCodes ||
         header_.codeStride != Codec(identity_.dimensions).stride()) {
-      return Damaged("the file has other codes or rows of another length");
+      return Damaged("the file has a different codec or row length");
     }
     return {};
   }
@@ -141,7 +141,7 @@ class SnapshotReader {
       const SectionEntry& entry = header_.sections[kind];
       if (entry.kind != kind || entry.offset != SectionStart(kind, entry.length, end)) return InvalidSection(kind);
       if (entry.offset > file_.length() || entry.length > file_.length() - entry.offset) {
-        return Damaged("the file is cut off");
+        return Damaged("the file is truncated");
       }
       std::vector<uint8_t> padding(entry.offset - end);
       if (Status status = file_.ReadAt(end, padding.data(), padding.size()); !status.ok()) return status;
@@ -149,7 +149,7 @@ class SnapshotReader {
         return InvalidSection(kind);
       end = entry.offset + entry.length;
     }
-    if (end != file_.length()) return Damaged("the file goes on after its end");
+    if (end != file_.length()) return Damaged("the file has bytes after its last section");
     const uint64_t rows = header_.rows;
     const std::pair<Section, uint64_t> lengths[] = {{kDocuments, header_.slots * sizeof(DocumentRecord)},
                                                     {kRows, rows * sizeof(uint32_t)},

@@ -70,7 +70,7 @@ class SnapshotWriter {
     const Graph& graph = shard_.graph();
     levels_.reserve(point.rows);
     for (uint32_t row = 0; row < point.rows; row++) {
-      levels_.push_back(graph.Inserted(row) ? static_cast<uint8_t>(graph.LevelOf(row)) : uint8_t{0});
+      levels_.push_back(graph.IsInserted(row) ? static_cast<uint8_t>(graph.LevelOf(row)) : uint8_t{0});
     }
   }
 
@@ -88,7 +88,7 @@ class SnapshotWriter {
       header_.sections[kind] = section.Entry();
     }
     if (shard_.HasVectorReadFailed())
-      return {StatusCode::kDamaged, "the vectors of the shard cannot be read from its file"};
+      return {StatusCode::kDamaged, "the vectors of the shard cannot be read from their file"};
     header_.checksum = HeaderChecksum(header_);
     file_.WriteAt(0, &header_, sizeof header_);
     if (Status status = file_.Commit(permit_.renameMutex, permit_.proceed); !status.ok()) return status;
@@ -98,12 +98,12 @@ class SnapshotWriter {
   }
 
  private:
-  bool Live(uint32_t slot) const { return shard_.SlotVisible(slot, point_.epoch); }
+  bool IsLive(uint32_t slot) const { return shard_.IsSlotVisible(slot, point_.epoch); }
 
   Status WriteDocuments(SectionWriter* out) const {
     for (uint32_t slot = 0; slot < point_.slots; slot++) {
       const DocumentSlot& document = shard_.Document(slot);
-      out->AddValue(DocumentRecord{document.version, document.rowCount, Live(slot) ? 1U : 0U});
+      out->AddValue(DocumentRecord{document.version, document.rowCount, IsLive(slot) ? 1U : 0U});
     }
     return {};
   }
@@ -115,7 +115,7 @@ class SnapshotWriter {
     out->Add(levels_.data(), levels_.size());
     return {};
   }
-  // Adds rows of `width` bytes as they lie in memory. `rowAt(row)` returns the address of a row.
+  // Adds rows of `width` bytes as they are in memory. `rowAt(row)` returns the address of a row.
   template <class RowAt>
   Status Copy(SectionWriter* out, size_t width, const RowAt& rowAt) const {
     const auto piece = static_cast<uint32_t>(kPieceBytes / width);
@@ -167,7 +167,7 @@ class SnapshotWriter {
       uint32_t count = 0;
       uint32_t before = 0;
       set.ForEach([&](uint32_t slot) {
-        if (slot >= point_.slots || !Live(slot)) return;
+        if (slot >= point_.slots || !IsLive(slot)) return;
         PutVarint(&slots, slot - before);
         before = slot;
         count++;
@@ -187,7 +187,7 @@ class SnapshotWriter {
       shard_.postings().ForEach(hash, [&](const Posting& posting) {
         if (posting.row >= point_.rows) return false;
         const RowInfo& info = shard_.Info(posting.row);
-        if (Live(info.slot)) packed.Add(posting, info.bodyLength);
+        if (IsLive(info.slot)) packed.Add(posting, info.bodyLength);
         return true;
       });
       packed.End();

@@ -8,18 +8,18 @@ namespace quarry {
 
 enum class StatusCode {
   kOk,
-  kBusy,       // a bounded queue is full
-  kDeadline,   // the time limit of a search has passed
-  kCancelled,  // the caller canceled the operation
-  kClosed,     // the collection was closed or dropped
-  kUnstaged,   // a commit names a version that was never staged
-  kSequence,   // a commit is older than its shard
-  kInvalid,    // malformed input: an error of the caller
-  kConflict,   // the collection is open with other dimensions, shards or folder
-  kMissing,    // a file does not exist
-  kDamaged,    // a file exists but cannot be used
-  kIo,         // a system call failed
-  kMemory,     // out of memory
+  kBusy,      // a bounded queue is full
+  kDeadline,  // the time limit of a search has passed
+  kCanceled,  // the caller canceled the operation
+  kClosed,    // the collection was closed or dropped
+  kUnstaged,  // a commit names a version that was never staged
+  kSequence,  // a commit is older than its shard
+  kInvalid,   // malformed input: an error of the caller
+  kConflict,  // the collection is open with other dimensions, shards or folder
+  kMissing,   // a file does not exist
+  kDamaged,   // a file exists but cannot be used
+  kIo,        // a system call failed
+  kMemory,    // out of memory
 };
 
 class [[nodiscard]] Status {
@@ -36,7 +36,7 @@ class [[nodiscard]] Status {
       case StatusCode::kOk: return "ok";
       case StatusCode::kBusy: return "busy";
       case StatusCode::kDeadline: return "deadline";
-      case StatusCode::kCancelled: return "cancelled";
+      case StatusCode::kCanceled: return "cancelled";
       case StatusCode::kClosed: return "closed";
       case StatusCode::kUnstaged: return "unstaged";
       case StatusCode::kSequence: return "sequence";

@@ -121,7 +121,7 @@ void ThreadPool::RunWorker() {
     backgroundRunning_ -= background ? 1 : 0;
     // A slice returns to its queue regardless of the bound, which applies to submitted jobs only.
     if (!finished) queue->push_back(std::move(job));
-    // Steady jobs that yielded to urgent ones are woken only by running threads.
+    // Background jobs that yielded to urgent ones are woken only by running threads.
     if (background && idle_ > 0 && background_.size() > 1 && BackgroundMayRun()) wake_.notify_one();
   }
 }

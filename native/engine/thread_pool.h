@@ -12,7 +12,7 @@
 namespace quarry {
 
 // `kUrgent` work (searches) runs first. `kBackground` work (staging, maintenance) runs in slices in between and
-// gets at least every eighth turn, so that neither starves the other. While urgent work arrives, steady work
+// gets at least every eighth slice, so that neither starves the other. While urgent work arrives, background work
 // leaves one thread free for it, if the pool has more than one.
 //
 // A pool is never destroyed: its threads outlive every JavaScript environment, and destroying a condition
@@ -61,15 +61,15 @@ class ThreadPool {
   const size_t queueMax_;
   const std::chrono::milliseconds quietPeriod_;
   std::atomic<Clock::duration::rep> lastUrgent_{Clock::duration::min().count()};  // last arrival of urgent work
-  // Last arrival of steady work.
+  // Last arrival of background work.
   std::atomic<Clock::duration::rep> lastBackground_{Clock::duration::min().count()};
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Job> urgent_;        // guarded by mutex_
   std::deque<Job> background_;    // guarded by mutex_
-  size_t urgentRuns_ = 0;         // guarded by mutex_; urgent jobs run since the last steady one
+  size_t urgentRuns_ = 0;         // guarded by mutex_; urgent jobs run since the last background job
   std::atomic<size_t> idle_{0};   // changed under mutex_; number of waiting threads
-  size_t backgroundRunning_ = 0;  // guarded by mutex_; number of threads that run steady work
+  size_t backgroundRunning_ = 0;  // guarded by mutex_; number of threads that run background work
 };
 
 }  // namespace quarry

@@ -14,8 +14,8 @@ constexpr uint32_t kWordsMax = 1024;  // maximum number of words of 64 rows scan
 // A graph search that has computed this many distances per kept candidate is considered lost. It still continues
 // until the distances have taken half the time of a scan; with a filter, for which it may never succeed, an eighth.
 constexpr uint64_t kDistancesPerEfMax = 64;
-constexpr uint64_t kScanPart = 4;
-constexpr uint64_t kFilteredScanPart = 16;
+constexpr uint64_t kScanDivisor = 4;
+constexpr uint64_t kFilteredScanDivisor = 16;
 
 // CPU cost of finding the nearest rows in one shard, in microseconds, measured with rows of 384 dimensions.
 constexpr float kScanRowCost = 0.0105F;  // one row compared by its codes, in row order
@@ -64,18 +64,18 @@ class VectorSearch {
  private:
   bool ScanIsBetter(uint64_t matching) const {
     if (request_.scanMode == ScanMode::kNever) return false;
-    const bool sparse = view_.filtered() && matching * Graph::kDenseShare < shard_.Rows();
+    const bool sparse = view_.IsFiltered() && matching * Graph::kDenseDivisor < shard_.Rows();
     if (ScanCost(matching) <= WalkCost(ef_, sparse)) return true;
-    return view_.filtered() && (matching <= kScanRowsMax || matching * Graph::kSparseShare <= shard_.Rows());
+    return view_.IsFiltered() && (matching <= kScanRowsMax || matching * Graph::kSparseDivisor <= shard_.Rows());
   }
 
   // A distance takes twice as long as a scanned row.
   uint64_t DistancesMax(uint64_t matching) const {
-    return std::max(kDistancesPerEfMax * ef_, matching / (view_.filtered() ? kFilteredScanPart : kScanPart));
+    return std::max(kDistancesPerEfMax * ef_, matching / (view_.IsFiltered() ? kFilteredScanDivisor : kScanDivisor));
   }
 
   Status Walk(uint64_t matching) {
-    const bool filtered = view_.filtered();
+    const bool filtered = view_.IsFiltered();
     neighbors_->ef = ef_;
     neighbors_->strategy = filtered ? Strategy::kFilteredGraph : Strategy::kGraph;
     Status stopped;
@@ -86,7 +86,7 @@ class VectorSearch {
     const bool unbounded = request_.scanMode == ScanMode::kNever;
     const Graph::Query graphQuery{query_.encoded().view(), ef_, unbounded ? UINT64_MAX : DistancesMax(matching)};
     const Graph& graph = shard_.graph();
-    const auto visible = [&](uint32_t row) { return view_.Visible(row); };
+    const auto visible = [&](uint32_t row) { return view_.IsVisible(row); };
     const auto share = static_cast<float>(matching) / static_cast<float>(shard_.Rows());
     const auto outcome = filtered ? graph.SearchMatching(graphQuery, {view_.Matching(), share, view_.IsUncorrelated()},
                                                          &scratch_, visible, stop)
@@ -107,7 +107,7 @@ class VectorSearch {
   template <class Visit>
   Status ForEachStep(const Visit& visit) {
     neighbors_->ef = 0;
-    neighbors_->strategy = view_.filtered() ? Strategy::kFilteredScan : Strategy::kScan;
+    neighbors_->strategy = view_.IsFiltered() ? Strategy::kFilteredScan : Strategy::kScan;
     scratch_.scanned.resize(kScanStep + 64);
     uint32_t* const rows = scratch_.scanned.data();
     Status stopped;
@@ -218,11 +218,11 @@ float NeighborSearchCost(const Shard& shard, const SearchRequest& request, const
   constexpr float kFilterRowCost = 0.002F;
   const bool filtered = request.filter.has_value();
   const float width = static_cast<float>(shard.dimensions()) / 384;
-  const auto expected =
+  const auto estimate =
       filtered ? shard.filterCache().EstimateCost(shard, *request.filter) : FilterCache::CostEstimate{shard.Rows(), 0};
   // Upper bound of a scan; a walk costs as much if few rows match.
-  const float near = std::min(WalkCost(breadth.ef, filtered), ScanCost(expected.matching)) * width;
-  return near + kFilterRowCost * static_cast<float>(expected.uncached);
+  const float near = std::min(WalkCost(breadth.ef, filtered), ScanCost(estimate.matching)) * width;
+  return near + kFilterRowCost * static_cast<float>(estimate.uncached);
 }
 
 void RescoreNearest(const ReadSnapshot& readSnapshot, const VectorQuery& query, uint32_t topK,

@@ -34,12 +34,12 @@ class VectorQuery {
   const EncodedQuery& encoded() const { return encoded_; }
   // Bound on how much the cosine with any of these rows may exceed the similarity of its codes.
   float ErrorMax(const CodeArray& codes) const { return codes.codec().ErrorMax(squaredNorm_, codes.SquaredNormMin()); }
-  // Whether the cosine with a row may be at least `least`. `similarity` is the similarity of its codes.
-  bool MayReach(float least, float similarity, const CodeArray& codes, uint32_t row) const {
+  // Whether the cosine with a row may be at least `threshold`. `similarity` is the similarity of its codes.
+  bool MayReach(float threshold, float similarity, const CodeArray& codes, uint32_t row) const {
     const Codec& codec = codes.codec();
-    if (similarity + codec.RoundingError() >= least) return true;
-    if (similarity + ErrorMax(codes) < least) return false;
-    return similarity + codec.ErrorMax(squaredNorm_, codec.SquaredNorm(codes.Row(row))) >= least;
+    if (similarity + codec.RoundingError() >= threshold) return true;
+    if (similarity + ErrorMax(codes) < threshold) return false;
+    return similarity + codec.ErrorMax(squaredNorm_, codec.SquaredNorm(codes.Row(row))) >= threshold;
   }
   // Returns the exact cosine with a row of the shard.
   float Similarity(const Shard& shard, uint32_t row) const {

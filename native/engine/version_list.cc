@@ -16,7 +16,7 @@ Status ForEachVersion(const ReadSnapshot& readSnapshot, const FilterProgram* fil
     if (!more) break;
     const uint32_t slots = shard->Slots();
     const auto consider = [&](size_t slot) {
-      if (shard->SlotVisible(static_cast<uint32_t>(slot), readSnapshot.epoch)) {
+      if (shard->IsSlotVisible(static_cast<uint32_t>(slot), readSnapshot.epoch)) {
         more = visit(shard->Document(static_cast<uint32_t>(slot)).version);
       }
       more = more && checker.MayContinue(kDocumentWork);

@@ -1,4 +1,4 @@
-// Hash table from version to slot: four bytes per place, without allocations per entry.
+// Hash table from version to slot: four bytes per bucket, without allocations per entry.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +25,9 @@ class VersionTable {
   void Reserve(size_t count) {
     const size_t capacity = std::max(kBucketsMin, count + count / 3 + 1);
     if (capacity <= buckets_.size()) return;
-    std::vector<uint32_t> former(std::max(capacity, buckets_.size() + buckets_.size() / 2), kNone);
-    former.swap(buckets_);
-    for (const uint32_t slot : former) {
+    std::vector<uint32_t> previous(std::max(capacity, buckets_.size() + buckets_.size() / 2), kNone);
+    previous.swap(buckets_);
+    for (const uint32_t slot : previous) {
       if (slot != kNone) buckets_[BucketOf(documents_[slot].version)] = slot;
     }
   }
@@ -48,7 +48,7 @@ class VersionTable {
     if (Find(version) == kNone) return;
     size_t hole = BucketOf(version);
     for (size_t at = Next(hole); buckets_[at] != kNone; at = Next(at)) {
-      // Move later entries into the gap, unless that would put them before their home place.
+      // Move later entries into the gap, unless that would put them before their home bucket.
       if (Distance(HomeBucket(documents_[buckets_[at]].version), at) < Distance(hole, at)) continue;
       buckets_[hole] = buckets_[at];
       hole = at;
@@ -72,11 +72,11 @@ class VersionTable {
   static constexpr size_t kBucketsMin = 16;
 
   size_t Next(size_t bucket) const { return bucket + 1 == buckets_.size() ? 0 : bucket + 1; }
-  // Returns the number of steps from one place to another.
+  // Returns the number of steps from one bucket to another.
   size_t Distance(size_t from, size_t to) const { return to >= from ? to - from : to + buckets_.size() - from; }
-  // Maps hashes evenly to all places, for any table size.
+  // Maps hashes evenly to all buckets, for any table size.
   size_t HomeBucket(uint64_t version) const { return (SplitMix64(version) >> 32) * buckets_.size() >> 32; }
-  // Returns the place of the version, or the free place that it would take. At least one place in four is free.
+  // Returns the bucket of the version, or the free bucket where it would be inserted. At least one bucket in four is free.
   size_t BucketOf(uint64_t version) const {
     size_t bucket = HomeBucket(version);
     while (buckets_[bucket] != kNone && documents_[buckets_[bucket]].version != version) bucket = Next(bucket);

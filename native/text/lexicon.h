@@ -111,7 +111,7 @@ class Lexicon {
   std::vector<Slot> slots_;  // open addressing
   std::u16string texts_;
   std::vector<uint8_t> stops_;
-  // Hashes of entries in languages where they do not have exactly one term, or that were not the first.
+  // Hashes of entries in languages where they do not have exactly one term, or that were not the first to be looked up.
   std::unordered_map<uint64_t, std::vector<uint64_t>> otherHashes_;
   std::vector<uint32_t> body_;
   std::vector<uint32_t> prefix_;

@@ -66,8 +66,8 @@ bool PieceTrie::InsertKeys(const std::vector<Key>& keys, size_t from, size_t to,
   return true;
 }
 
-// Finds a base at which the places of all children are free. Every base leaves space for all symbols, so that
-// no step leaves the array. A single child takes the first free place. Several children start where the last
+// Finds a base at which the nodes of all children are free. Every base leaves space for all symbols, so that
+// no step leaves the array. A single child takes the first free node. Several children start where the last
 // long search ended, so that the full part of the array is not searched repeatedly.
 uint32_t PieceTrie::FindBase(const std::vector<uint32_t>& children) {
   constexpr uint32_t kProbesMax = 64;

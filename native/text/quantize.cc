@@ -21,7 +21,7 @@ int Round(double value) {
 }  // namespace
 
 void Quantize(const float* vector, size_t dimensions, uint8_t* record) {
-  static_assert(std::endian::native == std::endian::little, "a step is written as it lies in memory");
+  static_assert(std::endian::native == std::endian::little, "a step is written in the byte order of memory");
   float peak = 0;
   for (size_t i = 0; i < dimensions; ++i) peak = std::max(peak, std::abs(vector[i]));
   const auto step = static_cast<float>(peak / kCodeMax);

@@ -15,7 +15,7 @@ using Characters = std::vector<char32_t>;
 
 // Bits of CharacterProperties::flags.
 constexpr uint16_t kControl = 1;      // Cc, Cf, Co, Cs and U+FFFD, but not tab, line feed, carriage return
-constexpr uint16_t kSpace = 2;        // what \s matches in JavaScript
+constexpr uint16_t kSpace = 2;        // as \s in JavaScript
 constexpr uint16_t kPunctuation = 4;  // P, and every ASCII symbol
 constexpr uint16_t kNonspacing = 8;   // Mn
 constexpr uint16_t kWordPart = 16;    // letters, digits and marks, unless kWholeWord

@@ -74,7 +74,7 @@ class PlainTokenizer final : public Tokenizer {
 
   // Returns the next word of `text` at or after `*at` and advances `*at` past it; empty at the end.
   static std::u16string_view NextWord(std::u16string_view text, size_t* at);
-  // Writes the normalized form of a word, whose pieces are looked up, to scratch->normalised.
+  // Writes the normalized form of a word, whose pieces are looked up, to scratch->normalized.
   static void Normalize(std::u16string_view word, Scratch* scratch);
 
  private:

@@ -42,7 +42,7 @@ export interface NativeUnknownWord {
   readonly editsMax: number;
 }
 
-export interface NativeSpelling {
+export interface NativeCorrection {
   /** Index of the word in the request. */
   readonly word: number;
   readonly term: string;
@@ -131,7 +131,7 @@ export interface Addon {
   ): void;
   /**
    * `request` and the reply have the byte formats of `src/index/search-codec.ts`. A cheap search runs
-   * synchronously within the call, for up to 2 ms of each turn of the event loop; a slightly more expensive
+   * synchronously within the call, for up to 2 ms of each event-loop iteration; a slightly more expensive
    * one only while the engine is idle. Otherwise the call returns undefined, and the reply goes to
    * `onSearchEnd` with the ticket of the request: a number that no other running search of this thread has.
    */
@@ -162,11 +162,11 @@ export interface Addon {
    */
   collectionTermRows(handle: CollectionHandle, hashes: BigUint64Array): Float64Array;
   /** Returns candidate corrections for unknown words, grouped by word, most frequent term first. */
-  collectionSpellings(
+  collectionCorrections(
     handle: CollectionHandle,
     words: readonly NativeUnknownWord[],
     deadlineMs: number,
-  ): Promise<NativeSpelling[]>;
+  ): Promise<NativeCorrection[]>;
   collectionSnapshot(handle: CollectionHandle): Promise<{ sequence: number; bytes: number }>;
   collectionStatistics(handle: CollectionHandle): NativeStatistics;
   collectionDrop(handle: CollectionHandle): Promise<void>;
@@ -181,7 +181,7 @@ export interface Addon {
    */
   useKernels(name: string): boolean;
   /** Returns the values that `useKernels` accepts on this processor, except `auto`. */
-  runnableKernels(): string[];
+  supportedKernels(): string[];
   /**
    * Sets the target recall of searches (share of the nearest rows found); applies to calibrations from now
    * on.
@@ -195,9 +195,9 @@ export interface Addon {
   /** Returns free memory held by the allocator to the operating system. */
   releaseFreeMemory(): Promise<void>;
   /** Number of compactions of all collections that are deferred until there is enough memory. */
-  compactionsPutOff(): number;
+  deferredCompactions(): number;
   /** Number of searches, listings and staging calls of all collections waiting for an engine thread. */
-  waiting(): number;
+  queuedCalls(): number;
 
   /**
    * Opens the tokenizer of the built-in models; `vocabulary` has one piece per line. Throws when it is not a

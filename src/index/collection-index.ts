@@ -4,7 +4,7 @@ import type { CancellationToken } from '../core/async/cancellation-token.ts';
 import {
   addon,
   type CollectionHandle,
-  type NativeSpelling,
+  type NativeCorrection,
   type NativeStatistics,
   type NativeUnknownWord,
   type ShardOpenResult,
@@ -119,7 +119,7 @@ export class CollectionIndex {
    */
   static useKernels(name: string): void {
     if (addon.useKernels(name)) return;
-    const runnable = CollectionIndex.runnableKernels().join(', ');
+    const runnable = CollectionIndex.supportedKernels().join(', ');
     throw new AppError(
       'invalid',
       `The setting engineKernels is ${name}, but this processor runs only ${runnable}; auto takes the fastest of them.`,
@@ -127,8 +127,8 @@ export class CollectionIndex {
   }
 
   /** Returns the values that `useKernels` accepts on this processor, the fastest last. */
-  static runnableKernels(): readonly string[] {
-    return addon.runnableKernels();
+  static supportedKernels(): readonly string[] {
+    return addon.supportedKernels();
   }
 
   /**
@@ -161,7 +161,7 @@ export class CollectionIndex {
 
   /** Number of compactions of all collections of the process that are deferred until there is enough memory. */
   static deferredCompactions(): number {
-    return addon.compactionsPutOff();
+    return addon.deferredCompactions();
   }
 
   /**
@@ -169,7 +169,7 @@ export class CollectionIndex {
    * thread.
    */
   static queuedCalls(): number {
-    return addon.waiting();
+    return addon.queuedCalls();
   }
 
   /**
@@ -263,9 +263,12 @@ export class CollectionIndex {
    * Returns candidate corrections for words that occur in no row: with the fewest edits, grouped by word,
    * most frequent first.
    */
-  async findSpellings(words: readonly NativeUnknownWord[], deadlineMs: number): Promise<NativeSpelling[]> {
+  async findCorrections(
+    words: readonly NativeUnknownWord[],
+    deadlineMs: number,
+  ): Promise<NativeCorrection[]> {
     return this.#runOperation(() =>
-      addon.collectionSpellings(this.#handle, words, Math.max(1, Math.ceil(deadlineMs))),
+      addon.collectionCorrections(this.#handle, words, Math.max(1, Math.ceil(deadlineMs))),
     );
   }
 

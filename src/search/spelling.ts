@@ -35,12 +35,12 @@ export interface AnalyzedQuery {
 }
 
 /** Returns the spellings found for each word. */
-async function findSpellingsOfEach(
+async function findCorrectionsOfEach(
   index: CollectionIndex,
-  words: Parameters<CollectionIndex['findSpellings']>[0],
+  words: Parameters<CollectionIndex['findCorrections']>[0],
   deadlineMs: number,
 ): Promise<SpellingCandidate[][]> {
-  const spellings = await index.findSpellings(words, deadlineMs);
+  const spellings = await index.findCorrections(words, deadlineMs);
   return words.map((_, number) => spellings.filter(({ word }) => word === number));
 }
 
@@ -73,11 +73,13 @@ async function applyCorrections(index: CollectionIndex, input: SpellingInput): P
     return hasKnownStem ? addEndingVariants(word, languages) : word;
   });
   const withOneEdit = words.map((word) => ({ ...word, editsMax: 1 }));
-  const found = await findSpellingsOfEach(index, withOneEdit, deadlineMs);
+  const found = await findCorrectionsOfEach(index, withOneEdit, deadlineMs);
   const unresolved = words.filter((_, i) => found[i]!.length === 0);
   const withTwoEditsAllowed = selectTwoEditWords(unresolved);
   const moreSpellings =
-    withTwoEditsAllowed.length === 0 ? [] : await findSpellingsOfEach(index, withTwoEditsAllowed, deadlineMs);
+    withTwoEditsAllowed.length === 0
+      ? []
+      : await findCorrectionsOfEach(index, withTwoEditsAllowed, deadlineMs);
   for (const [i, { group }] of withTwoEditsAllowed.entries())
     found[words.findIndex((word) => word.group === group)] = moreSpellings[i]!;
   const { query, corrections } = applySpellings(lexicalQuery, words, found);

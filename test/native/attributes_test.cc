@@ -12,8 +12,8 @@
 namespace quarry {
 namespace {
 
-using test::RandomBelow;
 using test::Random;
+using test::RandomBelow;
 
 using Predicate = std::function<bool(const Attributes&)>;
 struct Filter {
@@ -167,7 +167,7 @@ TEST("a shard remembers filters rightly while documents come, and a bounded numb
   }
 }
 
-TEST("a filter that takes long stops at its deadline or when it is cancelled, and nothing half done is remembered") {
+TEST("a filter that takes long stops at its deadline or when it is canceled, and nothing half done is remembered") {
   Shard shard(4);
   for (uint64_t version = 1; version <= 2000; version++) {
     const auto input = test::MakeDocument(version, {{1, 0, 0, 0}}, {{}}, {{"number", {std::to_string(version)}}});
@@ -199,12 +199,12 @@ TEST("a filter that takes long stops at its deadline or when it is cancelled, an
   };
   CancellationToken late;
   late.deadline = CancellationToken::Clock::now() - std::chrono::seconds(1);
-  CancellationToken cancelled;
-  cancelled.cancelled = std::make_shared<std::atomic<bool>>(true);
+  CancellationToken canceled;
+  canceled.canceled = std::make_shared<std::atomic<bool>>(true);
   for (const auto& [filter, count] : filters) {
     std::shared_ptr<const MatchingRows> found;
     CHECK(shard.filterCache().Find(shard, filter, late, &found).code() == StatusCode::kDeadline);
-    CHECK(shard.filterCache().Find(shard, filter, cancelled, &found).code() == StatusCode::kCancelled);
+    CHECK(shard.filterCache().Find(shard, filter, canceled, &found).code() == StatusCode::kCanceled);
     CHECK(found == nullptr);
     const uint64_t uncached = shard.filterCache().EstimateCost(shard, filter).uncached;
     CHECK(filter.steps().size() > 1 ? uncached > 0 : uncached == shard.Rows());

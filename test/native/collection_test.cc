@@ -317,7 +317,7 @@ TEST("a walk through the graph finds what a scan finds, between dead and staged 
   }
 }
 
-TEST("a search ends with a reason when its time is over or it is cancelled") {
+TEST("a search ends with a reason when its time is over or it is canceled") {
   Fixture fixture;
   fixture.Stage(1, 3000);
   REQUIRE(fixture.Commit(1, {}).ok());
@@ -328,8 +328,8 @@ TEST("a search ends with a reason when its time is over or it is cancelled") {
   request.cancellation.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
   CHECK(Search(fixture.collection->GetReadSnapshot(), request, &hits).code() == StatusCode::kDeadline);
   request.cancellation.deadline = std::chrono::steady_clock::time_point::max();
-  request.cancellation.cancelled = std::make_shared<std::atomic<bool>>(true);
-  CHECK(Search(fixture.collection->GetReadSnapshot(), request, &hits).code() == StatusCode::kCancelled);
+  request.cancellation.canceled = std::make_shared<std::atomic<bool>>(true);
+  CHECK(Search(fixture.collection->GetReadSnapshot(), request, &hits).code() == StatusCode::kCanceled);
 }
 
 TEST("a closed collection refuses changes and writes no file, and finished searches stay valid") {

@@ -180,7 +180,7 @@ TEST("a filtered graph search finds the nearest matching rows, or says that it c
   struct Case {
     const char* title;
     std::function<bool(uint32_t)> accept;
-    bool walks;      // whether most searches end in the graph
+    bool walks;         // whether most searches end in the graph
     bool uncorrelated;  // whether enough rows match and are distributed like a random sample
   };
   const Case cases[] = {
@@ -207,9 +207,9 @@ TEST("a filter that matches here and there but nothing in some regions loses not
   for (int i = 0; i < 6000; i++) sample.Add(cloud.Next(static_cast<uint32_t>(i) % 40));
   sample.InsertAll(2);
   struct Case {
-    uint32_t empty;  // of the 40 clusters
-    uint32_t oneIn;  // one in `oneIn` rows of the other clusters matches
-    bool detectable;       // whether enough rows match for the engine to detect the empty clusters
+    uint32_t empty;   // of the 40 clusters
+    uint32_t oneIn;   // one in `oneIn` rows of the other clusters matches
+    bool detectable;  // whether enough rows match for the engine to detect the empty clusters
   };
   for (const auto& [empty, oneIn, detectable] :
        {Case{13, 5, false}, {13, 2, true}, {6, 2, true}, {6, 9, false}, {2, 2, false}}) {

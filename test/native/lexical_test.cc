@@ -15,8 +15,8 @@
 namespace quarry {
 namespace {
 
-using test::RandomBelow;
 using test::Random;
+using test::RandomBelow;
 
 constexpr uint32_t kDimensions = 4;
 
@@ -112,7 +112,8 @@ uint64_t RandomTerm(Random* random, uint32_t terms) {
   return static_cast<uint64_t>(std::exp(share * std::log(terms))) * 0x9e3779b97f4a7c15;
 }
 
-std::vector<Hit> BestOf(const ReadSnapshot& readSnapshot, const std::vector<QueryTerm>& terms, uint32_t count, bool evenOnly) {
+std::vector<Hit> BestOf(const ReadSnapshot& readSnapshot, const std::vector<QueryTerm>& terms, uint32_t count,
+                        bool evenOnly) {
   SearchRequest request;
   request.terms = terms;
   request.lexicalCandidates = count;
@@ -170,7 +171,8 @@ class Trial {
   }
 
   void Add() {
-    StoredDocument document{++version_, std::vector<test::RowTerms>(RandomBelow(&random_, 5)), RandomBelow(&random_, 2) == 0};
+    StoredDocument document{++version_, std::vector<test::RowTerms>(RandomBelow(&random_, 5)),
+                            RandomBelow(&random_, 2) == 0};
     for (auto& row : document.rows) {
       const uint32_t length = RandomBelow(&random_, 30) == 0 ? 0 : RandomBelow(&random_, 30);
       for (uint32_t i = 0; i < length; i++) {
@@ -215,8 +217,9 @@ class Trial {
   }
 
   void Ask(const ReadSnapshot& readSnapshot, const Documents& documents) {
-    const auto terms =
-        RandomBelow(&random_, 3) == 0 ? RandomQuery() : queries_[RandomBelow(&random_, static_cast<uint32_t>(queries_.size()))];
+    const auto terms = RandomBelow(&random_, 3) == 0
+                           ? RandomQuery()
+                           : queries_[RandomBelow(&random_, static_cast<uint32_t>(queries_.size()))];
     constexpr uint32_t kCounts[] = {1, 3, 20, 100, 100000};
     const uint32_t count = kCounts[RandomBelow(&random_, 5)];
     const bool evenOnly = RandomBelow(&random_, 2) == 0;
@@ -276,7 +279,8 @@ TEST("the best rows by BM25 and the scores of the nearest are those of an exhaus
 // Shard without graph and collection, which is much faster to fill.
 class ShardFixture {
  public:
-  ShardFixture() : shards_(std::make_shared<std::vector<std::shared_ptr<Shard>>>(1, std::make_shared<Shard>(kDimensions))) {}
+  ShardFixture()
+      : shards_(std::make_shared<std::vector<std::shared_ptr<Shard>>>(1, std::make_shared<Shard>(kDimensions))) {}
 
   // Called by one thread. Removes a document if `removed` is not null.
   void Commit(const StoredDocument& document, const uint64_t* removed) {

@@ -19,8 +19,8 @@
 namespace quarry {
 namespace {
 
-using test::RandomBelow;
 using test::Random;
+using test::RandomBelow;
 
 constexpr uint32_t kDimensions = 16;
 constexpr uint32_t kShards = 2;

@@ -18,8 +18,8 @@
 namespace quarry {
 namespace {
 
-using test::RandomBelow;
 using test::Random;
+using test::RandomBelow;
 
 TEST("postings give back every row and count that was added, in order") {
   Random random(8);
@@ -28,7 +28,8 @@ TEST("postings give back every row and count that was added, in order") {
   for (uint32_t row = 0; row < 4000; row += 1 + RandomBelow(&random, 300) * RandomBelow(&random, 2)) {
     for (uint64_t term = 0; term < 300; term++) {
       if (RandomBelow(&random, 1 + static_cast<uint32_t>(term)) != 0) continue;
-      const Posting posting{row, RandomBelow(&random, 20) == 0 ? 65535 : RandomBelow(&random, 5), RandomBelow(&random, 3)};
+      const Posting posting{row, RandomBelow(&random, 20) == 0 ? 65535 : RandomBelow(&random, 5),
+                            RandomBelow(&random, 3)};
       postings.Add(term * 0x9e3779b97f4a7c15, posting, 1);
       expected[term * 0x9e3779b97f4a7c15].push_back(posting);
     }
@@ -305,7 +306,7 @@ TEST("BM25 is the formula's, the same bit by bit for every number of shards, als
       for (auto& row : terms) {
         for (uint32_t count = RandomBelow(&random, 12); count > 0; count--) {
           row[RandomBelow(&random, 1 + RandomBelow(&random, 60))] = {static_cast<uint16_t>(1 + RandomBelow(&random, 4)),
-                                                         static_cast<uint16_t>(RandomBelow(&random, 2))};
+                                                                     static_cast<uint16_t>(RandomBelow(&random, 2))};
         }
       }
       const std::vector<std::vector<float>> vectors(terms.size(), {1, 0, 0, 0});

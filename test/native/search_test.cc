@@ -118,13 +118,13 @@ TEST("a search that fails in one thread ends for all of them with its reason, an
   for (int round = 0; round < 30; round++) {
     const auto search = CollectionSearch::New();
     search->request() = fixture.RandomRequest(10, 10);
-    const auto cancelled = std::make_shared<std::atomic<bool>>(false);
-    search->request().cancellation.cancelled = cancelled;
+    const auto canceled = std::make_shared<std::atomic<bool>>(false);
+    search->request().cancellation.canceled = canceled;
     search->Begin(fixture.collection->GetReadSnapshot());
-    std::thread canceller([&] { *cancelled = true; });
+    std::thread canceller([&] { *canceled = true; });
     const Status status = RunWithHelpers(search, 3);
     canceller.join();
-    CHECK(status.ok() || status.code() == StatusCode::kCancelled);
+    CHECK(status.ok() || status.code() == StatusCode::kCanceled);
     SearchHits hits;
     REQUIRE(Search(fixture.collection->GetReadSnapshot(), fixture.RandomRequest(10, 0), &hits).ok());
     CHECK(hits.version.size() == 10);
@@ -252,7 +252,8 @@ TEST("where few rows are, all the nearest are found, also if codes cut coordinat
   check();
 }
 
-double RecallOf(Fixture* fixture, const ReadSnapshot& readSnapshot, uint32_t topK, ScanMode scanMode = ScanMode::kAuto) {
+double RecallOf(Fixture* fixture, const ReadSnapshot& readSnapshot, uint32_t topK,
+                ScanMode scanMode = ScanMode::kAuto) {
   size_t found = 0;
   constexpr int kRounds = 60;
   for (int round = 0; round < kRounds; round++) {
@@ -410,7 +411,7 @@ TEST("a shard tells of many rows at once what it tells of each, at every epoch")
             (share == 2 && test::RandomBelow(&random, 2) == 0)) {
           among.Add(row);
         }
-        if (among.Has(row) && shard.RowVisible(row, at)) expected.push_back(row);
+        if (among.Has(row) && shard.IsRowVisible(row, at)) expected.push_back(row);
       }
       const size_t enough = 1 + test::RandomBelow(&random, 100);
       std::vector<uint32_t> rows(enough + 64);

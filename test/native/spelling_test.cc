@@ -182,7 +182,8 @@ TEST("a search for spellings ends at its deadline") {
   std::vector<Correction> found;
   const CancellationToken cancellation{std::chrono::steady_clock::now() - std::chrono::seconds(1), nullptr};
   const UnknownWord word{{u"abcdefghijklmnop"}, {}, Words::kLetters, 2};
-  CHECK(FindCorrections(words.collection()->GetReadSnapshot(), {word}, cancellation, &found).code() == StatusCode::kDeadline);
+  CHECK(FindCorrections(words.collection()->GetReadSnapshot(), {word}, cancellation, &found).code() ==
+        StatusCode::kDeadline);
 }
 
 }  // namespace
