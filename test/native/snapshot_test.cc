@@ -111,7 +111,7 @@ TEST("a collection answers the same after its snapshot is loaded, and can go on"
   }
 }
 
-// The worked example of native/FORMAT.md: a change of the format must update both, and the format version.
+// The example of native/FORMAT.md: a change of the format must update both, and the format version.
 struct Repeated {
   const char* hex;
   size_t times;
