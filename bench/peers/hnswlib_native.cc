@@ -43,8 +43,8 @@ class Index : public Napi::ObjectWrap<Index> {
         graph_ = std::make_unique<hnswlib::HierarchicalNSW<float>>(&space_, path, false, rows, true);
       } else {
         const size_t connections = info[2].As<Napi::Number>().Uint32Value();
-        const size_t effort = info[3].As<Napi::Number>().Uint32Value();
-        graph_ = std::make_unique<hnswlib::HierarchicalNSW<float>>(&space_, rows, connections, effort, 100, true);
+        const size_t ef = info[3].As<Napi::Number>().Uint32Value();
+        graph_ = std::make_unique<hnswlib::HierarchicalNSW<float>>(&space_, rows, connections, ef, 100, true);
       }
     } catch (const std::exception& error) {
       throw Napi::Error::New(info.Env(), error.what());

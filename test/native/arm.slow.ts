@@ -1,4 +1,4 @@
-/** Runs the native tests of the kernels and the codes on an emulated ARM processor if this machine has another one. */
+/** Runs the native tests of the kernels and the codes on an emulated ARM processor unless this machine has one. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import t from 'tap';
@@ -6,10 +6,9 @@ import { projectRoot } from '../../src/core/root.ts';
 
 /** Exit status of the script if a tool is missing. */
 const missing = 77;
-const ownArm =
-  process.arch === 'arm64' && 'this is such a machine: engine.test runs them on the processor itself';
+const ownArm = process.arch === 'arm64' && 'on an ARM machine, engine.test runs these tests';
 
-t.test('kernels for ARM give what their scalar twins give', { skip: ownArm }, (t) => {
+t.test('kernels for ARM return the results of their scalar twins', { skip: ownArm }, (t) => {
   const { status, stdout, stderr, error } = spawnSync('sh', [join(projectRoot, 'test/native/arm.sh')], {
     encoding: 'utf8',
   });

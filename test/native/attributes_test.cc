@@ -79,8 +79,8 @@ Filter RandomFilter(Random* random, int depth) {
     if (own == nullptr) return negated;
     bool any = false;
     for (const auto& value : *own) {
-      for (const auto& wanted : values) {
-        any = any || Compare(member || negated ? FilterOperator::kEqual : op, value, wanted);
+      for (const auto& operand : values) {
+        any = any || Compare(member || negated ? FilterOperator::kEqual : op, value, operand);
       }
     }
     return any != negated;
@@ -95,7 +95,7 @@ std::shared_ptr<const MatchingRows> FindRows(const Shard& shard, const FilterPro
   return found;
 }
 
-TEST("a filter means what a naive evaluation of each document says") {
+TEST("a filter matches the same documents as a naive evaluation") {
   Random random(3);
   AttributeIndex index;
   std::vector<Attributes> documents;
@@ -126,7 +126,7 @@ TEST("a filter means what a naive evaluation of each document says") {
   }
 }
 
-TEST("a shard remembers filters rightly while documents come, and a bounded number of them") {
+TEST("the filter cache is bounded and stays correct while documents are added") {
   Random random(30);
   Shard shard(4);
   std::vector<Attributes> documents;
@@ -167,7 +167,7 @@ TEST("a shard remembers filters rightly while documents come, and a bounded numb
   }
 }
 
-TEST("a filter that takes long stops at its deadline or when it is canceled, and nothing half done is remembered") {
+TEST("a long filter evaluation stops at its deadline or on cancellation, and no partial result is cached") {
   Shard shard(4);
   for (uint64_t version = 1; version <= 2000; version++) {
     const auto input = test::MakeDocument(version, {{1, 0, 0, 0}}, {{}}, {{"number", {std::to_string(version)}}});
@@ -183,7 +183,7 @@ TEST("a filter that takes long stops at its deadline or when it is canceled, and
   // One comparison that scans many values, one that scans many values without documents, one that many documents
   // match, and many comparisons.
   std::vector<std::string> unknown;
-  for (int i = 0; i < 2000; i++) unknown.push_back("x" + std::to_string(i));
+  for (int i = 0; i < 2000; i++) unknown.push_back(std::to_string(i) + "x");
   std::vector<uint8_t> many;
   for (uint32_t i = 0; i < 2000; i++) {
     const auto step = test::StepBytes(FilterOperator::kEqual, "number", {std::to_string(i)});
@@ -215,7 +215,7 @@ TEST("a filter that takes long stops at its deadline or when it is canceled, and
   }
 }
 
-TEST("a shard remembers where the rows of a filter lie, but not before its rows are linked") {
+TEST("the correlation of a filter is cached only after rows are linked") {
   Shard shard(32);
   test::ClusteredVectors cloud(32, 10, 32);
   GraphScratch scratch;
@@ -241,7 +241,7 @@ TEST("a shard remembers where the rows of a filter lie, but not before its rows 
   for (int i = 0; i < 2; i++) CHECK(red->IsUncorrelated(shard.graph()) && !here->IsUncorrelated(shard.graph()));
 }
 
-TEST("a filter program with any byte cut off or any operator unknown is refused") {
+TEST("a truncated filter program or an unknown operator is rejected") {
   std::vector<uint8_t> bytes = test::StepBytes(FilterOperator::kIn, "color", {"red", "blue"});
   const auto junction = test::JunctionBytes(FilterOperator::kAnd, 1);
   bytes.insert(bytes.end(), junction.begin(), junction.end());
@@ -257,7 +257,7 @@ TEST("a filter program with any byte cut off or any operator unknown is refused"
   CHECK(!FilterProgram::Parse(bytes.data(), bytes.size(), &program).ok());
 }
 
-TEST("attributes cut off anywhere are refused") {
+TEST("truncated attributes are rejected") {
   std::vector<uint8_t> bytes;
   test::PutNumber(&bytes, 1);
   test::PutText(&bytes, "list:a");

@@ -84,7 +84,7 @@ TEST("codes propose the nearest rows of a model with outlier dimensions") {
   CHECK(RecallOfCodes(rows, queries) >= 0.99);
 }
 
-TEST("a similarity from codes is the cosine within three thousandths and within the error that is told") {
+TEST("a similarity from codes differs from the cosine by at most 0.003 and by at most the stated error") {
   for (const uint32_t dimensions : {16U, 100U, 384U, 768U}) {
     test::ClusteredVectors cloud(dimensions, 5, 22);
     CodeArray codes(dimensions);
@@ -101,7 +101,7 @@ TEST("a similarity from codes is the cosine within three thousandths and within 
   }
 }
 
-TEST("no cosine exceeds what the codes say is the most, also of nearly equal vectors with coordinates cut off") {
+TEST("no cosine exceeds the bound from codes, even for nearly equal vectors with clipped coordinates") {
   for (const uint32_t dimensions : {100U, 384U, 768U}) {
     test::Random random(24);
     std::normal_distribution<float> normal;
@@ -132,7 +132,7 @@ TEST("no cosine exceeds what the codes say is the most, also of nearly equal vec
   }
 }
 
-TEST("the score of two rows is the same from either side, and codes follow from the dimensions alone") {
+TEST("the score of two rows is symmetric, and codes depend only on the dimensions") {
   constexpr uint32_t kDimensions = 200;
   test::ClusteredVectors cloud(kDimensions, 3, 23);
   CodeArray codes(kDimensions);
@@ -154,7 +154,7 @@ TEST("the score of two rows is the same from either side, and codes follow from 
   }
 }
 
-TEST("vectors that are zero or far too long have codes too") {
+TEST("zero vectors and very long vectors have codes") {
   CodeArray codes(48);
   codes.Reserve(2);
   const std::vector<float> zero(48, 0.0F);

@@ -54,7 +54,7 @@ struct Fixture {
   }
 };
 
-TEST("a search sees the moment it was made at, whatever is committed, compacted or snapshotted later") {
+TEST("a search sees its read snapshot, regardless of later commits, compactions and snapshots") {
   Fixture fixture;
   fixture.Stage(1, 300);
   CHECK(fixture.Search(fixture.collection->GetReadSnapshot()).empty());
@@ -76,7 +76,7 @@ TEST("a search sees the moment it was made at, whatever is committed, compacted 
   CHECK(CountVersions(first, nullptr) == 1 && CountVersions(third, nullptr) == 1);
 }
 
-TEST("a compaction keeps what is visible and what is staged, and forgets the rest") {
+TEST("a compaction keeps visible and staged documents and drops the others") {
   Fixture fixture;
   for (uint64_t version = 1; version <= 30; version++) {
     fixture.Stage(version, 40);
@@ -97,7 +97,7 @@ TEST("a compaction keeps what is visible and what is staged, and forgets the res
   CHECK(fixture.collection->Statistics().rows == found.size());
 }
 
-TEST("who replaces waits for the compaction once as much of a shard is dead as alive") {
+TEST("staging waits for the compaction once half of the shard is deleted") {
   Fixture fixture;
   constexpr uint64_t kLive = 5000;
   uint64_t version = 0;
@@ -131,7 +131,7 @@ struct MemoryLimitReached {
   ~MemoryLimitReached() { SetMemoryLimit(0); }
 };
 
-TEST("a compaction that there is no memory for is put off, and nothing waits for it meanwhile") {
+TEST("a compaction without enough memory is deferred, and staging continues") {
   Fixture fixture;
   constexpr uint64_t kDocuments = 30;
   for (uint64_t version = 1; version <= kDocuments; version++) {
@@ -155,7 +155,7 @@ TEST("a compaction that there is no memory for is put off, and nothing waits for
   CHECK(fixture.Search(fixture.collection->GetReadSnapshot()).size() == (kDocuments - removed) * 200 + 1);
 }
 
-TEST("beyond the limit of memory a compaction still takes an eighth of it: what is hardly alive makes room") {
+TEST("beyond the memory limit, a compaction may still use an eighth of it") {
   Fixture fixture;
   constexpr uint64_t kDocuments = 64;
   for (uint64_t version = 1; version <= kDocuments; version++) {
@@ -177,13 +177,13 @@ TEST("beyond the limit of memory a compaction still takes an eighth of it: what 
   CHECK(memory() < full / 8);
 }
 
-TEST("what a compaction has made so far counts among the memory") {
+TEST("the memory statistics include the replacement of a running compaction") {
   Fixture fixture;
   const auto vectors = [&] { return fixture.collection->Statistics().memory.vectorsInMemory; };
   uint64_t version = 0;
-  bool seen = false;
-  // The scheduler may suspend the watching thread for the duration of a compaction, hence several rounds.
-  for (int round = 0; round < 50 && !seen; round++) {
+  bool isCounted = false;
+  // The scheduler may suspend the observer thread for the duration of a compaction, hence several rounds.
+  for (int round = 0; round < 50 && !isCounted; round++) {
     const uint64_t first = version + 1;
     while (version < first + 20) {
       fixture.Stage(++version, 100);
@@ -195,20 +195,20 @@ TEST("what a compaction has made so far counts among the memory") {
     const size_t before = vectors();
     std::atomic<size_t> most{0};
     std::atomic<bool> done{false};
-    std::thread watching([&] {
+    std::thread observer([&] {
       while (!done) most = std::max(most.load(), vectors());
     });
     while (most == 0) std::this_thread::yield();
     CHECK(fixture.background.RunAll() == 1);
     done = true;
-    watching.join();
-    seen = most > before;
+    observer.join();
+    isCounted = most > before;
     CHECK(vectors() < before);
   }
-  CHECK(seen);
+  CHECK(isCounted);
 }
 
-TEST("a commit is refused whole when its version is not staged or its sequence is old") {
+TEST("a commit with an unstaged version or an old sequence is rejected and changes nothing") {
   Fixture fixture;
   fixture.Stage(1, 3);
   REQUIRE(fixture.Commit(1, {}).ok());
@@ -220,7 +220,7 @@ TEST("a commit is refused whole when its version is not staged or its sequence i
   CHECK(fixture.Search(fixture.collection->GetReadSnapshot()).size() == 6);
 }
 
-TEST("what was removed but not compacted away before a snapshot is compacted away once that is loaded") {
+TEST("rows deleted before a snapshot are compacted after it is loaded") {
   Fixture fixture;
   fixture.Stage(1, 600);
   REQUIRE(fixture.Commit(1, {}).ok());
@@ -239,7 +239,7 @@ TEST("what was removed but not compacted away before a snapshot is compacted awa
   CHECK(fixture.Search(loaded->GetReadSnapshot()).size() == 400);
 }
 
-TEST("a table of versions knows of each version the slot that was set last") {
+TEST("the version table returns the last slot set for each version") {
   constexpr uint32_t kSlots = 3000;
   test::Random random(13);
   BlockArray<DocumentSlot> documents;
@@ -251,9 +251,9 @@ TEST("a table of versions knows of each version the slot that was set last") {
     table.Set(slot);
     model[documents[slot].version] = slot;
     for (int i = 0; i < 2; i++) {
-      const uint64_t gone = test::RandomBelow(&random, 1000);
-      table.Erase(gone);
-      model.erase(gone);
+      const uint64_t erased = test::RandomBelow(&random, 1000);
+      table.Erase(erased);
+      model.erase(erased);
     }
     CHECK(table.size() == model.size());
     if (slot % 50 != 0) continue;
@@ -268,7 +268,7 @@ TEST("a table of versions knows of each version the slot that was set last") {
   }
 }
 
-TEST("staging a version again replaces what was staged, and a document may have no rows") {
+TEST("staging a version again replaces the staged document, and a document may have no rows") {
   Fixture fixture;
   fixture.Stage(1, 5);
   fixture.Stage(1, 2);
@@ -281,7 +281,7 @@ TEST("staging a version again replaces what was staged, and a document may have 
   CHECK(statistics.rows == 2 && statistics.deadRows == 5 && statistics.documents == 2);
 }
 
-TEST("a walk through the graph finds what a scan finds, between dead and staged rows, before and after compaction") {
+TEST("a graph search finds the rows of a scan, among deleted and staged rows, before and after compaction") {
   Fixture fixture;
   for (uint64_t version = 1; version <= 60; version++) {
     fixture.Stage(version, 50);
@@ -317,7 +317,7 @@ TEST("a walk through the graph finds what a scan finds, between dead and staged 
   }
 }
 
-TEST("a search ends with a reason when its time is over or it is canceled") {
+TEST("a search returns a status when its deadline passes or it is canceled") {
   Fixture fixture;
   fixture.Stage(1, 3000);
   REQUIRE(fixture.Commit(1, {}).ok());
@@ -332,7 +332,7 @@ TEST("a search ends with a reason when its time is over or it is canceled") {
   CHECK(Search(fixture.collection->GetReadSnapshot(), request, &hits).code() == StatusCode::kCanceled);
 }
 
-TEST("a closed collection refuses changes and writes no file, and finished searches stay valid") {
+TEST("a closed collection rejects changes and writes no file, and finished searches stay valid") {
   Fixture fixture;
   fixture.Stage(1, 10);
   REQUIRE(fixture.Commit(1, {}).ok());

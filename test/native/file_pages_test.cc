@@ -51,7 +51,7 @@ class Pages {
 
 }  // namespace
 
-TEST("file pages: a page that cannot be read is lost for its own mapping, while others come and go around it") {
+TEST("file pages: an unreadable page affects only its own mapping while others are added and removed") {
   const Pages pages;
   const size_t bytes = pages.bytes();
   const PageFile sound(bytes);
@@ -70,12 +70,12 @@ TEST("file pages: a page that cannot be read is lost for its own mapping, while 
   });
   constexpr int kFaults = 3000;
   for (int i = 0; i < kFaults; i++) {
-    std::atomic<bool> lost{false};
+    std::atomic<bool> readFailed{false};
     cut.Resize(bytes);
-    CHECK(MapFilePages(cut.descriptor(), 0, pages.at(1), bytes, &lost));
+    CHECK(MapFilePages(cut.descriptor(), 0, pages.at(1), bytes, &readFailed));
     cut.Resize(0);
     CHECK(*static_cast<volatile char*>(pages.at(1)) == 0);
-    CHECK(lost);
+    CHECK(readFailed);
     UnregisterFilePages(pages.at(1), bytes);
   }
   done = true;

@@ -61,9 +61,9 @@ struct GraphFixture {
   }
   template <class Accept>
   std::vector<uint32_t> Find(const std::vector<float>& query, size_t count, uint32_t ef, const Accept& accept) {
-    const EncodedQuery coded = codes.codec().Query(query.data());
+    const EncodedQuery encoded = codes.codec().Query(query.data());
     GraphScratch scratch;
-    graph.Search({coded.view(), ef, UINT64_MAX}, &scratch, accept, [] { return false; });
+    graph.Search({encoded.view(), ef, UINT64_MAX}, &scratch, accept, [] { return false; });
     std::vector<uint32_t> found;
     for (const Neighbor& near : scratch.results) found.push_back(near.row);
     return Ranked(query, found, count);
@@ -71,22 +71,22 @@ struct GraphFixture {
   template <class Accept>
   double Recall(test::ClusteredVectors* cloud, uint32_t ef, const Accept& accept) {
     size_t hits = 0;
-    size_t wanted = 0;
+    size_t relevant = 0;
     for (int i = 0; i < 100; i++) {
       const auto query = cloud->Next();
       const auto exact = Exact(query, 10, accept);
       const auto found = Find(query, 10, ef, accept);
       for (const uint32_t row : exact) hits += std::find(found.begin(), found.end(), row) != found.end() ? 1 : 0;
-      wanted += exact.size();
+      relevant += exact.size();
     }
-    return static_cast<double>(hits) / static_cast<double>(wanted);
+    return static_cast<double>(hits) / static_cast<double>(relevant);
   }
   // Outcomes of filtered searches.
   struct FilteredRecall {
     size_t walked = 0;  // ended in the graph
     size_t hits = 0;    // of their 10 nearest rows
-    size_t wanted = 0;
-    double recall() const { return static_cast<double>(hits) / static_cast<double>(wanted); }
+    size_t relevant = 0;
+    double recall() const { return static_cast<double>(hits) / static_cast<double>(relevant); }
   };
   // The set of matching rows and their share of all rows.
   template <class Accept>
@@ -116,7 +116,7 @@ struct GraphFixture {
     const auto best = Ranked(vector, found, 10);
     for (const uint32_t row : Exact(vector, 10, [&](uint32_t other) { return filter.matching.Has(other); })) {
       filtered->hits += std::find(best.begin(), best.end(), row) != best.end() ? 1 : 0;
-      filtered->wanted++;
+      filtered->relevant++;
     }
   }
 };
@@ -131,7 +131,7 @@ TEST("a graph built by several threads finds at least 95 of 100 nearest rows") {
   }
 }
 
-TEST("a search comes down by several ways, and loses none of the rows that it compared on them") {
+TEST("the descent keeps several candidates, and every row compared on the way is an entry point") {
   GraphFixture sample;
   test::ClusteredVectors cloud(kDimensions, 40, 12);
   for (int i = 0; i < 6000; i++) sample.Add(cloud.Next());
@@ -155,14 +155,14 @@ TEST("a search comes down by several ways, and loses none of the rows that it co
       for (const Neighbor& near : scratch.results) found.insert(near.row);
       CHECK(found.size() == graphQuery.ef);
       for (const Neighbor& near : scratch.entryPoints) {
-        const bool wanted = near.score > scratch.results.back().score && (!filtered || matching.Has(near.row));
-        CHECK(!wanted || found.count(near.row) == 1);
+        const bool isExpected = near.score > scratch.results.back().score && (!filtered || matching.Has(near.row));
+        CHECK(!isExpected || found.count(near.row) == 1);
       }
     }
   }
 }
 
-TEST("a graph search that may accept only some rows still finds the nearest of them") {
+TEST("a graph search that accepts only some rows finds the nearest of them") {
   GraphFixture sample;
   test::ClusteredVectors cloud(kDimensions, 40, 5);
   for (int i = 0; i < 6000; i++) sample.Add(cloud.Next(static_cast<uint32_t>(i) % 40));
@@ -172,7 +172,7 @@ TEST("a graph search that may accept only some rows still finds the nearest of t
   CHECK(sample.Recall(&cloud, 64, [](uint32_t row) { return row % 40 < 6; }) >= 0.95);
 }
 
-TEST("a filtered graph search finds the nearest matching rows, or says that it cannot") {
+TEST("a filtered graph search finds the nearest matching rows or reports that its budget is spent") {
   GraphFixture sample;
   test::ClusteredVectors cloud(kDimensions, 40, 8);
   for (int i = 0; i < 6000; i++) sample.Add(cloud.Next(static_cast<uint32_t>(i) % 40));
@@ -196,12 +196,12 @@ TEST("a filtered graph search finds the nearest matching rows, or says that it c
     CHECK(filter.uncorrelated == example.uncorrelated);
     GraphFixture::FilteredRecall filtered;
     for (int i = 0; i < 100; i++) sample.SearchMatching(filter, cloud.Next(), &filtered);
-    CHECK(static_cast<double>(filtered.hits) >= 0.95 * static_cast<double>(filtered.wanted));
+    CHECK(static_cast<double>(filtered.hits) >= 0.95 * static_cast<double>(filtered.relevant));
     CHECK((filtered.walked >= 60) == example.walks);
   }
 }
 
-TEST("a filter that matches here and there but nothing in some regions loses nothing in them and at their borders") {
+TEST("a filter without matches in some regions loses no rows in them or at their borders") {
   GraphFixture sample;
   test::ClusteredVectors cloud(kDimensions, 40, 8);
   for (int i = 0; i < 6000; i++) sample.Add(cloud.Next(static_cast<uint32_t>(i) % 40));
@@ -227,14 +227,14 @@ TEST("a filter that matches here and there but nothing in some regions loses not
         for (uint32_t d = 0; d < kDimensions; d++) query[d] = (query[d] + other[d]) / 1.5F;
         sample.SearchMatching({matching, share, judged}, query, &border);
       }
-      CHECK(static_cast<double>(inside.hits) >= 0.95 * static_cast<double>(inside.wanted));
-      CHECK(static_cast<double>(border.hits) >= 0.95 * static_cast<double>(border.wanted));
+      CHECK(static_cast<double>(inside.hits) >= 0.95 * static_cast<double>(inside.relevant));
+      CHECK(static_cast<double>(border.hits) >= 0.95 * static_cast<double>(border.relevant));
       CHECK(border.walked > 0);
     }
   }
 }
 
-TEST("rows that are not linked yet say nothing about where the rows lie that match") {
+TEST("the correlation of a filter is unknown while rows are not linked") {
   GraphFixture sample;
   test::ClusteredVectors cloud(kDimensions, 40, 10);
   for (int i = 0; i < 1000; i++) sample.Add(cloud.Next());
@@ -244,7 +244,7 @@ TEST("rows that are not linked yet say nothing about where the rows lie that mat
   CHECK(sample.graph.IsUncorrelated(matching, share) == true);
 }
 
-TEST("a search among rows that nobody may see is given up before it has gathered many of them") {
+TEST("a search among rejected rows stops before its pool holds many of them") {
   GraphFixture sample;
   test::ClusteredVectors cloud(kDimensions, 4, 11);
   for (uint32_t i = 0; i < 8000; i++) sample.Add(cloud.Next(i % 4));
@@ -259,7 +259,7 @@ TEST("a search among rows that nobody may see is given up before it has gathered
   }
 }
 
-TEST("a pool keeps the best accepted rows, those between them, and hands out each once") {
+TEST("a pool keeps the best accepted rows and the rows between them, and returns each once") {
   test::Random random(9);
   for (int round = 0; round < 200; round++) {
     const uint32_t ef = 1 + test::RandomBelow(&random, 20);
@@ -277,16 +277,16 @@ TEST("a pool keeps the best accepted rows, those between them, and hands out eac
     }
     std::stable_sort(accepted.begin(), accepted.end(),
                      [](const Neighbor& left, const Neighbor& right) { return left.score > right.score; });
-    std::vector<Neighbor> kept;
-    pool.CopyAccepted(&kept);
-    CHECK(kept.size() == ef);
-    for (size_t i = 0; i < kept.size(); i++) CHECK(kept[i].score == accepted[i].score);
+    std::vector<Neighbor> results;
+    pool.CopyAccepted(&results);
+    CHECK(results.size() == ef);
+    for (size_t i = 0; i < results.size(); i++) CHECK(results[i].score == accepted[i].score);
     for (uint32_t next; pool.Next(&next);) CHECK(expanded.insert(next).second);
-    for (const Neighbor& near : kept) CHECK(expanded.count(near.row) == 1);
+    for (const Neighbor& near : results) CHECK(expanded.count(near.row) == 1);
   }
 }
 
-TEST("many copies of one vector hide neither themselves nor what lies around them") {
+TEST("many duplicates of one vector hide neither each other nor the rows around them") {
   GraphFixture sample;
   test::ClusteredVectors cloud(kDimensions, 10, 6);
   const auto copy = cloud.Next(0);
@@ -299,7 +299,7 @@ TEST("many copies of one vector hide neither themselves nor what lies around the
   CHECK(sample.Recall(&cloud, 64, others) >= 0.95);
 }
 
-TEST("a row is linked to one that equals it, and otherwise in as many directions as if that were not there") {
+TEST("a row is linked to a duplicate, which does not reduce the diversity of its other links") {
   constexpr float kRounding = 0.01F;
   GraphFixture sample;
   test::ClusteredVectors cloud(kDimensions, 10, 8);
@@ -323,7 +323,7 @@ TEST("a row is linked to one that equals it, and otherwise in as many directions
   }
 }
 
-TEST("a graph search stops when it is told to and when its budget is spent") {
+TEST("a graph search stops on request and when its budget is spent") {
   GraphFixture sample;
   test::ClusteredVectors cloud(kDimensions, 10, 7);
   for (int i = 0; i < 3000; i++) sample.Add(cloud.Next());

@@ -18,7 +18,7 @@ struct alignas(64) Line {
   float values[kRowAlignment];
 };
 
-TEST("every vector kernel gives the dot product of its scalar twin") {
+TEST("every vector kernel returns the dot product of its scalar twin") {
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
   for (const Kernels* set : SupportedKernels().sets) {
@@ -81,9 +81,9 @@ TEST("every kernel transforms and encodes vectors to exactly the bits of its sca
   }
 }
 
-TEST("a code is the nearest to what it stands for, none is 0, and what is no number has one too") {
+TEST("encoding rounds to the nearest code, never returns 0, and accepts NaN") {
   const float values[] = {0, 0.49F, 0.51F, -0.49F, -0.51F, 126.4F, 127, 500, -500, 1e38F, -1e38F, NAN};
-  const uint8_t wanted[] = {128, 128, 129, 128, 127, 254, 255, 255, 1, 255, 1, 255};
+  const uint8_t expected[] = {128, 128, 129, 128, 127, 254, 255, 255, 1, 255, 1, 255};
   for (const Kernels* set : SupportedKernels().sets) {
     if (set == nullptr) continue;
     // Repeated to fill a register.
@@ -91,11 +91,11 @@ TEST("a code is the nearest to what it stands for, none is 0, and what is no num
     for (int i = 0; i < 4; i++) many.insert(many.end(), std::begin(values), std::end(values));
     std::vector<uint8_t> codes(many.size());
     set->encode(many.data(), 1, many.size(), codes.data());
-    for (size_t i = 0; i < many.size(); i++) CHECK(codes[i] == wanted[i % std::size(wanted)]);
+    for (size_t i = 0; i < many.size(); i++) CHECK(codes[i] == expected[i % std::size(expected)]);
   }
 }
 
-TEST("every code kernel gives exactly the dot product of its scalar twin, at the ends of its range too") {
+TEST("every code kernel returns exactly the dot product of its scalar twin, at the ends of its range too") {
   std::mt19937 random(3);
   for (const size_t length : {64U, 128U, 192U, 384U, 1024U, 4096U}) {
     AlignedBytes codes(length);
@@ -115,7 +115,7 @@ TEST("every code kernel gives exactly the dot product of its scalar twin, at the
 }
 
 TEST(
-    "every kernel for many rows gives what its scalar twin gives for each, for any number of rows and at the ends of "
+    "every multi-row kernel returns the products of its scalar twin, for any number of rows and at the ends of "
     "its range") {
   std::mt19937 random(5);
   constexpr size_t kRows = 19;
@@ -153,7 +153,7 @@ TEST(
   }
 }
 
-TEST("every counting kernel gives the count of its scalar twin") {
+TEST("every counting kernel returns the count of its scalar twin") {
   std::mt19937_64 random(4);
   std::vector<uint64_t> left(67), right(67);
   for (size_t i = 0; i < left.size(); i++) {
@@ -170,7 +170,7 @@ TEST("every counting kernel gives the count of its scalar twin") {
   }
 }
 
-TEST("kernels are chosen by name, and a name that this processor cannot run chooses nothing") {
+TEST("kernels are selected by name, and an unsupported name selects nothing") {
   CHECK(!SelectKernels("avx1024"));
   CHECK(!SelectKernels(""));
   // The active set is fixed after its first use.
@@ -185,7 +185,7 @@ TEST("kernels are chosen by name, and a name that this processor cannot run choo
 #endif
 }
 
-TEST("every checksum kernel gives the CRC32C of its scalar twin, at every length and alignment") {
+TEST("every checksum kernel returns the CRC32C of its scalar twin, at every length and alignment") {
   std::mt19937 random(2);
   std::vector<uint8_t> bytes(300);
   for (auto& byte : bytes) byte = static_cast<uint8_t>(random());
@@ -199,7 +199,7 @@ TEST("every checksum kernel gives the CRC32C of its scalar twin, at every length
   }
 }
 
-TEST("the checksum is CRC32C and continues over pieces") {
+TEST("the checksum is CRC32C and can be computed in parts") {
   Crc32c checksum;
   checksum.Add("1234", 4);
   checksum.Add("56789", 5);

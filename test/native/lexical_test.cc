@@ -146,13 +146,13 @@ class Trial {
       if (RandomBelow(&random_, 4) == 0) Change(1500);  // more than the change history keeps
       const Documents before = documents_;
       const ReadSnapshot readSnapshot = collection_->GetReadSnapshot();
-      if (RandomBelow(&random_, 2) == 0) Ask(collection_->GetReadSnapshot(), documents_);
+      if (RandomBelow(&random_, 2) == 0) CheckQuery(collection_->GetReadSnapshot(), documents_);
       Change(1 + RandomBelow(&random_, 30));
-      Ask(collection_->GetReadSnapshot(), documents_);
-      Ask(readSnapshot, before);
+      CheckQuery(collection_->GetReadSnapshot(), documents_);
+      CheckQuery(readSnapshot, before);
       if (RandomBelow(&random_, 3) == 0) Reopen();
       if (RandomBelow(&random_, 3) == 0) background_.RunAll();
-      Ask(collection_->GetReadSnapshot(), documents_);
+      CheckQuery(collection_->GetReadSnapshot(), documents_);
     }
   }
 
@@ -216,7 +216,7 @@ class Trial {
     return terms;
   }
 
-  void Ask(const ReadSnapshot& readSnapshot, const Documents& documents) {
+  void CheckQuery(const ReadSnapshot& readSnapshot, const Documents& documents) {
     const auto terms = RandomBelow(&random_, 3) == 0
                            ? RandomQuery()
                            : queries_[RandomBelow(&random_, static_cast<uint32_t>(queries_.size()))];
@@ -265,7 +265,7 @@ class Trial {
   size_t compared = 0;
 };
 
-TEST("the best rows by BM25 and the scores of the nearest are those of an exhaustive search, bit by bit") {
+TEST("the best rows by BM25 and the scores of the nearest rows equal those of an exhaustive search, bit by bit") {
   const char* given = std::getenv("QUARRY_SEED");
   const uint64_t seed = given == nullptr ? std::random_device()() : std::strtoull(given, nullptr, 10);
   std::printf("# QUARRY_SEED=%llu\n", static_cast<unsigned long long>(seed));
@@ -319,7 +319,7 @@ StoredDocument RandomDocument(Random* random, uint64_t version, uint32_t rows, u
   return document;
 }
 
-TEST("among many rows, where most blocks are never unpacked, the best are those of an exhaustive search") {
+TEST("among many rows, where most blocks are never unpacked, the best rows equal those of an exhaustive search") {
   Random random(5);
   ShardFixture rows;
   Documents documents;
@@ -342,7 +342,7 @@ TEST("among many rows, where most blocks are never unpacked, the best are those 
   }
 }
 
-TEST("searches find what was committed at their moment and nothing else while another thread adds and removes") {
+TEST("searches find exactly the documents of their read snapshot while another thread adds and removes") {
   Random random(6);
   constexpr uint64_t kDocuments = 2000;
   std::vector<StoredDocument> documents;

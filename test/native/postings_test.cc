@@ -21,7 +21,7 @@ namespace {
 using test::Random;
 using test::RandomBelow;
 
-TEST("postings give back every row and count that was added, in order") {
+TEST("postings return every row and count that was added, in order") {
   Random random(8);
   Postings postings;
   std::map<uint64_t, std::vector<Posting>> expected;
@@ -34,15 +34,15 @@ TEST("postings give back every row and count that was added, in order") {
       expected[term * 0x9e3779b97f4a7c15].push_back(posting);
     }
   }
-  for (const auto& [hash, wanted] : expected) {
+  for (const auto& [hash, list] : expected) {
     size_t at = 0;
     postings.ForEach(hash, [&](const Posting& posting) {
-      REQUIRE(at < wanted.size());
-      CHECK(posting.row == wanted[at].row && posting.body == wanted[at].body && posting.prefix == wanted[at].prefix);
+      REQUIRE(at < list.size());
+      CHECK(posting.row == list[at].row && posting.body == list[at].body && posting.prefix == list[at].prefix);
       at++;
       return true;
     });
-    CHECK(at == wanted.size());
+    CHECK(at == list.size());
   }
   CHECK(postings.Hashes().size() == expected.size());
   postings.ForEach(12345, [&](const Posting&) {
@@ -70,7 +70,7 @@ std::vector<Posting> RandomBlock(Random* random, uint32_t before) {
   return postings;
 }
 
-TEST("a block gives back what was packed, all of it or one by one") {
+TEST("a block returns the packed postings, all at once or one by one") {
   Random random(4);
   for (int round = 0; round < 2000; round++) {
     const uint32_t before = RandomBelow(&random, 2) == 0 ? kBeforeFirst : RandomBelow(&random, 1000);
@@ -109,11 +109,12 @@ void CheckList(const Postings& postings, size_t list, uint32_t rows) {
   for (; !cursor.AtEnd(); cursor.NextBlock()) {
     CHECK(cursor.LastRow() == cursor.Rows()[cursor.Size() - 1]);
     for (uint32_t i = 0; i < cursor.Size(); i++) {
-      const Posting wanted = PostingAt(HashOf(list), cursor.Rows()[i]);
-      CHECK(InList(list, wanted.row, rows) && cursor.Counts()[i] == (wanted.body | wanted.prefix << 16));
-      const float frequency = FrequencyOf(wanted.body, wanted.prefix);
+      const Posting expected = PostingAt(HashOf(list), cursor.Rows()[i]);
+      CHECK(InList(list, expected.row, rows) && cursor.Counts()[i] == (expected.body | expected.prefix << 16));
+      const float frequency = FrequencyOf(expected.body, expected.prefix);
       CHECK(frequency <= cursor.Bounds().FrequencyMax());
-      CHECK(frequency == 0 || static_cast<float>(LengthAt(wanted.row)) / frequency >= cursor.Bounds().LengthRatioMin());
+      CHECK(frequency == 0 ||
+            static_cast<float>(LengthAt(expected.row)) / frequency >= cursor.Bounds().LengthRatioMin());
     }
   }
   for (const uint32_t step : {1U, 50U, 2000U}) {
@@ -121,9 +122,9 @@ void CheckList(const Postings& postings, size_t list, uint32_t rows) {
     for (uint32_t row = 0; row < rows; row += step) {
       uint32_t counts = 0;
       const bool found = cursor.Find(row, &counts);
-      const Posting wanted = PostingAt(HashOf(list), row);
+      const Posting expected = PostingAt(HashOf(list), row);
       CHECK(found == InList(list, row, rows));
-      CHECK(!found || counts == (wanted.body | wanted.prefix << 16));
+      CHECK(!found || counts == (expected.body | expected.prefix << 16));
     }
   }
 }
@@ -158,7 +159,7 @@ std::vector<uint64_t> PackAll(const Postings& postings) {
   return words;
 }
 
-TEST("a list reads the same whether it was added, loaded, or loaded in part and added to") {
+TEST("a list reads the same whether it was added, loaded, or loaded and appended to") {
   for (const uint32_t loaded : {0U, 1U, 700U, 3000U, kListRows}) {
     Postings before;
     AddRows(&before, 0, loaded);
@@ -175,7 +176,7 @@ TEST("a list reads the same whether it was added, loaded, or loaded in part and 
   }
 }
 
-TEST("packed lists with anything missing or rows that the shard does not have are refused") {
+TEST("packed lists with missing parts or with rows outside the shard are rejected") {
   Postings postings;
   AddRows(&postings, 0, kListRows);
   const std::vector<uint64_t> words = PackAll(postings);
@@ -194,7 +195,7 @@ TEST("packed lists with anything missing or rows that the shard does not have ar
   }
 }
 
-TEST("readers see whole lists without gaps while postings are added") {
+TEST("readers see complete lists while postings are added") {
   Postings postings;
   std::atomic<uint32_t> added{0};
   std::vector<std::thread> readers;
@@ -210,8 +211,8 @@ TEST("readers see whole lists without gaps while postings are added") {
           };
           postings.ForEach(HashOf(list), [&](const Posting& posting) {
             skip();
-            const Posting wanted = PostingAt(HashOf(list), next);
-            CHECK(posting.row == wanted.row && posting.body == wanted.body && posting.prefix == wanted.prefix);
+            const Posting expected = PostingAt(HashOf(list), next);
+            CHECK(posting.row == expected.row && posting.body == expected.body && posting.prefix == expected.prefix);
             next++;
             return true;
           });
@@ -230,15 +231,15 @@ TEST("readers see whole lists without gaps while postings are added") {
   CHECK(reads >= 2);
 }
 
-TEST("a term block that is cut off, too long, unsorted or not one is refused") {
+TEST("a term block that is truncated, too long, unsorted or of another format is rejected") {
   auto input = test::MakeDocument(1, {{1}, {1}}, {{{5, {1, 0}}, {9, {2, 1}}}, {{5, {1, 0}}}});
   CHECK(input->Check(1).ok());
-  const size_t whole = input->termBytes;
-  for (size_t length = 0; length < whole; length++) {
+  const size_t termBytes = input->termBytes;
+  for (size_t length = 0; length < termBytes; length++) {
     input->termBytes = length;
     CHECK(!input->Check(1).ok());
   }
-  input->termBytes = whole;
+  input->termBytes = termBytes;
   CHECK(!input->Check(2).ok());  // vectors of other dimensions
   auto unsorted = *input;
   std::swap(unsorted.terms[2], unsorted.terms[4]);  // the hashes of the first row
@@ -292,7 +293,7 @@ struct Model {
   }
 };
 
-TEST("BM25 is the formula's, the same bit by bit for every number of shards, also after deletes") {
+TEST("BM25 scores equal the formula and are bit-identical for every number of shards, also after deletes") {
   std::vector<std::map<std::pair<double, uint32_t>, float>> answers;
   for (const uint32_t shards : {1U, 8U, 64U}) {
     Random random(9);

@@ -114,7 +114,7 @@ inline Status Stage(const std::shared_ptr<Collection>& collection, uint32_t shar
 // Background scheduler that runs its jobs only when RunAll is called.
 class ManualScheduler {
  public:
-  // Jobs own their collection, which owns the background: this breaks the cycle for jobs that never ran.
+  // Jobs own their collection, which owns the scheduler: this breaks the cycle for jobs that never ran.
   ~ManualScheduler() { jobs_->clear(); }
   BackgroundScheduler Function() {
     return [jobs = jobs_](std::function<bool()> job) {
@@ -125,17 +125,17 @@ class ManualScheduler {
   // Runs the queued jobs; returns the number of completed ones. Deferred jobs stay queued.
   size_t RunAll() {
     size_t done = 0;
-    std::vector<std::function<bool()>> postponed;
+    std::vector<std::function<bool()>> deferred;
     while (!jobs_->empty()) {
       auto job = std::move(jobs_->front());
       jobs_->erase(jobs_->begin());
       if (job()) {
         done++;
       } else {
-        postponed.push_back(std::move(job));
+        deferred.push_back(std::move(job));
       }
     }
-    *jobs_ = std::move(postponed);
+    *jobs_ = std::move(deferred);
     return done;
   }
 

@@ -89,7 +89,7 @@ Status RunWithHelpers(const std::shared_ptr<CollectionSearch>& search, int threa
   return search->status();
 }
 
-TEST("threads that share a search find what one thread finds, bit by bit") {
+TEST("threads that share a search find the result of one thread, bit by bit") {
   Fixture fixture(16);
   fixture.Fill(160, 20);
   for (int round = 0; round < 60; round++) {
@@ -112,7 +112,7 @@ TEST("threads that share a search find what one thread finds, bit by bit") {
   }
 }
 
-TEST("a search that fails in one thread ends for all of them with its reason, and the next one is whole") {
+TEST("a search that fails in one thread ends for all of them with that status, and the next one succeeds") {
   Fixture fixture(8);
   fixture.Fill(40, 20);
   for (int round = 0; round < 30; round++) {
@@ -131,7 +131,7 @@ TEST("a search that fails in one thread ends for all of them with its reason, an
   }
 }
 
-TEST("searches that were used again and again end like the first") {
+TEST("reused searches return the result of the first") {
   Fixture fixture(kShardsMax);
   const SearchRequest request = fixture.RandomRequest(0, 10);
   // Enough rounds for the ticket counters of reused searches, which count the shards of each phase, to wrap around.
@@ -142,7 +142,7 @@ TEST("searches that were used again and again end like the first") {
   }
 }
 
-TEST("a shard that holds more of the nearest rows than its share is searched wider, and none of them is lost") {
+TEST("a shard with more of the nearest rows than its share is searched again with a larger ef, and no row is lost") {
   Fixture fixture(8);
   fixture.Fill(240, 30);
   const std::vector<float> center = fixture.cloud.Next();
@@ -204,7 +204,7 @@ class ClippedRows {
   test::Random random_{26};
 };
 
-TEST("where few rows are, all the nearest are found, also if codes cut coordinates off, were compacted or loaded") {
+TEST("among few rows, all the nearest are found, also with clipped codes, after compaction and after loading") {
   const test::TemporaryFolder folder;
   test::ManualScheduler background;
   const CollectionOptions options{"test", ClippedRows::kWide, 1, folder.path() + "/c"};
@@ -277,7 +277,7 @@ void Calibrate(const Fixture& fixture, double recall) {
   }
 }
 
-TEST("a calibrated collection is searched with less effort and still finds the share it is asked for") {
+TEST("a calibrated collection is searched with a smaller ef and reaches the target recall") {
   for (const uint32_t shards : {1U, 4U}) {
     Fixture fixture(shards);
     fixture.Fill(40, 100);
@@ -301,7 +301,7 @@ TEST("a calibrated collection is searched with less effort and still finds the s
   }
 }
 
-TEST("efforts are measured on graphs, also where shards are so small that searches scan them") {
+TEST("ef values are measured on graphs, even if shards are so small that searches scan them") {
   Fixture fixture(16);
   fixture.Fill(96, 50);
   SearchHits hits;
@@ -314,7 +314,8 @@ TEST("efforts are measured on graphs, also where shards are so small that search
   CHECK(RecallOf(&fixture, readSnapshot, kManyRows, ScanMode::kNever) >= 0.95);
 }
 
-TEST("efforts that were measured hold until much has come, gone or been compacted; then searches are careful again") {
+TEST(
+    "measured ef values apply until many rows were added, removed or compacted; then the conservative defaults apply") {
   Fixture fixture(1);
   fixture.Fill(100, 50);
   const EfValues conservative = fixture.collection->GetReadSnapshot().efValues;
@@ -354,7 +355,7 @@ TEST("efforts that were measured hold until much has come, gone or been compacte
   fixture.collection->EndCalibration();
 }
 
-TEST("what lies behind a region of removed rows is found, at whatever effort, and by a scan where that is better") {
+TEST("rows beyond a region of deleted rows are found with any ef, and by a scan where that is cheaper") {
   Fixture fixture(1);
   // Twelve clusters in rotation, one of which is removed afterwards.
   for (uint32_t i = 0; i < 24; i++) {
@@ -384,7 +385,7 @@ TEST("what lies behind a region of removed rows is found, at whatever effort, an
   CHECK(scanned >= 4);
 }
 
-TEST("a shard tells of many rows at once what it tells of each, at every epoch") {
+TEST("a shard lists the same visible rows as single lookups, at every epoch") {
   Shard shard(4);
   test::Random random(31);
   uint64_t epoch = 0;
@@ -441,7 +442,7 @@ TEST("a closed collection is not calibrated") {
   CHECK(!fixture.collection->BeginCalibration());
 }
 
-TEST("efforts fall with the number of shards, rise with the rows wanted, and hold a shard's share of them") {
+TEST("ef values fall with the number of shards, rise with the number of rows, and cover the share of a shard") {
   for (const size_t shards : {1, 8, 16, 32, 64}) {
     const EfValues efValues = DefaultEfValues(shards);
     uint32_t last = 0;
@@ -455,7 +456,7 @@ TEST("efforts fall with the number of shards, rise with the rows wanted, and hol
   CHECK(RowsPerShardMax(10, 1) == 10 && RowsPerShardMax(1, 64) == 1 && RowsPerShardMax(0, 8) == 0);
 }
 
-TEST("searches of the registry's threads and of the caller's answer alike") {
+TEST("searches on the registry's threads and on the calling thread return the same results") {
   Fixture fixture(8);
   fixture.Fill(80, 20);
   for (int round = 0; round < 50; round++) {

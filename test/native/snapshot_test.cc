@@ -52,8 +52,8 @@ void Fill(const std::shared_ptr<Collection>& collection, uint32_t shards, uint64
   }
 }
 
-using Answer = std::vector<std::tuple<double, uint32_t, float, float>>;
-Answer Ask(const std::shared_ptr<Collection>& collection, bool filtered) {
+using Results = std::vector<std::tuple<double, uint32_t, float, float>>;
+Results SearchAll(const std::shared_ptr<Collection>& collection, bool filtered) {
   SearchRequest request;
   request.vector = test::ClusteredVectors(kDimensions, 5, 12).Next();
   request.terms = {{3, 1, 0}, {104, 1, 1}};
@@ -67,12 +67,12 @@ Answer Ask(const std::shared_ptr<Collection>& collection, bool filtered) {
   }
   SearchHits hits;
   REQUIRE(Search(collection->GetReadSnapshot(), request, &hits).ok());
-  Answer answer;
+  Results results;
   for (size_t i = 0; i < hits.version.size(); i++) {
-    answer.emplace_back(hits.version[i], hits.chunk[i], hits.similarity[i], hits.lexical[i]);
+    results.emplace_back(hits.version[i], hits.chunk[i], hits.similarity[i], hits.lexical[i]);
   }
-  std::sort(answer.begin(), answer.end());
-  return answer;
+  std::sort(results.begin(), results.end());
+  return results;
 }
 
 std::vector<char> ReadFile(const std::string& path) {
@@ -83,7 +83,7 @@ void WriteFile(const std::string& path, const std::vector<char>& bytes) {
   std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-TEST("a collection answers the same after its snapshot is loaded, and can go on") {
+TEST("a collection returns the same results after its snapshot is loaded, and accepts changes") {
   for (const uint32_t shards : {1U, 8U}) {
     const test::TemporaryFolder folder;
     const std::string directory = folder.path() + "/c";
@@ -100,8 +100,8 @@ TEST("a collection answers the same after its snapshot is loaded, and can go on"
     for (const ShardOpenResult& opening : loaded->openResults()) {
       CHECK(opening.state == ShardState::kLoaded && opening.sequence == 2999 && opening.reason.empty());
     }
-    CHECK(Ask(loaded, false) == Ask(collection, false));
-    CHECK(Ask(loaded, true) == Ask(collection, true));
+    CHECK(SearchAll(loaded, false) == SearchAll(collection, false));
+    CHECK(SearchAll(loaded, true) == SearchAll(collection, true));
     CHECK(loaded->Statistics().rows == collection->Statistics().rows);
     CHECK(loaded->Statistics().documents == collection->Statistics().documents);
     // A snapshot does not contain documents that are only staged.
@@ -167,7 +167,7 @@ TEST("the bytes of a snapshot are those of the example in FORMAT.md") {
   CHECK(hex == example);
 }
 
-TEST("a snapshot with any byte changed, cut off or added is reported as damaged") {
+TEST("a snapshot with any byte changed, removed or added is reported as damaged") {
   const test::TemporaryFolder folder;
   const std::string directory = folder.path() + "/c";
   Fill(Open(directory, kDimensions, 1), 1, 1);
@@ -178,35 +178,35 @@ TEST("a snapshot with any byte changed, cut off or added is reported as damaged"
     REQUIRE(collection->WriteSnapshots(&snapshot).ok());
   }
   const std::string path = directory + "/shard-00.quarry";
-  const std::vector<char> whole = ReadFile(path);
-  REQUIRE(whole.size() > 1000);
+  const std::vector<char> original = ReadFile(path);
+  REQUIRE(original.size() > 1000);
   const auto read = [&] {
     std::shared_ptr<Shard> shard;
     int64_t sequence = 0;
     return ReadShardSnapshot(path, {kDimensions, 0, 1}, &shard, &sequence);
   };
   CHECK(read().ok());
-  for (size_t i = 0; i < whole.size(); i++) {
-    std::vector<char> damaged = whole;
+  for (size_t i = 0; i < original.size(); i++) {
+    std::vector<char> damaged = original;
     damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
     WriteFile(path, damaged);
     const Status status = read();
     CHECK(status.code() == StatusCode::kDamaged && !status.message().empty());
   }
-  for (size_t length = 0; length < whole.size(); length += 1 + length / 40) {
-    WriteFile(path, {whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)});
+  for (size_t length = 0; length < original.size(); length += 1 + length / 40) {
+    WriteFile(path, {original.begin(), original.begin() + static_cast<std::ptrdiff_t>(length)});
     CHECK(read().code() == StatusCode::kDamaged);
   }
-  std::vector<char> longer = whole;
+  std::vector<char> longer = original;
   longer.push_back(0);
   WriteFile(path, longer);
   CHECK(read().code() == StatusCode::kDamaged);
   const auto collection = Open(directory, kDimensions, 1);
   CHECK(collection->openResults()[0].state == ShardState::kDamaged && collection->openResults()[0].sequence == -1);
-  CHECK(Ask(collection, false).empty());
+  CHECK(SearchAll(collection, false).empty());
 }
 
-TEST("the reason for which a snapshot is damaged names the section") {
+TEST("the reason of a damaged snapshot names the section") {
   const test::TemporaryFolder folder;
   const std::string directory = folder.path() + "/c";
   const auto collection = Open(directory, kDimensions, 1);
@@ -214,12 +214,12 @@ TEST("the reason for which a snapshot is damaged names the section") {
   Collection::Snapshot snapshot;
   REQUIRE(collection->WriteSnapshots(&snapshot).ok());
   const std::string path = directory + "/shard-00.quarry";
-  const std::vector<char> whole = ReadFile(path);
+  const std::vector<char> original = ReadFile(path);
   SnapshotHeader header;
-  std::memcpy(&header, whole.data(), sizeof header);
+  std::memcpy(&header, original.data(), sizeof header);
   for (const SectionEntry& section : header.sections) {
     REQUIRE(section.length > 0);
-    std::vector<char> damaged = whole;
+    std::vector<char> damaged = original;
     damaged[section.offset + section.length / 2] ^= 0x10;
     WriteFile(path, damaged);
     const auto opened = Open(directory, kDimensions, 1)->openResults();
@@ -279,12 +279,12 @@ void CheckWide(const ReadSnapshot& readSnapshot, uint64_t last) {
   }
 }
 
-TEST("after a snapshot vectors are read from its file, which may be replaced and deleted meanwhile") {
+TEST("after a snapshot, vectors are read from its file, which may be replaced and deleted") {
   const test::TemporaryFolder folder;
   const std::string directory = folder.path() + "/c";
   auto collection = Open(directory, kWide, 1);
   constexpr size_t kRowBytes = kWide * sizeof(float);
-  // Only whole pages are read from the file.
+  // Only original pages are read from the file.
   const auto inFile = [](size_t rows) { return rows * kRowBytes / FilePageBytes() * FilePageBytes(); };
   AddWide(collection, 1, 100);
   CHECK(collection->Statistics().memory.vectorsInFile == 0);
@@ -312,7 +312,7 @@ TEST("after a snapshot vectors are read from its file, which may be replaced and
   CheckWide(collection->GetReadSnapshot(), 260);
 }
 
-TEST("a file that is cut off while it is read fails searches and snapshots, and ends nothing") {
+TEST("a file that is truncated while in use fails searches and snapshots, and the process continues") {
   const test::TemporaryFolder folder;
   const std::string directory = folder.path() + "/c";
   const std::string path = directory + "/shard-00.quarry";
@@ -320,15 +320,15 @@ TEST("a file that is cut off while it is read fails searches and snapshots, and 
   AddWide(collection, 1, 260);
   Collection::Snapshot snapshot;
   REQUIRE(collection->WriteSnapshots(&snapshot).ok());
-  const std::vector<char> whole = ReadFile(path);
+  const std::vector<char> original = ReadFile(path);
   CheckWide(collection->GetReadSnapshot(), 260);
   std::filesystem::resize_file(path, 4096);
   SearchRequest request;
   request.vector = test::ClusteredVectors(kWide, 5, 1).Next();
   request.vectorCandidates = 100;
   SearchHits hits;
-  const Status lost = Search(collection->GetReadSnapshot(), request, &hits);
-  CHECK(lost.code() == StatusCode::kDamaged && lost.message().find("shard 0") != std::string::npos);
+  const Status failed = Search(collection->GetReadSnapshot(), request, &hits);
+  CHECK(failed.code() == StatusCode::kDamaged && failed.message().find("shard 0") != std::string::npos);
   // Other threads that read the same rows also survive.
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; i++) {
@@ -338,7 +338,7 @@ TEST("a file that is cut off while it is read fails searches and snapshots, and 
     });
   }
   for (std::thread& thread : threads) thread.join();
-  // The zeros in place of lost pages must never be written to a file.
+  // The zeros in place of unreadable pages must never be written to a file.
   AddWide(collection, 261, 262);
   CHECK(collection->WriteSnapshots(&snapshot).code() == StatusCode::kDamaged);
   CHECK(ReadFile(path).size() == 4096);
@@ -347,11 +347,11 @@ TEST("a file that is cut off while it is read fails searches and snapshots, and 
   words.terms = {{3, 1, 0}};
   words.lexicalCandidates = 10;
   CHECK(Search(collection->GetReadSnapshot(), words, &hits).ok());
-  WriteFile(path, whole);
+  WriteFile(path, original);
   CHECK(Open(directory, kWide, 1)->openResults()[0].state == ShardState::kLoaded);
 }
 
-TEST("a file that grows again later and other mappings are told apart") {
+TEST("an unreadable file that grows again does not affect other mappings") {
   const test::TemporaryFolder folder;
   const std::string one = folder.path() + "/1";
   const std::string two = folder.path() + "/2";
@@ -371,7 +371,7 @@ TEST("a file that grows again later and other mappings are told apart") {
   CheckWide(second->GetReadSnapshot(), 130);
 }
 
-TEST("searches notice nothing while vectors move to the file and others arrive") {
+TEST("searches return correct results while vectors move to the file and rows are added") {
   const test::TemporaryFolder folder;
   const std::string directory = folder.path() + "/c";
   auto collection = Open(directory, kWide, 1);
@@ -408,7 +408,7 @@ TEST("searches notice nothing while vectors move to the file and others arrive")
   CheckWide(collection->GetReadSnapshot(), 190);
 }
 
-TEST("a compacted shard is written although nothing changed since") {
+TEST("a compacted shard is written even without changes") {
   const test::TemporaryFolder folder;
   test::ManualScheduler background;
   std::shared_ptr<Collection> collection;
@@ -435,7 +435,7 @@ TEST("a compacted shard is written although nothing changed since") {
   CHECK(loaded->Statistics().rows == 70 * kWideRows && loaded->Statistics().deadRows == 0);
 }
 
-TEST("a snapshot of other dimensions, another shard or another shard count is damaged, a missing one missing") {
+TEST("a snapshot of other dimensions, another shard or another shard count is damaged; a missing one is missing") {
   const test::TemporaryFolder folder;
   const std::string directory = folder.path() + "/c";
   auto collection = Open(directory, kDimensions, 8);
@@ -451,7 +451,7 @@ TEST("a snapshot of other dimensions, another shard or another shard count is da
   CHECK(opened[2].state == ShardState::kDamaged);
 }
 
-TEST("a snapshot that the system cannot read is damaged, and the reason names the file and what the system said") {
+TEST("a snapshot that the system cannot read is damaged, and the reason has the file and the system error") {
   const test::TemporaryFolder folder;
   const std::string directory = folder.path() + "/c";
   auto collection = Open(directory, kDimensions, 2);
@@ -471,7 +471,7 @@ TEST("a snapshot that the system cannot read is damaged, and the reason names th
   CHECK(Open(directory, kDimensions, 2)->openResults()[1].state == ShardState::kLoaded);
 }
 
-TEST("a snapshot that there is no descriptor left for is not taken for damaged") {
+TEST("a snapshot that cannot be opened for lack of descriptors is not reported as damaged") {
   const test::TemporaryFolder folder;
   const std::string directory = folder.path() + "/c";
   auto collection = Open(directory, kDimensions, 2);
@@ -489,13 +489,13 @@ TEST("a snapshot that there is no descriptor left for is not taken for damaged")
   CHECK(status.message() == "open " + directory + "/shard-00.quarry: " + std::generic_category().message(EMFILE));
 }
 
-TEST("a snapshot holds what was committed when it began, whatever changes before it is written") {
+TEST("a snapshot holds the commits before its start, regardless of changes before it is written") {
   for (const uint32_t shards : {1U, 8U}) {
     const test::TemporaryFolder folder;
     const std::string directory = folder.path() + "/c";
     auto collection = Open(directory, kDimensions, shards);
     Fill(collection, shards, 400);
-    const auto before = Ask(collection, false);
+    const auto before = SearchAll(collection, false);
     const Collection::PendingSnapshot pending = collection->BeginSnapshot();
     for (uint64_t i = 0; i < 390; i++) {
       REQUIRE(collection->Commit({400 + i, static_cast<uint32_t>(i % shards), std::nullopt, i}).ok());
@@ -503,17 +503,17 @@ TEST("a snapshot holds what was committed when it began, whatever changes before
     Collection::Snapshot snapshot;
     REQUIRE(collection->WriteSnapshots(pending, &snapshot).ok());
     CHECK(snapshot.sequence == 399);
-    CHECK(Ask(Open(directory, kDimensions, shards), false) == before);
+    CHECK(SearchAll(Open(directory, kDimensions, shards), false) == before);
     Collection::Snapshot newer;
     REQUIRE(collection->WriteSnapshots(&newer).ok());
     CHECK(newer.sequence == 789);
     // Writing an older snapshot later must not revert newer changes.
     REQUIRE(collection->WriteSnapshots(pending, &snapshot).ok());
-    CHECK(Ask(Open(directory, kDimensions, shards), false) == Ask(collection, false));
+    CHECK(SearchAll(Open(directory, kDimensions, shards), false) == SearchAll(collection, false));
   }
 }
 
-TEST("a snapshot interrupted before its name leaves the one before in force and no rest behind") {
+TEST("a snapshot interrupted before the rename leaves the previous file valid and no temporary file") {
   const test::TemporaryFolder folder;
   const std::string directory = folder.path() + "/c";
   auto collection = Open(directory, kDimensions, 1);

@@ -73,7 +73,7 @@ size_t Distance(const std::u16string& left, const std::u16string& right) {
   return edits[left.size()][right.size()];
 }
 
-TEST("a query is known when each of its words has a row in some shard, by any of its terms") {
+TEST("a query is known if each of its words occurs in some shard, by any of its terms") {
   Words words;
   for (const char* word : {"one", "two", "three", "four"}) words.Add(word);
   const auto knows = [&](const std::vector<std::vector<std::string>>& groups) {
@@ -97,7 +97,7 @@ TEST("a term has the hash of the format") {
   CHECK(TermHash("herring") != TermHash("herrings"));
 }
 
-TEST("a word finds the terms that differ by a letter, those of most rows first") {
+TEST("the corrections of a word are the terms that differ by one letter, most frequent first") {
   Words words;
   words.Add("herring", 2);
   words.Add("hering", 3);
@@ -113,7 +113,7 @@ TEST("a word finds the terms that differ by a letter, those of most rows first")
   CHECK(words.Find({{u"heering"}, {}, Words::kLetters, 1})[0].rows == 3);
 }
 
-TEST("two letters may differ only where no term differs by one, and not the first") {
+TEST("two letters may differ only if no term differs by one, and not the first letter") {
   Words words;
   words.Add("compressor");
   words.Add("compression");
@@ -124,14 +124,14 @@ TEST("two letters may differ only where no term differs by one, and not the firs
   CHECK(words.Terms(u"comprexxoor", 2).empty());
 }
 
-TEST("terms of the caller's own are looked for as they are") {
+TEST("terms of the caller are looked up unchanged") {
   Words words;
   words.Add("develop");
   const auto found = words.Find({{u"developmetn"}, {u"develop", u"developm"}, Words::kLetters, 2});
   CHECK(found.size() == 1 && found[0].term == u"develop" && found[0].edits == 1);
 }
 
-TEST("letters of other scripts are found, too") {
+TEST("corrections work with letters of other scripts") {
   Words words;
   words.Add("самолет");
   std::vector<Correction> found;
@@ -147,7 +147,7 @@ TEST("rows of terms are counted over all shards") {
   CHECK((CountRowsOfTerms(words.collection()->GetReadSnapshot(), hashes, 2) == std::vector<double>{5, 0}));
 }
 
-TEST("what is found is what a comparison of letters finds") {
+TEST("corrections equal those of a comparison with every term") {
   test::Random random(11);
   Words words;
   std::set<std::u16string> known;
@@ -176,7 +176,7 @@ TEST("what is found is what a comparison of letters finds") {
   }
 }
 
-TEST("a search for spellings ends at its deadline") {
+TEST("the search for corrections ends at its deadline") {
   Words words;
   words.Add("herring");
   std::vector<Correction> found;

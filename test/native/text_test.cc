@@ -29,7 +29,7 @@ std::shared_ptr<const PlainTokenizer> SmallTokenizer() {
   return PlainTokenizer::Create({U"[UNK]", U"a", U"##b", U"the", U"##the", U"é", U"中", U"한", U"##국", U"ไท", U"##ย"});
 }
 
-TEST("the AVX2 version of adding scaled codes gives the bits of its scalar twin") {
+TEST("the AVX2 version of AddScaled returns the bits of its scalar twin") {
   if (FastestAddScaled() == AddScaledScalar) return;
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
@@ -48,7 +48,7 @@ TEST("the AVX2 version of adding scaled codes gives the bits of its scalar twin"
   }
 }
 
-TEST("a broken vocabulary makes no tokenizer") {
+TEST("an invalid vocabulary creates no tokenizer") {
   CHECK(PlainTokenizer::Create({}) == nullptr);
   CHECK(PlainTokenizer::Create({U"a", U"[UNK]"}) == nullptr);
   CHECK(PlainTokenizer::Create({U"[UNK]", U"a", U"a"}) == nullptr);
@@ -57,7 +57,7 @@ TEST("a broken vocabulary makes no tokenizer") {
   CHECK(BertTokenizer::Create({.pieces = {{U"a", 0}, {U"a", 1}}, .addedTokens = {}}) == nullptr);
 }
 
-TEST("any units are a text, and the ids of a text do not depend on what was tokenised before") {
+TEST("any UTF-16 is a valid text, and ids do not depend on texts tokenized before") {
   std::mt19937 random(2);
   const auto plain = SmallTokenizer();
   const auto bert = BertTokenizer::Create(
@@ -117,7 +117,7 @@ TEST("threads that share an embedding get the same bytes, each of length 1") {
   CHECK(StaticEmbedding::Create(std::move(small)) == nullptr);
 }
 
-TEST("a lexicon that forgets gives the blocks of one that remembers, and every word is asked for once") {
+TEST("a lexicon that evicts entries returns the blocks of one that caches, and each word is expanded once") {
   std::mt19937 random(4);
   size_t expansions = 0;
   Analyzer analyzer;

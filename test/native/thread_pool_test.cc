@@ -46,7 +46,7 @@ void AwaitQuiet(ThreadPool* pool) {
   while (!pool->IsQuiet()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-TEST("urgent work goes before steady work, which gets every eighth turn all the same") {
+TEST("urgent work runs before background work, which still gets every eighth slice") {
   ThreadPool& pool = NewPool(1, 100);
   Gate gate;
   REQUIRE(pool.Submit(Priority::kUrgent, gate.Job()));
@@ -58,15 +58,15 @@ TEST("urgent work goes before steady work, which gets every eighth turn all the 
       return true;
     };
   };
-  for (int i = 0; i < 3; i++) REQUIRE(pool.Submit(Priority::kBackground, append('s')));
+  for (int i = 0; i < 3; i++) REQUIRE(pool.Submit(Priority::kBackground, append('b')));
   for (int i = 0; i < 15; i++) REQUIRE(pool.Submit(Priority::kUrgent, append('u')));
   CHECK(pool.QueuedJobs() == 18);
   gate.Open();
   AwaitQuiet(&pool);
-  CHECK(order == "uuuuuusuuuuuuusuus");
+  CHECK(order == "uuuuuubuuuuuuubuub");
 }
 
-TEST("a full queue refuses, and what was refused is not run") {
+TEST("a full queue rejects jobs, and rejected jobs do not run") {
   ThreadPool& pool = NewPool(1, 2);
   Gate gate;
   REQUIRE(pool.Submit(Priority::kUrgent, gate.Job()));
@@ -84,14 +84,14 @@ TEST("a full queue refuses, and what was refused is not run") {
   CHECK(ran == 3);
 }
 
-TEST("only threads that have nothing to do are invited") {
+TEST("a job for idle threads does not run on busy threads") {
   ThreadPool& pool = NewPool(3, 100);
   Gate busy;
   REQUIRE(pool.Submit(Priority::kUrgent, busy.Job()));
   busy.AwaitEntered(1);
   while (pool.QueuedJobs() > 0) std::this_thread::yield();
   Gate idleGate;
-  // A thread may not be idle yet and is then not invited, so the loop retries.
+  // A thread may not be idle yet and does not run the job then, so the loop retries.
   while (idleGate.entered() < 2) pool.RunOnIdleThreads(2 - static_cast<size_t>(idleGate.entered()), idleGate.Job());
   pool.RunOnIdleThreads(5, idleGate.Job());
   CHECK(pool.QueuedJobs() == 0);
@@ -100,7 +100,7 @@ TEST("only threads that have nothing to do are invited") {
   AwaitQuiet(&pool);
 }
 
-TEST("while urgent work comes, steady work leaves a thread free for it, and still all of it is done") {
+TEST("while urgent work arrives, background work leaves one thread free and still completes") {
   ThreadPool& pool = NewPool(2, 100, std::chrono::hours(1));
   Gate first;
   Gate second;
@@ -120,7 +120,7 @@ TEST("while urgent work comes, steady work leaves a thread free for it, and stil
   CHECK(pool.QueuedJobs() == 0);
 }
 
-TEST("steady work takes all threads when no urgent work comes") {
+TEST("background work uses all threads if no urgent work arrives") {
   ThreadPool& pool = NewPool(2, 100, std::chrono::milliseconds(0));
   Gate gate;
   REQUIRE(pool.Submit(Priority::kBackground, gate.Job()));

@@ -107,7 +107,7 @@ t.test(
 );
 
 t.test('a broken vocabulary is refused', async (t) => {
-  t.throws(() => new WordPiece(['a', '[UNK]']), /begins with \[UNK\]/);
+  t.throws(() => new WordPiece(['a', '[UNK]']), /must begin with \[UNK\]/);
   t.throws(() => new WordPiece(['[UNK]', 'a', 'a']), /distinct/);
   t.throws(() => new WordPiece(['[UNK]', '##']), /not empty/);
   t.throws(() => pieces.getPiece(99), /inside the vocabulary/);
