@@ -1,5 +1,15 @@
 {
+  'variables': {
+    # NATIVE_WERROR=1, set by .ci/run, turns warnings into errors. Not the default: another compiler may warn about more.
+    'werror%': '<!(node -p "process.env.NATIVE_WERROR === \'1\' ? 1 : 0")',
+  },
   'target_defaults': {
+    'conditions': [
+      ['werror==1', {
+        'cflags_cc': ['-Werror'],
+        'xcode_settings': {'GCC_TREAT_WARNINGS_AS_ERRORS': 'YES'},
+      }],
+    ],
     'cflags_cc': ['-std=c++20', '-Wall', '-Wextra', '-O3', '-fvisibility=hidden', '-pthread'],
     'cflags_cc!': ['-fno-exceptions', '-fno-rtti', '-std=gnu++17', '-std=gnu++20', '-O2'],
     'cflags!': ['-fno-exceptions'],
@@ -18,9 +28,9 @@
   },
   'targets': [
     {
-      # The kernels of one instruction set per library: only these files may be compiled beyond the base
-      # architecture, and only native/engine/kernels.cc decides at run time which of them is called. What they compute
-      # must not depend on the set, so sums and products are joined only where the code says so.
+      # One library per instruction set: only these files may be compiled for more than the base architecture, and
+      # native/engine/kernels.cc selects among them at run time. Results must not depend on the set, so the compiler
+      # must not contract sums and products.
       'target_name': 'kernels_avx2',
       'type': 'static_library',
       'sources': ['native/engine/kernels_avx2.cc'],
@@ -52,6 +62,7 @@
       'sources': [
         'native/engine/attributes.cc',
         'native/engine/calibration.cc',
+        'native/engine/cancellation.cc',
         'native/engine/checksum.cc',
         'native/engine/codes.cc',
         'native/engine/collection.cc',
@@ -67,7 +78,6 @@
         'native/engine/lexical_search.cc',
         'native/engine/packed_postings.cc',
         'native/engine/parallel.cc',
-        'native/engine/cancellation.cc',
         'native/engine/posting_block.cc',
         'native/engine/posting_cursor.cc',
         'native/engine/postings.cc',
@@ -131,7 +141,7 @@
         'native/bridge/text.cc',
         'native/bridge/values.cc',
       ],
-      # The last one: a worker that is being terminated cannot be thrown at, and must not end the process for it.
+      # The last one: an exception cannot be thrown into a worker that is being terminated, which must not end the process.
       'defines': ['NAPI_VERSION=8', 'NAPI_CPP_EXCEPTIONS', 'NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS'],
     },
     {

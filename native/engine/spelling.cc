@@ -101,7 +101,8 @@ class EditGenerator {
       : form_(form), letters_(letters), termLookup_(termLookup) {}
 
   void Generate(uint32_t edits, size_t from) {
-    edited_.assign(form_, 0, from);
+    edited_.clear();
+    edited_.append(form_, 0, from);
     Continue(from, edits);
   }
 
