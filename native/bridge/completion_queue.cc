@@ -25,7 +25,7 @@ void CompletionQueue::OnEnvironmentEnd(void* held) {
   auto* const self = static_cast<std::shared_ptr<CompletionQueue>*>(held);
   std::vector<Completion> dropped;
   {
-    const std::lock_guard lock((*self)->mutex_);
+    const MutexLock lock((*self)->mutex_);
     (*self)->alive_ = false;
     dropped.swap((*self)->posted_);
   }
@@ -41,7 +41,7 @@ void CompletionQueue::Begin(Napi::Env env) {
 
 void CompletionQueue::Post(Completion completion) {
   Completion dropped;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!alive_) {
     dropped = std::move(completion);
     return;
@@ -56,7 +56,7 @@ void CompletionQueue::Drain(napi_env env, napi_value, void* context, void*) {
   const std::shared_ptr<CompletionQueue> self = *static_cast<std::shared_ptr<CompletionQueue>*>(context);
   std::vector<Completion> ready;
   {
-    const std::lock_guard lock(self->mutex_);
+    const MutexLock lock(self->mutex_);
     ready.swap(self->posted_);
   }
   for (Completion& completion : ready) {

@@ -5,8 +5,9 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
+
+#include "engine/mutex.h"
 
 namespace quarry {
 
@@ -33,9 +34,9 @@ class CompletionQueue : public std::enable_shared_from_this<CompletionQueue> {
 
   napi_threadsafe_function wake_ = nullptr;
   size_t operations_ = 0;  // JavaScript thread only
-  std::mutex mutex_;
-  bool alive_ = true;               // guarded by mutex_
-  std::vector<Completion> posted_;  // guarded by mutex_
+  Mutex mutex_;
+  bool alive_ GUARDED_BY(mutex_) = true;
+  std::vector<Completion> posted_ GUARDED_BY(mutex_);
 };
 
 }  // namespace quarry

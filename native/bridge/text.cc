@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include "bridge/catch_out_of_memory.h"
 #include "bridge/strings.h"
 #include "bridge/values.h"
+#include "engine/mutex.h"
 #include "text/quantize.h"
 #include "text/static_embedding.h"
 #include "text/word_piece.h"
@@ -49,7 +49,7 @@ class WeakCache {
  public:
   template <class Matches, class Make>
   std::shared_ptr<const Resource> FindOrCreate(Matches matches, Make make) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase_if(resources_, [](const auto& resource) { return resource.expired(); });
     for (const auto& weak : resources_) {
       const auto resource = weak.lock();
@@ -67,8 +67,8 @@ class WeakCache {
   }
 
  private:
-  std::mutex mutex_;
-  std::vector<std::weak_ptr<const Resource>> resources_;
+  Mutex mutex_;
+  std::vector<std::weak_ptr<const Resource>> resources_ GUARDED_BY(mutex_);
 };
 
 template <class Resource>

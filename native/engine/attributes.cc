@@ -1,7 +1,6 @@
 #include "engine/attributes.h"
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "engine/bytes.h"
@@ -59,19 +58,19 @@ void SlotSet::AddTo(uint32_t from, Bitset* target) const {
 }
 
 void AttributeIndex::Add(uint32_t slot, const Attributes& attributes) {
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   for (const auto& attribute : attributes) {
     for (const auto& value : attribute.values) SetOf(attribute.name, value).Add(slot);
   }
 }
 
 void AttributeIndex::AddValue(uint32_t slot, std::string_view name, std::string_view value) {
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   SetOf(name, value).Add(slot);
 }
 
 void AttributeIndex::AddValue(const std::vector<uint32_t>& slots, std::string_view name, std::string_view value) {
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   SlotSet& set = SetOf(name, value);
   for (const uint32_t slot : slots) set.Add(slot);
 }
@@ -127,12 +126,12 @@ Bitset AttributeIndex::CompareLocked(const FilterStep& step, uint32_t from, uint
 
 Bitset AttributeIndex::Compare(const FilterStep& step, uint32_t from, uint32_t slots,
                                CancellationChecker* checker) const {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   return CompareLocked(step, from, slots, checker);
 }
 
 Bitset AttributeIndex::Evaluate(const FilterProgram& filter, uint32_t slots, CancellationChecker* checker) const {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   std::vector<Bitset> stack;
   for (const FilterStep& step : filter.steps()) {
     if (step.op != FilterOperator::kAnd && step.op != FilterOperator::kOr) {
@@ -157,7 +156,7 @@ Bitset AttributeIndex::Evaluate(const FilterProgram& filter, uint32_t slots, Can
 }
 
 size_t AttributeIndex::Bytes() const {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   size_t bytes = 0;
   for (const auto& [name, column] : columns_) {
     bytes += name.size() + kNodeBytes;

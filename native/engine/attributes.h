@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "engine/bitset.h"
 #include "engine/cancellation.h"
 #include "engine/filter.h"
+#include "engine/mutex.h"
 #include "engine/status.h"
 
 namespace quarry {
@@ -71,7 +71,7 @@ class AttributeIndex {
   // Calls visit(name, value, set) for every pair, in byte order of name, then value. Holds the read lock.
   template <class Visit>
   void ForEach(Visit visit) const {
-    const std::shared_lock lock(mutex_);
+    const ReaderLock lock(mutex_);
     for (const auto& [name, column] : columns_) {
       for (const auto& [value, set] : column) visit(name, value, set);
     }
@@ -83,15 +83,17 @@ class AttributeIndex {
   // std::string compares as unsigned bytes, which is the documented order of filters.
   using Column = std::map<std::string, SlotSet, std::less<>>;
 
-  // Returns the set of the pair and creates it if missing. Requires mutex_ held for writing.
-  SlotSet& SetOf(std::string_view name, std::string_view value);
-  // As Compare. Requires mutex_ held for reading.
-  Bitset CompareLocked(const FilterStep& step, uint32_t from, uint32_t slots, CancellationChecker* checker) const;
-  // Adds the slots that match `step`, ignoring its negation, to `matches`. Requires mutex_ held for reading.
-  void Collect(const FilterStep& step, uint32_t from, Bitset* matches, CancellationChecker* checker) const;
+  // Returns the set of the pair and creates it if missing.
+  SlotSet& SetOf(std::string_view name, std::string_view value) REQUIRES(mutex_);
+  // As Compare.
+  Bitset CompareLocked(const FilterStep& step, uint32_t from, uint32_t slots, CancellationChecker* checker) const
+      REQUIRES_SHARED(mutex_);
+  // Adds the slots that match `step`, ignoring its negation, to `matches`.
+  void Collect(const FilterStep& step, uint32_t from, Bitset* matches, CancellationChecker* checker) const
+      REQUIRES_SHARED(mutex_);
 
-  mutable std::shared_mutex mutex_;
-  std::map<std::string, Column, std::less<>> columns_;  // guarded by mutex_
+  mutable SharedMutex mutex_;
+  std::map<std::string, Column, std::less<>> columns_ GUARDED_BY(mutex_);
 };
 
 }  // namespace quarry

@@ -103,6 +103,7 @@ Status Collection::Load() {
     return Status();
   });
   if (!status.ok()) return status;
+  const MutexLock lock(mutex_);
   for (uint32_t i = 0; i < options_.shards; i++) {
     std::shared_ptr<Shard>& shard = (*shards)[i];
     if (openResults_[i].state != ShardState::kLoaded) {
@@ -139,7 +140,7 @@ Status Collection::LoadShard(uint32_t shard, std::shared_ptr<Shard>* loaded) {
 }
 
 std::shared_ptr<Shard> Collection::CurrentShard(uint32_t shard) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return (*shards_)[shard];
 }
 
@@ -185,7 +186,7 @@ bool Collection::Staging::Step() {
 Status Collection::AppendDocument(Staging* staging) {
   Writer& writer = *writers_[staging->number_];
   const size_t bytes = staging->input_->vectors.size() * sizeof(float) + staging->input_->termBytes;
-  const std::lock_guard lock(writer.mutex);
+  const MutexLock lock(writer.mutex);
   if (writer.copying && writer.pendingBytes + bytes > kPendingBytesMax) {
     return {StatusCode::kBusy, "the shard is being compacted and its buffer of new documents is full"};
   }
@@ -229,7 +230,7 @@ void Collection::AppendToReplacement(Writer* writer, Staging* staging) {
 Status Collection::Discard(uint32_t shard, uint64_t version) {
   if (Status status = CheckOpen(shard); !status.ok()) return status;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     (*shards_)[shard]->Discard(version);
   }
   MaybeCompact(shard);
@@ -239,7 +240,7 @@ Status Collection::Discard(uint32_t shard, uint64_t version) {
 Status Collection::Commit(const CollectionChange& change) {
   if (Status status = CheckOpen(change.shard); !status.ok()) return status;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Writer& writer = *writers_[change.shard];
     const auto sequence = static_cast<int64_t>(change.sequence);
     if (sequence < writer.sequence) {
@@ -267,21 +268,21 @@ Status Collection::Commit(const CollectionChange& change) {
 }
 
 ReadSnapshot Collection::GetReadSnapshot() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const EfValues efValues = IsCalibrated() ? efValues_ : MaxEfValues(efValues_, DefaultEfValues(options_.shards));
   return {shards_, epoch_, rows_, bodyLength_, efValues, changes_};
 }
 
 bool Collection::BeginCalibration() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (rows_ < kCalibratedMin || IsCalibrated()) return false;
   }
   return !closed() && !calibrating_.exchange(true);
 }
 
 void Collection::SetEfValues(const EfValues& efValues, uint64_t changes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   efValues_ = efValues;
   calibratedChanges_ = changes;
 }
@@ -309,7 +310,7 @@ void Collection::CompactNow(uint32_t shard) {
   std::shared_ptr<Shard> old;
   uint32_t slots = 0;
   {
-    const std::lock_guard lock(writer.mutex);
+    const MutexLock lock(writer.mutex);
     old = CurrentShard(shard);
     slots = old->Slots();
     writer.copying = true;
@@ -321,7 +322,7 @@ void Collection::CompactNow(uint32_t shard) {
     // The old shard stays in use, and the next change tries again.
   }
   {
-    const std::lock_guard lock(writer.mutex);
+    const MutexLock lock(writer.mutex);
     writer.copying = false;
     writer.pendingDocuments = {};
     writer.pendingBytes = 0;
@@ -336,7 +337,7 @@ void Collection::CompactNow(uint32_t shard) {
 bool Collection::CopyToReplacement(Writer* writer, const std::shared_ptr<Shard>& old, uint32_t slots) {
   const auto replacement = std::make_shared<Shard>(options_.dimensions);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     writer->latestReplacement = replacement;
   }
   std::vector<uint32_t> origins;
@@ -345,7 +346,7 @@ bool Collection::CopyToReplacement(Writer* writer, const std::shared_ptr<Shard>&
     return false;
   if (old->HasVectorReadFailed()) return false;
   replacement->SyncLifetimes(*old, origins);
-  const std::lock_guard lock(writer->mutex);
+  const MutexLock lock(writer->mutex);
   // Again, under the lock, so that a pending document does not replace the same version committed in the meantime.
   replacement->SyncLifetimes(*old, origins);
   writer->origins = std::move(origins);
@@ -357,7 +358,7 @@ bool Collection::CopyToReplacement(Writer* writer, const std::shared_ptr<Shard>&
 bool Collection::AddPending(Writer* writer, const Shard& old) {
   std::vector<PendingDocument> pendingDocuments;
   {
-    const std::lock_guard lock(writer->mutex);
+    const MutexLock lock(writer->mutex);
     pendingDocuments = std::exchange(writer->pendingDocuments, {});
     writer->pendingBytes = 0;
   }
@@ -365,7 +366,7 @@ bool Collection::AddPending(Writer* writer, const Shard& old) {
     std::shared_ptr<Shard> replacement;
     uint32_t slot = 0;
     {
-      const std::lock_guard lock(writer->mutex);
+      const MutexLock lock(writer->mutex);
       if (writer->replacement == nullptr || closed()) return false;
       // Already discarded, replaced or removed.
       if (old.LifetimeOf(pending.slot).deletedAt != kNever) continue;
@@ -383,11 +384,11 @@ bool Collection::AddPending(Writer* writer, const Shard& old) {
 
 bool Collection::PromoteReplacement(uint32_t shard, const Shard& old) {
   Writer& writer = *writers_[shard];
-  const std::lock_guard writerLock(writer.mutex);
+  const MutexLock writerLock(writer.mutex);
   if (writer.replacement == nullptr || closed()) return false;
   // Does most of the work before commits have to wait for mutex_.
   writer.replacement->SyncLifetimes(old, writer.origins);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   writer.replacement->SyncLifetimes(old, writer.origins);
   auto shards = std::make_shared<std::vector<std::shared_ptr<Shard>>>(*shards_);
   (*shards)[shard] = writer.replacement;
@@ -398,7 +399,7 @@ bool Collection::PromoteReplacement(uint32_t shard, const Shard& old) {
 }
 
 Collection::PendingSnapshot Collection::BeginSnapshot() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   PendingSnapshot pending{shards_, epoch_, sequence_, {}};
   pending.changes.reserve(writers_.size());
   for (const auto& writer : writers_) pending.changes.push_back(writer->epoch);
@@ -419,7 +420,7 @@ Status Collection::WriteShard(uint32_t shard, const PendingSnapshot& pending, ui
   {
     // Under the writer's lock, no document is partially appended. Rows added later are not visible at
     // `pending`.
-    const std::lock_guard lock(writer.mutex);
+    const MutexLock lock(writer.mutex);
     point = {pending.epoch, pending.sequence, written->Rows(), written->Slots()};
   }
   const SnapshotPermit permit{
@@ -433,7 +434,7 @@ Status Collection::WriteShard(uint32_t shard, const PendingSnapshot& pending, ui
 }
 
 Status Collection::WriteSnapshots(const PendingSnapshot& pending, Snapshot* snapshot) {
-  const std::lock_guard snapshotLock(snapshotMutex_);
+  const MutexLock snapshotLock(snapshotMutex_);
   snapshot->sequence = pending.sequence;
   for (uint32_t shard = 0; shard < options_.shards; shard++) {
     if (Status status = WriteShard(shard, pending, &snapshot->bytes); !status.ok()) return status;
@@ -446,7 +447,7 @@ CollectionStatistics Collection::Statistics() const {
   std::shared_ptr<const std::vector<std::shared_ptr<Shard>>> shards;
   std::vector<std::shared_ptr<Shard>> replacements;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     shards = shards_;
     statistics.rows = rows_;
     statistics.documents = documents_;
@@ -466,13 +467,13 @@ CollectionStatistics Collection::Statistics() const {
 
 void Collection::Close() {
   // While this lock is held no rename is in progress, and none starts afterwards.
-  const std::lock_guard lock(fileMutex_);
+  const MutexLock lock(fileMutex_);
   closed_.store(true, std::memory_order_relaxed);
 }
 
 Status Collection::Drop() {
   Close();
-  const std::lock_guard lock(snapshotMutex_);
+  const MutexLock lock(snapshotMutex_);
   if (Status status = RemoveFiles(options_.directory, "shard-", ""); !status.ok()) return status;
   return RemoveFolder(options_.directory);
 }

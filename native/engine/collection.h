@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/ef_values.h"
+#include "engine/mutex.h"
 #include "engine/search.h"
 #include "engine/shard.h"
 #include "engine/status.h"
@@ -141,21 +141,22 @@ class Collection : public std::enable_shared_from_this<Collection> {
   // shard and recorded in `pendingDocuments`; once `replacement` is set, documents are added to both shards and the
   // pending ones to the replacement; finally the replacement takes the place of the old shard.
   struct Writer {
-    std::mutex mutex;
-    bool copying = false;                           // guarded by mutex
-    std::vector<PendingDocument> pendingDocuments;  // guarded by mutex
-    size_t pendingBytes = 0;                        // guarded by mutex
-    std::shared_ptr<Shard> replacement;             // guarded by mutex
-    std::vector<uint32_t> origins;                  // guarded by mutex; old slot of each slot of the replacement
+    Mutex mutex;
+    bool copying GUARDED_BY(mutex) = false;
+    std::vector<PendingDocument> pendingDocuments GUARDED_BY(mutex);
+    size_t pendingBytes GUARDED_BY(mutex) = 0;
+    std::shared_ptr<Shard> replacement GUARDED_BY(mutex);
+    std::vector<uint32_t> origins GUARDED_BY(mutex);  // old slot of each slot of the replacement
     std::atomic<bool> compacting{false};
     std::atomic<bool> deferred{false};  // the compaction waits for memory
-    std::weak_ptr<Shard>
-        latestReplacement;  // guarded by Collection::mutex_; latest compacted shard, possibly incomplete
-    int64_t sequence = -1;  // guarded by Collection::mutex_
-    uint64_t epoch = 0;     // guarded by Collection::mutex_; epoch of the last change
-    // The shard that the file holds, and the epoch of its last change. Null: there is no valid file.
-    std::weak_ptr<Shard> written;  // guarded by snapshotMutex_
-    uint64_t writtenEpoch = 0;     // guarded by snapshotMutex_
+    // Guarded by Collection::mutex_, which an annotation cannot name here.
+    std::weak_ptr<Shard> latestReplacement;  // latest compacted shard, possibly incomplete
+    int64_t sequence = -1;
+    uint64_t epoch = 0;  // epoch of the last change
+    // Guarded by Collection::snapshotMutex_: the shard that the file holds, and the epoch of its last change. Null:
+    // there is no valid file.
+    std::weak_ptr<Shard> written;
+    uint64_t writtenEpoch = 0;
   };
 
   Collection(const CollectionOptions& options, BackgroundScheduler background);
@@ -167,8 +168,8 @@ class Collection : public std::enable_shared_from_this<Collection> {
   Status CheckOpen(uint32_t shard) const;
   // Returns kBusy if a compaction must finish first.
   Status AppendDocument(Staging* staging);
-  // Also adds the staging's document to the replacement. Requires the writer's lock.
-  static void AppendToReplacement(Writer* writer, Staging* staging);
+  // Also adds the staging's document to the replacement.
+  static void AppendToReplacement(Writer* writer, Staging* staging) REQUIRES(writer->mutex);
   void MaybeCompact(uint32_t shard);
   // Returns false if there is not enough memory yet.
   bool Compact(uint32_t shard);
@@ -177,11 +178,11 @@ class Collection : public std::enable_shared_from_this<Collection> {
   bool CopyToReplacement(Writer* writer, const std::shared_ptr<Shard>& old, uint32_t slots);
   bool AddPending(Writer* writer, const Shard& old);
   bool PromoteReplacement(uint32_t shard, const Shard& old);
-  // Whether the ef values were measured on approximately the current rows. Requires mutex_.
-  bool IsCalibrated() const {
+  // Whether the ef values were measured on approximately the current rows.
+  bool IsCalibrated() const REQUIRES(mutex_) {
     return efValues_.calibrated && !IsCalibrationStale(changes_ - calibratedChanges_, rows_);
   }
-  Status WriteShard(uint32_t shard, const PendingSnapshot& pending, uint64_t* bytes);  // requires snapshotMutex_
+  Status WriteShard(uint32_t shard, const PendingSnapshot& pending, uint64_t* bytes) REQUIRES(snapshotMutex_);
 
   const CollectionOptions options_;
   const BackgroundScheduler schedule_;
@@ -190,20 +191,20 @@ class Collection : public std::enable_shared_from_this<Collection> {
   std::atomic<bool> closed_{false};
   std::atomic<bool> calibrating_{false};
 
-  std::mutex snapshotMutex_;
-  std::mutex fileMutex_;  // innermost; held from the last check of closed_ to the rename of a file
+  Mutex snapshotMutex_;
+  Mutex fileMutex_;  // innermost; held from the last check of closed_ to the rename of a file
 
-  mutable std::mutex mutex_;
-  std::shared_ptr<const std::vector<std::shared_ptr<Shard>>> shards_;  // guarded by mutex_; replaced, never modified
-  uint64_t epoch_ = 0;                                                 // guarded by mutex_; counts commits
-  int64_t sequence_ = -1;                                              // guarded by mutex_; highest committed
-  uint64_t rows_ = 0;                                                  // guarded by mutex_; visible at epoch_
-  uint64_t bodyLength_ = 0;                                            // guarded by mutex_
-  uint64_t documents_ = 0;                                             // guarded by mutex_
-  uint64_t compactions_ = 0;                                           // guarded by mutex_
-  uint64_t changes_ = 0;            // guarded by mutex_; rows added, removed, or moved to a new graph
-  EfValues efValues_;               // guarded by mutex_; last measured values
-  uint64_t calibratedChanges_ = 0;  // guarded by mutex_; changes_ at the start of that measurement
+  mutable Mutex mutex_;
+  std::shared_ptr<const std::vector<std::shared_ptr<Shard>>> shards_ GUARDED_BY(mutex_);  // replaced, never modified
+  uint64_t epoch_ GUARDED_BY(mutex_) = 0;                                                 // counts commits
+  int64_t sequence_ GUARDED_BY(mutex_) = -1;                                              // highest committed
+  uint64_t rows_ GUARDED_BY(mutex_) = 0;                                                  // visible at epoch_
+  uint64_t bodyLength_ GUARDED_BY(mutex_) = 0;
+  uint64_t documents_ GUARDED_BY(mutex_) = 0;
+  uint64_t compactions_ GUARDED_BY(mutex_) = 0;
+  uint64_t changes_ GUARDED_BY(mutex_) = 0;            // rows added, removed, or moved to a new graph
+  EfValues efValues_ GUARDED_BY(mutex_);               // last measured values
+  uint64_t calibratedChanges_ GUARDED_BY(mutex_) = 0;  // changes_ at the start of that measurement
 };
 
 }  // namespace quarry

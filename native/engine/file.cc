@@ -93,12 +93,12 @@ void AtomicFile::WriteAt(uint64_t offset, const void* bytes, size_t length) {
   }
 }
 
-Status AtomicFile::Commit(std::mutex* mutex, const std::function<Status()>& mayCommit) {
+Status AtomicFile::Commit(Mutex* mutex, const std::function<Status()>& mayCommit) {
   Flush();
   if (status_.ok() && Sync(descriptor_) != 0) Fail("fsync");
   if (!status_.ok()) return status_;
   {
-    const std::lock_guard lock(*mutex);
+    const MutexLock lock(*mutex);
     if (Status status = mayCommit(); !status.ok()) return status;
     if (rename(temporaryPath_.c_str(), path_.c_str()) != 0) {
       Fail("rename");

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 
 #include "engine/checksum.h"
+#include "engine/mutex.h"
 #include "engine/status.h"
 
 namespace quarry {
@@ -26,7 +26,7 @@ class AtomicFile {
   void WriteAt(uint64_t offset, const void* bytes, size_t length);
   uint64_t written() const { return flushed_ + buffer_.size(); }
   // Calls fsync; then, holding `mutex`, renames if `mayCommit` returns ok; then calls fsync on the folder.
-  Status Commit(std::mutex* mutex, const std::function<Status()>& mayCommit);
+  Status Commit(Mutex* mutex, const std::function<Status()>& mayCommit);
   // For mapping the committed file.
   int descriptor() const { return descriptor_; }
 

@@ -6,8 +6,9 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <mutex>
 #include <new>
+
+#include "engine/mutex.h"
 
 namespace quarry {
 namespace {
@@ -65,7 +66,7 @@ struct MappingBlock {
 };
 
 MappingBlock firstBlock;
-std::mutex mappingsMutex;         // held while mappings are added or removed
+Mutex mappingsMutex;              // held while mappings are added or removed
 struct sigaction previousAction;  // set once, before the handler
 
 // Returns an empty range if nothing is mapped at `address`.
@@ -118,7 +119,7 @@ bool InstallHandler() {
 Mapping* AddMapping(const void* at, size_t length, std::atomic<bool>* readFailed) {
   static const bool installed = InstallHandler();
   if (!installed) return nullptr;
-  const std::lock_guard lock(mappingsMutex);
+  const MutexLock lock(mappingsMutex);
   for (MappingBlock* block = &firstBlock;; block = block->next.load(std::memory_order_relaxed)) {
     for (Mapping& mapping : block->mappings) {
       if (mapping.Get().start != 0) continue;
@@ -138,7 +139,7 @@ Mapping* AddMapping(const void* at, size_t length, std::atomic<bool>* readFailed
 // stays mapped.
 void CutMappings(const void* at, size_t length, const Mapping* kept) {
   const auto start = reinterpret_cast<uintptr_t>(at);
-  const std::lock_guard lock(mappingsMutex);
+  const MutexLock lock(mappingsMutex);
   for (MappingBlock* block = &firstBlock; block != nullptr; block = block->next.load(std::memory_order_relaxed)) {
     for (Mapping& mapping : block->mappings) {
       const Range range = mapping.Get();
@@ -150,7 +151,7 @@ void CutMappings(const void* at, size_t length, const Mapping* kept) {
 }
 
 void RemoveMapping(Mapping* mapping) {
-  const std::lock_guard lock(mappingsMutex);
+  const MutexLock lock(mappingsMutex);
   mapping->Set({});
 }
 

@@ -41,7 +41,7 @@ bool MatchingRows::IsUncorrelated(const Graph& graph) const {
 }
 
 FilterCache::CacheEntry FilterCache::Lookup(const std::string& key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return {};
   found->second.lastUse = ++uses_;
@@ -49,7 +49,7 @@ FilterCache::CacheEntry FilterCache::Lookup(const std::string& key) {
 }
 
 void FilterCache::Insert(const std::string& key, const Rows& rows, uint32_t slots) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   CacheEntry& entry = entries_[key];
   // A concurrent search may have cached more slots in the meantime.
   if (entry.rows == nullptr || entry.slots < slots) {
@@ -124,7 +124,7 @@ FilterCache::CostEstimate FilterCache::EstimateCost(const Shard& shard, const Fi
   if (filter.steps().size() > kComparisonsMax) return {rows, rows * filter.steps().size()};
   CostEstimate estimate{rows, 0};
   std::vector<uint64_t> stack;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const FilterStep& step : filter.steps()) {
     const bool both = step.op == FilterOperator::kAnd;
     if (both || step.op == FilterOperator::kOr) {
@@ -148,7 +148,7 @@ FilterCache::CostEstimate FilterCache::EstimateCost(const Shard& shard, const Fi
 }
 
 size_t FilterCache::Bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   size_t bytes = 0;
   for (const auto& [key, entry] : entries_) bytes += key.size() + entry.rows->rows.words().size() * sizeof(uint64_t);
   return bytes;

@@ -5,13 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 
 #include "engine/bitset.h"
 #include "engine/cancellation.h"
 #include "engine/filter.h"
+#include "engine/mutex.h"
 #include "engine/status.h"
 
 namespace quarry {
@@ -70,9 +70,9 @@ class FilterCache {
   CacheEntry Lookup(const std::string& key);
   void Insert(const std::string& key, const Rows& rows, uint32_t slots);
 
-  mutable std::mutex mutex_;
-  uint64_t uses_ = 0;                                    // guarded by mutex_
-  std::unordered_map<std::string, CacheEntry> entries_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  uint64_t uses_ GUARDED_BY(mutex_) = 0;
+  std::unordered_map<std::string, CacheEntry> entries_ GUARDED_BY(mutex_);
 };
 
 }  // namespace quarry

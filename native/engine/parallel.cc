@@ -1,11 +1,12 @@
 #include "engine/parallel.h"
 
 #include <algorithm>
-#include <mutex>
 #include <new>
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include "engine/mutex.h"
 
 namespace quarry {
 namespace {
@@ -21,19 +22,19 @@ Status RunJob(const std::function<Status(size_t)>& job, size_t number) {
 }  // namespace
 
 Status RunParallel(size_t jobs, size_t threads, const std::function<Status(size_t)>& job) {
-  std::mutex mutex;
+  Mutex mutex;
   size_t next = 0;  // guarded by mutex
   Status first;     // guarded by mutex
   const auto work = [&] {
     for (;;) {
       size_t number = 0;
       {
-        const std::lock_guard lock(mutex);
+        const MutexLock lock(mutex);
         if (next == jobs || !first.ok()) return;
         number = next++;
       }
       Status status = RunJob(job, number);
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       if (first.ok()) first = std::move(status);
     }
   };

@@ -138,7 +138,7 @@ Status Registry::Open(const CollectionOptions& options, OpenCallback done) {
 
 Status Registry::OpenNow(const CollectionOptions& options, std::unique_ptr<CollectionHandle>* handle) {
   const std::shared_ptr<Entry> entry = Find(options.id);
-  const std::lock_guard lock(entry->mutex);
+  const MutexLock lock(entry->mutex);
   if (entry->collection != nullptr && !entry->collection->closed()) {
     if (!(entry->collection->options() == options)) {
       return {StatusCode::kConflict, "the collection is open with other dimensions, shards or directory"};
@@ -171,7 +171,7 @@ bool Registry::Compact(std::function<bool()> compaction) {
 void Registry::Release(const std::shared_ptr<Collection>& collection) {
   {
     const std::shared_ptr<Entry> entry = Find(collection->options().id);
-    const std::lock_guard lock(entry->mutex);
+    const MutexLock lock(entry->mutex);
     // After a drop, the same id may have been opened again; then this handle belongs to the previous collection.
     if (entry->collection == collection && --entry->handles == 0) {
       collection->Close();
@@ -182,18 +182,22 @@ void Registry::Release(const std::shared_ptr<Collection>& collection) {
 }
 
 std::shared_ptr<Registry::Entry> Registry::Find(const std::string& id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto& entry = entries_[id];
   if (entry == nullptr) entry = std::make_shared<Entry>();
   return entry;
 }
 
 void Registry::RemoveIfUnused(const std::string& id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = entries_.find(id);
   // Another holder of the entry is about to open it or remove it.
   if (found == entries_.end() || found->second.use_count() > 1) return;
-  if (found->second->collection == nullptr) entries_.erase(found);
+  const bool isUnused = [&entry = *found->second] {
+    const MutexLock entryLock(entry.mutex);
+    return entry.collection == nullptr;
+  }();
+  if (isUnused) entries_.erase(found);
 }
 
 Status Registry::Stage(std::shared_ptr<Collection> collection, uint32_t shard, std::shared_ptr<DocumentInput> input,
@@ -248,7 +252,7 @@ bool Registry::HasOtherSearches() const {
 }
 
 Status Registry::Search(std::shared_ptr<CollectionSearch> search, DoneCallback done) {
-  const auto running = std::make_shared<RunningSearch>(std::move(search), std::move(done));
+  const auto running = std::make_shared<RunningSearch>(RunningSearch{std::move(search), std::move(done)});
   searches_.fetch_add(1, std::memory_order_relaxed);
   const bool accepted = searching_.Submit(ThreadPool::Priority::kUrgent, [this, running] {
     RunPhases(running, running->search->Start());

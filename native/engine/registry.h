@@ -6,10 +6,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "engine/collection.h"
+#include "engine/mutex.h"
 #include "engine/search.h"
 #include "engine/status.h"
 #include "engine/thread_pool.h"
@@ -78,9 +78,9 @@ class Registry {
  private:
   friend class CollectionHandle;
   struct Entry {
-    std::mutex mutex;
-    std::shared_ptr<Collection> collection;  // guarded by mutex; null until loaded
-    size_t handles = 0;                      // guarded by mutex; number of handles to `collection`
+    Mutex mutex;
+    std::shared_ptr<Collection> collection GUARDED_BY(mutex);  // null until loaded
+    size_t handles GUARDED_BY(mutex) = 0;                      // number of handles to `collection`
   };
 
   Registry();
@@ -107,8 +107,8 @@ class Registry {
   ThreadPool calibrating_;
   std::atomic<size_t> searches_{0};  // waiting or running on the threads of the pool
   std::atomic<size_t> deferredCompactions_{0};
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Entry>> entries_;  // guarded by mutex_; by collection id
+  Mutex mutex_;
+  std::map<std::string, std::shared_ptr<Entry>> entries_ GUARDED_BY(mutex_);  // by collection id
 };
 
 }  // namespace quarry

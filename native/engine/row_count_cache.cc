@@ -7,7 +7,7 @@ namespace quarry {
 
 void RowCountCache::AddChange(const Change& change) {
   if (change.rowCount == 0) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (changes_.size() == kChangesMax) {
     changesSince_ = changes_.front().epoch;
     changes_.pop_front();
@@ -16,7 +16,7 @@ void RowCountCache::AddChange(const Change& change) {
 }
 
 void RowCountCache::Reset(uint64_t epoch) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   recent_.clear();
   previous_.clear();
   changes_.clear();
@@ -39,7 +39,7 @@ const RowCountCache::Entry* RowCountCache::Promote(const Key& key, Entry entry) 
 }
 
 bool RowCountCache::Lookup(const Key& key, uint64_t epoch, CachedCount* cached) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Entry* const found = Find(key);
   if (found == nullptr) return false;
   const Entry entry = *found;
@@ -61,7 +61,7 @@ bool RowCountCache::Lookup(const Key& key, uint64_t epoch, CachedCount* cached) 
 }
 
 void RowCountCache::Insert(const Key& key, uint64_t epoch, uint64_t count) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Entry* const entry = Find(key);
   if (entry == nullptr || entry->epoch < epoch) Promote(key, {epoch, count});
 }

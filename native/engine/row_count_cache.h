@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "engine/mutex.h"
 #include "engine/splitmix64.h"
 
 namespace quarry {
@@ -57,14 +57,14 @@ class RowCountCache {
   static constexpr size_t kChangesMax = 1024;
 
   // Returns null if there is no entry.
-  const Entry* Find(const Key& key);
-  const Entry* Promote(const Key& key, Entry entry);
+  const Entry* Find(const Key& key) REQUIRES(mutex_);
+  const Entry* Promote(const Key& key, Entry entry) REQUIRES(mutex_);
 
-  std::mutex mutex_;            // innermost
-  Entries recent_;              // guarded by mutex_
-  Entries previous_;            // guarded by mutex_; dropped when recent_ is full and replaces it
-  std::deque<Change> changes_;  // guarded by mutex_
-  uint64_t changesSince_ = 0;   // guarded by mutex_; changes_ has every change after this epoch
+  Mutex mutex_;  // innermost
+  Entries recent_ GUARDED_BY(mutex_);
+  Entries previous_ GUARDED_BY(mutex_);  // dropped when recent_ is full and replaces it
+  std::deque<Change> changes_ GUARDED_BY(mutex_);
+  uint64_t changesSince_ GUARDED_BY(mutex_) = 0;  // changes_ has every change after this epoch
 };
 
 }  // namespace quarry

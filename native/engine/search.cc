@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <mutex>
 #include <new>
 #include <numeric>
+
+#include "engine/mutex.h"
 
 namespace quarry {
 namespace {
@@ -31,7 +32,7 @@ class CollectionSearchPool {
   }
   // Returns null if the pool is empty.
   CollectionSearch* Take() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (searches_.empty()) return nullptr;
     CollectionSearch* const search = searches_.back();
     searches_.pop_back();
@@ -39,7 +40,7 @@ class CollectionSearchPool {
   }
   // Returns false if the pool is full.
   bool Put(CollectionSearch* search) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (searches_.size() == kPooledMax) return false;
     searches_.push_back(search);
     return true;
@@ -48,8 +49,8 @@ class CollectionSearchPool {
  private:
   static constexpr size_t kPooledMax = 64;
   CollectionSearchPool() { searches_.reserve(kPooledMax); }
-  std::mutex mutex_;
-  std::vector<CollectionSearch*> searches_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<CollectionSearch*> searches_ GUARDED_BY(mutex_);
 };
 
 }  // namespace

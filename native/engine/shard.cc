@@ -119,7 +119,7 @@ Status Shard::Append(const DocumentInput& input, StagedPolicy policy, uint32_t* 
     MarkDeleted(*slot, 0);
     throw;
   }
-  const std::lock_guard lock(versionsMutex_);
+  const MutexLock lock(versionsMutex_);
   if (policy == StagedPolicy::kReplace) DiscardLocked(input.version);
   documents_[*slot].lifetime.store(LifetimeWord::Live(kNever), std::memory_order_release);
   stagedVersions_.try_emplace(input.version, StagedDocument{*slot, false});
@@ -147,14 +147,14 @@ void Shard::Fill(const DocumentInput& input, uint32_t slot) {
 }
 
 void Shard::MarkReady(uint32_t slot) {
-  const std::lock_guard lock(versionsMutex_);
+  const MutexLock lock(versionsMutex_);
   const auto found = stagedVersions_.find(documents_[slot].version);
   // A later staging of the same version, or a discard, may have replaced the entry.
   if (found != stagedVersions_.end() && found->second.slot == slot) found->second.ready = true;
 }
 
 bool Shard::FindReady(uint64_t version, uint32_t* slot) const {
-  const std::lock_guard lock(versionsMutex_);
+  const MutexLock lock(versionsMutex_);
   const auto found = stagedVersions_.find(version);
   if (found == stagedVersions_.end() || !found->second.ready) return false;
   *slot = found->second.slot;
@@ -199,11 +199,11 @@ void Shard::MarkDeleted(uint32_t slot, uint64_t epoch) {
 
 Shard::Change Shard::Commit(uint64_t epoch, const uint64_t* add, const uint64_t* remove) {
   Change change;
-  const std::lock_guard lock(versionsMutex_);
+  const MutexLock lock(versionsMutex_);
   // Every step that can fail runs before any change.
   if (add != nullptr) liveVersions_.Reserve(liveVersions_.size() + 1);
   lastEpoch_.store(epoch, std::memory_order_release);
-  const auto markDeleted = [&](uint64_t version) {
+  const auto markDeleted = [&](uint64_t version) REQUIRES(versionsMutex_) {
     const uint32_t slot = liveVersions_.Find(version);
     if (slot == VersionTable::kNone) return;
     const DocumentSlot& document = documents_[slot];
@@ -235,7 +235,7 @@ Shard::Change Shard::Commit(uint64_t epoch, const uint64_t* add, const uint64_t*
 }
 
 void Shard::Discard(uint64_t version) {
-  const std::lock_guard lock(versionsMutex_);
+  const MutexLock lock(versionsMutex_);
   DiscardLocked(version);
 }
 
@@ -266,6 +266,7 @@ bool Shard::CopyFrom(const Shard& source, uint32_t slots, const std::function<bo
       codes_.Copy(row, source.codes_.Row(old.firstRow + i));
     }
     document.lifetime.store(LifetimeWord::Live(kNever), std::memory_order_release);
+    const MutexLock lock(versionsMutex_);
     stagedVersions_[old.version] = {slot, true};
   }
   for (const uint64_t hash : source.postings_.Hashes()) {
@@ -292,7 +293,7 @@ bool Shard::CopyFrom(const Shard& source, uint32_t slots, const std::function<bo
 }
 
 void Shard::SyncLifetimes(const Shard& source, const std::vector<uint32_t>& origins) {
-  const std::lock_guard lock(versionsMutex_);
+  const MutexLock lock(versionsMutex_);
   for (uint32_t slot = 0; slot < origins.size(); slot++) {
     const auto [createdAt, deletedAt] = source.LifetimeOf(origins[slot]);
     const Lifetime known = LifetimeOf(slot);
@@ -325,6 +326,7 @@ void Shard::ReserveForRestore(uint32_t slots, uint32_t rows) {
   codes_.ReserveExactly(rows);
   info_.ReserveExactly(rows);
   graph_.ReserveExactly(rows);
+  const MutexLock lock(versionsMutex_);
   liveVersions_.Reserve(slots);
 }
 
@@ -338,7 +340,7 @@ void Shard::RestoreDocument(uint64_t version, bool live, uint32_t rowCount) {
   }
   document.lifetime.store(LifetimeWord::Live(0), std::memory_order_relaxed);
   SetLive(document, true);
-  const std::lock_guard lock(versionsMutex_);
+  const MutexLock lock(versionsMutex_);
   liveVersions_.Set(slot);
 }
 
@@ -346,7 +348,7 @@ void Shard::RestoreLength(uint32_t row, uint32_t bodyLength) { info_[row].bodyLe
 
 Shard::Change Shard::LiveTotals() const {
   Change totals;
-  const std::lock_guard lock(versionsMutex_);
+  const MutexLock lock(versionsMutex_);
   liveVersions_.ForEach([&](uint32_t slot) {
     totals.documents++;
     totals.rows += documents_[slot].rowCount;
@@ -367,7 +369,7 @@ Shard::Memory Shard::MemoryBytes() const {
   memory.postings = postings_.Bytes();
   memory.attributes = attributes_.Bytes() + filterCache_.Bytes();
   memory.documents = documents_.BytesOf(slots) + tombstones_.BytesOf(tombstoneCount_) + info_.BytesOf(rows) + rows / 8;
-  const std::lock_guard lock(versionsMutex_);
+  const MutexLock lock(versionsMutex_);
   memory.documents += liveVersions_.Bytes();
   return memory;
 }

@@ -9,7 +9,6 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "engine/document_slot.h"
 #include "engine/filter_cache.h"
 #include "engine/graph.h"
+#include "engine/mutex.h"
 #include "engine/postings.h"
 #include "engine/row_count_cache.h"
 #include "engine/status.h"
@@ -187,7 +187,7 @@ class Shard {
   // Sum of the row lengths of the document.
   int64_t BodyLength(const DocumentSlot& document) const;
   void MarkDeleted(uint32_t slot, uint64_t epoch);
-  void DiscardLocked(uint64_t version);
+  void DiscardLocked(uint64_t version) REQUIRES(versionsMutex_);
 
   const uint32_t dimensions_;
   const size_t stride_;
@@ -210,9 +210,9 @@ class Shard {
   std::atomic<uint64_t> deadRows_{0};
   std::atomic<uint64_t> deadDocuments_{0};
 
-  mutable std::mutex versionsMutex_;                             // innermost lock
-  std::unordered_map<uint64_t, StagedDocument> stagedVersions_;  // guarded by versionsMutex_
-  VersionTable liveVersions_{documents_};                        // guarded by versionsMutex_
+  mutable Mutex versionsMutex_;  // innermost lock
+  std::unordered_map<uint64_t, StagedDocument> stagedVersions_ GUARDED_BY(versionsMutex_);
+  VersionTable liveVersions_ GUARDED_BY(versionsMutex_){documents_};
 };
 
 }  // namespace quarry

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "engine/mutex.h"
 #include "engine/shard.h"
 #include "engine/status.h"
 
@@ -31,7 +31,7 @@ struct SnapshotIdentity {
 // while `renameMutex` is held, under which the file is then renamed.
 struct SnapshotPermit {
   std::function<Status()> proceed;
-  std::mutex* renameMutex;
+  Mutex* renameMutex;
 };
 
 // Writes the snapshot while readers and writers use the shard; one caller at a time. Afterwards the shard

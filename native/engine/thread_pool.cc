@@ -46,26 +46,26 @@ bool ThreadPool::Submit(Priority priority, Job job) {
     lastBackground_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   }
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     auto& queue = urgent ? urgent_ : background_;
     if (queue.size() >= queueMax_) return false;
     queue.push_back(std::move(job));
     if (idle_ == 0) return true;
   }
-  wake_.notify_one();
+  wake_.NotifyOne();
   return true;
 }
 
 void ThreadPool::RunOnIdleThreads(size_t count, const Job& job) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     // Threads about to wake up for queued jobs are not free.
     const size_t idle = idle_;
     const size_t free = idle - std::min(idle, urgent_.size() + background_.size());
     count = std::min(count, free);
     for (size_t i = 0; i < count; i++) urgent_.push_back(job);
   }
-  for (size_t i = 0; i < count; i++) wake_.notify_one();
+  for (size_t i = 0; i < count; i++) wake_.NotifyOne();
 }
 
 void ThreadPool::NoteUrgentWork() {
@@ -73,12 +73,12 @@ void ThreadPool::NoteUrgentWork() {
 }
 
 size_t ThreadPool::QueuedJobs() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return urgent_.size() + background_.size();
 }
 
 bool ThreadPool::IsQuiet() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return urgent_.empty() && background_.empty() && idle_ == threads_ && IsQuietSince(lastUrgent_) &&
          IsQuietSince(lastBackground_);
 }
@@ -100,12 +100,12 @@ std::deque<ThreadPool::Job>* ThreadPool::NextQueue() {
 }
 
 void ThreadPool::RunWorker() {
-  std::unique_lock lock(mutex_);
+  mutex_.Lock();
   while (true) {
     std::deque<Job>* queue = NextQueue();
     if (queue == nullptr) {
       idle_++;
-      wake_.wait(lock);
+      wake_.Wait(mutex_);
       idle_--;
       continue;
     }
@@ -114,15 +114,15 @@ void ThreadPool::RunWorker() {
     backgroundRunning_ += background ? 1 : 0;
     Job job = std::move(queue->front());
     queue->pop_front();
-    lock.unlock();
+    mutex_.Unlock();
     const bool finished = job();
     if (finished) job = nullptr;  // destroys what the job owns before the lock is taken
-    lock.lock();
+    mutex_.Lock();
     backgroundRunning_ -= background ? 1 : 0;
     // A slice returns to its queue regardless of the bound, which applies to submitted jobs only.
     if (!finished) queue->push_back(std::move(job));
     // Background jobs that yielded to urgent ones are woken only by running threads.
-    if (background && idle_ > 0 && background_.size() > 1 && BackgroundMayRun()) wake_.notify_one();
+    if (background && idle_ > 0 && background_.size() > 1 && BackgroundMayRun()) wake_.NotifyOne();
   }
 }
 

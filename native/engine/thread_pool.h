@@ -3,11 +3,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
+
+#include "engine/mutex.h"
 
 namespace quarry {
 
@@ -51,9 +51,9 @@ class ThreadPool {
   using Clock = std::chrono::steady_clock;
 
   void RunWorker();
-  // Returns the queue of the next job of a free thread; null if there is none. Requires mutex_.
-  std::deque<Job>* NextQueue();
-  bool BackgroundMayRun() const;
+  // Returns the queue of the next job of a free thread; null if there is none.
+  std::deque<Job>* NextQueue() REQUIRES(mutex_);
+  bool BackgroundMayRun() const REQUIRES(mutex_);
   // Whether `last` is so long ago that no more work is expected.
   bool IsQuietSince(const std::atomic<Clock::duration::rep>& last) const;
 
@@ -63,13 +63,13 @@ class ThreadPool {
   std::atomic<Clock::duration::rep> lastUrgent_{Clock::duration::min().count()};  // last arrival of urgent work
   // Last arrival of background work.
   std::atomic<Clock::duration::rep> lastBackground_{Clock::duration::min().count()};
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<Job> urgent_;        // guarded by mutex_
-  std::deque<Job> background_;    // guarded by mutex_
-  size_t urgentRuns_ = 0;         // guarded by mutex_; urgent jobs run since the last background job
-  std::atomic<size_t> idle_{0};   // changed under mutex_; number of waiting threads
-  size_t backgroundRunning_ = 0;  // guarded by mutex_; number of threads that run background work
+  Mutex mutex_;
+  ConditionVariable wake_;
+  std::deque<Job> urgent_ GUARDED_BY(mutex_);
+  std::deque<Job> background_ GUARDED_BY(mutex_);
+  size_t urgentRuns_ GUARDED_BY(mutex_) = 0;         // urgent jobs run since the last background job
+  std::atomic<size_t> idle_{0};                      // changed under mutex_; number of waiting threads
+  size_t backgroundRunning_ GUARDED_BY(mutex_) = 0;  // number of threads that run background work
 };
 
 }  // namespace quarry

@@ -1,0 +1,41 @@
+#!/bin/sh
+# Checks the C++ sources with the tools that are installed: the format with clang-format, warnings and the use of locks
+# (engine/mutex.h) with clang.
+set -eu
+cd "$(dirname "$0")/.."
+
+if command -v clang-format >/dev/null; then
+  find native \( -name '*.cc' -o -name '*.h' \) -exec clang-format --dry-run --Werror {} +
+else
+  echo 'clang-format is not installed: the format of native/ is not checked'
+fi
+
+# Directory of node_api.h: beside the program, or in the cache of node-gyp.
+node_headers() {
+  node -p 'const { existsSync } = require("node:fs"); const { join } = require("node:path"); const { homedir } = require("node:os");
+    [join(process.execPath, "../../include/node"), join(homedir(), ".cache/node-gyp", process.versions.node, "include/node"),
+     join(homedir(), "Library/Caches/node-gyp", process.versions.node, "include/node")]
+      .find((folder) => existsSync(join(folder, "node_api.h"))) ?? ""'
+}
+
+compiler="${CLANGXX:-clang++}"
+if ! command -v "$compiler" >/dev/null; then
+  echo 'clang++ is not installed: the locks of native/ are not checked'
+  exit 0
+fi
+headers=$(node_headers)
+includes='-Inative'
+sources='native/engine/*.cc native/text/*.cc'
+if [ -n "$headers" ]; then
+  sources="$sources native/bridge/*.cc"
+  includes="$includes -isystem $headers -isystem $(node -p 'require("node-addon-api").include_dir')"
+else
+  echo 'the headers of Node.js were not found: the locks of native/bridge are not checked'
+fi
+# shellcheck disable=SC2086 # several words each
+for source in $sources; do
+  # Compiled for other instruction sets; they use no locks.
+  case "$source" in *_avx2.cc | *_avx512.cc) continue ;; esac
+  "$compiler" -std=c++20 -fsyntax-only -Wall -Wextra -Wthread-safety -Werror $includes \
+    -DNAPI_VERSION=8 -DNAPI_CPP_EXCEPTIONS "$source"
+done
