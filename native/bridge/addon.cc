@@ -75,7 +75,7 @@ Napi::Value RunAsync(Napi::Env env, Start start, Value value) {
   try {
     rejected = start(finish);
   } catch (const std::bad_alloc&) {
-    rejected = {StatusCode::kMemory, "not enough memory for this operation"};
+    rejected = {StatusCode::kMemory, "out of memory"};
   }
   if (!rejected.ok()) finish(std::move(rejected), Result());
   return deferred.Promise();

@@ -15,7 +15,7 @@ Napi::Value CatchOutOfMemory(const Napi::CallbackInfo& info) {
   try {
     return function(info);
   } catch (const std::bad_alloc&) {
-    throw ToError(info.Env(), {StatusCode::kMemory, "not enough memory for this operation"});
+    throw ToError(info.Env(), {StatusCode::kMemory, "out of memory"});
   }
 }
 

@@ -57,7 +57,7 @@ Napi::Value SearchDispatcher::Run(Napi::Env env, uint32_t ticket, const std::sha
       });
     });
   } catch (const std::bad_alloc&) {
-    rejected = {StatusCode::kMemory, "not enough memory for this operation"};
+    rejected = {StatusCode::kMemory, "out of memory"};
   }
   if (!rejected.ok()) {
     running_.erase(ticket);

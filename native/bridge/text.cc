@@ -190,7 +190,7 @@ Napi::Value TokenizerEncode(const Napi::CallbackInfo& info) {
   ids.clear();
   for (uint32_t i = 0; i < count; ++i) {
     tokenizer.Encode(UnitsOf(env, texts.Get(i), &scratch.text), &scratch.embedding.tokenizer, &ids);
-    if (ids.size() > UINT32_MAX) throw Napi::RangeError::New(env, "there are too many tokens for one call");
+    if (ids.size() > UINT32_MAX) throw Napi::RangeError::New(env, "too many tokens for one call");
     ends.Data()[i] = static_cast<uint32_t>(ids.size());
   }
   const auto result = Napi::Object::New(env);

@@ -191,7 +191,7 @@ uint32_t ToSearchRequest(const Napi::Value& packed, const Napi::Value& vector, c
   const PackedRequest header = HeaderOf(env, bytes);
   if (!vector.IsNull()) {
     const auto floats = ToFloats(vector, "vector");
-    if (floats.size() != dimensions) throw InvalidArgument(env, "vector", "of the collection's dimensions");
+    if (floats.size() != dimensions) throw InvalidArgument(env, "vector", "of the dimensions of the collection");
     if (!AllFinite(floats)) throw InvalidArgument(env, "vector", "of finite numbers");
     request->vector.assign(floats.begin(), floats.end());
   }

@@ -146,7 +146,7 @@ std::shared_ptr<Shard> Collection::CurrentShard(uint32_t shard) const {
 
 Status Collection::CheckOpen(uint32_t shard) const {
   if (closed()) return {StatusCode::kClosed, "the collection is closed"};
-  if (shard >= options_.shards) return {StatusCode::kInvalid, "the collection has no shard of this number"};
+  if (shard >= options_.shards) return {StatusCode::kInvalid, "the shard number is out of range"};
   return {};
 }
 
@@ -178,7 +178,7 @@ bool Collection::Staging::Step() {
     if (replacement_ != nullptr) replacement_->MarkReady(replacementSlot_);
     shard_->MarkReady(slot_);
   } catch (const std::bad_alloc&) {
-    status_ = {StatusCode::kMemory, "not enough memory to stage the document"};
+    status_ = {StatusCode::kMemory, "out of memory while staging a document"};
   }
   return true;
 }
@@ -188,14 +188,14 @@ Status Collection::AppendDocument(Staging* staging) {
   const size_t bytes = staging->input_->vectors.size() * sizeof(float) + staging->input_->termBytes;
   const MutexLock lock(writer.mutex);
   if (writer.copying && writer.pendingBytes + bytes > kPendingBytesMax) {
-    return {StatusCode::kBusy, "the shard is being compacted and its buffer of new documents is full"};
+    return {StatusCode::kBusy, "too many documents were staged while the shard is being compacted; retry later"};
   }
   // The current shard changes only under the writer's lock.
   const std::shared_ptr<Shard> current = CurrentShard(staging->number_);
   // Not while the compaction is deferred, possibly for long: then memory alone bounds the number of deleted
   // rows.
   if (writer.compacting && !writer.deferred && HasDead(*current, kMostlyDeadMin, kMostlyDeadDivisor)) {
-    return {StatusCode::kBusy, "half of the shard is deleted and must be compacted first"};
+    return {StatusCode::kBusy, "at least half of the shard is deleted; retry after its compaction"};
   }
   if (Status status = current->Append(*staging->input_, Shard::StagedPolicy::kReplace, &staging->slot_); !status.ok()) {
     return status;
@@ -244,8 +244,8 @@ Status Collection::Commit(const CollectionChange& change) {
     Writer& writer = *writers_[change.shard];
     const auto sequence = static_cast<int64_t>(change.sequence);
     if (sequence < writer.sequence) {
-      return {StatusCode::kSequence, "sequence " + std::to_string(sequence) + " comes after " +
-                                         std::to_string(writer.sequence) + " in shard " + std::to_string(change.shard)};
+      return {StatusCode::kSequence, "sequence " + std::to_string(sequence) + " is below sequence " +
+                                         std::to_string(writer.sequence) + " of shard " + std::to_string(change.shard)};
     }
     Shard& shard = *(*shards_)[change.shard];
     uint32_t slot = 0;

@@ -36,7 +36,7 @@ Status FilterProgram::Parse(const uint8_t* bytes, size_t length, FilterProgram* 
     FilterStep step{static_cast<FilterOperator>(raw), 0, {}, {}, {}};
     if (IsJunction(step.op)) {
       step.arity = reader.Read<uint32_t>();
-      if (step.arity > depth) return Malformed("an operator takes more sets than exist");
+      if (step.arity > depth) return Malformed("an operator has too few operands");
       depth -= step.arity;
     } else {
       step.attribute = reader.ReadText();
@@ -50,7 +50,7 @@ Status FilterProgram::Parse(const uint8_t* bytes, size_t length, FilterProgram* 
     depth++;
     program->steps_.push_back(std::move(step));
   }
-  if (depth != 1) return Malformed("it must leave exactly one set");
+  if (depth != 1) return Malformed("it must have exactly one result");
   return {};
 }
 

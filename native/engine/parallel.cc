@@ -15,7 +15,7 @@ Status RunJob(const std::function<Status(size_t)>& job, size_t number) {
   try {
     return job(number);
   } catch (const std::bad_alloc&) {
-    return {StatusCode::kMemory, "not enough memory for this operation"};
+    return {StatusCode::kMemory, "out of memory"};
   }
 }
 

@@ -34,11 +34,11 @@ Status TermBlock::Parse(const uint8_t* bytes, size_t length, TermBlock* block) {
   block->entries_ = reinterpret_cast<const TermEntry*>(bytes + entriesStart);
   size_t entries = 0;
   for (uint32_t row = 0; row < block->rows_; row++) entries += block->counts_[row];
-  if (length != entriesStart + entries * sizeof(TermEntry)) return Malformed("length and counts disagree");
+  if (length != entriesStart + entries * sizeof(TermEntry)) return Malformed("the length does not match the counts");
   const TermEntry* entry = block->entries_;
   for (uint32_t row = 0; row < block->rows_; row++, entry += block->counts_[row - 1]) {
     for (uint32_t i = 1; i < block->counts_[row]; i++) {
-      if (entry[i - 1].hash >= entry[i].hash) return Malformed("entries of a row do not ascend by hash");
+      if (entry[i - 1].hash >= entry[i].hash) return Malformed("entries of a row are not sorted by hash");
     }
   }
   return {};

@@ -27,7 +27,7 @@ Status Run(const std::function<Status()>& work) {
   try {
     return work();
   } catch (const std::bad_alloc&) {
-    return {StatusCode::kMemory, "not enough memory for this operation"};
+    return {StatusCode::kMemory, "out of memory"};
   }
 }
 
@@ -141,7 +141,7 @@ Status Registry::OpenNow(const CollectionOptions& options, std::unique_ptr<Colle
   const MutexLock lock(entry->mutex);
   if (entry->collection != nullptr && !entry->collection->closed()) {
     if (!(entry->collection->options() == options)) {
-      return {StatusCode::kConflict, "the collection is open with other dimensions, shards or directory"};
+      return {StatusCode::kConflict, "the collection is already open with different dimensions, shards or directory"};
     }
   } else {
     const auto background = [this](std::function<bool()> compaction) { return Compact(std::move(compaction)); };

@@ -137,7 +137,7 @@ CollectionSearch::Progress CollectionSearch::Start() {
     std::iota(shards_.begin(), shards_.end(), 0);
     return StartPhase(Phase::kFind);
   } catch (const std::bad_alloc&) {
-    Fail({StatusCode::kMemory, "not enough memory for this search"});
+    Fail({StatusCode::kMemory, "out of memory during the search"});
     return Progress::kDone;
   }
 }
@@ -183,7 +183,7 @@ Status CollectionSearch::RunShard(uint32_t shard, CancellationToken::Clock::time
       case Phase::kScore: return work.lexical->Score(groups_, idfs_, &*floor_, &work.best, &work.near);
     }
   } catch (const std::bad_alloc&) {
-    return {StatusCode::kMemory, "not enough memory for this search"};
+    return {StatusCode::kMemory, "out of memory during the search"};
   }
   return {};
 }
@@ -214,7 +214,7 @@ CollectionSearch::Progress CollectionSearch::Advance() {
     Merge();
     CheckVectors();
   } catch (const std::bad_alloc&) {
-    Fail({StatusCode::kMemory, "not enough memory for this search"});
+    Fail({StatusCode::kMemory, "out of memory during the search"});
   }
   return Progress::kDone;
 }

@@ -59,7 +59,7 @@ class SectionStream {
   // Verifies the checksum. Call it after the last byte was read.
   Status Check() const {
     if (checksum_.Value() == entry_.checksum) return {};
-    return Damaged(std::string("the checksum of the section \"") + kSectionNames[entry_.kind] + "\" is wrong");
+    return Damaged(std::string("checksum mismatch in the section \"") + kSectionNames[entry_.kind] + "\"");
   }
 
  private:
@@ -112,20 +112,20 @@ class SnapshotReader {
     if (Status status = file_.ReadAt(0, &header_, sizeof header_); !status.ok()) return status;
     if (header_.magic != kSnapshotMagic) return Damaged("the file is not a shard snapshot");
     if (header_.format != kSnapshotFormat) {
-      return Damaged("the file has format " + std::to_string(header_.format) +
-                     "; this version of Quarry reads format " + std::to_string(kSnapshotFormat));
+      return Damaged("unsupported format " + std::to_string(header_.format) + "; this version of Quarry reads format " +
+                     std::to_string(kSnapshotFormat));
     }
-    if (header_.checksum != HeaderChecksum(header_)) return Damaged("the checksum of the header is wrong");
+    if (header_.checksum != HeaderChecksum(header_)) return Damaged("checksum mismatch in the header");
     if (header_.dimensions != identity_.dimensions) {
       return Damaged("the file has " + std::to_string(header_.dimensions) + " dimensions, the collection " +
                      std::to_string(identity_.dimensions));
     }
     if (header_.shard != identity_.shard || header_.shards != identity_.shards) {
       return Damaged("the file is shard " + std::to_string(header_.shard) + " of " + std::to_string(header_.shards) +
-                     "; expected is " + std::to_string(identity_.shard) + " of " + std::to_string(identity_.shards));
+                     ", expected " + std::to_string(identity_.shard) + " of " + std::to_string(identity_.shards));
     }
     if (header_.linksLayer0 != Graph::kLinksLayer0 || header_.linksUpper != Graph::kLinksUpper) {
-      return Damaged("the graph of the file has different maximum numbers of links");
+      return Damaged("the graph of the file has different link counts");
     }
     if (header_.vectorStride != PaddedDimensions(identity_.dimensions) || header_.codec != kRotatedCodes ||
         header_.codeStride != Codec(identity_.dimensions).stride()) {
@@ -149,7 +149,7 @@ class SnapshotReader {
         return InvalidSection(kind);
       end = entry.offset + entry.length;
     }
-    if (end != file_.length()) return Damaged("the file has bytes after its last section");
+    if (end != file_.length()) return Damaged("the file has trailing data");
     const uint64_t rows = header_.rows;
     const std::pair<Section, uint64_t> lengths[] = {{kDocuments, header_.slots * sizeof(DocumentRecord)},
                                                     {kRows, rows * sizeof(uint32_t)},
