@@ -24,8 +24,8 @@ if ! command -v "$compiler" >/dev/null; then
   exit 0
 fi
 headers=$(node_headers)
-includes='-Inative'
-sources='native/engine/*.cc native/text/*.cc'
+includes='-Inative -Itest/native'
+sources='native/engine/*.cc native/text/*.cc test/native/*.cc'
 if [ -n "$headers" ]; then
   sources="$sources native/bridge/*.cc"
   includes="$includes -isystem $headers -isystem $(node -p 'require("node-addon-api").include_dir')"

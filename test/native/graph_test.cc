@@ -211,21 +211,20 @@ TEST("a filter without matches in some regions loses no rows in them or at their
     uint32_t oneIn;   // one in `oneIn` rows of the other clusters matches
     bool detectable;  // whether enough rows match for the engine to detect the empty clusters
   };
-  for (const auto& [empty, oneIn, detectable] :
-       {Case{13, 5, false}, {13, 2, true}, {6, 2, true}, {6, 9, false}, {2, 2, false}}) {
+  for (const Case& regions : {Case{13, 5, false}, {13, 2, true}, {6, 2, true}, {6, 9, false}, {2, 2, false}}) {
     const auto [matching, share] =
-        sample.Matching([&](uint32_t row) { return row % 40 >= empty && row / 40 % oneIn == 0; });
+        sample.Matching([&](uint32_t row) { return row % 40 >= regions.empty && row / 40 % regions.oneIn == 0; });
     const bool uncorrelated = sample.graph.IsUncorrelated(matching, share).value();
-    if (detectable) CHECK(!uncorrelated);
+    if (regions.detectable) CHECK(!uncorrelated);
     // The detection affects only the speed, not the results.
-    for (const bool judged : {uncorrelated, true}) {
+    for (const bool assumed : {uncorrelated, true}) {
       GraphFixture::FilteredRecall inside, border;
       for (uint32_t i = 0; i < 60; i++) {
-        auto query = cloud.Next(i % empty);
-        sample.SearchMatching({matching, share, judged}, query, &inside);
-        const auto other = cloud.Next(empty + i % (40 - empty));
+        auto query = cloud.Next(i % regions.empty);
+        sample.SearchMatching({matching, share, assumed}, query, &inside);
+        const auto other = cloud.Next(regions.empty + i % (40 - regions.empty));
         for (uint32_t d = 0; d < kDimensions; d++) query[d] = (query[d] + other[d]) / 1.5F;
-        sample.SearchMatching({matching, share, judged}, query, &border);
+        sample.SearchMatching({matching, share, assumed}, query, &border);
       }
       CHECK(static_cast<double>(inside.hits) >= 0.95 * static_cast<double>(inside.relevant));
       CHECK(static_cast<double>(border.hits) >= 0.95 * static_cast<double>(border.relevant));

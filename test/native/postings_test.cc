@@ -34,9 +34,10 @@ TEST("postings return every row and count that was added, in order") {
       expected[term * 0x9e3779b97f4a7c15].push_back(posting);
     }
   }
-  for (const auto& [hash, list] : expected) {
+  for (const auto& entry : expected) {
+    const std::vector<Posting>& list = entry.second;
     size_t at = 0;
-    postings.ForEach(hash, [&](const Posting& posting) {
+    postings.ForEach(entry.first, [&](const Posting& posting) {
       REQUIRE(at < list.size());
       CHECK(posting.row == list[at].row && posting.body == list[at].body && posting.prefix == list[at].prefix);
       at++;
