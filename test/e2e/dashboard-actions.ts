@@ -27,9 +27,9 @@ async function openOperatorLink(page: Page, link = 'no link'): Promise<void> {
 /** Opens a page, requests a link, opens it from the mail in the same browser, and arrives at the page. */
 export async function signInByMail(page: Page, address: string, user: TestUser): Promise<void> {
   await page.goto(address);
-  await page.getByLabel('E-mail').fill(user.email);
-  await page.getByRole('button', { name: 'Mail me a sign-in link' }).click();
-  await page.getByText('Look into your mail').waitFor();
+  await page.getByLabel('Email').fill(user.email);
+  await page.getByRole('button', { name: 'Email me a sign-in link' }).click();
+  await page.getByText('Check your inbox').waitFor();
   await page.goto(await user.link());
 }
 

@@ -14,7 +14,7 @@ export async function billingStory(t: Test, browser: Browser): Promise<void> {
   await page.getByLabel('Name').fill('Lovelace & Co.');
   await page.getByRole('button', { name: 'Create' }).click();
   await page.getByRole('link', { name: 'Billing' }).click();
-  await page.getByText('You are on Free').waitFor();
+  await page.getByText('You are on the Free plan').waitFor();
   await inspectInAllThemes(t, page, 'billing-free');
 
   await addCard(page, 'pm_card_authenticationRequired');
@@ -38,14 +38,14 @@ export async function billingStory(t: Test, browser: Browser): Promise<void> {
   emulator.faults.add({ kind: 'lost-before', times: 10_000 });
   await fixture.advanceBriefly();
   await page.reload();
-  await page.getByText('The payment provider does not answer.').waitFor();
-  await page.getByText('You are on Teams').waitFor();
-  for (const name of ['Change to Starter', 'Pause the subscription', 'Add a payment method', 'Redeem'])
+  await page.getByText('The payment provider is not responding.').waitFor();
+  await page.getByText('You are on the Teams plan').waitFor();
+  for (const name of ['Change to Starter', 'Pause subscription', 'Add a payment method', 'Redeem'])
     t.ok(await page.getByRole('button', { name }).isDisabled(), `${name} waits`);
-  await page.getByText('Waits for the payment provider.').first().waitFor();
+  await page.getByText('Unavailable until the payment provider responds.').first().waitFor();
   await inspectInAllThemes(t, page, 'billing-stale');
   emulator.faults.clear();
-  await page.getByText('The payment provider does not answer.').waitFor({ state: 'detached' });
+  await page.getByText('The payment provider is not responding.').waitFor({ state: 'detached' });
   t.ok(await page.getByRole('button', { name: 'Change to Starter' }).isEnabled());
 
   fixture.checkNoInvalidRequests(t);
@@ -72,24 +72,26 @@ async function confirmWithBank(t: Test, page: Page): Promise<void> {
   const due = await amountDueNow(dialog);
   await dialog.getByRole('button', { name: `Pay ${due}` }).click();
   await dialog.getByRole('button', { name: 'Later' }).click();
-  await page.getByRole('button', { name: 'Cancel the upgrade' }).click();
-  await page.getByText('The upgrade is canceled. Nothing was charged.').waitFor();
+  await page.getByRole('button', { name: 'Cancel upgrade' }).click();
+  await page.getByText('Upgrade canceled. Nothing was charged.').waitFor();
   await page.getByRole('button', { name: 'Upgrade to Starter' }).click();
   await dialog.getByRole('button', { name: `Pay ${due}` }).click();
-  await dialog.getByRole('heading', { name: 'One more step' }).waitFor();
+  await dialog.getByRole('heading', { name: 'Payment required' }).waitFor();
   await inspectInAllThemes(t, page, 'billing-confirm');
   await dialog.getByRole('button', { name: 'Later' }).click();
-  await page.getByText('Starter begins when its invoice is paid.').waitFor();
+  await page.getByText('Starter starts when the invoice is paid.').waitFor();
   await page.getByText('Unpaid', { exact: true }).waitFor();
   const opened = page.waitForEvent('popup');
-  await page.getByRole('link', { name: 'Complete the payment' }).click();
+  await page.getByRole('link', { name: 'Complete payment' }).click();
   const tab = await opened;
   await tab.getByRole('button', { name: 'Pay' }).click();
   await tab.getByRole('heading', { name: /paid/ }).waitFor();
   await tab.close();
-  await page.getByText('The payment arrived: you have the plan Starter now.').waitFor();
-  await page.getByText('You are on Starter: $50.00 a month, charged again on Apr 1, 2027.').waitFor();
-  t.equal(await page.getByText('begins when its invoice is paid').count(), 0);
+  await page.getByText('Payment received. Your plan is now Starter.').waitFor();
+  await page
+    .getByText('You are on the Starter plan: $50.00 per month, next charge on Apr 1, 2027.')
+    .waitFor();
+  t.equal(await page.getByText('starts when the invoice is paid').count(), 0);
 }
 
 /** Higher plan: the previewed cost is the charged cost; a declined card changes nothing. */
@@ -105,7 +107,7 @@ async function upgrade(t: Test, { emulator }: BillingFixture, page: Page): Promi
   await dialog.getByRole('alert').getByText('declined').waitFor();
   await dialog.getByLabel('Pay with').selectOption('Mastercard •••• 4444');
   await dialog.getByRole('button', { name: `Pay ${due}` }).click();
-  await page.getByText('You have the plan Teams now.').waitFor();
+  await page.getByText('Your plan is now Teams.').waitFor();
   const paid = emulator.state.listObjects('invoice').filter(({ status }) => status === 'paid');
   t.equal(`$${(paid.at(-1)!.amount_paid / 100).toFixed(2)}`, due, 'that is what was charged');
 }
@@ -116,24 +118,24 @@ async function downgradeAndPause(t: Test, page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Change to Starter' }).click();
   await dialog.getByText('You keep Teams until Apr 1, 2027.').waitFor();
   await dialog.getByRole('button', { name: 'Change to Starter' }).click();
-  await page.getByText('From Apr 1, 2027 on you have the plan Starter.').waitFor();
-  const pause = page.getByRole('button', { name: 'Pause the subscription' });
+  await page.getByText('Your plan changes to Starter on Apr 1, 2027.').waitFor();
+  const pause = page.getByRole('button', { name: 'Pause subscription' });
   t.ok(await pause.isDisabled(), 'no pause while a change is planned');
-  await page.getByText('Not while a change is planned').waitFor();
+  await page.getByText('Cancel the scheduled plan change first.').waitFor();
   await inspectInAllThemes(t, page, 'billing-planned');
   await page.getByRole('button', { name: 'Keep Teams' }).click();
-  await page.getByText('Your plan stays Teams.').waitFor();
+  await page.getByText('Your plan remains Teams.').waitFor();
 
   await pause.click();
   await dialog.getByRole('button', { name: 'Pause' }).click();
-  await page.getByText('The subscription is paused since Mar 10, 2027').waitFor();
-  await page.getByText('You are on Free').waitFor();
+  await page.getByText('Subscription paused since Mar 10, 2027.').waitFor();
+  await page.getByText('You are on the Free plan').waitFor();
   await inspectInAllThemes(t, page, 'billing-paused');
   await page.getByRole('button', { name: 'Resume' }).click();
   await dialog.getByText('Your credit').waitFor();
   t.equal(await amountDueNow(dialog), '$0.00', 'what was paid before the pause pays');
   await dialog.getByRole('button', { name: 'Resume' }).click();
-  await page.getByText('You are on Teams: $200.00').waitFor();
+  await page.getByText('You are on the Teams plan: $200.00').waitFor();
 }
 
 async function redeem(t: Test, { stripe }: BillingFixture, page: Page): Promise<void> {
@@ -149,7 +151,7 @@ async function redeem(t: Test, { stripe }: BillingFixture, page: Page): Promise<
   await use('NEVER');
   await errorMessage.waitFor();
   await use(' WELCOME ');
-  await page.getByText('The code added $15.00 of credit.').waitFor();
+  await page.getByText('Credit of $15.00 added.').waitFor();
   await page.getByRole('definition').getByText('$15.00', { exact: true }).waitFor();
   t.equal(await errorMessage.count(), 0, 'what was wrong before is no longer said');
   await use('WELCOME');

@@ -27,10 +27,10 @@ export async function uploadStory(t: Test, browser: Browser): Promise<void> {
     return route.abort('connectionreset');
   });
   await upload(page, 'large.pdf', handbook);
-  await row.getByText('It was cut off 3 times.').waitFor();
+  await row.getByText('The upload was interrupted 3 times.').waitFor();
   await page.setViewportSize({ width: 320, height: 720 });
-  const whole = page.getByRole('list', { name: 'Why files did not arrive' });
-  await whole.getByText('It may be too large for a proxy on the way.').waitFor();
+  const whole = page.getByRole('list', { name: 'Failed uploads' });
+  await whole.getByText('The file may be too large for a proxy.').waitFor();
   await page.setViewportSize({ width: 1_280, height: 800 });
   await page.getByText('No connection to the server.').waitFor({ state: 'detached' });
   t.equal(attempts, 3, 'what somebody on the way cuts off is not sent for ever');
@@ -44,7 +44,7 @@ export async function uploadStory(t: Test, browser: Browser): Promise<void> {
   await row.getByText('The disk is almost full: free some room first.').waitFor();
   await inspectInAllThemes(t, page, 'upload-failed');
   await page.unroute('**/v1/documents/**');
-  await page.getByRole('button', { name: 'Try again: handbook.pdf' }).click();
+  await page.getByRole('button', { name: 'Retry handbook.pdf' }).click();
   await row.getByText('Uploaded', { exact: true }).waitFor();
 
   await upload(page, 'handbook.pdf', handbook);
@@ -53,15 +53,15 @@ export async function uploadStory(t: Test, browser: Browser): Promise<void> {
 
   await upload(page, 'broken.pdf', Buffer.from('%PDF-1.7\nand nothing that belongs behind it'));
   await page.getByText('3 files uploaded').waitFor();
-  await page.getByRole('link', { name: 'See documents' }).click();
+  await page.getByRole('link', { name: 'View documents' }).click();
   const documents = page.getByRole('table', { name: 'Documents' });
-  await documents.getByText('Not readable').waitFor();
+  await documents.getByText('Parsing failed').waitFor();
   await page.getByText('Failed 1').click();
   await documents.getByRole('link', { name: 'broken.pdf' }).waitFor();
-  await page.getByRole('button', { name: 'Try all again' }).click();
-  await page.getByText('1 document tried again.').waitFor();
+  await page.getByRole('button', { name: 'Retry all' }).click();
+  await page.getByText('1 document queued for retry.').waitFor();
   await documents.getByRole('link', { name: 'broken.pdf' }).click();
-  await page.getByText('This file could not be read').waitFor();
+  await page.getByText('This file could not be parsed').waitFor();
   t.same(
     problems.filter((line) => !line.includes('429')),
     [],
@@ -89,7 +89,7 @@ export async function folderUploadStory(t: Test, browser: Browser): Promise<void
   });
   await dropFolder(page, join(folder, 'reports'));
   const rows = page.getByRole('table', { name: 'Uploads' });
-  await rows.getByText('It is larger than 50 kB.').waitFor();
+  await rows.getByText('The file exceeds the limit of 50 kB.').waitFor();
   await rows.getByText('Waiting', { exact: true }).waitFor();
   t.equal(sent.length, 3, 'three at a time');
   t.equal(await rows.getByRole('row').count(), 5, 'what the system hides is not meant');
@@ -99,13 +99,13 @@ export async function folderUploadStory(t: Test, browser: Browser): Promise<void
   await waitFor('the one that waited takes its turn', async () => (sent.length === 4 ? true : null));
   await page.getByRole('button', { name: 'Cancel all' }).click();
   await waitFor('all are cancelled', async () =>
-    (await rows.getByText('Cancelled').count()) === 4 ? true : null,
+    (await rows.getByText('Canceled').count()) === 4 ? true : null,
   );
   await page.unroute('**/v1/documents/**');
   for (const name of ['reports/a.txt', 'reports/2026/c.txt'])
-    await page.getByRole('button', { name: `Try again: ${name}` }).click();
+    await page.getByRole('button', { name: `Retry ${name}` }).click();
   await page.getByText('2 files uploaded, 1 too large').waitFor();
-  t.equal(await page.getByRole('button', { name: 'Try again: reports/large.txt' }).count(), 0);
+  t.equal(await page.getByRole('button', { name: 'Retry reports/large.txt' }).count(), 0);
   const stored = await new CheckedApiClient(server).call('documents/get-document-info-list', {
     collection_name: 'documents',
   });
@@ -141,7 +141,7 @@ export async function expiredSessionStory(t: Test, browser: Browser): Promise<vo
   await form.getByRole('button', { name: 'Create collection' }).click();
   await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
   await page.getByRole('button', { name: 'I have signed in' }).click();
-  await page.getByText('Nobody has signed in in this browser yet').waitFor();
+  await page.getByText('No new session found in this browser').waitFor();
 
   const tab = await context.newPage();
   await signInAgain(tab, server);
@@ -164,15 +164,15 @@ export async function offlineStory(t: Test, browser: Browser): Promise<void> {
   await signInAsOperator(page, server);
   await page.getByRole('link', { name: 'Playground' }).click();
   await page.getByRole('heading', { name: 'Playground' }).waitFor();
-  await page.getByLabel('Question').fill('When are refunds paid?');
+  await page.getByLabel('Query').fill('When are refunds paid?');
   await context.setOffline(true);
-  await page.getByRole('button', { name: 'Ask', exact: true }).click();
+  await page.getByRole('button', { name: 'Search', exact: true }).click();
   await page.getByText('No connection to the server.').waitFor();
   await context.setOffline(false);
   await page.getByText('No connection to the server.').waitFor({ state: 'detached' });
-  t.equal(await page.getByLabel('Question').inputValue(), 'When are refunds paid?');
-  await page.getByRole('button', { name: 'Ask', exact: true }).click();
-  await page.getByRole('region', { name: 'Answers' }).getByText('within fourteen days').waitFor();
+  t.equal(await page.getByLabel('Query').inputValue(), 'When are refunds paid?');
+  await page.getByRole('button', { name: 'Search', exact: true }).click();
+  await page.getByRole('region', { name: 'Results' }).getByText('within fourteen days').waitFor();
 
   await context.setOffline(true);
   await page.getByRole('link', { name: 'Collections' }).click();

@@ -23,22 +23,22 @@ export async function firstRunStory(t: Test, browser: Browser): Promise<void> {
   await page.getByRole('link', { name: 'Upload documents' }).click();
   await upload(page, 'handbook.pdf', handbook);
   await page.getByText('1 file uploaded').waitFor();
-  await page.getByRole('link', { name: 'See documents' }).click();
+  await page.getByRole('link', { name: 'View documents' }).click();
   const documents = page.getByRole('table', { name: 'Documents' });
   await documents.getByRole('link', { name: 'handbook.pdf' }).waitFor();
   await documents.getByText('Indexed', { exact: true }).waitFor();
 
   await page.getByRole('link', { name: 'Playground' }).click();
-  await page.getByLabel('Question').fill('How long do refunds take?');
+  await page.getByLabel('Query').fill('How long do refunds take?');
   await page.keyboard.press('Enter');
-  const answers = page.getByRole('region', { name: 'Answers' });
+  const answers = page.getByRole('region', { name: 'Results' });
   const first = answers.getByRole('listitem').first();
   await first.getByText('Refunds are paid within fourteen days').waitFor();
   t.ok((await first.locator('mark').allTextContents()).includes('Refunds'), 'what was asked for is marked');
   await first.getByText('pages 1–3').waitFor();
 
   await page.getByText('Pages', { exact: true }).click();
-  await page.getByRole('button', { name: 'Ask', exact: true }).click();
+  await page.getByRole('button', { name: 'Search', exact: true }).click();
   await first.getByText('page 2', { exact: true }).waitFor();
   await first.getByAltText('Page 2 of handbook.pdf').waitFor();
   await waitFor('the picture of the page is there', async () =>

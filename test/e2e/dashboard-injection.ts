@@ -54,7 +54,7 @@ export async function injectionStory(t: Test, browser: Browser): Promise<void> {
   await openPath('organization');
   await page.getByLabel('Name').fill(`o ${injection} ${longWord}`.slice(0, 255));
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('The organisation has its new name.').waitFor();
+  await page.getByText('Organization renamed.').waitFor();
   await openPath('settings');
   await page.getByLabel('Name').fill(`${injection} ${longWord}`.slice(0, 200));
   await page.getByRole('button', { name: 'Save' }).click();
@@ -68,9 +68,9 @@ export async function injectionStory(t: Test, browser: Browser): Promise<void> {
   await page.getByText(`Granite ${injection} in the text.`).first().waitFor();
   await openPath(`document?${new URLSearchParams({ collection, path: 'page.html' })}`);
   await openPath(`playground?${new URLSearchParams({ collection })}`);
-  await page.getByLabel('Question').fill('granite marble basalt');
+  await page.getByLabel('Query').fill('granite marble basalt');
   await page.keyboard.press('Enter');
-  const answers = page.getByRole('region', { name: 'Answers' });
+  const answers = page.getByRole('region', { name: 'Results' });
   await answers.getByText(injection).first().waitFor();
   t.equal(await page.locator('img[src="x"], script:not([src])').count(), 0, 'none of it became markup');
   await openPath(`documents?${new URLSearchParams({ collection: longWord })}`);

@@ -26,13 +26,13 @@ export async function keyboardStory(t: Test, browser: Browser): Promise<void> {
 
   await press('link', 'Playground');
   await page.getByRole('heading', { name: 'Playground' }).waitFor();
-  await focusByTab(page, page.getByLabel('Question'));
+  await focusByTab(page, page.getByLabel('Query'));
   await keyboard.type('when are refunds paid');
   await keyboard.press('Enter');
-  await page.getByRole('region', { name: 'Answers' }).getByText('within fourteen days').waitFor();
+  await page.getByRole('region', { name: 'Results' }).getByText('within fourteen days').waitFor();
 
   await page.reload();
-  await press('link', 'Skip to the page');
+  await press('link', 'Skip to content');
   t.equal(await page.evaluate('document.activeElement.id'), 'page', 'the way past the navigation');
 
   await page.reload();
@@ -48,17 +48,17 @@ export async function keyboardStory(t: Test, browser: Browser): Promise<void> {
   await keyboard.press('Escape');
   t.ok(await dialog.isVisible(), 'Escape does not lose the key');
   const secret = (await dialog.locator('.secret code').textContent()) ?? '';
-  await focusByTab(page, dialog.getByLabel('I saved it'));
+  await focusByTab(page, dialog.getByLabel('I saved the key'));
   await keyboard.press('Space');
   await press('button', 'Done');
   await dialog.waitFor({ state: 'detached' });
   t.equal(await new CheckedApiClient(server, secret).status('collections/get-collection-list', {}), 200);
 
-  await press('button', 'Change By hand');
+  await press('button', 'Edit By hand');
   await dialog.waitFor();
   await keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  t.equal(await focusedElementName(page), 'Change By hand', 'the focus is back where it was');
+  t.equal(await focusedElementName(page), 'Edit By hand', 'the focus is back where it was');
 
   await page.setViewportSize({ width: 768, height: 800 });
   await focusByTab(page, page.getByLabel('Menu', { exact: true }));
@@ -139,7 +139,7 @@ export async function focusStory(t: Test, browser: Browser): Promise<void> {
     await dialog.waitFor();
     await keyboard.type(name);
     await keyboard.press('Enter');
-    await focusByTab(page, dialog.getByLabel('I saved it'));
+    await focusByTab(page, dialog.getByLabel('I saved the key'));
     await keyboard.press('Space');
     await press('button', 'Done');
     await dialog.waitFor({ state: 'detached' });
@@ -156,21 +156,21 @@ export async function focusStory(t: Test, browser: Browser): Promise<void> {
   await keyboard.press('Escape');
 
   await press('link', 'Members');
-  await press('button', 'Invite somebody');
+  await press('button', 'Invite member');
   await dialog.waitFor();
   await keyboard.type('grace@example.com');
   await keyboard.press('Enter');
   await isOn('Done', 'of a dialog without a form the focus is at its first button');
   await keyboard.press('Enter');
-  await press('button', 'Delete the invitation of grace@example.com');
+  await press('button', 'Delete invitation for grace@example.com');
   await press('button', 'Delete invitation');
-  await page.getByText('Nobody is invited at the moment.').waitFor();
+  await page.getByText('No pending invitations.').waitFor();
   await isOn('Leave', 'of a list that is gone the focus is at what came before it');
 
   await press('link', 'Audit log');
   await press('button', 'Export');
-  await press('button', 'As CSV, for spreadsheets');
-  await page.getByText(/entries saved/).waitFor();
+  await press('button', 'CSV, for spreadsheets');
+  await page.getByText(/entries exported/).waitFor();
   await isOn('Export', 'what was saved can be saved again');
 
   await press('link', 'Collections');

@@ -62,7 +62,7 @@ export async function largeDocumentListStory(t: Test, browser: Browser): Promise
   t.ok(heap < heapBytesMax, `${heap} bytes`);
 
   await page.getByRole('link', { name: `scans/${failed - 1}.pdf` }).click();
-  await page.getByText('This file could not be read').waitFor();
+  await page.getByText('This file could not be parsed').waitFor();
   listRequests.length = 0;
   await page.goBack();
   await page.getByRole('link', { name: `scans/${failed - 1}.pdf` }).waitFor();
@@ -71,13 +71,13 @@ export async function largeDocumentListStory(t: Test, browser: Browser): Promise
   await page.getByRole('link', { name: 'Overview' }).click();
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.getByRole('link', { name: 'Documents', exact: true }).click();
-  await page.getByText('documents so far').waitFor();
+  await page.getByText('documents loaded').waitFor();
   t.equal(await page.evaluate('window.scrollY'), 0, 'who goes there anew begins at the beginning');
 
-  await page.getByLabel('Path begins with').fill('notes/0999');
+  await page.getByLabel('Path prefix').fill('notes/0999');
   await page.getByText('10 documents').waitFor();
-  await page.getByLabel('Path begins with').fill('');
-  await page.getByText('documents so far').waitFor();
+  await page.getByLabel('Path prefix').fill('');
+  await page.getByText('documents loaded').waitFor();
 
   listRequests.length = 0;
   await page.getByText(`Failed ${failed}`).click();
@@ -146,10 +146,10 @@ export async function largeListsStory(t: Test, browser: Browser): Promise<void> 
   );
 
   await page.goto(`${server.url}/app/playground?collection=c000`);
-  await page.getByLabel('Question').fill('granite');
-  await page.getByLabel('Results').fill('70');
-  await page.getByRole('button', { name: 'Ask', exact: true }).click();
-  const results = page.getByRole('region', { name: 'Answers' }).getByRole('listitem');
+  await page.getByLabel('Query').fill('granite');
+  await page.getByRole('spinbutton', { name: 'Results' }).fill('70');
+  await page.getByRole('button', { name: 'Search', exact: true }).click();
+  const results = page.getByRole('region', { name: 'Results' }).getByRole('listitem');
   await page.getByRole('button', { name: 'Show 20 more of 20' }).click();
   await waitFor('all results', async () => ((await results.count()) === 70 ? true : null));
 

@@ -25,22 +25,22 @@ export async function marketplaceStory(t: Test, browser: Browser): Promise<void>
   await signInByMail(page, `${server.url}/app/`, ann);
   vercel.variablesReply = { status: 403, body: {} };
   await page.goto(install);
-  const consent = page.getByText('Vercel names the account');
+  const consent = page.getByText('Vercel account');
   await consent.waitFor();
   const words = await consent.textContent();
-  t.match(words, /the account team_1 and the installation icfg_1/, 'what nobody can choose comes first');
-  t.match(words, /Its owner chose the name “the-team”, so the name proves nothing/);
-  await page.getByText('goes to the projects of team_1 that were chosen at Vercel').waitFor();
-  await page.getByLabel('Name of the new organisation').fill('Acme');
-  await page.getByRole('button', { name: 'Take it' }).click();
-  await page.getByText('did not let the integration set variables').waitFor();
+  t.match(words, /account team_1, installation icfg_1/, 'what nobody can choose comes first');
+  t.match(words, /The account name “the-team” was chosen by its owner and is not verified/);
+  await page.getByText('is stored in the projects of team_1 that were selected at Vercel').waitFor();
+  await page.getByLabel('Name of the new organization').fill('Acme');
+  await page.getByRole('button', { name: 'Link to organization' }).click();
+  await page.getByText('Vercel rejected the environment variables').waitFor();
   t.match(page.url(), server.url, 'what went wrong is not led away from');
   await page.getByRole('link', { name: 'Back to Vercel' }).click();
   await page.getByText('Back at Vercel').waitFor();
 
   vercel.variablesReply = { status: 201, body: { created: [], failed: [] } };
   await page.goto(install);
-  await page.getByRole('button', { name: 'Take it' }).click();
+  await page.getByRole('button', { name: 'Link to organization' }).click();
   await page.getByText('Back at Vercel').waitFor();
   t.match(vercel.projects.prj_1?.ZEROENTROPY_API_KEY, /^ze_/);
 

@@ -35,10 +35,10 @@ interface DashboardPage {
 
 const button = (name: string) => (page: Page) => page.getByRole('button', { name }).first().click();
 const askQuestion = async (page: Page) => {
-  await page.getByLabel('Question').fill('How long do refunds take?');
+  await page.getByLabel('Query').fill('How long do refunds take?');
   await page.keyboard.press('Enter');
   await page.locator('.result mark').first().waitFor();
-  await page.getByRole('button', { name: 'How it was found' }).first().click();
+  await page.getByRole('button', { name: 'Show score details' }).first().click();
   await page.waitForLoadState('networkidle');
 };
 
@@ -54,11 +54,11 @@ const dashboardPages: readonly DashboardPage[] = [
   { name: 'keys', path: 'keys' },
   { name: 'key-new', path: 'keys', prepare: button('Create key') },
   { name: 'members', path: 'members' },
-  { name: 'member-invite', path: 'members', prepare: button('Invite somebody') },
+  { name: 'member-invite', path: 'members', prepare: button('Invite member') },
   { name: 'usage', path: 'usage' },
   { name: 'audit', path: 'audit' },
   { name: 'organization', path: 'organization' },
-  { name: 'organization-delete', path: 'organization', prepare: button('Delete organisation') },
+  { name: 'organization-delete', path: 'organization', prepare: button('Delete organization') },
   { name: 'organizations', path: 'organizations' },
   { name: 'settings', path: 'settings' },
   { name: 'admin', path: 'admin' },
@@ -113,9 +113,9 @@ export async function pagesStory(t: Test, browser: Browser): Promise<void> {
 /** Signs in as administrator in addition to the current session. */
 export async function signInAsAdministrator(page: Page, server: TestServer): Promise<void> {
   await page.goto(`${server.url}/app/admin`);
-  await page.getByLabel('Password of the administrator').fill(password);
+  await page.getByLabel('Administrator password').fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('table', { name: 'Organisations' }).waitFor();
+  await page.getByRole('table', { name: 'Organizations' }).waitFor();
 }
 
 async function openDashboardPage(

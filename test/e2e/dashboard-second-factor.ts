@@ -22,9 +22,9 @@ export async function secondFactorStory(t: Test, browser: Browser): Promise<void
   const signIn = async () => {
     const before = links();
     await page.goto(`${server.url}/app/settings`);
-    await page.getByLabel('E-mail').fill(ada.email);
-    await page.getByRole('button', { name: 'Mail me a sign-in link' }).click();
-    await page.getByText('Look into your mail').waitFor();
+    await page.getByLabel('Email').fill(ada.email);
+    await page.getByRole('button', { name: 'Email me a sign-in link' }).click();
+    await page.getByText('Check your inbox').waitFor();
     await waitUntil('another mail', () => links() > before);
     await page.goto(await ada.link());
   };
@@ -37,8 +37,8 @@ export async function secondFactorStory(t: Test, browser: Browser): Promise<void
     await later();
   };
   const sendCode = async (code: string) => {
-    await page.getByRole('heading', { name: 'One more step' }).waitFor();
-    await page.getByLabel('Code of your authenticator app').fill(code);
+    await page.getByRole('heading', { name: 'Two-factor authentication', level: 1 }).waitFor();
+    await page.getByLabel('Authentication code').fill(code);
     await page.getByRole('button', { name: 'Sign in' }).click();
   };
   const isOn = (left: number) => page.getByText(`${left} recovery codes left`).waitFor();
@@ -65,7 +65,7 @@ export async function secondFactorStory(t: Test, browser: Browser): Promise<void
   await page.getByRole('button', { name: 'Turn off' }).click();
   await page.getByLabel('Code', { exact: true }).fill(recoveryCodes[1]!);
   await page.getByRole('dialog').getByRole('button', { name: 'Turn off' }).click();
-  await page.getByText('The second factor is off.').waitFor();
+  await page.getByText('Two-factor authentication is off.').waitFor();
   await signOut();
   await signIn();
   await page.waitForURL('**/app/settings');
@@ -82,10 +82,10 @@ async function setUp(page: Page, now: () => number) {
   await page.getByRole('img', { name: 'QR code of the key' }).waitFor();
   const dialog = page.getByRole('dialog');
   const secret = (await dialog.locator('code').textContent()) ?? '';
-  await page.getByLabel('Code that the app shows').fill(oneTimeCode(secret, now()));
+  await page.getByLabel('Code from the app').fill(oneTimeCode(secret, now()));
   await page.getByRole('button', { name: 'Turn on' }).click();
-  await page.getByRole('heading', { name: 'Keep your recovery codes' }).waitFor();
+  await page.getByRole('heading', { name: 'Save your recovery codes' }).waitFor();
   const shown = (await dialog.locator('pre').textContent()) ?? '';
-  await page.getByRole('button', { name: 'I saved them' }).click();
+  await page.getByRole('button', { name: 'I saved the codes' }).click();
   return { secret, recoveryCodes: shown.split('\n') };
 }

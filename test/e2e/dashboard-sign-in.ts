@@ -53,7 +53,7 @@ export async function administratorStory(t: Test, browser: Browser): Promise<voi
   const server = await TestServer.start(t, { ADMIN_PASSWORD_HASH: administratorPasswordHash() });
   const { page, problems } = await openPage(t, browser);
   const signIn = async (text: string) => {
-    await page.getByLabel('Password of the administrator').fill(text);
+    await page.getByLabel('Administrator password').fill(text);
     await page.getByRole('button', { name: 'Sign in as administrator' }).click();
   };
   await page.goto(`${server.url}/app/`);
@@ -62,7 +62,7 @@ export async function administratorStory(t: Test, browser: Browser): Promise<voi
   await page.getByRole('alert').getByText('The password is wrong.').waitFor();
   await inspectInAllThemes(t, page, 'sign-in-administrator');
   await signIn(password);
-  const organizations = page.getByRole('table', { name: 'Organisations' });
+  const organizations = page.getByRole('table', { name: 'Organizations' });
   await organizations.getByRole('button').first().click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Plan').selectOption('Teams');
@@ -70,7 +70,7 @@ export async function administratorStory(t: Test, browser: Browser): Promise<voi
   await dialog.waitFor({ state: 'detached' });
   await organizations.getByText('Teams').waitFor();
   await inspectInAllThemes(t, page, 'administrator-alone');
-  await page.getByRole('link', { name: 'To the dashboard' }).click();
+  await page.getByRole('link', { name: 'Go to dashboard' }).click();
   await page.getByRole('heading', { name: 'Sign in to Quarry' }).waitFor();
 
   await signInAsOperator(page, server);
@@ -80,7 +80,7 @@ export async function administratorStory(t: Test, browser: Browser): Promise<voi
   t.equal(await entry.getAttribute('aria-current'), 'page');
   await inspectInAllThemes(t, page, 'administrator');
   await page.getByRole('button', { name: 'Sign out as administrator' }).click();
-  await page.getByLabel('Password of the administrator').waitFor();
+  await page.getByLabel('Administrator password').waitFor();
   await entry.waitFor({ state: 'detached' });
   await page.reload();
   await page.getByRole('link', { name: 'Overview' }).waitFor();

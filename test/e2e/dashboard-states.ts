@@ -14,21 +14,21 @@ const themes = {
 
 /** Text on each page for a user without data. */
 const emptyStateTexts = {
-  '': 'Here is how to begin.',
+  '': 'Follow these steps to get started.',
   collections: 'No collections yet',
   documents: 'No documents yet',
-  'document?collection=a&path=b': 'This document does not exist',
+  'document?collection=a&path=b': 'Document not found',
   upload: 'Drop files or folders here',
-  playground: 'There is nothing to ask yet',
+  playground: 'No documents to search',
   keys: 'Read and write',
-  members: 'Nobody is invited at the moment.',
-  usage: 'In all',
+  members: 'No pending invitations.',
+  usage: 'Total',
   audit: 'organization.created',
   billing: 'No invoices yet',
-  admin: '1 organisation',
+  admin: '1 organization',
   organization: 'Danger zone',
-  organizations: 'Create an organisation',
-  settings: 'Where you are signed in',
+  organizations: 'Create an organization',
+  settings: 'Active sessions',
 } as const;
 /** Page that needs no request besides the session. */
 const pageWithoutRequests = 'organizations';
@@ -73,7 +73,7 @@ export async function statesStory(t: Test, browser: Browser): Promise<void> {
       await alert.waitFor();
       await inspect(t, page, name.replace('%', 'error'));
       await page.unroute(apiPaths);
-      await alert.getByRole('button', { name: 'Try again' }).click();
+      await alert.getByRole('button', { name: 'Retry' }).click();
       await page.locator('main').getByText(text).first().waitFor();
     }
     t.same(

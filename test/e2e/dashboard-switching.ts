@@ -14,7 +14,7 @@ export async function switchingStory(t: Test, browser: Browser): Promise<void> {
   await api.add('beta', 'refunds.txt', 'Refunds are paid within fourteen days.');
   const { page, problems } = await openPage(t, browser);
   await signInAsOperator(page, server);
-  const answers = page.getByRole('region', { name: 'Answers' });
+  const answers = page.getByRole('region', { name: 'Results' });
   const goTo = async (name: string) => {
     await page.getByRole('link', { name, exact: true }).click();
     await page.getByRole('heading', { name, level: 1 }).waitFor();
@@ -27,15 +27,15 @@ export async function switchingStory(t: Test, browser: Browser): Promise<void> {
   await page.getByLabel('Collection').selectOption('beta');
   const request = page.waitForRequest('**/v1/queries/top-snippets');
   const rerankers = page.getByLabel('Reranker');
-  await rerankers.getByRole('option', { name: 'As set: zerank-1' }).waitFor({ state: 'attached' });
+  await rerankers.getByRole('option', { name: 'Default: zerank-1' }).waitFor({ state: 'attached' });
   t.ok((await rerankers.getByRole('option').allTextContents()).includes('zerank-2'));
   await rerankers.selectOption('None');
-  await page.getByLabel('Question').fill('When are refunds paid?');
+  await page.getByLabel('Query').fill('When are refunds paid?');
   await page.keyboard.press('Enter');
   t.match((await request).postDataJSON(), { collection_name: 'beta', reranker: null });
   await answers.getByText('within fourteen days').waitFor();
   await page.getByLabel('Collection').selectOption('alpha');
-  await answers.getByText('Ask something that your documents answer').waitFor();
+  await answers.getByText('Search your documents').waitFor();
   await page.getByLabel('Collection').selectOption('beta');
   await answers.getByText('within fourteen days').waitFor();
 
@@ -55,14 +55,14 @@ export async function switchingStory(t: Test, browser: Browser): Promise<void> {
   await page.getByRole('link', { name: 'refunds.txt' }).click();
   await page.getByText('Page 1 of 1').waitFor();
 
-  const switcher = page.getByRole('button', { name: /^Organisation: / });
+  const switcher = page.getByRole('button', { name: /^Organization: / });
   await switcher.click();
-  await page.getByRole('link', { name: 'Create or join an organisation' }).click();
+  await page.getByRole('link', { name: 'Create or join an organization' }).click();
   await page.getByLabel('Name').fill('Second');
   await page.getByRole('button', { name: 'Create' }).click();
-  await page.getByText('Here is how to begin.').waitFor();
+  await page.getByText('Follow these steps to get started.').waitFor();
   await goTo('Playground');
-  await page.getByRole('heading', { name: 'There is nothing to ask yet' }).waitFor();
+  await page.getByRole('heading', { name: 'No documents to search' }).waitFor();
 
   const choose = async (name: string) => {
     await switcher.click();
@@ -79,12 +79,12 @@ export async function switchingStory(t: Test, browser: Browser): Promise<void> {
   await checkPollingWhileVisible(t, page);
   const other = await page.context().newPage();
   await other.goto(`${server.url}/app/`);
-  await other.getByRole('button', { name: /^Organisation: Second/ }).waitFor();
-  await other.getByRole('button', { name: /^Organisation: / }).click();
+  await other.getByRole('button', { name: /^Organization: Second/ }).waitFor();
+  await other.getByRole('button', { name: /^Organization: / }).click();
   await other.getByRole('button', { name: /^default / }).click();
-  await other.getByRole('button', { name: /^Organisation: default/ }).waitFor();
+  await other.getByRole('button', { name: /^Organization: default/ }).waitFor();
   await page.reload();
-  await page.getByRole('button', { name: /^Organisation: Second/ }).waitFor();
+  await page.getByRole('button', { name: /^Organization: Second/ }).waitFor();
   await other.getByRole('button', { name: /account and appearance$/ }).click();
   await other.getByRole('button', { name: 'Sign out' }).click();
   await other.getByRole('heading', { name: 'Sign in to Quarry' }).waitFor();

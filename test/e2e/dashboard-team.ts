@@ -18,15 +18,15 @@ export async function teamStory(t: Test, browser: Browser): Promise<void> {
   const { page } = hers;
 
   await signInByMail(page, `${server.url}/app/organizations`, ann!);
-  await page.getByRole('heading', { name: 'Organisations', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Organizations', level: 1 }).waitFor();
   await page.getByLabel('Name').fill('Acme <b>Research</b>');
   await page.getByRole('button', { name: 'Create' }).click();
-  await page.getByText('You work in Acme <b>Research</b> now.').waitFor();
+  await page.getByText('Switched to Acme <b>Research</b>.').waitFor();
 
   await page.getByRole('link', { name: 'Members' }).click();
-  await page.getByRole('button', { name: 'Invite somebody' }).click();
+  await page.getByRole('button', { name: 'Invite member' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('E-mail address').fill(bob!.email);
+  await dialog.getByLabel('Email address').fill(bob!.email);
   await dialog.getByLabel('Role').selectOption('Admin');
   await dialog.getByRole('button', { name: 'Send invitation' }).click();
   const invited = page.getByRole('table', { name: 'Invitations' });
@@ -35,7 +35,7 @@ export async function teamStory(t: Test, browser: Browser): Promise<void> {
   const link = /https?:\S+\/app\/join#\S+/.exec(await bob!.findMail('invites you'))?.[0] ?? 'no link';
   await signInByMail(his.page, link, bob!);
   await his.page.waitForURL('**/app/');
-  await his.page.getByText('You belong to Acme <b>Research</b> now.').waitFor();
+  await his.page.getByText('You joined Acme <b>Research</b>.').waitFor();
 
   await his.page.getByRole('link', { name: 'API keys' }).click();
   await his.page.getByRole('heading', { name: 'No keys yet' }).waitFor();
@@ -43,7 +43,7 @@ export async function teamStory(t: Test, browser: Browser): Promise<void> {
   await page.reload();
   const members = page.getByRole('table', { name: 'Members' });
   await members.getByLabel(`Role of ${bob!.email}`).selectOption('Member');
-  await page.getByText(`${bob!.email} is Member now.`).waitFor();
+  await page.getByText(`The role of ${bob!.email} is now Member.`).waitFor();
 
   await page.getByRole('link', { name: 'API keys' }).click();
   await page.getByRole('button', { name: 'Create key' }).first().click();
@@ -75,7 +75,7 @@ export async function teamStory(t: Test, browser: Browser): Promise<void> {
   await dialog.getByRole('button', { name: 'Copy key' }).click();
   await dialog.getByText('Copied').waitFor();
   t.equal(await page.evaluate('navigator.clipboard.readText()'), secret);
-  await dialog.getByLabel('I saved it').check();
+  await dialog.getByLabel('I saved the key').check();
   await dialog.getByRole('button', { name: 'Done' }).click();
   const website = new CheckedApiClient(server, secret);
   t.equal(await website.status('collections/get-collection-list', {}), 200);

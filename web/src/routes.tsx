@@ -18,7 +18,7 @@ export interface DashboardRoute {
   readonly navigation?: {
     readonly name: string;
     readonly icon: IconName;
-    readonly group: 'Search' | 'Organisation' | 'Server';
+    readonly group: 'Search' | 'Organization' | 'Server';
     /** Minimum role in the organization to see the entry. */
     readonly minRole?: TeamRole;
     /** Hides the entry while it returns false. */
@@ -93,22 +93,22 @@ export const routes: readonly DashboardRoute[] = [
   },
   {
     path: '/app/keys',
-    navigation: { name: 'API keys', icon: 'keys', group: 'Organisation' },
+    navigation: { name: 'API keys', icon: 'keys', group: 'Organization' },
     component: lazyPage(() => import('./pages/team/keys.tsx').then(({ KeysPage }) => KeysPage)),
   },
   {
     path: '/app/members',
-    navigation: { name: 'Members', icon: 'members', group: 'Organisation' },
+    navigation: { name: 'Members', icon: 'members', group: 'Organization' },
     component: lazyPage(() => import('./pages/team/members.tsx').then(({ MembersPage }) => MembersPage)),
   },
   {
     path: '/app/usage',
-    navigation: { name: 'Usage', icon: 'usage', group: 'Organisation' },
+    navigation: { name: 'Usage', icon: 'usage', group: 'Organization' },
     component: lazyPage(() => import('./pages/team/usage.tsx').then(({ UsagePage }) => UsagePage)),
   },
   {
     path: '/app/audit',
-    navigation: { name: 'Audit log', icon: 'audit', group: 'Organisation', minRole: 'OWNER' },
+    navigation: { name: 'Audit log', icon: 'audit', group: 'Organization', minRole: 'OWNER' },
     component: lazyPage(() => import('./pages/team/audit.tsx').then(({ AuditPage }) => AuditPage)),
   },
   {
@@ -116,7 +116,7 @@ export const routes: readonly DashboardRoute[] = [
     navigation: {
       name: 'Billing',
       icon: 'billing',
-      group: 'Organisation',
+      group: 'Organization',
       minRole: 'ADMIN',
       isShown: () => isBillingEnabled.value,
     },
@@ -124,7 +124,7 @@ export const routes: readonly DashboardRoute[] = [
   },
   {
     path: '/app/organization',
-    navigation: { name: 'Settings', icon: 'settings', group: 'Organisation' },
+    navigation: { name: 'Settings', icon: 'settings', group: 'Organization' },
     component: lazyPage(() =>
       import('./pages/team/organization.tsx').then(({ OrganizationPage }) => OrganizationPage),
     ),

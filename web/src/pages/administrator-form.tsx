@@ -24,7 +24,7 @@ export function AdministratorForm({ onDone }: { readonly onDone: () => void }) {
         submission.start();
       }}
     >
-      <Field label="Password of the administrator">
+      <Field label="Administrator password">
         {(control) => (
           <input
             {...control}
@@ -37,8 +37,8 @@ export function AdministratorForm({ onDone }: { readonly onDone: () => void }) {
         )}
       </Field>
       <CodeField
-        label="Code of the second factor"
-        hint="Only where one is set up."
+        label="Authentication code"
+        hint="Required only if two-factor authentication is on."
         value={code}
         onChange={setCode}
         isOptional

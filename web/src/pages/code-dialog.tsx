@@ -20,7 +20,7 @@ export function CodeDialog({
     baseUrl: `${window.location.origin}/v1`,
   });
   return (
-    <Dialog title="The same as a call" onClose={onClose}>
+    <Dialog title="API request" onClose={onClose}>
       <RadioGroup
         legend="Language"
         name="language"
@@ -32,8 +32,8 @@ export function CodeDialog({
         {code}
       </pre>
       <p class="hint">
-        It runs as it stands, once the key is set: <code>export QUARRY_API_KEY=ze_…</code>{' '}
-        <a href="/app/keys">Create a key</a>
+        Set the API key before you run the code: <code>export QUARRY_API_KEY=ze_…</code>{' '}
+        <a href="/app/keys">Create API key</a>
       </p>
       <DialogActions>
         <CopyButton text={code} label="Copy code" />

@@ -34,7 +34,7 @@ export function Collections() {
   return (
     <Page
       title="Collections"
-      subtitle="A collection holds documents that are searched together."
+      subtitle="A collection is a set of documents that are searched together."
       actions={
         <Button tone="primary" onClick={() => setDialog('new')}>
           New collection
@@ -50,11 +50,11 @@ export function Collections() {
           title="No collections yet"
           actions={
             <Button tone="primary" onClick={() => setDialog('new')}>
-              Create the first one
+              Create collection
             </Button>
           }
         >
-          Most people begin with one. Documents that answer the same questions belong together.
+          One collection is enough to start. Put documents that you search together into the same collection.
         </EmptyState>
       ) : (
         <CollectionTable names={list.data} onDelete={(deleting) => setDialog({ deleting })} />
@@ -73,7 +73,7 @@ export function Collections() {
             done(`${dialog.deleting} was deleted.`);
           }}
         >
-          <p>The collection and all its documents are deleted at once. This cannot be undone.</p>
+          <p>The collection and all its documents are deleted immediately. This cannot be undone.</p>
         </ConfirmDialog>
       )}
     </Page>
@@ -131,7 +131,7 @@ function CollectionRows({ names, onDelete }: CollectionTableProps) {
             <LoadingText value={statusText(name, (status) => formatCount(status.num_documents))} />
           ),
         },
-        { title: 'State', width: '11rem', cell: (name) => <CollectionState status={counts.get(name)} /> },
+        { title: 'Status', width: '11rem', cell: (name) => <CollectionState status={counts.get(name)} /> },
         {
           title: 'Indexed text',
           isNumber: true,
@@ -154,10 +154,10 @@ function CollectionRows({ names, onDelete }: CollectionTableProps) {
                   <a href={documentsUrl(name)}>Documents</a>
                 </li>
                 <li>
-                  <a href={uploadUrl(name)}>Upload into it</a>
+                  <a href={uploadUrl(name)}>Upload</a>
                 </li>
                 <li>
-                  <a href={playgroundUrl(name)}>Ask it</a>
+                  <a href={playgroundUrl(name)}>Search</a>
                 </li>
                 <li class="apart">
                   <button type="button" class="danger" onClick={() => onDelete(name)}>
@@ -174,10 +174,10 @@ function CollectionRows({ names, onDelete }: CollectionTableProps) {
 }
 
 function CollectionState({ status }: { readonly status: StatusResponse | null | undefined }) {
-  if (status === null) return <Chip>Not known</Chip>;
+  if (status === null) return <Chip>Unknown</Chip>;
   if (status === undefined) return <LoadingText value={undefined} width="6ch" />;
   const inProgress = status.num_parsing_documents + status.num_indexing_documents;
-  if (inProgress > 0) return <Chip tone="info">{formatCount(inProgress)} under way</Chip>;
+  if (inProgress > 0) return <Chip tone="info">{formatCount(inProgress)} in progress</Chip>;
   if (status.num_failed_documents > 0)
     return <Chip tone="bad">{formatCount(status.num_failed_documents)} failed</Chip>;
   return (

@@ -56,12 +56,12 @@ export function DocumentRows({
     if (!isWhole) return <SkeletonRows rows={8} />;
     return <EmptyRows collection={collection} prefix={prefix} filter={filter} />;
   }
-  const countLabel = `${formatCounted(rows.length, 'document')}${isWhole ? '' : ' so far; more come as you scroll'}`;
+  const countLabel = `${formatCounted(rows.length, 'document')}${isWhole ? '' : ' loaded; scroll to load more'}`;
   return (
     <>
       <div class="list-head">
         <p class="soft number" role="status">
-          {selected.size > 0 ? `${formatCounted(selected.size, 'document')} chosen` : countLabel}
+          {selected.size > 0 ? `${formatCounted(selected.size, 'document')} selected` : countLabel}
         </p>
         <div class="row">
           {filter === 'failed' && <RetryAll list={list} onRetried={onRetried} />}
@@ -116,10 +116,10 @@ function Headings() {
     <div role="rowgroup">
       <div role="row" aria-rowindex={1} class="document-row head">
         <span role="columnheader">
-          <span class="unseen">Chosen</span>
+          <span class="unseen">Selected</span>
         </span>
         <span role="columnheader">Path</span>
-        <span role="columnheader">State</span>
+        <span role="columnheader">Status</span>
         <span role="columnheader" class="number">
           Pages
         </span>
@@ -136,7 +136,7 @@ function Headings() {
 function RetryAll({ list, onRetried }: Pick<DocumentRowsProps, 'list' | 'onRetried'>) {
   const retry = useAsyncAction(async () => {
     const { retriedCount: tried, failure: refused } = await retryDocuments(list.pages());
-    if (refused === null) showToast(`${formatCounted(tried, 'document')} tried again.`);
+    if (refused === null) showToast(`${formatCounted(tried, 'document')} queued for retry.`);
     else showToast(errorMessage(refused), 'bad');
     onRetried();
     await list.restart();
@@ -145,7 +145,7 @@ function RetryAll({ list, onRetried }: Pick<DocumentRowsProps, 'list' | 'onRetri
     <>
       <ErrorMessage error={retry.error} />
       <Button onClick={retry.start} busy={retry.isBusy}>
-        Try all again
+        Retry all
       </Button>
     </>
   );
@@ -163,7 +163,7 @@ function SelectionActions({ list, collection, selected, onDone }: SelectionActio
   return (
     <>
       <Button tone="ghost" onClick={onDone}>
-        Choose none
+        Clear selection
       </Button>
       <Button tone="danger" onClick={() => setDeleting(true)}>
         Delete
@@ -190,14 +190,14 @@ function EmptyRows({
 }: Pick<DocumentRowsProps, 'collection' | 'prefix' | 'filter'>) {
   if (filter === 'failed')
     return (
-      <EmptyState title="None failed">
-        Documents that could not be read or indexed are listed here, with the reason.
+      <EmptyState title="No failed documents">
+        Documents that could not be parsed or indexed are listed here with the reason.
       </EmptyState>
     );
   if (prefix !== '')
     return (
-      <EmptyState title="None found">
-        No path in this collection begins with “{prefix}”. Capital letters count.
+      <EmptyState title="No matching documents">
+        No path in this collection starts with “{prefix}”. Paths are case-sensitive.
       </EmptyState>
     );
   return (
@@ -209,7 +209,7 @@ function EmptyRows({
         </LinkButton>
       }
     >
-      Drop files or a whole folder, or send them with the API.
+      Upload files or folders here, or add documents with the API.
     </EmptyState>
   );
 }
@@ -227,7 +227,7 @@ function DocumentCells({ row, isSelected, onSelect }: DocumentCellsProps) {
         <input
           type="checkbox"
           checked={isSelected}
-          aria-label={`Choose ${row.path}`}
+          aria-label={`Select ${row.path}`}
           onChange={(event) => onSelect(event.currentTarget.checked)}
         />
       </span>
@@ -274,7 +274,10 @@ function DeleteSelectedDialog({ collection, paths, onClose, onDeleted }: DeleteS
         showToast(`${formatCounted(paths.length, 'document')} deleted.`);
       }}
     >
-      <p>{paths.length === 1 ? 'It leaves' : 'They leave'} search at once. This cannot be undone.</p>
+      <p>
+        {paths.length === 1 ? 'The document is' : 'The documents are'} removed from search immediately. This
+        cannot be undone.
+      </p>
       {paths.length <= 5 && (
         <ul>
           {paths.map((path) => (

@@ -8,12 +8,12 @@ type Status = DocumentRow['index_status'];
 
 export const stateLabels: Readonly<Record<Status, readonly [string, ChipTone]>> = {
   not_parsed: ['Waiting', 'neutral'],
-  parsing: ['Reading', 'info'],
-  not_indexed: ['Read', 'info'],
+  parsing: ['Parsing', 'info'],
+  not_indexed: ['Parsed', 'info'],
   indexing: ['Indexing', 'info'],
   indexed: ['Indexed', 'good'],
-  parsing_failed: ['Not readable', 'bad'],
-  indexing_failed: ['Not indexed', 'bad'],
+  parsing_failed: ['Parsing failed', 'bad'],
+  indexing_failed: ['Indexing failed', 'bad'],
 };
 
 /** Whether the state is final: it does not change by itself. */
@@ -31,10 +31,10 @@ export function retryStatusOf(status: Status): 'not_parsed' | 'not_indexed' {
 }
 
 const stageLabels = {
-  waiting: 'Waiting for a reader',
+  waiting: 'Waiting for a parser',
   reading: 'Reading',
   converting: 'Converting',
-  recognising: 'Reading pictures',
+  recognising: 'Running OCR',
 } as const;
 
 interface StageProgress {

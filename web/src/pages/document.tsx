@@ -46,10 +46,10 @@ function missingPage() {
   return (
     <Page title="Document">
       <EmptyState
-        title="This document does not exist"
+        title="Document not found"
         actions={<LinkButton href="/app/documents">All documents</LinkButton>}
       >
-        It may have been deleted, or the address is incomplete.
+        It may have been deleted, or the address is wrong.
       </EmptyState>
     </Page>
   );
@@ -196,7 +196,7 @@ function DeleteDocument({
       }}
     >
       <p>
-        <strong>{reference.path}</strong> leaves search at once. This cannot be undone.
+        <strong>{reference.path}</strong> is removed from search immediately. This cannot be undone.
       </p>
     </ConfirmDialog>
   );
@@ -217,14 +217,14 @@ function Failure({ found, onRetried }: FailureProps) {
       <div>
         <h2>
           {found.index_status === 'parsing_failed'
-            ? 'This file could not be read'
+            ? 'This file could not be parsed'
             : 'This document could not be indexed'}
         </h2>
-        <p>{found.error ?? 'The server did not say why.'}</p>
+        <p>{found.error ?? 'The server gave no reason.'}</p>
         <ErrorMessage error={submission.error} />
       </div>
       <Button onClick={submission.start} busy={submission.isBusy}>
-        Try again
+        Retry
       </Button>
     </div>
   );
@@ -232,14 +232,14 @@ function Failure({ found, onRetried }: FailureProps) {
 
 function DocumentFacts({ found }: { readonly found: DocumentResponse }) {
   const facts = [
-    ['State', <StateChip key="state" row={{ ...found, error: null }} />],
+    ['Status', <StateChip key="state" row={{ ...found, error: null }} />],
     ['Title', found.title],
     ['Language', languageName(found.language)],
     ['Pages', found.num_pages === null ? null : formatCount(found.num_pages)],
     ['Size', formatBytes(found.size)],
   ] as const;
   return (
-    <Card title="About">
+    <Card title="Details">
       <dl class="facts">
         {facts.map(([name, value]) =>
           value === null ? null : (
@@ -287,10 +287,10 @@ function Pages({ reference, found, index, page }: PagesProps) {
   if (pages === 0)
     return isSettled(found.index_status) ? (
       hasFailed(found.index_status) ? null : (
-        <EmptyState title="No pages">There is no text in this document.</EmptyState>
+        <EmptyState title="No pages">This document contains no text.</EmptyState>
       )
     ) : (
-      <EmptyState title="Being read">Its pages are shown here when they are known.</EmptyState>
+      <EmptyState title="Parsing">Pages appear here after the document is parsed.</EmptyState>
     );
   const goToPage = (to: number) => route(documentUrl(reference.collection, reference.path, to), true);
   return (
@@ -331,12 +331,12 @@ function PageView({ page }: { readonly page: LoadState<PageResponse | null> }) {
     <div class={`page-shown ${image === null ? '' : 'two'} ${page.isLoading ? 'old' : ''}`}>
       {image !== null && (
         <a class="page-image" href={toLocalUrl(image)} target="_blank" rel="noreferrer">
-          <img src={`${toLocalUrl(image)}&width=768`} alt={`Page ${index + 1} as it looks`} loading="lazy" />
+          <img src={`${toLocalUrl(image)}&width=768`} alt={`Rendered page ${index + 1}`} loading="lazy" />
         </a>
       )}
       <div class="page-text">
         {content === null || content === undefined || content.trim() === '' ? (
-          <p class="soft">There is no text on this page.</p>
+          <p class="soft">This page contains no text.</p>
         ) : (
           <>
             <div class="text-tools">

@@ -45,7 +45,7 @@ export function Documents() {
               </LinkButton>
             }
           >
-            Drop files or a whole folder, and they can be searched seconds later.
+            Upload files or folders. They become searchable within seconds.
           </EmptyState>
         )}
       </Page>
@@ -164,7 +164,7 @@ function PrefixField({
   readonly onType: (prefixText: string) => void;
 }) {
   return (
-    <Field label="Path begins with">
+    <Field label="Path prefix">
       {(control) => (
         <input
           {...control}
@@ -194,7 +194,7 @@ function FilterChoice({ filter, status, onChoose }: FilterChoiceProps) {
   );
   return (
     <RadioGroup
-      legend="Which documents"
+      legend="Documents to show"
       name="filter"
       value={filter}
       options={[
@@ -210,7 +210,7 @@ function IndexingNotice({ status }: { readonly status: StatusResponse | undefine
   const inProgress = status === undefined ? 0 : status.num_parsing_documents + status.num_indexing_documents;
   return (
     <p class="under-way soft" role="status">
-      {inProgress > 0 && `${formatCounted(inProgress, 'document')} under way`}
+      {inProgress > 0 && `${formatCounted(inProgress, 'document')} in progress`}
       {status?.waiting_for?.map((reason) => ` · ${reason}`)}
     </p>
   );

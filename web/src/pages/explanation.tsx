@@ -15,18 +15,18 @@ interface ExplanationProps {
 export function Explanation({ explain, highest }: ExplanationProps) {
   const { lexical, vector, fused, rerank, look: proximity } = explain;
   const rows = [
-    ['Words (BM25)', lexical.score, lexical.score / highest],
-    ['Meaning (cosine)', vector.similarity, vector.similarity],
-    ['Both together', fused, fused],
+    ['Keyword (BM25)', lexical.score, lexical.score / highest],
+    ['Vector (cosine)', vector.similarity, vector.similarity],
+    ['Combined', fused, fused],
     ['Reranker', rerank, rerank],
-    ['Early in the text', proximity?.lead ?? null, proximity?.lead ?? null],
-    ['In your order', proximity?.order ?? null, proximity?.order ?? null],
-    ['Near each other', proximity?.nearness ?? null, proximity?.nearness ?? null],
+    ['Early match', proximity?.lead ?? null, proximity?.lead ?? null],
+    ['Word order', proximity?.order ?? null, proximity?.order ?? null],
+    ['Proximity', proximity?.nearness ?? null, proximity?.nearness ?? null],
   ] as const;
   return (
     <div class="explanation">
       <table>
-        <caption class="unseen">How it was found</caption>
+        <caption class="unseen">Score details</caption>
         <tbody>
           {rows.map(([name, value, share]) =>
             value === null || share === null ? null : (
@@ -43,7 +43,7 @@ export function Explanation({ explain, highest }: ExplanationProps) {
       </table>
       {lexical.terms.length > 0 && (
         <p class="hint">
-          Words that both have, as they are indexed:{' '}
+          Matching index terms:{' '}
           {lexical.terms.map((term) => (
             <code key={term}>{term} </code>
           ))}

@@ -3,25 +3,25 @@ import { hasRole } from './team/roles.tsx';
 
 const steps = (mayCreateKeys: boolean) => [
   {
-    title: 'Put documents in',
+    title: 'Upload documents',
     words:
-      'Drop files or a whole folder: PDF, Office, HTML, mails, e-books, scans, text. They stay on this server.',
+      'Upload files or folders: PDF, Office, HTML, email, e-books, scans and text. All data stays on this server.',
     to: '/app/upload',
     action: 'Upload documents',
   },
   {
-    title: 'Ask',
-    words: 'Ask in your own words and see the passages that answer, marked, with the page they stand on.',
+    title: 'Run a query',
+    words: 'Enter a question. Matching text is highlighted and shown with its page.',
     to: '/app/playground',
-    action: 'Open the playground',
+    action: 'Open playground',
   },
   {
-    title: 'Build it in',
+    title: 'Use the API',
     words: mayCreateKeys
-      ? 'Create an API key, and copy the call from the playground as curl, Node or Python.'
-      : 'Get an API key from an owner or an admin, and copy the call from the playground as curl, Node or Python.',
+      ? 'Create an API key and copy the request from the playground as curl, Node or Python.'
+      : 'Get an API key from an owner or admin and copy the request from the playground as curl, Node or Python.',
     to: '/app/keys',
-    action: mayCreateKeys ? 'Create a key' : 'See the keys',
+    action: mayCreateKeys ? 'Create key' : 'View keys',
   },
 ];
 

@@ -33,8 +33,7 @@ export function IndexingNotice({ left: inProgress }: { readonly left: number | u
   if (inProgress === undefined || inProgress === 0) return null;
   return (
     <p class="note" role="status">
-      {formatCounted(inProgress, 'document is', 'documents are')} on the way into search and cannot be found
-      yet.
+      {formatCounted(inProgress, 'document is', 'documents are')} being indexed and cannot be found yet.
     </p>
   );
 }

@@ -28,7 +28,7 @@ export function MetadataCard({ reference, found, onSaved }: MetadataCardProps) {
         <Button
           tone="ghost"
           disabled={!mayEdit}
-          title={mayEdit ? undefined : 'Metadata can be changed once the document is indexed.'}
+          title={mayEdit ? undefined : 'Metadata can be edited after the document is indexed.'}
           onClick={() => setEditing(true)}
         >
           Edit
@@ -36,7 +36,7 @@ export function MetadataCard({ reference, found, onSaved }: MetadataCardProps) {
       }
     >
       {entries.length === 0 ? (
-        <p class="soft">None. Queries can filter by what you write here, such as an author or a year.</p>
+        <p class="soft">No metadata. Queries can filter by metadata, such as author or year.</p>
       ) : (
         <dl class="facts">
           {entries.map(([name, value]) => (
@@ -72,7 +72,7 @@ function MetadataDialog({ reference, found, onClose, onSaved }: MetadataDialogPr
   const submission = useAsyncAction(async () => {
     if (parsed.error !== null) return;
     await updateDocument(reference, { metadata: parsed.value as DocumentResponse['metadata'] });
-    showToast('Metadata saved. Queries see them in a moment.');
+    showToast('Metadata saved.');
     onSaved();
     onClose();
   });
@@ -86,7 +86,7 @@ function MetadataDialog({ reference, found, onClose, onSaved }: MetadataDialogPr
       >
         <Field
           label="JSON"
-          hint='Names and texts, such as {"author": "Ada"}; lists under names that begin with "list:".'
+          hint='Keys with text values, such as {"author": "Ada"}. Keys with list values start with "list:".'
           error={parsed.error}
         >
           {(controlProps) => (

@@ -7,11 +7,11 @@ import { addCollection } from '../server/retrieval.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
 
 const shardChoices = [
-  [1, '1: up to some hundred thousand documents'],
-  [8, '8: up to some millions'],
-  [16, '16: tens of millions'],
-  [32, '32: more than that'],
-  [64, '64: the most'],
+  [1, '1 (up to a few hundred thousand documents)'],
+  [8, '8 (up to a few million documents)'],
+  [16, '16 (tens of millions of documents)'],
+  [32, '32 (larger collections)'],
+  [64, '64 (maximum)'],
 ] as const;
 
 interface NewCollectionProps {
@@ -35,7 +35,7 @@ export function NewCollection({ onClose, onCreated }: NewCollectionProps) {
           submission.start();
         }}
       >
-        <Field label="Name" hint="Programs use this name. It cannot be changed later.">
+        <Field label="Name" hint="The API uses this name. It cannot be changed later.">
           {(controlProps) => (
             <input
               {...controlProps}
@@ -51,7 +51,7 @@ export function NewCollection({ onClose, onCreated }: NewCollectionProps) {
         </Field>
         <Field
           label="Shards"
-          hint="Parts that are searched side by side. More make large collections faster to fill and to search, and small ones slower. It cannot be changed later; 1 is right for most."
+          hint="Number of index parts that are searched in parallel. More shards speed up indexing and search of large collections and slow down small ones. Use 1 for most collections. The number cannot be changed later."
         >
           {(controlProps) => (
             <select

@@ -29,13 +29,13 @@ export function Overview() {
   return (
     <Page
       title="Overview"
-      subtitle={isEmpty ? 'Here is how to begin.' : undefined}
+      subtitle={isEmpty ? 'Follow these steps to get started.' : undefined}
       actions={
         isEmpty ? undefined : (
           <>
             <LinkButton href="/app/upload">Upload</LinkButton>
             <LinkButton href="/app/playground" tone="primary">
-              Ask a question
+              Search
             </LinkButton>
           </>
         )
@@ -67,7 +67,7 @@ function isBusy(status: StatusResponse): boolean {
 const statusFields = [
   ['num_indexed_documents', 'Indexed', 'good'],
   ['num_indexing_documents', 'Indexing', 'info'],
-  ['num_parsing_documents', 'Reading', 'info two'],
+  ['num_parsing_documents', 'Parsing', 'info two'],
   ['num_failed_documents', 'Failed', 'bad'],
 ] as const;
 
@@ -125,7 +125,7 @@ function InProgressCard({ status }: { readonly status: StatusResponse }) {
   const waitReasons = status.waiting_for ?? [];
   if (reading.length + waitReasons.length === 0) return null;
   return (
-    <Card title="Under way">
+    <Card title="In progress">
       {waitReasons.map((reason) => (
         <p key={reason} class="note">
           {reason}
@@ -194,20 +194,19 @@ function Queries() {
   const all = bars?.reduce((sum, { value }) => sum + value, 0);
   const totalMs = rows?.reduce((sum, row) => sum + row.total_time_taken_ms, 0);
   return (
-    <Card title="Questions in the last 24 hours">
+    <Card title="Queries in the last 24 hours">
       <ErrorMessage error={usage.error} />
       <p class="figure">
         {all === undefined || totalMs === undefined ? (
           <Skeleton />
         ) : (
           <>
-            {formatCount(all)}{' '}
-            <span class="soft">{all === 1 ? 'question, answered in' : 'questions, on average'}</span>{' '}
+            {formatCount(all)} <span class="soft">{all === 1 ? 'query,' : 'queries, average'}</span>{' '}
             {all === 0 ? '–' : formatDuration(totalMs / all)}
           </>
         )}
       </p>
-      <BarChart title="Questions" step="Hour" bars={bars} />
+      <BarChart title="Queries" step="Hour" bars={bars} />
     </Card>
   );
 }
@@ -216,7 +215,7 @@ function Limits() {
   const info = useLoad(getOrganizationInfo, []);
   const found = info.data?.organization;
   return (
-    <Card title="Room and limits">
+    <Card title="Storage and limits">
       <ErrorMessage error={info.error} />
       {found === undefined ? (
         <Skeleton lines={6} />
@@ -242,8 +241,8 @@ function Limits() {
           />
           <p class="hint">
             {found.rate_limits.queries_per_minute === null
-              ? 'Questions are not limited.'
-              : `${formatCount(found.rate_limits.queries_per_minute)} questions a minute.`}
+              ? 'No query limit.'
+              : `${formatCount(found.rate_limits.queries_per_minute)} queries per minute.`}
             {isBillingEnabled.value && ` Plan: ${tierName(found.subscription_tier)}.`}
           </p>
         </div>

@@ -52,21 +52,21 @@ export function Playground() {
     return (
       <Page title="Playground">
         <EmptyState
-          title="There is nothing to ask yet"
+          title="No documents to search"
           actions={
             <LinkButton href="/app/upload" tone="primary">
               Upload documents
             </LinkButton>
           }
         >
-          Put documents in first; seconds later they can be asked.
+          Upload documents first. They become searchable within seconds.
         </EmptyState>
       </Page>
     );
   return (
     <Page
       title="Playground"
-      subtitle="Ask in your own words, and see how each answer was found."
+      subtitle="Run queries and see how each result was found."
       // An on-screen keyboard that opens by itself would cover half of a small screen.
       {...(isSingleColumn.peek() ? {} : { initialFocus: field })}
       actions={
@@ -83,7 +83,7 @@ export function Playground() {
           chosen={chosen}
           onChoose={(name) => route(playgroundUrl(name), true)}
         />
-        <section ref={resultsSection} class="answers" aria-label="Answers" aria-busy={submission.isBusy}>
+        <section ref={resultsSection} class="answers" aria-label="Results" aria-busy={submission.isBusy}>
           <ErrorMessage error={submission.error} />
           <IndexingNotice left={inProgress} />
           {submission.isBusy && found === null ? (
@@ -141,7 +141,7 @@ function Form({ submission, field, collections, chosen, onChoose }: FormProps) {
         start();
       }}
     >
-      <Field label="Question">
+      <Field label="Query">
         {(controlProps) => (
           <textarea
             {...controlProps}
@@ -160,7 +160,7 @@ function Form({ submission, field, collections, chosen, onChoose }: FormProps) {
         )}
       </Field>
       <RadioGroup
-        legend="What to find"
+        legend="Result type"
         name="kind"
         value={kind}
         options={[
@@ -174,7 +174,8 @@ function Form({ submission, field, collections, chosen, onChoose }: FormProps) {
       />
       <CollectionField names={collections} chosen={chosen} onChoose={onChoose} />
       <Button type="submit" tone="primary" class="wide" busy={submission.isBusy} disabled={!isReady}>
-        Ask
+        {' '}
+        Search{' '}
       </Button>
       <QueryOptions fault={filterError} />
     </form>
@@ -191,7 +192,7 @@ function QueryOptions({ fault: filterError }: { readonly fault: string | null })
       </div>
       <Field
         label="Filter by metadata"
-        hint='Such as {"author": "Ada"}; empty for all documents.'
+        hint='Example: {"author": "Ada"}. Leave empty for all documents.'
         error={filterError}
       >
         {(controlProps) => (
@@ -209,15 +210,15 @@ function QueryOptions({ fault: filterError }: { readonly fault: string | null })
       <div class="checks">
         {kind === 'snippets' && (
           <Checkbox
-            label="Precise"
+            label="Precise snippets"
             hint="About 200 characters instead of 2,000"
             checked={isPrecise}
             onChange={(precise) => updateQuery({ isPrecise: precise })}
           />
         )}
         <Checkbox
-          label="Search wider"
-          hint="Better answers, later (latency_mode: high)"
+          label="Thorough search"
+          hint="Better results, higher latency (latency_mode: high)"
           checked={latency === 'high'}
           onChange={(isHigh) => updateQuery({ latency: isHigh ? 'high' : 'low' })}
         />
@@ -256,14 +257,14 @@ function RerankerField() {
   const known = models.data?.rerankers ?? [];
   const isListed = reranker === '' || reranker === noReranker || known.includes(reranker);
   return (
-    <Field label="Reranker" error={models.error === null ? null : 'They could not be listed.'}>
+    <Field label="Reranker" error={models.error === null ? null : 'The rerankers could not be loaded.'}>
       {(controlProps) => (
         <select
           {...controlProps}
           value={reranker}
           onChange={(event) => updateQuery({ reranker: event.currentTarget.value })}
         >
-          <option value="">{defaultReranker === null ? 'None' : `As set: ${defaultReranker}`}</option>
+          <option value="">{defaultReranker === null ? 'None' : `Default: ${defaultReranker}`}</option>
           {defaultReranker !== null && <option value={noReranker}>None</option>}
           {[...(isListed ? [] : [reranker]), ...known].map((name) => (
             <option key={name} value={name}>

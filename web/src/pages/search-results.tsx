@@ -25,8 +25,8 @@ interface SearchResultsProps {
 export function SearchResults({ found, isStale }: SearchResultsProps) {
   if (found === null)
     return (
-      <EmptyState title="Ask something that your documents answer">
-        No special words are needed. What is found is marked, with its page and how well it fits.
+      <EmptyState title="Search your documents">
+        Enter a question or keywords. Matches are highlighted and shown with page and relevance score.
       </EmptyState>
     );
   return (
@@ -38,8 +38,8 @@ export function SearchResults({ found, isStale }: SearchResultsProps) {
         </p>
       ))}
       {found.results.length === 0 ? (
-        <EmptyState title="Nothing was found">
-          Documents that are not indexed yet are not found; a filter may leave out all others.
+        <EmptyState title="No results">
+          Documents that are not indexed yet cannot be found. A filter may exclude all others.
         </EmptyState>
       ) : (
         <Results key={found.number} found={found} />
@@ -57,7 +57,7 @@ function Summary({ found }: { readonly found: PlaygroundReply }) {
     <div class="summary">
       <p role="status" class="number">
         <strong>{formatCounted(found.results.length, 'result')}</strong> in {formatDuration(found.ms)}
-        {server !== null && <span class="soft"> · {formatDuration(server)} of them in search</span>}
+        {server !== null && <span class="soft"> · {formatDuration(server)} in search</span>}
       </p>
       {timings !== undefined && (
         <p class="soft number times">
@@ -67,7 +67,7 @@ function Summary({ found }: { readonly found: PlaygroundReply }) {
       )}
       {corrected.map(({ typed, read_as: readAs }) => (
         <p key={typed} class="note">
-          No document has “{typed}”: looked for “{readAs}”.
+          No results for “{typed}”. Showing results for “{readAs}”.
         </p>
       ))}
     </div>
@@ -184,7 +184,7 @@ function Result({ location, result, highest, rank, image, children }: ResultProp
           {path}
         </a>
         {page !== null && <span class="soft number">{pageLabel(location)}</span>}
-        <span class="score number" title="Relevance within this question, 0 to 1">
+        <span class="score number" title="Relevance for this query, 0 to 1">
           <span class="level" aria-hidden="true">
             <span style={{ width: `${Math.round(result.score * 100)}%` }} />
           </span>
@@ -211,7 +211,7 @@ function Result({ location, result, highest, rank, image, children }: ResultProp
           aria-expanded={isExplained}
           onClick={() => setExplained(!isExplained)}
         >
-          {isExplained ? 'Hide how it was found' : 'How it was found'}
+          {isExplained ? 'Hide score details' : 'Show score details'}
         </button>
       )}
       {isExplained && explain !== undefined && <Explanation explain={explain} highest={highest} />}

@@ -9,7 +9,7 @@ import { CodeField } from './team/code-field.tsx';
 export function SecondFactorPage() {
   const [code, setCode] = useState('');
   useEffect(() => {
-    document.title = 'Second factor · Quarry';
+    document.title = 'Two-factor authentication · Quarry';
   }, []);
   const finish = useAsyncAction(async () => {
     const { redirect_url } = await finishSecondFactor(code);
@@ -19,7 +19,7 @@ export function SecondFactorPage() {
     <div class="alone">
       <div class="sign-in">
         <span class="mark" aria-hidden="true" />
-        <h1 tabIndex={-1}>One more step</h1>
+        <h1 tabIndex={-1}>Two-factor authentication</h1>
         <form
           class="stack"
           onSubmit={(event) => {
@@ -28,8 +28,8 @@ export function SecondFactorPage() {
           }}
         >
           <CodeField
-            label="Code of your authenticator app"
-            hint="Six digits, or one of your recovery codes. Each works once."
+            label="Authentication code"
+            hint="Six digits from your authenticator app, or a recovery code. Each code works once."
             value={code}
             onChange={setCode}
           />
@@ -43,7 +43,7 @@ export function SecondFactorPage() {
           >
             Sign in
           </Button>
-          <LinkButton href="/app/">Start again</LinkButton>
+          <LinkButton href="/app/">Start over</LinkButton>
         </form>
       </div>
     </div>

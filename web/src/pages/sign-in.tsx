@@ -117,17 +117,17 @@ function MailLink({ redirect, pauseSeconds, email: known }: MailLinkProps) {
   if (sentTo !== null) {
     return (
       <div class="sent" role="status">
-        <h2>Look into your mail</h2>
+        <h2>Check your inbox</h2>
         <p>
-          A link went to <strong>{sentTo}</strong>. Open it in this browser within 10 minutes and you are in.
+          A sign-in link was sent to <strong>{sentTo}</strong>. Open it in this browser within 10 minutes.
         </p>
         <ErrorMessage error={send.error} />
         <div class="row">
           <Button onClick={send.start} busy={send.isBusy} disabled={secondsLeft > 0}>
-            {secondsLeft > 0 ? `Send again in ${secondsLeft} s` : 'Send again'}
+            {secondsLeft > 0 ? `Resend in ${secondsLeft} s` : 'Resend'}
           </Button>
           <Button tone="ghost" onClick={() => setSentTo(null)}>
-            Another address
+            Use another address
           </Button>
         </div>
       </div>
@@ -141,7 +141,7 @@ function MailLink({ redirect, pauseSeconds, email: known }: MailLinkProps) {
         send.start();
       }}
     >
-      <Field label="E-mail">
+      <Field label="Email">
         {(names) => (
           <input
             {...names}
@@ -157,7 +157,7 @@ function MailLink({ redirect, pauseSeconds, email: known }: MailLinkProps) {
       </Field>
       <ErrorMessage error={send.error} />
       <Button type="submit" tone="primary" class="wide" busy={send.isBusy}>
-        Mail me a sign-in link
+        Email me a sign-in link
       </Button>
     </form>
   );
@@ -169,8 +169,8 @@ function OperatorLink({ isOnlyWay }: { readonly isOnlyWay: boolean }) {
   const instructions = (
     <>
       <p>
-        When the server starts it prints a link that signs you in. To get a new one, run this in the folder of
-        Quarry on that machine and open what it prints:
+        The server prints a sign-in link when it starts. To get a new link, run this command in the Quarry
+        folder on the server and open the printed URL:
       </p>
       <div class="command">
         <code>{loginLinkCommand}</code>
@@ -181,7 +181,7 @@ function OperatorLink({ isOnlyWay }: { readonly isOnlyWay: boolean }) {
   if (isOnlyWay) return <div class="stack">{instructions}</div>;
   return (
     <details class="more">
-      <summary>You run this server yourself?</summary>
+      <summary>Do you operate this server?</summary>
       {instructions}
     </details>
   );

@@ -64,7 +64,7 @@ function Summary({ all }: { readonly all: readonly UploadItem[] }) {
         : `${formatCounted(stored, 'file')} uploaded`}
       {failed > 0 && `, ${formatCount(failed)} failed`}
       {tooLarge > 0 && `, ${formatCount(tooLarge)} too large`}
-      {exist > 0 && `, ${formatCount(exist)} exist already`}
+      {exist > 0 && `, ${formatCount(exist)} already exist`}
     </>
   );
 }
@@ -80,7 +80,7 @@ function FailureReasons({ all }: { readonly all: readonly UploadItem[] }) {
       files.set(state.reason, (files.get(state.reason) ?? 0) + 1);
   if (files.size === 0) return null;
   return (
-    <ul class="reasons trouble" aria-label="Why files did not arrive">
+    <ul class="reasons trouble" aria-label="Failed uploads">
       {[...files].slice(0, reasonsMax).map(([why, many]) => (
         <li key={why}>
           <strong class="number">{formatCounted(many, 'file')}:</strong> {why}
@@ -94,7 +94,7 @@ function FailureReasons({ all }: { readonly all: readonly UploadItem[] }) {
 function searchableLabel(all: readonly UploadItem[]): string | null {
   const stored = filterByState(all, 'stored').length;
   if (stored === 0) return null;
-  return stored === all.length ? 'all of them can be asked now' : 'what arrived can be asked now';
+  return stored === all.length ? 'all files are searchable' : 'uploaded files are searchable';
 }
 
 interface IndexingSummaryProps {
@@ -111,12 +111,14 @@ function IndexingSummary({ collection, done }: IndexingSummaryProps) {
   return (
     <span class="soft">
       {inProgress > 0
-        ? ` · ${formatCounted(inProgress, 'document')} on the way into search`
+        ? ` · ${formatCounted(inProgress, 'document')} being indexed`
         : done !== null && ` · ${done}`}
       {failed > 0 && (
         <>
           {' · '}
-          <a href={failedDocumentsUrl(collection)}>{formatCounted(failed, 'document')} could not be read</a>
+          <a href={failedDocumentsUrl(collection)}>
+            {formatCounted(failed, 'document')} could not be indexed
+          </a>
         </>
       )}
     </span>
@@ -136,15 +138,15 @@ function NextSteps({ all, collection, isSent }: NextStepsProps) {
   return (
     <>
       {exist.length > 0 && <Button onClick={() => overwriteUploads(toIds(exist))}>Replace existing</Button>}
-      {failed.length > 0 && <Button onClick={() => retryUploads(toIds(failed))}>Try failed again</Button>}
+      {failed.length > 0 && <Button onClick={() => retryUploads(toIds(failed))}>Retry failed</Button>}
       {isSent ? (
         <>
           <Button tone="ghost" onClick={clearUploads}>
             Clear list
           </Button>
-          <LinkButton href={documentsUrl(collection)}>See documents</LinkButton>
+          <LinkButton href={documentsUrl(collection)}>View documents</LinkButton>
           <LinkButton href={playgroundUrl(collection)} tone="primary">
-            Ask a question
+            Search
           </LinkButton>
         </>
       ) : (
@@ -188,15 +190,15 @@ function State({ upload: { state, file, path } }: { readonly upload: UploadItem 
     case 'waiting':
       return <Chip>Waiting</Chip>;
     case 'sending':
-      return <progress max={Math.max(1, file.size)} value={state.sent} aria-label={`Upload of ${path}`} />;
+      return <progress max={Math.max(1, file.size)} value={state.sent} aria-label={`Uploading ${path}`} />;
     case 'stored':
       return <Chip tone="good">Uploaded</Chip>;
     case 'exists':
-      return <Chip tone="warning">Exists already</Chip>;
+      return <Chip tone="warning">Already exists</Chip>;
     case 'failed':
       return <Chip tone="bad">Failed</Chip>;
     case 'cancelled':
-      return <Chip>Cancelled</Chip>;
+      return <Chip>Canceled</Chip>;
     case 'too-large':
       return <Chip tone="bad">Too large</Chip>;
   }
@@ -220,8 +222,9 @@ function Actions({ upload: { id, path, state } }: { readonly upload: UploadItem 
     case 'failed':
     case 'cancelled':
       return (
-        <Button aria-label={`Try again: ${path}`} onClick={() => retryUploads([id])}>
-          Try again
+        <Button aria-label={`Retry ${path}`} onClick={() => retryUploads([id])}>
+          {' '}
+          Retry{' '}
         </Button>
       );
     case 'stored':

@@ -41,7 +41,7 @@ export function UploadPage() {
     setError(null);
     try {
       const files = await found;
-      if (files.length === 0) throw new Error('There is no file in it.');
+      if (files.length === 0) throw new Error('The selection contains no files.');
       if (!all.includes(collection)) await ensureCollection(collection);
       const prefix = folder.trim().replace(/\/*$/, '');
       addUploads(
@@ -57,7 +57,7 @@ export function UploadPage() {
   return (
     <Page
       title="Upload"
-      subtitle="PDF, Office, HTML, mails, e-books, pictures of text, and plain text. What a file is, is seen from its content."
+      subtitle="PDF, Office, HTML, email, e-books, images and plain text. The file type is detected from the content."
     >
       <div class="stack">
         <DropZone
@@ -68,7 +68,7 @@ export function UploadPage() {
         />
         <ErrorMessage error={error} />
         {names.data?.length === 0 ? (
-          <p class="hint">Your files go into a new collection named “{firstCollection}”.</p>
+          <p class="hint">Files are added to a new collection named “{firstCollection}”.</p>
         ) : (
           <div class="filters two">
             <CollectionField
@@ -92,7 +92,7 @@ interface FolderFieldProps {
 
 function FolderField({ folder, onType }: FolderFieldProps) {
   return (
-    <Field label="Folder in it (optional)">
+    <Field label="Folder in the collection (optional)">
       {(control) => (
         <input
           {...control}
@@ -143,7 +143,7 @@ function DropZone({ isReady, isSmall, bytesMax, onFiles }: DropZoneProps) {
       <h2>Drop files or folders here</h2>
       <p class="soft">
         <LoadingText
-          value={bytesMax === undefined ? undefined : `or choose them, up to ${formatBytes(bytesMax)} each`}
+          value={bytesMax === undefined ? undefined : `or choose files, up to ${formatBytes(bytesMax)} each`}
           width="14rem"
         />
       </p>

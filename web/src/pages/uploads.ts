@@ -35,7 +35,7 @@ const unansweredAttemptsMax = 3;
 /** Maximum number of files in the list; for more files, use the command line. */
 const uploadsMax = 20_000;
 export const uploads = signal<readonly UploadItem[]>([]);
-const interruptedMessage = `It was cut off ${unansweredAttemptsMax} times. It may be too large for a proxy on the way.`;
+const interruptedMessage = `The upload was interrupted ${unansweredAttemptsMax} times. The file may be too large for a proxy.`;
 const running = new Map<number, XMLHttpRequest>();
 let lastId = 0;
 
@@ -52,9 +52,12 @@ export interface SelectedFile {
 export function addUploads(collection: string, selected: readonly SelectedFile[], bytesMax: number): void {
   if (uploads.peek().length + selected.length > uploadsMax)
     throw new Error(
-      `${formatCounted(selected.length, 'file')} at once are too many for a browser: "quarry ingest <folder>" takes any number.`,
+      `Cannot upload ${formatCounted(selected.length, 'file')} at once in the browser. Use "quarry ingest <folder>".`,
     );
-  const tooLarge = { name: 'too-large', reason: `It is larger than ${formatBytes(bytesMax)}.` } as const;
+  const tooLarge = {
+    name: 'too-large',
+    reason: `The file exceeds the limit of ${formatBytes(bytesMax)}.`,
+  } as const;
   const added = selected.map(({ file, path }): UploadItem => {
     lastId += 1;
     const at = { id: lastId, organizationId: organizationId(), collection, path, file };

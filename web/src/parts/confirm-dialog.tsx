@@ -45,7 +45,7 @@ export function ConfirmDialog({
       >
         <div class="prose">{children}</div>
         {requiredText !== undefined && (
-          <Field label={`Type “${requiredText}” to go on`}>
+          <Field label={`Type “${requiredText}” to confirm`}>
             {(names) => (
               <input
                 {...names}

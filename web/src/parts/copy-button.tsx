@@ -27,7 +27,7 @@ export function CopyButton({ text, label = 'Copy', onCopied }: CopyButtonProps) 
   return (
     <Button onClick={() => void copy()} class="copy">
       <span aria-live="polite">
-        {outcome === null ? label : outcome === 'copied' ? 'Copied' : 'Select and copy it'}
+        {outcome === null ? label : outcome === 'copied' ? 'Copied' : 'Copy manually'}
       </span>
     </Button>
   );

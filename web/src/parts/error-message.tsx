@@ -16,14 +16,14 @@ export function LoadError({ error, onRetry }: { readonly error: unknown; readonl
   const requestId = error instanceof ApiError ? error.requestId : null;
   return (
     <div class="blank" role="alert">
-      <h2>This could not be loaded</h2>
+      <h2>Loading failed</h2>
       <p>{errorMessage(error)}</p>
       {requestId !== null && (
         <p class="hint">
-          For the log of the server: request <code>{requestId}</code>
+          Request ID: <code>{requestId}</code>
         </p>
       )}
-      <Button onClick={onRetry}>Try again</Button>
+      <Button onClick={onRetry}>Retry</Button>
     </div>
   );
 }

@@ -25,7 +25,7 @@ function dismiss(id: number): void {
 
 export function Toasts() {
   return (
-    <section class="toasts" aria-label="Messages" aria-live="polite">
+    <section class="toasts" aria-label="Notifications" aria-live="polite">
       {toasts.value.map(({ id, message, tone }) => (
         <div key={id} class={`toast ${tone}`}>
           <span>{message}</span>

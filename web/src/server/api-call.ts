@@ -21,11 +21,10 @@ export class ApiError extends Error {
   }
 }
 
-export const noReplyMessage =
-  'The server does not answer. What you entered is still here; try again in a moment.';
+export const noReplyMessage = 'The server is not responding. Your input is kept. Try again in a moment.';
 
 const unexpectedReplyMessage =
-  'Something else answered in the place of the server, perhaps a proxy that wants you to sign in.';
+  'The reply did not come from the Quarry server. A proxy may require you to sign in.';
 
 /**
  * Whether the server is reachable. A call without a reply sets it to false; `watchReachability` resets it.
@@ -44,7 +43,7 @@ export function onSessionEnd(handler: () => Promise<void>): void {
 /** For requests outside `callApi` that receive a 401: resolves after the user has signed in again. */
 export function renewSession(): Promise<void> {
   return sessionRenewer === null
-    ? Promise.reject(new ApiError('Sign in first.', { status: 401 }))
+    ? Promise.reject(new ApiError('Sign in to continue.', { status: 401 }))
     : sessionRenewer();
 }
 
@@ -117,7 +116,7 @@ export function toApiError(status: number, text: string, header: (name: string) 
     requestId: header('x-request-id'),
     retryAfterMs: wait === null ? null : Number(wait),
   };
-  return new ApiError(parseDetail(text) ?? `The server answered with status ${status}.`, details);
+  return new ApiError(parseDetail(text) ?? `The server returned status ${status}.`, details);
 }
 
 function parseDetail(text: string): string | null {

@@ -58,7 +58,7 @@ export async function signOut(): Promise<void> {
  * All tabs of this browser share one session. A tab broadcasts the user id after a sign-in, or null after a sign-out.
  */
 const sessionChannel = new BroadcastChannel('quarry.session');
-const signInFirstMessage = 'Sign in first.';
+const signInFirstMessage = 'Sign in to continue.';
 let pendingSignIn: PromiseWithResolvers<void> | null = null;
 /** User who was last signed in in this tab. Until a reload, the content of the tab belongs to this user. */
 let currentUserId: string | null = null;

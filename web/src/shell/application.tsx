@@ -122,15 +122,14 @@ function NoOrganizationPage() {
   return (
     <Page title="Welcome to Quarry">
       <EmptyState
-        title="You belong to no organisation yet"
+        title="You are not in an organization"
         actions={
           <LinkButton href="/app/organizations" tone="primary">
-            Create an organisation
+            Create an organization
           </LinkButton>
         }
       >
-        An organisation holds collections of documents and the people who use them. Create one, or accept an
-        invitation.
+        An organization contains members, collections and API keys. Create one, or accept an invitation.
       </EmptyState>
     </Page>
   );
@@ -138,12 +137,12 @@ function NoOrganizationPage() {
 
 function NotFoundPage() {
   return (
-    <Page title="There is nothing here">
+    <Page title="Page not found">
       <EmptyState
         title="This page does not exist"
-        actions={<LinkButton href="/app/">Go to the overview</LinkButton>}
+        actions={<LinkButton href="/app/">Go to overview</LinkButton>}
       >
-        The address may be mistyped, or from another version.
+        Check the address.
       </EmptyState>
     </Page>
   );

@@ -5,7 +5,7 @@ export function ConnectionBanner() {
   return (
     <div class="banner-place" role="status">
       {!isReachable.value && (
-        <p class="banner">No connection to the server. Trying again; nothing that you entered is lost.</p>
+        <p class="banner">No connection to the server. Reconnecting. Your input is kept.</p>
       )}
     </div>
   );

@@ -13,11 +13,11 @@ export function OrganizationSwitcher() {
     if (url !== to) route(to);
     selectOrganization(id);
   };
-  const name = current === null ? 'No organisation' : current.name;
+  const name = current === null ? 'No organization' : current.name;
   return (
     <Menu
       class="switcher"
-      name={`Organisation: ${name}. Change it`}
+      name={`Organization: ${name}. Switch organization`}
       label={
         <>
           <span class="badge" aria-hidden="true" data-letter={[...name][0]?.toUpperCase()} />
@@ -39,7 +39,7 @@ export function OrganizationSwitcher() {
         <li class="apart">
           <a href="/app/organizations">
             <Icon name="plus" />
-            <span class="menu-words">Create or join an organisation</span>
+            <span class="menu-words">Create or join an organization</span>
           </a>
         </li>
       </ul>

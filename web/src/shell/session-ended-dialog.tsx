@@ -28,12 +28,12 @@ export function SessionEndedDialog() {
   return (
     <Dialog title="Your session has ended" mayClose={false} onClose={() => {}}>
       <p>
-        Sign in as <strong>{email}</strong> again, in another tab if you like. What you were doing stays here
-        and goes on by itself.
+        Sign in again as <strong>{email}</strong>, here or in another tab. Your work on this page is kept and
+        continues automatically.
       </p>
       <SignInMethods isOverlay email={email} />
       <p role="status" class="hint">
-        {isMissing && 'Nobody has signed in in this browser yet, or the server does not answer.'}
+        {isMissing && 'No new session found in this browser, or the server is unreachable.'}
       </p>
       <DialogActions>
         <Button onClick={() => window.location.assign('/app/')}>Leave this page</Button>

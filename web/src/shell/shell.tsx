@@ -8,14 +8,14 @@ import { Icon } from './icons.tsx';
 import { OrganizationSwitcher } from './organization-switcher.tsx';
 import { UserMenu } from './user-menu.tsx';
 
-const groups = ['Search', 'Organisation', 'Server'] as const;
+const groups = ['Search', 'Organization', 'Server'] as const;
 
 /** Layout with the navigation next to the page; on narrow screens it is collapsed above the page. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   return (
     <div class="shell">
       <a class="skip" href="#page">
-        Skip to the page
+        Skip to content
       </a>
       {isNavigationCollapsed.value ? <TopBar /> : <SideBar />}
       <main id="page" class="page" tabIndex={-1}>

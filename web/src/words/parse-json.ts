@@ -9,7 +9,7 @@ export function parseJson(text: string): JsonParseResult {
   } catch (error) {
     return {
       value: null,
-      error: `This is not JSON yet: ${error instanceof Error ? error.message : String(error)}`,
+      error: `Invalid JSON: ${error instanceof Error ? error.message : String(error)}`,
     };
   }
 }

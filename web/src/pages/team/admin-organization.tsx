@@ -27,21 +27,25 @@ const overrides: readonly (readonly [
   words: string,
   tierSays: (limits: OrganizationDetails['rate_limits']) => number | null,
 ])[] = [
-  ['override_requests_per_minute', 'Requests a minute', (limits) => limits.requests_per_minute],
-  ['override_queries_per_minute', 'Queries a minute', (limits) => limits.queries_per_minute],
-  ['override_rpm', 'Fast rerank calls a minute', (limits) => limits.rpm],
-  ['override_bpm_fast', 'Bytes a minute, fast model calls', (limits) => limits.bpm_fast],
-  ['override_bpm_slow', 'Bytes a minute, slow model calls', (limits) => limits.bpm_slow],
-  ['override_max_bytes_per_request', 'Bytes of one model call', (limits) => limits.max_bytes_per_request],
+  ['override_requests_per_minute', 'Requests per minute', (limits) => limits.requests_per_minute],
+  ['override_queries_per_minute', 'Queries per minute', (limits) => limits.queries_per_minute],
+  ['override_rpm', 'Fast rerank calls per minute', (limits) => limits.rpm],
+  ['override_bpm_fast', 'Bytes per minute, fast model calls', (limits) => limits.bpm_fast],
+  ['override_bpm_slow', 'Bytes per minute, slow model calls', (limits) => limits.bpm_slow],
+  ['override_max_bytes_per_request', 'Bytes per model call', (limits) => limits.max_bytes_per_request],
   [
     'override_document_bytes_per_minute',
-    'Bytes of documents a minute',
+    'Document bytes per minute',
     (limits) => limits.document_bytes_per_minute,
   ],
   ['override_max_documents', 'Documents stored', (limits) => limits.max_documents],
   ['override_max_storage_bytes', 'Bytes stored', (limits) => limits.max_storage_bytes],
-  ['override_max_ingest_documents', 'Documents waiting at one time', (limits) => limits.max_ingest_documents],
-  ['override_max_metadata_bytes', 'Bytes of metadata of a document', () => null],
+  [
+    'override_max_ingest_documents',
+    'Documents waiting to be indexed',
+    (limits) => limits.max_ingest_documents,
+  ],
+  ['override_max_metadata_bytes', 'Metadata bytes per document', () => null],
 ];
 
 interface AdminOrganizationProps {
@@ -59,7 +63,7 @@ export function AdminOrganization({ id, onClose, onChanged }: AdminOrganizationP
     return (
       <ConfirmDialog
         title={`Delete ${found.name}?`}
-        action="Delete organisation"
+        action="Delete organization"
         requiredText={found.name}
         onClose={() => setConfirming(false)}
         onConfirm={async () => {
@@ -70,14 +74,14 @@ export function AdminOrganization({ id, onClose, onChanged }: AdminOrganizationP
         }}
       >
         <p>
-          Its keys, members and invitations end at once; what it stored is deleted in the background, for
-          good.
+          All API keys, members and invitations are removed immediately. Stored data is deleted permanently in
+          the background.
         </p>
       </ConfirmDialog>
     );
   }
   return (
-    <Dialog title={found?.name ?? 'Organisation'} onClose={onClose}>
+    <Dialog title={found?.name ?? 'Organization'} onClose={onClose}>
       {found !== undefined ? (
         <Edit found={found} onClose={onClose} onDelete={() => setConfirming(true)} onChanged={onChanged} />
       ) : details.error === null ? (
@@ -113,7 +117,7 @@ function Edit({ found, onClose, onDelete, onChanged }: EditProps) {
   };
   const save = useAsyncAction(async () => {
     await adminUpdateOrganization(found.organization_id, changes);
-    showToast(`${found.name} was changed.`);
+    showToast(`${found.name} was updated.`);
     onChanged();
     onClose();
   });
@@ -144,7 +148,7 @@ function Edit({ found, onClose, onDelete, onChanged }: EditProps) {
       </Field>
       <Checkbox
         label="Zero data retention"
-        hint="No text of it reaches a log."
+        hint="Content of this organization is not logged."
         checked={zdr}
         onChange={setZdr}
       />
@@ -156,7 +160,7 @@ function Edit({ found, onClose, onDelete, onChanged }: EditProps) {
       <ErrorMessage error={save.error} />
       <DialogActions>
         <Button tone="ghost" class="first" onClick={onDelete}>
-          Delete organisation
+          Delete organization
         </Button>
         <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" tone="primary" busy={save.isBusy} disabled={Object.keys(changes).length === 0}>
@@ -176,7 +180,7 @@ interface OverridesProps {
 function Overrides({ found, textOf, onChange }: OverridesProps) {
   return (
     <details class="more" open={overrides.some(([name]) => found[name] !== null)}>
-      <summary>Overrides of its limits</summary>
+      <summary>Limit overrides</summary>
       <div class="pairs">
         {overrides.map(([name, label, tierSays]) => {
           const inForce = found[name] === null ? tierSays(found.rate_limits) : null;
@@ -189,7 +193,7 @@ function Overrides({ found, textOf, onChange }: OverridesProps) {
                   min={0}
                   step={1}
                   inputMode="numeric"
-                  placeholder={inForce === null ? 'As the plan says' : formatCount(inForce)}
+                  placeholder={inForce === null ? 'Plan default' : formatCount(inForce)}
                   value={textOf(name)}
                   onInput={(event) => onChange(name, event.currentTarget.value)}
                 />

@@ -32,32 +32,32 @@ const userActionPrompts: Readonly<Record<AdminUserAction, UserActionPrompt>> = {
   'end-user-sessions': {
     title: 'End all sessions?',
     action: 'End sessions',
-    text: 'The user is signed out everywhere at once, and may sign in again.',
-    done: 'The sessions ended.',
+    text: 'All sessions of the user end immediately. The user can sign in again.',
+    done: 'Sessions ended.',
   },
   'disable-user': {
     title: 'Disable this user?',
     action: 'Disable',
-    text: 'All sessions end at once, and every sign-in is refused. API keys of their organizations stay.',
-    done: 'The user is disabled.',
+    text: 'All sessions end immediately and new sign-ins are rejected. API keys of the organizations keep working.',
+    done: 'User disabled.',
   },
   'enable-user': {
     title: 'Enable this user?',
     action: 'Enable',
-    text: 'The user may sign in again.',
-    done: 'The user is enabled.',
+    text: 'The user can sign in again.',
+    done: 'User enabled.',
   },
   'reset-second-factor': {
-    title: 'Reset the second factor?',
+    title: 'Reset two-factor authentication?',
     action: 'Reset',
-    text: 'The user signs in without a code from then on. Make sure that it is the user who asks.',
-    done: 'The second factor is off.',
+    text: 'The user can then sign in without a code. Verify the identity of the user first.',
+    done: 'Two-factor authentication was reset.',
   },
   'delete-user': {
     title: 'Delete this user?',
     action: 'Delete user',
-    text: 'Profile, sessions and memberships are deleted for good. API keys that the user created stay.',
-    done: 'The user is deleted.',
+    text: 'The profile, sessions and memberships are deleted permanently. API keys that the user created keep working.',
+    done: 'User deleted.',
   },
 };
 
@@ -85,11 +85,16 @@ export function AdminUsers() {
   };
   return (
     <Card title="Users">
-      <SearchField label="Find a user" hint="By address or name" value={searchText} onInput={setSearchText} />
+      <SearchField
+        label="Search users"
+        hint="Email address or name"
+        value={searchText}
+        onInput={setSearchText}
+      />
       {found === undefined ? (
         <SkeletonRows rows={4} />
       ) : found.users.length === 0 ? (
-        <p class="quiet">No user matches.</p>
+        <p class="quiet">No matching users.</p>
       ) : (
         <Table
           caption="Users"
@@ -99,7 +104,7 @@ export function AdminUsers() {
         />
       )}
       {found !== undefined && (found.users.length > shownMax || !found.isComplete) && (
-        <p class="quiet">{`${hiddenCountLabel(found)} more: type a longer part of the address.`}</p>
+        <p class="quiet">{`${hiddenCountLabel(found)} more users. Refine the search to see them.`}</p>
       )}
       {confirmation !== null && (
         <ConfirmDialog
@@ -144,11 +149,11 @@ function columnsFor(
       ),
     },
     {
-      title: 'State',
+      title: 'Status',
       cell: ({ disabled_at, second_factor, sessions }) => (
         <span class="chips">
           {disabled_at !== null && <Chip tone="bad">Disabled</Chip>}
-          {second_factor && <Chip tone="good">Second factor</Chip>}
+          {second_factor && <Chip tone="good">Two-factor</Chip>}
           <Chip>{formatCounted(sessions, 'session')}</Chip>
         </span>
       ),

@@ -51,9 +51,7 @@ export function AdminPage() {
   return (
     <Page
       title="Administration"
-      subtitle={
-        isSignedOut ? 'For the administrator of this installation' : <OrganizationCount list={list} />
-      }
+      subtitle={isSignedOut ? 'Sign in with the administrator password' : <OrganizationCount list={list} />}
       actions={
         <>
           <DashboardLink />
@@ -87,20 +85,20 @@ export function AdminPage() {
 }
 
 const administrationDisabled = (
-  <EmptyState title="Administration is off">
-    Start the server with QUARRY_ADMIN_PASSWORD_HASH, which “quarry hash-password” makes, or with
-    QUARRY_ADMIN_KEY for the command line.
+  <EmptyState title="Administration is disabled">
+    To enable this page, set QUARRY_ADMIN_PASSWORD_HASH to the output of “quarry hash-password”. For the
+    command line, set QUARRY_ADMIN_KEY.
   </EmptyState>
 );
 
 function OrganizationCount({ list: { data, error } }: { readonly list: LoadState<OrganizationList> }) {
-  const label = data && formatCounted(data.organizations.length, 'organisation');
+  const label = data && formatCounted(data.organizations.length, 'organization');
   return error !== null && label === undefined ? null : <LoadingText value={label} width="8rem" />;
 }
 
 /** Users signed in only with the administrator password have no navigation. */
 function DashboardLink() {
-  return session.value.state === 'in' ? null : <LinkButton href="/app/">To the dashboard</LinkButton>;
+  return session.value.state === 'in' ? null : <LinkButton href="/app/">Go to dashboard</LinkButton>;
 }
 
 interface OrganizationsProps {
@@ -118,27 +116,29 @@ function Organizations({ all: { organizations, isComplete: areAll }, onChanged }
   return (
     <>
       <SearchField
-        label="Find"
-        hint="By name, or the beginning of the id"
+        label="Search organizations"
+        hint="Name or start of the ID"
         value={searchText}
         onInput={setSearchText}
       />
       <Card>
         {found.length === 0 ? (
-          <p class="quiet">No organisation is named so.</p>
+          <p class="quiet">No matching organizations.</p>
         ) : (
           <Table
-            caption="Organisations"
+            caption="Organizations"
             columns={columnsFor(setOpen)}
             rows={found.slice(0, shownMax)}
             keyOf={({ organization_id }) => organization_id}
           />
         )}
         {found.length > shownMax && (
-          <p class="quiet">{`${formatCount(found.length - shownMax)} more: type a longer part of the name.`}</p>
+          <p class="quiet">{`${formatCount(found.length - shownMax)} more organizations. Refine the search to see them.`}</p>
         )}
         {!areAll && (
-          <p class="quiet">There are more than this page holds; find others with their id and the API.</p>
+          <p class="quiet">
+            This list is incomplete. Use the command line or the API to find other organizations.
+          </p>
         )}
       </Card>
       {open !== null && (
@@ -151,7 +151,7 @@ function Organizations({ all: { organizations, isComplete: areAll }, onChanged }
 function columnsFor(onOpen: (row: OrganizationListItem) => void): TableColumn<OrganizationListItem>[] {
   return [
     {
-      title: 'Organisation',
+      title: 'Organization',
       cell: ({ name, organization_id }) => (
         <span class="person">
           <strong>{name}</strong>

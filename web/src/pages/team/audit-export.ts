@@ -27,9 +27,12 @@ export async function exportAuditLog(
     cursor = page.next_cursor;
     if (cursor === null) break;
     if (entries >= entriesMax) {
-      throw new ApiError('This is too much for a browser: choose fewer days, or use "quarry audit export".', {
-        status: 0,
-      });
+      throw new ApiError(
+        'Too many entries to export in the browser. Select a shorter period or use "quarry audit export".',
+        {
+          status: 0,
+        },
+      );
     }
   }
   save(`audit.${format}`, `${lines.join('\r\n')}\r\n`, format === 'csv' ? 'text/csv' : 'application/jsonl');

@@ -15,7 +15,7 @@ import { useLoad } from '../../server/load.ts';
 import { organization } from '../../server/session.ts';
 import { getAuditLog, getOrganization } from '../../server/team.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
-import { formatCount, formatCounted } from '../../words/numbers.ts';
+import { formatCounted } from '../../words/numbers.ts';
 import { type ExportFormat, exportAuditLog } from './audit-export.ts';
 import { hasRole } from './roles.tsx';
 
@@ -28,7 +28,7 @@ export function AuditPage() {
   if (!hasRole('OWNER')) {
     return (
       <Page title="Audit log">
-        <EmptyState title="For owners">The owners of this organisation can read who did what.</EmptyState>
+        <EmptyState title="Owners only">Only owners of this organization can view the audit log.</EmptyState>
       </Page>
     );
   }
@@ -36,7 +36,7 @@ export function AuditPage() {
   return (
     <Page
       title="Audit log"
-      subtitle="Sign-ins, changes of people, keys and the organisation, and what was refused"
+      subtitle="Sign-ins, changes to members, API keys and the organization, and rejected attempts"
       actions={<ExportMenu range={range} />}
     >
       <div class="row day-range">
@@ -109,7 +109,7 @@ function Entries({ range }: { readonly range: AuditLogRange }) {
     );
   }
   const entries = [...first.data.entries, ...older];
-  if (entries.length === 0) return <p class="quiet">Nothing happened in these days.</p>;
+  if (entries.length === 0) return <p class="quiet">No entries in this period.</p>;
   const people = new Map(info.data?.users.map(({ user_id, name, email }) => [user_id, name ?? email]));
   const keys = new Map(info.data?.api_keys.map(({ id, name }) => [id, name]));
   return (
@@ -132,16 +132,16 @@ type Names = ReadonlyMap<string, string>;
 function columnsFor(people: Names, keys: Names): TableColumn<AuditLogEntry>[] {
   const known = (id: string) => people.get(id) ?? keys.get(id) ?? id;
   const actorName = (actor: string | null) => {
-    if (actor === null) return 'Nobody known';
-    if (actor === 'system') return 'The server';
+    if (actor === null) return 'Unknown';
+    if (actor === 'system') return 'Server';
     if (actor === 'administrator') return 'Administrator';
     return actor.startsWith('key:') ? `Key ${known(actor.slice(4))}` : known(actor);
   };
   return [
-    { title: 'When', cell: ({ at }) => <RelativeTime at={at} /> },
-    { title: 'Who', cell: ({ actor }) => actorName(actor) },
+    { title: 'Time', cell: ({ at }) => <RelativeTime at={at} /> },
+    { title: 'Actor', cell: ({ actor }) => actorName(actor) },
     {
-      title: 'What',
+      title: 'Action',
       cell: ({ action, details }) => (
         <span class="person">
           <code>{action}</code>
@@ -149,8 +149,8 @@ function columnsFor(people: Names, keys: Names): TableColumn<AuditLogEntry>[] {
         </span>
       ),
     },
-    { title: 'On', cell: ({ target }) => (target === null ? '' : known(target)) },
-    { title: 'From', cell: ({ address }) => (address === null ? null : <code>{address}</code>) },
+    { title: 'Target', cell: ({ target }) => (target === null ? '' : known(target)) },
+    { title: 'Address', cell: ({ address }) => (address === null ? null : <code>{address}</code>) },
   ];
 }
 
@@ -166,24 +166,24 @@ function ExportMenu({ range }: { readonly range: AuditLogRange }) {
     setDone(0);
     try {
       const all = await exportAuditLog(range, format, setDone);
-      showToast(`${formatCounted(all, 'entry', 'entries')} saved.`);
+      showToast(`${formatCounted(all, 'entry', 'entries')} exported.`);
     } catch (error) {
       showToast(errorMessage(error), 'bad');
     }
     setDone(null);
   };
-  if (done !== null) return <Button busy>{`Exporting, ${formatCount(done)} so far`}</Button>;
+  if (done !== null) return <Button busy>{`Exporting: ${formatCounted(done, 'entry', 'entries')}`}</Button>;
   return (
     <Menu class="button-menu" label="Export">
       <ul>
         <li>
           <button type="button" onClick={() => void start('csv')}>
-            As CSV, for spreadsheets
+            CSV, for spreadsheets
           </button>
         </li>
         <li>
           <button type="button" onClick={() => void start('jsonl')}>
-            As JSON lines, for programs
+            JSON Lines, for programs
           </button>
         </li>
       </ul>

@@ -39,15 +39,15 @@ export function BillingPage() {
   return (
     <Page title="Billing" subtitle={organization.value?.name}>
       {!isManager ? (
-        <EmptyState title="For owners and admins">
-          They see plans and invoices; owners change them.
+        <EmptyState title="Owners and admins only">
+          Owners and admins can view plans and invoices. Owners can change plans.
         </EmptyState>
       ) : found ? (
         found.billing_enabled ? (
           <Billing status={found} onChanged={status.reload} onRead={status.replace} />
         ) : (
-          <EmptyState title="Billing is off">
-            This server takes no payments. Its administrator sets tiers and limits.
+          <EmptyState title="Billing is disabled">
+            This server does not accept payments. The administrator sets plans and limits.
           </EmptyState>
         )
       ) : status.error === null ? (
@@ -83,7 +83,7 @@ function Billing({
       {shouldPoll(status) && <StatusPoller onRead={onRead} />}
       {status.stale && <StaleNotice readAt={status.read_at} onRetry={onChanged} />}
       <Plans status={status} onChanged={onChanged} />
-      <Card title="How you pay" actions={owns && <EditDetailsButton isStale={status.stale} />}>
+      <Card title="Payment methods" actions={owns && <EditDetailsButton isStale={status.stale} />}>
         <PaymentMethods status={status} onChanged={onChanged} />
       </Card>
       <Card title={`Usage in ${formatMonth(status.usage.month)}`}>
@@ -114,7 +114,7 @@ function usePaymentArrivalToast({ pending_upgrade: pending, subscription_tier: t
   const [awaitedTier, setAwaitedTier] = useState<BillingStatus['subscription_tier'] | null>(null);
   useEffect(() => {
     if (awaitedTier !== null && pending === null && tier === awaitedTier)
-      showToast(`The payment arrived: you have the plan ${tierName(tier)} now.`);
+      showToast(`Payment received. Your plan is now ${tierName(tier)}.`);
     setAwaitedTier(pending?.tier ?? null);
   }, [pending?.tier, tier]);
 }
@@ -131,11 +131,13 @@ function StaleNotice({
   return (
     <div class="note warning row between" role="status" id={staleNoticeId}>
       <div>
-        <strong>The payment provider does not answer.</strong>{' '}
-        {readAt === null ? 'What you see may be old.' : `You see how it was on ${formatDateTime(readAt)}.`}{' '}
-        Your plan and its limits stay as they are; changes wait until it answers.
+        <strong>The payment provider is not responding.</strong>{' '}
+        {readAt === null
+          ? 'This page may be out of date.'
+          : `This page shows the state of ${formatDateTime(readAt)}.`}{' '}
+        Your plan and limits stay unchanged. Changes are possible again when the provider responds.
       </div>
-      <Button onClick={onRetry}>Try again</Button>
+      <Button onClick={onRetry}>Retry</Button>
     </div>
   );
 }
@@ -145,9 +147,9 @@ function MonthUsage({
 }: Pick<BillingSectionProps, 'status'>) {
   const figures: readonly (readonly [string, number])[] = [
     ['Used', usage.charges_cents],
-    ['Paid with the plan', Math.max(0, usage.charges_cents - usage.invoiced_cents - usage.billable_cents)],
-    ...(usage.invoiced_cents > 0 ? ([['Invoiced already', usage.invoiced_cents]] as const) : []),
-    ['To pay on top', usage.billable_cents],
+    ['Covered by plan', Math.max(0, usage.charges_cents - usage.invoiced_cents - usage.billable_cents)],
+    ...(usage.invoiced_cents > 0 ? ([['Already invoiced', usage.invoiced_cents]] as const) : []),
+    ['Additional charges', usage.billable_cents],
   ];
   const rates = [
     ['embedding', prices.embed_per_million_tokens_cents],
@@ -167,7 +169,7 @@ function MonthUsage({
         ))}
       </dl>
       {known.length > 0 && (
-        <p class="hint apart-row">{`A million tokens cost: ${known.join(', ')}. What you pay for the plan in a month counts towards the usage of that month.`}</p>
+        <p class="hint apart-row">{`Price per million tokens: ${known.join(', ')}. The monthly plan price is credited against usage in the same month.`}</p>
       )}
     </>
   );
@@ -193,7 +195,7 @@ function EditDetailsButton({ isStale }: { readonly isStale: boolean }) {
       aria-describedby={isStale ? staleNoticeId : undefined}
       onClick={open.start}
     >
-      Edit name, address and tax ids
+      Edit billing details
     </Button>
   );
 }
@@ -232,8 +234,8 @@ function PaymentMethods({ status, onChanged }: BillingSectionProps) {
       {status.payment_methods.length === 0 ? (
         <p class="soft">
           {owns
-            ? 'There is no payment method yet. Cards are typed into a page of the payment provider; no number ever reaches this server.'
-            : 'There is no payment method yet.'}
+            ? 'No payment methods yet. Card data is entered on a page of the payment provider and never reaches this server.'
+            : 'No payment methods yet.'}
         </p>
       ) : (
         <ul class="methods">
@@ -275,8 +277,8 @@ function PaymentMethods({ status, onChanged }: BillingSectionProps) {
         >
           <p>
             {methodToRemove.is_default && status.payment_methods.length > 1
-              ? 'Invoices are charged to it; from now on another one of the list is charged.'
-              : 'It is charged for nothing more.'}
+              ? 'This is the default payment method. Another payment method in the list becomes the default.'
+              : 'It will not be charged again.'}
           </p>
         </ConfirmDialog>
       )}
@@ -288,7 +290,7 @@ function PromoCode({ status, onChanged }: BillingSectionProps) {
   const [code, setCode] = useState('');
   const redeem = useAsyncAction(async () => {
     const { credit_cents: credit, currency } = await redeemCode(code.trim());
-    showToast(`The code added ${formatMoney(credit, currency)} of credit.`);
+    showToast(`Credit of ${formatMoney(credit, currency)} added.`);
     setCode('');
     onChanged();
   });
@@ -297,7 +299,7 @@ function PromoCode({ status, onChanged }: BillingSectionProps) {
     <>
       <dl class="figures">
         <div>
-          <dt>Credit left</dt>
+          <dt>Remaining credit</dt>
           <dd class="amount">{formatMoney(status.credit_balance_cents, status.currency)}</dd>
         </div>
       </dl>
@@ -310,7 +312,7 @@ function PromoCode({ status, onChanged }: BillingSectionProps) {
       >
         <Field
           label="Promo code"
-          hint="Its credit pays the next invoices."
+          hint="The credit applies to your next invoices."
           error={refused ? errorMessage(redeem.error) : null}
         >
           {(control) => (
@@ -344,10 +346,10 @@ type Invoice = BillingStatus['invoices'][number];
 
 const invoiceStates: Readonly<Record<string, readonly [ChipTone, string]>> = {
   draft: ['neutral', 'Draft'],
-  open: ['warning', 'To pay'],
+  open: ['warning', 'Open'],
   paid: ['good', 'Paid'],
   void: ['neutral', 'Void'],
-  uncollectible: ['bad', 'Not collected'],
+  uncollectible: ['bad', 'Uncollectible'],
 };
 
 function InvoiceState({ status }: Pick<Invoice, 'status'>) {
@@ -356,7 +358,7 @@ function InvoiceState({ status }: Pick<Invoice, 'status'>) {
 }
 
 function InvoiceLinks({ number, status, hosted_invoice_url: shown, invoice_pdf: file }: Invoice) {
-  const name = number ?? 'the draft';
+  const name = number ?? 'draft';
   return (
     <span class="row end">
       {shown !== null && (
@@ -381,12 +383,12 @@ function InvoiceLinks({ number, status, hosted_invoice_url: shown, invoice_pdf: 
 const invoiceColumns: readonly TableColumn<Invoice>[] = [
   { title: 'Invoice', cell: ({ number }) => <strong>{number ?? 'Draft'}</strong> },
   { title: 'Date', cell: ({ created_at }) => formatDate(created_at) },
-  { title: 'State', cell: InvoiceState },
+  { title: 'Status', cell: InvoiceState },
   { title: 'Amount', isNumber: true, cell: ({ amount_due, currency }) => formatMoney(amount_due, currency) },
   { title: 'Actions', isActions: true, cell: InvoiceLinks },
 ];
 
 function Invoices({ status: { invoices } }: Pick<BillingSectionProps, 'status'>) {
-  if (invoices.length === 0) return <p class="soft">There are no invoices yet.</p>;
+  if (invoices.length === 0) return <p class="soft">No invoices yet.</p>;
   return <Table caption="Invoices" columns={invoiceColumns} rows={invoices} keyOf={({ id }) => id} />;
 }

@@ -11,8 +11,8 @@ export function DeleteAccount({ email }: { readonly email: string }) {
   return (
     <Card title="Delete your account">
       <p>
-        Your profile, sessions and memberships are deleted for good. API keys that you created stay with their
-        organizations.
+        Your profile, sessions and memberships are deleted permanently. API keys that you created keep working
+        in their organizations.
       </p>
       <div class="row">
         <Button tone="danger" onClick={() => setConfirming(true)}>
@@ -31,8 +31,8 @@ export function DeleteAccount({ email }: { readonly email: string }) {
           }}
         >
           <p>
-            This cannot be taken back. Organizations that only you own have to be handed over or deleted
-            first.
+            This cannot be undone. If you are the only owner of an organization, first make another member an
+            owner or delete the organization.
           </p>
         </ConfirmDialog>
       )}

@@ -44,8 +44,8 @@ function PendingInvitation({ invitation, onJoined }: PendingInvitationProps) {
       <div>
         <strong>{name}</strong>
         <p class="hint">
-          {by === null ? 'You are invited' : `${by} invites you`} as {roleName(permission).toLowerCase()},
-          ends <RelativeTime at={end} />
+          {by === null ? 'Invited' : `Invited by ${by}`} as {roleName(permission).toLowerCase()}, expires{' '}
+          <RelativeTime at={end} />
         </p>
         <ErrorMessage error={join.error} />
       </div>

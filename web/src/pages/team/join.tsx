@@ -18,7 +18,7 @@ export function JoinPage() {
   const [code] = useState(() => window.location.hash.slice(1));
   const { route } = useLocation();
   const welcome = (name: string) => {
-    showToast(`You belong to ${name} now.`);
+    showToast(`You joined ${name}.`);
     route('/app/', true);
   };
   const accept = useAsyncAction(async () => {
@@ -34,14 +34,14 @@ export function JoinPage() {
   const { user, invitations } = session.value.account;
   if (code !== '' && accept.error === null) {
     return (
-      <Page title="Joining">
+      <Page title="Joining organization">
         <SkeletonRows rows={3} />
       </Page>
     );
   }
   return (
     <Page
-      title={invitations.length > 0 ? 'You are invited' : 'This invitation does not open'}
+      title={invitations.length > 0 ? 'Invitation' : 'Invitation not valid'}
       subtitle={`Signed in as ${user.email}`}
     >
       <Card>
@@ -49,12 +49,12 @@ export function JoinPage() {
         <PendingInvitations onJoined={welcome} />
         {invitations.length === 0 && (
           <p>
-            {accept.error === null ? 'No invitation waits for this address. ' : ''}
-            If it came to another address, sign out and open its link again.
+            {accept.error === null ? 'There is no pending invitation for this address. ' : ''}
+            If the invitation was sent to another address, sign out and open the link again.
           </p>
         )}
         <div class="row">
-          <LinkButton href="/app/">To the overview</LinkButton>
+          <LinkButton href="/app/">Go to overview</LinkButton>
           <Button onClick={() => void signOut()}>Sign out</Button>
         </div>
       </Card>

@@ -53,7 +53,7 @@ export function KeyForm({ before, onClose, onDone }: KeyFormProps) {
   const isReady = parsedFilter.error === null && names?.length !== 0;
   return (
     <Dialog
-      title={before === null ? 'Create a key' : `Change ${before.name}`}
+      title={before === null ? 'Create key' : `Edit ${before.name}`}
       onClose={onClose}
       // Closing now would lose the secret of a key that is being created.
       mayClose={!submission.isBusy}
@@ -66,7 +66,7 @@ export function KeyForm({ before, onClose, onDone }: KeyFormProps) {
       >
         <NameField name={name} onChange={setName} />
         <RadioGroup
-          legend="What it may do"
+          legend="Permission"
           name="permission"
           value={permission}
           options={[
@@ -77,7 +77,7 @@ export function KeyForm({ before, onClose, onDone }: KeyFormProps) {
         />
         {before === null && <ExpiryField expiry={expiry} onChange={setExpiry} />}
         <details class="more" open={before !== null && before.restriction !== null}>
-          <summary>Restrict what it sees</summary>
+          <summary>Restrict access</summary>
           <div class="stack">
             <CollectionPicker chosen={names} onChange={setNames} />
             <FilterField text={filter} error={parsedFilter.error} onChange={setFilter} />
@@ -99,7 +99,7 @@ export function KeyForm({ before, onClose, onDone }: KeyFormProps) {
 
 function NameField({ name, onChange }: { readonly name: string; readonly onChange: (name: string) => void }) {
   return (
-    <Field label="Name" hint="What uses it, so that you know it later.">
+    <Field label="Name" hint="Identifies the client that uses the key.">
       {(control) => (
         <input
           {...control}
@@ -124,7 +124,7 @@ function ExpiryField({
   readonly onChange: (end: ExpiryOption) => void;
 }) {
   return (
-    <Field label="Ends">
+    <Field label="Expires">
       {(control) => (
         <select
           {...control}
@@ -151,10 +151,11 @@ interface FilterFieldProps {
 function FilterField({ text, error, onChange }: FilterFieldProps) {
   return (
     <Field
-      label="Only documents whose metadata match"
+      label="Metadata filter"
       hint={
         <>
-          A filter as queries take it, for example <code>{'{"tenant": "acme"}'}</code>. Empty for all.
+          The key can access only documents that match this filter, for example{' '}
+          <code>{'{"tenant": "acme"}'}</code>. Leave empty for all documents.
         </>
       }
       error={error}
@@ -186,7 +187,7 @@ function CollectionPicker({ chosen, onChange }: CollectionPickerProps) {
   return (
     <>
       <Checkbox
-        label="Only some collections"
+        label="Limit to selected collections"
         checked={chosen !== null}
         onChange={(isSome) => onChange(isSome ? [] : null)}
       />
@@ -227,9 +228,9 @@ function parseFilterText(text: string): ParsedFilter {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null || Array.isArray(value))
-      return invalid('A filter is a JSON object.');
+      return invalid('The filter must be a JSON object.');
     return { filter: value as ParsedFilter['filter'], error: null };
   } catch {
-    return invalid('This is not JSON yet.');
+    return invalid('Invalid JSON.');
   }
 }

@@ -37,7 +37,7 @@ export function KeysPage() {
   return (
     <Page
       title="API keys"
-      subtitle="Programs send a key with every call. A key is shown once, when it is created."
+      subtitle="API requests are authenticated with a key. A key is shown only once, when it is created."
       actions={canManage && create}
     >
       {keys === undefined ? (
@@ -51,8 +51,8 @@ export function KeysPage() {
       ) : keys.length === 0 ? (
         <EmptyState title="No keys yet" actions={canManage && create}>
           {canManage
-            ? 'Create one for each program that calls the API, so that each can be revoked alone.'
-            : 'An owner or an admin of this organisation can create one.'}
+            ? 'Create one key for each API client, so that you can revoke each key separately.'
+            : 'Owners and admins of this organization can create keys.'}
         </EmptyState>
       ) : (
         <Card>
@@ -102,7 +102,7 @@ function columnsFor(names: ReadonlyMap<string, string>): TableColumn<TeamApiKey>
         </span>
       ),
     },
-    { title: 'May', cell: (key) => <KeyPermissions apiKey={key} /> },
+    { title: 'Permission', cell: (key) => <KeyPermissions apiKey={key} /> },
     {
       title: 'Last used',
       cell: ({ last_used_at: at }) =>
@@ -118,7 +118,7 @@ function columnsFor(names: ReadonlyMap<string, string>): TableColumn<TeamApiKey>
       ),
     },
     {
-      title: 'Ends',
+      title: 'Expires',
       cell: ({ expires_at: at }) =>
         at === null ? <span class="hint">Never</span> : <RelativeTime at={at} />,
     },
@@ -145,10 +145,11 @@ function actionsColumn(onOpenDialog: KeysProps['onOpenDialog']): TableColumn<Tea
       <span class="row end">
         <Button
           tone="ghost"
-          aria-label={`Change ${key.name}`}
+          aria-label={`Edit ${key.name}`}
           onClick={() => onOpenDialog({ kind: 'change', key })}
         >
-          Change
+          {' '}
+          Edit{' '}
         </Button>
         <Button
           tone="ghost"
@@ -209,7 +210,7 @@ function ActiveKeyDialog({ dialog, onOpenDialog, onClose, onChanged }: ActiveKey
           onClose={onClose}
           onDone={() => {
             onChanged();
-            showToast(`${dialog.key.name} was changed.`);
+            showToast(`${dialog.key.name} was updated.`);
             onClose();
           }}
         />
@@ -229,8 +230,8 @@ function ActiveKeyDialog({ dialog, onOpenDialog, onClose, onChanged }: ActiveKey
           }}
         >
           <p>
-            Whatever still sends <code>{dialog.key.api_key}</code> is refused from the next call on. This
-            cannot be undone.
+            Requests that use <code>{dialog.key.api_key}</code> are rejected from now on. This cannot be
+            undone.
           </p>
         </ConfirmDialog>
       );

@@ -24,18 +24,18 @@ export function MarketplacePage() {
   if (pending.data !== undefined) return <BindForm signUp={signUp} pending={pending.data} />;
   if (pending.error === null) {
     return (
-      <Page title="From the marketplace">
+      <Page title="Marketplace sign-up">
         <SkeletonRows rows={3} />
       </Page>
     );
   }
   return (
-    <Page title="Nothing waits here">
+    <Page title="Sign-up not found">
       <Card>
         <ErrorMessage error={pending.error} />
-        <p>Go back to the marketplace and start there again, in this browser.</p>
+        <p>Start again from the marketplace, in this browser.</p>
         <div class="row">
-          <LinkButton href="/app/">To the overview</LinkButton>
+          <LinkButton href="/app/">Go to overview</LinkButton>
         </div>
       </Card>
     </Page>
@@ -66,17 +66,15 @@ function BindForm({ signUp, pending }: BindFormProps) {
     if (next !== null && variables === 'refused') return setContinueUrl(next);
     if (next !== null) return window.location.assign(next);
     showToast(
-      tier === null || bought === null
-        ? 'It is yours now.'
-        : `Your organisation is on ${tierName(tier)} now.`,
+      tier === null || bought === null ? 'Organization linked.' : `Your plan is now ${tierName(tier)}.`,
     );
     return route('/app/', true);
   });
   if (continueUrl !== null) return <VariablesRefused continueUrl={continueUrl} />;
   return (
     <Page
-      title={`From ${marketplaceNames[pending.marketplace]}`}
-      subtitle="Say for which organisation it is. It stays with that one."
+      title={`Link ${marketplaceNames[pending.marketplace]}`}
+      subtitle="Choose the organization to link. The link cannot be moved to another organization later."
     >
       <Card>
         <form
@@ -100,7 +98,8 @@ function BindForm({ signUp, pending }: BindFormProps) {
           />
           <ErrorMessage error={bind.error} />
           <Button type="submit" tone="primary" busy={bind.isBusy}>
-            Take it
+            {' '}
+            Link to organization{' '}
           </Button>
         </form>
       </Card>
@@ -117,15 +116,15 @@ interface ProviderNoticeProps {
 function ProviderNotice({ pending, setsVariables, onSetsVariables }: ProviderNoticeProps) {
   const { marketplace, account, account_id: accountId, installation_id: installationId } = pending;
   if (marketplace === 'aws')
-    return <p class="hint">Bought by the AWS account {account}. Go on only if that is yours.</p>;
+    return <p class="hint">Purchased by AWS account {account}. Continue only if this is your account.</p>;
   return (
     <>
       <p class="hint">
-        {`Vercel names the account ${accountId ?? 'unknown'} and the installation ${installationId ?? 'unknown'}; compare both with its settings page there. Its owner chose the name “${account ?? 'a person'}”, so the name proves nothing.`}
+        {`Vercel account ${accountId ?? 'unknown'}, installation ${installationId ?? 'unknown'}. Compare both with the settings page at Vercel. The account name “${account ?? 'unknown'}” was chosen by its owner and is not verified.`}
       </p>
       <Checkbox
-        label="Set ZEROENTROPY_API_KEY and ZEROENTROPY_BASE_URL there"
-        hint={`A new API key of the organization goes to the projects of ${accountId ?? 'that account'} that were chosen at Vercel. Go on only if they are yours.`}
+        label="Set ZEROENTROPY_API_KEY and ZEROENTROPY_BASE_URL at Vercel"
+        hint={`A new API key of the organization is stored in the projects of ${accountId ?? 'this account'} that were selected at Vercel. Continue only if these projects are yours.`}
         checked={setsVariables}
         onChange={onSetsVariables}
       />
@@ -147,7 +146,7 @@ function OrganizationFields({ owned, chosen, onChoose, name, onName }: Organizat
   return (
     <>
       {owned.length > 0 && (
-        <Field label="Organisation">
+        <Field label="Organization">
           {(field) => (
             <select {...field} value={chosen} onChange={(event) => onChoose(event.currentTarget.value)}>
               {owned.map((each) => (
@@ -155,13 +154,13 @@ function OrganizationFields({ owned, chosen, onChoose, name, onName }: Organizat
                   {each.name}
                 </option>
               ))}
-              <option value="">A new one</option>
+              <option value="">New organization</option>
             </select>
           )}
         </Field>
       )}
       {chosen === '' && (
-        <Field label="Name of the new organisation">
+        <Field label="Name of the new organization">
           {(field) => (
             <input
               {...field}
@@ -180,14 +179,14 @@ function OrganizationFields({ owned, chosen, onChoose, name, onName }: Organizat
 /** The organization is bound, but the marketplace did not accept the environment variables. */
 function VariablesRefused({ continueUrl }: { readonly continueUrl: string }) {
   return (
-    <Page title="It is yours now">
+    <Page title="Organization linked">
       <Card>
         <p>
-          Vercel did not let the integration set variables. Make an API key here and set ZEROENTROPY_API_KEY
-          and ZEROENTROPY_BASE_URL in your projects yourself.
+          Vercel rejected the environment variables. Create an API key here and set ZEROENTROPY_API_KEY and
+          ZEROENTROPY_BASE_URL in your projects.
         </p>
         <div class="row">
-          <LinkButton href="/app/keys">To the API keys</LinkButton>
+          <LinkButton href="/app/keys">Go to API keys</LinkButton>
           <LinkButton href={continueUrl}>Back to Vercel</LinkButton>
         </div>
       </Card>

@@ -44,7 +44,7 @@ export function MembersPage() {
       subtitle={organization.value?.name}
       actions={
         <Button tone="primary" onClick={() => setDialog({ kind: 'invite' })}>
-          Invite somebody
+          Invite member
         </Button>
       }
     >
@@ -88,7 +88,7 @@ function Members({
   const isOwner = hasRole('OWNER');
   const columns: TableColumn<TeamMember>[] = [
     {
-      title: 'Person',
+      title: 'Member',
       cell: ({ user_id, name, email }) => (
         <span class="person">
           <span>
@@ -136,7 +136,7 @@ function MemberRole({ member, onChanged }: { readonly member: TeamMember; readon
     setChosen(permission);
     try {
       await changeMember({ user_id: member.user_id, permission });
-      showToast(`${member.email} is ${roleName(permission)} now.`);
+      showToast(`The role of ${member.email} is now ${roleName(permission)}.`);
       if (session.peek().state === 'in') await loadSession();
     } catch (error) {
       showToast(errorMessage(error), 'bad');
@@ -170,12 +170,12 @@ function Invitations({
     }
     onChanged();
   };
-  if (invitations.length === 0) return <p class="quiet">Nobody is invited at the moment.</p>;
+  if (invitations.length === 0) return <p class="quiet">No pending invitations.</p>;
   const columns: TableColumn<TeamInvitation>[] = [
-    { title: 'Address', cell: ({ email }) => email },
+    { title: 'Email address', cell: ({ email }) => email },
     { title: 'Role', cell: ({ permission }) => roleName(permission) },
     { title: 'Invited', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
-    { title: 'Ends', cell: ({ expires_at }) => <RelativeTime at={expires_at} /> },
+    { title: 'Expires', cell: ({ expires_at }) => <RelativeTime at={expires_at} /> },
     {
       title: 'Actions',
       isActions: true,
@@ -186,15 +186,16 @@ function Invitations({
             {code !== undefined && <CopyButton label="Copy link" text={joinLink(code)} />}
             <Button
               tone="ghost"
-              aria-label={`Send again to ${invitation.email}`}
+              aria-label={`Resend invitation to ${invitation.email}`}
               onClick={() => void resend(invitation)}
             >
-              Send again
+              {' '}
+              Resend{' '}
             </Button>
             {hasRole('OWNER') && (
               <Button
                 tone="ghost"
-                aria-label={`Delete the invitation of ${invitation.email}`}
+                aria-label={`Delete invitation for ${invitation.email}`}
                 onClick={() => onOpenDialog({ kind: 'withdraw', invitation })}
               >
                 Delete
@@ -242,7 +243,9 @@ function ActiveMemberDialog({ dialog, onClose, onChanged }: ActiveMemberDialogPr
           onConfirm={remove(dialog.member)}
           onClose={onClose}
         >
-          <p>They lose access to {name} at once. API keys that they issued go on working.</p>
+          <p>
+            This member loses access to {name} immediately. API keys that the member created keep working.
+          </p>
         </ConfirmDialog>
       );
     case 'leave':
@@ -253,7 +256,7 @@ function ActiveMemberDialog({ dialog, onClose, onChanged }: ActiveMemberDialogPr
           onConfirm={remove(dialog.member)}
           onClose={onClose}
         >
-          <p>You lose access at once. Somebody has to invite you before you can come back.</p>
+          <p>You lose access immediately. To join again, you need a new invitation.</p>
         </ConfirmDialog>
       );
     case 'withdraw':
@@ -264,11 +267,11 @@ function ActiveMemberDialog({ dialog, onClose, onChanged }: ActiveMemberDialogPr
           onClose={onClose}
           onConfirm={async () => {
             await deleteInvitation(dialog.invitation.email);
-            showToast(`${dialog.invitation.email} is not invited any more.`);
+            showToast(`The invitation for ${dialog.invitation.email} was deleted.`);
             onChanged();
           }}
         >
-          <p>The link in the mail to {dialog.invitation.email} stops working at once.</p>
+          <p>The invitation link for {dialog.invitation.email} stops working immediately.</p>
         </ConfirmDialog>
       );
   }
@@ -288,14 +291,14 @@ function Invite({ onClose, onChanged }: Omit<ActiveMemberDialogProps, 'dialog'>)
   });
   if (code !== null) return <InviteLinkDialog email={email} code={code} onClose={onClose} />;
   return (
-    <Dialog title="Invite somebody" onClose={onClose} mayClose={!submission.isBusy}>
+    <Dialog title="Invite member" onClose={onClose} mayClose={!submission.isBusy}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
           submission.start();
         }}
       >
-        <Field label="E-mail address">
+        <Field label="Email address">
           {(controlProps) => (
             <input
               {...controlProps}
@@ -345,10 +348,10 @@ function InviteLinkDialog({
 }) {
   const link = joinLink(code);
   return (
-    <Dialog title="Hand this link on" onClose={onClose}>
+    <Dialog title="Share this link" onClose={onClose}>
       <p>
-        This server sends no mail. Give the link to {email} yourself; it works for 7 days, and only for
-        somebody who signs in with that address.
+        This server does not send mail. Send the link to {email} yourself. It is valid for 7 days and works
+        only for a user who signs in with that address.
       </p>
       <div class="secret">
         <code>{link}</code>

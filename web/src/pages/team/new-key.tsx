@@ -16,14 +16,13 @@ export function NewKeyDialog({ name, secret, onClose }: NewKeyDialogProps) {
   return (
     <Dialog title="Save your key" onClose={onClose} mayClose={false}>
       <p>
-        This is <strong>{name}</strong>. It is shown only now: the server keeps a fingerprint of it and cannot
-        show it again.
+        Copy the key <strong>{name}</strong> now. The server stores only a hash and cannot show the key again.
       </p>
       <div class="secret">
         <code>{secret}</code>
         <CopyButton text={secret} label="Copy key" />
       </div>
-      <Checkbox label="I saved it" checked={isSaved} onChange={setSaved} />
+      <Checkbox label="I saved the key" checked={isSaved} onChange={setSaved} />
       <DialogActions>
         <Button tone="primary" disabled={!isSaved} onClick={onClose}>
           Done

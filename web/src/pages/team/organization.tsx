@@ -26,22 +26,22 @@ export function OrganizationPage() {
   const isOwner = hasRole('OWNER');
   if (info.error !== null && details === undefined) {
     return (
-      <Page title="Organisation">
+      <Page title="Organization">
         <LoadError error={info.error} onRetry={info.reload} />
       </Page>
     );
   }
   return (
-    <Page title="Organisation" subtitle={organization.value?.name}>
+    <Page title="Organization" subtitle={organization.value?.name}>
       <Card title="General">
         <Rename isAllowed={isOwner} />
         <DescriptionList
           facts={[
             [
-              'Id',
+              'ID',
               <span key="id" class="row">
                 <code>{organization.value?.organization_id}</code>
-                <CopyButton text={organization.value?.organization_id ?? ''} label="Copy id" />
+                <CopyButton text={organization.value?.organization_id ?? ''} label="Copy ID" />
               </span>,
             ],
             [
@@ -56,7 +56,7 @@ export function OrganizationPage() {
               'Zero data retention',
               <LoadingText
                 key="zdr"
-                value={details && (details.zdr ? 'On: no text of it reaches a log' : 'Off')}
+                value={details && (details.zdr ? 'On: content is not logged' : 'Off')}
                 width="8ch"
               />,
             ],
@@ -78,7 +78,7 @@ function Rename({ isAllowed }: { readonly isAllowed: boolean }) {
   const rename = useAsyncAction(async () => {
     await renameOrganization(name.trim());
     await loadSession();
-    showToast('The organisation has its new name.');
+    showToast('Organization renamed.');
   });
   return (
     <form
@@ -88,7 +88,7 @@ function Rename({ isAllowed }: { readonly isAllowed: boolean }) {
         rename.start();
       }}
     >
-      <Field label="Name" {...(isAllowed ? {} : { hint: 'Owners can change it.' })}>
+      <Field label="Name" {...(isAllowed ? {} : { hint: 'Only owners can change the name.' })}>
         {(control) => (
           <input
             {...control}
@@ -122,9 +122,9 @@ function Limits({ storage, limits }: LimitsProps) {
     ['Requests', limits?.requests_per_minute, formatCount],
     ['Queries', limits?.queries_per_minute, formatCount],
     ['Fast rerank calls', limits?.rpm, formatCount],
-    ['Documents coming in', limits?.document_bytes_per_minute, formatBytes],
-    ['Fast model calls', limits?.bpm_fast, formatBytes],
-    ['Slow model calls', limits?.bpm_slow, formatBytes],
+    ['Uploaded documents', limits?.document_bytes_per_minute, formatBytes],
+    ['Fast model input', limits?.bpm_fast, formatBytes],
+    ['Slow model input', limits?.bpm_slow, formatBytes],
   ];
   const label = (max: number | null, format: (value: number) => string) =>
     max === null ? 'No limit' : format(max);
@@ -147,7 +147,7 @@ function Limits({ storage, limits }: LimitsProps) {
       </div>
       <DescriptionList
         facts={perMinute.map(([name, max, format]) => [
-          `${name} a minute`,
+          `${name} per minute`,
           <LoadingText key={name} value={max === undefined ? undefined : label(max, format)} width="5rem" />,
         ])}
       />
@@ -165,19 +165,19 @@ function DangerZone() {
       </header>
       <div class="row between">
         <div>
-          <strong>Delete this organisation</strong>
+          <strong>Delete this organization</strong>
           <p class="hint">
-            Its keys stop working at once; its collections and documents are deleted for good.
+            API keys stop working immediately. All collections and documents are deleted permanently.
           </p>
         </div>
         <Button tone="danger" onClick={() => setConfirming(true)}>
-          Delete organisation
+          Delete organization
         </Button>
       </div>
       {isConfirming && (
         <ConfirmDialog
           title={`Delete ${name}?`}
-          action="Delete organisation"
+          action="Delete organization"
           requiredText={name}
           onClose={() => setConfirming(false)}
           onConfirm={async () => {
@@ -187,8 +187,8 @@ function DangerZone() {
           }}
         >
           <p>
-            Everybody loses access, every API key stops working, and all collections, documents and usage
-            figures are deleted. Nobody can undo this.
+            All members lose access, all API keys stop working, and all collections, documents and usage data
+            are deleted. This cannot be undone.
           </p>
         </ConfirmDialog>
       )}

@@ -27,16 +27,16 @@ export function OrganizationsPage() {
   const { route } = useLocation();
   const isInvited = session.value.state === 'in' && session.value.account.invitations.length > 0;
   const enter = (name: string) => {
-    showToast(`You work in ${name} now.`);
+    showToast(`Switched to ${name}.`);
     route('/app/');
   };
   return (
     <Page
-      title="Organisations"
-      subtitle="Each has its own collections, people and keys, and sees nothing of the others."
+      title="Organizations"
+      subtitle="Each organization has its own collections, members and API keys, isolated from other organizations."
     >
       {isInvited && (
-        <Card title="You are invited">
+        <Card title="Invitations">
           <PendingInvitations onJoined={enter} />
         </Card>
       )}
@@ -45,7 +45,7 @@ export function OrganizationsPage() {
           <Organizations onEnter={enter} />
         </Card>
       )}
-      <Card title="Create an organisation">
+      <Card title="Create an organization">
         <Create onEnter={enter} />
       </Card>
     </Page>
@@ -90,7 +90,7 @@ function Organizations({ onEnter }: EnterProps) {
   ];
   return (
     <Table
-      caption="Organisations"
+      caption="Organizations"
       columns={columns}
       rows={organizations.value}
       keyOf={({ organization_id }) => organization_id}
@@ -114,7 +114,7 @@ function Create({ onEnter }: EnterProps) {
         create.start();
       }}
     >
-      <Field label="Name" hint="You become its owner. You can rename it later.">
+      <Field label="Name" hint="You become the owner. The name can be changed later.">
         {(control) => (
           <input
             {...control}

@@ -65,11 +65,11 @@ export function Plans({ status, onChanged }: PlansProps) {
 /** Sentence with the current plan, its price and the next charge. */
 function summary({ subscription_tier: tier, status: state, pricing, ...status }: BillingStatus): string {
   const price = pricing.find((each) => each.tier === tier)?.monthly_price_cents ?? null;
-  if (price === null) return `You are on ${tierName(tier)}.`;
-  if (price === 0) return `You are on ${tierName(tier)}, which costs nothing.`;
-  const cost = `You are on ${tierName(tier)}: ${formatMoney(price, status.currency)} a month`;
+  if (price === null) return `You are on the ${tierName(tier)} plan.`;
+  if (price === 0) return `You are on the ${tierName(tier)} plan, free of charge.`;
+  const cost = `You are on the ${tierName(tier)} plan: ${formatMoney(price, status.currency)} per month`;
   return state === 'active' && status.current_period_end !== null && status.pending_downgrade === null
-    ? `${cost}, charged again on ${formatBillingDate(status.current_period_end)}.`
+    ? `${cost}, next charge on ${formatBillingDate(status.current_period_end)}.`
     : `${cost}.`;
 }
 
@@ -90,7 +90,7 @@ function planChoiceOf(tier: Tier, status: BillingStatus): PlanChoice {
   const isLower = step < 0 && (tier === 'free' || tier === 'starter');
   if (isLower && status.status !== 'none' && status.pending_downgrade?.tier !== tier) {
     const open: PlanOffer = { label: `Change to ${tierName(tier)}`, dialog: { kind: 'down', tier } };
-    return toPlanChoice(status, open, up === null ? null : 'An upgrade waits for its payment.');
+    return toPlanChoice(status, open, up === null ? null : 'An upgrade is awaiting payment.');
   }
   return { is: 'none' };
 }
@@ -106,7 +106,7 @@ function toPlanChoice(
   { label, dialog }: PlanOffer,
   obstacle: string | null = null,
 ): PlanChoice {
-  const reason = stale ? 'Waits for the payment provider.' : obstacle;
+  const reason = stale ? 'Unavailable until the payment provider responds.' : obstacle;
   return reason === null ? { is: 'open', label, dialog } : { is: 'waits', label, reason };
 }
 
@@ -156,7 +156,7 @@ function PlanCard({ plan, status, onOpenDialog }: PlanCardProps) {
             </p>
           </>
         )}
-        {tier === 'enterprise' && !isCurrent && <p class="hint">Write to whoever runs this server.</p>}
+        {tier === 'enterprise' && !isCurrent && <p class="hint">Contact the operator of this server.</p>}
       </div>
     </li>
   );
@@ -166,14 +166,14 @@ function PlanChip({ tier, status }: { readonly tier: Tier; readonly status: Bill
   if (tier === status.paused_tier) return <Chip tone="warning">Paused</Chip>;
   if (tier === status.subscription_tier) return <Chip tone="info">Your plan</Chip>;
   if (tier === status.pending_upgrade?.tier) return <Chip tone="warning">Unpaid</Chip>;
-  return tier === status.pending_downgrade?.tier ? <Chip>Planned</Chip> : null;
+  return tier === status.pending_downgrade?.tier ? <Chip>Scheduled</Chip> : null;
 }
 
 function Price({ plan: { monthly_price_cents: price, currency } }: Pick<PlanCardProps, 'plan'>) {
-  if (price === null) return <p class="price">Let us talk</p>;
+  if (price === null) return <p class="price">Contact us</p>;
   return (
     <p class="price">
-      {formatMoney(price, currency)} <span class="hint">a month</span>
+      {formatMoney(price, currency)} <span class="hint">per month</span>
     </p>
   );
 }
@@ -182,9 +182,9 @@ function allowances({ rate_limits: limits }: Plan): [string, string][] {
   const perMinute = (value: number | null, format: (value: number) => string) =>
     value === null ? 'Unlimited' : `${format(value)}/min`;
   return [
-    ['Models, fast', perMinute(limits.bpm_fast, formatBytes)],
-    ['Models, slow', perMinute(limits.bpm_slow, formatBytes)],
-    ['Reranks, fast', perMinute(limits.rpm, formatCount)],
+    ['Fast models', perMinute(limits.bpm_fast, formatBytes)],
+    ['Slow models', perMinute(limits.bpm_slow, formatBytes)],
+    ['Fast reranks', perMinute(limits.rpm, formatCount)],
     ['Documents', limits.max_documents === null ? 'Unlimited' : formatCount(limits.max_documents)],
   ];
 }
@@ -200,7 +200,7 @@ function PlanNotices({ status, onChanged }: PlansProps) {
       )}
       {pausedAt !== null && (
         <p class="note">
-          {`The subscription is paused since ${formatBillingDate(pausedAt)}: nothing more is charged, and the limits are those of Free.`}
+          {`Subscription paused since ${formatBillingDate(pausedAt)}. Nothing is charged, and the limits of the Free plan apply.`}
         </p>
       )}
     </>
@@ -218,22 +218,23 @@ function UnpaidNotice({ status, onChanged }: PlansProps) {
       <div>
         {up !== null ? (
           <>
-            <strong>{tierName(up.tier)} begins when its invoice is paid.</strong> Your bank may ask you to
-            confirm it. {up.expires_at !== null && `It is given up on ${formatDateTime(up.expires_at)}. `}
+            <strong>{tierName(up.tier)} starts when the invoice is paid.</strong> Your bank may require
+            confirmation.{' '}
+            {up.expires_at !== null && `The upgrade expires on ${formatDateTime(up.expires_at)}. `}
           </>
         ) : (
           <>
-            <strong>An invoice waits for its payment.</strong>{' '}
-            {state === 'paused' ? 'The plan goes on when it is paid. ' : 'Pay it to keep the plan. '}
+            <strong>An invoice is unpaid.</strong>{' '}
+            {state === 'paused' ? 'The plan resumes after payment. ' : 'Pay it to keep the plan. '}
           </>
         )}
-        This page notices by itself when it is paid.
+        This page updates automatically after payment.
       </div>
       <div class="row">
         {up !== null && hasRole('OWNER') && <CancelUpgradeButton status={status} onChanged={onChanged} />}
         {address !== null && (
           <LinkButton href={address} tone="primary" isExternal>
-            {up === null ? 'Pay the invoice' : 'Complete the payment'}
+            {up === null ? 'Pay invoice' : 'Complete payment'}
           </LinkButton>
         )}
       </div>
@@ -244,13 +245,14 @@ function UnpaidNotice({ status, onChanged }: PlansProps) {
 function CancelUpgradeButton({ status, onChanged }: PlansProps) {
   const cancel = useAsyncAction(async () => {
     await cancelUpgrade();
-    showToast('The upgrade is canceled. Nothing was charged.');
+    showToast('Upgrade canceled. Nothing was charged.');
     onChanged();
   });
   return (
     <div>
       <Button busy={cancel.isBusy} disabled={status.stale} onClick={cancel.start}>
-        Cancel the upgrade
+        {' '}
+        Cancel upgrade{' '}
       </Button>
       <ErrorMessage error={cancel.error} />
     </div>
@@ -264,15 +266,15 @@ interface DowngradeNoticeProps extends PlansProps {
 function DowngradeNotice({ pendingDowngrade, status, onChanged }: DowngradeNoticeProps) {
   const cancelDowngradeAction = useAsyncAction(async () => {
     await cancelDowngrade();
-    showToast(`Your plan stays ${tierName(status.subscription_tier)}.`);
+    showToast(`Your plan remains ${tierName(status.subscription_tier)}.`);
     onChanged();
   });
   return (
     <>
       <div class="note row between">
         <div>
-          <strong>{`From ${formatBillingDate(pendingDowngrade.effective_at)} on you have the plan ${tierName(pendingDowngrade.tier)}.`}</strong>{' '}
-          {`Until then ${tierName(status.subscription_tier)} stays as it is.`}
+          <strong>{`Your plan changes to ${tierName(pendingDowngrade.tier)} on ${formatBillingDate(pendingDowngrade.effective_at)}.`}</strong>{' '}
+          {`Until then, ${tierName(status.subscription_tier)} applies.`}
         </div>
         {hasRole('OWNER') && (
           <Button
@@ -304,10 +306,12 @@ function PauseSection({
         aria-describedby="pause-words"
         onClick={() => onOpenDialog({ kind: 'pause' })}
       >
-        Pause the subscription
+        {' '}
+        Pause subscription{' '}
       </Button>
       <span id="pause-words" class="hint">
-        {reason ?? 'Nothing more is charged while it is paused, and the limits are those of Free.'}
+        {reason ??
+          'While the subscription is paused, nothing is charged and the limits of the Free plan apply.'}
       </span>
     </div>
   );
@@ -319,10 +323,10 @@ function pauseObstacle({
   pending_downgrade: pendingDowngrade,
   pending_upgrade: up,
 }: BillingStatus): string | null {
-  if (stale) return 'Waits for the payment provider.';
-  if (status === 'past_due') return 'Not while an invoice is open: pay it first.';
-  if (up !== null) return 'Not while an upgrade waits for its payment.';
-  return pendingDowngrade === null ? null : 'Not while a change is planned: take it back first.';
+  if (stale) return 'Unavailable until the payment provider responds.';
+  if (status === 'past_due') return 'Pay the open invoice first.';
+  if (up !== null) return 'An upgrade is awaiting payment.';
+  return pendingDowngrade === null ? null : 'Cancel the scheduled plan change first.';
 }
 
 interface ActivePlanDialogProps extends PlansProps {
@@ -348,36 +352,35 @@ function ActivePlanDialog({ dialog, status, onClose, onChanged }: ActivePlanDial
           onClose={onClose}
           onConfirm={async () => {
             await downgrade(dialog.tier);
-            done(`The change to ${tierName(dialog.tier)} is planned.`);
+            done(`Change to ${tierName(dialog.tier)} scheduled.`);
           }}
         >
           <p>
             {status.current_period_end === null
-              ? `You keep ${current} for what is paid.`
+              ? `You keep ${current} for the paid period.`
               : `You keep ${current} until ${formatBillingDate(status.current_period_end)}.`}{' '}
             {dialog.tier === 'free'
-              ? 'Then the subscription ends and the limits of Free apply.'
-              : `Then ${tierName(dialog.tier)} begins, with its price and its limits.`}{' '}
-            You can take this back until then.
+              ? 'Then the subscription ends and the limits of the Free plan apply.'
+              : `Then the price and limits of ${tierName(dialog.tier)} apply.`}{' '}
+            You can cancel the change until then.
           </p>
         </ConfirmDialog>
       );
     case 'pause':
       return (
         <ConfirmDialog
-          title="Pause the subscription?"
+          title="Pause subscription?"
           action="Pause"
           tone="primary"
           onClose={onClose}
           onConfirm={async () => {
             await pauseSubscription();
-            done('The subscription is paused.');
+            done('Subscription paused.');
           }}
         >
           <p>
-            What you used until now is charged, and what you paid for the rest of the month becomes credit.
-            The limits of Free apply at once. You can resume at any time, which charges the rest of that
-            month.
+            Usage until now is charged, and the unused part of the paid month becomes credit. The limits of
+            the Free plan apply immediately. When you resume, the rest of that month is charged.
           </p>
         </ConfirmDialog>
       );

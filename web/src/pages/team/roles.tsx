@@ -3,9 +3,9 @@ import type { TeamRole } from '../../server/team.ts';
 
 /** Roles of members from most to least permissions, with labels. */
 export const roles: readonly (readonly [role: TeamRole, name: string, may: string])[] = [
-  ['OWNER', 'Owner', 'Everything: people, billing, the audit log, deleting the organisation'],
-  ['ADMIN', 'Admin', 'Also issues and revokes API keys'],
-  ['MEMBER', 'Member', 'Uses collections and documents, and may invite'],
+  ['OWNER', 'Owner', 'Full access, including members, billing, audit log and deletion of the organization'],
+  ['ADMIN', 'Admin', 'Member permissions, plus managing API keys'],
+  ['MEMBER', 'Member', 'Manages collections and documents and can invite members'],
 ];
 
 export function roleName(role: TeamRole): string {

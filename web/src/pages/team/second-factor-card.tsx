@@ -14,7 +14,7 @@ import { useAsyncAction } from '../../server/use-async-action.ts';
 import { formatCounted } from '../../words/numbers.ts';
 import { CodeField } from './code-field.tsx';
 
-const hint = 'Six digits of the app, or a recovery code.';
+const hint = 'Six digits from the app, or a recovery code.';
 
 /** Card to enable and disable the second factor. */
 export function SecondFactorCard({ calls }: { readonly calls: SecondFactorCalls }) {
@@ -30,9 +30,9 @@ export function SecondFactorCard({ calls }: { readonly calls: SecondFactorCalls 
   };
   if (status.error !== null) return <LoadError error={status.error} onRetry={status.reload} />;
   return (
-    <Card title="Second factor">
+    <Card title="Two-factor authentication">
       {/* The same text while loading, to avoid layout shift. */}
-      <p>A code of an authenticator app at every sign-in keeps out who gets at your mail or password.</p>
+      <p>Two-factor authentication protects your account even if your mailbox or password is compromised.</p>
       <ErrorMessage error={begin.error} />
       <div class="row">
         {status.data?.is_enabled === true ? (
@@ -74,20 +74,20 @@ function SetUpDialog({ calls, enrollment, onClose, onDone }: SetUpDialogProps) {
   const [code, setCode] = useState('');
   const confirm = useAsyncAction(async () => onDone((await calls.confirm(code)).recovery_codes));
   return (
-    <Dialog title="Set up a second factor" onClose={onClose} mayClose={!confirm.isBusy}>
+    <Dialog title="Set up two-factor authentication" onClose={onClose} mayClose={!confirm.isBusy}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
           confirm.start();
         }}
       >
-        <p>Scan this with your authenticator app, or type the key into it.</p>
+        <p>Scan the QR code with your authenticator app, or enter the key in the app.</p>
         <QrCode text={enrollment.otpauth_url} />
         <div class="command">
           <code>{enrollment.secret}</code>
           <CopyButton text={enrollment.secret} label="Copy key" />
         </div>
-        <CodeField label="Code that the app shows" hint="Six digits." value={code} onChange={setCode} />
+        <CodeField label="Code from the app" hint="Six digits." value={code} onChange={setCode} />
         <ErrorMessage error={confirm.error} />
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
@@ -120,16 +120,16 @@ function RecoveryCodesDialog({
   readonly onClose: () => void;
 }) {
   return (
-    <Dialog title="Keep your recovery codes" onClose={onClose} mayClose={false}>
+    <Dialog title="Save your recovery codes" onClose={onClose} mayClose={false}>
       <p>
-        The second factor is on. Each of these signs you in once when you have lost the app. They are shown
-        this once: keep them in a safe place.
+        Two-factor authentication is on. If you lose access to the app, sign in with one of these codes. Each
+        code works once. The codes are shown only now: store them in a safe place.
       </p>
       <pre>{codes.join('\n')}</pre>
       <DialogActions>
         <CopyButton text={codes.join('\n')} label="Copy codes" />
         <Button tone="primary" onClick={onClose}>
-          I saved them
+          I saved the codes
         </Button>
       </DialogActions>
     </Dialog>
@@ -146,12 +146,12 @@ function DisableDialog({ calls, onClose, onDone }: DisableDialogProps) {
   const [code, setCode] = useState('');
   const end = useAsyncAction(async () => {
     await calls.disable(code);
-    showToast('The second factor is off.');
+    showToast('Two-factor authentication is off.');
     onClose();
     onDone();
   });
   return (
-    <Dialog title="Turn the second factor off?" onClose={onClose} mayClose={!end.isBusy}>
+    <Dialog title="Turn off two-factor authentication?" onClose={onClose} mayClose={!end.isBusy}>
       <form
         onSubmit={(event) => {
           event.preventDefault();

@@ -49,7 +49,7 @@ function Profile() {
   const save = useAsyncAction(async () => {
     await editUser(changes);
     await loadSession();
-    showToast('Your profile is saved.');
+    showToast('Profile saved.');
   });
   return (
     <form
@@ -59,7 +59,7 @@ function Profile() {
         save.start();
       }}
     >
-      <Field label="Name" hint="What others in your organisations see.">
+      <Field label="Name" hint="Visible to members of your organizations.">
         {(control) => (
           <input
             {...control}
@@ -100,7 +100,7 @@ function Sessions() {
     try {
       await revokeSession(id);
       if (is_current) return endSession();
-      showToast('Signed out there.');
+      showToast('Session ended.');
     } catch (error) {
       showToast(errorMessage(error), 'bad');
     }
@@ -108,7 +108,7 @@ function Sessions() {
   };
   return (
     <Card
-      title="Where you are signed in"
+      title="Active sessions"
       actions={<Button onClick={() => setConfirming(true)}>Sign out everywhere</Button>}
     >
       {list.data !== undefined ? (
@@ -133,7 +133,7 @@ function Sessions() {
             endSession();
           }}
         >
-          <p>Every session of yours ends at once, this one too. API keys go on working.</p>
+          <p>All your sessions end immediately, including this one. API keys keep working.</p>
         </ConfirmDialog>
       )}
     </Card>
@@ -143,11 +143,11 @@ function Sessions() {
 function sessionColumns(onEnd: (session: SessionInfo) => unknown): TableColumn<SessionInfo>[] {
   return [
     {
-      title: 'Where',
+      title: 'Device',
       cell: ({ user_agent, address, is_current }) => (
         <span class="person">
           <span>
-            <strong>{userAgentName(user_agent)}</strong> {is_current && <Chip tone="good">This one</Chip>}
+            <strong>{userAgentName(user_agent)}</strong> {is_current && <Chip tone="good">This session</Chip>}
           </span>
           <span class="hint">{address}</span>
         </span>
@@ -155,7 +155,7 @@ function sessionColumns(onEnd: (session: SessionInfo) => unknown): TableColumn<S
     },
     { title: 'Last used', cell: ({ last_seen_at }) => <RelativeTime at={last_seen_at} /> },
     { title: 'Signed in', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
-    { title: 'Ends', cell: ({ expires_at }) => <RelativeTime at={expires_at} /> },
+    { title: 'Expires', cell: ({ expires_at }) => <RelativeTime at={expires_at} /> },
     {
       title: 'Actions',
       isActions: true,

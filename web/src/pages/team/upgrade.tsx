@@ -39,7 +39,7 @@ export function UpgradeDialog({ tier, status, onClose, onChanged }: UpgradeDialo
     const reply = await subscribe(tier, method, preview.data?.as_of ?? null);
     onChanged();
     if (reply.status === 'active' || reply.status === 'resumed') {
-      showToast(`You have the plan ${tierName(reply.subscription_tier)} now.`);
+      showToast(`Your plan is now ${tierName(reply.subscription_tier)}.`);
       onClose();
       return;
     }
@@ -86,7 +86,7 @@ function ChargePreview({ preview: { data, error } }: { readonly preview: LoadSta
     return (
       <>
         <ErrorMessage error={error} />
-        <p class="hint">What would be charged cannot be shown; the invoice will have it.</p>
+        <p class="hint">The charge cannot be previewed. The invoice will show it.</p>
       </>
     );
   if (data === undefined) return <Skeleton lines={5} />;
@@ -95,7 +95,7 @@ function ChargePreview({ preview: { data, error } }: { readonly preview: LoadSta
   return (
     <>
       <table class="sum">
-        <caption class="unseen">What is charged now</caption>
+        <caption class="unseen">Charges due now</caption>
         <tbody>
           {data.lines.map(({ description, amount_cents: amount }) => (
             <SumRow key={description} label={description} amount={cents(amount)} />
@@ -110,7 +110,7 @@ function ChargePreview({ preview: { data, error } }: { readonly preview: LoadSta
         </tfoot>
       </table>
       <p class="hint">
-        {`As of this minute, for the rest of the month. From ${formatBillingDate(data.next_invoice_at)} on it is ${cents(data.monthly_price_cents)} a month.`}
+        {`Charge for the rest of the month, calculated now. From ${formatBillingDate(data.next_invoice_at)}, the price is ${cents(data.monthly_price_cents)} per month.`}
       </p>
     </>
   );
@@ -139,12 +139,11 @@ function PaymentMethodField({
   if (methods.length === 0)
     return (
       <p class="hint">
-        There is no payment method yet: the invoice opens on a page of the payment provider, where you type in
-        your card.
+        No payment method is stored. Enter your card on the invoice page of the payment provider.
       </p>
     );
   return (
-    <Field label="Pay with" hint="Later invoices are charged to it, too.">
+    <Field label="Pay with" hint="Also used for future invoices.">
       {(control) => (
         <select {...control} value={method ?? ''} onChange={(event) => onChange(event.currentTarget.value)}>
           {methods.map((each) => (
@@ -167,14 +166,14 @@ interface HostedPaymentDialogProps {
 /** The hosted invoice page does not redirect back, so it opens in another tab. */
 function HostedPaymentDialog({ tier, address, onClose }: HostedPaymentDialogProps) {
   return (
-    <Dialog title="One more step" onClose={onClose}>
+    <Dialog title="Payment required" onClose={onClose}>
       <p class="prose">
-        {`Complete the payment on the page of the payment provider, which opens in a new tab. ${tierName(tier)} begins as soon as it is paid; this page notices by itself.`}
+        {`Complete the payment on the page of the payment provider, which opens in a new tab. ${tierName(tier)} starts when the invoice is paid. This page updates automatically.`}
       </p>
       <DialogActions>
         <Button onClick={onClose}>Later</Button>
         <LinkButton href={address} tone="primary" isExternal onFollow={onClose}>
-          Complete the payment
+          Complete payment{' '}
         </LinkButton>
       </DialogActions>
     </Dialog>

@@ -44,7 +44,7 @@ const charts: readonly UsageChart[] = [
     format: formatCount,
     summary: total(({ queries }) => queries, formatCount),
   },
-  { title: 'Time of a query', getValue: ({ queryMs }) => queryMs, format: formatDuration, summary: meanTime },
+  { title: 'Query time', getValue: ({ queryMs }) => queryMs, format: formatDuration, summary: meanTime },
   {
     title: 'Documents added',
     getValue: ({ added }) => added,
@@ -84,9 +84,9 @@ export function UsagePage() {
   return (
     <Page
       title="Usage"
-      subtitle={period === 'day' ? 'By the hour' : 'By the day, as UTC counts days'}
+      subtitle={period === 'day' ? 'Hourly' : 'Daily (UTC)'}
       actions={
-        <RadioGroup legend="Time" name="span" value={period} options={periodLabels} onChange={setPeriod} />
+        <RadioGroup legend="Period" name="span" value={period} options={periodLabels} onChange={setPeriod} />
       }
     >
       <Field label="Collection">
@@ -115,7 +115,7 @@ export function UsagePage() {
           ))}
         </div>
       )}
-      <Card title="In all">
+      <Card title="Total">
         {counters.error !== null && counters.data === undefined ? (
           <LoadError error={counters.error} onRetry={counters.reload} />
         ) : counters.data === undefined ? (
@@ -185,11 +185,11 @@ function CountersTable({
     { label: 'Reranking calls', month: modelsMonth.rerank, total: modelsEver.rerank },
   ];
   const columns: TableColumn<CounterRow>[] = [
-    { title: 'What', cell: ({ label }) => label },
+    { title: 'Metric', cell: ({ label }) => label },
     { title: 'This month', isNumber: true, cell: (row) => formatCount(row.month.count) },
     { title: 'Bytes this month', isNumber: true, cell: (row) => formatBytes(row.month.bytes) },
-    { title: 'In all', isNumber: true, cell: (row) => formatCount(row.total.count) },
-    { title: 'Bytes in all', isNumber: true, cell: (row) => formatBytes(row.total.bytes) },
+    { title: 'Total', isNumber: true, cell: (row) => formatCount(row.total.count) },
+    { title: 'Total bytes', isNumber: true, cell: (row) => formatBytes(row.total.bytes) },
   ];
-  return <Table caption="Usage in all" columns={columns} rows={rows} keyOf={({ label }) => label} />;
+  return <Table caption="Total usage" columns={columns} rows={rows} keyOf={({ label }) => label} />;
 }

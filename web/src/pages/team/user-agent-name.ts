@@ -22,6 +22,6 @@ export function userAgentName(userAgent: string): string {
   const named = (known: readonly (readonly [RegExp, string])[]) =>
     known.find(([shape]) => shape.test(userAgent))?.[1];
   const [program, system] = [named(programs), named(systems)];
-  if (program === undefined) return userAgent.split(/[/ ]/)[0] || 'A program';
+  if (program === undefined) return userAgent.split(/[/ ]/)[0] || 'Unknown client';
   return system === undefined ? program : `${program} on ${system}`;
 }
