@@ -170,7 +170,7 @@ export async function inspect(t: Test, page: Page, name: string): Promise<void> 
 /** Finds elements whose text has less width than a few letters. */
 const squeezedTextScript = `
   [...document.querySelectorAll('main :is(a, button, td, .cut)')]
-    .filter((each) => each.checkVisibility() && each.closest('.unseen') === null && each.textContent.trim().length > 3)
+    .filter((each) => each.checkVisibility() && each.closest('.visually-hidden') === null && each.textContent.trim().length > 3)
     .filter((each) => [each, each.closest('.cut') ?? each].some((one) => one.getBoundingClientRect().width < 24))
     .map((each) => each.outerHTML.slice(0, 120))
 `;

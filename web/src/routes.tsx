@@ -25,9 +25,9 @@ export interface DashboardRoute {
     readonly isShown?: () => boolean;
   };
   /**
-   * Audience of the page: members of an organization (default), `person`: signed-in users, `anybody`: everyone.
+   * Audience of the page: members of an organization (default), `user`: signed-in users, `public`: everyone.
    */
-  readonly audience?: 'person' | 'anybody';
+  readonly audience?: 'user' | 'public';
   readonly component: ComponentType;
 }
 
@@ -61,7 +61,7 @@ function RedirectToOverview() {
 }
 
 export const routes: readonly DashboardRoute[] = [
-  { path: '/app/sign-in', audience: 'person', component: RedirectToOverview },
+  { path: '/app/sign-in', audience: 'user', component: RedirectToOverview },
   {
     path: '/app/',
     navigation: { name: 'Overview', icon: 'overview', group: 'Search' },
@@ -131,38 +131,38 @@ export const routes: readonly DashboardRoute[] = [
   },
   {
     path: '/app/organizations',
-    audience: 'person',
+    audience: 'user',
     component: lazyPage(() =>
       import('./pages/team/organizations.tsx').then(({ OrganizationsPage }) => OrganizationsPage),
     ),
   },
   {
     path: '/app/settings',
-    audience: 'person',
+    audience: 'user',
     component: lazyPage(() => import('./pages/team/settings.tsx').then(({ SettingsPage }) => SettingsPage)),
   },
   {
     path: '/app/second-factor',
-    audience: 'anybody',
+    audience: 'public',
     component: lazyPage(() =>
       import('./pages/second-factor.tsx').then(({ SecondFactorPage }) => SecondFactorPage),
     ),
   },
   {
     path: '/app/join',
-    audience: 'person',
+    audience: 'user',
     component: lazyPage(() => import('./pages/team/join.tsx').then(({ JoinPage }) => JoinPage)),
   },
   {
     path: '/app/marketplace',
-    audience: 'person',
+    audience: 'user',
     component: lazyPage(() =>
       import('./pages/team/marketplace.tsx').then(({ MarketplacePage }) => MarketplacePage),
     ),
   },
   {
     path: '/app/admin',
-    audience: 'anybody',
+    audience: 'public',
     navigation: {
       name: 'Administration',
       icon: 'administration',

@@ -14,7 +14,7 @@ function copyWithExecCommand(text: string): boolean {
   const field = document.createElement('textarea');
   field.value = text;
   field.readOnly = true;
-  field.className = 'unseen';
+  field.className = 'visually-hidden';
   // Elements outside an open dialog cannot be selected.
   const container = document.querySelector('dialog[open]') ?? document.body;
   const previousFocus = document.activeElement;

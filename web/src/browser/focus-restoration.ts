@@ -40,8 +40,8 @@ export function restoreLostFocus(): void {
     if (holder === null || isFocusable(holder.element)) return;
     const lost = holder;
     holder = null;
-    const { activeElement: has } = document;
-    if (has === null || has === document.body || has === lost.element)
+    const { activeElement } = document;
+    if (activeElement === null || activeElement === document.body || activeElement === lost.element)
       findFallback(lost)?.focus({ preventScroll: true });
   }).observe(document.body, { childList: true, subtree: true, attributeFilter: ['disabled'] });
 }
@@ -73,13 +73,13 @@ function describeRow(element: HTMLElement): FocusHolder['row'] {
   };
 }
 
-function findFallback({ row, groups: ancestors, precedingElements }: FocusHolder): HTMLElement | null {
+function findFallback({ row, groups, precedingElements }: FocusHolder): HTMLElement | null {
   if (row?.list.isConnected === true) {
     const next = focusableIn(row.list.children[row.position] ?? row.list.lastElementChild);
     const same = next[row.focusableIndex] ?? next.at(-1);
     if (same !== undefined) return same;
   }
-  for (const group of ancestors) {
+  for (const group of groups) {
     const [first] = group.isConnected ? focusableIn(group) : [];
     if (first !== undefined) return first;
   }

@@ -11,7 +11,7 @@ export interface CollectionSelection {
   /**
    * Collection named in the URL, else the last used one, else the first; null while unknown or if none exists.
    */
-  readonly chosen: string | null;
+  readonly selected: string | null;
 }
 
 /** Last used collection, prefixed with its organization. */
@@ -29,26 +29,26 @@ export function useCollection(): CollectionSelection {
     [],
   );
   const all = names.data ?? [];
-  const chosen =
+  const selected =
     query.collection ?? all.find((name) => storageKeyOf(name) === lastCollection.value) ?? all[0] ?? null;
   useEffect(() => {
-    if (chosen !== null && all.includes(chosen)) lastCollection.value = storageKeyOf(chosen);
-  }, [chosen, names.data]);
-  return { names, chosen };
+    if (selected !== null && all.includes(selected)) lastCollection.value = storageKeyOf(selected);
+  }, [selected, names.data]);
+  return { names, selected };
 }
 
 interface CollectionFieldProps {
   readonly names: readonly string[];
-  readonly chosen: string | null;
+  readonly selected: string | null;
   readonly onChoose: (name: string) => void;
 }
 
-export function CollectionField({ names, chosen, onChoose }: CollectionFieldProps) {
-  const all = chosen === null || names.includes(chosen) ? names : [chosen, ...names];
+export function CollectionField({ names, selected, onChoose }: CollectionFieldProps) {
+  const all = selected === null || names.includes(selected) ? names : [selected, ...names];
   return (
     <Field label="Collection">
       {(control) => (
-        <select {...control} value={chosen ?? ''} onChange={(event) => onChoose(event.currentTarget.value)}>
+        <select {...control} value={selected ?? ''} onChange={(event) => onChoose(event.currentTarget.value)}>
           {all.map((name) => (
             <option key={name} value={name}>
               {name}

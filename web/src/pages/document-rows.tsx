@@ -45,22 +45,23 @@ export function DocumentRows({
 }: DocumentRowsProps) {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const rows = list.rows.value;
-  const isWhole = list.isComplete.value;
+  const isComplete = list.isComplete.value;
   const loadFailure = list.error.value;
-  const select = (path: string, isSelected: boolean) => setSelected(withChoice(selected, path, isSelected));
+  const select = (path: string, isSelected: boolean) =>
+    setSelected(withSelection(selected, path, isSelected));
   const loadError = loadFailure !== null && (
     <LoadError error={loadFailure} onRetry={() => void list.loadMore()} />
   );
   if (rows.length === 0) {
     if (loadError) return loadError;
-    if (!isWhole) return <SkeletonRows rows={8} />;
+    if (!isComplete) return <SkeletonRows rows={8} />;
     return <EmptyRows collection={collection} prefix={prefix} filter={filter} />;
   }
-  const countLabel = `${formatCounted(rows.length, 'document')}${isWhole ? '' : ' loaded; scroll to load more'}`;
+  const countLabel = `${formatCounted(rows.length, 'document')}${isComplete ? '' : ' loaded; scroll to load more'}`;
   return (
     <>
       <div class="list-head">
-        <p class="soft number" role="status">
+        <p class="muted number" role="status">
           {selected.size > 0 ? `${formatCounted(selected.size, 'document')} selected` : countLabel}
         </p>
         <div class="row">
@@ -79,7 +80,7 @@ export function DocumentRows({
         class={`document-rows ${filter}`}
         role="table"
         aria-label="Documents"
-        aria-rowcount={isWhole ? rows.length + 1 : -1}
+        aria-rowcount={isComplete ? rows.length + 1 : -1}
       >
         <Headings />
         <VirtualRows
@@ -94,7 +95,7 @@ export function DocumentRows({
             <DocumentCells
               row={row}
               isSelected={selected.has(row.path)}
-              onSelect={(is) => select(row.path, is)}
+              onSelect={(isSelected) => select(row.path, isSelected)}
             />
           )}
         />
@@ -104,7 +105,7 @@ export function DocumentRows({
   );
 }
 
-function withChoice(paths: ReadonlySet<string>, path: string, isSelected: boolean): ReadonlySet<string> {
+function withSelection(paths: ReadonlySet<string>, path: string, isSelected: boolean): ReadonlySet<string> {
   const changed = new Set(paths);
   if (isSelected) changed.add(path);
   else changed.delete(path);
@@ -116,7 +117,7 @@ function Headings() {
     <div role="rowgroup">
       <div role="row" aria-rowindex={1} class="document-row head">
         <span role="columnheader">
-          <span class="unseen">Selected</span>
+          <span class="visually-hidden">Selected</span>
         </span>
         <span role="columnheader">Path</span>
         <span role="columnheader">Status</span>
@@ -135,9 +136,9 @@ function Headings() {
 /** Retries all failed documents, including those that are not loaded. */
 function RetryAll({ list, onRetried }: Pick<DocumentRowsProps, 'list' | 'onRetried'>) {
   const retry = useAsyncAction(async () => {
-    const { retriedCount: tried, failure: refused } = await retryDocuments(list.pages());
-    if (refused === null) showToast(`${formatCounted(tried, 'document')} queued for retry.`);
-    else showToast(errorMessage(refused), 'bad');
+    const { retriedCount, failure } = await retryDocuments(list.pages());
+    if (failure === null) showToast(`${formatCounted(retriedCount, 'document')} queued for retry.`);
+    else showToast(errorMessage(failure), 'bad');
     onRetried();
     await list.restart();
   });
@@ -245,7 +246,7 @@ function DocumentCells({ row, isSelected, onSelect }: DocumentCellsProps) {
       <span role="cell" class="number">
         {formatBytes(row.size)}
       </span>
-      <span role="cell" class="soft cut">
+      <span role="cell" class="muted cut">
         <RelativeTime at={row.created_at} />
       </span>
     </div>

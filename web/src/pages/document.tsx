@@ -107,12 +107,12 @@ function DocumentView({ reference, requestedIndex }: DocumentViewProps) {
             <Pages reference={reference} found={found} index={index} page={page} />
           </div>
           <div class="stack">
-            <DocumentFacts found={found} />
+            <DocumentDetails found={found} />
             <MetadataCard reference={reference} found={found} onSaved={loaded.reload} />
           </div>
         </div>
       )}
-      {isDeleting && <DeleteDocument place={reference} onClose={() => setDeleting(false)} />}
+      {isDeleting && <DeleteDocument reference={reference} onClose={() => setDeleting(false)} />}
     </Page>
   );
 }
@@ -171,16 +171,16 @@ function Download({ path, address }: { readonly path: string; readonly address: 
   const link = address === undefined ? {} : { href: address };
   return (
     <a class="button" {...link} target="_blank" rel="noreferrer" download={name}>
-      <span class="button-words">Download</span>
+      <span class="button-label">Download</span>
     </a>
   );
 }
 
 function DeleteDocument({
-  place: reference,
+  reference,
   onClose,
 }: {
-  readonly place: DocumentReference;
+  readonly reference: DocumentReference;
   readonly onClose: () => void;
 }) {
   const { route } = useLocation();
@@ -230,8 +230,8 @@ function Failure({ found, onRetried }: FailureProps) {
   );
 }
 
-function DocumentFacts({ found }: { readonly found: DocumentResponse }) {
-  const facts = [
+function DocumentDetails({ found }: { readonly found: DocumentResponse }) {
+  const details = [
     ['Status', <StateChip key="state" row={{ ...found, error: null }} />],
     ['Title', found.title],
     ['Language', languageName(found.language)],
@@ -240,8 +240,8 @@ function DocumentFacts({ found }: { readonly found: DocumentResponse }) {
   ] as const;
   return (
     <Card title="Details">
-      <dl class="facts">
-        {facts.map(([name, value]) =>
+      <dl class="properties">
+        {details.map(([name, value]) =>
           value === null ? null : (
             <div key={name}>
               <dt>{name}</dt>
@@ -328,7 +328,7 @@ function PageView({ page }: { readonly page: LoadState<PageResponse | null> }) {
   if (page.data === undefined || page.data === null) return <Skeleton lines={12} width="40%" />;
   const { image_url: image, content, page_index: index } = page.data;
   return (
-    <div class={`page-shown ${image === null ? '' : 'two'} ${page.isLoading ? 'old' : ''}`}>
+    <div class={`page-content ${image === null ? '' : 'two'} ${page.isLoading ? 'stale' : ''}`}>
       {image !== null && (
         <a class="page-image" href={toLocalUrl(image)} target="_blank" rel="noreferrer">
           <img src={`${toLocalUrl(image)}&width=768`} alt={`Rendered page ${index + 1}`} loading="lazy" />
@@ -336,7 +336,7 @@ function PageView({ page }: { readonly page: LoadState<PageResponse | null> }) {
       )}
       <div class="page-text">
         {content === null || content === undefined || content.trim() === '' ? (
-          <p class="soft">This page contains no text.</p>
+          <p class="muted">This page contains no text.</p>
         ) : (
           <>
             <div class="text-tools">

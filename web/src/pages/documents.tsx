@@ -24,14 +24,14 @@ const debounceMs = 250;
 /** Page of all documents of a collection. */
 export function Documents() {
   const { route, query } = useLocation();
-  const { names, chosen } = useCollection();
+  const { names, selected } = useCollection();
   if (names.error !== null && names.data === undefined)
     return (
       <Page title="Documents">
         <LoadError error={names.error} onRetry={names.reload} />
       </Page>
     );
-  if (chosen === null)
+  if (selected === null)
     return (
       <Page title="Documents">
         {names.data === undefined ? (
@@ -54,19 +54,19 @@ export function Documents() {
     <Page
       title="Documents"
       actions={
-        <LinkButton href={uploadUrl(chosen)} tone="primary">
+        <LinkButton href={uploadUrl(selected)} tone="primary">
           Upload
         </LinkButton>
       }
     >
       <CollectionDocuments
-        key={chosen}
-        collection={chosen}
+        key={selected}
+        collection={selected}
         names={names.data ?? []}
         filter={query.show === 'failed' ? 'failed' : 'all'}
         onChoose={(name) => route(documentsUrl(name))}
         onFilter={(filter) =>
-          route(filter === 'failed' ? failedDocumentsUrl(chosen) : documentsUrl(chosen), true)
+          route(filter === 'failed' ? failedDocumentsUrl(selected) : documentsUrl(selected), true)
         }
       />
     </Page>
@@ -83,12 +83,7 @@ interface CollectionDocumentsProps {
 
 function CollectionDocuments({ collection, names, filter, onChoose, onFilter }: CollectionDocumentsProps) {
   const onlyFailed = filter === 'failed';
-  const {
-    list,
-    prefix,
-    typed: prefixText,
-    setTyped: setPrefixText,
-  } = useDocumentList({ collection, onlyFailed });
+  const { list, prefix, prefixText, setPrefixText } = useDocumentList({ collection, onlyFailed });
   const visibleRange = useRef<VisibleRange>({ first: 0, end: 0 });
   const [retries, setRetries] = useState(0);
   const status = useLoad((abort) => getStatus(collection, abort), [collection]);
@@ -110,9 +105,9 @@ function CollectionDocuments({ collection, names, filter, onChoose, onFilter }: 
   return (
     <div class="stack">
       <div class="filters">
-        <CollectionField names={names} chosen={collection} onChoose={onChoose} />
-        <PrefixField typed={prefixText} onType={setPrefixText} />
-        <FilterChoice filter={filter} status={status.data} onChoose={onFilter} />
+        <CollectionField names={names} selected={collection} onChoose={onChoose} />
+        <PrefixField prefixText={prefixText} onType={setPrefixText} />
+        <FilterSelect filter={filter} status={status.data} onChoose={onFilter} />
       </div>
       <IndexingNotice status={status.data} />
       <DocumentRows
@@ -153,14 +148,14 @@ function useDocumentList({ collection, onlyFailed }: Omit<DocumentListQuery, 'pr
   useEffect(() => {
     if (list.error.peek() !== null) void list.loadMore();
   }, [list, reconnectCount.value]);
-  return { list, prefix, typed: prefixText, setTyped: setPrefixText };
+  return { list, prefix, prefixText, setPrefixText };
 }
 
 function PrefixField({
-  typed: prefixText,
+  prefixText,
   onType,
 }: {
-  readonly typed: string;
+  readonly prefixText: string;
   readonly onType: (prefixText: string) => void;
 }) {
   return (
@@ -180,14 +175,14 @@ function PrefixField({
   );
 }
 
-interface FilterChoiceProps {
+interface FilterSelectProps {
   readonly filter: DocumentFilter;
   readonly status: StatusResponse | undefined;
   readonly onChoose: (filter: DocumentFilter) => void;
 }
 
-function FilterChoice({ filter, status, onChoose }: FilterChoiceProps) {
-  const choiceLabel = (name: string, number: number | undefined) => (
+function FilterSelect({ filter, status, onChoose }: FilterSelectProps) {
+  const optionLabel = (name: string, number: number | undefined) => (
     <>
       {name} <span class="tally">{number === undefined ? '' : formatCount(number)}</span>
     </>
@@ -198,8 +193,8 @@ function FilterChoice({ filter, status, onChoose }: FilterChoiceProps) {
       name="filter"
       value={filter}
       options={[
-        ['all', choiceLabel('All', status?.num_documents)],
-        ['failed', choiceLabel('Failed', status?.num_failed_documents)],
+        ['all', optionLabel('All', status?.num_documents)],
+        ['failed', optionLabel('Failed', status?.num_failed_documents)],
       ]}
       onChange={onChoose}
     />
@@ -209,7 +204,7 @@ function FilterChoice({ filter, status, onChoose }: FilterChoiceProps) {
 function IndexingNotice({ status }: { readonly status: StatusResponse | undefined }) {
   const inProgress = status === undefined ? 0 : status.num_parsing_documents + status.num_indexing_documents;
   return (
-    <p class="under-way soft" role="status">
+    <p class="in-progress muted" role="status">
       {inProgress > 0 && `${formatCounted(inProgress, 'document')} in progress`}
       {status?.waiting_for?.map((reason) => ` · ${reason}`)}
     </p>

@@ -26,7 +26,7 @@ export function Explanation({ explain, highest }: ExplanationProps) {
   return (
     <div class="explanation">
       <table>
-        <caption class="unseen">Score details</caption>
+        <caption class="visually-hidden">Score details</caption>
         <tbody>
           {rows.map(([name, value, share]) =>
             value === null || share === null ? null : (

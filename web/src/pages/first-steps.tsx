@@ -4,20 +4,19 @@ import { hasRole } from './team/roles.tsx';
 const steps = (mayCreateKeys: boolean) => [
   {
     title: 'Upload documents',
-    words:
-      'Upload files or folders: PDF, Office, HTML, email, e-books, scans and text. All data stays on this server.',
+    text: 'Upload files or folders: PDF, Office, HTML, email, e-books, scans and text. All data stays on this server.',
     to: '/app/upload',
     action: 'Upload documents',
   },
   {
     title: 'Run a query',
-    words: 'Enter a question. Matching text is highlighted and shown with its page.',
+    text: 'Enter a question. Matching text is highlighted and shown with its page.',
     to: '/app/playground',
     action: 'Open playground',
   },
   {
     title: 'Use the API',
-    words: mayCreateKeys
+    text: mayCreateKeys
       ? 'Create an API key and copy the request from the playground as curl, Node or Python.'
       : 'Get an API key from an owner or admin and copy the request from the playground as curl, Node or Python.',
     to: '/app/keys',
@@ -30,10 +29,10 @@ export function FirstSteps() {
   return (
     <section class="card first-steps" aria-label="First steps">
       <ol>
-        {steps(hasRole('ADMIN')).map(({ title, words: text, to, action }, i) => (
+        {steps(hasRole('ADMIN')).map(({ title, text, to, action }, i) => (
           <li key={to}>
             <h2>{title}</h2>
-            <p class="soft">{text}</p>
+            <p class="muted">{text}</p>
             <LinkButton href={to} tone={i === 0 ? 'primary' : 'plain'}>
               {action}
             </LinkButton>

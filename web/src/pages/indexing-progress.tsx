@@ -29,7 +29,7 @@ export function useIndexingProgress(collection: string | null): IndexingProgress
 }
 
 /** Notice shown while documents are being indexed. */
-export function IndexingNotice({ left: inProgress }: { readonly left: number | undefined }) {
+export function IndexingNotice({ inProgress }: { readonly inProgress: number | undefined }) {
   if (inProgress === undefined || inProgress === 0) return null;
   return (
     <p class="note" role="status">

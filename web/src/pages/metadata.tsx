@@ -36,9 +36,9 @@ export function MetadataCard({ reference, found, onSaved }: MetadataCardProps) {
       }
     >
       {entries.length === 0 ? (
-        <p class="soft">No metadata. Queries can filter by metadata, such as author or year.</p>
+        <p class="muted">No metadata. Queries can filter by metadata, such as author or year.</p>
       ) : (
-        <dl class="facts">
+        <dl class="properties">
           {entries.map(([name, value]) => (
             <div key={name}>
               <dt>{name}</dt>

@@ -131,12 +131,12 @@ function InProgressCard({ status }: { readonly status: StatusResponse }) {
           {reason}
         </p>
       ))}
-      <ul class="reading">
+      <ul class="parsing-list">
         {reading.map(
           ({ collection_name: collection, path, stage, num_pages_done: done, num_pages: pages }) => (
             <li key={`${collection}\n${path}`}>
               <a href={documentUrl(collection, path)}>{path}</a>
-              <span class="soft number">{stageLabel({ stage, done, pages })}</span>
+              <span class="muted number">{stageLabel({ stage, done, pages })}</span>
             </li>
           ),
         )}
@@ -174,7 +174,7 @@ function Indexing() {
           <Skeleton />
         ) : (
           <>
-            {formatCount(all)} <span class="soft">{all === 1 ? 'document' : 'documents'}</span>
+            {formatCount(all)} <span class="muted">{all === 1 ? 'document' : 'documents'}</span>
           </>
         )}
       </p>
@@ -201,7 +201,7 @@ function Queries() {
           <Skeleton />
         ) : (
           <>
-            {formatCount(all)} <span class="soft">{all === 1 ? 'query,' : 'queries, average'}</span>{' '}
+            {formatCount(all)} <span class="muted">{all === 1 ? 'query,' : 'queries, average'}</span>{' '}
             {all === 0 ? '–' : formatDuration(totalMs / all)}
           </>
         )}

@@ -46,7 +46,7 @@ export function PageThumbnail({ reference, first, end, knownUrl, terms }: PageTh
         {address === null ? (
           <>
             <Icon name="documents" />
-            <span class="unseen">{name}</span>
+            <span class="visually-hidden">{name}</span>
           </>
         ) : (
           <img src={`${toLocalUrl(address)}&width=256`} width={74} height={96} alt={name} loading="lazy" />
@@ -82,6 +82,6 @@ async function findBestPage(
 
 /** Number of distinct highlighted words. */
 function countDistinctMatches(parts: ReturnType<typeof splitHighlights>): number {
-  return new Set(parts.flatMap(({ text, isHighlighted: isMarked }) => (isMarked ? [text.toLowerCase()] : [])))
+  return new Set(parts.flatMap(({ text, isHighlighted }) => (isHighlighted ? [text.toLowerCase()] : [])))
     .size;
 }

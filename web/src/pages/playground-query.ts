@@ -49,8 +49,8 @@ export function updateQuery(changes: Partial<PlaygroundQuery>): void {
  */
 export function findFilterError(filter: string): string | null {
   if (filter.trim() === '') return null;
-  const { value, error: fault } = parseJson(filter);
-  if (fault !== null) return fault;
+  const { value, error } = parseJson(filter);
+  if (error !== null) return error;
   try {
     parseFilter(value);
     return null;

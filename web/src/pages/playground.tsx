@@ -29,26 +29,26 @@ import { SearchResults } from './search-results.tsx';
 /** Playground page: run queries and see how each result was found. */
 export function Playground() {
   const { route } = useLocation();
-  const { names: controlProps, chosen } = useCollection();
+  const { names: collections, selected } = useCollection();
   const [isCode, setCode] = useState(false);
   const resultsSection = useRef<HTMLElement>(null);
   const submission = useAsyncAction(async () => {
-    if (chosen === null) return;
-    await runQuery(chosen);
+    if (selected === null) return;
+    await runQuery(selected);
     // On narrow screens the results are below the form and would go unnoticed.
     if (isSingleColumn.peek()) resultsSection.current?.scrollIntoView({ block: 'start' });
   });
-  const found = replyFor(chosen);
-  const inProgress = useIndexingProgress(chosen)?.inProgress;
+  const found = replyFor(selected);
+  const inProgress = useIndexingProgress(selected)?.inProgress;
   useRetryWhenIndexed(inProgress, { isEnabled: found?.results.length === 0, submission });
   const field = useRef<HTMLTextAreaElement>(null);
-  if (controlProps.error !== null && controlProps.data === undefined)
+  if (collections.error !== null && collections.data === undefined)
     return (
       <Page title="Playground">
-        <LoadError error={controlProps.error} onRetry={controlProps.reload} />
+        <LoadError error={collections.error} onRetry={collections.reload} />
       </Page>
     );
-  if (controlProps.data?.length === 0)
+  if (collections.data?.length === 0)
     return (
       <Page title="Playground">
         <EmptyState
@@ -70,7 +70,7 @@ export function Playground() {
       // An on-screen keyboard that opens by itself would cover half of a small screen.
       {...(isSingleColumn.peek() ? {} : { initialFocus: field })}
       actions={
-        <Button disabled={chosen === null} onClick={() => setCode(true)}>
+        <Button disabled={selected === null} onClick={() => setCode(true)}>
           Copy as code
         </Button>
       }
@@ -79,13 +79,13 @@ export function Playground() {
         <Form
           submission={submission}
           field={field}
-          collections={controlProps.data ?? []}
-          chosen={chosen}
+          collections={collections.data ?? []}
+          selected={selected}
           onChoose={(name) => route(playgroundUrl(name), true)}
         />
-        <section ref={resultsSection} class="answers" aria-label="Results" aria-busy={submission.isBusy}>
+        <section ref={resultsSection} class="results-pane" aria-label="Results" aria-busy={submission.isBusy}>
           <ErrorMessage error={submission.error} />
-          <IndexingNotice left={inProgress} />
+          <IndexingNotice inProgress={inProgress} />
           {submission.isBusy && found === null ? (
             <SkeletonRows rows={4} />
           ) : (
@@ -93,7 +93,7 @@ export function Playground() {
           )}
         </section>
       </div>
-      {isCode && chosen !== null && <CodeDialog collection={chosen} onClose={() => setCode(false)} />}
+      {isCode && selected !== null && <CodeDialog collection={selected} onClose={() => setCode(false)} />}
     </Page>
   );
 }
@@ -115,27 +115,27 @@ interface FormProps {
   readonly submission: AsyncAction;
   readonly field: RefObject<HTMLTextAreaElement | null>;
   readonly collections: readonly string[];
-  readonly chosen: string | null;
+  readonly selected: string | null;
   readonly onChoose: (name: string) => void;
 }
 
-function Form({ submission, field, collections, chosen, onChoose }: FormProps) {
+function Form({ submission, field, collections, selected, onChoose }: FormProps) {
   const { query, kind } = playgroundQuery.value;
   const filterError = findFilterError(playgroundQuery.value.filter);
   const isReady = query.trim() !== '' && filterError === null;
   const isPending = useRef(false);
   const start = () => {
     if (!isReady) return;
-    isPending.current = chosen === null;
-    if (chosen !== null) submission.start();
+    isPending.current = selected === null;
+    if (selected !== null) submission.start();
   };
   // Run a query that was submitted before the collections were loaded.
   useEffect(() => {
-    if (isPending.current && chosen !== null) start();
-  }, [chosen]);
+    if (isPending.current && selected !== null) start();
+  }, [selected]);
   return (
     <form
-      class="card question"
+      class="card query-form"
       onSubmit={(event) => {
         event.preventDefault();
         start();
@@ -172,17 +172,17 @@ function Form({ submission, field, collections, chosen, onChoose }: FormProps) {
           updateQuery({ kind: next, k: Math.min(playgroundQuery.value.k, resultsMax[next]) })
         }
       />
-      <CollectionField names={collections} chosen={chosen} onChoose={onChoose} />
+      <CollectionField names={collections} selected={selected} onChoose={onChoose} />
       <Button type="submit" tone="primary" class="wide" busy={submission.isBusy} disabled={!isReady}>
         {' '}
         Search{' '}
       </Button>
-      <QueryOptions fault={filterError} />
+      <QueryOptions filterError={filterError} />
     </form>
   );
 }
 
-function QueryOptions({ fault: filterError }: { readonly fault: string | null }) {
+function QueryOptions({ filterError }: { readonly filterError: string | null }) {
   const { kind, filter, latency, isPrecise } = playgroundQuery.value;
   return (
     <div class="options">
@@ -247,7 +247,7 @@ function ResultsField() {
 }
 
 /**
- * Selects one of the server's rerankers, including those the operator added. While they load, the chosen one
+ * Selects one of the server's rerankers, including those the operator added. While they load, the selected one
  * is listed.
  */
 function RerankerField() {

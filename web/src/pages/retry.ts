@@ -20,8 +20,8 @@ export async function retryDocuments(
   let retriedCount = 0;
   for await (const page of pages) {
     const found = await retryPage(page);
-    retriedCount += found.tried;
-    if (found.refused !== null) return { retriedCount, failure: found.refused };
+    retriedCount += found.retriedCount;
+    if (found.failure !== null) return { retriedCount, failure: found.failure };
   }
   return { retriedCount, failure: null };
 }
@@ -36,8 +36,8 @@ async function retryPage(page: readonly FailedDocument[]) {
         await retryDocument(row);
         retriedCount += 1;
       } catch (error) {
-        const changedMeanwhile = error instanceof ApiError && (error.status === 400 || error.status === 404);
-        if (!changedMeanwhile) {
+        const hasChanged = error instanceof ApiError && (error.status === 400 || error.status === 404);
+        if (!hasChanged) {
           failure ??= error;
           remaining.length = 0;
         }
@@ -45,5 +45,5 @@ async function retryPage(page: readonly FailedDocument[]) {
     }
   };
   await Promise.all(Array.from({ length: concurrency }, worker));
-  return { tried: retriedCount, refused: failure };
+  return { retriedCount, failure };
 }

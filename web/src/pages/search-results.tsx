@@ -4,7 +4,7 @@ import type * as wire from '../../../src/schemas/queries.ts';
 import { documentUrl } from '../page-urls.ts';
 import { Button } from '../parts/button.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
-import { formatScore as asScore, formatCount, formatCounted, formatDuration } from '../words/numbers.ts';
+import { formatCount, formatCounted, formatDuration, formatScore } from '../words/numbers.ts';
 import { Explanation, maxLexicalScore } from './explanation.tsx';
 import { HighlightedText } from './highlighted-text.tsx';
 import { PageThumbnail } from './page-thumbnail.tsx';
@@ -30,7 +30,7 @@ export function SearchResults({ found, isStale }: SearchResultsProps) {
       </EmptyState>
     );
   return (
-    <div class={isStale ? 'old' : ''}>
+    <div class={isStale ? 'stale' : ''}>
       <Summary found={found} />
       {found.warnings.map((warning) => (
         <p key={warning} class="note">
@@ -57,10 +57,10 @@ function Summary({ found }: { readonly found: PlaygroundReply }) {
     <div class="summary">
       <p role="status" class="number">
         <strong>{formatCounted(found.results.length, 'result')}</strong> in {formatDuration(found.ms)}
-        {server !== null && <span class="soft"> · {formatDuration(server)} in search</span>}
+        {server !== null && <span class="muted"> · {formatDuration(server)} in search</span>}
       </p>
       {timings !== undefined && (
-        <p class="soft number times">
+        <p class="muted number times">
           Embedding {formatDuration(timings.embed)} · search {formatDuration(timings.search)} · reranking{' '}
           {formatDuration(timings.rerank)} · reading {formatDuration(timings.read)}
         </p>
@@ -81,7 +81,7 @@ function Results({ found }: { readonly found: PlaygroundReply }) {
   return (
     <>
       <ol class="results">
-        <ResultItems found={found} most={shownCount} />
+        <ResultItems found={found} max={shownCount} />
       </ol>
       {left > 0 && (
         <div class="row center more-results">
@@ -94,7 +94,7 @@ function Results({ found }: { readonly found: PlaygroundReply }) {
   );
 }
 
-function ResultItems({ found, most: max }: { readonly found: PlaygroundReply; readonly most: number }) {
+function ResultItems({ found, max }: { readonly found: PlaygroundReply; readonly max: number }) {
   const { collection } = found;
   const highest = maxLexicalScore(found.results);
   switch (found.kind) {
@@ -183,17 +183,17 @@ function Result({ location, result, highest, rank, image, children }: ResultProp
         <a class="cut" href={documentUrl(collection, path, page ?? undefined)} title={path}>
           {path}
         </a>
-        {page !== null && <span class="soft number">{pageLabel(location)}</span>}
+        {page !== null && <span class="muted number">{pageLabel(location)}</span>}
         <span class="score number" title="Relevance for this query, 0 to 1">
           <span class="level" aria-hidden="true">
             <span style={{ width: `${Math.round(result.score * 100)}%` }} />
           </span>
-          <span class="unseen">Relevance </span>
-          {asScore(result.score)}
+          <span class="visually-hidden">Relevance </span>
+          {formatScore(result.score)}
         </span>
       </div>
       <div class="result-body">
-        <div class="result-words">{children}</div>
+        <div class="result-text">{children}</div>
         {page !== null && rank < thumbnailsMax && (
           <PageThumbnail
             reference={{ collection, path }}
@@ -235,18 +235,23 @@ function Excerpt({
   readonly text: string;
   readonly explain: wire.ResultExplanation | undefined;
 }) {
-  const [isWhole, setWhole] = useState(false);
+  const [isExpanded, setExpanded] = useState(false);
   const terms = explain?.lexical.terms ?? [];
   const isLong = text.length > excerptUnits + 100;
-  const visibleText = isLong && !isWhole ? `${text.slice(0, excerptUnits)}…` : text;
+  const visibleText = isLong && !isExpanded ? `${text.slice(0, excerptUnits)}…` : text;
   return (
     <>
-      <p class="passage">
+      <p class="excerpt">
         <HighlightedText text={visibleText} terms={terms} />
       </p>
       {isLong && (
-        <button type="button" class="text-button" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
-          {isWhole ? 'Show less' : 'Show all'}
+        <button
+          type="button"
+          class="text-button"
+          aria-expanded={isExpanded}
+          onClick={() => setExpanded(!isExpanded)}
+        >
+          {isExpanded ? 'Show less' : 'Show all'}
         </button>
       )}
     </>
@@ -255,9 +260,9 @@ function Excerpt({
 
 function MetadataList({ metadata }: { readonly metadata: wire.DocumentRetrievalResponse['metadata'] }) {
   const entries = Object.entries(metadata ?? {});
-  if (entries.length === 0) return <p class="soft">No metadata.</p>;
+  if (entries.length === 0) return <p class="muted">No metadata.</p>;
   return (
-    <dl class="facts">
+    <dl class="properties">
       {entries.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

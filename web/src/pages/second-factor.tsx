@@ -16,7 +16,7 @@ export function SecondFactorPage() {
     window.location.assign(redirect_url);
   });
   return (
-    <div class="alone">
+    <div class="standalone">
       <div class="sign-in">
         <span class="mark" aria-hidden="true" />
         <h1 tabIndex={-1}>Two-factor authentication</h1>

@@ -12,7 +12,7 @@ import { useAsyncAction } from '../server/use-async-action.ts';
 import { AdministratorForm } from './administrator-form.tsx';
 
 /** Maximum length of the path that the server stores during a sign-in. */
-const keptPathMax = 1_024;
+const redirectPathMax = 1_024;
 
 /** Shown at every URL to users who are not signed in. After sign-in, the requested page appears. */
 export function SignIn() {
@@ -26,7 +26,7 @@ export function SignIn() {
     return () => document.removeEventListener('visibilitychange', checkSession);
   }, []);
   return (
-    <main class="alone">
+    <main class="standalone">
       <div class="sign-in">
         <span class="mark" aria-hidden="true" />
         <h1 tabIndex={-1}>Sign in to Quarry</h1>
@@ -49,15 +49,15 @@ export function SignInMethods({ isOverlay = false, email = '' }: SignInMethodsPr
   if (options.error !== null) return <LoadError error={options.error} onRetry={options.reload} />;
   if (options.data === undefined) return <Skeleton lines={4} width="60%" />;
   const { mail, google, github, administrator } = options.data;
-  const here = url + window.location.hash;
-  const isKept = !url.startsWith('/app/sign-in') && here.length <= keptPathMax;
-  const redirect = isKept ? here : '/app/';
+  const currentPath = url + window.location.hash;
+  const isRedirectable = !url.startsWith('/app/sign-in') && currentPath.length <= redirectPathMax;
+  const redirect = isRedirectable ? currentPath : '/app/';
   return (
-    <div class="ways">
+    <div class="sign-in-methods">
       <Providers options={options.data} redirect={redirect} isOverlay={isOverlay} />
       {mail && (google || github) && <p class="or">or</p>}
       {mail && <MailLink redirect={redirect} pauseSeconds={options.data.resend_seconds} email={email} />}
-      <OperatorLink isOnlyWay={!mail && !google && !github} />
+      <OperatorLink isOnlyMethod={!mail && !google && !github} />
       {administrator && !isOverlay && <Administrator />}
     </div>
   );
@@ -87,7 +87,7 @@ function Providers({ options, redirect, isOverlay }: ProvidersProps) {
           target={isOverlay ? '_blank' : '_self'}
           rel="noreferrer"
         >
-          <span class="button-words">Continue with {name}</span>
+          <span class="button-label">Continue with {name}</span>
         </a>
       ))}
     </>
@@ -100,8 +100,8 @@ interface MailLinkProps {
   readonly email: string;
 }
 
-function MailLink({ redirect, pauseSeconds, email: known }: MailLinkProps) {
-  const [email, setEmail] = useState(known);
+function MailLink({ redirect, pauseSeconds, email: initialEmail }: MailLinkProps) {
+  const [email, setEmail] = useState(initialEmail);
   const [sentTo, setSentTo] = useState<string | null>(null);
   const [secondsLeft, setSecondsLeft] = useState(0);
   useEffect(() => {
@@ -165,7 +165,7 @@ function MailLink({ redirect, pauseSeconds, email: known }: MailLinkProps) {
 
 const loginLinkCommand = 'node bin/quarry.js login-link';
 
-function OperatorLink({ isOnlyWay }: { readonly isOnlyWay: boolean }) {
+function OperatorLink({ isOnlyMethod }: { readonly isOnlyMethod: boolean }) {
   const instructions = (
     <>
       <p>
@@ -178,7 +178,7 @@ function OperatorLink({ isOnlyWay }: { readonly isOnlyWay: boolean }) {
       </div>
     </>
   );
-  if (isOnlyWay) return <div class="stack">{instructions}</div>;
+  if (isOnlyMethod) return <div class="stack">{instructions}</div>;
   return (
     <details class="more">
       <summary>Do you operate this server?</summary>

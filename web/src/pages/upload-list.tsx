@@ -8,7 +8,7 @@ import { useIndexingProgress } from './indexing-progress.tsx';
 import {
   cancelUploads,
   clearUploads,
-  isUnderWay,
+  isPending,
   overwriteUploads,
   retryUploads,
   type UploadItem,
@@ -19,7 +19,7 @@ const rowHeights = { wide: 60, narrow: 100 } as const;
 /** List of pending and finished uploads, and the next steps. `all` must not be empty. */
 export function UploadList({ all }: { readonly all: readonly UploadItem[] }) {
   const collection = all.at(-1)!.collection;
-  const isSent = !all.some(isUnderWay);
+  const isSent = !all.some(isPending);
   return (
     <section class="stack" aria-label="Uploads">
       <div class="list-head">
@@ -59,7 +59,7 @@ function Summary({ all }: { readonly all: readonly UploadItem[] }) {
   const exist = filterByState(all, 'exists').length;
   return (
     <>
-      {all.some(isUnderWay)
+      {all.some(isPending)
         ? `${formatCount(stored)} of ${formatCounted(all.length, 'file')} uploaded`
         : `${formatCounted(stored, 'file')} uploaded`}
       {failed > 0 && `, ${formatCount(failed)} failed`}
@@ -80,10 +80,10 @@ function FailureReasons({ all }: { readonly all: readonly UploadItem[] }) {
       files.set(state.reason, (files.get(state.reason) ?? 0) + 1);
   if (files.size === 0) return null;
   return (
-    <ul class="reasons trouble" aria-label="Failed uploads">
-      {[...files].slice(0, reasonsMax).map(([why, many]) => (
-        <li key={why}>
-          <strong class="number">{formatCounted(many, 'file')}:</strong> {why}
+    <ul class="reasons error-text" aria-label="Failed uploads">
+      {[...files].slice(0, reasonsMax).map(([reason, count]) => (
+        <li key={reason}>
+          <strong class="number">{formatCounted(count, 'file')}:</strong> {reason}
         </li>
       ))}
     </ul>
@@ -109,7 +109,7 @@ function IndexingSummary({ collection, done }: IndexingSummaryProps) {
   if (found === undefined) return null;
   const { inProgress, failed } = found;
   return (
-    <span class="soft">
+    <span class="muted">
       {inProgress > 0
         ? ` · ${formatCounted(inProgress, 'document')} being indexed`
         : done !== null && ` · ${done}`}
@@ -150,7 +150,7 @@ function NextSteps({ all, collection, isSent }: NextStepsProps) {
           </LinkButton>
         </>
       ) : (
-        <Button onClick={() => cancelUploads(toIds(all.filter(isUnderWay)))}>Cancel all</Button>
+        <Button onClick={() => cancelUploads(toIds(all.filter(isPending)))}>Cancel all</Button>
       )}
     </>
   );
@@ -165,7 +165,7 @@ function Row({ upload }: { readonly upload: UploadItem }) {
     <div class="upload-row" role="presentation">
       <span role="cell" class="cut">
         {state.name === 'stored' ? <a href={documentUrl(collection, path)}>{path}</a> : path}
-        <span class="soft number cut">
+        <span class="muted number cut">
           {state.name === 'failed' || state.name === 'too-large' ? (
             <span class="wrong" title={state.reason}>
               {state.reason}

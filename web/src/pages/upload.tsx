@@ -24,7 +24,7 @@ const firstCollection = 'documents';
 /** Upload page: files are dropped, selected one by one, or selected as a folder. */
 export function UploadPage() {
   const { route } = useLocation();
-  const { names, chosen } = useCollection();
+  const { names, selected } = useCollection();
   const limit = useLoad(async (abort) => (await getOrganizationInfo(abort)).upload_bytes_max, []);
   const [folder, setFolder] = useState('');
   const [error, setError] = useState<unknown>(null);
@@ -35,7 +35,7 @@ export function UploadPage() {
       </Page>
     );
   const all = names.data ?? [];
-  const collection = chosen ?? firstCollection;
+  const collection = selected ?? firstCollection;
   const ownUploads = uploads.value.filter((upload) => upload.organizationId === organizationId());
   const addFiles = async (found: Promise<SelectedFile[]> | SelectedFile[]) => {
     setError(null);
@@ -73,7 +73,7 @@ export function UploadPage() {
           <div class="filters two">
             <CollectionField
               names={all}
-              chosen={names.data === undefined ? chosen : collection}
+              selected={names.data === undefined ? selected : collection}
               onChoose={(name) => route(uploadUrl(name), true)}
             />
             <FolderField folder={folder} onType={setFolder} />
@@ -138,10 +138,10 @@ function DropZone({ isReady, isSmall, bytesMax, onFiles }: DropZoneProps) {
     void onFiles(found);
   };
   return (
-    <section class={`drop ${isOver ? 'over' : ''} ${isSmall ? 'small' : ''}`} aria-label="Files">
+    <section class={`drop-zone ${isOver ? 'over' : ''} ${isSmall ? 'small' : ''}`} aria-label="Files">
       <Icon name="upload" />
       <h2>Drop files or folders here</h2>
-      <p class="soft">
+      <p class="muted">
         <LoadingText
           value={bytesMax === undefined ? undefined : `or choose files, up to ${formatBytes(bytesMax)} each`}
           width="14rem"
@@ -157,7 +157,7 @@ function DropZone({ isReady, isSmall, bytesMax, onFiles }: DropZoneProps) {
       </div>
       <input
         ref={files}
-        class="unseen"
+        class="visually-hidden"
         type="file"
         multiple
         tabIndex={-1}
@@ -166,7 +166,7 @@ function DropZone({ isReady, isSmall, bytesMax, onFiles }: DropZoneProps) {
       />
       <input
         ref={folder}
-        class="unseen"
+        class="visually-hidden"
         type="file"
         multiple
         tabIndex={-1}

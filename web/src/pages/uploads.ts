@@ -84,10 +84,10 @@ export function overwriteUploads(ids: readonly number[]): void {
 
 /** Removes finished uploads from the list. */
 export function clearUploads(): void {
-  uploads.value = uploads.value.filter(isUnderWay);
+  uploads.value = uploads.value.filter(isPending);
 }
 
-export function isUnderWay({ state }: UploadItem): boolean {
+export function isPending({ state }: UploadItem): boolean {
   return state.name === 'waiting' || state.name === 'sending';
 }
 
@@ -150,12 +150,12 @@ function stateOf(id: number): UploadState['name'] | undefined {
 
 /** Retries automatically after a temporary rejection, or when the user signs in again. */
 function retryLater(id: number, { status, retryAfterMs }: ApiError): void {
-  const again = () => {
+  const retry = () => {
     if (stateOf(id) === 'failed') retryUploads([id]);
   };
   if (status === 401)
-    renewSession().then(again, () => {}); // rejected only on sign-out: then the upload stays failed
-  else if (retryAfterMs !== null) setTimeout(again, retryAfterMs);
+    renewSession().then(retry, () => {}); // rejected only on sign-out: then the upload stays failed
+  else if (retryAfterMs !== null) setTimeout(retry, retryAfterMs);
 }
 
 /** Retries uploads without a reply once the server is reachable again. */
@@ -173,5 +173,5 @@ effect(() => {
 
 /** Asks for confirmation before the tab is closed while uploads are running. */
 window.addEventListener('beforeunload', (event) => {
-  if (uploads.peek().some(isUnderWay)) event.preventDefault();
+  if (uploads.peek().some(isPending)) event.preventDefault();
 });

@@ -60,7 +60,7 @@ export function BarChart({ title, step, bars, format = formatCount, isWide = fal
         <span>{visibleBars[0]?.label ?? ''}</span>
         <span>{visibleBars.at(-1)?.label ?? ''}</span>
       </div>
-      <table class="unseen">
+      <table class="visually-hidden">
         <caption>{title}</caption>
         <thead>
           <tr>

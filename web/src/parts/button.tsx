@@ -19,7 +19,7 @@ export function Button({ tone = 'plain', busy = false, children, ...rest }: Butt
       aria-disabled={busy}
       onClick={busy ? undefined : rest.onClick}
     >
-      <span class="button-words">{children}</span>
+      <span class="button-label">{children}</span>
       {busy && <span class="spinner" aria-hidden="true" />}
     </button>
   );
@@ -45,7 +45,7 @@ export function LinkButton({
   const externalAttributes = isExternal ? { target: '_blank', rel: 'noreferrer' } : {};
   return (
     <a class={`button ${tone}`} href={href} {...externalAttributes} onClick={onFollow}>
-      <span class="button-words">{children}</span>
+      <span class="button-label">{children}</span>
     </a>
   );
 }

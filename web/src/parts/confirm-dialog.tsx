@@ -29,7 +29,7 @@ export function ConfirmDialog({
   onClose,
   children,
 }: ConfirmDialogProps) {
-  const [text, setWords] = useState('');
+  const [text, setText] = useState('');
   const submission = useAsyncAction(async () => {
     await onConfirm();
     onClose();
@@ -53,7 +53,7 @@ export function ConfirmDialog({
                 autoComplete="off"
                 spellcheck={false}
                 value={text}
-                onInput={(event) => setWords(event.currentTarget.value)}
+                onInput={(event) => setText(event.currentTarget.value)}
               />
             )}
           </Field>

@@ -10,7 +10,7 @@ interface EmptyStateProps {
 /** Placeholder for an empty list: its purpose, and how to add content. */
 export function EmptyState({ title, children, actions }: EmptyStateProps) {
   return (
-    <div class="blank">
+    <div class="empty-state">
       <h2>{title}</h2>
       <p>{children}</p>
       {actions !== undefined && <div class="row">{actions}</div>}

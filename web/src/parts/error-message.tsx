@@ -5,7 +5,7 @@ import { Button } from './button.tsx';
 export function ErrorMessage({ error }: { readonly error: unknown }) {
   if (error === null || error === undefined) return null;
   return (
-    <p class="trouble" role="alert">
+    <p class="error-text" role="alert">
       {errorMessage(error)}
     </p>
   );
@@ -15,7 +15,7 @@ export function ErrorMessage({ error }: { readonly error: unknown }) {
 export function LoadError({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }) {
   const requestId = error instanceof ApiError ? error.requestId : null;
   return (
-    <div class="blank" role="alert">
+    <div class="empty-state" role="alert">
       <h2>Loading failed</h2>
       <p>{errorMessage(error)}</p>
       {requestId !== null && (

@@ -59,25 +59,25 @@ export function Checkbox({ label, hint, checked, onChange }: CheckboxProps) {
   );
 }
 
-interface RadioGroupProps<Word extends string> {
+interface RadioGroupProps<Option extends string> {
   readonly legend: string;
   readonly name: string;
-  readonly value: Word;
-  readonly options: readonly (readonly [Word, ComponentChildren])[];
-  readonly onChange: (value: Word) => void;
+  readonly value: Option;
+  readonly options: readonly (readonly [Option, ComponentChildren])[];
+  readonly onChange: (value: Option) => void;
 }
 
 /** Radio buttons side by side, for a few options. */
-export function RadioGroup<Word extends string>({
+export function RadioGroup<Option extends string>({
   legend,
   name,
   value,
   options,
   onChange,
-}: RadioGroupProps<Word>) {
+}: RadioGroupProps<Option>) {
   return (
     <fieldset class="choice">
-      <legend class="unseen">{legend}</legend>
+      <legend class="visually-hidden">{legend}</legend>
       {options.map(([option, label]) => (
         <label key={option}>
           <input type="radio" name={name} checked={option === value} onChange={() => onChange(option)} />

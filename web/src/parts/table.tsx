@@ -34,11 +34,11 @@ const columnsWidthMin = 544;
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   const kind = ({ isNumber = false, isActions = false }: TableColumn<Row>) =>
     isActions ? 'actions' : isNumber ? 'number' : undefined;
-  const { frame, areCards: isStacked } = useStackedLayout();
+  const { frame, isStacked } = useStackedLayout();
   return (
     <div ref={frame} class="table-frame">
       <table class={isStacked ? 'table stacked' : 'table'} role="table">
-        <caption class="unseen">{caption}</caption>
+        <caption class="visually-hidden">{caption}</caption>
         <thead role="rowgroup">
           <tr role="row">
             {columns.map((column) => (
@@ -92,5 +92,5 @@ function useStackedLayout() {
     if (frameElement.firstElementChild !== null) observer.observe(frameElement.firstElementChild);
     return () => observer.disconnect();
   }, [isStacked]);
-  return { frame, areCards: isStacked };
+  return { frame, isStacked };
 }

@@ -8,7 +8,7 @@ import { callApi } from './api-call.ts';
 type Abort = AbortSignal | undefined;
 
 function post<Reply>(path: string, request: object, signal?: Abort): Promise<Reply> {
-  return callApi<Reply>(`/v1/admin/${path}`, request, { signal, as: 'anybody' });
+  return callApi<Reply>(`/v1/admin/${path}`, request, { signal, as: 'public' });
 }
 
 export type OrganizationListItem = admin.ListOrganizationsResponse['organizations'][number];
@@ -90,5 +90,5 @@ export function adminApplyUserAction(userId: string, action: AdminUserAction): P
 }
 
 export function signOutAdministrator(): Promise<unknown> {
-  return callApi('/api/admin/logout', {}, { as: 'anybody' });
+  return callApi('/api/admin/logout', {}, { as: 'public' });
 }

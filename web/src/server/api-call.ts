@@ -52,9 +52,9 @@ export interface ApiCallOptions {
   /** Organization of the call, for retrieval operations. */
   readonly organizationId?: string | undefined;
   /**
-   * `person` (default): an ended session is renewed and the call repeated. `anybody`: a 401 is an error like others.
+   * `user` (default): an ended session is renewed and the call repeated. `public`: a 401 is an error like others.
    */
-  readonly as?: 'person' | 'anybody';
+  readonly as?: 'user' | 'public';
 }
 
 /** Sends a request and returns the reply. Errors: `ApiError`; `AbortError` of the given signal. */
@@ -67,7 +67,7 @@ export async function callApi<Reply>(
     try {
       return await callOnce<Reply>(path, request, options);
     } catch (error) {
-      const isSessionExpired = error instanceof ApiError && error.status === 401 && options.as !== 'anybody';
+      const isSessionExpired = error instanceof ApiError && error.status === 401 && options.as !== 'public';
       if (!isSessionExpired) throw error;
       await renewSession();
     }

@@ -22,12 +22,12 @@ interface StoredState<T> {
 }
 
 /** State before any data is loaded. Data of other inputs counts as none. */
-function emptyState<T>(loadedFor: Inputs): StoredState<T> {
-  return { inputs: loadedFor, data: undefined, error: null, isLoading: true };
+function emptyState<T>(loadedInputs: Inputs): StoredState<T> {
+  return { inputs: loadedInputs, data: undefined, error: null, isLoading: true };
 }
 
-function isLoadedFor({ inputs: loadedFor }: StoredState<unknown>, inputs: Inputs): boolean {
-  return loadedFor.length === inputs.length && loadedFor.every((each, i) => Object.is(each, inputs[i]));
+function isLoadedFor({ inputs: loadedInputs }: StoredState<unknown>, inputs: Inputs): boolean {
+  return loadedInputs.length === inputs.length && loadedInputs.every((each, i) => Object.is(each, inputs[i]));
 }
 
 /**
@@ -72,15 +72,15 @@ export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, inputs: Inp
 /** Calls `reload` when the server is reachable again, if the last attempt had no reply. */
 function useReconnect(error: unknown, reload: () => void): void {
   const count = reconnectCount.value;
-  const seenCount = useRef(count);
+  const handledCount = useRef(count);
   useEffect(() => {
-    if (seenCount.current === count) return;
-    seenCount.current = count;
+    if (handledCount.current === count) return;
+    handledCount.current = count;
     if (error instanceof ApiError && error.status === 0) reload();
   }, [count]);
 }
 
-export const pollMs = { busy: 1_000, longest: 10_000 } as const;
+export const pollMs = { busy: 1_000, max: 10_000 } as const;
 
 /**
  * Calls `poll` repeatedly while the page is visible: every second while it returns `busy`, at increasing intervals
@@ -93,24 +93,24 @@ export function usePoll(poll: (abort: AbortSignal) => Promise<'busy' | 'idle'>, 
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let waitMs: number = pollMs.busy;
-    const ask = async () => {
+    const pollOnce = async () => {
       clearTimeout(timer);
       if (document.hidden || abort.signal.aborted) return;
       const found = isReachable.peek()
         ? await latest.current(abort.signal).catch(() => 'idle' as const)
         : 'idle';
       if (abort.signal.aborted) return;
-      waitMs = found === 'busy' ? pollMs.busy : Math.min(waitMs * 2, pollMs.longest);
+      waitMs = found === 'busy' ? pollMs.busy : Math.min(waitMs * 2, pollMs.max);
       clearTimeout(timer);
-      timer = setTimeout(() => void ask(), waitMs);
+      timer = setTimeout(() => void pollOnce(), waitMs);
     };
     const onVisible = () => {
       if (document.hidden) return;
       waitMs = pollMs.busy;
-      void ask();
+      void pollOnce();
     };
     document.addEventListener('visibilitychange', onVisible);
-    timer = setTimeout(() => void ask(), pollMs.busy);
+    timer = setTimeout(() => void pollOnce(), pollMs.busy);
     return () => {
       abort.abort();
       clearTimeout(timer);

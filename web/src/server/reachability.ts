@@ -11,7 +11,7 @@ export function watchReachability(): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let waitMs = firstWaitMs;
 
-  const ask = async () => {
+  const probe = async () => {
     clearTimeout(timer);
     if (isReachable.peek()) return;
     if (await isServerUp()) {
@@ -21,20 +21,20 @@ export function watchReachability(): void {
       return;
     }
     waitMs = Math.min(waitMs * 2, waitMsMax);
-    timer = setTimeout(() => void ask(), waitMs);
+    timer = setTimeout(() => void probe(), waitMs);
   };
 
-  window.addEventListener('online', () => void ask());
+  window.addEventListener('online', () => void probe());
   window.addEventListener('offline', () => {
     isReachable.value = false;
   });
   document.addEventListener('visibilitychange', () => {
-    if (!document.hidden) void ask();
+    if (!document.hidden) void probe();
   });
   effect(() => {
     if (isReachable.value) return;
     clearTimeout(timer);
-    timer = setTimeout(() => void ask(), firstWaitMs);
+    timer = setTimeout(() => void probe(), firstWaitMs);
   });
 }
 

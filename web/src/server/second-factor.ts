@@ -17,16 +17,16 @@ export const ownSecondFactor: SecondFactorCalls = {
 };
 
 /** A 401 is a regular error here: it does not mean that the user's session has ended. */
-const anybody = { as: 'anybody' } as const;
+const publicCall = { as: 'public' } as const;
 
 export const administratorSecondFactor: SecondFactorCalls = {
-  status: (signal) => callApi('/v1/admin/get-administrator-second-factor', {}, { signal, ...anybody }),
-  begin: () => callApi('/v1/admin/begin-administrator-second-factor', {}, anybody),
-  confirm: (code) => callApi('/v1/admin/confirm-administrator-second-factor', { code }, anybody),
-  disable: (code) => callApi('/v1/admin/disable-administrator-second-factor', { code }, anybody),
+  status: (signal) => callApi('/v1/admin/get-administrator-second-factor', {}, { signal, ...publicCall }),
+  begin: () => callApi('/v1/admin/begin-administrator-second-factor', {}, publicCall),
+  confirm: (code) => callApi('/v1/admin/confirm-administrator-second-factor', { code }, publicCall),
+  disable: (code) => callApi('/v1/admin/disable-administrator-second-factor', { code }, publicCall),
 };
 
 /** Completes a sign-in with the second factor. The state of the first step is in a cookie. */
 export function finishSecondFactor(code: string): Promise<factors.FinishSecondFactorResponse> {
-  return callApi('/api/auth/second-factor', { code }, anybody);
+  return callApi('/api/auth/second-factor', { code }, publicCall);
 }

@@ -42,7 +42,7 @@ export function organizationId(): string {
 /** Loads the signed-in user. Errors: `ApiError` if the server gives no answer. */
 export async function loadSession(): Promise<void> {
   try {
-    applyAccount(await callApi<GetUserResponse>('/api/users/get-user', {}, { as: 'anybody' }));
+    applyAccount(await callApi<GetUserResponse>('/api/users/get-user', {}, { as: 'public' }));
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
     setSignedOut();
@@ -50,7 +50,7 @@ export async function loadSession(): Promise<void> {
 }
 
 export async function signOut(): Promise<void> {
-  await callApi('/api/auth/logout', {}, { as: 'anybody' });
+  await callApi('/api/auth/logout', {}, { as: 'public' });
   endSession();
 }
 
@@ -112,7 +112,7 @@ function waitForSignIn(): Promise<void> {
 
 /** Checks whether the same user has signed in again, possibly in another tab; then pending calls continue. */
 export async function refreshSession(): Promise<boolean> {
-  const account = await callApi<GetUserResponse>('/api/users/get-user', {}, { as: 'anybody' }).catch(
+  const account = await callApi<GetUserResponse>('/api/users/get-user', {}, { as: 'public' }).catch(
     (error: unknown) => {
       if (error instanceof ApiError) return null;
       throw error;

@@ -22,13 +22,13 @@ export async function getSignInOptions(abort: AbortSignal): Promise<SignInOption
 }
 
 export function sendMagicLink(email: string, redirect: string): Promise<SendMagicLinkResponse> {
-  return callApi('/api/auth/magic-link/send', { email, redirect_url: redirect }, { as: 'anybody' });
+  return callApi('/api/auth/magic-link/send', { email, redirect_url: redirect }, { as: 'public' });
 }
 
 /** `code`: code of the second factor; empty if none is set up. */
 export function signInAsAdministrator(password: string, code: string): Promise<AdminStatusResponse> {
   const request = code.trim() === '' ? { password } : { password, code };
-  return callApi('/api/admin/login', request, { as: 'anybody' });
+  return callApi('/api/admin/login', request, { as: 'public' });
 }
 
 /** URL that starts a sign-in at a provider, which then redirects to `redirect`. */

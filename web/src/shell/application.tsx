@@ -31,7 +31,7 @@ export function Application() {
 /** Shows the dashboard to signed-in users, and the sign-in page to others, at the same URL. */
 function AuthGate() {
   const { path } = useLocation();
-  const isOpen = routes.some((route) => route.path === path && route.audience === 'anybody');
+  const isOpen = routes.some((route) => route.path === path && route.audience === 'public');
   if (isOpen && session.value.state !== 'in') {
     return (
       <main class="page">
@@ -42,9 +42,9 @@ function AuthGate() {
   switch (session.value.state) {
     case 'unknown':
       return startupError.value === null ? (
-        <main class="alone" aria-busy="true" aria-label="Loading" />
+        <main class="standalone" aria-busy="true" aria-label="Loading" />
       ) : (
-        <main class="alone">
+        <main class="standalone">
           <LoadError error={startupError.value} onRetry={retryStart} />
         </main>
       );

@@ -30,8 +30,8 @@ export function OrganizationSwitcher() {
         {organizations.value.map(({ organization_id: id, name: each, permission }) => (
           <li key={id}>
             <button type="button" aria-pressed={id === current?.organization_id} onClick={() => choose(id)}>
-              <span class="menu-words">{each}</span>
-              <span class="soft">{permission.toLowerCase()}</span>
+              <span class="menu-label">{each}</span>
+              <span class="muted">{permission.toLowerCase()}</span>
               {id === current?.organization_id && <Icon name="check" />}
             </button>
           </li>
@@ -39,7 +39,7 @@ export function OrganizationSwitcher() {
         <li class="apart">
           <a href="/app/organizations">
             <Icon name="plus" />
-            <span class="menu-words">Create or join an organization</span>
+            <span class="menu-label">Create or join an organization</span>
           </a>
         </li>
       </ul>

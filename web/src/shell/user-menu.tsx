@@ -15,7 +15,7 @@ export function UserMenu() {
   };
   return (
     <Menu
-      class="person"
+      class="user-cell"
       name={`${user.name ?? user.email}: account and appearance`}
       label={
         <>

@@ -24,8 +24,8 @@ type OverrideName = Extract<keyof OrganizationDetails, `override_${string}`>;
 /** Overrides by their API names, and the tier's value that applies without them. */
 const overrides: readonly (readonly [
   OverrideName,
-  words: string,
-  tierSays: (limits: OrganizationDetails['rate_limits']) => number | null,
+  label: string,
+  tierLimit: (limits: OrganizationDetails['rate_limits']) => number | null,
 ])[] = [
   ['override_requests_per_minute', 'Requests per minute', (limits) => limits.requests_per_minute],
   ['override_queries_per_minute', 'Queries per minute', (limits) => limits.queries_per_minute],
@@ -128,7 +128,7 @@ function Edit({ found, onClose, onDelete, onChanged }: EditProps) {
         save.start();
       }}
     >
-      <p class="soft">
+      <p class="muted">
         {formatCounted(found.storage.documents, 'document')}, {formatBytes(found.storage.bytes)}
       </p>
       <Field label="Plan">
@@ -182,8 +182,8 @@ function Overrides({ found, textOf, onChange }: OverridesProps) {
     <details class="more" open={overrides.some(([name]) => found[name] !== null)}>
       <summary>Limit overrides</summary>
       <div class="pairs">
-        {overrides.map(([name, label, tierSays]) => {
-          const inForce = found[name] === null ? tierSays(found.rate_limits) : null;
+        {overrides.map(([name, label, tierLimit]) => {
+          const activeLimit = found[name] === null ? tierLimit(found.rate_limits) : null;
           return (
             <Field key={name} label={label}>
               {(control) => (
@@ -193,7 +193,7 @@ function Overrides({ found, textOf, onChange }: OverridesProps) {
                   min={0}
                   step={1}
                   inputMode="numeric"
-                  placeholder={inForce === null ? 'Plan default' : formatCount(inForce)}
+                  placeholder={activeLimit === null ? 'Plan default' : formatCount(activeLimit)}
                   value={textOf(name)}
                   onInput={(event) => onChange(name, event.currentTarget.value)}
                 />

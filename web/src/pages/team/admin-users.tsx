@@ -94,7 +94,7 @@ export function AdminUsers() {
       {found === undefined ? (
         <SkeletonRows rows={4} />
       ) : found.users.length === 0 ? (
-        <p class="quiet">No matching users.</p>
+        <p class="empty-note">No matching users.</p>
       ) : (
         <Table
           caption="Users"
@@ -104,7 +104,7 @@ export function AdminUsers() {
         />
       )}
       {found !== undefined && (found.users.length > shownMax || !found.isComplete) && (
-        <p class="quiet">{`${hiddenCountLabel(found)} more users. Refine the search to see them.`}</p>
+        <p class="empty-note">{`${hiddenCountLabel(found)} more users. Refine the search to see them.`}</p>
       )}
       {confirmation !== null && (
         <ConfirmDialog
@@ -126,9 +126,9 @@ export function AdminUsers() {
 }
 
 /** Number of users that are not shown, as text. */
-function hiddenCountLabel({ users, isComplete: areAll }: UserSearchResult): string {
+function hiddenCountLabel({ users, isComplete }: UserSearchResult): string {
   const hidden = Math.max(0, users.length - shownMax);
-  return areAll ? formatCount(hidden) : `More than ${formatCount(hidden)}`;
+  return isComplete ? formatCount(hidden) : `More than ${formatCount(hidden)}`;
 }
 
 function columnsFor(
@@ -138,7 +138,7 @@ function columnsFor(
     {
       title: 'User',
       cell: ({ email, name, organizations }) => (
-        <span class="person">
+        <span class="user-cell">
           <strong>{email}</strong>
           <span class="hint">
             {[name, ...organizations.map((each) => `${each.name} (${each.permission})`)]

@@ -106,7 +106,7 @@ interface OrganizationsProps {
   readonly onChanged: () => void;
 }
 
-function Organizations({ all: { organizations, isComplete: areAll }, onChanged }: OrganizationsProps) {
+function Organizations({ all: { organizations, isComplete }, onChanged }: OrganizationsProps) {
   const [searchText, setSearchText] = useState('');
   const [open, setOpen] = useState<OrganizationListItem | null>(null);
   const needle = searchText.trim().toLowerCase();
@@ -123,7 +123,7 @@ function Organizations({ all: { organizations, isComplete: areAll }, onChanged }
       />
       <Card>
         {found.length === 0 ? (
-          <p class="quiet">No matching organizations.</p>
+          <p class="empty-note">No matching organizations.</p>
         ) : (
           <Table
             caption="Organizations"
@@ -133,10 +133,10 @@ function Organizations({ all: { organizations, isComplete: areAll }, onChanged }
           />
         )}
         {found.length > shownMax && (
-          <p class="quiet">{`${formatCount(found.length - shownMax)} more organizations. Refine the search to see them.`}</p>
+          <p class="empty-note">{`${formatCount(found.length - shownMax)} more organizations. Refine the search to see them.`}</p>
         )}
-        {!areAll && (
-          <p class="quiet">
+        {!isComplete && (
+          <p class="empty-note">
             This list is incomplete. Use the command line or the API to find other organizations.
           </p>
         )}
@@ -153,7 +153,7 @@ function columnsFor(onOpen: (row: OrganizationListItem) => void): TableColumn<Or
     {
       title: 'Organization',
       cell: ({ name, organization_id }) => (
-        <span class="person">
+        <span class="user-cell">
           <strong>{name}</strong>
           <code class="hint">{organization_id}</code>
         </span>

@@ -100,8 +100,8 @@ function Entries({ range }: { readonly range: AuditLogRange }) {
     setCursor(page.next_cursor);
   });
   // Wait for the names: replacing ids by names later would shift the layout.
-  const areNamesAwaited = info.data === undefined && info.error === null;
-  if (first.data === undefined || areNamesAwaited) {
+  const areNamesLoading = info.data === undefined && info.error === null;
+  if (first.data === undefined || areNamesLoading) {
     return first.error === null ? (
       <SkeletonRows rows={8} />
     ) : (
@@ -109,7 +109,7 @@ function Entries({ range }: { readonly range: AuditLogRange }) {
     );
   }
   const entries = [...first.data.entries, ...older];
-  if (entries.length === 0) return <p class="quiet">No entries in this period.</p>;
+  if (entries.length === 0) return <p class="empty-note">No entries in this period.</p>;
   const people = new Map(info.data?.users.map(({ user_id, name, email }) => [user_id, name ?? email]));
   const keys = new Map(info.data?.api_keys.map(({ id, name }) => [id, name]));
   return (
@@ -143,7 +143,7 @@ function columnsFor(people: Names, keys: Names): TableColumn<AuditLogEntry>[] {
     {
       title: 'Action',
       cell: ({ action, details }) => (
-        <span class="person">
+        <span class="user-cell">
           <code>{action}</code>
           {Object.keys(details).length > 0 && <span class="hint">{formatDetails(details)}</span>}
         </span>

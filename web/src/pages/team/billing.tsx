@@ -67,8 +67,8 @@ interface BillingSectionProps {
 /**
  * Whether the status may change without an action here: a payment elsewhere, or the provider becoming reachable.
  */
-function shouldPoll({ stale, pending_upgrade: up, invoices }: BillingStatus): boolean {
-  return stale || up !== null || invoices.some(({ status }) => status === 'open');
+function shouldPoll({ stale, pending_upgrade: pendingUpgrade, invoices }: BillingStatus): boolean {
+  return stale || pendingUpgrade !== null || invoices.some(({ status }) => status === 'open');
 }
 
 function Billing({
@@ -76,20 +76,20 @@ function Billing({
   onChanged,
   onRead,
 }: BillingSectionProps & { readonly onRead: (status: BillingStatus) => void }) {
-  const owns = hasRole('OWNER');
+  const isOwner = hasRole('OWNER');
   usePaymentArrivalToast(status);
   return (
     <>
       {shouldPoll(status) && <StatusPoller onRead={onRead} />}
       {status.stale && <StaleNotice readAt={status.read_at} onRetry={onChanged} />}
       <Plans status={status} onChanged={onChanged} />
-      <Card title="Payment methods" actions={owns && <EditDetailsButton isStale={status.stale} />}>
+      <Card title="Payment methods" actions={isOwner && <EditDetailsButton isStale={status.stale} />}>
         <PaymentMethods status={status} onChanged={onChanged} />
       </Card>
       <Card title={`Usage in ${formatMonth(status.usage.month)}`}>
         <MonthUsage status={status} />
       </Card>
-      {owns && (
+      {isOwner && (
         <Card title="Credit and promo codes">
           <PromoCode status={status} onChanged={onChanged} />
         </Card>
@@ -209,7 +209,7 @@ function defaultFirst({ payment_methods: methods }: BillingStatus): readonly Met
 function PaymentMethodSummary({ method }: { readonly method: Method }) {
   const { exp_month: month, exp_year: year } = method;
   return (
-    <span class="person">
+    <span class="user-cell">
       <span class="row">
         <strong>{paymentMethodName(method)}</strong>
         {method.is_default && <Chip tone="info">Default</Chip>}
@@ -222,7 +222,7 @@ function PaymentMethodSummary({ method }: { readonly method: Method }) {
 }
 
 function PaymentMethods({ status, onChanged }: BillingSectionProps) {
-  const owns = hasRole('OWNER');
+  const isOwner = hasRole('OWNER');
   const [methodToRemove, setMethodToRemove] = useState<Method | null>(null);
   const add = useAsyncAction(async () => redirectTo((await addPaymentMethod()).url));
   const disabledProps = {
@@ -232,8 +232,8 @@ function PaymentMethods({ status, onChanged }: BillingSectionProps) {
   return (
     <>
       {status.payment_methods.length === 0 ? (
-        <p class="soft">
-          {owns
+        <p class="muted">
+          {isOwner
             ? 'No payment methods yet. Card data is entered on a page of the payment provider and never reaches this server.'
             : 'No payment methods yet.'}
         </p>
@@ -242,7 +242,7 @@ function PaymentMethods({ status, onChanged }: BillingSectionProps) {
           {defaultFirst(status).map((method) => (
             <li key={method.id}>
               <PaymentMethodSummary method={method} />
-              {owns && (
+              {isOwner && (
                 <Button
                   tone="ghost"
                   aria-label={`Remove ${paymentMethodName(method)}`}
@@ -257,7 +257,7 @@ function PaymentMethods({ status, onChanged }: BillingSectionProps) {
         </ul>
       )}
       <ErrorMessage error={add.error} />
-      {owns && (
+      {isOwner && (
         <div class="row apart-row">
           <Button busy={add.isBusy} {...disabledProps} onClick={add.start}>
             Add a payment method
@@ -294,7 +294,7 @@ function PromoCode({ status, onChanged }: BillingSectionProps) {
     setCode('');
     onChanged();
   });
-  const refused = redeem.error instanceof ApiError && redeem.error.status === 400;
+  const isRejected = redeem.error instanceof ApiError && redeem.error.status === 400;
   return (
     <>
       <dl class="figures">
@@ -313,7 +313,7 @@ function PromoCode({ status, onChanged }: BillingSectionProps) {
         <Field
           label="Promo code"
           hint="The credit applies to your next invoices."
-          error={refused ? errorMessage(redeem.error) : null}
+          error={isRejected ? errorMessage(redeem.error) : null}
         >
           {(control) => (
             <input
@@ -328,7 +328,7 @@ function PromoCode({ status, onChanged }: BillingSectionProps) {
             />
           )}
         </Field>
-        {!refused && <ErrorMessage error={redeem.error} />}
+        {!isRejected && <ErrorMessage error={redeem.error} />}
         <Button
           type="submit"
           busy={redeem.isBusy}
@@ -357,13 +357,13 @@ function InvoiceState({ status }: Pick<Invoice, 'status'>) {
   return <Chip tone={tone}>{label}</Chip>;
 }
 
-function InvoiceLinks({ number, status, hosted_invoice_url: shown, invoice_pdf: file }: Invoice) {
+function InvoiceLinks({ number, status, hosted_invoice_url: hostedUrl, invoice_pdf: pdfUrl }: Invoice) {
   const name = number ?? 'draft';
   return (
     <span class="row end">
-      {shown !== null && (
+      {hostedUrl !== null && (
         <a
-          href={shown}
+          href={hostedUrl}
           target="_blank"
           rel="noreferrer"
           aria-label={`${status === 'open' ? 'Pay' : 'View'} ${name}`}
@@ -371,8 +371,8 @@ function InvoiceLinks({ number, status, hosted_invoice_url: shown, invoice_pdf: 
           {status === 'open' ? 'Pay' : 'View'}
         </a>
       )}
-      {file !== null && (
-        <a href={file} target="_blank" rel="noreferrer" aria-label={`${name} as PDF`}>
+      {pdfUrl !== null && (
+        <a href={pdfUrl} target="_blank" rel="noreferrer" aria-label={`${name} as PDF`}>
           PDF
         </a>
       )}
@@ -389,6 +389,6 @@ const invoiceColumns: readonly TableColumn<Invoice>[] = [
 ];
 
 function Invoices({ status: { invoices } }: Pick<BillingSectionProps, 'status'>) {
-  if (invoices.length === 0) return <p class="soft">No invoices yet.</p>;
+  if (invoices.length === 0) return <p class="muted">No invoices yet.</p>;
   return <Table caption="Invoices" columns={invoiceColumns} rows={invoices} keyOf={({ id }) => id} />;
 }

@@ -79,7 +79,7 @@ export function KeyForm({ before, onClose, onDone }: KeyFormProps) {
         <details class="more" open={before !== null && before.restriction !== null}>
           <summary>Restrict access</summary>
           <div class="stack">
-            <CollectionPicker chosen={names} onChange={setNames} />
+            <CollectionPicker selected={names} onChange={setNames} />
             <FilterField text={filter} error={parsedFilter.error} onChange={setFilter} />
           </div>
         </details>
@@ -176,30 +176,30 @@ function FilterField({ text, error, onChange }: FilterFieldProps) {
 
 interface CollectionPickerProps {
   /** Null for all collections. */
-  readonly chosen: readonly string[] | null;
-  readonly onChange: (chosen: readonly string[] | null) => void;
+  readonly selected: readonly string[] | null;
+  readonly onChange: (selected: readonly string[] | null) => void;
 }
 
 /** Selects all collections or some of them. Selected collections are listed even if they no longer exist. */
-function CollectionPicker({ chosen, onChange }: CollectionPickerProps) {
+function CollectionPicker({ selected, onChange }: CollectionPickerProps) {
   const list = useLoad(listCollections, []);
-  const all = [...new Set([...(chosen ?? []), ...(list.data?.collection_names ?? [])])].sort();
+  const all = [...new Set([...(selected ?? []), ...(list.data?.collection_names ?? [])])].sort();
   return (
     <>
       <Checkbox
         label="Limit to selected collections"
-        checked={chosen !== null}
+        checked={selected !== null}
         onChange={(isSome) => onChange(isSome ? [] : null)}
       />
-      {chosen !== null && (
+      {selected !== null && (
         <div class="picks" role="group" aria-label="Collections">
           {all.map((each) => (
             <Checkbox
               key={each}
               label={each}
-              checked={chosen.includes(each)}
+              checked={selected.includes(each)}
               onChange={(isIn) =>
-                onChange(isIn ? [...chosen, each] : chosen.filter((other) => other !== each))
+                onChange(isIn ? [...selected, each] : selected.filter((other) => other !== each))
               }
             />
           ))}

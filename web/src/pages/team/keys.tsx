@@ -96,7 +96,7 @@ function columnsFor(names: ReadonlyMap<string, string>): TableColumn<TeamApiKey>
     {
       title: 'Name',
       cell: (key) => (
-        <span class="person">
+        <span class="user-cell">
           <strong>{key.name}</strong>
           <code class="hint">{key.api_key}</code>
         </span>
@@ -111,7 +111,7 @@ function columnsFor(names: ReadonlyMap<string, string>): TableColumn<TeamApiKey>
     {
       title: 'Created',
       cell: ({ created_at: at, created_by: by }) => (
-        <span class="person">
+        <span class="user-cell">
           <RelativeTime at={at} />
           {names.has(by ?? '') && <span class="hint by">by {names.get(by ?? '')}</span>}
         </span>

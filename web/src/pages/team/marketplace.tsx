@@ -49,28 +49,28 @@ interface BindFormProps {
 
 function BindForm({ signUp, pending }: BindFormProps) {
   const { route } = useLocation();
-  const owned = organizations.value.filter(({ permission }) => permission === 'OWNER');
-  const [chosen, setChosen] = useState(owned[0]?.organization_id ?? '');
+  const ownedOrganizations = organizations.value.filter(({ permission }) => permission === 'OWNER');
+  const [selectedId, setSelectedId] = useState(ownedOrganizations[0]?.organization_id ?? '');
   const [name, setName] = useState('');
-  const [setsVariables, setSetsVariables] = useState(true);
+  const [isSettingVariables, setSettingVariables] = useState(true);
   const [continueUrl, setContinueUrl] = useState<string | null>(null);
   const bind = useAsyncAction(async () => {
-    const organizationId = chosen === '' ? (await addOrganization(name)).organization_id : chosen;
+    const organizationId = selectedId === '' ? (await addOrganization(name)).organization_id : selectedId;
     // If a later step fails, the retry must not create a second organization.
-    setChosen(organizationId);
+    setSelectedId(organizationId);
     await loadSession();
-    const bound = await bindMarketplace(signUp, organizationId, setsVariables);
-    const { subscription_tier: tier, bought_tier: bought, variables, next } = bound;
+    const binding = await bindMarketplace(signUp, organizationId, isSettingVariables);
+    const { subscription_tier: tier, bought_tier: boughtTier, variables, next } = binding;
     await loadSession();
     selectOrganization(organizationId);
     if (next !== null && variables === 'refused') return setContinueUrl(next);
     if (next !== null) return window.location.assign(next);
     showToast(
-      tier === null || bought === null ? 'Organization linked.' : `Your plan is now ${tierName(tier)}.`,
+      tier === null || boughtTier === null ? 'Organization linked.' : `Your plan is now ${tierName(tier)}.`,
     );
     return route('/app/', true);
   });
-  if (continueUrl !== null) return <VariablesRefused continueUrl={continueUrl} />;
+  if (continueUrl !== null) return <VariablesRejected continueUrl={continueUrl} />;
   return (
     <Page
       title={`Link ${marketplaceNames[pending.marketplace]}`}
@@ -85,16 +85,16 @@ function BindForm({ signUp, pending }: BindFormProps) {
           }}
         >
           <OrganizationFields
-            owned={owned}
-            chosen={chosen}
-            onChoose={setChosen}
+            ownedOrganizations={ownedOrganizations}
+            selectedId={selectedId}
+            onChoose={setSelectedId}
             name={name}
             onName={setName}
           />
           <ProviderNotice
             pending={pending}
-            setsVariables={setsVariables}
-            onSetsVariables={setSetsVariables}
+            isSettingVariables={isSettingVariables}
+            onSettingVariablesChange={setSettingVariables}
           />
           <ErrorMessage error={bind.error} />
           <Button type="submit" tone="primary" busy={bind.isBusy}>
@@ -109,11 +109,11 @@ function BindForm({ signUp, pending }: BindFormProps) {
 
 interface ProviderNoticeProps {
   readonly pending: GetMarketplaceSignUpResponse;
-  readonly setsVariables: boolean;
-  readonly onSetsVariables: (setsVariables: boolean) => void;
+  readonly isSettingVariables: boolean;
+  readonly onSettingVariablesChange: (isSettingVariables: boolean) => void;
 }
 
-function ProviderNotice({ pending, setsVariables, onSetsVariables }: ProviderNoticeProps) {
+function ProviderNotice({ pending, isSettingVariables, onSettingVariablesChange }: ProviderNoticeProps) {
   const { marketplace, account, account_id: accountId, installation_id: installationId } = pending;
   if (marketplace === 'aws')
     return <p class="hint">Purchased by AWS account {account}. Continue only if this is your account.</p>;
@@ -125,31 +125,37 @@ function ProviderNotice({ pending, setsVariables, onSetsVariables }: ProviderNot
       <Checkbox
         label="Set ZEROENTROPY_API_KEY and ZEROENTROPY_BASE_URL at Vercel"
         hint={`A new API key of the organization is stored in the projects of ${accountId ?? 'this account'} that were selected at Vercel. Continue only if these projects are yours.`}
-        checked={setsVariables}
-        onChange={onSetsVariables}
+        checked={isSettingVariables}
+        onChange={onSettingVariablesChange}
       />
     </>
   );
 }
 
 interface OrganizationFieldsProps {
-  readonly owned: typeof organizations.value;
+  readonly ownedOrganizations: typeof organizations.value;
   /** Empty for a new organization. */
-  readonly chosen: string;
+  readonly selectedId: string;
   readonly onChoose: (id: string) => void;
   readonly name: string;
   readonly onName: (name: string) => void;
 }
 
 /** Fields that select an existing or a new organization. */
-function OrganizationFields({ owned, chosen, onChoose, name, onName }: OrganizationFieldsProps) {
+function OrganizationFields({
+  ownedOrganizations,
+  selectedId,
+  onChoose,
+  name,
+  onName,
+}: OrganizationFieldsProps) {
   return (
     <>
-      {owned.length > 0 && (
+      {ownedOrganizations.length > 0 && (
         <Field label="Organization">
           {(field) => (
-            <select {...field} value={chosen} onChange={(event) => onChoose(event.currentTarget.value)}>
-              {owned.map((each) => (
+            <select {...field} value={selectedId} onChange={(event) => onChoose(event.currentTarget.value)}>
+              {ownedOrganizations.map((each) => (
                 <option key={each.organization_id} value={each.organization_id}>
                   {each.name}
                 </option>
@@ -159,7 +165,7 @@ function OrganizationFields({ owned, chosen, onChoose, name, onName }: Organizat
           )}
         </Field>
       )}
-      {chosen === '' && (
+      {selectedId === '' && (
         <Field label="Name of the new organization">
           {(field) => (
             <input
@@ -177,7 +183,7 @@ function OrganizationFields({ owned, chosen, onChoose, name, onName }: Organizat
 }
 
 /** The organization is bound, but the marketplace did not accept the environment variables. */
-function VariablesRefused({ continueUrl }: { readonly continueUrl: string }) {
+function VariablesRejected({ continueUrl }: { readonly continueUrl: string }) {
   return (
     <Page title="Organization linked">
       <Card>

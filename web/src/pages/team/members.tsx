@@ -90,7 +90,7 @@ function Members({
     {
       title: 'Member',
       cell: ({ user_id, name, email }) => (
-        <span class="person">
+        <span class="user-cell">
           <span>
             <strong>{name ?? email}</strong> {user_id === ownUserId && <Chip>You</Chip>}
           </span>
@@ -130,10 +130,10 @@ function Members({
 }
 
 function MemberRole({ member, onChanged }: { readonly member: TeamMember; readonly onChanged: () => void }) {
-  const [chosen, setChosen] = useState<TeamRole | null>(null);
+  const [selected, setSelected] = useState<TeamRole | null>(null);
   const change = async (permission: TeamRole) => {
-    if (chosen !== null) return;
-    setChosen(permission);
+    if (selected !== null) return;
+    setSelected(permission);
     try {
       await changeMember({ user_id: member.user_id, permission });
       showToast(`The role of ${member.email} is now ${roleName(permission)}.`);
@@ -141,14 +141,14 @@ function MemberRole({ member, onChanged }: { readonly member: TeamMember; readon
     } catch (error) {
       showToast(errorMessage(error), 'bad');
     }
-    setChosen(null);
+    setSelected(null);
     onChanged();
   };
   return (
     <RoleSelect
       aria-label={`Role of ${member.email}`}
-      value={chosen ?? member.permission}
-      aria-busy={chosen !== null}
+      value={selected ?? member.permission}
+      aria-busy={selected !== null}
       onChange={(permission) => void change(permission)}
     />
   );
@@ -170,7 +170,7 @@ function Invitations({
     }
     onChanged();
   };
-  if (invitations.length === 0) return <p class="quiet">No pending invitations.</p>;
+  if (invitations.length === 0) return <p class="empty-note">No pending invitations.</p>;
   const columns: TableColumn<TeamInvitation>[] = [
     { title: 'Email address', cell: ({ email }) => email },
     { title: 'Role', cell: ({ permission }) => roleName(permission) },

@@ -25,8 +25,8 @@ import { UpgradeDialog } from './upgrade.tsx';
 type Plan = BillingStatus['pricing'][number];
 type Tier = Plan['tier'];
 type PlanDialog =
-  | { readonly kind: 'up'; readonly tier: PaidPlan }
-  | { readonly kind: 'down'; readonly tier: 'free' | 'starter' }
+  | { readonly kind: 'upgrade'; readonly tier: PaidPlan }
+  | { readonly kind: 'downgrade'; readonly tier: 'free' | 'starter' }
   | { readonly kind: 'pause' };
 
 interface PlansProps {
@@ -41,7 +41,7 @@ export function Plans({ status, onChanged }: PlansProps) {
   return (
     <Card title="Plan">
       <PlanNotices status={status} onChanged={onChanged} />
-      <p class="soft">{summary(status)}</p>
+      <p class="muted">{summary(status)}</p>
       <ul class="plans">
         {status.pricing.map((plan) => (
           <PlanCard key={plan.tier} plan={plan} status={status} onOpenDialog={isOwner ? setDialog : null} />
@@ -73,41 +73,41 @@ function summary({ subscription_tier: tier, status: state, pricing, ...status }:
     : `${cost}.`;
 }
 
-/** `waits`: the plan cannot be chosen now, with the reason. `open`: the dialog to choose it. */
+/** `unavailable`: the plan cannot be chosen now, with the reason. `available`: the dialog to choose it. */
 type PlanChoice =
-  | { readonly is: 'none' }
-  | { readonly is: 'waits'; readonly label: string; readonly reason: string }
-  | { readonly is: 'open'; readonly label: string; readonly dialog: PlanDialog };
+  | { readonly kind: 'none' }
+  | { readonly kind: 'unavailable'; readonly label: string; readonly reason: string }
+  | { readonly kind: 'available'; readonly label: string; readonly dialog: PlanDialog };
 
 function planChoiceOf(tier: Tier, status: BillingStatus): PlanChoice {
-  const { subscription_tier: current, paused_tier: paused, pending_upgrade: up } = status;
-  if (paused !== null) return tier === paused ? toPlanChoice(status, resumeOffer(tier)) : { is: 'none' };
+  const { subscription_tier: current, paused_tier: paused, pending_upgrade: pendingUpgrade } = status;
+  if (paused !== null) return tier === paused ? toPlanChoice(status, resumeChoice(tier)) : { kind: 'none' };
   const step = tiers.indexOf(tier) - tiers.indexOf(current);
-  if (step > 0 && isPaidPlan(tier) && up?.tier !== tier) {
-    const open: PlanOffer = { label: `Upgrade to ${tierName(tier)}`, dialog: { kind: 'up', tier } };
+  if (step > 0 && isPaidPlan(tier) && pendingUpgrade?.tier !== tier) {
+    const open: AvailablePlan = { label: `Upgrade to ${tierName(tier)}`, dialog: { kind: 'upgrade', tier } };
     return toPlanChoice(status, open, status.status === 'past_due' ? 'Pay the open invoice first.' : null);
   }
   const isLower = step < 0 && (tier === 'free' || tier === 'starter');
   if (isLower && status.status !== 'none' && status.pending_downgrade?.tier !== tier) {
-    const open: PlanOffer = { label: `Change to ${tierName(tier)}`, dialog: { kind: 'down', tier } };
-    return toPlanChoice(status, open, up === null ? null : 'An upgrade is awaiting payment.');
+    const open: AvailablePlan = { label: `Change to ${tierName(tier)}`, dialog: { kind: 'downgrade', tier } };
+    return toPlanChoice(status, open, pendingUpgrade === null ? null : 'An upgrade is awaiting payment.');
   }
-  return { is: 'none' };
+  return { kind: 'none' };
 }
 
-type PlanOffer = Pick<Extract<PlanChoice, { is: 'open' }>, 'label' | 'dialog'>;
+type AvailablePlan = Pick<Extract<PlanChoice, { kind: 'available' }>, 'label' | 'dialog'>;
 
-function resumeOffer(tier: Tier): PlanOffer {
-  return { label: 'Resume', dialog: { kind: 'up', tier: isPaidPlan(tier) ? tier : 'starter' } };
+function resumeChoice(tier: Tier): AvailablePlan {
+  return { label: 'Resume', dialog: { kind: 'upgrade', tier: isPaidPlan(tier) ? tier : 'starter' } };
 }
 
 function toPlanChoice(
   { stale }: BillingStatus,
-  { label, dialog }: PlanOffer,
+  { label, dialog }: AvailablePlan,
   obstacle: string | null = null,
 ): PlanChoice {
   const reason = stale ? 'Unavailable until the payment provider responds.' : obstacle;
-  return reason === null ? { is: 'open', label, dialog } : { is: 'waits', label, reason };
+  return reason === null ? { kind: 'available', label, dialog } : { kind: 'unavailable', label, reason };
 }
 
 interface PlanCardProps {
@@ -120,8 +120,8 @@ interface PlanCardProps {
 function PlanCard({ plan, status, onOpenDialog }: PlanCardProps) {
   const { tier } = plan;
   const isCurrent = tier === status.subscription_tier;
-  const choice: PlanChoice = onOpenDialog === null ? { is: 'none' } : planChoiceOf(tier, status);
-  const reason = `plan-${tier}-why`;
+  const choice: PlanChoice = onOpenDialog === null ? { kind: 'none' } : planChoiceOf(tier, status);
+  const reasonId = `plan-${tier}-reason`;
   return (
     <li class={isCurrent ? 'plan current' : 'plan'}>
       <h3 class="row">
@@ -137,21 +137,21 @@ function PlanCard({ plan, status, onOpenDialog }: PlanCardProps) {
         ))}
       </dl>
       <div class="plan-foot">
-        {choice.is === 'open' && (
+        {choice.kind === 'available' && (
           <Button
-            tone={choice.dialog.kind === 'up' ? 'primary' : 'plain'}
+            tone={choice.dialog.kind === 'upgrade' ? 'primary' : 'plain'}
             class="wide"
             onClick={() => onOpenDialog?.(choice.dialog)}
           >
             {choice.label}
           </Button>
         )}
-        {choice.is === 'waits' && (
+        {choice.kind === 'unavailable' && (
           <>
-            <Button class="wide" disabled aria-describedby={reason}>
+            <Button class="wide" disabled aria-describedby={reasonId}>
               {choice.label}
             </Button>
-            <p id={reason} class="hint">
+            <p id={reasonId} class="hint">
               {choice.reason}
             </p>
           </>
@@ -208,19 +208,20 @@ function PlanNotices({ status, onChanged }: PlansProps) {
 }
 
 function UnpaidNotice({ status, onChanged }: PlansProps) {
-  const { pending_upgrade: up, status: state, invoices } = status;
-  const canOwe = state === 'past_due' || state === 'paused';
-  const openInvoice = canOwe ? invoices.find((invoice) => invoice.status === 'open') : undefined;
-  const address = up?.hosted_invoice_url ?? openInvoice?.hosted_invoice_url ?? null;
-  if (up === null && openInvoice === undefined) return null;
+  const { pending_upgrade: pendingUpgrade, status: state, invoices } = status;
+  const mayHaveOpenInvoice = state === 'past_due' || state === 'paused';
+  const openInvoice = mayHaveOpenInvoice ? invoices.find((invoice) => invoice.status === 'open') : undefined;
+  const address = pendingUpgrade?.hosted_invoice_url ?? openInvoice?.hosted_invoice_url ?? null;
+  if (pendingUpgrade === null && openInvoice === undefined) return null;
   return (
     <div class="note warning row between" role="status">
       <div>
-        {up !== null ? (
+        {pendingUpgrade !== null ? (
           <>
-            <strong>{tierName(up.tier)} starts when the invoice is paid.</strong> Your bank may require
-            confirmation.{' '}
-            {up.expires_at !== null && `The upgrade expires on ${formatDateTime(up.expires_at)}. `}
+            <strong>{tierName(pendingUpgrade.tier)} starts when the invoice is paid.</strong> Your bank may
+            require confirmation.{' '}
+            {pendingUpgrade.expires_at !== null &&
+              `The upgrade expires on ${formatDateTime(pendingUpgrade.expires_at)}. `}
           </>
         ) : (
           <>
@@ -231,10 +232,12 @@ function UnpaidNotice({ status, onChanged }: PlansProps) {
         This page updates automatically after payment.
       </div>
       <div class="row">
-        {up !== null && hasRole('OWNER') && <CancelUpgradeButton status={status} onChanged={onChanged} />}
+        {pendingUpgrade !== null && hasRole('OWNER') && (
+          <CancelUpgradeButton status={status} onChanged={onChanged} />
+        )}
         {address !== null && (
           <LinkButton href={address} tone="primary" isExternal>
-            {up === null ? 'Pay invoice' : 'Complete payment'}
+            {pendingUpgrade === null ? 'Pay invoice' : 'Complete payment'}
           </LinkButton>
         )}
       </div>
@@ -303,13 +306,13 @@ function PauseSection({
     <div class="row apart-row">
       <Button
         disabled={reason !== null}
-        aria-describedby="pause-words"
+        aria-describedby="pause-hint"
         onClick={() => onOpenDialog({ kind: 'pause' })}
       >
         {' '}
         Pause subscription{' '}
       </Button>
-      <span id="pause-words" class="hint">
+      <span id="pause-hint" class="hint">
         {reason ??
           'While the subscription is paused, nothing is charged and the limits of the Free plan apply.'}
       </span>
@@ -321,11 +324,11 @@ function pauseObstacle({
   stale,
   status,
   pending_downgrade: pendingDowngrade,
-  pending_upgrade: up,
+  pending_upgrade: pendingUpgrade,
 }: BillingStatus): string | null {
   if (stale) return 'Unavailable until the payment provider responds.';
   if (status === 'past_due') return 'Pay the open invoice first.';
-  if (up !== null) return 'An upgrade is awaiting payment.';
+  if (pendingUpgrade !== null) return 'An upgrade is awaiting payment.';
   return pendingDowngrade === null ? null : 'Cancel the scheduled plan change first.';
 }
 
@@ -341,9 +344,9 @@ function ActivePlanDialog({ dialog, status, onClose, onChanged }: ActivePlanDial
   };
   const current = tierName(status.subscription_tier);
   switch (dialog.kind) {
-    case 'up':
+    case 'upgrade':
       return <UpgradeDialog tier={dialog.tier} status={status} onClose={onClose} onChanged={onChanged} />;
-    case 'down':
+    case 'downgrade':
       return (
         <ConfirmDialog
           title={`Change to ${tierName(dialog.tier)}?`}

@@ -145,7 +145,7 @@ function sessionColumns(onEnd: (session: SessionInfo) => unknown): TableColumn<S
     {
       title: 'Device',
       cell: ({ user_agent, address, is_current }) => (
-        <span class="person">
+        <span class="user-cell">
           <span>
             <strong>{userAgentName(user_agent)}</strong> {is_current && <Chip tone="good">This session</Chip>}
           </span>

@@ -95,7 +95,7 @@ function ChargePreview({ preview: { data, error } }: { readonly preview: LoadSta
   return (
     <>
       <table class="sum">
-        <caption class="unseen">Charges due now</caption>
+        <caption class="visually-hidden">Charges due now</caption>
         <tbody>
           {data.lines.map(({ description, amount_cents: amount }) => (
             <SumRow key={description} label={description} amount={cents(amount)} />

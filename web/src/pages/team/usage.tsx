@@ -174,15 +174,15 @@ function CountersTable({
 }: {
   readonly counters: OrganizationUsageCounters;
 }) {
-  const { all_time: ever, billing_cycle: month } = documents;
-  const { all_time: modelsEver, billing_cycle: modelsMonth } = models;
+  const { all_time: total, billing_cycle: month } = documents;
+  const { all_time: modelsTotal, billing_cycle: modelsMonth } = models;
   const rows: CounterRow[] = [
-    { label: 'Documents added', month: month.docs, total: ever.docs },
-    { label: 'Documents parsed', month: month.ocr, total: ever.ocr },
-    { label: 'Documents indexed', month: month.indexed, total: ever.indexed },
-    { label: 'Queries', month: month.queries, total: ever.queries },
-    { label: 'Embedding calls', month: modelsMonth.embed, total: modelsEver.embed },
-    { label: 'Reranking calls', month: modelsMonth.rerank, total: modelsEver.rerank },
+    { label: 'Documents added', month: month.docs, total: total.docs },
+    { label: 'Documents parsed', month: month.ocr, total: total.ocr },
+    { label: 'Documents indexed', month: month.indexed, total: total.indexed },
+    { label: 'Queries', month: month.queries, total: total.queries },
+    { label: 'Embedding calls', month: modelsMonth.embed, total: modelsTotal.embed },
+    { label: 'Reranking calls', month: modelsMonth.rerank, total: modelsTotal.rerank },
   ];
   const columns: TableColumn<CounterRow>[] = [
     { title: 'Metric', cell: ({ label }) => label },
