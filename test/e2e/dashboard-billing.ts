@@ -6,7 +6,7 @@ import { signInByMail } from './dashboard-actions.ts';
 import { inspectInAllThemes } from './dashboard-themes.ts';
 
 /** Scenario: payment and plan changes, including Stripe's own pages. */
-export async function billingStory(t: Test, browser: Browser): Promise<void> {
+export async function billingScenario(t: Test, browser: Browser): Promise<void> {
   const fixture = await BillingFixture.start(t, '2027-03-10T12:00:00Z', { STRIPE_SECONDS_MAX: '1' });
   const { page, problems } = await openPage(t, browser);
   const { emulator, server } = fixture;
@@ -41,7 +41,7 @@ export async function billingStory(t: Test, browser: Browser): Promise<void> {
   await page.getByText('The payment provider is not responding.').waitFor();
   await page.getByText('You are on the Teams plan').waitFor();
   for (const name of ['Change to Starter', 'Pause subscription', 'Add a payment method', 'Redeem'])
-    t.ok(await page.getByRole('button', { name }).isDisabled(), `${name} waits`);
+    t.ok(await page.getByRole('button', { name }).isDisabled(), `${name} is disabled`);
   await page.getByText('Unavailable until the payment provider responds.').first().waitFor();
   await inspectInAllThemes(t, page, 'billing-stale');
   emulator.faults.clear();
@@ -109,7 +109,7 @@ async function upgrade(t: Test, { emulator }: BillingFixture, page: Page): Promi
   await dialog.getByRole('button', { name: `Pay ${due}` }).click();
   await page.getByText('Your plan is now Teams.').waitFor();
   const paid = emulator.state.listObjects('invoice').filter(({ status }) => status === 'paid');
-  t.equal(`$${(paid.at(-1)!.amount_paid / 100).toFixed(2)}`, due, 'that is what was charged');
+  t.equal(`$${(paid.at(-1)!.amount_paid / 100).toFixed(2)}`, due, 'the previewed amount is charged');
 }
 
 /** Plans, shows and cancels a downgrade; starts and ends a pause. */
@@ -120,7 +120,7 @@ async function downgradeAndPause(t: Test, page: Page): Promise<void> {
   await dialog.getByRole('button', { name: 'Change to Starter' }).click();
   await page.getByText('Your plan changes to Starter on Apr 1, 2027.').waitFor();
   const pause = page.getByRole('button', { name: 'Pause subscription' });
-  t.ok(await pause.isDisabled(), 'no pause while a change is planned');
+  t.ok(await pause.isDisabled(), 'no pause while a change is scheduled');
   await page.getByText('Cancel the scheduled plan change first.').waitFor();
   await inspectInAllThemes(t, page, 'billing-planned');
   await page.getByRole('button', { name: 'Keep Teams' }).click();
@@ -133,7 +133,7 @@ async function downgradeAndPause(t: Test, page: Page): Promise<void> {
   await inspectInAllThemes(t, page, 'billing-paused');
   await page.getByRole('button', { name: 'Resume' }).click();
   await dialog.getByText('Your credit').waitFor();
-  t.equal(await amountDueNow(dialog), '$0.00', 'what was paid before the pause pays');
+  t.equal(await amountDueNow(dialog), '$0.00', 'credit from before the pause covers the charge');
   await dialog.getByRole('button', { name: 'Resume' }).click();
   await page.getByText('You are on the Teams plan: $200.00').waitFor();
 }
@@ -153,7 +153,7 @@ async function redeem(t: Test, { stripe }: BillingFixture, page: Page): Promise<
   await use(' WELCOME ');
   await page.getByText('Credit of $15.00 added.').waitFor();
   await page.getByRole('definition').getByText('$15.00', { exact: true }).waitFor();
-  t.equal(await errorMessage.count(), 0, 'what was wrong before is no longer said');
+  t.equal(await errorMessage.count(), 0, 'the earlier error is gone');
   await use('WELCOME');
   await page.getByRole('alert').getByText('This organization has redeemed this code already').waitFor();
 }

@@ -14,7 +14,7 @@ import { TestServer } from './server.ts';
 /** Scenarios with errors, and how a user recovers from them. */
 
 /** An upload that the server rejects, a file that exists already, and an unreadable file. */
-export async function uploadStory(t: Test, browser: Browser): Promise<void> {
+export async function uploadScenario(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t);
   const { page, problems } = await openPage(t, browser);
   await signInAsOperator(page, server);
@@ -33,15 +33,15 @@ export async function uploadStory(t: Test, browser: Browser): Promise<void> {
   await whole.getByText('The file may be too large for a proxy.').waitFor();
   await page.setViewportSize({ width: 1_280, height: 800 });
   await page.getByText('No connection to the server.').waitFor({ state: 'detached' });
-  t.equal(attempts, 3, 'what somebody on the way cuts off is not sent for ever');
+  t.equal(attempts, 3, 'an interrupted upload is not retried forever');
   await page.getByRole('button', { name: 'Clear list' }).click();
   await page.unroute('**/v1/documents/**');
 
   await page.route('**/v1/documents/**', (route) =>
-    route.fulfill({ status: 429, json: { detail: 'The disk is almost full: free some room first.' } }),
+    route.fulfill({ status: 429, json: { detail: 'The disk is almost full. Free disk space first.' } }),
   );
   await upload(page, 'handbook.pdf', handbook);
-  await row.getByText('The disk is almost full: free some room first.').waitFor();
+  await row.getByText('The disk is almost full. Free disk space first.').waitFor();
   await inspectInAllThemes(t, page, 'upload-failed');
   await page.unroute('**/v1/documents/**');
   await page.getByRole('button', { name: 'Retry handbook.pdf' }).click();
@@ -51,7 +51,7 @@ export async function uploadStory(t: Test, browser: Browser): Promise<void> {
   await page.getByRole('button', { name: 'Replace handbook.pdf' }).click();
   await page.getByText('2 files uploaded').waitFor();
 
-  await upload(page, 'broken.pdf', Buffer.from('%PDF-1.7\nand nothing that belongs behind it'));
+  await upload(page, 'broken.pdf', Buffer.from('%PDF-1.7\nand no objects'));
   await page.getByText('3 files uploaded').waitFor();
   await page.getByRole('link', { name: 'View documents' }).click();
   const documents = page.getByRole('table', { name: 'Documents' });
@@ -69,7 +69,7 @@ export async function uploadStory(t: Test, browser: Browser): Promise<void> {
 }
 
 /** A dropped folder, a canceled upload, and a file that is too large. */
-export async function folderUploadStory(t: Test, browser: Browser): Promise<void> {
+export async function folderUploadScenario(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t, { UPLOAD_BYTES_MAX: '50000' });
   const { page, problems } = await openPage(t, browser);
   await signInAsOperator(page, server);
@@ -91,14 +91,14 @@ export async function folderUploadStory(t: Test, browser: Browser): Promise<void
   const rows = page.getByRole('table', { name: 'Uploads' });
   await rows.getByText('The file exceeds the limit of 50 kB.').waitFor();
   await rows.getByText('Waiting', { exact: true }).waitFor();
-  t.equal(sent.length, 3, 'three at a time');
-  t.equal(await rows.getByRole('row').count(), 5, 'what the system hides is not meant');
+  t.equal(sent.length, 3, 'three concurrent uploads');
+  t.equal(await rows.getByRole('row').count(), 5, 'hidden files are skipped');
   await inspectInAllThemes(t, page, 'uploads');
 
   await page.getByRole('button', { name: `Cancel ${sent[0]}` }).click();
-  await waitFor('the one that waited takes its turn', async () => (sent.length === 4 ? true : null));
+  await waitFor('the waiting upload starts', async () => (sent.length === 4 ? true : null));
   await page.getByRole('button', { name: 'Cancel all' }).click();
-  await waitFor('all are cancelled', async () =>
+  await waitFor('all uploads are canceled', async () =>
     (await rows.getByText('Canceled').count()) === 4 ? true : null,
   );
   await page.unroute('**/v1/documents/**');
@@ -126,7 +126,7 @@ async function dropFolder(page: Page, folder: string): Promise<void> {
 }
 
 /** The session expires while a form is open: the form stays and continues after signing in in another tab. */
-export async function expiredSessionStory(t: Test, browser: Browser): Promise<void> {
+export async function expiredSessionScenario(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t);
   const { page, context, problems } = await openPage(t, browser);
   await signInAsOperator(page, server);
@@ -155,7 +155,7 @@ export async function expiredSessionStory(t: Test, browser: Browser): Promise<vo
 }
 
 /** The network fails and recovers: no input is lost, and the page continues without user action. */
-export async function offlineStory(t: Test, browser: Browser): Promise<void> {
+export async function offlineScenario(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t);
   const api = new CheckedApiClient(server);
   await api.call('collections/add-collection', { collection_name: 'notes' });
@@ -178,7 +178,7 @@ export async function offlineStory(t: Test, browser: Browser): Promise<void> {
   await page.getByRole('link', { name: 'Collections' }).click();
   await context.setOffline(false);
   await page.getByRole('table', { name: 'Collections' }).getByRole('link', { name: 'notes' }).waitFor();
-  await waitFor('the banner goes', async () =>
+  await waitFor('the banner disappears', async () =>
     (await page.getByText('No connection to the server.').count()) === 0 ? true : null,
   );
   t.same(problems, []);

@@ -13,12 +13,12 @@ export const handbook = buildPdf([
 ]);
 
 /** Scenario: from the link printed at startup to a highlighted answer beside the image of its page. */
-export async function firstRunStory(t: Test, browser: Browser): Promise<void> {
+export async function firstRunScenario(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t);
   const { page, problems } = await openPage(t, browser);
   await signInAsOperator(page, server);
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  t.same(await seriousFindings(page), [], 'axe finds nothing grave on the first page');
+  t.same(await seriousFindings(page), [], 'no serious axe findings on the first page');
 
   await page.getByRole('link', { name: 'Upload documents' }).click();
   await upload(page, 'handbook.pdf', handbook);
@@ -34,14 +34,14 @@ export async function firstRunStory(t: Test, browser: Browser): Promise<void> {
   const answers = page.getByRole('region', { name: 'Results' });
   const first = answers.getByRole('listitem').first();
   await first.getByText('Refunds are paid within fourteen days').waitFor();
-  t.ok((await first.locator('mark').allTextContents()).includes('Refunds'), 'what was asked for is marked');
+  t.ok((await first.locator('mark').allTextContents()).includes('Refunds'), 'the match is highlighted');
   await first.getByText('pages 1–3').waitFor();
 
   await page.getByText('Pages', { exact: true }).click();
   await page.getByRole('button', { name: 'Search', exact: true }).click();
   await first.getByText('page 2', { exact: true }).waitFor();
   await first.getByAltText('Page 2 of handbook.pdf').waitFor();
-  await waitFor('the picture of the page is there', async () =>
+  await waitFor('the page image is loaded', async () =>
     (await page.evaluate<number>(`document.querySelector('.result img').naturalWidth`)) > 0 ? true : null,
   );
   t.same(problems, []);

@@ -10,19 +10,47 @@ const injection = `"><img src=x onerror="window.hacked=1"><script>window.hacked=
 const longWord = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft'.repeat(3);
 const rightToLeftName = '\u202egnp.exe';
 const widths = [320, 768, 1_280];
-const page1 = 'javascript:window.hacked=4';
+const scriptUrl = 'javascript:window.hacked=4';
+
+const collection = `c ${injection}`;
+const path = `p ${injection}`;
 
 /** All stored values must be rendered as text: names, paths, metadata, documents, keys, organizations. */
-export async function injectionStory(t: Test, browser: Browser): Promise<void> {
+export async function injectionScenario(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t);
+  await createInjectedData(server);
+  const { page, problems } = await openPage(t, browser);
+  await signInAsOperator(page, server);
+  const openPath = async (address: string) => {
+    await page.goto(`${server.url}/app/${address}`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.waitForLoadState('networkidle');
+    t.equal(await page.evaluate('window.hacked'), undefined, address);
+    await checkNoOverflow(t, page, address);
+  };
+  await saveInjectedNames(page, openPath);
+  for (const address of ['', 'collections', 'keys', 'members', 'usage', 'audit', 'settings', 'organizations'])
+    await openPath(address);
+  await page.getByText(`o ${injection}`).first().waitFor();
+  await checkDocumentPages(t, page, openPath);
+  await openPath('collections');
+  await page.getByRole('button', { name: `Actions for ${longWord}` }).click();
+  await page.getByRole('button', { name: 'Delete…' }).click();
+  await page.getByRole('dialog').waitFor();
+  await checkNoOverflow(t, page, 'a dialog');
+  t.equal(await page.evaluate('window.hacked'), undefined);
+  t.same(problems, []);
+}
+
+type OpenPath = (address: string) => Promise<void>;
+
+async function createInjectedData(server: TestServer): Promise<void> {
   const api = new CheckedApiClient(server);
-  const collection = `c ${injection}`;
-  const path = `p ${injection}`;
   await api.call('collections/add-collection', { collection_name: collection });
-  await api.add(collection, path, `Granite ${injection} in the text. ${page1}`, {
-    metadata: { author: injection, 'list:tags': [injection, page1] },
+  await api.add(collection, path, `Granite ${injection} in the text. ${scriptUrl}`, {
+    metadata: { author: injection, 'list:tags': [injection, scriptUrl] },
   });
-  await api.add(collection, page1, `Marble ${page1}`);
+  await api.add(collection, scriptUrl, `Marble ${scriptUrl}`);
   const markup = Buffer.from(
     `<html><title>${injection}</title><body>Basalt<script>window.hacked=5</script>${injection}</body>`,
   );
@@ -33,24 +61,16 @@ export async function injectionStory(t: Test, browser: Browser): Promise<void> {
       metadata: { author: longWord },
     });
   }
-  const { page, problems } = await openPage(t, browser);
-  await signInAsOperator(page, server);
   const organizationId = /First organization: (\S+)/.exec(server.printedText)?.[1] ?? '';
-  const administration = new CheckedApiClient(server, adminKey);
-  await administration.call('admin/add-api-key', {
+  await new CheckedApiClient(server, adminKey).call('admin/add-api-key', {
     organization_id: organizationId,
     name: injection,
     permission: 'all',
   });
+}
 
-  const openPath = async (address: string) => {
-    await page.goto(`${server.url}/app/${address}`);
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    await page.waitForLoadState('networkidle');
-    t.equal(await page.evaluate('window.hacked'), undefined, address);
-    await checkNoOverflow(t, page, address);
-  };
-  const inPlace = new URLSearchParams({ collection, path });
+/** Stores names of the organization and of the user through the dashboard. */
+async function saveInjectedNames(page: Page, openPath: OpenPath): Promise<void> {
   await openPath('organization');
   await page.getByLabel('Name').fill(`o ${injection} ${longWord}`.slice(0, 255));
   await page.getByRole('button', { name: 'Save' }).click();
@@ -58,32 +78,23 @@ export async function injectionStory(t: Test, browser: Browser): Promise<void> {
   await openPath('settings');
   await page.getByLabel('Name').fill(`${injection} ${longWord}`.slice(0, 200));
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Saved').waitFor();
-  for (const address of ['', 'collections', 'keys', 'members', 'usage', 'audit', 'settings', 'organizations'])
-    await openPath(address);
-  await page.getByText(`o ${injection}`).first().waitFor();
-  await openPath(`documents?${new URLSearchParams({ collection })}`);
+  await page.getByText('Profile saved.').waitFor();
+}
+
+async function checkDocumentPages(t: Test, page: Page, openPath: OpenPath): Promise<void> {
+  const addressOf = (reference: Record<string, string>) => new URLSearchParams(reference);
+  await openPath(`documents?${addressOf({ collection })}`);
   await page.getByRole('link', { name: path }).waitFor();
-  await openPath(`document?${inPlace}`);
+  await openPath(`document?${addressOf({ collection, path })}`);
   await page.getByText(`Granite ${injection} in the text.`).first().waitFor();
-  await openPath(`document?${new URLSearchParams({ collection, path: 'page.html' })}`);
-  await openPath(`playground?${new URLSearchParams({ collection })}`);
+  await openPath(`document?${addressOf({ collection, path: 'page.html' })}`);
+  await openPath(`playground?${addressOf({ collection })}`);
   await page.getByLabel('Query').fill('granite marble basalt');
   await page.keyboard.press('Enter');
-  const answers = page.getByRole('region', { name: 'Results' });
-  await answers.getByText(injection).first().waitFor();
-  t.equal(await page.locator('img[src="x"], script:not([src])').count(), 0, 'none of it became markup');
-  await openPath(`documents?${new URLSearchParams({ collection: longWord })}`);
-  await openPath(
-    `document?${new URLSearchParams({ collection: longWord, path: `${longWord}/${longWord}.txt` })}`,
-  );
-  await openPath('collections');
-  await page.getByRole('button', { name: `Actions for ${longWord}` }).click();
-  await page.getByRole('button', { name: 'Delete…' }).click();
-  await page.getByRole('dialog').waitFor();
-  await checkNoOverflow(t, page, 'a dialog');
-  t.equal(await page.evaluate('window.hacked'), undefined);
-  t.same(problems, []);
+  await page.getByRole('region', { name: 'Results' }).getByText(injection).first().waitFor();
+  t.equal(await page.locator('img[src="x"], script:not([src])').count(), 0, 'no stored value became markup');
+  await openPath(`documents?${addressOf({ collection: longWord })}`);
+  await openPath(`document?${addressOf({ collection: longWord, path: `${longWord}/${longWord}.txt` })}`);
 }
 
 async function checkNoOverflow(t: Test, page: Page, where: string): Promise<void> {

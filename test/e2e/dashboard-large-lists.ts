@@ -28,7 +28,7 @@ const rowObserverScript = `
 `;
 
 /** Ten thousand documents can be scrolled and searched by prefix, and failed documents are found at once. */
-export async function largeDocumentListStory(t: Test, browser: Browser): Promise<void> {
+export async function largeDocumentListScenario(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t);
   const api = new CheckedApiClient(server);
   await api.call('collections/add-collection', { collection_name: 'many' });
@@ -38,7 +38,7 @@ export async function largeDocumentListStory(t: Test, browser: Browser): Promise
     content: { type: 'text', text: `Note ${i}.` } as const,
   }));
   await api.addAll('many', documents);
-  const broken = Buffer.from('%PDF-1.7\nnothing behind it').toString('base64');
+  const broken = Buffer.from('%PDF-1.7\nno objects').toString('base64');
   for (let i = 0; i < failed; i += 1)
     await api.add('many', `scans/${i}.pdf`, { type: 'auto', base64_data: broken });
 
@@ -67,12 +67,12 @@ export async function largeDocumentListStory(t: Test, browser: Browser): Promise
   await page.goBack();
   await page.getByRole('link', { name: `scans/${failed - 1}.pdf` }).waitFor();
   await page.getByText('10,003 documents').waitFor();
-  t.ok(listRequests.length <= 2, 'who comes back is where they were');
+  t.ok(listRequests.length <= 2, 'going back restores the list without reloading');
   await page.getByRole('link', { name: 'Overview' }).click();
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.getByRole('link', { name: 'Documents', exact: true }).click();
   await page.getByText('documents loaded').waitFor();
-  t.equal(await page.evaluate('window.scrollY'), 0, 'who goes there anew begins at the beginning');
+  t.equal(await page.evaluate('window.scrollY'), 0, 'a new visit starts at the top');
 
   await page.getByLabel('Path prefix').fill('notes/0999');
   await page.getByText('10 documents').waitFor();
@@ -84,7 +84,7 @@ export async function largeDocumentListStory(t: Test, browser: Browser): Promise
   await page.getByText(`${failed} documents`, { exact: true }).waitFor();
   t.ok(
     listRequests.length > 0 && listRequests.every((each) => each.only_failed === true),
-    'only those are asked for',
+    'only failed documents are requested',
   );
   await page.reload();
   await page.getByText(`${failed} documents`, { exact: true }).waitFor();
@@ -113,7 +113,7 @@ async function heapBytes(page: Page): Promise<number> {
 }
 
 /** Hundreds of uploads are canceled; hundreds of collections and results load in pages. */
-export async function largeListsStory(t: Test, browser: Browser): Promise<void> {
+export async function largeListsScenario(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t);
   const api = new CheckedApiClient(server);
   for (let i = 0; i < 130; i += 1)
@@ -136,12 +136,12 @@ export async function largeListsStory(t: Test, browser: Browser): Promise<void> 
   await page.getByRole('link', { name: 'c070' }).click();
   await page.getByText('This collection is empty').waitFor();
   await page.goBack();
-  await waitFor('who goes back is where they were', async () =>
+  await waitFor('going back restores the scroll position', async () =>
     (await page.evaluate('window.scrollY')) === scrolled ? true : null,
   );
   await page.getByRole('button', { name: 'Show 30 more of 30' }).click();
   await page.getByRole('link', { name: 'c129' }).waitFor();
-  await waitFor('every row has its numbers', async () =>
+  await waitFor('every row has its counts', async () =>
     (await page.locator('.table .skeleton').count()) === 0 ? true : null,
   );
 
@@ -164,10 +164,10 @@ export async function largeListsStory(t: Test, browser: Browser): Promise<void> 
     buffer: Buffer.from('text'),
   }));
   await page.getByLabel('Files to upload').setInputFiles(files);
-  await waitFor('the first of them are on their way', async () => (sent === 3 ? true : null));
+  await waitFor('the first uploads are in flight', async () => (sent === 3 ? true : null));
   await page.getByRole('button', { name: 'Cancel all' }).click();
   await page.getByRole('button', { name: 'Clear list' }).waitFor();
-  t.equal(sent, 3, 'none begins because another one ends');
+  t.equal(sent, 3, 'no waiting upload starts after cancellation');
   await page.getByRole('button', { name: 'Clear list' }).click();
   t.same((await api.call('status/get-status', { collection_name: 'c001' })).num_documents, 0);
   t.same(problems, []);

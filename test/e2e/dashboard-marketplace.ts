@@ -8,7 +8,7 @@ import { TestServer } from './server.ts';
 import { startVercelEmulator } from './vercel-emulator.ts';
 
 /** Scenario: a user installs the Vercel integration, checks the account, binds it, and is redirected back. */
-export async function marketplaceStory(t: Test, browser: Browser): Promise<void> {
+export async function marketplaceScenario(t: Test, browser: Browser): Promise<void> {
   const { url: MAIL_URL, mails } = createMailFolder(t);
   const vercel = await startVercelEmulator(t);
   const port = await freePort();
@@ -28,13 +28,13 @@ export async function marketplaceStory(t: Test, browser: Browser): Promise<void>
   const consent = page.getByText('Vercel account');
   await consent.waitFor();
   const words = await consent.textContent();
-  t.match(words, /account team_1, installation icfg_1/, 'what nobody can choose comes first');
+  t.match(words, /account team_1, installation icfg_1/, 'verified ids come first');
   t.match(words, /The account name “the-team” was chosen by its owner and is not verified/);
   await page.getByText('is stored in the projects of team_1 that were selected at Vercel').waitFor();
   await page.getByLabel('Name of the new organization').fill('Acme');
   await page.getByRole('button', { name: 'Link to organization' }).click();
   await page.getByText('Vercel rejected the environment variables').waitFor();
-  t.match(page.url(), server.url, 'what went wrong is not led away from');
+  t.match(page.url(), server.url, 'an error does not redirect');
   await page.getByRole('link', { name: 'Back to Vercel' }).click();
   await page.getByText('Back at Vercel').waitFor();
 

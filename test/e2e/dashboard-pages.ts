@@ -72,7 +72,7 @@ const dashboardPages: readonly DashboardPage[] = [
 const readmeScreenshots = ['overview', 'playground'];
 const pictures = join(dirname(compiledRoot), 'web', 'pictures');
 
-export async function pagesStory(t: Test, browser: Browser): Promise<void> {
+export async function pagesScenario(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t, {
     ...mailFolderOf(t),
     ADMIN_PASSWORD_HASH: administratorPasswordHash(),
@@ -161,10 +161,10 @@ export async function inspect(t: Test, page: Page, name: string): Promise<void> 
   const [availableWidth, width] = await page.evaluate<[number, number]>(
     '[document.documentElement.scrollWidth, window.innerWidth]',
   );
-  t.ok(availableWidth <= width, `${name}: nothing reaches over the edge (${availableWidth} of ${width})`);
-  t.same(await page.evaluate(squeezedTextScript), [], `${name}: everything that says something has room`);
+  t.ok(availableWidth <= width, `${name}: no horizontal overflow (${availableWidth} of ${width})`);
+  t.same(await page.evaluate(squeezedTextScript), [], `${name}: no squeezed text`);
   const [shifts, moved] = await page.evaluate<[number | undefined, unknown]>('[window.shifts, window.moved]');
-  t.ok((shifts ?? 0) < shiftsMax, `${name}: nothing moves while it loads (${shifts})`, { moved });
+  t.ok((shifts ?? 0) < shiftsMax, `${name}: no layout shift (${shifts})`, { moved });
 }
 
 /** Finds elements whose text has less width than a few letters. */
@@ -215,7 +215,7 @@ async function fill(server: TestServer): Promise<void> {
   await api.add('handbook', 'handbook.pdf', pdf(handbook), {
     metadata: { author: 'Ada Lovelace', year: '2026' },
   });
-  await api.add('handbook', 'scans/broken.pdf', pdf(Buffer.from('%PDF-1.7\nnothing behind it')));
+  await api.add('handbook', 'scans/broken.pdf', pdf(Buffer.from('%PDF-1.7\nno objects')));
   await api.addAll(
     'handbook',
     topics.flatMap((topic) =>
@@ -223,7 +223,7 @@ async function fill(server: TestServer): Promise<void> {
         path: `policies/${year}/${topic}.md`,
         content: {
           type: 'text',
-          text: `# ${topic}\n\nWhat held for ${topic} in ${year}, in a few words.`,
+          text: `# ${topic}\n\nRules for ${topic} in ${year}.`,
         } as const,
         metadata: { year: String(year), topic },
       })),

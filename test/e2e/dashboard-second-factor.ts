@@ -7,7 +7,7 @@ import { createMailFolder, TestUser } from './people.ts';
 import { TestServer } from './server.ts';
 
 /** Scenario: a user enables a second factor, signs in with the app and with a recovery code, and disables it. */
-export async function secondFactorStory(t: Test, browser: Browser): Promise<void> {
+export async function secondFactorScenario(t: Test, browser: Browser): Promise<void> {
   const { url: MAIL_URL, mails } = createMailFolder(t);
   let ahead = 0;
   const server = await TestServer.start(t, { MAIL_URL, TRUST_PROXY: 'true' }, { clockOffsetMs: () => ahead });

@@ -11,7 +11,7 @@ import { TestServer } from './server.ts';
 /** Sign-in without a mailed link: with an identity provider, and with the administrator's password. */
 
 /** Sign-in at a provider returns to the requested page; a user with an unverified address is told the reason. */
-export async function providerStory(t: Test, browser: Browser): Promise<void> {
+export async function providerScenario(t: Test, browser: Browser): Promise<void> {
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
   const issuer = await openIdIssuer(t, `${base}/api/auth/google/auth`);
@@ -22,7 +22,7 @@ export async function providerStory(t: Test, browser: Browser): Promise<void> {
     GOOGLE_CLIENT_SECRET: 'a-secret-between-the-two',
     OIDC_ISSUER: issuer,
   });
-  const comeBackAs = async (login: string, { page }: Awaited<ReturnType<typeof openPage>>) => {
+  const signInAtProvider = async (login: string, { page }: Awaited<ReturnType<typeof openPage>>) => {
     await page.goto(`${base}/app/settings`);
     await page.getByRole('link', { name: 'Continue with Google' }).click();
     await page.waitForURL(`${issuer}/**`);
@@ -32,24 +32,24 @@ export async function providerStory(t: Test, browser: Browser): Promise<void> {
     await page.getByRole('heading', { name: 'Authorize' }).waitFor();
     await page.locator('[type=submit]').click();
   };
-  const hers = await openPage(t, browser);
-  await hers.page.goto(`${base}/app/`);
-  await hers.page.getByRole('link', { name: 'Continue with Google' }).waitFor();
-  await inspectInAllThemes(t, hers.page, 'sign-in-provider');
-  await comeBackAs('ada@example.com', hers);
-  await hers.page.waitForURL(`${base}/app/settings`);
-  await hers.page.getByText('ada@example.com').first().waitFor();
+  const verified = await openPage(t, browser);
+  await verified.page.goto(`${base}/app/`);
+  await verified.page.getByRole('link', { name: 'Continue with Google' }).waitFor();
+  await inspectInAllThemes(t, verified.page, 'sign-in-provider');
+  await signInAtProvider('ada@example.com', verified);
+  await verified.page.waitForURL(`${base}/app/settings`);
+  await verified.page.getByText('ada@example.com').first().waitFor();
 
-  const his = await openPage(t, browser);
-  await comeBackAs('new@example.com', his);
-  await his.page.getByText('has not verified your e-mail address').waitFor();
-  await his.page.getByRole('link', { name: 'Go to the dashboard' }).click();
-  await his.page.getByRole('heading', { name: 'Sign in to Quarry' }).waitFor();
-  t.same([...hers.problems, ...his.problems.filter((line) => !line.includes('403'))], []);
+  const unverified = await openPage(t, browser);
+  await signInAtProvider('new@example.com', unverified);
+  await unverified.page.getByText('has not verified your e-mail address').waitFor();
+  await unverified.page.getByRole('link', { name: 'Go to the dashboard' }).click();
+  await unverified.page.getByRole('heading', { name: 'Sign in to Quarry' }).waitFor();
+  t.same([...verified.problems, ...unverified.problems.filter((line) => !line.includes('403'))], []);
 }
 
 /** Signs in with the password alone, beside a user's own session, and signs out. */
-export async function administratorStory(t: Test, browser: Browser): Promise<void> {
+export async function administratorScenario(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t, { ADMIN_PASSWORD_HASH: administratorPasswordHash() });
   const { page, problems } = await openPage(t, browser);
   const signIn = async (text: string) => {
@@ -84,6 +84,6 @@ export async function administratorStory(t: Test, browser: Browser): Promise<voi
   await entry.waitFor({ state: 'detached' });
   await page.reload();
   await page.getByRole('link', { name: 'Overview' }).waitFor();
-  t.equal(await entry.count(), 0, 'who is no administrator sees no way there');
+  t.equal(await entry.count(), 0, 'users who are not administrators see no link');
   t.same(problems, []);
 }

@@ -33,14 +33,14 @@ const emptyStateTexts = {
 /** Page that needs no request besides the session. */
 const pageWithoutRequests = 'organizations';
 
-const detail = 'The store does not answer: try again in a moment.';
+const detail = 'The store is not responding. Try again in a moment.';
 const isSession = (route: Route) => route.request().url().endsWith('/get-user');
 const failRequest = (route: Route) =>
   isSession(route) ? route.continue() : route.fulfill({ status: 500, json: { detail } });
 const holdRequest = (route: Route) => (isSession(route) ? route.continue() : undefined);
 const apiPaths = /\/(v1|api)\//;
 
-export async function statesStory(t: Test, browser: Browser): Promise<void> {
+export async function statesScenario(t: Test, browser: Browser): Promise<void> {
   const { server } = await BillingFixture.start(t, '2027-03-10T12:00:00Z', {
     ADMIN_PASSWORD_HASH: administratorPasswordHash(),
   });
@@ -91,5 +91,5 @@ async function inspect(t: Test, page: Page, name: string): Promise<void> {
   const [availableWidth, width] = await page.evaluate<[number, number]>(
     '[document.documentElement.scrollWidth, window.innerWidth]',
   );
-  t.ok(availableWidth <= width, `${name}: nothing reaches over the edge (${availableWidth} of ${width})`);
+  t.ok(availableWidth <= width, `${name}: no horizontal overflow (${availableWidth} of ${width})`);
 }

@@ -6,7 +6,7 @@ import { signInAsOperator } from './dashboard-actions.ts';
 import { TestServer } from './server.ts';
 
 /** Scenario: a user switches between collections and organizations; each shows only its own data. */
-export async function switchingStory(t: Test, browser: Browser): Promise<void> {
+export async function switchingScenario(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t, { RERANKER: 'zerank-1' });
   const api = new CheckedApiClient(server);
   for (const collection_name of ['alpha', 'beta'])
@@ -14,14 +14,30 @@ export async function switchingStory(t: Test, browser: Browser): Promise<void> {
   await api.add('beta', 'refunds.txt', 'Refunds are paid within fourteen days.');
   const { page, problems } = await openPage(t, browser);
   await signInAsOperator(page, server);
-  const answers = page.getByRole('region', { name: 'Results' });
-  const goTo = async (name: string) => {
-    await page.getByRole('link', { name, exact: true }).click();
-    await page.getByRole('heading', { name, level: 1 }).waitFor();
-  };
+  await switchCollections(t, page);
+  await closeDialogByClick(t, page);
 
-  await goTo('Playground');
-  await waitFor('one can type the question at once', async () =>
+  await openNavigationEntry(page, 'Documents');
+  await page.getByRole('link', { name: 'refunds.txt' }).waitFor();
+  t.equal(await page.getByLabel('Collection').inputValue(), 'beta', 'the last used collection');
+  await page.getByRole('link', { name: 'refunds.txt' }).click();
+  await page.getByText('Page 1 of 1').waitFor();
+
+  await switchOrganizations(t, page, server);
+  await checkPollingWhileVisible(t, page);
+  await switchInAnotherTab(page, server);
+  t.same(problems, []);
+}
+
+async function openNavigationEntry(page: Page, name: string): Promise<void> {
+  await page.getByRole('link', { name, exact: true }).click();
+  await page.getByRole('heading', { name, level: 1 }).waitFor();
+}
+
+async function switchCollections(t: Test, page: Page): Promise<void> {
+  const results = page.getByRole('region', { name: 'Results' });
+  await openNavigationEntry(page, 'Playground');
+  await waitFor('the query field has the focus', async () =>
     (await page.evaluate('document.activeElement.tagName')) === 'TEXTAREA' ? true : null,
   );
   await page.getByLabel('Collection').selectOption('beta');
@@ -33,12 +49,14 @@ export async function switchingStory(t: Test, browser: Browser): Promise<void> {
   await page.getByLabel('Query').fill('When are refunds paid?');
   await page.keyboard.press('Enter');
   t.match((await request).postDataJSON(), { collection_name: 'beta', reranker: null });
-  await answers.getByText('within fourteen days').waitFor();
+  await results.getByText('within fourteen days').waitFor();
   await page.getByLabel('Collection').selectOption('alpha');
-  await answers.getByText('Search your documents').waitFor();
+  await results.getByText('Search your documents').waitFor();
   await page.getByLabel('Collection').selectOption('beta');
-  await answers.getByText('within fourteen days').waitFor();
+  await results.getByText('within fourteen days').waitFor();
+}
 
+async function closeDialogByClick(t: Test, page: Page): Promise<void> {
   const code = page.getByRole('button', { name: 'Copy as code' });
   await code.click();
   await page.getByRole('dialog').waitFor();
@@ -46,37 +64,35 @@ export async function switchingStory(t: Test, browser: Browser): Promise<void> {
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   t.ok(
     await code.evaluate((button) => button === button.ownerDocument.activeElement),
-    'closed by a click beside it, a dialog gives the focus back, too',
+    'closing a dialog by a click outside restores the focus',
   );
+}
 
-  await goTo('Documents');
-  await page.getByRole('link', { name: 'refunds.txt' }).waitFor();
-  t.equal(await page.getByLabel('Collection').inputValue(), 'beta', 'the one worked in last');
-  await page.getByRole('link', { name: 'refunds.txt' }).click();
-  await page.getByText('Page 1 of 1').waitFor();
-
+async function switchOrganizations(t: Test, page: Page, server: TestServer): Promise<void> {
   const switcher = page.getByRole('button', { name: /^Organization: / });
+  const select = async (name: string) => {
+    await switcher.click();
+    await page.getByRole('button', { name: new RegExp(`^${name} `) }).click();
+  };
   await switcher.click();
   await page.getByRole('link', { name: 'Create or join an organization' }).click();
   await page.getByLabel('Name').fill('Second');
   await page.getByRole('button', { name: 'Create' }).click();
   await page.getByText('Follow these steps to get started.').waitFor();
-  await goTo('Playground');
+  await openNavigationEntry(page, 'Playground');
   await page.getByRole('heading', { name: 'No documents to search' }).waitFor();
 
-  const choose = async (name: string) => {
-    await switcher.click();
-    await page.getByRole('button', { name: new RegExp(`^${name} `) }).click();
-  };
-  await choose('default');
-  await answers.getByText('within fourteen days').waitFor();
+  await select('default');
+  await page.getByRole('region', { name: 'Results' }).getByText('within fourteen days').waitFor();
   await page.goto(`${server.url}/app/document?collection=beta&path=refunds.txt`);
   await page.getByText('Page 1 of 1').waitFor();
-  await choose('Second');
+  await select('Second');
   await page.getByRole('heading', { name: 'No documents yet' }).waitFor();
-  t.match(page.url(), /\/app\/documents$/, 'the address names nothing of the other one');
+  t.match(page.url(), /\/app\/documents$/, 'the URL names no data of the other organization');
+}
 
-  await checkPollingWhileVisible(t, page);
+/** Another tab starts with the same organization, then keeps its own; a sign-out ends the session in both tabs. */
+async function switchInAnotherTab(page: Page, server: TestServer): Promise<void> {
   const other = await page.context().newPage();
   await other.goto(`${server.url}/app/`);
   await other.getByRole('button', { name: /^Organization: Second/ }).waitFor();
@@ -89,7 +105,6 @@ export async function switchingStory(t: Test, browser: Browser): Promise<void> {
   await other.getByRole('button', { name: 'Sign out' }).click();
   await other.getByRole('heading', { name: 'Sign in to Quarry' }).waitFor();
   await page.getByRole('heading', { name: 'Sign in to Quarry' }).waitFor();
-  t.same(problems, []);
 }
 
 /** An idle page polls with increasing intervals, and not at all while it is hidden. */
@@ -106,18 +121,18 @@ async function checkPollingWhileVisible(t: Test, page: Page): Promise<void> {
     await page.clock.runFor(1_000);
     await page.waitForLoadState('networkidle');
   }
-  t.ok(requestCount > 3 && requestCount < 12, `${requestCount} looks in a minute`);
+  t.ok(requestCount > 3 && requestCount < 12, `${requestCount} polls per minute`);
   await page.evaluate(`
     Object.defineProperty(document, 'hidden', { value: true, configurable: true });
     document.dispatchEvent(new Event('visibilitychange'));
   `);
   requestCount = 0;
   await page.clock.runFor(600_000);
-  t.equal(requestCount, 0, 'nobody looks');
+  t.equal(requestCount, 0, 'no polls while hidden');
   await page.evaluate(`
     delete document.hidden;
     document.dispatchEvent(new Event('visibilitychange'));
   `);
-  await waitFor('it looks again at once', async () => (requestCount > 0 ? true : null));
+  await waitFor('polling resumes immediately', async () => (requestCount > 0 ? true : null));
   await page.clock.resume();
 }

@@ -1,4 +1,4 @@
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import type { Test } from 'tap';
 import { openPage } from './browser.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
@@ -7,50 +7,99 @@ import { createMailFolder, TestUser } from './people.ts';
 import { TestServer } from './server.ts';
 
 /** Scenario: two users, one organization, one key: from the invitation mail to the deletion of the key. */
-export async function teamStory(t: Test, browser: Browser): Promise<void> {
+export async function teamScenario(t: Test, browser: Browser): Promise<void> {
   const { url: MAIL_URL, mails } = createMailFolder(t);
   const server = await TestServer.start(t, { MAIL_URL, TRUST_PROXY: 'true' });
-  const [ann, bob] = ['ann@example.com', 'bob@example.com'].map(
-    (email) => new TestUser(email, server, mails),
-  );
-  const hers = await openPage(t, browser, { permissions: ['clipboard-read', 'clipboard-write'] });
-  const his = await openPage(t, browser, { locale: 'de-DE', timezoneId: 'Asia/Kolkata' });
-  const { page } = hers;
+  const ann = new TestUser('ann@example.com', server, mails);
+  const bob = new TestUser('bob@example.com', server, mails);
+  const annBrowser = await openPage(t, browser, { permissions: ['clipboard-read', 'clipboard-write'] });
+  const bobBrowser = await openPage(t, browser, { locale: 'de-DE', timezoneId: 'Asia/Kolkata' });
+  const { page } = annBrowser;
 
-  await signInByMail(page, `${server.url}/app/organizations`, ann!);
+  await createOrganization(page, server, ann);
+  await inviteAsAdmin(page, bob);
+  await acceptInvitation(bobBrowser.page, bob);
+
+  await page.reload();
+  const members = page.getByRole('table', { name: 'Members' });
+  await members.getByLabel(`Role of ${bob.email}`).selectOption('Member');
+  await page.getByText(`The role of ${bob.email} is now Member.`).waitFor();
+
+  const secret = await createKey(t, page);
+  const website = new CheckedApiClient(server, secret);
+  t.equal(await website.status('collections/get-collection-list', {}), 200);
+  t.notOk((await page.content()).includes(secret), 'the secret is removed from the page');
+
+  await bobBrowser.page.reload();
+  await bobBrowser.page.getByRole('table', { name: 'API keys' }).getByText('Website').waitFor();
+  const keyButtons = bobBrowser.page.getByRole('button', { name: /Create key|Revoke/ });
+  t.equal(await keyButtons.count(), 0, 'members cannot manage keys');
+
+  await page.getByRole('button', { name: 'Revoke Website' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke key' }).click();
+  await page.getByText('Website was revoked.').waitFor();
+  t.equal(await website.status('collections/get-collection-list', {}), 401);
+  await checkAuditLog(page);
+  t.same([...annBrowser.problems, ...bobBrowser.problems], []);
+}
+
+async function createOrganization(page: Page, server: TestServer, owner: TestUser): Promise<void> {
+  await signInByMail(page, `${server.url}/app/organizations`, owner);
   await page.getByRole('heading', { name: 'Organizations', level: 1 }).waitFor();
   await page.getByLabel('Name').fill('Acme <b>Research</b>');
   await page.getByRole('button', { name: 'Create' }).click();
   await page.getByText('Switched to Acme <b>Research</b>.').waitFor();
+}
 
+async function inviteAsAdmin(page: Page, user: TestUser): Promise<void> {
   await page.getByRole('link', { name: 'Members' }).click();
   await page.getByRole('button', { name: 'Invite member' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Email address').fill(bob!.email);
+  await dialog.getByLabel('Email address').fill(user.email);
   await dialog.getByLabel('Role').selectOption('Admin');
   await dialog.getByRole('button', { name: 'Send invitation' }).click();
-  const invited = page.getByRole('table', { name: 'Invitations' });
-  await invited.getByRole('cell', { name: bob!.email, exact: true }).waitFor();
+  const invitations = page.getByRole('table', { name: 'Invitations' });
+  await invitations.getByRole('cell', { name: user.email, exact: true }).waitFor();
+}
 
-  const link = /https?:\S+\/app\/join#\S+/.exec(await bob!.findMail('invites you'))?.[0] ?? 'no link';
-  await signInByMail(his.page, link, bob!);
-  await his.page.waitForURL('**/app/');
-  await his.page.getByText('You joined Acme <b>Research</b>.').waitFor();
+async function acceptInvitation(page: Page, user: TestUser): Promise<void> {
+  const link = /https?:\S+\/app\/join#\S+/.exec(await user.findMail('invites you'))?.[0] ?? 'no link';
+  await signInByMail(page, link, user);
+  await page.waitForURL('**/app/');
+  await page.getByText('You joined Acme <b>Research</b>.').waitFor();
+  await page.getByRole('link', { name: 'API keys' }).click();
+  await page.getByRole('heading', { name: 'No keys yet' }).waitFor();
+}
 
-  await his.page.getByRole('link', { name: 'API keys' }).click();
-  await his.page.getByRole('heading', { name: 'No keys yet' }).waitFor();
-
-  await page.reload();
-  const members = page.getByRole('table', { name: 'Members' });
-  await members.getByLabel(`Role of ${bob!.email}`).selectOption('Member');
-  await page.getByText(`The role of ${bob!.email} is now Member.`).waitFor();
-
+/** Creates the key "Website" and returns its secret. */
+async function createKey(t: Test, page: Page): Promise<string> {
+  const dialog = page.getByRole('dialog');
   await page.getByRole('link', { name: 'API keys' }).click();
   await page.getByRole('button', { name: 'Create key' }).first().click();
   await dialog.getByLabel('Name').fill('Website');
-  let answer = () => {};
+  await submitWithoutClosing(page);
+  await dialog.getByRole('heading', { name: 'Save your key' }).waitFor();
+  t.ok(
+    await dialog.getByRole('button', { name: 'Done' }).isDisabled(),
+    'the dialog requires confirmation that the key is saved',
+  );
+  await page.keyboard.press('Escape');
+  const secret = (await dialog.locator('.secret code').textContent()) ?? '';
+  t.match(secret, /^ze_[0-9A-Za-z]{36}$/);
+  await dialog.getByRole('button', { name: 'Copy key' }).click();
+  await dialog.getByText('Copied').waitFor();
+  t.equal(await page.evaluate('navigator.clipboard.readText()'), secret);
+  await dialog.getByLabel('I saved the key').check();
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  return secret;
+}
+
+/** Submits the key form, and tries to close the dialog while the request is running. */
+async function submitWithoutClosing(page: Page): Promise<void> {
+  const dialog = page.getByRole('dialog');
+  let openGate = () => {};
   const gate = new Promise<void>((resolve) => {
-    answer = resolve;
+    openGate = resolve;
   });
   await page.route('**/api-keys/add-api-key', async (route) => {
     await gate;
@@ -63,33 +112,10 @@ export async function teamStory(t: Test, browser: Browser): Promise<void> {
   await page.keyboard.press('Escape');
   await page.keyboard.press('Escape');
   await cancel.waitFor();
-  answer();
-  await dialog.getByRole('heading', { name: 'Save your key' }).waitFor();
-  t.ok(
-    await dialog.getByRole('button', { name: 'Done' }).isDisabled(),
-    'the key is not lost by a quick click',
-  );
-  await page.keyboard.press('Escape');
-  const secret = (await dialog.locator('.secret code').textContent()) ?? '';
-  t.match(secret, /^ze_[0-9A-Za-z]{36}$/);
-  await dialog.getByRole('button', { name: 'Copy key' }).click();
-  await dialog.getByText('Copied').waitFor();
-  t.equal(await page.evaluate('navigator.clipboard.readText()'), secret);
-  await dialog.getByLabel('I saved the key').check();
-  await dialog.getByRole('button', { name: 'Done' }).click();
-  const website = new CheckedApiClient(server, secret);
-  t.equal(await website.status('collections/get-collection-list', {}), 200);
-  t.notOk((await page.content()).includes(secret), 'nothing of it is left on the page');
+  openGate();
+}
 
-  await his.page.reload();
-  await his.page.getByRole('table', { name: 'API keys' }).getByText('Website').waitFor();
-  t.equal(await his.page.getByRole('button', { name: /Create key|Revoke/ }).count(), 0, 'members only look');
-
-  await page.getByRole('button', { name: 'Revoke Website' }).click();
-  await dialog.getByRole('button', { name: 'Revoke key' }).click();
-  await page.getByText('Website was revoked.').waitFor();
-  t.equal(await website.status('collections/get-collection-list', {}), 401);
-
+async function checkAuditLog(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Audit log' }).click();
   const log = page.getByRole('table', { name: 'Audit log' });
   for (const action of [
@@ -99,5 +125,4 @@ export async function teamStory(t: Test, browser: Browser): Promise<void> {
     'organization.created',
   ])
     await log.getByText(action).first().waitFor();
-  t.same([...hers.problems, ...his.problems], []);
 }

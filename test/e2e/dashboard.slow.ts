@@ -1,45 +1,52 @@
 import t from 'tap';
 import { browserSkipReason, openBrowser } from './browser.ts';
-import { billingStory } from './dashboard-billing.ts';
-import { expiredSessionStory, folderUploadStory, offlineStory, uploadStory } from './dashboard-errors.ts';
-import { firstRunStory } from './dashboard-first-run.ts';
-import { injectionStory } from './dashboard-injection.ts';
-import { focusStory, keyboardStory } from './dashboard-keyboard.ts';
-import { largeDocumentListStory, largeListsStory } from './dashboard-large-lists.ts';
-import { marketplaceStory } from './dashboard-marketplace.ts';
-import { pagesStory } from './dashboard-pages.ts';
-import { secondFactorStory } from './dashboard-second-factor.ts';
-import { administratorStory, providerStory } from './dashboard-sign-in.ts';
-import { statesStory } from './dashboard-states.ts';
-import { switchingStory } from './dashboard-switching.ts';
-import { teamStory } from './dashboard-team.ts';
+import { billingScenario } from './dashboard-billing.ts';
+import {
+  expiredSessionScenario,
+  folderUploadScenario,
+  offlineScenario,
+  uploadScenario,
+} from './dashboard-errors.ts';
+import { firstRunScenario } from './dashboard-first-run.ts';
+import { injectionScenario } from './dashboard-injection.ts';
+import { focusScenario, keyboardScenario } from './dashboard-keyboard.ts';
+import { largeDocumentListScenario, largeListsScenario } from './dashboard-large-lists.ts';
+import { marketplaceScenario } from './dashboard-marketplace.ts';
+import { pagesScenario } from './dashboard-pages.ts';
+import { secondFactorScenario } from './dashboard-second-factor.ts';
+import { administratorScenario, providerScenario } from './dashboard-sign-in.ts';
+import { statesScenario } from './dashboard-states.ts';
+import { switchingScenario } from './dashboard-switching.ts';
+import { teamScenario } from './dashboard-team.ts';
 
 /** All dashboard scenarios in a real browser against a real server. Screenshots are saved in `dist/screens`. */
 
 t.setTimeout(3_600_000);
 
-const stories = {
-  'somebody new gets from the printed link to the first good answer': firstRunStory,
-  'a team comes together, and a key lives and ends': teamStory,
-  'an integration of Vercel is taken by whoever installed it': marketplaceStory,
-  'somebody comes in by a provider, and learns why somebody else does not': providerStory,
-  'the administrator comes in by a password, works, and finds the way back': administratorStory,
-  'a second factor is set up, asked for at the next sign-in, and turned off': secondFactorStory,
-  'an upload fails, is tried again, and replaces what was there': uploadStory,
-  'a folder is dropped, minds are changed, and what is too large is not sent': folderUploadStory,
-  'a session that ends in the middle of the work costs nothing': expiredSessionStory,
-  'without the network nothing is lost, and the page goes on when it is back': offlineStory,
-  'somebody pays, changes their mind, and Stripe goes away and comes back': billingStory,
-  'the keyboard alone is enough': keyboardStory,
-  'the focus is never lost': focusStory,
-  'nothing that is stored ever runs': injectionStory,
-  'each collection and each organisation shows only its own': switchingStory,
-  'ten thousand documents are as easy as ten': largeDocumentListStory,
-  'hundreds of collections, results and files come in parts': largeListsStory,
-  'with nothing, while it loads and when it fails every page says so': statesStory,
-  'every page can be used by everybody, in light and dark, wide and narrow': pagesStory,
+const scenarios = {
+  'a new user gets from the printed link to a first search result': firstRunScenario,
+  'a user is invited, and an API key is created and revoked': teamScenario,
+  'a user installs the Vercel integration and links it to an organization': marketplaceScenario,
+  'a user signs in with an identity provider; an unverified address is rejected with a reason':
+    providerScenario,
+  'the administrator signs in with the password, edits an organization and signs out': administratorScenario,
+  'two-factor authentication is set up, required at the next sign-in, and turned off': secondFactorScenario,
+  'a failed upload is retried, and an upload replaces an existing document': uploadScenario,
+  'a dropped folder is uploaded, uploads are canceled, and too large files are not sent':
+    folderUploadScenario,
+  'an expired session loses no input': expiredSessionScenario,
+  'a network failure loses no input, and the page recovers automatically': offlineScenario,
+  'plans are bought, changed and paused, and the page recovers after an outage of Stripe': billingScenario,
+  'all actions work with the keyboard only': keyboardScenario,
+  'the focus is never lost': focusScenario,
+  'stored values never run as code': injectionScenario,
+  'collections and organizations show only their own data': switchingScenario,
+  'ten thousand documents can be scrolled and filtered': largeDocumentListScenario,
+  'hundreds of collections, results and files load in pages': largeListsScenario,
+  'every page has an empty, a loading and an error state': statesScenario,
+  'every page is accessible in light and dark, wide and narrow': pagesScenario,
 } as const;
 
-for (const [title, story] of Object.entries(stories)) {
-  t.test(title, { skip: browserSkipReason }, async (t) => story(t, await openBrowser(t)));
+for (const [title, runScenario] of Object.entries(scenarios)) {
+  t.test(title, { skip: browserSkipReason }, async (t) => runScenario(t, await openBrowser(t)));
 }

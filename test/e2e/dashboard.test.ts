@@ -1,16 +1,16 @@
 import t from 'tap';
 import { testFileMsMax } from '../timeouts.ts';
 import { browserSkipReason, openBrowser } from './browser.ts';
-import { firstRunStory } from './dashboard-first-run.ts';
+import { firstRunScenario } from './dashboard-first-run.ts';
 
 /** The shortest dashboard scenario; `dashboard.slow.ts` runs all of them. */
 
 t.setTimeout(testFileMsMax);
 
 t.test(
-  'somebody new gets from the printed link to the first good answer',
+  'a new user gets from the printed link to a first search result',
   { skip: browserSkipReason },
   async (t) => {
-    await firstRunStory(t, await openBrowser(t));
+    await firstRunScenario(t, await openBrowser(t));
   },
 );
