@@ -75,32 +75,93 @@ export const tokenSecret = new Uint8Array(32).fill(7);
  * same data.
  */
 export async function openServerComponents(options: ServerComponentsOptions) {
-  const { store, folder, clock, random, parse, space = { check() {} } } = options;
-  const { onChunk = async () => {}, indexBytes = limits.indexingBytesMax } = options;
-  const { memory = { isReached: false }, logger = silentLogger, mayQuote = () => true } = options;
+  const parts = await openStorage(options);
+  const indexFolder = join(options.folder, 'index');
+  mkdirSync(indexFolder, { recursive: true });
+  const indexes = new Indexes({ ...parts, folder: indexFolder, retireMs: 50, logger: silentLogger });
+  const context: ComponentContext = { options, parts, indexes };
+  const { ingest, writer } = await openIngest(context);
+  const modelChanges = createModelChanges(context);
+  for (const collection of await parts.collections.listAll()) await indexes.open(collection);
+  ingest.start();
+  await modelChanges.start();
+  const close = async () => {
+    await modelChanges.close();
+    await ingest.close();
+    await indexes.close();
+  };
+  return {
+    ...parts,
+    indexes,
+    ingest,
+    writer,
+    search: createSearch(context),
+    ...collectionActions(context, { ingest, modelChanges }),
+    close,
+    async clean() {
+      const { store, blobs } = parts;
+      await collectGarbage({ store, blobs }, options.clock.now());
+      await sweepCollections({ store, blobs }, options.clock.now());
+      await blobs.deleteOrphans();
+      await indexes.removeOrphans();
+    },
+    /** Frees the memory of a killed process; its files keep their content of that moment. */
+    async simulateCrash() {
+      const copiedFolder = join(options.folder, 'kept');
+      copyFolder(indexFolder, copiedFolder);
+      await close();
+      rmSync(indexFolder, { recursive: true, force: true });
+      copyFolder(copiedFolder, indexFolder);
+      rmSync(copiedFolder, { recursive: true, force: true });
+    },
+  };
+}
+export type ServerComponents = Awaited<ReturnType<typeof openServerComponents>>;
+
+interface ComponentContext {
+  readonly options: ServerComponentsOptions;
+  readonly parts: Awaited<ReturnType<typeof openStorage>>;
+  readonly indexes: Indexes;
+}
+
+const unlimitedSpace: SpaceGuard = { check() {} };
+
+async function openStorage({
+  store,
+  folder,
+  clock,
+  random,
+  space = unlimitedSpace,
+}: ServerComponentsOptions) {
   const reads = { versions: new Versions(store), contents: new Contents(store) };
+  const reader = new VersionReader({
+    ...reads,
+    fileToken: (documentId) => issueToken(tokenSecret, { kind: 'file', documentId }),
+    bytesMax: 100_000,
+  });
   const parts = {
     store,
     ...reads,
-    reader: new VersionReader({
-      ...reads,
-      fileToken: (documentId) => issueToken(tokenSecret, { kind: 'file', documentId }),
-      bytesMax: 100_000,
-    }),
+    reader,
     sequence: await Sequence.open(store),
     changes: new ChangeLog(store),
     live: new LiveVersions(store),
     collections: new Collections(store),
     documents: new Documents(store),
     counts: new Counts(store),
+    blobs: await Blobs.open({ directory: join(folder, 'blobs'), store, random }),
   };
-  const indexFolder = join(folder, 'index');
-  const blobsFolder = join(folder, 'blobs');
-  mkdirSync(indexFolder, { recursive: true });
-  const blobs = await Blobs.open({ directory: blobsFolder, store, random });
-  const indexes = new Indexes({ ...parts, folder: indexFolder, retireMs: 50, logger: silentLogger });
-  const vectors = new StoredVectors({ ...parts, space });
-  const turns = new BackgroundScheduler(clock);
+  return {
+    ...parts,
+    vectors: new StoredVectors({ ...parts, space }),
+    scheduler: new BackgroundScheduler(clock),
+  };
+}
+
+async function openIngest(context: ComponentContext) {
+  const { options, parts, indexes } = context;
+  const { store, clock, random, space = unlimitedSpace, indexBytes = limits.indexingBytesMax } = options;
+  const { memory = { isReached: false }, logger = silentLogger, mayQuote = () => true } = options;
   const shared = {
     ...parts,
     versionPublisher: new VersionPublisher({ ...parts, indexes }),
@@ -108,10 +169,29 @@ export async function openServerComponents(options: ServerComponentsOptions) {
     clock,
     random,
     space,
-    turns,
+    turns: parts.scheduler,
     count: () => [],
   };
-  const progress = new DocumentTransitions(shared);
+  const ingest = await Ingest.open({
+    store,
+    transitions: new DocumentTransitions(shared),
+    steps: createIngestSteps(context),
+    memory,
+    clock,
+    backgroundScheduler: parts.scheduler,
+    ...{ logger, mayQuote },
+    parallel: { parse: 2, index: 2, indexBytes },
+  });
+  const writer = new DocumentWriter({
+    ...shared,
+    onJob: (job) => ingest.enqueue(job),
+    onAbandoned: (record) => ingest.abandon(record),
+  });
+  return { ingest, writer };
+}
+
+function createIngestSteps({ options, parts, indexes }: ComponentContext): IngestSteps {
+  const { parse, clock, onChunk = async () => {} } = options;
   const parsePool = {
     run: async <Result>(task: object) =>
       (await Promise.race([runParse(parse, task as ParseTask), parseOutcomeWhenCanceled(task)])) as Result,
@@ -122,11 +202,10 @@ export async function openServerComponents(options: ServerComponentsOptions) {
       return { result: await prepareDocument(task, chunkProcessorsFor(embedderFor(task.model!))), ms: 1 };
     },
   };
-  const steps = new IngestSteps({
+  return new IngestSteps({
     ...parts,
-    turns,
+    turns: parts.scheduler,
     indexes,
-    blobs,
     pools: { parse: parsePool },
     chunker,
     getModel: (collectionId) => {
@@ -134,27 +213,15 @@ export async function openServerComponents(options: ServerComponentsOptions) {
       if (collection === undefined) return letterModel;
       return { ...vectorMakerFor(getVectorState(collection)), embedChunks: 'in-worker' as const };
     },
-    renewVectors: createVectorRenewal({ ...parts, vectors, vectorMakerOf: vectorMakerFor }),
+    renewVectors: createVectorRenewal({ ...parts, vectorMakerOf: vectorMakerFor }),
     parseLimits: {},
     hasPageImages: () => false,
     clock,
   });
-  const ingest = await Ingest.open({
-    store,
-    transitions: progress,
-    steps,
-    memory,
-    clock,
-    backgroundScheduler: turns,
-    ...{ logger, mayQuote },
-    parallel: { parse: 2, index: 2, indexBytes },
-  });
-  const writer = new DocumentWriter({
-    ...shared,
-    onJob: (job) => ingest.enqueue(job),
-    onAbandoned: (record) => ingest.abandon(record),
-  });
-  const search = new Search({
+}
+
+function createSearch({ options: { clock }, parts, indexes }: ComponentContext): Search {
+  return new Search({
     ...parts,
     clock,
     getIndex: (collectionId, generation) => indexes.get(collectionId, generation),
@@ -167,35 +234,37 @@ export async function openServerComponents(options: ServerComponentsOptions) {
       rerankWeight: () => 1,
     },
   });
-  const modelChanges = new ModelChanges({
+}
+
+function createModelChanges({ options, parts, indexes }: ComponentContext): ModelChanges {
+  const { space = unlimitedSpace, logger = silentLogger, mayQuote = () => true } = options;
+  return new ModelChanges({
     ...parts,
-    ...{ indexes, vectors, vectorMakerOf: vectorMakerFor, logger, mayQuote },
+    ...{ indexes, vectorMakerOf: vectorMakerFor, logger, mayQuote },
     findNewerVersion: () => null,
     checkCapacity: () => space.check(),
   });
-  for (const collection of await parts.collections.listAll()) await indexes.open(collection);
-  ingest.start();
-  await modelChanges.start();
+}
+
+/** Actions on whole collections, as the collection services do them. */
+function collectionActions(
+  { options: { store, clock }, parts: { collections }, indexes }: ComponentContext,
+  { ingest, modelChanges }: { readonly ingest: Ingest; readonly modelChanges: ModelChanges },
+) {
   return {
-    ...parts,
-    blobs,
-    indexes,
-    ingest,
-    writer,
-    search,
-    /** Creates the record and the shards of a collection as the collection services do. */
+    /** Creates the record and the shards of a collection. */
     async addCollection(collection: Omit<Collection, 'dimensions' | 'languages'>) {
-      const whole = { ...collection, dimensions, languages: [] };
-      await indexes.open(whole);
+      const record = { ...collection, dimensions, languages: [] };
+      await indexes.open(record);
       try {
-        await store.write(parts.collections.create(whole));
+        await store.write(collections.create(record));
       } catch (error) {
-        await indexes.remove(whole.collectionId);
+        await indexes.remove(record.collectionId);
         throw error;
       }
     },
     async deleteCollection(collection: Collection) {
-      await store.write(parts.collections.delete(collection, clock.now()), { mayUseReserve: true });
+      await store.write(collections.delete(collection, clock.now()), { mayUseReserve: true });
       ingest.abandonCollection(collection.collectionId);
       modelChanges.refresh(collection.collectionId);
       await indexes.remove(collection.collectionId);
@@ -209,34 +278,11 @@ export async function openServerComponents(options: ServerComponentsOptions) {
         state.next === null
           ? startVectorChange(state, { ...embedderFor(id), version: '1' })
           : cancelVectorChange(state);
-      await store.write(parts.collections.putVectors(collectionId, state, after));
+      await store.write(collections.putVectors(collectionId, state, after));
       modelChanges.refresh(collectionId);
-    },
-    async clean() {
-      await collectGarbage({ store, blobs }, clock.now());
-      await sweepCollections({ store, blobs }, clock.now());
-      await blobs.deleteOrphans();
-      await indexes.removeOrphans();
-    },
-    async close() {
-      await modelChanges.close();
-      await ingest.close();
-      await indexes.close();
-    },
-    /** Frees the memory of a killed process; its files keep their content of that moment. */
-    async bury() {
-      const keptFolder = join(folder, 'kept');
-      copyFolder(indexFolder, keptFolder);
-      await modelChanges.close();
-      await ingest.close();
-      await indexes.close();
-      rmSync(indexFolder, { recursive: true, force: true });
-      copyFolder(keptFolder, indexFolder);
-      rmSync(keptFolder, { recursive: true, force: true });
     },
   };
 }
-export type ServerComponents = Awaited<ReturnType<typeof openServerComponents>>;
 
 /** Copies a folder; files that the process deletes meanwhile may be missing. */
 function copyFolder(from: string, to: string): void {

@@ -300,7 +300,7 @@ export class Simulation {
     this.#isCrashed = true;
     this.#flakyStore.crash();
     await Promise.all(this.#running);
-    await this.#components!.bury();
+    await this.#components!.simulateCrash();
     this.counts.crashes += 1;
     await this.#start();
     for (const model of this.#collections.values()) this.#resolveAfterCrash(model);
