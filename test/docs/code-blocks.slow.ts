@@ -58,7 +58,7 @@ function programOf({ language }: CodeBlock, text: string, folder: string): reado
   if (shown.has(language)) return null;
   if (language === 'sh') return ['bash', '-euo', 'pipefail', '-c', text];
   if (language === 'python') return ['python3', '-c', `compile(${JSON.stringify(text)}, "page", "exec")`];
-  if (language !== 'js') throw new Error(`blocks of the language "${language}" are not known`);
+  if (language !== 'js') throw new Error(`blocks of the language "${language}" are not supported`);
   const file = join(folder, 'block.mjs');
   writeFileSync(file, text);
   return [process.execPath, file];
@@ -82,7 +82,7 @@ for (const page of pages) {
       if (program === null) continue;
       const { code, output } = await run(folder, program, variables);
       t.equal(code, 0, `${name}: ${output}`);
-      t.notMatch(output, /"detail":/, `${name}: no request is refused`);
+      t.notMatch(output, /"detail":/, `${name}: no request is rejected`);
     }
   });
 }

@@ -88,7 +88,7 @@ export class CheckedApiClient {
   async call<O extends PublishedOperationName>(operation: O, body: unknown = {}): Promise<ReplyOf<O>> {
     const reply = await this.request(operation, body);
     if (reply.status > 299)
-      throw new Error(`${operation} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
+      throw new Error(`${operation} returned ${reply.status}: ${JSON.stringify(reply.body)}`);
     return reply.body as ReplyOf<O>;
   }
 
@@ -156,7 +156,7 @@ function parseJsonBody(path: string, text: string): unknown {
   try {
     return text === '' ? null : JSON.parse(text);
   } catch {
-    throw new Error(`${path} answered no JSON: ${text.slice(0, 200)}`);
+    throw new Error(`${path} returned no JSON: ${text.slice(0, 200)}`);
   }
 }
 

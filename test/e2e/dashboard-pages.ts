@@ -275,6 +275,6 @@ async function signInOperator(server: TestServer) {
       headers: { authorization: `Bearer ${access_token}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    if (!reply.ok) throw new Error(`${operation} answered ${reply.status}: ${await reply.text()}`);
+    if (!reply.ok) throw new Error(`${operation} returned ${reply.status}: ${await reply.text()}`);
   };
 }

@@ -35,7 +35,7 @@ async function apiErrorOf(answer: PromiseLike<unknown>): Promise<unknown> {
   } catch (error) {
     return error;
   }
-  throw new Error('the server did not refuse');
+  throw new Error('the server did not reject the request');
 }
 
 async function whenIndexed(path: string): Promise<void> {
@@ -51,8 +51,8 @@ await t.test('collections: add, list with an empty body, delete', async (t) => {
   const listed = await assertReply('collections/get-collection-list', client.collections.getList());
   t.same(listed.collection_names, ['handbook', 'wide']);
   const sent = proxy.requests.at(-1);
-  t.equal(sent?.body, '', 'the client sends no body at all');
-  t.match(sent?.headers['content-type'], /json/, 'and calls it JSON');
+  t.equal(sent?.body, '', 'the client sends an empty body');
+  t.match(sent?.headers['content-type'], /json/, 'with a JSON content type');
   t.same((await client.collections.getList({})).collection_names, ['handbook', 'wide']);
   await assertReply('collections/delete-collection', client.collections.delete({ collection_name: 'wide' }));
   t.same((await client.collections.getList()).collection_names, ['handbook']);
@@ -92,7 +92,7 @@ await t.test('documents: every kind of content is added and found', async (t) =>
   t.equal(document.content ?? null, null, 'content only on request');
 });
 
-await t.test('documents: overwrite answers 200, a page is described with its text and image', async (t) => {
+await t.test('documents: overwrite returns 200, and a page has text and an image URL', async (t) => {
   const content = { type: 'text', text: 'The office is closed on Sundays.' } as const;
   const before = await client.documents.getInfo({ collection_name, path: 'plain.txt' });
   const again = client.documents.add({ collection_name, path: 'plain.txt', content, overwrite: true });
@@ -130,7 +130,7 @@ await t.test('documents: update replaces the metadata and keeps the document', a
   t.equal(document.id, before.id);
 });
 
-await t.test('queries: three granularities with filter, reranker and everything included', async (t) => {
+await t.test('queries: all result types with filter, reranker and all included fields', async (t) => {
   const query = 'how long before the end must notice be given';
   const filter = { kind: { $eq: 'auto' } };
   const documents = await assertReply(
@@ -147,7 +147,7 @@ await t.test('queries: three granularities with filter, reranker and everything 
   );
   t.equal(documents.results[0]?.path, 'contract.pdf');
   t.same(documents.results[0]?.metadata, { kind: 'auto' });
-  t.equal(documents.results.length, 2, 'the filter leaves the two files');
+  t.equal(documents.results.length, 2, 'the filter matches the two files');
   const pages = await assertReply(
     'queries/top-pages',
     client.queries.topPages({ collection_name, query, k: 3, include_content: true, include_metadata: true }),
@@ -174,7 +174,7 @@ await t.test('queries: three granularities with filter, reranker and everything 
     'each document once, best first',
   );
   const bare = await client.queries.topDocuments({ collection_name, query: null, k: 10 });
-  t.equal(bare.results.length, 5, 'no question lists all');
+  t.equal(bare.results.length, 5, 'a null query lists all documents');
   t.same(new Set(bare.results.map(({ metadata }) => metadata)), new Set([null]));
 });
 
@@ -213,7 +213,7 @@ await t.test('status: counts of one collection and of all', async (t) => {
   t.same(await client.status.getStatus({}), all);
 });
 
-await t.test('paging ends when the caller hands over {query: {}}, and by hand with path_gt', async (t) => {
+await t.test('paging ends with {query: {}}, and manually with path_gt', async (t) => {
   const all = ['contract.pdf', 'holidays.docx', 'paged.txt', 'plain.txt', 'rows.csv'];
   const found: string[] = [];
   for await (const document of client.documents.getInfoList({ collection_name, limit: 2 }, { query: {} })) {
@@ -221,7 +221,7 @@ await t.test('paging ends when the caller hands over {query: {}}, and by hand wi
     if (found.length > 20) break;
   }
   t.same(found, all);
-  const byHand: string[] = [];
+  const manualPaths: string[] = [];
   let path_gt: string | undefined;
   for (;;) {
     const page = await assertReply(
@@ -233,32 +233,32 @@ await t.test('paging ends when the caller hands over {query: {}}, and by hand wi
       }),
     );
     if (page.documents.length === 0) break;
-    byHand.push(...page.documents.map(({ path }) => path));
-    path_gt = byHand.at(-1);
+    manualPaths.push(...page.documents.map(({ path }) => path));
+    path_gt = manualPaths.at(-1);
   }
-  t.same(byHand, all);
+  t.same(manualPaths, all);
 });
 
-await t.test('a conflict or an unknown name is asked for once: the client does not retry', async (t) => {
+await t.test('the client does not retry a conflict or an unknown name', async (t) => {
   proxy.requests.length = 0;
   const content = { type: 'text', text: 'x' } as const;
-  const refusals = [
+  const errors = [
     await apiErrorOf(client.collections.add({ collection_name })),
     await apiErrorOf(client.documents.add({ collection_name, path: 'plain.txt', content })),
     await apiErrorOf(client.documents.getInfo({ collection_name, path: 'nowhere' })),
     await apiErrorOf(client.queries.topDocuments({ collection_name, query: 'x', k: 0 })),
   ];
-  t.ok(refusals[0] instanceof ZeroEntropy.ConflictError);
-  t.ok(refusals[1] instanceof ZeroEntropy.ConflictError);
-  t.ok(refusals[2] instanceof ZeroEntropy.NotFoundError);
-  t.ok(refusals[3] instanceof ZeroEntropy.BadRequestError);
+  t.ok(errors[0] instanceof ZeroEntropy.ConflictError);
+  t.ok(errors[1] instanceof ZeroEntropy.ConflictError);
+  t.ok(errors[2] instanceof ZeroEntropy.NotFoundError);
+  t.ok(errors[3] instanceof ZeroEntropy.BadRequestError);
   t.same(proxy.statuses('collections/add-collection'), [409]);
   t.same(proxy.statuses('documents/add-document'), [409]);
   t.same(proxy.statuses('documents/get-document-info'), [404]);
   t.same(proxy.statuses('queries/top-documents'), [400]);
 });
 
-await t.test('documents: delete one, then many, and say which of them existed', async (t) => {
+await t.test('documents: delete one, then many, and return the existing paths', async (t) => {
   const one = await assertReply(
     'documents/delete-document',
     client.documents.delete({ collection_name, path: 'plain.txt' }),

@@ -17,7 +17,7 @@ export const administrator = {
 export interface HttpReply {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: whatever a server says
+  // biome-ignore lint/suspicious/noExplicitAny: any reply body
   readonly body: any;
   readonly text: string;
 }

@@ -10,7 +10,7 @@ function digest(lines: readonly string[]) {
   return { output, totals: tapDigest.totals, summary: tapDigest.summary(61.4) };
 }
 
-t.test('totals are those of tap, and a file that failed is shown whole', async (t) => {
+t.test('totals equal those of tap, and the output of a failed file is complete', async (t) => {
   const { output, totals } = digest([
     'TAP version 14',
     '# Subtest: dist/test/a.test.js',
@@ -30,7 +30,7 @@ t.test('totals are those of tap, and a file that failed is shown whole', async (
   ]);
 });
 
-t.test('a run that died, ran nothing or crashed in a file is never a success', async (t) => {
+t.test('a run that was killed, ran no tests or crashed in a file is a failure', async (t) => {
   t.same(digest([]).totals, { passed: 0, failed: 1, skipped: 0 });
   t.same(digest(['ok 1 - a']).totals, { passed: 0, failed: 1, skipped: 0 });
   t.same(digest(['# { total: 0, pass: 0 }']).totals, { passed: 0, failed: 1, skipped: 0 });
@@ -41,7 +41,7 @@ t.test('a run that died, ran nothing or crashed in a file is never a success', a
   });
 });
 
-t.test('the last lines name the tests that failed, with their files, and the totals', async (t) => {
+t.test('the last lines list the failed tests with their files, and the totals', async (t) => {
   const { summary } = digest([
     '# Subtest: dist/test/a.test.js',
     '    ok 1 - fine',

@@ -10,7 +10,7 @@ const random = createTestRandom();
 const steps = Number(process.env.QUARRY_SIMULATION_STEPS ?? 800);
 
 t.test(
-  `${steps} random steps, failed writes, restarts and crashes leave exactly what a plain map says (seed ${random.seed})`,
+  `${steps} random steps, failed writes, restarts and crashes match a plain map (seed ${random.seed})`,
   { timeout: testFileMsMax },
   async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'quarry-simulate-'));

@@ -26,7 +26,7 @@ interface DocumentState {
   readonly text: string;
   readonly rawHash: string;
   /** Outcome of parsing: the file is readable, damaged, or makes the parser itself fail every time. */
-  readonly parseResult: 'read' | 'damaged' | 'trouble';
+  readonly parseResult: 'read' | 'damaged' | 'failure';
 }
 type PossibleStates = readonly (DocumentState | null)[];
 
@@ -236,7 +236,7 @@ export class Simulation {
     if (this.#isCrashed || this.#components!.search !== search) return;
     if (found.join() !== path) this.#t.fail(`${path} is indexed and found as [${found}] by ${marker}`);
     if (versions.get(collection.collectionId, record.version) === undefined)
-      this.#t.fail('its version is gone');
+      this.#t.fail('its version is missing');
   }
 
   async #find(collection: Collection, query: string): Promise<string[]> {
@@ -321,7 +321,7 @@ export class Simulation {
       const record = documents.get(collection.collectionId, path);
       const keptState = states.find((state) => isState(state, record));
       if (keptState === undefined) {
-        this.#t.fail(`${model.name} ${path} is in no state it may be in`, { states, record });
+        this.#t.fail(`${model.name} ${path} has an impossible state`, { states, record });
         continue;
       }
       this.#markRemoved(states, keptState);
@@ -409,13 +409,13 @@ export class Simulation {
     const live = records.flatMap((record) => record.live ?? []);
     const index = indexes.get(collectionId);
     const recount = await counts.recount(collectionId);
-    if (unexpectedPaths.length > 0) this.#t.fail(`${model.name} ${unexpectedPaths} came out of nothing`);
+    if (unexpectedPaths.length > 0) this.#t.fail(`${model.name} ${unexpectedPaths} appeared unexpectedly`);
     this.#t.same([...(await index.list(null, 1_000))].sort(), live.sort(), 'search sees the live versions');
     this.#t.equal(index.count(null), live.length, 'each of them once');
     this.#t.same(counts.get(collectionId), recount, 'the counts are exact');
     for (const marker of this.#removedMarkers) {
       const found = await this.#find(collection, marker);
-      if (found.length > 0) this.#t.fail(`${model.name} ${found}: ${marker} came back`);
+      if (found.length > 0) this.#t.fail(`${model.name} ${found}: ${marker} reappeared`);
     }
     return records;
   }
@@ -438,7 +438,7 @@ export class Simulation {
     if (!contents.hasVectors(documentId, getGeneration(collections.findById(collection.collectionId)!)))
       this.#t.fail(`${path} has no vectors of its collection's model`);
     const text = await readDocumentText(contents, documentId);
-    if ([...(text ?? [])].join('') !== documentState.text) this.#t.fail(`${path} has lost text`);
+    if ([...(text ?? [])].join('') !== documentState.text) this.#t.fail(`${path} lost text`);
     const found = await this.#find(collection, documentState.marker);
     if (found.join() !== path) this.#t.fail(`${path} is found as [${found}] by ${documentState.marker}`);
   }
@@ -482,7 +482,7 @@ export class Simulation {
     }
     const blobs = readdirSync(join(this.#folder, 'blobs'), { recursive: true, encoding: 'utf8' });
     const keptState = blobs.map((name) => name.slice(-64)).filter((name) => /^[0-9a-f]{64}$/.test(name));
-    this.#t.same(keptState.sort(), files.map(({ rawHash }) => rawHash).sort(), 'no file is left over');
+    this.#t.same(keptState.sort(), files.map(({ rawHash }) => rawHash).sort(), 'no orphaned files');
     const models = readdirSync(join(this.#folder, 'index'));
     this.#t.same(
       models.sort(),
@@ -497,7 +497,7 @@ export class Simulation {
     const filler = 'ink and paper for the harbour office '.repeat(1 + this.#random.below(120));
     const whole = `${filler}${marker} ${filler}`;
     const rawHash = createHash('sha256').update(whole).digest('hex');
-    const parseResult = this.#pickRandom(['read', 'read', 'read', 'damaged', 'trouble'] as const);
+    const parseResult = this.#pickRandom(['read', 'read', 'read', 'damaged', 'failure'] as const);
     const isFile = parseResult !== 'read' || this.#random.below(3) === 0;
     const documentState: DocumentState = {
       marker,
@@ -513,8 +513,8 @@ export class Simulation {
   async #parse(rawHash: string): Promise<string[] | null> {
     await runEventLoopTurns(this.#random.below(10));
     const documentState = this.#files.get(rawHash)!;
-    if (documentState.parseResult === 'trouble' || this.#random.below(10) === 0)
-      throw new Error('the parser is in trouble');
+    if (documentState.parseResult === 'failure' || this.#random.below(10) === 0)
+      throw new Error('the parser fails');
     return documentState.parseResult === 'damaged' ? null : [documentState.text];
   }
 
@@ -556,7 +556,7 @@ function isState(state: DocumentState | null, record: DocumentRecord | undefined
 }
 
 function rejectedError(): AppError {
-  return new AppError('not_found', 'There is no such document.');
+  return new AppError('not_found', 'The document does not exist.');
 }
 
 async function runEventLoopTurns(count: number): Promise<void> {

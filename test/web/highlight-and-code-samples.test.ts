@@ -26,7 +26,7 @@ interface CodeSamplesModule {
   ) => string;
 }
 
-t.test('words of the question are marked in every form they stand in, and nothing else is', async (t) => {
+t.test('all forms of the query terms are highlighted, and no other words', async (t) => {
   const { splitHighlights } = await importWebModule<HighlightModule>('pages/highlight-parts.ts');
   const cases = [
     ['Refunds are paid. No refund later.', ['refund'], ['Refunds', 'refund']],
@@ -48,7 +48,7 @@ t.test('words of the question are marked in every form they stand in, and nothin
   }
 });
 
-t.test('paths are in the order of the server, which is that of their bytes', async (t) => {
+t.test('paths are sorted by bytes, as on the server', async (t) => {
   const { compareByBytes } = await importWebModule<CompareModule>('words/compare-by-bytes.ts');
   const paths = ['b', 'a', 'ab', '', 'a\u{1F600}', 'a\uFFFD', 'ä', 'Z', 'a/b', 'a-b'];
   const asBytes = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other));
@@ -56,7 +56,7 @@ t.test('paths are in the order of the server, which is that of their bytes', asy
   t.equal(compareByBytes('same', 'same'), 0);
 });
 
-t.test('money is written in its own unit, and parts of the smallest one are not rounded away', async (t) => {
+t.test('money is formatted in its currency, including fractions of the smallest unit', async (t) => {
   const { formatMoney } = await importWebModule<{
     formatMoney: (amount: number, currency: string) => string;
   }>('words/money.ts');
@@ -72,7 +72,7 @@ t.test('money is written in its own unit, and parts of the smallest one are not 
     t.equal(digits(amount, currency), formatted, `${amount} ${currency}`);
 });
 
-t.test('ways to pay are named as people know them', async (t) => {
+t.test('payment methods have their usual names', async (t) => {
   const { paymentMethodName } = await importWebModule<{ paymentMethodName: (method: object) => string }>(
     'pages/team/payment-method-name.ts',
   );
@@ -85,7 +85,7 @@ t.test('ways to pay are named as people know them', async (t) => {
     t.equal(paymentMethodName(method), name);
 });
 
-t.test('what is copied as code is code, whatever the question holds', async (t) => {
+t.test('code samples are valid for every query text', async (t) => {
   const { renderSample } = await importWebModule<CodeSamplesModule>('pages/code-samples.ts');
   const request = {
     collection_name: "Ada's",
@@ -122,7 +122,7 @@ t.test('what is copied as code is code, whatever the question holds', async (t) 
     writeFileSync(join(folder, file), renderSample(language, here));
     const env = { PATH: process.env.PATH, QUARRY_API_KEY: 'k' };
     const { stdout } = await promisify(execFile)(program, [join(folder, file)], { env });
-    t.same(JSON.parse(stdout), { results: [] }, `${language} runs as it is pasted`);
+    t.same(JSON.parse(stdout), { results: [] }, `${language} runs as pasted`);
     t.same(receivedBodies.pop(), request, language);
   }
 });
