@@ -49,7 +49,7 @@ t.test('all forms of the query terms are highlighted, and no other words', async
 });
 
 t.test('paths are sorted by bytes, as on the server', async (t) => {
-  const { compareByBytes } = await importWebModule<CompareModule>('words/compare-by-bytes.ts');
+  const { compareByBytes } = await importWebModule<CompareModule>('format/compare-by-bytes.ts');
   const paths = ['b', 'a', 'ab', '', 'a\u{1F600}', 'a\uFFFD', 'ä', 'Z', 'a/b', 'a-b'];
   const asBytes = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other));
   t.same([...paths].sort(compareByBytes), [...paths].sort(asBytes));
@@ -59,7 +59,7 @@ t.test('paths are sorted by bytes, as on the server', async (t) => {
 t.test('money is formatted in its currency, including fractions of the smallest unit', async (t) => {
   const { formatMoney } = await importWebModule<{
     formatMoney: (amount: number, currency: string) => string;
-  }>('words/money.ts');
+  }>('format/money.ts');
   const digits = (amount: number, currency: string) => formatMoney(amount, currency).replace(/[^\d.,-]/g, '');
   for (const [amount, currency, formatted] of [
     [5_000, 'usd', '50.00'],

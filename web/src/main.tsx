@@ -7,7 +7,7 @@ import { restoreScroll } from './shell/scroll-restoration.ts';
 import { applyTheme } from './shell/theme.ts';
 import './style/tokens.css';
 import './style/base.css';
-import './style/parts.css';
+import './style/components.css';
 import './style/shell.css';
 import './style/pages.css';
 import './style/team.css';

@@ -1,8 +1,8 @@
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { lazy, useLocation } from 'preact-iso';
-import { LoadError } from './parts/error-message.tsx';
-import { setEntryPath } from './parts/page.tsx';
+import { LoadError } from './components/error-message.tsx';
+import { setEntryPath } from './components/page.tsx';
 import { isAdministratorSignedIn } from './server/administrator-session.ts';
 import { isReachable } from './server/api-call.ts';
 import { waitForReconnect } from './server/reachability.ts';

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../parts/button.tsx';
-import { ErrorMessage } from '../parts/error-message.tsx';
-import { Field } from '../parts/field.tsx';
+import { Button } from '../components/button.tsx';
+import { ErrorMessage } from '../components/error-message.tsx';
+import { Field } from '../components/field.tsx';
 import { isAdministratorSignedIn } from '../server/administrator-session.ts';
 import { signInAsAdministrator } from '../server/sign-in.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import { CopyButton } from '../parts/copy-button.tsx';
-import { Dialog, DialogActions } from '../parts/dialog.tsx';
-import { RadioGroup } from '../parts/field.tsx';
+import { CopyButton } from '../components/copy-button.tsx';
+import { Dialog, DialogActions } from '../components/dialog.tsx';
+import { RadioGroup } from '../components/field.tsx';
 import { renderSample, type SampleLanguage, sampleLanguages } from './code-samples.ts';
 import { buildRequest, playgroundQuery } from './playground-query.ts';
 

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { persistedSignal } from '../browser/persisted-signal.ts';
-import { Field } from '../parts/field.tsx';
+import { Field } from '../components/field.tsx';
 import { type LoadState, useLoad } from '../server/load.ts';
 import { listCollections } from '../server/retrieval.ts';
 import { organizationId } from '../server/session.ts';

@@ -1,20 +1,20 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { StatusResponse } from '../../../src/schemas/status.ts';
+import { Button } from '../components/button.tsx';
+import { Chip } from '../components/chip.tsx';
+import { ConfirmDialog } from '../components/confirm-dialog.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { LoadError } from '../components/error-message.tsx';
+import { Menu } from '../components/menu.tsx';
+import { Page } from '../components/page.tsx';
+import { LoadingText, SkeletonRows } from '../components/skeleton.tsx';
+import { Table } from '../components/table.tsx';
+import { showToast } from '../components/toasts.tsx';
+import { formatBytes, formatCount } from '../format/numbers.ts';
 import { documentsUrl, playgroundUrl, uploadUrl } from '../page-urls.ts';
-import { Button } from '../parts/button.tsx';
-import { Chip } from '../parts/chip.tsx';
-import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
-import { EmptyState } from '../parts/empty-state.tsx';
-import { LoadError } from '../parts/error-message.tsx';
-import { Menu } from '../parts/menu.tsx';
-import { Page } from '../parts/page.tsx';
-import { LoadingText, SkeletonRows } from '../parts/skeleton.tsx';
-import { Table } from '../parts/table.tsx';
-import { showToast } from '../parts/toasts.tsx';
 import { useLoad, usePoll } from '../server/load.ts';
 import { deleteCollection, getStatus, listCollections } from '../server/retrieval.ts';
 import { Icon } from '../shell/icons.tsx';
-import { formatBytes, formatCount } from '../words/numbers.ts';
 import { NewCollection } from './new-collection.tsx';
 
 /** Concurrent status requests, and maximum number of collections that are polled. */

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
+import { compareByBytes } from '../format/compare-by-bytes.ts';
 import { type DocumentRow, listDocuments } from '../server/retrieval.ts';
-import { compareByBytes } from '../words/compare-by-bytes.ts';
 
 const pageRows = 1_024;
 /** Maximum and minimum number of rows per refresh. */

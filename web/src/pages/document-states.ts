@@ -1,6 +1,6 @@
-import type { ChipTone } from '../parts/chip.tsx';
+import type { ChipTone } from '../components/chip.tsx';
+import { formatCount } from '../format/numbers.ts';
 import type { DocumentRow } from '../server/retrieval.ts';
-import { formatCount } from '../words/numbers.ts';
 
 /** Labels and colors of document states. */
 

@@ -1,15 +1,16 @@
 import { useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { DocumentResponse, PageResponse } from '../../../src/schemas/documents.ts';
+import { Button, LinkButton } from '../components/button.tsx';
+import { ConfirmDialog } from '../components/confirm-dialog.tsx';
+import { CopyButton } from '../components/copy-button.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { ErrorMessage, LoadError } from '../components/error-message.tsx';
+import { Card, Page } from '../components/page.tsx';
+import { Skeleton } from '../components/skeleton.tsx';
+import { showToast } from '../components/toasts.tsx';
+import { formatBytes, formatCount } from '../format/numbers.ts';
 import { documentsUrl, documentUrl } from '../page-urls.ts';
-import { Button, LinkButton } from '../parts/button.tsx';
-import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
-import { CopyButton } from '../parts/copy-button.tsx';
-import { EmptyState } from '../parts/empty-state.tsx';
-import { ErrorMessage, LoadError } from '../parts/error-message.tsx';
-import { Card, Page } from '../parts/page.tsx';
-import { Skeleton } from '../parts/skeleton.tsx';
-import { showToast } from '../parts/toasts.tsx';
 import { ApiError } from '../server/api-call.ts';
 import { type LoadState, useLoad, usePoll } from '../server/load.ts';
 import {
@@ -21,7 +22,6 @@ import {
 } from '../server/retrieval.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
 import { Icon } from '../shell/icons.tsx';
-import { formatBytes, formatCount } from '../words/numbers.ts';
 import { hasFailed, isSettled } from './document-states.ts';
 import { MetadataCard } from './metadata.tsx';
 import { retryDocument } from './retry.ts';

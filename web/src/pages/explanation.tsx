@@ -1,5 +1,5 @@
 import type { ResultExplanation } from '../../../src/schemas/queries.ts';
-import { formatScore } from '../words/numbers.ts';
+import { formatScore } from '../format/numbers.ts';
 
 /** Largest BM25 score of all results, used as the scale: BM25 scores have no fixed range. */
 export function maxLexicalScore(results: readonly { readonly explain?: ResultExplanation }[]): number {

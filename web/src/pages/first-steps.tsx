@@ -1,4 +1,4 @@
-import { LinkButton } from '../parts/button.tsx';
+import { LinkButton } from '../components/button.tsx';
 import { hasRole } from './team/roles.tsx';
 
 const steps = (mayCreateKeys: boolean) => [

@@ -1,6 +1,6 @@
+import { formatCounted } from '../format/numbers.ts';
 import { useLoad, usePoll } from '../server/load.ts';
 import { getStatus } from '../server/retrieval.ts';
-import { formatCounted } from '../words/numbers.ts';
 
 interface IndexingProgress {
   /** Documents that are being parsed or indexed. */

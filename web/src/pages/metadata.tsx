@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
 import type { DocumentResponse } from '../../../src/schemas/documents.ts';
-import { Button } from '../parts/button.tsx';
-import { Dialog, DialogActions } from '../parts/dialog.tsx';
-import { ErrorMessage } from '../parts/error-message.tsx';
-import { Field } from '../parts/field.tsx';
-import { Card } from '../parts/page.tsx';
-import { showToast } from '../parts/toasts.tsx';
+import { Button } from '../components/button.tsx';
+import { Dialog, DialogActions } from '../components/dialog.tsx';
+import { ErrorMessage } from '../components/error-message.tsx';
+import { Field } from '../components/field.tsx';
+import { Card } from '../components/page.tsx';
+import { showToast } from '../components/toasts.tsx';
+import { parseJson } from '../format/parse-json.ts';
 import { type DocumentReference, updateDocument } from '../server/retrieval.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
-import { parseJson } from '../words/parse-json.ts';
 
 interface MetadataCardProps {
   readonly reference: DocumentReference;

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../parts/button.tsx';
-import { Dialog, DialogActions } from '../parts/dialog.tsx';
-import { ErrorMessage } from '../parts/error-message.tsx';
-import { Field } from '../parts/field.tsx';
+import { Button } from '../components/button.tsx';
+import { Dialog, DialogActions } from '../components/dialog.tsx';
+import { ErrorMessage } from '../components/error-message.tsx';
+import { Field } from '../components/field.tsx';
 import { addCollection } from '../server/retrieval.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
 

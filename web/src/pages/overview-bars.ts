@@ -1,6 +1,6 @@
 import { now } from '../browser/clock.ts';
-import type { Bar } from '../parts/bar-chart.tsx';
-import { formatTime } from '../words/times.ts';
+import type { Bar } from '../components/bar-chart.tsx';
+import { formatTime } from '../format/times.ts';
 
 /** A time span that ends now, in steps. */
 export interface ChartSpan {

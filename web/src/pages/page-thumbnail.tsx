@@ -1,8 +1,8 @@
+import { formatCount } from '../format/numbers.ts';
 import { documentUrl } from '../page-urls.ts';
 import { useLoad } from '../server/load.ts';
 import { type DocumentReference, getPage, toLocalUrl } from '../server/retrieval.ts';
 import { Icon } from '../shell/icons.tsx';
-import { formatCount } from '../words/numbers.ts';
 import { splitHighlights } from './highlight-parts.ts';
 
 /** Maximum number of pages of one result that are searched for the best match. */

@@ -2,9 +2,9 @@ import { signal } from '@preact/signals';
 import type * as wire from '../../../src/schemas/queries.ts';
 import { parseFilter } from '../../../src/search/filter.ts';
 import { now } from '../browser/clock.ts';
+import { parseJson } from '../format/parse-json.ts';
 import { topDocuments, topPages, topSnippets } from '../server/retrieval.ts';
 import { organizationId } from '../server/session.ts';
-import { parseJson } from '../words/parse-json.ts';
 
 /** The playground's query and its last results. Both persist while other pages are shown. */
 

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type * as wire from '../../../src/schemas/queries.ts';
+import { Button } from '../components/button.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { formatCount, formatCounted, formatDuration, formatScore } from '../format/numbers.ts';
 import { documentUrl } from '../page-urls.ts';
-import { Button } from '../parts/button.tsx';
-import { EmptyState } from '../parts/empty-state.tsx';
-import { formatCount, formatCounted, formatDuration, formatScore } from '../words/numbers.ts';
 import { Explanation, maxLexicalScore } from './explanation.tsx';
 import { HighlightedText } from './highlighted-text.tsx';
 import { PageThumbnail } from './page-thumbnail.tsx';

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import { Button, LinkButton } from '../parts/button.tsx';
-import { ErrorMessage } from '../parts/error-message.tsx';
+import { Button, LinkButton } from '../components/button.tsx';
+import { ErrorMessage } from '../components/error-message.tsx';
 import { finishSecondFactor } from '../server/second-factor.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
 import { CodeField } from './team/code-field.tsx';

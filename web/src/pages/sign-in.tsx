@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { Button } from '../parts/button.tsx';
-import { CopyButton } from '../parts/copy-button.tsx';
-import { ErrorMessage, LoadError } from '../parts/error-message.tsx';
-import { Field } from '../parts/field.tsx';
-import { Skeleton } from '../parts/skeleton.tsx';
+import { Button } from '../components/button.tsx';
+import { CopyButton } from '../components/copy-button.tsx';
+import { ErrorMessage, LoadError } from '../components/error-message.tsx';
+import { Field } from '../components/field.tsx';
+import { Skeleton } from '../components/skeleton.tsx';
 import { useLoad } from '../server/load.ts';
 import { loadSession } from '../server/session.ts';
 import { getSignInOptions, providerLoginUrl, type SignInOptions, sendMagicLink } from '../server/sign-in.ts';

@@ -1,4 +1,4 @@
-import { Chip } from '../parts/chip.tsx';
+import { Chip } from '../components/chip.tsx';
 import type { DocumentRow } from '../server/retrieval.ts';
 import { stageLabel, stateLabels } from './document-states.ts';
 

@@ -1,9 +1,9 @@
 import { isNarrow } from '../browser/media.ts';
+import { Button, LinkButton } from '../components/button.tsx';
+import { Chip } from '../components/chip.tsx';
+import { VirtualRows } from '../components/virtual-rows.tsx';
+import { formatBytes, formatCount, formatCounted } from '../format/numbers.ts';
 import { documentsUrl, documentUrl, failedDocumentsUrl, playgroundUrl } from '../page-urls.ts';
-import { Button, LinkButton } from '../parts/button.tsx';
-import { Chip } from '../parts/chip.tsx';
-import { VirtualRows } from '../parts/virtual-rows.tsx';
-import { formatBytes, formatCount, formatCounted } from '../words/numbers.ts';
 import { useIndexingProgress } from './indexing-progress.tsx';
 import {
   cancelUploads,

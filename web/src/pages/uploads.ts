@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals';
+import { formatBytes, formatCounted } from '../format/numbers.ts';
 import { type ApiError, isReachable, noReplyMessage, renewSession, toApiError } from '../server/api-call.ts';
 import { organizationId } from '../server/session.ts';
-import { formatBytes, formatCounted } from '../words/numbers.ts';
 
 /** Upload queue: three files at a time, independent of the page that is shown. */
 

@@ -1,12 +1,12 @@
 import { signal } from '@preact/signals';
 import type { FunctionComponent } from 'preact';
 import { ErrorBoundary, LocationProvider, Route, Router, useLocation } from 'preact-iso';
+import { LinkButton } from '../components/button.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { LoadError } from '../components/error-message.tsx';
+import { Page } from '../components/page.tsx';
+import { Toasts } from '../components/toasts.tsx';
 import { SignIn } from '../pages/sign-in.tsx';
-import { LinkButton } from '../parts/button.tsx';
-import { EmptyState } from '../parts/empty-state.tsx';
-import { LoadError } from '../parts/error-message.tsx';
-import { Page } from '../parts/page.tsx';
-import { Toasts } from '../parts/toasts.tsx';
 import { type DashboardRoute, routes } from '../routes.tsx';
 import { hasSessionEnded, loadSession, organization, session } from '../server/session.ts';
 import { ConnectionBanner } from './connection-banner.tsx';

@@ -1,5 +1,5 @@
 import { useLocation } from 'preact-iso';
-import { Menu } from '../parts/menu.tsx';
+import { Menu } from '../components/menu.tsx';
 import { organization, organizations, selectOrganization } from '../server/session.ts';
 import { Icon } from './icons.tsx';
 

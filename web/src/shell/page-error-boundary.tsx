@@ -1,5 +1,5 @@
 import { Component, type ComponentChildren } from 'preact';
-import { LoadError } from '../parts/error-message.tsx';
+import { LoadError } from '../components/error-message.tsx';
 
 interface PageErrorBoundaryProps {
   /** URL of the page; a change resets the error. */

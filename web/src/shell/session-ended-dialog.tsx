@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
+import { Button } from '../components/button.tsx';
+import { Dialog, DialogActions } from '../components/dialog.tsx';
 import { SignInMethods } from '../pages/sign-in.tsx';
-import { Button } from '../parts/button.tsx';
-import { Dialog, DialogActions } from '../parts/dialog.tsx';
 import { refreshSession, session } from '../server/session.ts';
 
 const checkMs = 2_000;

@@ -1,6 +1,6 @@
-import { RadioGroup } from '../parts/field.tsx';
-import { Menu } from '../parts/menu.tsx';
-import { showToast } from '../parts/toasts.tsx';
+import { RadioGroup } from '../components/field.tsx';
+import { Menu } from '../components/menu.tsx';
+import { showToast } from '../components/toasts.tsx';
 import { errorMessage } from '../server/api-call.ts';
 import { session, signOut } from '../server/session.ts';
 import { Icon } from './icons.tsx';

@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks';
 import type { SubscriptionType } from '../../../../src/schemas/admin.ts';
-import { Button } from '../../parts/button.tsx';
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
-import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { ErrorMessage, LoadError } from '../../parts/error-message.tsx';
-import { Checkbox, Field } from '../../parts/field.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { showToast } from '../../parts/toasts.tsx';
+import { Button } from '../../components/button.tsx';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { Dialog, DialogActions } from '../../components/dialog.tsx';
+import { ErrorMessage, LoadError } from '../../components/error-message.tsx';
+import { Checkbox, Field } from '../../components/field.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { showToast } from '../../components/toasts.tsx';
+import { formatBytes, formatCount, formatCounted } from '../../format/numbers.ts';
 import {
   adminDeleteOrganization,
   adminGetOrganization,
@@ -16,7 +17,6 @@ import {
 } from '../../server/administration.ts';
 import { useLoad } from '../../server/load.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
-import { formatBytes, formatCount, formatCounted } from '../../words/numbers.ts';
 import { tierName, tiers } from './tiers.ts';
 
 type OverrideName = Extract<keyof OrganizationDetails, `override_${string}`>;

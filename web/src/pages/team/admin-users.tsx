@@ -1,15 +1,16 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { UserListItem } from '../../../../src/schemas/users.ts';
-import { Button } from '../../parts/button.tsx';
-import { Chip } from '../../parts/chip.tsx';
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
-import { LoadError } from '../../parts/error-message.tsx';
-import { Card } from '../../parts/page.tsx';
-import { RelativeTime } from '../../parts/relative-time.tsx';
-import { SearchField } from '../../parts/search-field.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { Table, type TableColumn } from '../../parts/table.tsx';
-import { showToast } from '../../parts/toasts.tsx';
+import { Button } from '../../components/button.tsx';
+import { Chip } from '../../components/chip.tsx';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { LoadError } from '../../components/error-message.tsx';
+import { Card } from '../../components/page.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { SearchField } from '../../components/search-field.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Table, type TableColumn } from '../../components/table.tsx';
+import { showToast } from '../../components/toasts.tsx';
+import { formatCount, formatCounted } from '../../format/numbers.ts';
 import {
   type AdminUserAction,
   adminApplyUserAction,
@@ -17,7 +18,6 @@ import {
   type UserSearchResult,
 } from '../../server/administration.ts';
 import { useLoad } from '../../server/load.ts';
-import { formatCount, formatCounted } from '../../words/numbers.ts';
 
 const shownMax = 200;
 

@@ -1,14 +1,15 @@
 import { useEffect, useState } from 'preact/hooks';
-import { Button, LinkButton } from '../../parts/button.tsx';
-import { Chip } from '../../parts/chip.tsx';
-import { EmptyState } from '../../parts/empty-state.tsx';
-import { LoadError } from '../../parts/error-message.tsx';
-import { Card, Page } from '../../parts/page.tsx';
-import { RelativeTime } from '../../parts/relative-time.tsx';
-import { SearchField } from '../../parts/search-field.tsx';
-import { LoadingText, SkeletonRows } from '../../parts/skeleton.tsx';
-import { Table, type TableColumn } from '../../parts/table.tsx';
-import { showToast } from '../../parts/toasts.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { Chip } from '../../components/chip.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { LoadError } from '../../components/error-message.tsx';
+import { Card, Page } from '../../components/page.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { SearchField } from '../../components/search-field.tsx';
+import { LoadingText, SkeletonRows } from '../../components/skeleton.tsx';
+import { Table, type TableColumn } from '../../components/table.tsx';
+import { showToast } from '../../components/toasts.tsx';
+import { formatCount, formatCounted } from '../../format/numbers.ts';
 import {
   adminListOrganizations,
   type OrganizationList,
@@ -21,7 +22,6 @@ import { type LoadState, useLoad } from '../../server/load.ts';
 import { administratorSecondFactor } from '../../server/second-factor.ts';
 import { session } from '../../server/session.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
-import { formatCount, formatCounted } from '../../words/numbers.ts';
 import { AdministratorForm } from '../administrator-form.tsx';
 import { AdminOrganization } from './admin-organization.tsx';
 import { AdminUsers } from './admin-users.tsx';

@@ -1,14 +1,16 @@
 import { useEffect, useState } from 'preact/hooks';
-import { Button } from '../../parts/button.tsx';
-import { Chip, type ChipTone } from '../../parts/chip.tsx';
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
-import { EmptyState } from '../../parts/empty-state.tsx';
-import { ErrorMessage, LoadError } from '../../parts/error-message.tsx';
-import { Field } from '../../parts/field.tsx';
-import { Card, Page } from '../../parts/page.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { Table, type TableColumn } from '../../parts/table.tsx';
-import { showToast } from '../../parts/toasts.tsx';
+import { Button } from '../../components/button.tsx';
+import { Chip, type ChipTone } from '../../components/chip.tsx';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorMessage, LoadError } from '../../components/error-message.tsx';
+import { Field } from '../../components/field.tsx';
+import { Card, Page } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Table, type TableColumn } from '../../components/table.tsx';
+import { showToast } from '../../components/toasts.tsx';
+import { formatMoney } from '../../format/money.ts';
+import { formatDate, formatDateTime, formatMonth } from '../../format/times.ts';
 import { ApiError, errorMessage } from '../../server/api-call.ts';
 import {
   addPaymentMethod,
@@ -21,8 +23,6 @@ import {
 import { useLoad, usePoll } from '../../server/load.ts';
 import { organization } from '../../server/session.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
-import { formatMoney } from '../../words/money.ts';
-import { formatDate, formatDateTime, formatMonth } from '../../words/times.ts';
 import { paymentMethodName } from './payment-method-name.ts';
 import { Plans } from './plans.tsx';
 import { hasRole } from './roles.tsx';

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../parts/button.tsx';
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
-import { Card } from '../../parts/page.tsx';
+import { Button } from '../../components/button.tsx';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { Card } from '../../components/page.tsx';
 import { endSession } from '../../server/session.ts';
 import { deleteUser } from '../../server/team.ts';
 

@@ -1,7 +1,7 @@
 import type { InvitationToUser } from '../../../../src/schemas/accounts.ts';
-import { Button } from '../../parts/button.tsx';
-import { ErrorMessage } from '../../parts/error-message.tsx';
-import { RelativeTime } from '../../parts/relative-time.tsx';
+import { Button } from '../../components/button.tsx';
+import { ErrorMessage } from '../../components/error-message.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
 import { loadSession, selectOrganization, session } from '../../server/session.ts';
 import { acceptInvitation } from '../../server/team.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { Button, LinkButton } from '../../parts/button.tsx';
-import { ErrorMessage } from '../../parts/error-message.tsx';
-import { Card, Page } from '../../parts/page.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { showToast } from '../../parts/toasts.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { ErrorMessage } from '../../components/error-message.tsx';
+import { Card, Page } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { showToast } from '../../components/toasts.tsx';
 import { loadSession, selectOrganization, session, signOut } from '../../server/session.ts';
 import { acceptInvitation } from '../../server/team.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';

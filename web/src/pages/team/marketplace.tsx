@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { GetMarketplaceSignUpResponse } from '../../../../src/schemas/marketplaces.ts';
-import { Button, LinkButton } from '../../parts/button.tsx';
-import { ErrorMessage } from '../../parts/error-message.tsx';
-import { Checkbox, Field } from '../../parts/field.tsx';
-import { Card, Page } from '../../parts/page.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { showToast } from '../../parts/toasts.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { ErrorMessage } from '../../components/error-message.tsx';
+import { Checkbox, Field } from '../../components/field.tsx';
+import { Card, Page } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { showToast } from '../../components/toasts.tsx';
 import { useLoad } from '../../server/load.ts';
 import { bindMarketplace, getMarketplaceSignUp } from '../../server/marketplace.ts';
 import { loadSession, organizations, selectOrganization } from '../../server/session.ts';

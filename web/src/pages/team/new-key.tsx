@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../parts/button.tsx';
-import { CopyButton } from '../../parts/copy-button.tsx';
-import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { Checkbox } from '../../parts/field.tsx';
+import { Button } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { Dialog, DialogActions } from '../../components/dialog.tsx';
+import { Checkbox } from '../../components/field.tsx';
 
 interface NewKeyDialogProps {
   readonly name: string;

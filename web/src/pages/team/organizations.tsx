@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { OrganizationOfUser } from '../../../../src/schemas/accounts.ts';
-import { Button } from '../../parts/button.tsx';
-import { Chip } from '../../parts/chip.tsx';
-import { ErrorMessage } from '../../parts/error-message.tsx';
-import { Field } from '../../parts/field.tsx';
-import { Card, Page } from '../../parts/page.tsx';
-import { RelativeTime } from '../../parts/relative-time.tsx';
-import { Table, type TableColumn } from '../../parts/table.tsx';
-import { showToast } from '../../parts/toasts.tsx';
+import { Button } from '../../components/button.tsx';
+import { Chip } from '../../components/chip.tsx';
+import { ErrorMessage } from '../../components/error-message.tsx';
+import { Field } from '../../components/field.tsx';
+import { Card, Page } from '../../components/page.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { Table, type TableColumn } from '../../components/table.tsx';
+import { showToast } from '../../components/toasts.tsx';
 import {
   loadSession,
   organization,

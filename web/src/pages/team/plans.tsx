@@ -1,10 +1,13 @@
 import { useState } from 'preact/hooks';
-import { Button, LinkButton } from '../../parts/button.tsx';
-import { Chip } from '../../parts/chip.tsx';
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
-import { ErrorMessage } from '../../parts/error-message.tsx';
-import { Card } from '../../parts/page.tsx';
-import { showToast } from '../../parts/toasts.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { Chip } from '../../components/chip.tsx';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { ErrorMessage } from '../../components/error-message.tsx';
+import { Card } from '../../components/page.tsx';
+import { showToast } from '../../components/toasts.tsx';
+import { formatMoney } from '../../format/money.ts';
+import { formatBytes, formatCount } from '../../format/numbers.ts';
+import { formatBillingDate, formatDateTime } from '../../format/times.ts';
 import {
   type BillingStatus,
   cancelDowngrade,
@@ -15,9 +18,6 @@ import {
   pauseSubscription,
 } from '../../server/billing.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
-import { formatMoney } from '../../words/money.ts';
-import { formatBytes, formatCount } from '../../words/numbers.ts';
-import { formatBillingDate, formatDateTime } from '../../words/times.ts';
 import { hasRole } from './roles.tsx';
 import { tierName, tiers } from './tiers.ts';
 import { UpgradeDialog } from './upgrade.tsx';

@@ -1,17 +1,17 @@
 import { useState } from 'preact/hooks';
 import { encode } from 'uqr';
 import type { BeginSecondFactorResponse } from '../../../../src/schemas/second-factors.ts';
-import { Button } from '../../parts/button.tsx';
-import { Chip } from '../../parts/chip.tsx';
-import { CopyButton } from '../../parts/copy-button.tsx';
-import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { ErrorMessage, LoadError } from '../../parts/error-message.tsx';
-import { Card } from '../../parts/page.tsx';
-import { showToast } from '../../parts/toasts.tsx';
+import { Button } from '../../components/button.tsx';
+import { Chip } from '../../components/chip.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { Dialog, DialogActions } from '../../components/dialog.tsx';
+import { ErrorMessage, LoadError } from '../../components/error-message.tsx';
+import { Card } from '../../components/page.tsx';
+import { showToast } from '../../components/toasts.tsx';
+import { formatCounted } from '../../format/numbers.ts';
 import { useLoad } from '../../server/load.ts';
 import type { SecondFactorCalls } from '../../server/second-factor.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
-import { formatCounted } from '../../words/numbers.ts';
 import { CodeField } from './code-field.tsx';
 
 const hint = 'Six digits from the app, or a recovery code.';

@@ -1,10 +1,12 @@
 import { useState } from 'preact/hooks';
-import { Button, LinkButton } from '../../parts/button.tsx';
-import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { ErrorMessage } from '../../parts/error-message.tsx';
-import { Field } from '../../parts/field.tsx';
-import { Skeleton } from '../../parts/skeleton.tsx';
-import { showToast } from '../../parts/toasts.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { Dialog, DialogActions } from '../../components/dialog.tsx';
+import { ErrorMessage } from '../../components/error-message.tsx';
+import { Field } from '../../components/field.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { showToast } from '../../components/toasts.tsx';
+import { formatMoney } from '../../format/money.ts';
+import { formatBillingDate } from '../../format/times.ts';
 import {
   type BillingStatus,
   type PaidPlan,
@@ -14,8 +16,6 @@ import {
 } from '../../server/billing.ts';
 import { type LoadState, useLoad } from '../../server/load.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
-import { formatMoney } from '../../words/money.ts';
-import { formatBillingDate } from '../../words/times.ts';
 import { paymentMethodName } from './payment-method-name.ts';
 import { tierName } from './tiers.ts';
 

@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks';
 import type { UsageMetric } from '../../../../src/schemas/usage.ts';
 import { now } from '../../browser/clock.ts';
-import { BarChart } from '../../parts/bar-chart.tsx';
-import { LoadError } from '../../parts/error-message.tsx';
-import { Field, RadioGroup } from '../../parts/field.tsx';
-import { Card, Page } from '../../parts/page.tsx';
-import { LoadingText, SkeletonRows } from '../../parts/skeleton.tsx';
-import { Table, type TableColumn } from '../../parts/table.tsx';
+import { BarChart } from '../../components/bar-chart.tsx';
+import { LoadError } from '../../components/error-message.tsx';
+import { Field, RadioGroup } from '../../components/field.tsx';
+import { Card, Page } from '../../components/page.tsx';
+import { LoadingText, SkeletonRows } from '../../components/skeleton.tsx';
+import { Table, type TableColumn } from '../../components/table.tsx';
+import { formatBytes, formatCount, formatDuration } from '../../format/numbers.ts';
 import { useLoad } from '../../server/load.ts';
 import { listCollections } from '../../server/retrieval.ts';
 import { organization } from '../../server/session.ts';
@@ -18,7 +19,6 @@ import {
   usageCounters,
   usageSteps,
 } from '../../server/usage.ts';
-import { formatBytes, formatCount, formatDuration } from '../../words/numbers.ts';
 
 const periodLabels: readonly (readonly [UsagePeriod, string])[] = [
   ['day', '24 hours'],

@@ -1,5 +1,5 @@
 import { useId } from 'preact/hooks';
-import { formatCount } from '../words/numbers.ts';
+import { formatCount } from '../format/numbers.ts';
 
 export interface Bar {
   /** Time step of the bar: a day or an hour. */

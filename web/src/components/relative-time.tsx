@@ -1,5 +1,5 @@
 import { now, recentNow } from '../browser/clock.ts';
-import { formatDateTime, formatRelative } from '../words/times.ts';
+import { formatDateTime, formatRelative } from '../format/times.ts';
 
 /** A time relative to now, updated periodically. The tooltip shows date and time. */
 export function RelativeTime({ at }: { readonly at: string }) {
