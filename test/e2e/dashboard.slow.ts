@@ -43,7 +43,7 @@ const scenarios = {
   'collections and organizations show only their own data': switchingScenario,
   'ten thousand documents can be scrolled and filtered': largeDocumentListScenario,
   'hundreds of collections, results and files load in pages': largeListsScenario,
-  'every page has an empty, a loading and an error state': statesScenario,
+  'pages have an empty, a loading and an error state': statesScenario,
   'every page is accessible in light and dark, wide and narrow': pagesScenario,
 } as const;
 
