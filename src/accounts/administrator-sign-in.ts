@@ -77,7 +77,10 @@ export class AdministratorSignIn {
     const { secondFactors, deniedAccessLog } = this.#options;
     if (!secondFactors.isEnabled(administratorId)) return;
     if (code === '') {
-      throw new AppError('unauthorized', 'The administrator has a second factor: send its `code`, too.');
+      throw new AppError(
+        'unauthorized',
+        'The administrator account has two-factor authentication enabled: also send `code`.',
+      );
     }
     if (await secondFactors.check(administratorId, code, { actor: 'administrator', address })) return;
     const auditEvent = { organizationId: null, actor: null, address, target: 'second factor' };
@@ -131,7 +134,7 @@ export class AdministratorSignIn {
 function tooManyChecksError(): AppError {
   return new AppError(
     'rate_limited',
-    'Too many passwords of your address are being checked; try again shortly.',
+    'Too many sign-in attempts from your address are in progress. Try again shortly.',
     { retryAfterMs: 1_000 },
   );
 }
@@ -139,7 +142,7 @@ function tooManyChecksError(): AppError {
 function administratorSignInDisabledError(): AppError {
   return new AppError(
     'unavailable',
-    'The administrator cannot sign in: start the server with QUARRY_ADMIN_PASSWORD_HASH, which "quarry hash-password" makes.',
+    'Administrator sign-in is disabled. Set QUARRY_ADMIN_PASSWORD_HASH (create the hash with "quarry hash-password") and restart the server.',
     { shouldRetry: false },
   );
 }

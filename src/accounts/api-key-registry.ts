@@ -138,7 +138,7 @@ export class ApiKeyRegistry {
       if (input.createdBy !== null) checkText('created_by', input.createdBy, 0);
       // A leap second is well-formed but parses to NaN, and a key with that expiry would never expire.
       if (input.expiresAt !== undefined && !(input.expiresAt > this.#clock.now())) {
-        throw new AppError('bad_request', 'expires_at must be a time to come.');
+        throw new AppError('bad_request', 'expires_at must be in the future.');
       }
       const { restriction: requestedRestriction, keysMax = this.#keysPerOrganizationMax, ...fields } = input;
       const restriction = this.#toStoredRestriction(requestedRestriction ?? unrestricted);
@@ -181,7 +181,7 @@ export class ApiKeyRegistry {
       if (key.keyId === this.#configuredKeyId) {
         throw new AppError(
           'conflict',
-          'This key is set by QUARRY_API_KEY: change or remove that setting and restart the server to end it.',
+          'This key is set by QUARRY_API_KEY. To revoke it, change or remove that setting and restart the server.',
         );
       }
       // Allowed on a full disk: a leaked key must be revocable.
@@ -217,7 +217,7 @@ export class ApiKeyRegistry {
       if (existing !== undefined && existing.organizationId !== organizationId) {
         throw new AppError(
           'conflict',
-          'QUARRY_API_KEY is the API key of another organisation: choose another.',
+          'QUARRY_API_KEY is already the API key of another organization. Use a different key.',
         );
       }
       this.#configuredKeyId = existing?.keyId ?? operatorKeyId(organizationId);
@@ -249,7 +249,7 @@ export class ApiKeyRegistry {
     if (collections !== null && (collections.length < 1 || collections.length > limits.keyCollectionsMax)) {
       throw new AppError(
         'bad_request',
-        `A key is restricted to 1 to ${limits.keyCollectionsMax} collections; it is ${collections.length}. null stands for all.`,
+        `A key can be restricted to 1 to ${limits.keyCollectionsMax} collections, but ${collections.length} were sent. Send null for all collections.`,
       );
     }
     for (const name of collections ?? []) checkCollectionName(name);
@@ -258,7 +258,7 @@ export class ApiKeyRegistry {
     if (text !== null && Buffer.byteLength(text) > limits.keyFilterBytesMax) {
       throw new AppError(
         'bad_request',
-        `The filter of a key has at most ${limits.keyFilterBytesMax} bytes of compact JSON.`,
+        `The filter of a key must not exceed ${limits.keyFilterBytesMax} bytes of compact JSON.`,
       );
     }
     if (hasFilter) this.#checkFilter(filter);
@@ -276,7 +276,7 @@ export class ApiKeyRegistry {
   #requireKey(reference: ApiKeyReference): ApiKey {
     const key = this.#records.get(reference.organizationId, reference.keyId);
     if (key !== undefined) return key;
-    throw new AppError('not_found', `The organisation has no API key "${reference.keyId}".`);
+    throw new AppError('not_found', `The organization has no API key "${reference.keyId}".`);
   }
 
   async #checkKeyLimit(organizationId: string, keysMax: number): Promise<void> {
@@ -284,7 +284,7 @@ export class ApiKeyRegistry {
     if (keys.length < keysMax) return;
     throw new AppError(
       'bad_request',
-      `The organisation has ${keys.length} API keys, the most there may be: delete one first.`,
+      `The organization has ${keys.length} API keys, which is the maximum. Delete one first.`,
     );
   }
 
@@ -329,6 +329,6 @@ function checkText(field: string, name: string, bytesMin: number): void {
   if (bytes >= bytesMin && bytes <= limits.keyNameBytesMax && !/\p{Surrogate}/u.test(name)) return;
   throw new AppError(
     'bad_request',
-    `${field} must be well-formed text of ${bytesMin} to ${limits.keyNameBytesMax} bytes of UTF-8.`,
+    `${field} must be valid Unicode text of ${bytesMin} to ${limits.keyNameBytesMax} bytes in UTF-8.`,
   );
 }

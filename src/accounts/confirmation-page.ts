@@ -19,7 +19,7 @@ export function renderConfirmationPage(options: {
 <input type="hidden" name="confirmation" value="${escapeHtml(confirmation)}">
 <button type="submit">Sign in</button>
 </form>
-<p class="soft">If you did not ask for this link, close this page: nobody has signed in.</p>
+<p class="soft">If you did not request this link, close this page. You have not been signed in.</p>
 </div>`;
   return renderHtmlPage({ title: 'Sign in to Quarry', body });
 }

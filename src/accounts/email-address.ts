@@ -29,7 +29,7 @@ export function normalizeEmail(text: string): string {
   if (isValid) return email;
   throw invalidFieldError(
     ['body', 'email'],
-    'is not an e-mail address such as ada@example.com',
+    'is not a valid email address, such as ada@example.com',
     'value_error',
   );
 }

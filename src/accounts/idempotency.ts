@@ -86,7 +86,7 @@ export class Idempotency {
     const recordKey = { userId, callHash: hash('sha256', `${call.operation} ${key}`, 'hex') };
     const requestHash = hash('sha256', JSON.stringify(request), 'hex');
     if (this.#running.has(toRecordId(recordKey))) {
-      throw new AppError('conflict', 'The first request with this Idempotency-Key is still being worked on.');
+      throw new AppError('conflict', 'The first request with this Idempotency-Key is still in progress.');
     }
     const storedRecord = this.#records.get(recordKey);
     if (storedRecord !== undefined && storedRecord.expiresAt > this.#clock.now()) {
@@ -118,7 +118,10 @@ export class Idempotency {
   ): Promise<T> {
     const callsMax = this.#callsPerUserMax;
     if ((await this.#records.count(recordKey.userId, callsMax)) >= callsMax) {
-      throw new AppError('rate_limited', `A person may send ${callsMax} different Idempotency-Keys a day.`);
+      throw new AppError(
+        'rate_limited',
+        `A user can send at most ${callsMax} different Idempotency-Keys per day.`,
+      );
     }
     const pendingRecord = {
       requestHash,
@@ -182,7 +185,7 @@ function requireReply({ requestHash, reply }: IdempotencyRecord, requestHashSent
   if (requestHash !== requestHashSent) {
     throw new AppError(
       'conflict',
-      'This Idempotency-Key was sent with another request: each request needs a key of its own.',
+      'This Idempotency-Key was already used with a different request. Use a new key for each request.',
     );
   }
   if (reply === null) throw interruptedCallError();
@@ -201,7 +204,7 @@ function parseReply<T>(stored: string): T {
 function replyLostError(): AppError {
   return new AppError(
     'conflict',
-    'The first request with this Idempotency-Key made its change, but the reply is lost, because the operator of this server replaced its secret: look for what it changed instead of sending it again.',
+    'The change of the first request with this Idempotency-Key was applied, but its reply can no longer be read because the secret of this server was replaced. Check the result of the change instead of repeating the request.',
     { shouldRetry: false },
   );
 }
@@ -209,7 +212,7 @@ function replyLostError(): AppError {
 function interruptedCallError(): AppError {
   return new AppError(
     'conflict',
-    'The first request with this Idempotency-Key was cut off: see whether it was done, and send it with a new key if not.',
+    'The first request with this Idempotency-Key was interrupted. Check whether the change was applied; if not, send it again with a new key.',
   );
 }
 

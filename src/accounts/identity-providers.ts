@@ -120,7 +120,7 @@ export function createGitHubProvider(settings: ProviderSettings): IdentityProvid
     const headers = new Headers({ accept: 'application/vnd.github+json', 'user-agent': 'Quarry' });
     const url = new URL(`${api}${path}`);
     const response = await fetchProtectedResource(configuration, accessToken, url, 'GET', null, headers);
-    if (!response.ok) throw new Error(`${path} answered ${response.status}`);
+    if (!response.ok) throw new Error(`${path} replied with status ${response.status}`);
     return (await response.json()) as Reply;
   };
   return {
@@ -137,7 +137,7 @@ export function createGitHubProvider(settings: ProviderSettings): IdentityProvid
         });
         const { id } = await fetchJson<{ id?: unknown }>('/user', tokens.access_token);
         // Replies without an id must not all map to the same user.
-        if (!Number.isSafeInteger(id)) throw new Error('/user names nobody');
+        if (!Number.isSafeInteger(id)) throw new Error('the reply of /user has no id');
         const addresses = await fetchJson<GitHubAddress[]>('/user/emails', tokens.access_token);
         const primary = addresses.find((address) => address.primary === true);
         if (typeof primary?.email !== 'string') throw missingEmailError();
@@ -221,14 +221,14 @@ async function mapProviderErrors<Result>(operation: () => Promise<Result>): Prom
     const egressRefusal = findEgressDenial(cause);
     if (egressRefusal !== null) throw refusedByEgress('the identity provider', egressRefusal);
     if (isRejection(cause)) {
-      throw new AppError('bad_request', 'The sign-in failed or was refused: start it again.', {
+      throw new AppError('bad_request', 'The identity provider rejected the sign-in. Start again.', {
         cause,
         privateDetails: { reason: cause.message },
       });
     }
     throw new AppError(
       'bad_gateway',
-      'The identity provider does not answer as it should; try again shortly.',
+      'The identity provider returned an unexpected response. Try again shortly.',
       {
         cause,
       },
@@ -250,5 +250,5 @@ function isRejection(error: unknown): error is Error {
 }
 
 function missingEmailError(): AppError {
-  return new AppError('forbidden', 'The identity provider tells no e-mail address of yours.');
+  return new AppError('forbidden', 'The identity provider did not return an email address.');
 }

@@ -189,5 +189,8 @@ export class Invitations {
 }
 
 export function invitationNotFoundError(): AppError {
-  return new AppError('not_found', 'This invitation does not exist, was used, or is for another address.');
+  return new AppError(
+    'not_found',
+    'This invitation does not exist, has already been used, or was sent to another address.',
+  );
 }

@@ -23,6 +23,6 @@ export function parseLocalPath(input: string): string {
   }
   throw new AppError(
     'bad_request',
-    `redirect_url must be a path of this server, such as /app/, of at most ${limits.signInPathUnitsMax} characters.`,
+    `redirect_url must be a path on this server, such as /app/, of at most ${limits.signInPathUnitsMax} characters.`,
   );
 }

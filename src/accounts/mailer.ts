@@ -80,7 +80,7 @@ export class Mailer {
     const pending = this.#pendingByKey.get(key) ?? 0;
     const holders = this.#pendingByKey.size + (pending === 0 ? 1 : 0);
     if (!hasFairShare({ held: pending, used: this.#pending, capacity: limits.mailsWaitingMax, holders })) {
-      throw new AppError('unavailable', 'Too many mails wait to be sent; try again in a minute.', {
+      throw new AppError('unavailable', 'The mail queue is full. Try again in a minute.', {
         retryAfterMs: 60_000,
       });
     }
@@ -152,10 +152,13 @@ export class Mailer {
       logger.info({ to, subject: message.subject }, 'mail sent');
       return true;
     } catch (error) {
-      const reason = sendingStopped.aborted ? 'the server stops' : errorReason(error);
+      const reason = sendingStopped.aborted ? 'server shutdown' : errorReason(error);
       const isLast =
         attempts === attemptsMax || this.#retriesStopped.signal.aborted || isPermanentFailure(error);
-      logger.warn({ to, tries: attempts, reason }, isLast ? 'mail given up' : 'mail not sent, trying again');
+      logger.warn(
+        { to, tries: attempts, reason },
+        isLast ? 'mail delivery failed, giving up' : 'mail delivery failed, will retry',
+      );
       return isLast;
     }
   }
@@ -195,7 +198,7 @@ function isPermanentFailure(error: unknown): boolean {
 function mailEgressDeniedError(): AppError {
   return new AppError(
     'unavailable',
-    'This server sends no mail: QUARRY_EGRESS does not let it connect to the mail server. Its operator has to change that, or to hand out sign-in links with "quarry login-link".',
+    'This server cannot send mail: QUARRY_EGRESS does not allow connections to the mail server. Ask the operator to allow them or to create a sign-in link with "quarry login-link".',
     { shouldRetry: false },
   );
 }
@@ -203,7 +206,7 @@ function mailEgressDeniedError(): AppError {
 function mailDisabledError(): AppError {
   return new AppError(
     'unavailable',
-    'This server sends no mail: its operator has to set QUARRY_MAIL_URL, or to hand out sign-in links with "quarry login-link".',
+    'This server cannot send mail: QUARRY_MAIL_URL is not set. Ask the operator to set it or to create a sign-in link with "quarry login-link".',
     { shouldRetry: false },
   );
 }

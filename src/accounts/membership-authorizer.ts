@@ -53,7 +53,7 @@ export class MembershipAuthorizer {
       this.recordDenial(call, organizationId, role);
       throw new AppError(
         'forbidden',
-        `You are ${role} of this organisation; this takes ${allowedRoles.join(' or ')}.`,
+        `Your role in this organization is ${role}. This operation requires ${allowedRoles.join(' or ')}.`,
       );
     }
     return { organization, role };

@@ -101,7 +101,7 @@ export class Memberships {
       if (await this.#isLastOwner(member)) {
         throw new AppError(
           'forbidden',
-          'The last owner must stay an owner: make somebody else an owner first.',
+          'An organization must have an owner. Make another member an owner first.',
         );
       }
       const { store, audit } = this.#options;
@@ -128,7 +128,7 @@ export class Memberships {
       if (await this.#isLastOwner(member)) {
         throw new AppError(
           'bad_request',
-          'The last owner cannot be removed: make somebody else an owner first, or delete the organisation.',
+          'The last owner cannot be removed. Make another member an owner first, or delete the organization.',
         );
       }
       await this.#options.store.write(this.#removeOperations(member, by), { mayUseReserve: true });
@@ -173,7 +173,7 @@ export class Memberships {
   #requireMember({ organizationId, userId }: MembershipKey): Member {
     const member = this.#records.get(organizationId, userId);
     if (member !== undefined) return member;
-    throw new AppError('not_found', `The organisation has no member "${userId}".`);
+    throw new AppError('not_found', `The organization has no member "${userId}".`);
   }
 
   async #isLastOwner(member: Member): Promise<boolean> {

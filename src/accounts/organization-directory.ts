@@ -187,7 +187,7 @@ export class OrganizationDirectory {
     return this.#changes.run(async () => {
       const { organizationId, name } = input;
       if (this.#records.find(organizationId) !== undefined) {
-        throw new AppError('conflict', `The organisation "${organizationId}" exists already.`);
+        throw new AppError('conflict', `An organization with the ID "${organizationId}" already exists.`);
       }
       const createdAt = this.#clock.now();
       const granted = { grantedTier: input.tier, overrides: noOverrides, zdr: false };
@@ -216,7 +216,7 @@ export class OrganizationDirectory {
 /** `nonMember`: the caller, for the audit log. */
 export function organizationNotFoundError(organizationId: string, nonMember?: NonMember): AppError {
   const options = nonMember === undefined ? {} : { nonMember };
-  return new AppError('not_found', `There is no organisation "${organizationId}".`, options);
+  return new AppError('not_found', `There is no organization "${organizationId}".`, options);
 }
 
 function applyOverrides(

@@ -44,7 +44,7 @@ export interface OrganizationOperationsOptions {
   readonly clock: Clock;
   readonly random: Random;
   /** `https://host` of links in mails; never taken from a request. */
-  readonly linkBase: () => string;
+  readonly publicUrl: () => string;
   /**
    * Deletes an organization with all its data. Errors: 404; 409 for the first organization of the
    * installation.
@@ -77,7 +77,7 @@ export class OrganizationOperations {
   constructor(options: OrganizationOperationsOptions) {
     this.#options = options;
     const { clock } = options;
-    this.#creationRate = new SlidingWindowLimiter('new organisations', [{ ms: hourMs, max: 20 }], clock);
+    this.#creationRate = new SlidingWindowLimiter('new organizations', [{ ms: hourMs, max: 20 }], clock);
     // Limits users who create many organizations, and could otherwise send unlimited invitations.
     this.#invitationRateByUser = new SlidingWindowLimiter('invitations', [{ ms: hourMs, max: 60 }], clock);
     this.#invitationRateByOrganization = new SlidingWindowLimiter(
@@ -99,7 +99,7 @@ export class OrganizationOperations {
   async add(call: UserCall, request: wire.AddOrganizationRequest): Promise<wire.AddOrganizationResponse> {
     checkDisplayText('name', request.name);
     if (this.#options.ownedOrganizationsMax === 0) {
-      throw new AppError('forbidden', 'On this server only the administrator creates organisations.');
+      throw new AppError('forbidden', 'On this server, only the administrator can create organizations.');
     }
     // Requests of one user run one after another, so that concurrent ones are counted like consecutive ones.
     return this.#creationMutex.run(call.principal.userId, () => this.#createForUser(call, request));
@@ -115,7 +115,7 @@ export class OrganizationOperations {
     if (owned >= ownedOrganizationsMax) {
       throw new AppError(
         'rate_limited',
-        `You own ${owned} organisations, the most that one person may: delete one or hand it over first.`,
+        `You own ${owned} organizations, which is the maximum per user. Delete one or transfer its ownership first.`,
         { shouldRetry: false },
       );
     }
@@ -188,7 +188,7 @@ export class OrganizationOperations {
     const { organization } = this.#options.authorizer.authorize(call, request, ownerRoles);
     const { organizationId, name } = organization;
     if (typeof request.confirm_name === 'string' && request.confirm_name !== name) {
-      throw new AppError('bad_request', 'confirm_name is not the name of the organisation.');
+      throw new AppError('bad_request', 'confirm_name does not match the name of the organization.');
     }
     await this.#options.checkDeletable(organization);
     await this.#options.deleteOrganization(organizationId, toActor(call));
@@ -202,7 +202,10 @@ export class OrganizationOperations {
     const invitedRole: Role = request.permission ?? 'MEMBER';
     if (roles.indexOf(invitedRole) < roles.indexOf(role)) {
       this.#options.authorizer.recordDenial(call, organizationId, role);
-      throw new AppError('forbidden', `You are ${role} and may not invite somebody as ${invitedRole}.`);
+      throw new AppError(
+        'forbidden',
+        `Your role (${role}) does not allow you to invite users as ${invitedRole}.`,
+      );
     }
     const email = normalizeEmail(request.email);
     const { userAccounts, memberships, invitations, mail } = this.#options;
@@ -211,7 +214,7 @@ export class OrganizationOperations {
       existingUser !== undefined &&
       memberships.roleOf({ organizationId, userId: existingUser.userId }) !== null
     ) {
-      return { invitation: null, status: 'already_member', message: `${email} is a member already.` };
+      return { invitation: null, status: 'already_member', message: `${email} is already a member.` };
     }
     const invitedBy = call.principal.userId;
     this.#invitationRateByEmail.consume(`${organizationId} ${email}`);
@@ -224,13 +227,13 @@ export class OrganizationOperations {
     const code = await invitations.signCode(invitation);
     const reply = { invitation: toInvitationInfo(invitation), status: 'invited' } as const;
     if (!mail.isEnabled) {
-      const message = 'The server sends no mail: hand the code on yourself.';
+      const message = 'This server does not send mail. Share the invite code yourself.';
       return { ...reply, message, invite_code: code };
     }
     const from = userAccounts.find(invitedBy)?.email ?? '';
-    const server = this.#options.linkBase();
+    const server = this.#options.publicUrl();
     mail.enqueue(buildInvitationMail({ organization, invitation, code, from, server }), organizationId);
-    return { ...reply, message: `An invitation is on its way to ${email}.` };
+    return { ...reply, message: `The invitation was sent to ${email}.` };
   }
 
   /** Errors: 404 with the same message for every invalid code and for one issued to another address. */
@@ -349,7 +352,7 @@ export class OrganizationOperations {
     const { name, permission } = request;
     const restriction = parseRestriction(request);
     if ((name ?? permission ?? restriction ?? null) === null) {
-      throw new AppError('bad_request', 'Nothing to change is given: send name, permission or restriction.');
+      throw new AppError('bad_request', 'The request has no changes: send name, permission or restriction.');
     }
     if (typeof name === 'string') checkDisplayText('name', name);
     const keyReference = {
@@ -394,12 +397,12 @@ function buildInvitationMail({ organization, invitation, code, from, server }: I
     to: invitation.email,
     subject: `You are invited to ${organization.name}`,
     text: [
-      `${from} invites you to the organisation ${organization.name} on ${server}.`,
+      `${from} invites you to the organization ${organization.name} on ${server}.`,
       '',
-      'Open this link to join, and sign in with the address that this mail came to:',
+      'Open this link to join, and sign in with the address that received this mail:',
       `${server}/app/join#${code}`,
       '',
-      `It works until ${until}. If you did not expect it, do nothing.`,
+      `The link expires on ${until}. If you did not expect this invitation, ignore this mail.`,
     ].join('\n'),
   };
 }

@@ -53,7 +53,7 @@ export class OrganizationRemoval {
   async deleteOrganization(organizationId: string, by: Actor): Promise<void> {
     const { organizations, keys, memberships, invitations } = this.#options;
     if (organizations.get(organizationId).unlimited)
-      throw new AppError('conflict', 'The first organisation of an installation cannot be deleted.');
+      throw new AppError('conflict', 'The first organization of an installation cannot be deleted.');
     await organizations.delete(organizationId, by, [
       ...(await keys.deleteAllOperations(organizationId)),
       ...(await memberships.deleteAllOperations(organizationId)),
@@ -88,7 +88,7 @@ export class OrganizationRemoval {
         waitMs = retryMs;
       } catch (error) {
         waitMs = Math.min(2 * waitMs, retryMsMax);
-        logger.error({ organizationId, error: String(error) }, 'a deleted organisation is not gone yet');
+        logger.error({ organizationId, error: String(error) }, 'organization removal failed, will retry');
       }
       // An abort by `close` is not a failure.
       await sleep(waitMs, undefined, { signal, ref: false }).catch(() => {});
@@ -113,7 +113,7 @@ export class OrganizationRemoval {
         target: organizationId,
       }),
     ]);
-    logger.info({ organizationId }, 'a deleted organisation is gone');
+    logger.info({ organizationId }, 'organization removed');
     return true;
   }
 }

@@ -44,7 +44,7 @@ export interface ProviderOperationsOptions {
   /** Null for a provider that is not configured. */
   readonly providers: Readonly<Record<ProviderName, IdentityProvider | null>>;
   /** `https://host` registered for this server at the providers; never taken from a request. */
-  readonly linkBase: () => string;
+  readonly publicUrl: () => string;
   /** Redirect target for requests that name none. */
   readonly home: string;
   readonly invitations: Pick<Invitations, 'verifyCode'>;
@@ -209,20 +209,20 @@ export class ProviderOperations {
     if (!Object.hasOwn(providers, name)) {
       throw new AppError(
         'not_found',
-        `There is no identity provider "${name.slice(0, 64)}"; there are google and github.`,
+        `There is no identity provider "${name.slice(0, 64)}". Use google or github.`,
       );
     }
     const provider = providers[name as ProviderName];
     if (provider !== null) return provider;
     throw new AppError(
       'unavailable',
-      `Sign-in with ${name} is not set up: its operator has to set QUARRY_${name.toUpperCase()}_CLIENT_ID and QUARRY_${name.toUpperCase()}_CLIENT_SECRET.`,
+      `Sign-in with ${name} is not configured. Ask the operator to set QUARRY_${name.toUpperCase()}_CLIENT_ID and QUARRY_${name.toUpperCase()}_CLIENT_SECRET.`,
       { shouldRetry: false },
     );
   }
 
   #redirectUri(provider: string): string {
-    return `${this.#options.linkBase()}/api/auth/${provider}/auth`;
+    return `${this.#options.publicUrl()}/api/auth/${provider}/auth`;
   }
 }
 
@@ -236,7 +236,7 @@ function emailOf({ email }: ProviderIdentity): string {
   try {
     return normalizeEmail(email);
   } catch (cause) {
-    throw new AppError('forbidden', 'What the identity provider tells is no e-mail address of yours.', {
+    throw new AppError('forbidden', 'The identity provider did not return a valid email address.', {
       cause,
     });
   }
@@ -245,14 +245,14 @@ function emailOf({ email }: ProviderIdentity): string {
 function unknownFlowError(): AppError {
   return new AppError(
     'bad_request',
-    'This sign-in was not begun in this browser, or is over: start it again.',
+    'This sign-in was not started in this browser, or it has expired. Start again.',
   );
 }
 
 function badSubject(issuer: string): AppError {
   return new AppError(
     'bad_gateway',
-    `${issuer} names this account by more than ${limits.providerSubjectUnitsMax} characters, which OpenID Connect does not allow: sign in by mail.`,
+    `${issuer} returned an account ID of more than ${limits.providerSubjectUnitsMax} characters, which OpenID Connect does not allow. Sign in by mail instead.`,
     { shouldRetry: false },
   );
 }
@@ -260,6 +260,6 @@ function badSubject(issuer: string): AppError {
 function unverifiedEmailError(issuer: string): AppError {
   return new AppError(
     'forbidden',
-    `${issuer} has not verified your e-mail address: verify it there, or sign in by mail.`,
+    `${issuer} has not verified your email address. Verify it there, or sign in by mail.`,
   );
 }

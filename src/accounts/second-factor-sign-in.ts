@@ -67,7 +67,7 @@ export class SecondFactorSignIn {
     this.#sealer = options.sealer;
     this.#identities = new Identities(options.store);
     const bounds = [{ ms: limits.secondFactorMsMax, max: attemptsMax }];
-    this.#attempts = new SlidingWindowLimiter('codes for one sign-in: start it again', bounds, options.clock);
+    this.#attempts = new SlidingWindowLimiter('codes for one sign-in (start again)', bounds, options.clock);
   }
 
   /** Returns, instead of a session, where to send the code. */
@@ -174,6 +174,6 @@ export class SecondFactorSignIn {
 function signInExpiredError(): AppError {
   return new AppError(
     'bad_request',
-    'No sign-in waits for a code here, or its time is over: start it again.',
+    'There is no pending sign-in in this browser, or it has expired. Sign in again.',
   );
 }

@@ -88,7 +88,7 @@ export class SecondFactors {
     this.#backoff = new ExponentialBackoff(options.clock);
     const hourly = [{ ms: 3_600_000, max: limits.oneTimeCodesPerHourMax }];
     this.#codeAttempts = new SlidingWindowLimiter(
-      'codes (a recovery code is accepted)',
+      'codes (recovery codes are still accepted)',
       hourly,
       options.clock,
     );
@@ -118,7 +118,10 @@ export class SecondFactors {
   begin(userId: string, label: string): Promise<SecondFactorEnrollment> {
     return this.#changes.run(async () => {
       if (this.isEnabled(userId)) {
-        throw new AppError('conflict', 'The second factor is on: disable it first to set up another.');
+        throw new AppError(
+          'conflict',
+          'Two-factor authentication is already enabled. Disable it before you set it up again.',
+        );
       }
       const secret = new Secret({ buffer: new Uint8Array(this.#options.random.bytes(secretBytes)).buffer });
       const sealedSecret = this.#sealer.seal(secret.base32, userId);
@@ -137,7 +140,10 @@ export class SecondFactors {
     return this.#changes.run(async () => {
       const found = this.#find(userId);
       if (found === undefined || found.enabledAt !== null) {
-        throw new AppError('bad_request', 'No second factor waits for its first code: begin first.');
+        throw new AppError(
+          'bad_request',
+          'There is no pending two-factor setup. Start with begin-second-factor.',
+        );
       }
       const lastStep = this.#withBackoff(userId, by, () => this.#matchTimeStep(userId, found, code));
       if (lastStep === null) throw wrongCodeError('bad_request');
@@ -155,7 +161,7 @@ export class SecondFactors {
 
   /** Disables the second factor with a code. Errors: 400 if it is disabled or the code is wrong; 429. */
   async disable(userId: string, code: string, by: Actor): Promise<void> {
-    if (!this.isEnabled(userId)) throw new AppError('bad_request', 'The second factor is off.');
+    if (!this.isEnabled(userId)) throw new AppError('bad_request', 'Two-factor authentication is disabled.');
     if (!(await this.check(userId, code, by))) throw wrongCodeError('bad_request');
     await this.#remove(userId, 'second_factor.disabled', by);
   }
@@ -224,7 +230,7 @@ export class SecondFactors {
     if (secret !== null) return secret;
     throw new AppError(
       'conflict',
-      'The secret of the installation was replaced since this second factor was set up: use a recovery code, or ask the administrator to reset the second factor.',
+      'The secret of this server was replaced after two-factor authentication was set up. Use a recovery code, or ask the administrator to reset it.',
       { shouldRetry: false },
     );
   }
@@ -253,7 +259,7 @@ export class SecondFactors {
 export function wrongCodeError(status: 'bad_request' | 'unauthorized'): AppError {
   return new AppError(
     status,
-    'The code is wrong, too old, or was used already: wait for the next one of your app, or send a recovery code.',
+    'The code is invalid, expired or already used. Wait for the next code of your app, or send a recovery code.',
   );
 }
 

@@ -170,7 +170,7 @@ export class Sessions {
       .write(this.#records.touch({ ...session, lastSeenAt: clock.now() }))
       .catch((error: unknown) => {
         if (!(error instanceof ExpectationFailedError))
-          logger.warn({ error }, 'the use of a session was not noted');
+          logger.warn({ error }, 'recording the use of a session failed');
       })
       .finally(() => this.#pendingTouches.delete(session.hash));
     this.#pendingTouches.set(session.hash, touch);

@@ -48,7 +48,7 @@ export interface SignInOperationsOptions {
   /** QUARRY_ADMIN_PASSWORD_HASH; null disables the administrator sign-in. */
   readonly adminPasswordHash: string | null;
   /** `https://host` of links; never taken from a request. */
-  readonly linkBase: () => string;
+  readonly publicUrl: () => string;
   /** Redirect target for requests that name none. */
   readonly home: string;
   readonly firstOrganizationId: () => string;
@@ -131,7 +131,11 @@ export class SignInOperations {
       value: browserToken,
       maxAgeSeconds: limits.magicLinkMsMax / 1_000,
     };
-    return { kind: 'json', body: { message: `If ${email} receives mail, a link is on its way.` }, cookie };
+    return {
+      kind: 'json',
+      body: { message: `If ${email} can receive mail, a sign-in link was sent.` },
+      cookie,
+    };
   }
 
   /**
@@ -168,7 +172,7 @@ export class SignInOperations {
     const cookieToken = client.cookie('confirmation');
     if (cookieToken === undefined || !isEqualConstantTime(hashToken(cookieToken), confirmation)) {
       this.#recordFailure(client, magicLinkTarget);
-      throw new AppError('bad_request', 'Open the link again and confirm it in the same browser.');
+      throw new AppError('bad_request', 'Open the link again and confirm the sign-in in the same browser.');
     }
     return this.#signIn(client, link, 'browser');
   }
@@ -184,8 +188,8 @@ export class SignInOperations {
     this.#proofBackoff.check(keys);
     if (!isOperatorProof(proof, this.#options.secrets)) {
       this.#proofBackoff.recordFailure(keys);
-      this.#recordFailure(client, 'proof of the operator');
-      throw new AppError('unauthorized', 'This is not the proof of the operator of this installation.');
+      this.#recordFailure(client, 'operator proof');
+      throw new AppError('unauthorized', 'The operator proof is not valid for this installation.');
     }
     const { url, expiresAt } = this.createOperatorLink();
     const { address } = client;
@@ -294,7 +298,7 @@ export class SignInOperations {
   }
 
   #linkUrl(token: string): string {
-    return `${this.#options.linkBase()}${verifyPath}?token=${token}`;
+    return `${this.#options.publicUrl()}${verifyPath}?token=${token}`;
   }
 }
 
@@ -312,7 +316,7 @@ function buildSignInMail(email: string, link: string) {
       'Open this link to sign in:',
       link,
       '',
-      `It works once, within ${minutes} minutes. If you did not ask for it, do nothing: nobody can sign in without it.`,
+      `The link works once and expires in ${minutes} minutes. If you did not request it, ignore this mail.`,
     ].join('\n'),
   };
 }

@@ -14,8 +14,8 @@ export type SignInReply = wire.SignInResponse | SecondFactorRequired;
 export function buildIdentityLinkedMail(email: string, issuer: string): MailMessage {
   return {
     to: email,
-    subject: 'Another way to sign in to Quarry',
-    text: `You can sign in to Quarry with your account at ${issuer} now. If that was not you, end all sessions and tell the operator of the server.`,
+    subject: 'A new sign-in method was added to your Quarry account',
+    text: `You can now sign in to Quarry with your account at ${issuer}. If you did not add it, sign out of all sessions and contact the operator of the server.`,
   };
 }
 

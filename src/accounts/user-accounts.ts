@@ -56,11 +56,11 @@ export class UserAccounts {
    * operations to be written with the sign-in and a result for the caller; if it throws, the sign-in fails.
    * Errors: 403 for a disabled user, and for a new user where sign-up is restricted.
    */
-  signIn<With>(
+  signIn<Result>(
     identity: { readonly email: string; readonly isOperator?: boolean } | { readonly userId: string },
     by: Omit<Actor, 'actor'>,
-    prepare: (user: User) => { readonly operations: readonly WriteOperation[]; readonly result: With },
-  ): Promise<{ readonly user: User; readonly result: With }> {
+    prepare: (user: User) => { readonly operations: readonly WriteOperation[]; readonly result: Result },
+  ): Promise<{ readonly user: User; readonly result: Result }> {
     return this.#changes.run(async () => {
       const { store, clock, random, audit, canSignUp } = this.#options;
       const now = clock.now();
@@ -68,7 +68,7 @@ export class UserAccounts {
         'email' in identity ? this.#records.findByEmail(identity.email) : this.#records.get(identity.userId);
       const email = known?.email ?? ('email' in identity ? identity.email : null);
       if (email === null) {
-        throw new AppError('bad_request', 'This account was just deleted: start the sign-in again.');
+        throw new AppError('bad_request', 'This account has just been deleted. Start the sign-in again.');
       }
       if (known?.disabledAt !== undefined) throw accountDisabledError();
       if (known === undefined && !(await canSignUp(email))) throw signUpNotAllowedError();
@@ -129,7 +129,7 @@ export class UserAccounts {
   updateProfile(userId: string, changes: ProfileChanges, by: Omit<Actor, 'actor'>): Promise<User> {
     const changedFields = Object.entries(changes).filter(([, value]) => value !== undefined);
     if (changedFields.length === 0) {
-      throw new AppError('bad_request', 'Nothing to change is given: send name, avatar_url or company.');
+      throw new AppError('bad_request', 'The request has no changes: send name, avatar_url or company.');
     }
     if (typeof changes.name === 'string') checkDisplayText('name', changes.name);
     if (typeof changes.company === 'string') checkDisplayText('company', changes.company);
@@ -175,19 +175,19 @@ export function checkDisplayText(field: string, text: string): void {
   if (isValid) return;
   throw new AppError(
     'bad_request',
-    `${field} must be one line of 1 to ${limits.profileTextUnitsMax} characters that can be seen, not only blanks.`,
+    `${field} must be a single line of 1 to ${limits.profileTextUnitsMax} characters with at least one visible character.`,
   );
 }
 
 /** Error for a signed-in user who was deleted meanwhile. */
 export function userNotFoundError(): AppError {
-  return new AppError('not_found', 'Your user does not exist any more.');
+  return new AppError('not_found', 'Your user no longer exists.');
 }
 
 function accountDisabledError(): AppError {
   return new AppError(
     'forbidden',
-    'This account is disabled. The administrator of this server can enable it again.',
+    'This account is disabled. Ask the administrator of this server to enable it.',
     { shouldRetry: false },
   );
 }
@@ -195,7 +195,7 @@ function accountDisabledError(): AppError {
 function signUpNotAllowedError(): AppError {
   return new AppError(
     'forbidden',
-    'Only people who are invited get in here: ask a member of your organisation to invite this address.',
+    'This server accepts invited users only. Ask a member of your organization to invite this address.',
   );
 }
 
@@ -203,5 +203,5 @@ function checkAvatarUrl(address: string): void {
   // URL parsers silently drop some characters, which must not be stored and displayed.
   const url = /^[\x21-\x7e]+$/.test(address) && URL.canParse(address) ? new URL(address) : null;
   if (url?.protocol === 'https:' && address.length <= limits.avatarUrlUnitsMax && url.username === '') return;
-  throw new AppError('bad_request', 'avatar_url must be an https:// address of at most 2,048 characters.');
+  throw new AppError('bad_request', 'avatar_url must be an https:// URL of at most 2,048 characters.');
 }

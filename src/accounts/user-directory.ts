@@ -160,7 +160,7 @@ export class UserDirectory {
     });
     return new AppError(
       'conflict',
-      `${isSelf ? 'You are' : 'The user is'} the last owner of ${names.join(', ')}: make another member an owner, or delete the organization first.`,
+      `${isSelf ? 'You are' : 'The user is'} the last owner of ${names.join(', ')}. Make another member an owner, or delete the organization, first.`,
       { shouldRetry: false },
     );
   }

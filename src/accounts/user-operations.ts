@@ -1,6 +1,6 @@
 import { AppError } from '../core/app-error.ts';
 import type * as wire from '../schemas/accounts.ts';
-import type { PersonPrincipal } from '../schemas/principal.ts';
+import type { UserPrincipal } from '../schemas/principal.ts';
 import type {
   BeginSecondFactorResponse,
   ConfirmSecondFactorResponse,
@@ -20,7 +20,7 @@ import type { UserDirectory } from './user-directory.ts';
 
 /** Request of a signed-in user. */
 export interface UserCall {
-  readonly principal: PersonPrincipal;
+  readonly principal: UserPrincipal;
   readonly client: ClientInfo;
   readonly operation: string;
   /** Name of the operation in the API, such as `api/organizations/get-info`. */
@@ -82,7 +82,10 @@ export class UserOperations {
 
   async editUser(call: UserCall, request: wire.EditUserRequest): Promise<wire.EditUserResponse> {
     if (typeof request.email === 'string') {
-      throw new AppError('bad_request', 'An address cannot be changed: sign in with the other one instead.');
+      throw new AppError(
+        'bad_request',
+        'The email address of an account cannot be changed. Sign in with the other address instead.',
+      );
     }
     const changes = {
       name: emptyToNull(request.name),
@@ -102,7 +105,7 @@ export class UserOperations {
   async deleteUser(call: UserCall, request: wire.DeleteUserRequest): Promise<wire.GenericMessageResponse> {
     const { userId, email } = this.#requireUser(call.principal);
     if (request.confirm_email.toLowerCase() !== email) {
-      throw new AppError('bad_request', 'confirm_email is not the address of your account.');
+      throw new AppError('bad_request', 'confirm_email does not match the email address of your account.');
     }
     await this.#options.directory.delete(userId, { actor: userId, address: call.client.address });
     return { message: 'Your account is deleted.' };
@@ -118,7 +121,7 @@ export class UserOperations {
     if (email === operatorEmail) {
       throw new AppError(
         'bad_request',
-        'The sign-in link of the operator needs no second factor: sign in by mail or with a provider to set one up.',
+        'Operator sign-in links do not use two-factor authentication. Sign in by mail or with an identity provider to set it up.',
       );
     }
     const { secret, url } = await this.#options.secondFactors.begin(userId, email);
@@ -141,7 +144,7 @@ export class UserOperations {
   ): Promise<wire.GenericMessageResponse> {
     const by = { actor: principal.userId, address: client.address };
     await this.#options.secondFactors.disable(principal.userId, code, by);
-    return { message: 'The second factor is off.' };
+    return { message: 'Two-factor authentication is disabled.' };
   }
 
   async listSessions({ principal }: UserCall): Promise<wire.ListSessionsResponse> {
@@ -165,7 +168,7 @@ export class UserOperations {
     return { message: `Signed out everywhere: ${ended} sessions ended.` };
   }
 
-  #requireUser({ userId }: PersonPrincipal): User {
+  #requireUser({ userId }: UserPrincipal): User {
     const user = this.#options.userAccounts.find(userId);
     if (user === undefined) throw userNotFoundError();
     return user;

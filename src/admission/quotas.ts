@@ -84,7 +84,7 @@ export class Quotas {
    * without capacity.
    */
   admit(principal: Principal | null, operation: string): void {
-    if (principal?.kind !== 'organisation') return;
+    if (principal?.kind !== 'organization') return;
     const { organizationId } = principal;
     const limits = this.#options.limitsOf(organizationId);
     const { requestsPerMinute, queriesPerMinute } = limits;

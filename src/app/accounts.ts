@@ -131,14 +131,14 @@ export function buildAccounts(
   settings: Settings,
   { data, components, removal, installation, storageOf, billing, marketplaces, egress }: AccountDependencies,
 ): AccountServices {
-  const linkBase = () => installation.url;
+  const publicUrl = () => installation.url;
   const authorizer = new MembershipAuthorizer(components);
   const organizations = new OrganizationOperations({
     ...components,
     authorizer,
     clock,
     random,
-    linkBase,
+    publicUrl,
     ownedOrganizationsMax: settings.ownedOrganisationsMax,
     checkDeletable: billing.checkDeletable,
     deleteOrganization: (organizationId, by) => removal.deleteOrganization(organizationId, by),
@@ -166,7 +166,7 @@ export function buildAccounts(
       store: data.store,
       clock,
       random,
-      linkBase,
+      publicUrl,
       home,
       providers: createIdentityProviders(settings, egress),
       acceptInvitation,
@@ -182,7 +182,7 @@ export function buildAccounts(
       random,
       secrets: data.secrets,
       adminPasswordHash: settings.adminPasswordHash,
-      linkBase,
+      publicUrl,
       home,
       firstOrganizationId: () => installation.organizationId,
     }),

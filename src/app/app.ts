@@ -179,8 +179,8 @@ async function openAccountSide(
     ...{ tiers, images, derivedFiles, sweep: () => housekeeping.sweep() },
     deleteOrganization: (id, by) => removal.deleteOrganization(id, by),
   });
-  const linkBase = () => installation.url;
-  const shared = { tiers, components, egress, logger, linkBase };
+  const publicUrl = () => installation.url;
+  const shared = { tiers, components, egress, logger, publicUrl };
   const payments = await buildBilling(settings, { ...shared, plans, storage });
   resources.add(() => payments.close());
   const { meter } = storage;

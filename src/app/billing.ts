@@ -47,7 +47,7 @@ interface BillingDependencies {
   readonly storage: Pick<Storage, 'store' | 'meter'>;
   readonly components: Pick<AccountComponents, 'organizations' | 'memberships' | 'userAccounts' | 'audit'>;
   readonly logger: Logger;
-  readonly linkBase: () => string;
+  readonly publicUrl: () => string;
   readonly egress: Egress;
 }
 
@@ -108,7 +108,7 @@ export async function buildBilling(
   const health = new StripeKeyHealth(stripe, logger);
   const billing = new StripeBilling({
     ...dependencies,
-    ...{ stripe, organizations, audit, clock, random, home },
+    ...{ stripe, organizations, audit, clock, random, defaultReturnUrl: home },
     store: storage.store,
     webhookSecret: settings.stripeWebhookSecret,
     replyMsMax: settings.stripeAnswerSecondsMax * 1_000,
@@ -192,7 +192,7 @@ function createRunningBilling(
     start: async () => {
       await events.readPending();
       const catchUp = events.catchUp(stop.signal).catch((error: unknown) => {
-        logger.warn({ error: String(error) }, 'events of Stripe could not be read; will try again');
+        logger.warn({ error: String(error) }, 'reading Stripe events failed, will retry');
       });
       initialSync = catchUp
         .then(() => departures.deletePending(stop.signal))

@@ -38,7 +38,7 @@ interface MarketplaceDependencies {
   readonly data: DataDirectory;
   readonly components: AccountComponents;
   readonly meter: UsageMeter;
-  readonly linkBase: () => string;
+  readonly publicUrl: () => string;
   readonly egress: Egress;
   readonly logger: Logger;
   readonly payments: Pick<BillingComponents, 'isUseCharged'>;
@@ -101,7 +101,7 @@ function createAwsMarketplace(
     clock,
   });
   const metering = new AwsMetering({
-    ...{ store: data.store, agreements, market: awsMarket, audit: components.audit, clock, logger },
+    ...{ store: data.store, agreements, client: awsMarket, audit: components.audit, clock, logger },
     chargedUntil: chargedUntilIn(data, dependencies.payments),
     dimensions:
       settings.awsDimensions === null ? [] : parsePairs(settings.awsDimensions).map(parseBilledDimension),
@@ -112,7 +112,7 @@ function createAwsMarketplace(
     awsTopicArns === null
       ? null
       : new SnsReceiver({ topicArns, origin: settings.awsSnsUrl, fetch: egress.fetch, clock, logger });
-  return { market: awsMarket, metering, snsReceiver: inbox };
+  return { client: awsMarket, metering, snsReceiver: inbox };
 }
 
 /** Until when the use of an organization was charged by card: Infinity while it is. */
@@ -136,19 +136,19 @@ function createVercelMarketplace(
   settings: Settings,
   dependencies: VercelDependencies,
 ): VercelComponents | null {
-  const { linkBase, components, agreements, sealer, egress, logger } = dependencies;
+  const { publicUrl, components, agreements, sealer, egress, logger } = dependencies;
   const { vercelClientId: clientId, vercelClientSecret: clientSecret, vercelTier } = settings;
   if (clientId === null || clientSecret === null) return null;
   const api = new VercelApi({
     ...{ clientId, clientSecret, fetch: egress.fetch },
     apiUrl: settings.vercelApiUrl,
     nextHosts: new Set(settings.vercelNextHosts.split(',')),
-    redirectUri: () => `${linkBase()}/api/marketplaces/vercel`,
+    redirectUri: () => `${publicUrl()}/api/marketplaces/vercel`,
   });
   const variables = new VercelVariables({
     ...{ api, agreements, sealer, logger },
     keys: createHeldKeys(components),
-    baseUrl: () => `${linkBase()}/v1`,
+    baseUrl: () => `${publicUrl()}/v1`,
   });
   return { api, variables, tier: vercelTier === 'none' ? null : vercelTier };
 }

@@ -84,7 +84,7 @@ export function buildRequestHandler(
     hooks: {
       admit: (principal, operation) => {
         quotas.admit(principal, operation);
-        if (principal?.kind === 'organisation' && documentOperations.has(operation))
+        if (principal?.kind === 'organization' && documentOperations.has(operation))
           pipeline.admission.check(principal.organizationId);
       },
       onDenied: (deniedAccess) => recordDeniedAccess(components, deniedAccess),
@@ -137,7 +137,7 @@ function openDashboard(logger: Logger): Dashboard {
 /** What members may not do in their organization is noted where that is decided. */
 function recordDeniedAccess({ deniedAccessLog }: AccountComponents, deniedAccess: DeniedAccess): void {
   const { principal, nonMember, operation, name, address } = deniedAccess;
-  if (principal?.kind === 'person' && requiredAccessOf[operation] === 'person') return;
+  if (principal?.kind === 'user' && requiredAccessOf[operation] === 'user') return;
   const auditEvent = { address, target: name, action: 'access.denied' };
   if (nonMember !== null) {
     deniedAccessLog.record({
@@ -147,7 +147,7 @@ function recordDeniedAccess({ deniedAccessLog }: AccountComponents, deniedAccess
     });
     return;
   }
-  const organizationId = principal?.kind === 'organisation' ? principal.organizationId : null;
+  const organizationId = principal?.kind === 'organization' ? principal.organizationId : null;
   deniedAccessLog.record({ ...auditEvent, organizationId, actor: actorOf(principal) });
 }
 

@@ -5,11 +5,11 @@ export function actorOf(principal: Principal | null): string | null {
   switch (principal?.kind) {
     case undefined:
       return null;
-    case 'organisation':
+    case 'organization':
       return principal.userId ?? `key:${principal.keyId}`;
     case 'administrator':
       return 'administrator';
-    case 'person':
+    case 'user':
       return principal.userId;
   }
 }

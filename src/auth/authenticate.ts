@@ -97,7 +97,7 @@ export class Authenticator {
     const digest = hash('sha256', token, 'hex');
     const principal = this.#findCached(digest) ?? this.#authenticateKey(token, digest);
     if (principal === null) throw unauthorizedError(invalidCredentialMessage(requiredAccess));
-    if (principal.kind === 'organisation') this.#keys.recordUse(principal);
+    if (principal.kind === 'organization') this.#keys.recordUse(principal);
     return principal;
   }
 
@@ -112,7 +112,7 @@ export class Authenticator {
     if (userId === null) return { kind: 'administrator' };
     const organization = credentials.header('x-quarry-organization')?.toLowerCase();
     if (organization === undefined || (requiredAccess !== 'read' && requiredAccess !== 'write')) {
-      return { kind: 'person', userId, sessionId };
+      return { kind: 'user', userId, sessionId };
     }
     const organizationRecord = uuidPattern.test(organization)
       ? this.#organizations.find(organization)
@@ -125,7 +125,7 @@ export class Authenticator {
         organizationId: organizationRecord?.organizationId ?? null,
       });
     const { organizationId, zdr } = organizationRecord;
-    return { kind: 'organisation', organizationId, keyId: sessionId, userId, permission: 'all', zdr };
+    return { kind: 'organization', organizationId, keyId: sessionId, userId, permission: 'all', zdr };
   }
 
   #findCached(digest: string): Principal | null {
@@ -159,7 +159,7 @@ export class Authenticator {
     const { keyId, organizationId, permission } = key;
     const restriction = restrictionOf(key);
     const principal = {
-      kind: 'organisation',
+      kind: 'organization',
       organizationId,
       keyId,
       permission,
@@ -181,18 +181,18 @@ export class Authenticator {
 
 /** Credential that an operation requires, for the message of a 401. */
 function credentialName(requiredAccess: RequiredAccess): string {
-  if (requiredAccess === 'person') return 'session token';
+  if (requiredAccess === 'user') return 'session token';
   return requiredAccess === 'administrator' ? 'administrator key' : 'API key';
 }
 
 function missingCredentialMessage(requiredAccess: RequiredAccess): string {
   const credential = credentialName(requiredAccess);
-  const problem = requiredAccess === 'person' ? 'You are not signed in' : `The ${credential} is missing`;
+  const problem = requiredAccess === 'user' ? 'You are not signed in' : `The ${credential} is missing`;
   return `${problem}: send the header "Authorization: Bearer <${credential}>".`;
 }
 
 function invalidCredentialMessage(requiredAccess: RequiredAccess): string {
-  if (requiredAccess === 'person') return invalidSessionMessage;
+  if (requiredAccess === 'user') return invalidSessionMessage;
   if (requiredAccess === 'administrator')
     return 'The administrator key is not valid: send the value of QUARRY_ADMIN_KEY.';
   return 'The API key is not valid: it is unknown, was deleted or has expired.';

@@ -2,7 +2,7 @@ import { AppError } from '../core/app-error.ts';
 import type { Principal } from '../schemas/principal.ts';
 
 /** Access that an operation requires of its caller. */
-export type RequiredAccess = 'nothing' | 'read' | 'write' | 'administrator' | 'person';
+export type RequiredAccess = 'nothing' | 'read' | 'write' | 'administrator' | 'user';
 
 /**
  * Access required by each operation: add, update and delete operations need write access, administration has
@@ -74,46 +74,46 @@ export const requiredAccessOf = {
   'login-link': 'nothing',
   'finish-second-factor': 'nothing',
   logout: 'nothing',
-  'get-user': 'person',
-  'edit-user': 'person',
-  'delete-own-user': 'person',
-  'get-second-factor': 'person',
-  'begin-second-factor': 'person',
-  'confirm-second-factor': 'person',
-  'disable-second-factor': 'person',
-  'list-sessions': 'person',
-  'revoke-session': 'person',
-  'add-organization': 'person',
-  'get-organization-info': 'person',
-  'rename-organization': 'person',
-  'delete-organization': 'person',
-  'invite-user': 'person',
-  'accept-invite': 'person',
-  'update-user': 'person',
-  'remove-user': 'person',
-  'delete-invite-user': 'person',
-  'add-organization-api-key': 'person',
-  'update-organization-api-key': 'person',
-  'delete-organization-api-key': 'person',
-  'get-audit-log': 'person',
-  'billing-status': 'person',
-  'preview-subscription': 'person',
-  subscribe: 'person',
-  downgrade: 'person',
-  'cancel-downgrade': 'person',
-  'cancel-upgrade': 'person',
-  'add-payment-method': 'person',
-  'remove-payment-method': 'person',
-  'manage-billing-details': 'person',
-  pause: 'person',
-  'redeem-code': 'person',
+  'get-user': 'user',
+  'edit-user': 'user',
+  'delete-own-user': 'user',
+  'get-second-factor': 'user',
+  'begin-second-factor': 'user',
+  'confirm-second-factor': 'user',
+  'disable-second-factor': 'user',
+  'list-sessions': 'user',
+  'revoke-session': 'user',
+  'add-organization': 'user',
+  'get-organization-info': 'user',
+  'rename-organization': 'user',
+  'delete-organization': 'user',
+  'invite-user': 'user',
+  'accept-invite': 'user',
+  'update-user': 'user',
+  'remove-user': 'user',
+  'delete-invite-user': 'user',
+  'add-organization-api-key': 'user',
+  'update-organization-api-key': 'user',
+  'delete-organization-api-key': 'user',
+  'get-audit-log': 'user',
+  'billing-status': 'user',
+  'preview-subscription': 'user',
+  subscribe: 'user',
+  downgrade: 'user',
+  'cancel-downgrade': 'user',
+  'cancel-upgrade': 'user',
+  'add-payment-method': 'user',
+  'remove-payment-method': 'user',
+  'manage-billing-details': 'user',
+  pause: 'user',
+  'redeem-code': 'user',
   'billing-webhook': 'nothing',
   'begin-aws-marketplace': 'nothing',
   'begin-vercel-marketplace': 'nothing',
   'aws-marketplace-event': 'nothing',
   'vercel-marketplace-event': 'nothing',
-  'get-marketplace-sign-up': 'person',
-  'bind-marketplace': 'person',
+  'get-marketplace-sign-up': 'user',
+  'bind-marketplace': 'user',
   healthz: 'nothing',
   readyz: 'nothing',
   metrics: 'administrator',
@@ -149,47 +149,53 @@ const organizationWideOperations: ReadonlySet<OperationName> = new Set([
   'usage-models-counters',
 ]);
 
-type CallerKind = 'nobody' | 'read_only' | 'all' | 'administrator' | 'person';
+type CallerKind = 'anonymous' | 'read_only' | 'all' | 'administrator' | 'user';
 type AccessDecision =
-  | 'yes'
-  | 'who are you'
-  | 'sign in'
-  | 'read only'
-  | 'administrators only'
-  | 'organisations only'
-  | 'which organisation';
+  | 'allowed'
+  | 'unauthenticated'
+  | 'sign_in_required'
+  | 'read_only_key'
+  | 'administrator_required'
+  | 'organization_key_required'
+  | 'organization_required';
 
 /** Access decisions by kind of caller and required access. */
 const accessDecisions: Readonly<Record<CallerKind, Readonly<Record<RequiredAccess, AccessDecision>>>> = {
-  nobody: {
-    nothing: 'yes',
-    read: 'who are you',
-    write: 'who are you',
-    administrator: 'who are you',
-    person: 'sign in',
+  anonymous: {
+    nothing: 'allowed',
+    read: 'unauthenticated',
+    write: 'unauthenticated',
+    administrator: 'unauthenticated',
+    user: 'sign_in_required',
   },
   read_only: {
-    nothing: 'yes',
-    read: 'yes',
-    write: 'read only',
-    administrator: 'administrators only',
+    nothing: 'allowed',
+    read: 'allowed',
+    write: 'read_only_key',
+    administrator: 'administrator_required',
     // A leaked key must not create further keys, so account operations treat a key as unauthenticated.
-    person: 'sign in',
+    user: 'sign_in_required',
   },
-  all: { nothing: 'yes', read: 'yes', write: 'yes', administrator: 'administrators only', person: 'sign in' },
+  all: {
+    nothing: 'allowed',
+    read: 'allowed',
+    write: 'allowed',
+    administrator: 'administrator_required',
+    user: 'sign_in_required',
+  },
   administrator: {
-    nothing: 'yes',
-    read: 'organisations only',
-    write: 'organisations only',
-    administrator: 'yes',
-    person: 'sign in',
+    nothing: 'allowed',
+    read: 'organization_key_required',
+    write: 'organization_key_required',
+    administrator: 'allowed',
+    user: 'sign_in_required',
   },
-  person: {
-    nothing: 'yes',
-    read: 'which organisation',
-    write: 'which organisation',
-    administrator: 'administrators only',
-    person: 'yes',
+  user: {
+    nothing: 'allowed',
+    read: 'organization_required',
+    write: 'organization_required',
+    administrator: 'administrator_required',
+    user: 'allowed',
   },
 };
 
@@ -200,35 +206,35 @@ const accessDecisions: Readonly<Record<CallerKind, Readonly<Record<RequiredAcces
 export function authorize(principal: Principal | null, operation: OperationName): AppError | null {
   const decision: AccessDecision = accessDecisions[callerKindOf(principal)][requiredAccessOf[operation]];
   switch (decision) {
-    case 'yes':
+    case 'allowed':
       return checkRestriction(principal, operation);
-    case 'who are you':
+    case 'unauthenticated':
       return unauthorizedError(
-        'This operation needs an API key: send the header "Authorization: Bearer <API key>".',
+        'This operation requires an API key. Send the header "Authorization: Bearer <API key>".',
       );
-    case 'sign in':
+    case 'sign_in_required':
       return unauthorizedError(
-        `People call ${operation}, not keys: sign in, and send the header "Authorization: Bearer <session token>".`,
+        `${operation} requires a signed-in user, not an API key. Sign in, and send the header "Authorization: Bearer <session token>".`,
       );
-    case 'which organisation':
+    case 'organization_required':
       return new AppError(
         'forbidden',
-        `Say for which organisation you call ${operation}: send the header "x-quarry-organization: <its id>".`,
+        `${operation} requires an organization. Send the header "x-quarry-organization: <organization ID>".`,
       );
-    case 'read only':
-      return new AppError('forbidden', `This API key is read-only and may not call ${operation}.`);
-    case 'administrators only':
-      return new AppError('forbidden', `Only the administrator (QUARRY_ADMIN_KEY) may call ${operation}.`);
-    case 'organisations only':
+    case 'read_only_key':
+      return new AppError('forbidden', `This API key is read-only and cannot call ${operation}.`);
+    case 'administrator_required':
+      return new AppError('forbidden', `Only the administrator (QUARRY_ADMIN_KEY) can call ${operation}.`);
+    case 'organization_key_required':
       return new AppError(
         'forbidden',
-        `The administrator key belongs to no organisation and may not call ${operation}: use an API key.`,
+        `The administrator key does not belong to an organization and cannot call ${operation}. Use an API key.`,
       );
   }
 }
 
 function checkRestriction(principal: Principal | null, operation: OperationName): AppError | null {
-  if (principal?.kind !== 'organisation' || principal.restriction === undefined) return null;
+  if (principal?.kind !== 'organization' || principal.restriction === undefined) return null;
   if (organizationWideOperations.has(operation)) return restrictedKeyError(operation);
   return principal.restriction.filter !== null && collectionWideOperations.has(operation)
     ? filteredKeyError(operation)
@@ -238,14 +244,14 @@ function checkRestriction(principal: Principal | null, operation: OperationName)
 function restrictedKeyError(operation: OperationName): AppError {
   return new AppError(
     'forbidden',
-    `This API key is restricted and may not call ${operation}, which counts the calls of the whole organization: use a key without a restriction.`,
+    `This API key is restricted and cannot call ${operation}, which covers the whole organization. Use a key without a restriction.`,
   );
 }
 
 function filteredKeyError(operation: OperationName): AppError {
   return new AppError(
     'forbidden',
-    `This API key sees only some documents of its collections and may not call ${operation}, which concerns all of them.`,
+    `This API key can access only some documents of its collections and cannot call ${operation}, which affects all of them.`,
   );
 }
 
@@ -255,6 +261,6 @@ export function unauthorizedError(detail: string): AppError {
 }
 
 function callerKindOf(principal: Principal | null): CallerKind {
-  if (principal === null) return 'nobody';
-  return principal.kind === 'organisation' ? principal.permission : principal.kind;
+  if (principal === null) return 'anonymous';
+  return principal.kind === 'organization' ? principal.permission : principal.kind;
 }

@@ -36,14 +36,13 @@ export class AccountRepairs {
   async repair(organizationId: string, account: BillingAccount, reading: StripeSnapshot): Promise<boolean> {
     const { promoCodes, credits, pendingSchedules } = this.#options;
     const steps: Readonly<Record<string, () => Promise<boolean>>> = {
-      'half a downgrade': () => this.#releaseIncompleteDowngrade(organizationId, account, reading),
-      'what an upgrade put aside': () =>
-        pendingSchedules.restore(organizationId, { ...account, copy: reading.copy }),
-      'a downgrade that has come': () => this.#releaseCompletedDowngrade(organizationId, reading),
-      'a second subscription': () => this.#cancelDuplicateSubscriptions(organizationId, reading),
-      'the invoice of a first tier that was given up': () =>
-        this.#voidAbandonedInvoices(organizationId, reading),
-      'no usual payment method': () => this.#chooseDefaultPaymentMethod(organizationId, account, reading),
+      'incomplete downgrade': () => this.#releaseIncompleteDowngrade(organizationId, account, reading),
+      'pending schedule': () => pendingSchedules.restore(organizationId, { ...account, copy: reading.copy }),
+      'completed downgrade': () => this.#releaseCompletedDowngrade(organizationId, reading),
+      'duplicate subscriptions': () => this.#cancelDuplicateSubscriptions(organizationId, reading),
+      'abandoned first invoice': () => this.#voidAbandonedInvoices(organizationId, reading),
+      'missing default payment method': () =>
+        this.#chooseDefaultPaymentMethod(organizationId, account, reading),
       'promo codes without credit': () => promoCodes.finishPending(organizationId, account),
       'payments without usage credit': () => credits.settleInvoices(organizationId, account, reading),
     };
@@ -67,7 +66,7 @@ export class AccountRepairs {
       if (!(error instanceof StripeRejectedError)) throw error;
       this.#options.logger.error(
         { ...context, reason: error.stripeMessage },
-        'Stripe refused to put something right',
+        'billing repair rejected by Stripe',
       );
       return false;
     }
@@ -85,7 +84,10 @@ export class AccountRepairs {
     if (intent?.kind !== 'downgrade' || intent.settled || copy.subscription === null) return false;
     if (schedule === null || copy.subscription.pendingDowngrade !== null) return false;
     const { stripe, calls, logger } = this.#options;
-    logger.warn({ organizationId, schedule: schedule.id }, 'a downgrade that was cut off is taken back');
+    logger.warn(
+      { organizationId, schedule: schedule.id },
+      'releasing the schedule of an incomplete downgrade',
+    );
     const purpose = schedulePurpose(copy.subscription.id);
     await calls.run({ organizationId, name: `release:${schedule.id}`, purpose }, (options) =>
       stripe.subscriptionSchedules.release(schedule.id, {}, options),
@@ -123,7 +125,10 @@ export class AccountRepairs {
     let hasEnded = false;
     for (const { id, status } of subscriptions.slice(1).filter((one) => catalog.hasTierPrice(one))) {
       if (status !== 'incomplete') {
-        logger.error({ organizationId, subscription: id, status }, 'an organisation has two subscriptions');
+        logger.error(
+          { organizationId, subscription: id, status },
+          'organization has more than one subscription',
+        );
         continue;
       }
       await calls.run({ organizationId, name: `cancel:${id}` }, (options) =>

@@ -114,7 +114,7 @@ export class BillingEvents {
     if (webhookSecret === null)
       throw new AppError(
         'unavailable',
-        'This server takes no events: QUARRY_STRIPE_WEBHOOK_SECRET is not set.',
+        'Webhooks of Stripe are not configured: QUARRY_STRIPE_WEBHOOK_SECRET is not set.',
       );
     try {
       return stripe.webhooks.constructEvent(
@@ -126,7 +126,7 @@ export class BillingEvents {
         clock.now(),
       );
     } catch (cause) {
-      throw new AppError('bad_request', 'The signature of this event is wrong or too old.', { cause });
+      throw new AppError('bad_request', 'The signature of this event is invalid or too old.', { cause });
     }
   }
 
@@ -136,7 +136,7 @@ export class BillingEvents {
     const organizationId = this.#organizationOf(event);
     const eventOperation = records.putEvent(event.id, clock.now());
     if (organizationId === undefined) {
-      logger.debug({ event: event.id, type: event.type }, 'an event of Stripe concerns nobody here');
+      logger.debug({ event: event.id, type: event.type }, 'Stripe event of an unknown customer ignored');
       await store.write([eventOperation]);
       return;
     }
@@ -193,10 +193,7 @@ export class BillingEvents {
         const waitMs = this.#retries.get(organizationId)?.waitMs ?? limits.billingRetryMs;
         const next = Math.min(2 * waitMs, limits.billingRetryMsMax);
         this.#retries.set(organizationId, { at: clock.monotonic() + waitMs, waitMs: next });
-        logger.warn(
-          { organizationId, waitMs, error: String(error) },
-          'Stripe could not be read; will try again',
-        );
+        logger.warn({ organizationId, waitMs, error: String(error) }, 'reading Stripe failed, will retry');
       }
     }
   }

@@ -117,7 +117,10 @@ export class BillingSync {
     by = system,
   ): Promise<T> {
     if (this.#runningChanges.has(organizationId)) {
-      throw new AppError('conflict', 'Another change of the billing of this organisation is under way.');
+      throw new AppError(
+        'conflict',
+        'Another billing change of this organization is in progress. Try again shortly.',
+      );
     }
     this.#runningChanges.add(organizationId);
     return this.#mutex
@@ -287,12 +290,12 @@ export class BillingSync {
     const subscription = copy?.subscription ?? null;
     const logFields = { organizationId, customer: customerId, subscription: subscription?.id ?? null };
     if (reading === 'deleted') {
-      logger.warn(logFields, 'a customer was deleted at Stripe');
+      logger.warn(logFields, 'customer was deleted at Stripe');
       return null;
     }
     logger.error(
       logFields,
-      'the Stripe account of QUARRY_STRIPE_SECRET_KEY does not know a customer: wrong key?',
+      'customer does not exist in the Stripe account of QUARRY_STRIPE_SECRET_KEY; check the key',
     );
     const paidUntil = subscription !== null && isServing(subscription) ? (subscription.periodEnd ?? 0) : null;
     if (paidUntil !== null && paidUntil > clock.now()) throw paidInOtherStripeAccountError(paidUntil);
@@ -380,10 +383,7 @@ export class BillingSync {
     if (!ownsTier) return;
     const subscription = copy?.subscription ?? null;
     if (tierOfSubscription(subscription) === null)
-      logger.error(
-        { organizationId, subscription: subscription?.id },
-        'a subscription has a price of no tier',
-      );
+      logger.error({ organizationId, subscription: subscription?.id }, 'subscription price matches no tier');
     const changed = await tiers.apply(organizationId, system);
     if (changed === null) return;
     const entry = { ...system, organizationId, action: 'billing.reconciled', target: null };
@@ -422,16 +422,13 @@ function methodIdsOf(copy: BillingCopy | null): string[] {
 }
 
 function otherStripeAccountError(): AppError {
-  return new AppError(
-    'conflict',
-    'What is known of this organisation comes from another account of the payment provider.',
-  );
+  return new AppError('conflict', 'The billing data of this organization belongs to another Stripe account.');
 }
 
 function paidInOtherStripeAccountError(until: number): AppError {
   return new AppError(
     'conflict',
-    `What this organisation pays for until ${toTimestamp(until)} was bought in another account of the payment provider: whoever runs this server has to set the secret key of that account again.`,
+    `This organization has a paid subscription until ${toTimestamp(until)} in another Stripe account. Ask the operator to restore the secret key of that account.`,
   );
 }
 

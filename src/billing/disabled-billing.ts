@@ -51,7 +51,7 @@ export function createDisabledBilling(options: {
       const { copy } = records.getAccount(organizationId);
       const subscription = copy?.subscription?.id;
       if (subscription !== undefined) {
-        const hint = 'payments are off: cancel the subscription of a deleted organisation at Stripe';
+        const hint = 'payments are disabled: cancel the subscription of a deleted organization at Stripe';
         options.logger.error({ organizationId, subscription }, hint);
       }
       await options.store.write(await records.deleteOrganization(organizationId, options.clock.now()), {
@@ -64,7 +64,7 @@ export function createDisabledBilling(options: {
 function paymentsDisabledError(): AppError {
   return new AppError(
     'unavailable',
-    'This server takes no payments (QUARRY_STRIPE_SECRET_KEY is not set): its administrator chooses the tiers.',
+    'Payments are disabled on this server (QUARRY_STRIPE_SECRET_KEY is not set). The administrator assigns tiers.',
     { shouldRetry: false },
   );
 }

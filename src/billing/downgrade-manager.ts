@@ -108,16 +108,16 @@ export class DowngradeManager {
     if (subscription?.status === 'paused')
       throw new AppError(
         'conflict',
-        'The subscription is paused: resume it first by subscribing to its tier.',
+        'The subscription is paused. Resume it first by subscribing to its tier.',
       );
     if (subscription === null || !isServing(subscription) || subscription.tier === null)
-      throw new AppError('bad_request', 'The organisation has no subscription to lower.');
+      throw new AppError('bad_request', 'The organization has no subscription to downgrade.');
     if (tierRank(tier) >= tierRank(subscription.tier))
       throw new AppError('bad_request', `${tier} is not lower than ${subscription.tier}.`);
     if (subscription.pendingUpgrade !== null)
       throw new AppError(
         'conflict',
-        'The payment of an upgrade is pending: complete it, or cancel the upgrade.',
+        'The payment of an upgrade is pending. Complete it, or cancel the upgrade.',
       );
     return subscription;
   }
@@ -258,7 +258,7 @@ export class DowngradeManager {
 function unexpectedScheduleError(): AppError {
   return new AppError(
     'bad_gateway',
-    'The payment provider shows a plan without what is subscribed to; try again.',
+    'The subscription schedule at the payment provider does not match the subscription. Try again.',
   );
 }
 
@@ -279,26 +279,26 @@ function requirePausable({ copy }: BillingAccount): SubscriptionCopy {
   const subscription = copy?.subscription ?? null;
   if (subscription?.status === 'paused') return subscription;
   if (subscription === null || !(isServing(subscription) || subscription.status === 'unpaid'))
-    throw new AppError('bad_request', 'The organisation has no active subscription to pause.');
+    throw new AppError('bad_request', 'The organization has no active subscription to pause.');
   if (
     subscription.status === 'past_due' ||
     subscription.status === 'unpaid' ||
     subscription.openInvoice !== null
   )
-    throw new AppError('conflict', 'An invoice of this organisation is not paid: pay it first, then pause.');
+    throw new AppError('conflict', 'This organization has an unpaid invoice. Pay it first, then pause.');
   // Unpaid amounts would become credit, and that credit would pay the invoice.
   if (subscription.isInvoiceDrafted)
     throw new AppError(
       'conflict',
-      'The invoice of the new month is being written, which takes an hour: pause after that.',
+      'The invoice of the new month is being finalized, which takes about an hour. Pause after that.',
     );
   if (subscription.pendingUpgrade !== null)
     throw new AppError(
       'conflict',
-      'The payment of an upgrade is pending: complete it or cancel the upgrade, then pause.',
+      'The payment of an upgrade is pending. Complete it or cancel the upgrade, then pause.',
     );
   if (subscription.pendingDowngrade !== null || subscription.scheduleId !== null)
-    throw new AppError('conflict', 'A downgrade is pending: cancel it first, then pause.');
+    throw new AppError('conflict', 'A downgrade is pending. Cancel it first, then pause.');
   return subscription;
 }
 

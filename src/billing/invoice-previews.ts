@@ -97,7 +97,7 @@ export class InvoicePreviews {
     }
     const isPastDue = subscription.status === 'past_due' || subscription.status === 'unpaid';
     if (isPastDue || (subscription.status === 'paused' && subscription.openInvoice !== null))
-      throw new AppError('conflict', 'An invoice of this organisation is not paid: pay it first.');
+      throw new AppError('conflict', 'This organization has an unpaid invoice. Pay it first.');
     return subscription.status === 'paused'
       ? resumeParameters(subscription)
       : this.#upgradeParameters(subscription, tier, now);
@@ -142,6 +142,6 @@ function nextInvoiceAt(subscription: SubscriptionCopy | null, now: number): numb
 function pendingInvoiceError(tier: PaidTier): AppError {
   return new AppError(
     'conflict',
-    `An invoice for ${tier} waits for its payment: billing/status has it under pending_upgrade.`,
+    `An invoice for ${tier} is awaiting payment. See pending_upgrade in billing/status.`,
   );
 }

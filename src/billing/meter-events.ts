@@ -24,24 +24,24 @@ export class MeterEventSender {
   }
 
   /** Errors: those of Stripe. */
-  async send(organizationId: string, sending: PendingMeterEvents): Promise<void> {
+  async send(organizationId: string, pendingEvents: PendingMeterEvents): Promise<void> {
     for (const metric of billedMetrics) {
       const price = this.#options.plans.metered[metric];
-      if (price !== undefined && sending.tokens[metric] > 0)
-        await this.#sendOne(organizationId, sending, { metric, price });
+      if (price !== undefined && pendingEvents.tokens[metric] > 0)
+        await this.#sendOne(organizationId, pendingEvents, { metric, price });
     }
   }
 
   async #sendOne(
     organizationId: string,
-    sending: PendingMeterEvents,
+    pendingEvents: PendingMeterEvents,
     { metric, price }: { readonly metric: BilledMetric; readonly price: MeteredPrice },
   ): Promise<void> {
     const { stripe, clock, logger } = this.#options;
-    const identifier = buildIdentifier(organizationId, metric, sending);
-    const mayBeExpired = clock.now() - sending.notedAt > limits.meterIdentifierMsMax;
-    if (mayBeExpired && (await this.#isAlreadyCounted(sending, metric, price.meter))) {
-      logger.info({ identifier }, 'Stripe has counted this usage already');
+    const identifier = buildIdentifier(organizationId, metric, pendingEvents);
+    const mayBeExpired = clock.now() - pendingEvents.notedAt > limits.meterIdentifierMsMax;
+    if (mayBeExpired && (await this.#isAlreadyCounted(pendingEvents, metric, price.meter))) {
+      logger.info({ identifier }, 'usage was already counted by Stripe');
       return;
     }
     try {
@@ -49,13 +49,16 @@ export class MeterEventSender {
         stripe.billing.meterEvents.create({
           event_name: price.meter,
           identifier,
-          timestamp: sending.timestamp,
-          payload: { stripe_customer_id: sending.customerId, value: String(sending.tokens[metric]) },
+          timestamp: pendingEvents.timestamp,
+          payload: {
+            stripe_customer_id: pendingEvents.customerId,
+            value: String(pendingEvents.tokens[metric]),
+          },
         }),
       );
     } catch (error) {
       if (!(error instanceof StripeRejectedError) || !isDuplicateIdentifier(error)) throw error;
-      logger.debug({ identifier }, 'Stripe knows this usage already');
+      logger.debug({ identifier }, 'usage was already reported to Stripe');
     }
   }
 
@@ -64,23 +67,23 @@ export class MeterEventSender {
    * duplicates.
    */
   async #isAlreadyCounted(
-    sending: PendingMeterEvents,
+    pendingEvents: PendingMeterEvents,
     metric: BilledMetric,
     eventName: string,
   ): Promise<boolean> {
     const { stripe } = this.#options;
     const meter = await findMeter(stripe, eventName);
     if (meter === null) return false;
-    const start = Math.floor(sending.timestamp / minuteSeconds) * minuteSeconds;
+    const start = Math.floor(pendingEvents.timestamp / minuteSeconds) * minuteSeconds;
     const { data } = await mapStripeErrors(() =>
       stripe.billing.meters.listEventSummaries(meter.id, {
-        customer: sending.customerId,
+        customer: pendingEvents.customerId,
         start_time: start,
         end_time: start + minuteSeconds,
       }),
     );
     const counted = data.reduce((sum, { aggregated_value: value }) => sum + value, 0);
-    return counted >= sending.before.reported[metric] + sending.tokens[metric];
+    return counted >= pendingEvents.before.reported[metric] + pendingEvents.tokens[metric];
   }
 }
 
@@ -104,6 +107,6 @@ function buildIdentifier(
   return `${organizationId}:${metric}:${stamp}${from === 0 ? '' : `:${from}`}`;
 }
 
-function isDuplicateIdentifier({ stripeMessage: sentence }: StripeRejectedError): boolean {
-  return /identifier/i.test(sentence) && /already|duplicate|exist/i.test(sentence);
+function isDuplicateIdentifier({ stripeMessage: message }: StripeRejectedError): boolean {
+  return /identifier/i.test(message) && /already|duplicate|exist/i.test(message);
 }

@@ -74,7 +74,7 @@ export class OrphanedCustomers {
       if (isResourceMissing(error)) return this.#recordDeleted(customerId, organizationId);
       logger.warn(
         { organizationId, customer: customerId, error: String(error) },
-        'the customer of a deleted organization was not deleted at Stripe; will try again',
+        'deleting the Stripe customer of a deleted organization failed, will retry',
       );
     }
   }
@@ -120,7 +120,7 @@ export class OrphanedCustomers {
     });
     logger.warn(
       { organizationId, customer: customerId, subscriptions: ids },
-      'the customer of a deleted organization stays at Stripe, because it has subscriptions of other products',
+      'Stripe customer of a deleted organization kept: it has subscriptions to other products',
     );
   }
 
@@ -150,7 +150,7 @@ export class OrphanedCustomers {
     await this.#completeDeletion(customerId, 'billing.customer_deleted', { organizationId });
     this.#options.logger.info(
       { organizationId, customer: customerId },
-      'the customer of a deleted organization is gone at Stripe',
+      'Stripe customer of a deleted organization deleted',
     );
   }
 

@@ -124,7 +124,7 @@ export class PaymentMethods {
       ),
     );
     if (typeof session.url !== 'string')
-      throw new AppError('bad_gateway', 'The payment provider gave no address for its form; try again.');
+      throw new AppError('bad_gateway', 'The payment provider returned no URL for its form. Try again.');
     sync.expectChangeAtStripe(organizationId);
     return { url: session.url, session_id: session.id };
   }
@@ -158,12 +158,12 @@ function checkNotLastMethod(
   if (nextMethodId === null)
     throw new AppError(
       'bad_request',
-      'The last payment method of a subscription cannot be removed, because what is used until its end is charged to it: add another one first.',
+      'The last payment method of a subscription cannot be removed, because outstanding usage is charged to it. Add another one first.',
     );
   if (isDeclined(account, nextMethodId) && !isDeclined(account, removedMethodId))
     throw new AppError(
       'bad_request',
-      'The last payment method that pays for a subscription cannot be removed: the other ones were declined. Add another one first.',
+      'The last working payment method of a subscription cannot be removed: the others were declined. Add another one first.',
     );
 }
 

@@ -75,7 +75,7 @@ export class PendingSchedules {
     const isAttached = copy?.paymentMethods.some(({ id }) => id === defaultMethodId) === true;
     if (defaultMethodId === null || customerId === null || !isAttached) return false;
     const { customers, logger } = this.#options;
-    logger.info({ organizationId }, 'an upgrade was not paid: invoices are charged as before');
+    logger.info({ organizationId }, 'upgrade not paid: default payment method restored');
     if (copy?.defaultPaymentMethodId !== defaultMethodId)
       await customers.setDefaultPaymentMethod(organizationId, customerId, defaultMethodId);
     await customers.setSubscriptionPaymentMethod(organizationId, subscriptionId, defaultMethodId);
@@ -90,7 +90,7 @@ export class PendingSchedules {
     const tier = pendingSchedule?.tier ?? null;
     if (tier === null || subscription.pendingDowngrade !== null) return false;
     const { downgrades, logger } = this.#options;
-    logger.info({ organizationId, tier }, 'an upgrade was not paid: the downgrade is planned again');
+    logger.info({ organizationId, tier }, 'upgrade not paid: downgrade scheduled again');
     await downgrades().scheduleDowngrade(organizationId, subscription, tier);
     return true;
   }

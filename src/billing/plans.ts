@@ -95,7 +95,7 @@ const defaultPlans = {
  * Returns the plans of this installation. Throws an `AppError` `invalid` with one line per error in the file.
  */
 export function loadPlans(file: string | null): Plans {
-  if (file === null) return parsePlans(defaultPlans, 'the embedded plans');
+  if (file === null) return parsePlans(defaultPlans, 'the built-in plans');
   let content: unknown;
   try {
     if (statSync(file).size > bounds.plansFileBytesMax) throw new Error('it is larger than 1 MiB');
@@ -181,7 +181,7 @@ class PlansParser {
   }
 
   #currency(value: unknown): string {
-    const allowed = 'three letters of a currency of ISO 4217 such as "usd"';
+    const allowed = 'a three-letter ISO 4217 currency code in lower case, such as "usd"';
     const currency = this.#text(value, 'currency', /^[a-z]{3}$/, allowed);
     if (currency !== '' && !currencies.has(currency)) this.#addError('currency', value, allowed);
     return currency;
@@ -192,7 +192,7 @@ class PlansParser {
     return {
       lookupKey: this.#key(price.lookupKey, `${path}.lookupKey`),
       amount: this.#integer(price.amount, `${path}.amount`, { from: 1, to: 99_999_999 }),
-      product: this.#text(price.product, `${path}.product`, /^.{1,250}$/, 'a text of 1 to 250 characters'),
+      product: this.#text(price.product, `${path}.product`, /^.{1,250}$/, 'a string of 1 to 250 characters'),
     };
   }
 
@@ -203,7 +203,7 @@ class PlansParser {
       if (found[metric] === undefined) continue;
       const path = `metered.${metric}`;
       const price = this.#fields(found[metric], path, ['lookupKey', 'meter', 'product', 'perMillion']) ?? {};
-      const decimal = 'a decimal number as a text, such as "2.5", of at most six places';
+      const decimal = 'a decimal number as a string, such as "2.5", with at most six decimal places';
       read[metric] = {
         lookupKey: this.#key(price.lookupKey, `${path}.lookupKey`),
         meter: this.#text(
@@ -212,7 +212,12 @@ class PlansParser {
           /^[\w-]{1,100}$/,
           'letters, digits, _ and -, at most 100',
         ),
-        product: this.#text(price.product, `${path}.product`, /^.{1,250}$/, 'a text of 1 to 250 characters'),
+        product: this.#text(
+          price.product,
+          `${path}.product`,
+          /^.{1,250}$/,
+          'a string of 1 to 250 characters',
+        ),
         perMillion: this.#text(price.perMillion, `${path}.perMillion`, /^\d{1,9}(\.\d{1,6})?$/, decimal),
       };
     }
@@ -252,7 +257,9 @@ class PlansParser {
     for (const names of [keys, meters]) {
       const duplicate = names.find((name, i) => names.indexOf(name) !== i);
       if (duplicate !== undefined)
-        this.errors.push(`${this.#file}: "${duplicate}" stands for two prices; each needs its own.`);
+        this.errors.push(
+          `${this.#file}: "${duplicate}" is used for two prices. Each price needs its own lookup key.`,
+        );
     }
   }
 

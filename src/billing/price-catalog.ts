@@ -74,7 +74,7 @@ export class PriceCatalogReader {
     const byKey = new Map(data.map((price) => [price.lookup_key, price]));
     const missing = [...tierKeys, ...meteredKeys].filter((key) => !byKey.has(key));
     if (missing.length > 0) {
-      throw new AppError('unavailable', 'Payments are not set up yet: the prices are missing at Stripe.', {
+      throw new AppError('unavailable', 'Payments are not set up: the prices are missing at Stripe.', {
         privateDetails: { missing, hint: 'run `quarry billing setup`' },
         shouldRetry: false,
       });

@@ -72,7 +72,7 @@ export class PromoCodes {
     const { promoCodeLimiter, sync } = this.#options;
     const { organizationId } = organization;
     promoCodeLimiter.consume({ organizationId, by });
-    return sync().runChange(organizationId, null, async ({ account, reread, isClientWaiting: isAwaited }) => {
+    return sync().runChange(organizationId, null, async ({ account, reread, isClientWaiting }) => {
       const found = await this.#find(code, organizationId, account.customerId);
       const reject = (reason: string) => this.#reject(organizationId, by, reason);
       if (found === null) return reject('unknown');
@@ -83,7 +83,7 @@ export class PromoCodes {
       const customer = await this.#options.customers.ensureCustomer(organization);
       await this.#applyCredit(organizationId, customer, redemption, by);
       const { copy } = await reread();
-      if (isAwaited()) await this.#putRedemption(organizationId, { ...redemption, state: 'told' });
+      if (isClientWaiting()) await this.#putRedemption(organizationId, { ...redemption, state: 'told' });
       return {
         credit_cents: redemption.amount,
         currency: redemption.currency,
@@ -272,8 +272,8 @@ export class PromoCodes {
     throw new AppError(
       'bad_request',
       reason === alreadyRedeemed
-        ? 'This organization has redeemed this code already; a code counts once.'
-        : 'This code does not exist, has expired, or was used up.',
+        ? 'This organization has already redeemed this code.'
+        : 'This code does not exist, has expired, or is fully redeemed.',
     );
   }
 }

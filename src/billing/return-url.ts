@@ -5,8 +5,8 @@ import { limits } from '../core/limits.ts';
  * Returns the URL that Stripe redirects the browser to: a path or URL of this server, parsed as browsers
  * parse it. `base`: `https://host` of this server. Errors: 400 for any input that could lead elsewhere.
  */
-export function parseReturnUrl(input: string | null | undefined, base: string, home: string): string {
-  if (input === null || input === undefined) return new URL(home, base).href;
+export function parseReturnUrl(input: string | null | undefined, base: string, defaultUrl: string): string {
+  if (input === null || input === undefined) return new URL(defaultUrl, base).href;
   const isPath = /^\/(?![/\\])/.test(input);
   const isAddress = /^https?:\/\/[^/]/i.test(input);
   const isSafe =
@@ -24,6 +24,6 @@ export function parseReturnUrl(input: string | null | undefined, base: string, h
   }
   throw new AppError(
     'bad_request',
-    'return_url must be a path or an address of this server, such as /app/billing.',
+    'return_url must be a path or a URL of this server, such as /app/billing.',
   );
 }

@@ -14,36 +14,36 @@ export interface MarketplaceSales {
 }
 
 /** Returns the requested tier if it can be sold to this organization. Errors: 400. */
-export function requirePaidTier({ tier: has }: Organization, wanted: Organization['tier']): PaidTier {
-  if (has === 'enterprise' || wanted === 'enterprise')
+export function requirePaidTier({ tier: current }: Organization, requested: Organization['tier']): PaidTier {
+  if (current === 'enterprise' || requested === 'enterprise')
     throw new AppError(
       'bad_request',
-      'The tier enterprise is agreed on in person: write to whoever runs this server.',
+      'The enterprise tier is not self-service. Contact the operator of this server.',
     );
-  if (!isPaidTier(wanted))
-    throw new AppError('bad_request', 'The tier free is not subscribed to: use downgrade.');
-  return wanted;
+  if (!isPaidTier(requested))
+    throw new AppError('bad_request', 'The free tier needs no subscription. Use downgrade instead.');
+  return requested;
 }
 
 /** Errors: 409 if the organization pays through a marketplace, because it must not pay twice. */
 export async function checkNotBoughtAtMarketplace(
-  elsewhere: MarketplaceSales,
+  sales: MarketplaceSales,
   organizationId: string,
 ): Promise<void> {
-  if ((await elsewhere.tiers.readMarketplaceTier(organizationId)) !== null)
-    throw new AppError('conflict', 'This organisation pays through a marketplace: end that purchase first.');
-  await checkNotMeteredByMarketplace(elsewhere, organizationId);
+  if ((await sales.tiers.readMarketplaceTier(organizationId)) !== null)
+    throw new AppError('conflict', 'This organization pays through a marketplace. End that purchase first.');
+  await checkNotMeteredByMarketplace(sales, organizationId);
 }
 
 /** Errors: 409 if usage is metered through a marketplace, because it would be charged twice. */
 export async function checkNotMeteredByMarketplace(
-  { isMeteredByMarketplace: isMeteredElsewhere }: Pick<MarketplaceSales, 'isMeteredByMarketplace'>,
+  { isMeteredByMarketplace }: Pick<MarketplaceSales, 'isMeteredByMarketplace'>,
   organizationId: string,
 ): Promise<void> {
-  if (await isMeteredElsewhere(organizationId))
+  if (await isMeteredByMarketplace(organizationId))
     throw new AppError(
       'conflict',
-      'The use of this organization is metered through AWS Marketplace, and would be charged twice: end that purchase first.',
+      'The usage of this organization is metered through AWS Marketplace and would be charged twice. End that purchase first.',
     );
 }
 
@@ -59,7 +59,7 @@ export function checkNotGranted(
   if (tierRank(tier) <= tierRank(granted))
     throw new AppError(
       'conflict',
-      `The administrator of this server gave this organization the tier ${granted}, free of charge: a subscription to ${tier} would be charged and change nothing.`,
+      `The administrator has granted this organization the ${granted} tier free of charge. A subscription to ${tier} would be charged and have no effect.`,
     );
 }
 
@@ -68,7 +68,7 @@ export function checkResumeTier({ tier: paused }: SubscriptionCopy, tier: PaidTi
   if (paused !== tier)
     throw new AppError(
       'conflict',
-      `The subscription to ${paused} is paused: subscribe to that tier to resume it, then change it.`,
+      `The subscription to ${paused} is paused. Subscribe to that tier to resume it, then change it.`,
     );
 }
 
@@ -86,7 +86,7 @@ export function checkUpgrade(subscription: SubscriptionCopy, tier: PaidTier): Or
 export function unknownPriceError(): AppError {
   return new AppError(
     'conflict',
-    'The price of this subscription is none of this server: its operator has to change it.',
+    'This server does not know the price of this subscription. Ask the operator to correct it at Stripe.',
   );
 }
 
@@ -94,7 +94,7 @@ function notAnUpgradeError(from: Organization['tier'], to: PaidTier): AppError {
   return new AppError(
     'bad_request',
     from === to
-      ? `The organisation is subscribed to ${from} already.`
-      : `${to} is lower than ${from}: use downgrade, which takes effect on the 1st of next month.`,
+      ? `The organization is already subscribed to ${from}.`
+      : `${to} is lower than ${from}. Use downgrade, which takes effect on the 1st of next month.`,
   );
 }

@@ -56,11 +56,11 @@ export interface StripeBillingOptions {
   readonly random: Random;
   readonly logger: Logger;
   /** `https://host` of this server. */
-  readonly linkBase: () => string;
+  readonly publicUrl: () => string;
   /** Returns the address to which Stripe sends the invoices of an organization. */
   readonly readContactEmail: (organizationId: string) => Promise<string | null>;
   /** Return URL for requests that name none. */
-  readonly home: string;
+  readonly defaultReturnUrl: string;
   /** Maximum time in milliseconds that a client waits for a reply of this server. */
   readonly replyMsMax: number;
 }
@@ -96,7 +96,7 @@ function buildComponents(options: StripeBillingOptions) {
     ...{ records, calls, catalog, promoCodes, sync },
     ...{
       downgrades,
-      subscribing: new SubscriptionManager({ ...components, downgrades, pendingSchedules, sync }),
+      subscriptions: new SubscriptionManager({ ...components, downgrades, pendingSchedules, sync }),
     },
     cancellation: new UpgradeCancellation({ ...components, pendingSchedules, sync }),
     previews: new InvoicePreviews({ ...components, sync }),
@@ -129,11 +129,11 @@ export class StripeBilling implements Billing {
     return this.#components.reports;
   }
 
-  readonly status: Billing['status'] = async ({ organization: organizationGiven }) => {
+  readonly status: Billing['status'] = async ({ organization: callerOrganization }) => {
     const { records } = this.#components;
-    const { organizationId } = organizationGiven;
+    const { organizationId } = callerOrganization;
     const { account, isStale } = await this.#readAccount(organizationId);
-    const organization = this.#options.organizations.find(organizationId) ?? organizationGiven;
+    const organization = this.#options.organizations.find(organizationId) ?? callerOrganization;
     const grants = await records.listGrants(organizationId);
     const reported = records.findReportedUsage(organizationId);
     const now = this.#options.clock.now();
@@ -150,7 +150,11 @@ export class StripeBilling implements Billing {
     this.#returnUrl(request.return_url);
     const { tier, payment_method_id: paymentMethodId = null, as_of: previewed = null } = request;
     const asOf = previewed === null ? null : Math.floor(Date.parse(previewed) / 1_000);
-    const reply = await this.#components.subscribing.subscribe(organization, { tier, paymentMethodId, asOf });
+    const reply = await this.#components.subscriptions.subscribe(organization, {
+      tier,
+      paymentMethodId,
+      asOf,
+    });
     await this.#recordAudit({ organization, by }, 'billing.subscribed', { tier, status: reply.status });
     return reply;
   };
@@ -246,7 +250,7 @@ export class StripeBilling implements Billing {
           const isExpected = error instanceof AppError && error.status < 500;
           logger[isExpected ? 'info' : 'error'](
             { organizationId, error: String(error) },
-            'a change of billing that nobody waited for any more came to nothing',
+            'billing change failed after the client timed out',
           );
         });
         reject(timeoutError());
@@ -267,7 +271,7 @@ export class StripeBilling implements Billing {
       if (copy?.invoices.some(({ id, status }) => status === 'open' && id !== first))
         throw new AppError(
           'conflict',
-          'An invoice of this organisation is not paid: pay it first, then delete it.',
+          'This organization has an unpaid invoice. Pay it first, then delete the organization.',
         );
     });
   }
@@ -301,7 +305,7 @@ export class StripeBilling implements Billing {
       );
     } catch (error) {
       if (!isResourceMissing(error)) throw error;
-      logger.info({ organizationId, subscription: subscriptionId }, 'the subscription had ended already');
+      logger.info({ organizationId, subscription: subscriptionId }, 'subscription had already ended');
     }
   }
 
@@ -317,10 +321,7 @@ export class StripeBilling implements Billing {
     });
     const reading = sync.read(organizationId, statusAgeMsMax).catch((error: unknown) => {
       if (!(error instanceof AppError)) throw error;
-      logger.warn(
-        { organizationId, error: String(error) },
-        'Stripe could not be read; the last copy is shown',
-      );
+      logger.warn({ organizationId, error: String(error) }, 'reading Stripe failed, returning the last copy');
       return null;
     });
     try {
@@ -334,7 +335,7 @@ export class StripeBilling implements Billing {
   }
 
   #returnUrl(requestedUrl: string | null | undefined): string {
-    return parseReturnUrl(requestedUrl, this.#options.linkBase(), this.#options.home);
+    return parseReturnUrl(requestedUrl, this.#options.publicUrl(), this.#options.defaultReturnUrl);
   }
 
   async #recordAudit(
@@ -349,7 +350,7 @@ export class StripeBilling implements Billing {
 function changeStillRunningError(): AppError {
   return new AppError(
     'unavailable',
-    'The payment provider is slow; the change goes on. Ask for the same again in a while to hear what became of it: nothing is charged twice.',
+    'The payment provider is slow. The change is still running: repeat the request later to get its result. Nothing is charged twice.',
     { retryAfterMs: 5_000 },
   );
 }
@@ -357,7 +358,7 @@ function changeStillRunningError(): AppError {
 function deletionUndecidedError(): AppError {
   return new AppError(
     'unavailable',
-    'The payment provider is slow, so nobody knows whether something is owed: nothing was deleted. Try again shortly.',
+    'The payment provider is slow, so unpaid invoices could not be checked. Nothing was deleted. Try again shortly.',
     { retryAfterMs: 5_000 },
   );
 }

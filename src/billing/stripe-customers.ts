@@ -144,5 +144,5 @@ export function attachmentPurpose(paymentMethodId: string): string {
 }
 
 export function paymentMethodNotFoundError(id: string): AppError {
-  return new AppError('not_found', `The organisation has no payment method "${id.slice(0, 255)}".`);
+  return new AppError('not_found', `The organization has no payment method "${id.slice(0, 255)}".`);
 }

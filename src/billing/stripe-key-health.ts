@@ -21,10 +21,10 @@ export class StripeKeyHealth {
   }
 
   get readiness(): PaymentsReadiness {
-    if (this.#isAccepted === null) return { ready: true, detail: 'Stripe was not asked yet' };
+    if (this.#isAccepted === null) return { ready: true, detail: 'Stripe has not been called yet' };
     return this.#isAccepted
       ? { ready: true, detail: 'Stripe accepts the key' }
-      : { ready: false, detail: 'Stripe refuses QUARRY_STRIPE_SECRET_KEY (401)' };
+      : { ready: false, detail: 'Stripe rejects QUARRY_STRIPE_SECRET_KEY (401)' };
   }
 
   #record(isAccepted: boolean): void {
@@ -33,7 +33,7 @@ export class StripeKeyHealth {
     if (!isAccepted && wasAccepted !== false)
       this.#logger.error(
         {},
-        'Stripe refuses QUARRY_STRIPE_SECRET_KEY (401): set a key that is valid, and restart the server',
+        'Stripe rejects QUARRY_STRIPE_SECRET_KEY (401): set a valid key and restart the server',
       );
     if (isAccepted && wasAccepted === false)
       this.#logger.info({}, 'Stripe accepts QUARRY_STRIPE_SECRET_KEY again');

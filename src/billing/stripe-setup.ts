@@ -95,7 +95,7 @@ function tierResources(stripe: Stripe, plans: Plans, tier: PaidTier): StripeReso
       return `is ${amount} ${currency}, not ${price.amount} ${plans.currency}`;
     return recurring?.interval === 'month' && recurring.usage_type === 'licensed'
       ? null
-      : 'is not paid every month';
+      : 'is not billed monthly';
   };
   return [product, priceResource(stripe, price.lookupKey, findMismatch, async () => parameters)];
 }
@@ -155,12 +155,12 @@ function productResource(
           create,
           async () => (await find()) !== null,
         );
-        return 'made';
+        return 'created';
       }
       const parameters = { name, active: true };
       const change = (key: IdempotencyKeyOptions) => stripe.products.update(id, parameters, key);
       await callOnce({ resource: `product:${id}`, parameters }, change, async () => (await check()) === null);
-      return 'changed';
+      return 'updated';
     },
   };
 }
@@ -205,7 +205,7 @@ function priceResource(
           return found !== null && found.id !== before?.id;
         },
       );
-      return before === null ? 'made' : 'made anew; who subscribed at the earlier price keeps it';
+      return before === null ? 'created' : 'created again; existing subscribers keep the earlier price';
     },
   };
 }
@@ -215,8 +215,8 @@ async function markPrice(stripe: Stripe, id: string, metadata: Stripe.MetadataPa
     { resource: `price:${id}`, parameters: metadata },
     (key) => stripe.prices.update(id, { metadata }, key),
     async () => {
-      const { metadata: has } = await mapStripeErrors(() => stripe.prices.retrieve(id));
-      return Object.entries(metadata).every(([name, value]) => has[name] === value);
+      const { metadata: current } = await mapStripeErrors(() => stripe.prices.retrieve(id));
+      return Object.entries(metadata).every(([name, value]) => current[name] === value);
     },
   );
 }
@@ -227,7 +227,9 @@ function meterResource(stripe: Stripe, { meter, product }: MeteredPrice): Stripe
     check: async () => {
       const found = await findMeter(stripe, meter);
       if (found === null) return 'is missing';
-      return found.default_aggregation.formula === 'sum' ? null : 'does not add up: archive it at Stripe';
+      return found.default_aggregation.formula === 'sum'
+        ? null
+        : 'has the wrong aggregation (expected sum): archive it at Stripe';
     },
     apply: async () => {
       const parameters: Stripe.Billing.MeterCreateParams = {
@@ -240,7 +242,7 @@ function meterResource(stripe: Stripe, { meter, product }: MeteredPrice): Stripe
       const create = (key: IdempotencyKeyOptions) => stripe.billing.meters.create(parameters, key);
       const exists = async () => (await findMeter(stripe, meter)) !== null;
       await callOnce({ resource: 'meter', parameters }, create, exists);
-      return 'made';
+      return 'created';
     },
   };
 }
@@ -252,7 +254,7 @@ function portalResource(stripe: Stripe): StripeResource {
     check: async () => ((await page.findId()) === null ? 'is missing' : null),
     apply: async () => {
       await page.create();
-      return 'made';
+      return 'created';
     },
   };
 }
@@ -283,13 +285,13 @@ function webhookResource(stripe: Stripe, url: string): StripeResource {
           stripe.webhookEndpoints.update(found.id, parameters, key);
         const isDone = async () => (await check()) === null;
         await callOnce({ resource: `webhook:${found.id}`, parameters }, change, isDone);
-        return 'changed; its secret stays';
+        return 'updated; its secret is unchanged';
       }
       const parameters = { url, enabled_events: webhookEvents };
       const create = (key: IdempotencyKeyOptions) => stripe.webhookEndpoints.create(parameters, key);
       const exists = async () => (await find()) !== null;
       const { secret } = await callOnce({ resource: 'webhook', parameters }, create, exists);
-      return `made; Stripe tells its secret this once:\n  QUARRY_STRIPE_WEBHOOK_SECRET=${secret ?? ''}`;
+      return `created. Stripe shows its secret only once:\n  QUARRY_STRIPE_WEBHOOK_SECRET=${secret ?? ''}`;
     },
   };
 }
@@ -329,6 +331,6 @@ async function callOnce<T>(
   }
   throw new AppError(
     'bad_gateway',
-    `Stripe does not show the ${resource} as it was asked for; try again tomorrow.`,
+    `Stripe did not apply the change of the ${resource}. Try again tomorrow.`,
   );
 }

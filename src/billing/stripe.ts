@@ -45,10 +45,10 @@ export class StripeRejectedError extends AppError {
 
   constructor(error: StripeErrorFields) {
     const isCardError = error.type === 'StripeCardError' || error.statusCode === 402;
-    const stripeMessage = error.message ?? 'Stripe gave no reason';
+    const stripeMessage = error.message ?? 'Stripe returned no reason';
     super(
       isCardError ? 'payment_declined' : 'bad_gateway',
-      isCardError ? stripeMessage : 'The payment provider refused the change; nothing was charged.',
+      isCardError ? stripeMessage : 'The payment provider rejected the change. Nothing was charged.',
       { cause: error, shouldRetry: false, privateDetails: privateDetailsOf(error) },
     );
     this.stripeCode = error.code ?? '';
@@ -68,8 +68,8 @@ export class UnknownOutcomeError extends AppError {
     super(
       hasReplied ? 'bad_gateway' : 'unavailable',
       hasReplied
-        ? 'The payment provider failed; try again shortly. Nothing is charged twice.'
-        : 'The payment provider does not answer; try again shortly. Nothing is charged twice.',
+        ? 'The payment provider failed. Try again shortly. Nothing is charged twice.'
+        : 'The payment provider did not respond. Try again shortly. Nothing is charged twice.',
       { cause: error, retryAfterMs: 5_000, isRepeatable: true, privateDetails: privateDetailsOf(error) },
     );
     this.hasReplied = hasReplied;

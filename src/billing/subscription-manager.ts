@@ -106,7 +106,10 @@ export class SubscriptionManager {
     const now = this.#options.clock.now();
     const [at, from] = [asOf * 1_000, Math.max(now - limits.billingPreviewMsMax, startedAt ?? 0)];
     if (at < from || at > now + clockSkewMsMax)
-      throw new AppError('conflict', 'as_of is of no preview that still counts: ask for a new preview.');
+      throw new AppError(
+        'conflict',
+        'as_of has expired or is not from a preview (valid for 1 hour). Request a new preview.',
+      );
     return { proration_date: asOf };
   }
 
@@ -297,7 +300,7 @@ export class SubscriptionManager {
         await this.#restoreDefaultPaymentMethod(input, change.account, subscription.id);
         return this.#voidAndDecline(input, change, {
           invoiceId: current?.id ?? null,
-          sentence: error.stripeMessage,
+          message: error.stripeMessage,
         });
       }
     }
@@ -322,23 +325,23 @@ export class SubscriptionManager {
 
   /** Pays an overdue invoice, which must be paid before any other change. */
   async #payPastDue(
-    wanted: SubscribeInput,
+    input: SubscribeInput,
     subscription: SubscriptionCopy,
     change: BillingChange,
   ): Promise<SubscribeOutcome> {
-    if (subscription.tier !== wanted.tier) {
+    if (subscription.tier !== input.tier) {
       throw new AppError(
         'conflict',
-        'An invoice of this organisation is not paid: pay it first, then change the tier.',
+        'This organization has an unpaid invoice. Pay it first, then change the tier.',
       );
     }
-    const customer = await this.#options.customers.ensureCustomer(wanted.organization);
-    const method = await this.#paymentMethodFor(wanted, customer, change.account);
+    const customer = await this.#options.customers.ensureCustomer(input.organization);
+    const method = await this.#paymentMethodFor(input, customer, change.account);
     if (subscription.openInvoice === null) return 'paid';
     if (method === null) return 'requires_payment_method';
-    return this.#payOpenInvoice(wanted, change, {
+    return this.#payOpenInvoice(input, change, {
       ...{ invoiceId: subscription.openInvoice.id, method },
-      restore: () => this.#restoreDefaultPaymentMethod(wanted, change.account, null),
+      restore: () => this.#restoreDefaultPaymentMethod(input, change.account, null),
     });
   }
 
@@ -401,7 +404,7 @@ export class SubscriptionManager {
     if (open !== null) await this.#options.payments.voidInvoice(organizationId, open.id);
     throw new AppError(
       'conflict',
-      'The payment waits to be confirmed, and the downgrade that is planned may come first: cancel the downgrade, then try again.',
+      'The payment needs confirmation, and the scheduled downgrade may apply before that. Cancel the downgrade, then try again.',
     );
   }
 
@@ -479,7 +482,7 @@ export class SubscriptionManager {
       await this.#restoreDefaultPaymentMethod(input, change.account, subscription?.id ?? null);
     return this.#voidAndDecline(input, change, {
       invoiceId: open?.id ?? null,
-      sentence: open?.refusal ?? null,
+      message: open?.refusal ?? null,
     });
   }
 
@@ -487,7 +490,7 @@ export class SubscriptionManager {
   async #voidAndDecline(
     input: SubscribeInput,
     { account }: BillingChange,
-    { invoiceId, sentence: message }: { readonly invoiceId: string | null; readonly sentence: string | null },
+    { invoiceId, message }: { readonly invoiceId: string | null; readonly message: string | null },
   ): Promise<never> {
     const { payments, sync } = this.#options;
     const { organizationId } = input.organization;
@@ -518,15 +521,15 @@ export class SubscriptionManager {
    * payment method.
    */
   async #usePaymentMethod(
-    requestedTier: SubscribeInput,
+    input: SubscribeInput,
     { id }: SubscriptionCopy,
     account: BillingAccount,
   ): Promise<string | null> {
     const { customers } = this.#options;
-    const { organizationId } = requestedTier.organization;
-    const customer = await customers.ensureCustomer(requestedTier.organization);
-    const method = await this.#paymentMethodFor(requestedTier, customer, account);
-    if (method !== null && requestedTier.paymentMethodId !== null)
+    const { organizationId } = input.organization;
+    const customer = await customers.ensureCustomer(input.organization);
+    const method = await this.#paymentMethodFor(input, customer, account);
+    if (method !== null && input.paymentMethodId !== null)
       await customers.setSubscriptionPaymentMethod(organizationId, id, method);
     return method;
   }
@@ -540,7 +543,7 @@ function chargedMethodId({ paymentMethodId }: SubscribeInput, { copy }: BillingA
 function subscriptionMissingError(): AppError {
   return new AppError(
     'bad_gateway',
-    'The payment provider shows no subscription; try again. Nothing was charged.',
+    'The payment provider did not create the subscription. Nothing was charged. Try again.',
   );
 }
 

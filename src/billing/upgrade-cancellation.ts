@@ -90,7 +90,7 @@ export class UpgradeCancellation {
 function alreadyPaidError(): AppError {
   return new AppError(
     'conflict',
-    'The upgrade was paid in the meantime, and its tier applies: use downgrade to change it.',
+    'The upgrade was paid in the meantime, and its tier applies. Use downgrade to change it.',
   );
 }
 

@@ -132,7 +132,7 @@ export class UsageReporter {
         if (!(error instanceof StripeRejectedError)) throw error;
         logger.error(
           { organizationId, reason: error.stripeMessage },
-          'Stripe refused usage of a subscription that ended; it is not charged',
+          'Stripe rejected usage of an ended subscription; it is not charged',
         );
       }
       const previous = records.findReportedUsage(organizationId);
@@ -155,7 +155,7 @@ export class UsageReporter {
     } catch (error) {
       this.#options.logger.warn(
         { organizationId, error: String(error) },
-        'usage was not reported to Stripe; will try again',
+        'reporting usage to Stripe failed, will retry',
       );
     }
   }
@@ -228,10 +228,10 @@ export class UsageReporter {
     const tokens = { embed: rest('embed'), rerank: rest('rerank') };
     if (billedMetrics.every((metric) => tokens[metric] === 0)) return;
     const timestamp = timestampOf(minute, periodStart);
-    const sending = { customerId, minute, before, tokens, timestamp, notedAt: clock.now() };
-    const pending = { ...(previous ?? monthTotals(previous, minute, minute)), sending };
+    const pendingEvents = { customerId, minute, before, tokens, timestamp, notedAt: clock.now() };
+    const pending = { ...(previous ?? monthTotals(previous, minute, minute)), sending: pendingEvents };
     await store.write([records.putReportedUsage(organizationId, pending)], { mayUseReserve: true });
-    await this.#send(organizationId, pending, sending);
+    await this.#send(organizationId, pending, pendingEvents);
   }
 
   /** Resends a report that a crash or a lost reply interrupted. */
@@ -239,20 +239,24 @@ export class UsageReporter {
     const { records, clock, logger } = this.#options;
     const previous = records.findReportedUsage(organizationId);
     if (previous?.sending === undefined) return;
-    const { sending } = previous;
-    const isAccepted = clock.now() - sending.minute * minuteMs < limits.usageReportMsMax;
-    if (isAccepted && sending.customerId === records.getAccount(organizationId).customerId)
-      return this.#send(organizationId, previous, sending);
+    const { sending: pendingEvents } = previous;
+    const isAccepted = clock.now() - pendingEvents.minute * minuteMs < limits.usageReportMsMax;
+    if (isAccepted && pendingEvents.customerId === records.getAccount(organizationId).customerId)
+      return this.#send(organizationId, previous, pendingEvents);
     logger.error(
-      { organizationId, customer: sending.customerId, tokens: sending.tokens },
-      'usage was not reported: it is too old for Stripe, or its customer is gone',
+      { organizationId, customer: pendingEvents.customerId, tokens: pendingEvents.tokens },
+      'usage dropped: too old for Stripe, or its customer was deleted',
     );
-    await this.#recordSent(organizationId, previous, { ...sending, tokens: noTokens });
+    await this.#recordSent(organizationId, previous, { ...pendingEvents, tokens: noTokens });
   }
 
-  async #send(organizationId: string, previous: ReportedUsage, sending: PendingMeterEvents): Promise<void> {
-    await this.#events.send(organizationId, sending);
-    await this.#recordSent(organizationId, previous, sending);
+  async #send(
+    organizationId: string,
+    previous: ReportedUsage,
+    pendingEvents: PendingMeterEvents,
+  ): Promise<void> {
+    await this.#events.send(organizationId, pendingEvents);
+    await this.#recordSent(organizationId, previous, pendingEvents);
   }
 
   async #recordSent(

@@ -136,7 +136,7 @@ export function userRoute<Q extends TSchema, R extends TSchema>({
 }: UserRouteOptions<Q, R>): AccountRoute {
   return accountRoute(options, { method: 'POST', inputSource: 'json' }, async (services, call, request) => {
     const { principal, client } = call;
-    assert(principal?.kind === 'person', 'the permission table lets only people call this operation');
+    assert(principal?.kind === 'user', 'the permission table lets only people call this operation');
     const { operation, path } = options;
     const userCall = { principal, client, operation, name: apiOperationPath(path) };
     return { kind: 'json', body: await serve(services, userCall, request) };

@@ -213,7 +213,7 @@ const userRoutes: readonly AccountRoute[] = [
     request: wire.EditUserRequest,
     reply: wire.EditUserResponse,
     example: { name: 'Ada Lovelace' },
-    errorResponses: { 404: 'Your user does not exist any more.' },
+    errorResponses: { 404: 'Your user no longer exists.' },
     authorize: 'caller',
     serve: ({ users }, call, request) => users.editUser(call, request),
   }),
@@ -228,7 +228,7 @@ const userRoutes: readonly AccountRoute[] = [
     example: { confirm_email: 'ada@example.com' },
     errorResponses: {
       400: 'confirm_email is not your address.',
-      404: 'Your user does not exist any more.',
+      404: 'Your user no longer exists.',
       409: 'You are the last owner of an organization.',
     },
     authorize: 'caller',

@@ -77,7 +77,7 @@ function describeCredential(route: Route): string {
       return 'a key with permission all';
     case 'administrator':
       return 'the administrator key';
-    case 'person':
+    case 'user':
       return 'a session';
   }
 }

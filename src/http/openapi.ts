@@ -25,7 +25,7 @@ export function errorResponsesOf(route: Route): ReadonlyMap<number, string> {
   if (route.kind === 'page') return new Map(routeErrorResponses(route));
   if (requiredAccess !== 'nothing') statuses.push(401);
   if (requiredAccess === 'read' || requiredAccess === 'write') statuses.push(429);
-  if (requiredAccess === 'write' || requiredAccess === 'administrator' || requiredAccess === 'person')
+  if (requiredAccess === 'write' || requiredAccess === 'administrator' || requiredAccess === 'user')
     statuses.push(403);
   if (route.kind === 'file' || route.kind === 'image') statuses.push(422, 503);
   else statuses.push(400, 413, 422, 503);

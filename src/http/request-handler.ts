@@ -390,9 +390,9 @@ export class RequestHandler {
   /** Returns the owner that a request is charged to: the organization, else the person or address. */
   #ownerOf({ exchange, principal }: RequestContext): string {
     switch (principal?.kind) {
-      case 'organisation':
+      case 'organization':
         return principal.organizationId;
-      case 'person':
+      case 'user':
         return `person:${principal.userId}`;
       case 'administrator':
         return 'administrator';
@@ -470,7 +470,7 @@ export class RequestHandler {
 
   #bodyLimits({ principal }: RequestContext, kind: ReturnType<typeof bodyKindFor>): BodyLimits {
     const { settings, modelBytesMax } = this.#options;
-    const isModel = kind === 'model' && principal?.kind === 'organisation';
+    const isModel = kind === 'model' && principal?.kind === 'organization';
     return bodyLimitsFor(kind, {
       documentBytesMax: settings.jsonBytesMax,
       modelBytesMax: isModel ? modelBytesMax(principal) : limits.modelBytesMax,
@@ -649,7 +649,7 @@ export class RequestHandler {
   }
 
   #metadataBytesMax(principal: Principal): number {
-    return principal.kind === 'organisation'
+    return principal.kind === 'organization'
       ? this.#options.metadataBytesMax(principal)
       : limits.metadataBytesMax;
   }
@@ -776,6 +776,6 @@ function mergeQueryFields(request: unknown, names: readonly string[], exchange: 
  * data retention is assumed.
  */
 function isZeroRetention({ principal, route }: RequestContext): boolean {
-  if (principal?.kind === 'organisation') return principal.zdr;
+  if (principal?.kind === 'organization') return principal.zdr;
   return route?.kind === 'file' || route?.kind === 'image';
 }

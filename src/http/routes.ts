@@ -162,7 +162,7 @@ function administratorRoute<Q extends TSchema, R extends TSchema>(
 /** Narrows the call; the request pipeline has already authorized the caller. */
 export function toOrganizationCall(call: ServiceCall): OrganizationCall {
   assert(
-    call.principal.kind === 'organisation',
+    call.principal.kind === 'organization',
     'the permission table lets only organisations call this operation',
   );
   return call as OrganizationCall;

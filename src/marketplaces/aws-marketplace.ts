@@ -26,10 +26,10 @@ export interface AwsMarketplaceSettings {
   readonly clock: Clock;
 }
 
-/** Outcome of a reported hour. `again`: AWS did not accept it now and may accept it later. */
+/** Outcome of a reported hour. `retry`: AWS did not accept it now and may accept it later. */
 export interface HourReportResult {
   readonly hour: HourlyUsage;
-  readonly outcome: 'taken' | 'refused' | 'not subscribed' | 'again';
+  readonly outcome: 'accepted' | 'rejected' | 'not_subscribed' | 'retry';
   readonly reason: string;
 }
 
@@ -76,11 +76,11 @@ export class AwsMarketplace {
     });
     const { LicenseArn, CustomerAWSAccountId, ProductCode, CustomerIdentifier } = reply;
     if (!LicenseArn || !CustomerAWSAccountId || !ProductCode) {
-      throw unexpectedReplyError(new Error('ResolveCustomer names no license'));
+      throw unexpectedReplyError(new Error('the reply of ResolveCustomer has no license'));
     }
     const { productCodes } = this.#settings;
     if (productCodes !== null && !productCodes.has(ProductCode)) {
-      throw new AppError('bad_request', 'This was bought for another product.');
+      throw new AppError('bad_request', 'This purchase is for another product.');
     }
     return {
       marketplace: 'aws',
@@ -130,8 +130,8 @@ export class AwsMarketplace {
       });
     } catch (error) {
       const name = error instanceof Error ? error.name : typeof error;
-      if (!recordErrorNames.has(name)) return hours.map((hour) => ({ hour, outcome: 'again', reason: name }));
-      if (hours.length === 1) return hours.map((hour) => ({ hour, outcome: 'refused', reason: name }));
+      if (!recordErrorNames.has(name)) return hours.map((hour) => ({ hour, outcome: 'retry', reason: name }));
+      if (hours.length === 1) return hours.map((hour) => ({ hour, outcome: 'rejected', reason: name }));
       // One invalid record fails its whole batch, so the records are reported individually.
       const results: HourReportResult[] = [];
       for (const hour of hours) results.push(...(await this.reportHours([hour])));
@@ -210,13 +210,13 @@ function usageRecordId({ LicenseArn, Timestamp, Dimension }: UsageRecord): strin
 function outcomeOf(status: string | undefined): HourReportResult['outcome'] {
   switch (status) {
     case 'Success':
-      return 'taken';
+      return 'accepted';
     case 'DuplicateRecord':
-      return 'refused';
+      return 'rejected';
     case 'CustomerNotSubscribed':
-      return 'not subscribed';
+      return 'not_subscribed';
     default:
-      return 'again';
+      return 'retry';
   }
 }
 
@@ -227,11 +227,11 @@ function toAppError(error: unknown): AppError {
   if (name === 'ExpiredTokenException' || name === 'InvalidTokenException') {
     return new AppError(
       'bad_request',
-      'The token of AWS Marketplace is unknown or has expired: start again there.',
+      'The token of AWS Marketplace is unknown or has expired. Start again at AWS Marketplace.',
     );
   }
   if (name === 'ThrottlingException') {
-    return new AppError('unavailable', 'AWS Marketplace is asked too often; try again shortly.', {
+    return new AppError('unavailable', 'AWS Marketplace is throttling requests. Try again shortly.', {
       retryAfterMs: 30_000,
     });
   }
@@ -239,7 +239,7 @@ function toAppError(error: unknown): AppError {
 }
 
 function unexpectedReplyError(cause: unknown): AppError {
-  return new AppError('bad_gateway', 'AWS Marketplace does not answer as it should; try again shortly.', {
+  return new AppError('bad_gateway', 'AWS Marketplace returned an unexpected response. Try again shortly.', {
     cause,
   });
 }

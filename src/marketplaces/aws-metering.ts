@@ -29,7 +29,7 @@ export interface BilledDimension {
 export interface AwsMeteringOptions {
   readonly store: Store;
   readonly agreements: Agreements;
-  readonly market: Pick<AwsMarketplace, 'reportHours'>;
+  readonly client: Pick<AwsMarketplace, 'reportHours'>;
   readonly dimensions: readonly BilledDimension[];
   /** Returns the usage from hour `from` (inclusive) to hour `to` (exclusive), counted from 1970. */
   readonly readUsage: (organizationId: string, from: number, to: number) => Promise<UsageCounts>;
@@ -92,17 +92,17 @@ export class AwsMetering {
     await agreements.update(offer, async (known) => {
       if (known === undefined || known.endedAt !== null || known.hour >= end) return null;
       const oldest = Math.min(end - 1, Math.max(known.hour, this.#oldestHour));
-      const carried = { ...known.carried };
+      const remainders = { ...known.carried };
       const closedHours: HourlyUsage[] = [];
       const sources = await this.#sourcesOf(known.organizationId);
       for (let hour = oldest; hour < end; hour += 1) {
         if (isBilledElsewhere({ ...known, offer }, hour, sources)) continue;
         const from = hour === oldest ? known.hour : hour;
         const counts = await readUsage(known.organizationId, from, hour + 1);
-        closedHours.push(...this.#computeHours(offer, hour, counts, carried));
+        closedHours.push(...this.#computeHours(offer, hour, counts, remainders));
       }
       const extraOperations = closedHours.map((each) => agreements.records.putHour(each));
-      return { after: { ...known, hour: end, carried }, extraOperations };
+      return { after: { ...known, hour: end, carried: remainders }, extraOperations };
     });
   }
 
@@ -117,7 +117,7 @@ export class AwsMetering {
       if (isBilledElsewhere(agreement, this.currentHour, sources))
         logger.warn(
           { organizationId, licenseArn: offer.licenseArn, byCard: sources.chargedUntil > 0 },
-          'usage is not reported for an AWS license, because another source bills it',
+          'usage of an AWS license not reported: another source bills it',
         );
     }
   }
@@ -130,17 +130,17 @@ export class AwsMetering {
 
   /** Sends closed hours. Returns the licenses that AWS reports as no longer subscribed. */
   async reportHours(): Promise<ReadonlySet<string>> {
-    const { market, agreements } = this.#options;
+    const { client, agreements } = this.#options;
     const { records } = agreements;
     const ended = new Set<string>();
     const pending = await this.#dropExpired(await records.listHours(limits.marketplaceHoursReadMax));
     for (let at = 0; at < pending.length; at += limits.marketplaceBatchMax) {
-      const results = await market.reportHours(pending.slice(at, at + limits.marketplaceBatchMax));
+      const results = await client.reportHours(pending.slice(at, at + limits.marketplaceBatchMax));
       await this.#recordResults(results);
-      for (const { hour, outcome } of results) if (outcome === 'not subscribed') ended.add(hour.licenseArn);
+      for (const { hour, outcome } of results) if (outcome === 'not_subscribed') ended.add(hour.licenseArn);
       // AWS is unavailable or denies access, so the remaining batches wait. Records that it merely left
       // unprocessed do not stop the loop.
-      if (results.every(({ outcome, reason }) => outcome === 'again' && reason !== unprocessedReason)) break;
+      if (results.every(({ outcome, reason }) => outcome === 'retry' && reason !== unprocessedReason)) break;
     }
     return ended;
   }
@@ -149,12 +149,12 @@ export class AwsMetering {
     { licenseArn, accountId }: AwsOffer,
     hour: number,
     counts: UsageCounts,
-    carried: Record<string, number>,
+    remainders: Record<string, number>,
   ): HourlyUsage[] {
     return this.#options.dimensions.flatMap(({ unit, unitsPerQuantity, dimension }) => {
-      const used = (carried[dimension] ?? 0) + counts[unit];
+      const used = (remainders[dimension] ?? 0) + counts[unit];
       const quantity = Math.floor(used / unitsPerQuantity);
-      carried[dimension] = used - quantity * unitsPerQuantity;
+      remainders[dimension] = used - quantity * unitsPerQuantity;
       if (quantity === 0) return [];
       return [{ licenseArn, accountId, hour, dimension, quantity }];
     });
@@ -167,22 +167,25 @@ export class AwsMetering {
   async #dropExpired(hours: readonly HourlyUsage[]): Promise<HourlyUsage[]> {
     const oldest = this.#oldestHour;
     const expired = hours.filter(({ hour }) => hour < oldest);
-    await this.#recordResults(expired.map((hour) => ({ hour, outcome: 'refused', reason: 'too old' })));
+    await this.#recordResults(expired.map((hour) => ({ hour, outcome: 'rejected', reason: 'too old' })));
     return hours.filter(({ hour }) => hour >= oldest);
   }
 
   async #recordResults(results: readonly HourReportResult[]): Promise<void> {
     const { store, agreements, audit, logger } = this.#options;
-    const done = results.filter(({ outcome }) => outcome !== 'again');
-    const rejected = done.filter(({ outcome }) => outcome !== 'taken');
+    const done = results.filter(({ outcome }) => outcome !== 'retry');
+    const rejected = done.filter(({ outcome }) => outcome !== 'accepted');
     for (const { hour, reason } of rejected)
       logger.error(
         { ...toLogFields(hour), licenseArn: hour.licenseArn, reason },
-        'AWS Marketplace refused usage',
+        'AWS Marketplace rejected usage',
       );
-    const waiting = results.length - done.length;
-    if (waiting > 0)
-      logger.warn({ waiting, reason: results.at(-1)?.reason }, 'usage waits for AWS Marketplace');
+    const pendingCount = results.length - done.length;
+    if (pendingCount > 0)
+      logger.warn(
+        { pendingCount, reason: results.at(-1)?.reason },
+        'AWS Marketplace did not accept usage, will retry',
+      );
     if (done.length === 0) return;
     const auditEvent = {
       organizationId: null,

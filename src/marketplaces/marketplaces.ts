@@ -27,7 +27,7 @@ import type { VercelApi } from './vercel-api.ts';
 import type { VercelAgreement, VercelVariables } from './vercel-variables.ts';
 
 export interface AwsComponents {
-  readonly market: Pick<AwsMarketplace, 'resolveCustomer' | 'tierOf'>;
+  readonly client: Pick<AwsMarketplace, 'resolveCustomer' | 'tierOf'>;
   readonly metering: Pick<
     AwsMetering,
     | 'isEnabled'
@@ -145,10 +145,10 @@ export class Marketplaces {
     const { aws, checkSignUpRate } = this.#options;
     if (aws === null) throw notConfiguredError('AWS Marketplace', 'QUARRY_AWS_MARKETPLACE');
     if (token === '' || token.length > limits.marketplaceTextUnitsMax) {
-      throw new AppError('bad_request', 'x-amzn-marketplace-token is missing or is no token.');
+      throw new AppError('bad_request', 'x-amzn-marketplace-token is missing or invalid.');
     }
     checkSignUpRate(address);
-    return this.#createSignUp(await aws.market.resolveCustomer(token));
+    return this.#createSignUp(await aws.client.resolveCustomer(token));
   }
 
   /**
@@ -163,7 +163,7 @@ export class Marketplaces {
     if (vercel === null) throw notConfiguredError('Vercel', 'QUARRY_VERCEL_CLIENT_ID');
     const next = vercel.api.parseNextUrl(callback.next);
     if (callback.code === '' || callback.code.length > limits.marketplaceTextUnitsMax) {
-      throw new AppError('bad_request', 'code is no code of Vercel.');
+      throw new AppError('bad_request', 'code is missing or not a code of Vercel.');
     }
     checkSignUpRate(address);
     const installationWithToken = await vercel.api.exchangeCode(callback.code);
@@ -273,7 +273,7 @@ export class Marketplaces {
     if (vercel === null) throw notConfiguredError('Vercel', 'QUARRY_VERCEL_CLIENT_ID');
     checkMessageRate(address);
     if (!vercel.api.isSignatureValid(body, signature)) {
-      throw new AppError('bad_request', 'x-vercel-signature does not fit the body.');
+      throw new AppError('bad_request', 'x-vercel-signature does not match the body.');
     }
     const { type, installationId } = parseWebhook(Buffer.from(body).toString('utf8'));
     if (installationId === null) return;
@@ -343,7 +343,7 @@ export class Marketplaces {
         const { offer, organizationId } = agreement;
         this.#options.logger.warn(
           { organizationId, licenseArn: offer.licenseArn, error: String(error.cause ?? error) },
-          'AWS Marketplace did not say what an agreement entitles to; will try again',
+          'reading entitlements from AWS Marketplace failed, will retry',
         );
       }
     }
@@ -402,7 +402,7 @@ export class Marketplaces {
     if (!isOpen || browser === undefined || !isEqualDigest(found.browserHash, hashToken(browser))) {
       throw new AppError(
         'not_found',
-        'Nothing from a marketplace waits for this browser: it was more than an hour ago, or in another one.',
+        'There is no pending marketplace sign-up in this browser. It has expired (after 1 hour) or was started in another browser.',
       );
     }
     return found;
@@ -432,7 +432,7 @@ export class Marketplaces {
     const { aws, vercel } = this.#options;
     if (offer.marketplace === 'vercel') return vercel?.tier ?? null;
     if (aws === null) throw notConfiguredError('AWS Marketplace', 'QUARRY_AWS_MARKETPLACE');
-    return aws.market.tierOf(offer);
+    return aws.client.tierOf(offer);
   }
 
   async #setVariables(agreement: MarketplaceAgreement): Promise<VariablesState | null> {
@@ -459,7 +459,7 @@ export class Marketplaces {
     const offerWithoutToken: MarketplaceOffer =
       offer.marketplace === 'aws' ? offer : { ...offer, sealedToken: new Uint8Array(0) };
     const auditEvent = { ...system, organizationId, action: 'marketplace.ended', target: subjectOf(offer) };
-    const noteEnd = () =>
+    const recordEnd = () =>
       agreements.update(offer, (known) => {
         if (known === undefined || known.endedAt !== null) return null;
         const { sealedKey: _ended, variables: _over, ...kept } = known;
@@ -471,7 +471,9 @@ export class Marketplaces {
         };
       });
     const holdsVariables = vercel !== null && isVercel(agreement);
-    const ended = await (holdsVariables ? vercel.variables.endInstallation(agreement, noteEnd) : noteEnd());
+    const ended = await (holdsVariables
+      ? vercel.variables.endInstallation(agreement, recordEnd)
+      : recordEnd());
     if (ended !== undefined) await this.#grantTier(ended);
   }
 
@@ -547,25 +549,25 @@ function parseWebhook(body: string): { readonly type: string; readonly installat
 }
 
 function boundToOtherOrganizationError(): AppError {
-  return new AppError('conflict', 'This purchase belongs to another organisation already.');
+  return new AppError('conflict', 'This purchase already belongs to another organization.');
 }
 
 function licenseAlreadyMeteredError(licenseArn: string): AppError {
   return new AppError(
     'conflict',
-    `The use of this organization is metered for the AWS license ${licenseArn} already, and would be charged twice: cancel that agreement at AWS first, or choose another organization for this purchase.`,
+    `The usage of this organization is already metered for the AWS license ${licenseArn} and would be charged twice. Cancel that agreement at AWS first, or choose another organization for this purchase.`,
   );
 }
 
 function chargedByCardError(): AppError {
   return new AppError(
     'conflict',
-    'The use of this organization is charged by its subscription here, and would be charged twice: pause or end the subscription first, or choose another organization for this purchase.',
+    'The usage of this organization is charged by its subscription on this server and would be charged twice. Pause or end the subscription first, or choose another organization for this purchase.',
   );
 }
 
 function notConfiguredError(product: string, setting: string): AppError {
-  return new AppError('unavailable', `${product} is not set up: the operator has to set ${setting}.`, {
+  return new AppError('unavailable', `${product} is not configured. Ask the operator to set ${setting}.`, {
     shouldRetry: false,
   });
 }

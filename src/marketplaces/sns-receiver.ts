@@ -57,36 +57,33 @@ export class SnsReceiver {
     const message = parseMessage(text);
     const origin = this.#snsOriginOf(message.TopicArn);
     const { Type: type } = message;
-    if (!Object.hasOwn(signedFields, type)) throw untrustedMessageError('its type');
+    if (!Object.hasOwn(signedFields, type)) throw untrustedMessageError('type');
     await this.#verifyMessage(message, type as MessageType, origin);
     if (type === 'Notification') return message.Message ?? '';
     const { logger } = this.#options;
     const { TopicArn: topicArn } = message;
     if (type === 'SubscriptionConfirmation') {
       await this.#confirmSubscription(message, origin);
-      logger.info({ topicArn }, 'a subscription to a topic of Amazon SNS was confirmed');
+      logger.info({ topicArn }, 'SNS subscription confirmed');
     } else {
-      logger.warn(
-        { topicArn },
-        'a topic of Amazon SNS sends no messages here any more: somebody unsubscribed',
-      );
+      logger.warn({ topicArn }, 'SNS subscription removed: the topic sends no more messages');
     }
     return null;
   }
 
   #snsOriginOf(topicArn: string): string {
     const { topicArns, origin } = this.#options;
-    if (!topicArns.has(topicArn)) throw untrustedMessageError('its topic');
+    if (!topicArns.has(topicArn)) throw untrustedMessageError('topic');
     const [, partition, region] = /^arn:(aws[a-z-]*):sns:([a-z0-9-]+):/.exec(topicArn) ?? [];
     return origin ?? `https://sns.${region}.amazonaws.com${partition === 'aws-cn' ? '.cn' : ''}`;
   }
 
   async #verifyMessage(message: SnsMessage, type: MessageType, origin: string): Promise<void> {
     const age = this.#options.clock.now() - Date.parse(message.Timestamp);
-    if (!(Math.abs(age) <= ageMsMax)) throw untrustedMessageError('its time');
+    if (!(Math.abs(age) <= ageMsMax)) throw untrustedMessageError('timestamp');
     // Version 1 signs with SHA-1, which has known collisions.
     if (message.SignatureVersion !== '2')
-      throw untrustedMessageError('the version of its signature: set SignatureVersion of the topic to 2');
+      throw untrustedMessageError('signature version: set SignatureVersion of the topic to 2');
     const lines = signedFields[type].flatMap((name) => {
       const value = message[name];
       return value === undefined ? [] : [name, value];
@@ -94,19 +91,19 @@ export class SnsReceiver {
     const signed = Buffer.from(`${lines.join('\n')}\n`);
     const { publicKey } = await this.#getCertificate(message.SigningCertURL, origin);
     if (!verify('RSA-SHA256', signed, publicKey, Buffer.from(message.Signature, 'base64'))) {
-      throw untrustedMessageError('its signature');
+      throw untrustedMessageError('signature');
     }
   }
 
   async #getCertificate(url: string, origin: string): Promise<X509Certificate> {
     if (!URL.canParse(url) || new URL(url).origin !== origin || !/^[^?#]+\.pem$/.test(url)) {
-      throw untrustedMessageError('where its certificate is');
+      throw untrustedMessageError('certificate URL');
     }
     const known = this.#certificates.get(url);
     const certificate = known ?? parseCertificate(await this.#fetchText(url));
     const now = this.#options.clock.now();
     if (Date.parse(certificate.validFrom) > now || Date.parse(certificate.validTo) < now) {
-      throw untrustedMessageError('the age of its certificate');
+      throw untrustedMessageError('certificate validity period');
     }
     if (this.#certificates.size >= certificatesMax) this.#certificates.clear();
     this.#certificates.set(url, certificate);
@@ -114,8 +111,7 @@ export class SnsReceiver {
   }
 
   async #confirmSubscription({ SubscribeURL: url = '' }: SnsMessage, origin: string): Promise<void> {
-    if (!URL.canParse(url) || new URL(url).origin !== origin)
-      throw untrustedMessageError('where it is confirmed');
+    if (!URL.canParse(url) || new URL(url).origin !== origin) throw untrustedMessageError('confirmation URL');
     await this.#fetchText(url);
   }
 
@@ -123,7 +119,7 @@ export class SnsReceiver {
     try {
       const { status, text } = await fetchText(url, {}, { ...fetchLimits, fetch: this.#options.fetch });
       if (status === 200) return text;
-      throw new Error(`it answered ${status}`);
+      throw new Error(`status ${status}`);
     } catch (cause) {
       throw unexpectedReplyError(cause);
     }
@@ -159,12 +155,12 @@ function parseMessage(text: string): SnsMessage {
   try {
     parsed = JSON.parse(text);
   } catch (cause) {
-    throw new AppError('bad_request', 'This is no message of Amazon SNS.', { cause });
+    throw new AppError('bad_request', 'The body is not a message of Amazon SNS.', { cause });
   }
   const fields = Object.entries(typeof parsed === 'object' && parsed !== null ? parsed : {});
   const strings = Object.fromEntries(fields.filter(([, value]) => typeof value === 'string'));
   for (const name of requiredFields)
-    if (!Object.hasOwn(strings, name)) throw untrustedMessageError(`without ${name}`);
+    if (!Object.hasOwn(strings, name)) throw untrustedMessageError(`missing ${name}`);
   return strings as unknown as SnsMessage;
 }
 
@@ -179,7 +175,7 @@ function parseCertificate(text: string): X509Certificate {
 function unexpectedReplyError(cause: unknown): AppError {
   const refused = findEgressDenial(cause);
   if (refused !== null) return refusedByEgress('Amazon SNS', refused);
-  return new AppError('bad_gateway', 'Amazon SNS does not answer as it should.', { cause });
+  return new AppError('bad_gateway', 'Amazon SNS returned an unexpected response.', { cause });
 }
 
 function untrustedMessageError(invalidPart: string): AppError {

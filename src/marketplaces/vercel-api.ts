@@ -35,7 +35,7 @@ export class VercelRejectedError extends AppError {
   readonly isTokenError: boolean;
 
   constructor(path: string, status: number) {
-    super('bad_gateway', 'Vercel refuses that to this integration.', {
+    super('bad_gateway', 'Vercel denied the request of this integration.', {
       shouldRetry: false,
       privateDetails: { vercel: { what: path, status } },
     });
@@ -69,7 +69,7 @@ export class VercelApi {
       // URL parsers silently repair input that Vercel would not send.
       /^https:\/\/[^\\\s\p{Cc}]+$/u.test(input);
     if (isVercelUrl) return url.href;
-    throw new AppError('bad_request', 'next must be an https:// address of Vercel.');
+    throw new AppError('bad_request', 'next must be an https:// URL of Vercel.');
   }
 
   /** Errors: 400 for a code that is unknown, used or expired; 502 if Vercel replies unexpectedly. */
@@ -78,10 +78,10 @@ export class VercelApi {
     if (reply.status === 400 || reply.status === 403) {
       throw new AppError(
         'bad_request',
-        'This code of Vercel is unknown, was used or has expired: start again.',
+        'This code of Vercel is unknown, already used or expired. Start again.',
       );
     }
-    if (reply.status !== 200) throw unexpectedReplyError(new Error(`it answered ${reply.status}`));
+    if (reply.status !== 200) throw unexpectedReplyError(new Error(`status ${reply.status}`));
     return parseInstallation(reply.text);
   }
 
@@ -97,9 +97,9 @@ export class VercelApi {
     });
     if (status >= 400 && status < 500 && status !== 429 && status !== 408)
       throw new VercelRejectedError(tokenPath, status);
-    if (status !== 200) throw unexpectedReplyError(new Error(`it answered ${status}`));
+    if (status !== 200) throw unexpectedReplyError(new Error(`status ${status}`));
     const { access_token: token } = parseObject(text);
-    if (!isIdentifier(token)) throw unexpectedReplyError(new Error('it gives no token'));
+    if (!isIdentifier(token)) throw unexpectedReplyError(new Error('the reply has no token'));
     return token;
   }
 
@@ -135,7 +135,7 @@ export class VercelApi {
     while (found.length < limits.vercelProjectsMax) {
       const page = await this.#request(access, `/v10/projects?limit=${limits.vercelPageMax}${from}`);
       const { projects, pagination } = page;
-      if (!Array.isArray(projects)) throw unexpectedReplyError(new Error('it lists no projects'));
+      if (!Array.isArray(projects)) throw unexpectedReplyError(new Error('the reply has no projects'));
       for (const { id } of projects.map(Object)) if (isIdentifier(id)) found.push(id);
       const { next } = Object(pagination) as Record<string, unknown>;
       if ((typeof next !== 'string' && typeof next !== 'number') || projects.length === 0) break;
@@ -185,7 +185,7 @@ export class VercelApi {
     const { status, text } = reply;
     if (status >= 400 && status < 500 && status !== 429 && status !== 408)
       throw new VercelRejectedError(path, status);
-    if (status !== 200 && status !== 201) throw unexpectedReplyError(new Error(`it answered ${status}`));
+    if (status !== 200 && status !== 201) throw unexpectedReplyError(new Error(`status ${status}`));
     return parseObject(text);
   }
 
@@ -203,7 +203,7 @@ export class VercelApi {
 function parseInstallation(text: string): VercelInstallation {
   const { access_token: accessToken, installation_id: installationId, team_id, user_id } = parseObject(text);
   const isComplete = isIdentifier(accessToken) && isIdentifier(installationId);
-  if (!isComplete) throw unexpectedReplyError(new Error('it names no installation'));
+  if (!isComplete) throw unexpectedReplyError(new Error('the reply has no installation'));
   return {
     accessToken,
     installationId,
@@ -231,5 +231,7 @@ function isIdentifier(value: unknown): value is string {
 function unexpectedReplyError(cause: unknown): AppError {
   const refused = findEgressDenial(cause);
   if (refused !== null) return refusedByEgress('Vercel', refused);
-  return new AppError('bad_gateway', 'Vercel does not answer as it should; start again shortly.', { cause });
+  return new AppError('bad_gateway', 'Vercel returned an unexpected response. Start again shortly.', {
+    cause,
+  });
 }

@@ -54,13 +54,13 @@ export class VercelVariables {
   }
 
   /**
-   * Revokes the key, then runs `noteEnd`, which records the end of the agreement. No variables are set in
+   * Revokes the key, then runs `recordEnd`, which records the end of the agreement. No variables are set in
    * between.
    */
-  endInstallation<T>({ offer, organizationId }: VercelAgreement, noteEnd: () => Promise<T>): Promise<T> {
+  endInstallation<T>({ offer, organizationId }: VercelAgreement, recordEnd: () => Promise<T>): Promise<T> {
     return this.#mutex.run(async () => {
       await this.#options.keys.revoke(organizationId, holderOf(offer));
-      return noteEnd();
+      return recordEnd();
     });
   }
 
@@ -101,7 +101,7 @@ export class VercelVariables {
     } catch (error) {
       logger.warn(
         { organizationId, installation: installationId, error: String(error) },
-        'the variables of projects at Vercel could not be set',
+        'setting environment variables of Vercel projects failed',
       );
       return error instanceof VercelRejectedError ? 'refused' : 'waiting';
     }

@@ -20,7 +20,7 @@ export type Role = (typeof roles)[number];
  */
 export type Principal =
   | {
-      readonly kind: 'organisation';
+      readonly kind: 'organization';
       readonly organizationId: string;
       /** ID of the API key, or of the session of a person. */
       readonly keyId: string;
@@ -33,7 +33,7 @@ export type Principal =
       readonly zdr: boolean;
     }
   | { readonly kind: 'administrator' }
-  | { readonly kind: 'person'; readonly userId: string; readonly sessionId: string };
+  | { readonly kind: 'user'; readonly userId: string; readonly sessionId: string };
 
-export type OrganizationPrincipal = Extract<Principal, { kind: 'organisation' }>;
-export type PersonPrincipal = Extract<Principal, { kind: 'person' }>;
+export type OrganizationPrincipal = Extract<Principal, { kind: 'organization' }>;
+export type UserPrincipal = Extract<Principal, { kind: 'user' }>;

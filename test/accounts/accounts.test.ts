@@ -29,7 +29,7 @@ function statusOf(promise: Promise<unknown>): Promise<number> {
 const oldKey = 'the-key-we-always-had';
 
 t.test(
-  'the first start makes one organisation and one key, shown once; later starts change nothing',
+  'the first start creates one organization and one key, shown once; later starts change nothing',
   async (t) => {
     const store = new MemoryStore();
     const first = await runBootstrap(store);
@@ -55,7 +55,7 @@ t.test('QUARRY_API_KEY is used instead of a random key, on every start', async (
   }
 });
 
-t.test('a changed QUARRY_API_KEY replaces the old one and touches no other key', async (t) => {
+t.test('a changed QUARRY_API_KEY replaces the old one and no other key', async (t) => {
   const store = new MemoryStore();
   const issued = (await runBootstrap(store)).started.newKey ?? '';
   await runBootstrap(store, oldKey);
@@ -66,7 +66,7 @@ t.test('a changed QUARRY_API_KEY replaces the old one and touches no other key',
   t.equal((await run.keys.list(run.started.organizationId)).length, 2);
 });
 
-t.test('a name or permission given to the configured key survives a restart', async (t) => {
+t.test('changes to the name or permission of the configured key survive a restart', async (t) => {
   const store = new MemoryStore();
   const run = await runBootstrap(store, oldKey);
   const { organizationId } = run.started;
@@ -80,37 +80,34 @@ t.test('a name or permission given to the configured key survives a restart', as
   t.match(await later.keys.list(organizationId), [{ name: 'Website', permission: 'read_only' }]);
 });
 
-t.test(
-  'a start without QUARRY_API_KEY keeps the key of earlier starts, and then it can be deleted',
-  async (t) => {
-    const store = new MemoryStore();
-    const set = await runBootstrap(store, oldKey);
-    const { organizationId } = set.started;
-    const keyId = (await set.keys.list(organizationId))[0]?.keyId ?? '';
-    t.equal(
-      await statusOf(set.keys.revoke({ organizationId, keyId }, testActor)),
-      409,
-      'not while the setting names it',
-    );
-    const unset = await runBootstrap(store);
-    t.equal(unset.started.newKey, null);
-    t.equal(unset.keys.operatorDigest, hashKey(oldKey));
-    await unset.keys.revoke({ organizationId, keyId }, testActor);
-    t.equal(unset.keys.operatorDigest, null);
-    t.equal(unset.keys.findByDigest(hashKey(oldKey)), undefined);
-  },
-);
+t.test('a start without QUARRY_API_KEY keeps the earlier key, which can then be deleted', async (t) => {
+  const store = new MemoryStore();
+  const set = await runBootstrap(store, oldKey);
+  const { organizationId } = set.started;
+  const keyId = (await set.keys.list(organizationId))[0]?.keyId ?? '';
+  t.equal(
+    await statusOf(set.keys.revoke({ organizationId, keyId }, testActor)),
+    409,
+    'not while the setting names it',
+  );
+  const unset = await runBootstrap(store);
+  t.equal(unset.started.newKey, null);
+  t.equal(unset.keys.operatorDigest, hashKey(oldKey));
+  await unset.keys.revoke({ organizationId, keyId }, testActor);
+  t.equal(unset.keys.operatorDigest, null);
+  t.equal(unset.keys.findByDigest(hashKey(oldKey)), undefined);
+});
 
 t.test('QUARRY_API_KEY may be the key that the first start printed', async (t) => {
   const store = new MemoryStore();
   const printed = (await runBootstrap(store)).started.newKey ?? '';
   await runBootstrap(store, oldKey);
   const run = await runBootstrap(store, printed);
-  t.equal((await run.keys.list(run.started.organizationId)).length, 1, 'and the earlier setting is gone');
+  t.equal((await run.keys.list(run.started.organizationId)).length, 1, 'and the earlier setting is removed');
   t.ok(run.keys.findByDigest(hashKey(printed)));
 });
 
-t.test('QUARRY_API_KEY may not be another organisation’s key', async (t) => {
+t.test('QUARRY_API_KEY cannot be the key of another organization', async (t) => {
   const store = new MemoryStore();
   const { organizations, keys } = await runBootstrap(store);
   const other = systemRandom.uuid();
@@ -120,7 +117,7 @@ t.test('QUARRY_API_KEY may not be another organisation’s key', async (t) => {
   t.equal(await statusOf(runBootstrap(store, secret)), 409);
 });
 
-t.test('an organisation whose last key was deleted gets a new one at the next start', async (t) => {
+t.test('an organization whose last key was deleted gets a new one at the next start', async (t) => {
   const store = new MemoryStore();
   const { keys, started } = await runBootstrap(store);
   const { organizationId } = started;
@@ -131,7 +128,7 @@ t.test('an organisation whose last key was deleted gets a new one at the next st
   t.not(again.started.newKey, null);
 });
 
-t.test('nothing in the store holds a key in clear', async (t) => {
+t.test('the store contains no key in clear text', async (t) => {
   const store = new MemoryStore();
   const issued = (await runBootstrap(store)).started.newKey ?? '';
   await runBootstrap(store, oldKey);
@@ -165,7 +162,7 @@ t.test('keys are issued, listed oldest first and masked, renamed, and revoked', 
   t.equal(await statusOf(keys.revoke({ organizationId, keyId }, testActor)), 404);
 });
 
-t.test('changes made at the same moment do not undo each other', async (t) => {
+t.test('concurrent changes do not undo each other', async (t) => {
   const { organizations, keys, started } = await runBootstrap(new MemoryStore());
   const { organizationId } = started;
   const keyId = (await keys.list(organizationId))[0]?.keyId ?? '';
@@ -187,12 +184,12 @@ t.test('changes made at the same moment do not undo each other', async (t) => {
   t.same(statuses, [200, 409, 409]);
 });
 
-t.test('an id of another organisation’s key is as unknown as a random one', async (t) => {
+t.test('the ID of a key of another organization is as unknown as a random one', async (t) => {
   const { organizations, keys, started } = await runBootstrap(new MemoryStore());
   const other = systemRandom.uuid();
   await organizations.create(other, testActor);
-  const theirs = (await keys.list(started.organizationId))[0]?.keyId ?? '';
-  for (const keyId of [theirs, systemRandom.uuid()]) {
+  const otherKeyId = (await keys.list(started.organizationId))[0]?.keyId ?? '';
+  for (const keyId of [otherKeyId, systemRandom.uuid()]) {
     t.equal(await statusOf(keys.revoke({ organizationId: other, keyId }, testActor)), 404);
     t.equal(await statusOf(keys.update({ organizationId: other, keyId }, { name: 'x' }, testActor)), 404);
   }
@@ -200,7 +197,7 @@ t.test('an id of another organisation’s key is as unknown as a random one', as
   t.equal((await keys.list(started.organizationId)).length, 1);
 });
 
-t.test('bad names of keys are refused and change nothing', async (t) => {
+t.test('invalid key names are rejected and change nothing', async (t) => {
   const { keys, started } = await runBootstrap(new MemoryStore());
   const { organizationId } = started;
   const names: readonly [string, number][] = [
@@ -222,7 +219,7 @@ t.test('bad names of keys are refused and change nothing', async (t) => {
   t.equal((await keys.list(organizationId)).length, 2);
 });
 
-t.test('a key ends at a time that there is, or is not issued', async (t) => {
+t.test('a key with an invalid expiry date is not issued', async (t) => {
   const { keys, clock, started } = await runBootstrap(new MemoryStore());
   const { organizationId } = started;
   const keyInput = { organizationId, name: 'k', permission: 'all', createdBy: null } as const;
@@ -235,7 +232,7 @@ t.test('a key ends at a time that there is, or is not issued', async (t) => {
   t.equal(await statusOf(keys.issue({ ...keyInput, keysMax: 3 }, testActor)), 200);
 });
 
-t.test('an organisation has a bounded number of keys', async (t) => {
+t.test('the number of keys of an organization is bounded', async (t) => {
   const store = new MemoryStore();
   const { keys } = accountComponents(store, { keysPerOrganizationMax: 3 });
   const issue = (organizationId: string) =>
@@ -247,7 +244,7 @@ t.test('an organisation has a bounded number of keys', async (t) => {
 });
 
 t.test(
-  'limits: an override wins, 0 removes it, the first organisation has none, others begin on free',
+  'limits: an override takes precedence, 0 removes it, the first organization has none, others start on free',
   async (t) => {
     const { organizations, started } = await runBootstrap(new MemoryStore());
     const others = { bytesPerRequestMax: 5_000_000, metadataBytesMax: 65_535 };
@@ -291,7 +288,7 @@ t.test(
   },
 );
 
-t.test('what the tiers allow is configuration', async (t) => {
+t.test('tier limits are configurable', async (t) => {
   const tiers = { ...publishedTiers, free: { ...publishedTiers.free, bytesPerMinuteFast: 7 } };
   const { organizations } = await runBootstrap(new MemoryStore(), null, tiers);
   const id = systemRandom.uuid();
@@ -299,7 +296,7 @@ t.test('what the tiers allow is configuration', async (t) => {
   t.equal(organizations.limitsOf(id).bytesPerMinuteFast, 7);
 });
 
-t.test('an unknown organisation is a 404', async (t) => {
+t.test('an unknown organization gets 404', async (t) => {
   const { organizations } = await runBootstrap(new MemoryStore());
   const id = systemRandom.uuid();
   t.equal(await statusOf(organizations.update(id, { zdr: true }, testActor)), 404);
@@ -307,7 +304,7 @@ t.test('an unknown organisation is a 404', async (t) => {
   t.throws(() => organizations.limitsOf(id), { code: 'not_found' });
 });
 
-t.test('a refused write leaves nothing behind that counts', async (t) => {
+t.test('a rejected write leaves no state behind', async (t) => {
   const store = new MemoryStore();
   const { organizations, keys, started } = await runBootstrap(store);
   const before = keys.revision + organizations.revision;

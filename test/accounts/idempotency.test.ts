@@ -15,7 +15,7 @@ function callOf(idempotencyKey: string | undefined, { userId = ada, operation = 
     operation,
     name: operation,
     principal: {
-      kind: 'person',
+      kind: 'user',
       userId,
       sessionId: userId,
       email: 'ada@example.com',
@@ -45,7 +45,7 @@ function build({ callsPerPersonMax = 100 } = {}) {
 }
 
 t.test(
-  'the same request with the same key is done once and answered alike, even after a restart',
+  'a repeated request with the same key runs once and gets the same reply, also after a restart',
   async (t) => {
     const { idempotency, open, work, done } = build();
     const first = await idempotency.runOnce(callOf('k'), { name: 'a' }, { work });
@@ -55,7 +55,7 @@ t.test(
   },
 );
 
-t.test('keys are of one person and one operation; without one everything is done', async (t) => {
+t.test('a key applies to one user and one operation; requests without a key always run', async (t) => {
   const { idempotency, work, done } = build();
   const calls = [callOf('k'), callOf('k', { userId: bob }), callOf('k', { operation: 'other' }), callOf('K')];
   for (const call of [...calls, callOf(undefined), callOf(undefined)])
@@ -63,24 +63,24 @@ t.test('keys are of one person and one operation; without one everything is done
   t.equal(done(), 6);
 });
 
-t.test('another request with a known key is refused and not done', async (t) => {
+t.test('a different request with a used key is rejected and does not run', async (t) => {
   const { idempotency, work, done } = build();
   await idempotency.runOnce(callOf('k'), { name: 'a' }, { work });
-  await rejectedWith(t, idempotency.runOnce(callOf('k'), { name: 'b' }, { work }), 409, /another/);
+  await rejectedWith(t, idempotency.runOnce(callOf('k'), { name: 'b' }, { work }), 409, /different request/);
   t.equal(done(), 1);
 });
 
-t.test('of many at once one is done, and the others are told to wait', async (t) => {
+t.test('of concurrent requests with one key, one runs and the others are told to retry', async (t) => {
   const { idempotency, work, done } = build();
   const attempts = Array.from({ length: 20 }, () => idempotency.runOnce(callOf('k'), {}, { work }));
   const settled = await Promise.allSettled(attempts);
   t.equal(settled.filter(({ status }) => status === 'fulfilled').length, 1);
   for (const one of settled)
-    if (one.status === 'rejected') t.match(one.reason, { status: 409, message: /still being worked on/ });
+    if (one.status === 'rejected') t.match(one.reason, { status: 409, message: /still in progress/ });
   t.equal(done(), 1);
 });
 
-t.test('what is refused may be tried again; what breaks or is cut off has an unknown outcome', async (t) => {
+t.test('a rejected request can be retried; a failed or interrupted one has an unknown outcome', async (t) => {
   const { idempotency, open, work, done } = build();
   const refuse = (): Promise<never> => Promise.reject(new AppError('forbidden', 'No.'));
   await rejectedWith(t, idempotency.runOnce(callOf('refused'), {}, { work: refuse }), 403);
@@ -89,7 +89,7 @@ t.test('what is refused may be tried again; what breaks or is cut off has an unk
 
   const crash = (): Promise<never> => Promise.reject(new Error('the disk is gone'));
   await t.rejects(idempotency.runOnce(callOf('broken'), {}, { work: crash }), new Error('the disk is gone'));
-  await rejectedWith(t, idempotency.runOnce(callOf('broken'), {}, { work }), 409, /cut off/);
+  await rejectedWith(t, idempotency.runOnce(callOf('broken'), {}, { work }), 409, /was interrupted/);
 
   await new Promise<void>((begun) => {
     const endless = () => {
@@ -98,11 +98,11 @@ t.test('what is refused may be tried again; what breaks or is cut off has an unk
     };
     void idempotency.runOnce(callOf('cut off'), {}, { work: endless });
   });
-  await rejectedWith(t, open().runOnce(callOf('cut off'), {}, { work }), 409, /cut off/);
+  await rejectedWith(t, open().runOnce(callOf('cut off'), {}, { work }), 409, /was interrupted/);
   t.equal(done(), 1, 'never twice');
 });
 
-t.test('after a day a key is free again and its reply is swept away', async (t) => {
+t.test('after a day a key can be reused and its reply is deleted', async (t) => {
   const { idempotency, store, clock, work, done } = build();
   await idempotency.runOnce(callOf('k'), {}, { work });
   await clock.advance(limits.idempotencyKeyMsMax - 1);
@@ -117,7 +117,7 @@ t.test('after a day a key is free again and its reply is swept away', async (t) 
   t.same(await rowsOf(store), []);
 });
 
-t.test('a reply lies in the store sealed, and so does the key that opens it', async (t) => {
+t.test('a reply and the key that opens it are stored sealed', async (t) => {
   const { idempotency, store, work } = build();
   await idempotency.runOnce(callOf('the-key-of-the-client'), { name: 'a' }, { work });
   const rows = await rowsOf(store);
@@ -125,7 +125,7 @@ t.test('a reply lies in the store sealed, and so does the key that opens it', as
   t.notMatch(rows.join(), /ze_secret|the-key-of-the-client/);
 });
 
-t.test('impossible keys are 400, too many 429', async (t) => {
+t.test('invalid keys get 400, too many keys 429', async (t) => {
   const { idempotency, work, done } = build({ callsPerPersonMax: 3 });
   for (const key of ['', 'é', 'x'.repeat(256), 'a\n'])
     await rejectedWith(t, idempotency.runOnce(callOf(key), {}, { work }), 400);
@@ -151,7 +151,7 @@ async function rowsOf(store: MemoryStore): Promise<string[]> {
 }
 
 t.test(
-  'a reply outlives a rotation of the secret, and is told to be lost when that is forgotten',
+  'a reply survives a rotation of the secret, and is reported as lost once the previous secret is removed',
   async (t) => {
     const { store, clock, idempotency, work, done } = build();
     const first = await idempotency.runOnce(callOf('k'), {}, { work });
@@ -163,29 +163,32 @@ t.test(
       t,
       withSecrets([current]).runOnce(callOf('k'), {}, { work }),
       409,
-      /made its change.*is lost/,
+      /was applied, but its reply can no longer be read/,
     );
     t.equal(done(), 1, 'never twice');
   },
 );
 
-t.test('a reply with a secret is not stored: the repetition is refused and not done again', async (t) => {
-  const { idempotency, open, work, done } = build();
-  const withheld = ({ api_key }: { api_key: string }) => (api_key === 'ze_secret1' ? 'Shown once.' : null);
-  t.same(await idempotency.runOnce(callOf('k'), {}, { work, withheldReason: withheld }), {
-    api_key: 'ze_secret1',
-  });
-  await rejectedWith(
-    t,
-    idempotency.runOnce(callOf('k'), {}, { work, withheldReason: withheld }),
-    409,
-    /^Shown once\.$/,
-  );
-  await rejectedWith(
-    t,
-    open().runOnce(callOf('k'), {}, { work, withheldReason: withheld }),
-    409,
-    /^Shown once\.$/,
-  );
-  t.equal(done(), 1);
-});
+t.test(
+  'a reply with a secret is not stored: the repeated request is rejected and does not run again',
+  async (t) => {
+    const { idempotency, open, work, done } = build();
+    const withheld = ({ api_key }: { api_key: string }) => (api_key === 'ze_secret1' ? 'Shown once.' : null);
+    t.same(await idempotency.runOnce(callOf('k'), {}, { work, withheldReason: withheld }), {
+      api_key: 'ze_secret1',
+    });
+    await rejectedWith(
+      t,
+      idempotency.runOnce(callOf('k'), {}, { work, withheldReason: withheld }),
+      409,
+      /^Shown once\.$/,
+    );
+    await rejectedWith(
+      t,
+      open().runOnce(callOf('k'), {}, { work, withheldReason: withheld }),
+      409,
+      /^Shown once\.$/,
+    );
+    t.equal(done(), 1);
+  },
+);

@@ -74,7 +74,7 @@ function verifyCallback(
   return provider.identify(returned, checks);
 }
 
-t.test('what was signed for this sign-in is believed', async (t) => {
+t.test('an ID token signed for this sign-in is accepted', async (t) => {
   t.same(await verifyCallback(await signIdToken()), {
     issuer,
     subject: '4711',
@@ -85,38 +85,41 @@ t.test('what was signed for this sign-in is believed', async (t) => {
   t.match(await verifyCallback(await signIdToken({ email_verified: undefined })), { emailVerified: false });
 });
 
-t.test('a token of another sign-in, for another client, or that nobody signed is refused', async (t) => {
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-  const [, payload = ''] = (await signIdToken()).split('.');
-  const withPublicKey = new SignJWT(claims)
-    .setProtectedHeader({ alg: 'HS256', kid: 'the-key' })
-    .sign(Buffer.from(publicPem));
-  const forgeries: Record<string, string> = {
-    'a nonce of another sign-in': await signIdToken({ nonce: 'replayed' }),
-    'no nonce': await signIdToken({ nonce: undefined }),
-    'another client': await signIdToken({ aud: 'somebody-else' }),
-    'another client beside this one, for whom it was made': await signIdToken({
-      aud: [clientId, 'x'],
-      azp: 'x',
-    }),
-    'another issuer': await signIdToken({ iss: 'https://evil.example' }),
-    'out of time': await signIdToken({ exp: now - 3_600, iat: now - 7_200 }),
-    'no end': await signIdToken({ exp: undefined }),
-    'no subject': await signIdToken({ sub: undefined }),
-    'somebody else’s key': await signIdToken({}, foreignKeys.privateKey),
-    'no algorithm': `${part({ alg: 'none' })}.${payload}.`,
-    'the public key as a password': await withPublicKey,
-    'a changed address': `${(await signIdToken()).split('.')[0]}.${part({ ...claims, email: 'eve@example.com' })}.${(await signIdToken()).split('.')[2]}`,
-    'no token': '',
-  };
-  for (const [what, token] of Object.entries(forgeries)) {
-    const outcome = await verifyCallback(token).catch((error: unknown) => error);
-    t.ok(outcome instanceof AppError, `${what}: ${JSON.stringify(outcome)}`);
-    t.match(outcome, { status: /^(400|502)$/ }, what);
-  }
-});
+t.test(
+  'an ID token of another sign-in, for another client, or without a valid signature is rejected',
+  async (t) => {
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const [, payload = ''] = (await signIdToken()).split('.');
+    const withPublicKey = new SignJWT(claims)
+      .setProtectedHeader({ alg: 'HS256', kid: 'the-key' })
+      .sign(Buffer.from(publicPem));
+    const forgeries: Record<string, string> = {
+      'a nonce of another sign-in': await signIdToken({ nonce: 'replayed' }),
+      'no nonce': await signIdToken({ nonce: undefined }),
+      'another client': await signIdToken({ aud: 'somebody-else' }),
+      'another client beside this one, for whom it was made': await signIdToken({
+        aud: [clientId, 'x'],
+        azp: 'x',
+      }),
+      'another issuer': await signIdToken({ iss: 'https://evil.example' }),
+      'out of time': await signIdToken({ exp: now - 3_600, iat: now - 7_200 }),
+      'no end': await signIdToken({ exp: undefined }),
+      'no subject': await signIdToken({ sub: undefined }),
+      'somebody else’s key': await signIdToken({}, foreignKeys.privateKey),
+      'no algorithm': `${part({ alg: 'none' })}.${payload}.`,
+      'the public key as a password': await withPublicKey,
+      'a changed address': `${(await signIdToken()).split('.')[0]}.${part({ ...claims, email: 'eve@example.com' })}.${(await signIdToken()).split('.')[2]}`,
+      'no token': '',
+    };
+    for (const [what, token] of Object.entries(forgeries)) {
+      const outcome = await verifyCallback(token).catch((error: unknown) => error);
+      t.ok(outcome instanceof AppError, `${what}: ${JSON.stringify(outcome)}`);
+      t.match(outcome, { status: /^(400|502)$/ }, what);
+    }
+  },
+);
 
-t.test('an answer that names no or another issuer, or another state, is refused', async (t) => {
+t.test('a callback with a missing or wrong issuer, or a wrong state, is rejected', async (t) => {
   const token = await signIdToken();
   for (const query of [{ iss: '' }, { iss: 'https://evil.example' }, { state: 'another' }, { state: '' }]) {
     const outcome = await verifyCallback(token, query).catch((error: unknown) => error);

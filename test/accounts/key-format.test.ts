@@ -11,7 +11,7 @@ import { systemRandom } from '../../src/core/ids.ts';
 
 const zeros = { uuid: () => '', bytes: (count: number) => new Uint8Array(count) };
 
-t.test('an issued key is ze_ and 36 base62 characters that end in their checksum', async (t) => {
+t.test('an issued key consists of ze_ and 36 base62 characters that end with a checksum', async (t) => {
   // CRC-32 of thirty "0" is 0x77e5db82 = 2011552642; in base62 that is 2C8GjS.
   t.equal(generateKey(zeros), `ze_${'0'.repeat(30)}2C8GjS`);
   for (let i = 0; i < 200; i += 1) {
@@ -31,7 +31,7 @@ t.test('keys do not repeat and use all 62 characters about equally', async (t) =
   for (const [c, count] of counts) t.ok(count > expected * 0.75 && count < expected * 1.25, `${c}: ${count}`);
 });
 
-t.test('bytes that would favour some characters are not used', async (t) => {
+t.test('bytes that would bias the distribution of characters are not used', async (t) => {
   let call = 0;
   const random = {
     uuid: () => '',
@@ -40,7 +40,7 @@ t.test('bytes that would favour some characters are not used', async (t) => {
   t.equal(generateKey(random).slice(3, 33), '1'.repeat(30));
 });
 
-t.test('every single wrong, missing, added or swapped character is noticed', async (t) => {
+t.test('every single wrong, missing, added or swapped character is detected', async (t) => {
   const key = generateKey(systemRandom);
   for (let i = 0; i < key.length; i += 1) {
     const other = key[i] === 'a' ? 'b' : 'a';
@@ -66,13 +66,13 @@ t.test('a digest is the SHA-256 of the key', async (t) => {
   t.equal(hashKey('ze_x'), createHash('sha256').update('ze_x').digest('hex'));
 });
 
-t.test('a masked key shows four characters at each end, an operator’s own key only two', async (t) => {
+t.test('a masked key shows four characters at each end, a key chosen by the operator only two', async (t) => {
   const key = generateKey(systemRandom);
   t.equal(maskKey(key), `ze_${key.slice(3, 7)}…${key.slice(-4)}`);
   t.equal(maskKey('my-old-secret-key'), 'my…ey');
 });
 
-t.test('an operator may choose 16 to 256 printable characters without blanks', async (t) => {
+t.test('the operator can choose 16 to 256 printable characters without spaces', async (t) => {
   for (const good of ['x'.repeat(16), 'x'.repeat(256), '!~"§'.replace('§', '#').repeat(4)]) {
     t.match(good, operatorKeyPattern);
   }

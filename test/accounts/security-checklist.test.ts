@@ -6,36 +6,36 @@ import { projectRoot } from '../../src/core/root.ts';
 /**
  * Security guarantees of the account API and the test of each. Fails if a listed test is renamed or removed.
  */
-const checklist: readonly (readonly [promise: string, file: string, title: string])[] = [
+const checklist: readonly (readonly [guarantee: string, file: string, title: string])[] = [
   [
-    'After ten wrong administrator passwords in a row the next gets 429 and a time to wait; then the right one works.',
+    'After ten consecutive wrong administrator passwords the next gets 429 with a delay; after the delay the right one works.',
     'accounts/sign-in',
-    'the eleventh wrong password in a row waits, and after the wait the right one works',
+    'the eleventh wrong password in a row is delayed, and after the delay the right one works',
   ],
   [
     'A fresh installation has no default credential.',
     'e2e/sign-in-guards',
-    'a fresh installation has no credential that anybody could guess',
+    'a fresh installation has no guessable credential',
   ],
   [
-    'Asking for a sign-in link shows nobody whether an address is known: same reply, same work.',
+    'Requesting a sign-in link does not reveal whether an address is known: same reply, same work.',
     'accounts/sign-in',
-    'a mail link costs the same work and says the same, whoever the address belongs to',
+    'a sign-in link request takes the same work and gets the same reply for every address',
   ],
   [
-    'A sign-in link works once, also for twenty who follow it at the same moment.',
+    'A sign-in link works once, also for twenty concurrent requests.',
     'e2e/accounts',
-    'a link works once, in the browser that asked without a question, in another after a button',
+    'a sign-in link works once: directly in the requesting browser, after confirmation in another',
   ],
   [
-    'The store holds no token, key or session in clear.',
+    'The store contains no token, key or session in clear text.',
     'http/every-caller',
     'after all of that no line of the log and no row of the store holds a secret',
   ],
   [
-    'A sign-in link is dead after ten minutes.',
+    'A sign-in link expires after ten minutes.',
     'accounts/user-accounts',
-    'a link is dead after its time, and when it is forgotten',
+    'a sign-in link is invalid after it expires, and when its secret is removed',
   ],
   [
     'A newer sign-in link leaves the older one valid, so that a stranger cannot end it.',
@@ -43,92 +43,92 @@ const checklist: readonly (readonly [promise: string, file: string, title: strin
     'a newer link leaves the older one valid, so that a stranger cannot end it',
   ],
   [
-    'The same subject at another issuer is another person.',
+    'The same subject at another issuer is another user.',
     'accounts/sign-in',
-    'the same subject at another issuer is another person',
+    'the same subject at another issuer is another user',
   ],
   [
-    'Whoever brings back the sign-in of another browser is refused.',
+    'A sign-in started in another browser is rejected.',
     'e2e/identity-providers',
-    'people sign in with an issuer of OpenID Connect, once for each beginning, in the browser that began',
+    'users sign in with an OpenID Connect issuer, once per start, in the browser that started',
   ],
   [
-    'An answer that names another issuer, or none where the issuer promises to name itself, is refused.',
+    'A callback with another issuer, or none where the issuer announces one, is rejected.',
     'accounts/identity-providers',
-    'an answer that names no or another issuer, or another state, is refused',
+    'a callback with a missing or wrong issuer, or a wrong state, is rejected',
   ],
   [
-    'An identity token with a replayed nonce, another audience, no signature, or one made with the public key is refused.',
+    'An ID token with a replayed nonce, another audience, no signature, or a signature made with the public key is rejected.',
     'accounts/identity-providers',
-    'a token of another sign-in, for another client, or that nobody signed is refused',
+    'an ID token of another sign-in, for another client, or without a valid signature is rejected',
   ],
   [
-    'An address that the provider has not verified links no account and accepts no invitation.',
+    'An address that the provider has not verified neither links an account nor accepts an invitation.',
     'accounts/sign-in',
-    'an address that the provider did not verify neither links nor signs in',
+    'an unverified provider address neither links an account nor signs in',
   ],
   [
-    'Every sign-in makes a new session.',
+    'Every sign-in creates a new session.',
     'accounts/user-accounts',
-    'a sign-in makes a user once, and a new session each time',
+    'signing in creates a user once, and a new session each time',
   ],
   [
-    'Sessions end when idle, and at their end in any case.',
+    'Sessions end when idle, and at their maximum age.',
     'accounts/user-accounts',
-    'a session ends when nobody uses it, and at its end however much it is used',
+    'a session ends when idle, and at its maximum age regardless of use',
   ],
   [
-    'A session that was ended is refused at once, in every connection.',
+    'An ended session is rejected immediately on every connection.',
     'e2e/sign-in-guards',
-    'a session that ends is refused in every connection, in the middle of everything',
+    'an ended session is rejected on every connection, also during requests',
   ],
   [
     'Cookies are HttpOnly, SameSite=Lax, and over https Secure with the prefix __Host-.',
     'e2e/sign-in-guards',
-    'over https cookies are bound to this host, closed to scripts and to other sites',
+    'over https cookies are bound to this host and unavailable to scripts and other sites',
   ],
   [
-    'What another site makes a browser send changes nothing, as a form, as text, or as a GET.',
+    'Requests that another site makes a browser send change nothing: as a form, as text, or as a GET.',
     'e2e/sign-in-guards',
-    'with somebody’s cookie another site changes nothing: as a form, as text, or as a GET',
+    'another site with the cookie of a user changes nothing: as a form, as text, or as a GET',
   ],
   [
-    'Thirty ways to lead somebody to another site after signing in are refused.',
+    'Thirty kinds of redirects to another site after signing in are rejected.',
     'e2e/sign-in-guards',
-    'nobody is led to another site after signing in',
+    'sign-in never redirects to another site',
   ],
   [
-    'Every operation refuses every kind of caller that may not call it.',
+    'Every operation rejects every kind of caller without permission.',
     'http/every-caller',
     'everybody gets what they may, and nobody learns of another',
   ],
   [
-    'What another organisation has answers as what does not exist, word for word.',
+    'Resources of another organization get the same reply as nonexistent ones, byte for byte.',
     'http/every-caller',
     'what another organisation has answers as what does not exist, word for word',
   ],
   [
-    'A lower role, a removal and a deleted key are felt by the next request.',
+    'A lower role, a removal and a deleted key apply to the next request.',
     'e2e/sign-in-guards',
-    'a lower role, a removal and a deleted key are felt in the middle of everything',
+    'a lower role, a removal and a deleted key take effect immediately',
   ],
   [
-    'Only an invitation that was issued here, for this purpose, in time and untouched is one; a session is none.',
+    'Only an unmodified, unexpired invitation code of this server is accepted; a session token is not.',
     'accounts/user-accounts',
-    'only a code that was issued here, is in time and untouched says anything',
+    'only an unmodified, unexpired invitation code of this server is accepted',
   ],
   [
-    'An organisation keeps an owner through a thousand changes at once.',
+    'An organization keeps an owner through a thousand concurrent changes.',
     'accounts/user-accounts',
-    'an organisation keeps an owner, whatever 1,000 people do to each other at the same time',
+    'an organization keeps an owner through 1,000 concurrent changes',
   ],
   [
     'Every page forbids scripts, frames and referrers.',
     'e2e/sign-in-guards',
-    'every page for people is closed to scripts, frames and curious neighbours',
+    'every page forbids scripts, frames and referrers',
   ],
   [
-    'Sign-ins, failed ones and refusals are in the audit log, with who, where and when; no log holds a secret.',
+    'Successful, failed and rejected sign-ins are in the audit log with actor, address and time; no log contains a secret.',
     'http/every-caller',
     'who signed in, who failed to and who was refused stands in the audit log',
   ],
@@ -137,12 +137,16 @@ const checklist: readonly (readonly [promise: string, file: string, title: strin
 /** Matches a title after `test(`; titles of tests generated in a loop start with a placeholder. */
 const declaration = /\btest\(\s*(['`])(?:\$\{\w+\}: )?(.+?)\1,/g;
 
-t.test('each of the 25 promises has a test of its own', async (t) => {
+t.test('each of the 25 guarantees has its own test', async (t) => {
   t.equal(checklist.length, 25);
   t.equal(new Set(checklist.map(([, file, title]) => `${file}: ${title}`)).size, 25);
-  for (const [promise, file, title] of checklist) {
+  for (const [guarantee, file, title] of checklist) {
     const source = readFileSync(join(projectRoot, 'test', `${file}.test.ts`), 'utf8');
     const titles = [...source.matchAll(declaration)].map(([, , declared]) => declared);
-    t.equal(titles.filter((each) => each === title).length, 1, `${promise} (test/${file}.test.ts: ${title})`);
+    t.equal(
+      titles.filter((each) => each === title).length,
+      1,
+      `${guarantee} (test/${file}.test.ts: ${title})`,
+    );
   }
 });

@@ -20,7 +20,7 @@ function statusOf(work: () => unknown): number {
   }
 }
 
-t.test('one address has one spelling', async (t) => {
+t.test('email addresses are normalized to one spelling', async (t) => {
   const table: readonly (readonly [given: string, normalised: string])[] = [
     ['ada@example.com', 'ada@example.com'],
     ['Ada.Lovelace+news@Example.COM', 'ada.lovelace+news@example.com'],
@@ -33,7 +33,7 @@ t.test('one address has one spelling', async (t) => {
   for (const [input, normalized] of table) t.equal(normalizeEmail(input), normalized, input);
 });
 
-t.test('what is no plain address is refused before anything is done with it', async (t) => {
+t.test('an invalid email address is rejected before it is used', async (t) => {
   const table = [
     '',
     'ada',
@@ -90,12 +90,12 @@ t.test('what is no plain address is refused before anything is done with it', as
     );
 });
 
-t.test('a masked address shows little of it', async (t) => {
+t.test('a masked address reveals little', async (t) => {
   t.equal(maskEmail('ada@example.com'), 'a…a@example.com');
   t.equal(maskEmail('ab@example.com'), '…@example.com');
 });
 
-t.test('a browser is sent to paths of this server only', async (t) => {
+t.test('browsers are redirected to paths of this server only', async (t) => {
   for (const path of ['/', '/app/', '/app/x?y=1&z=%2F#part', '/docs']) t.equal(parseLocalPath(path), path);
   const evil = [
     '',
@@ -146,7 +146,7 @@ t.test('a browser is sent to paths of this server only', async (t) => {
     );
 });
 
-t.test('attempts are counted within each window, by key, and the wait is told', async (t) => {
+t.test('attempts are counted by key in each window, and the reply has the time to wait', async (t) => {
   const clock = new FakeClock();
   const attempts = new SlidingWindowLimiter(
     'tries',
@@ -169,7 +169,7 @@ t.test('attempts are counted within each window, by key, and the wait is told', 
   attempts.consume('a');
 });
 
-t.test('wrong tries wait longer and longer, a right one forgets them', async (t) => {
+t.test('failed attempts back off, and a successful one resets them', async (t) => {
   const clock = new FakeClock();
   const exponentialBackoff = new ExponentialBackoff(clock);
   const waits: number[] = [];
@@ -191,7 +191,7 @@ t.test('wrong tries wait longer and longer, a right one forgets them', async (t)
   );
 });
 
-t.test('hosts of one IPv6 network count as one', async (t) => {
+t.test('hosts of one IPv6 network are limited together', async (t) => {
   t.equal(rateLimitAddress('192.0.2.1'), '192.0.2.1');
   t.equal(rateLimitAddress('2001:db8:1:2:3:4:5:6'), rateLimitAddress('2001:0db8:0001:0002::9'));
   t.not(rateLimitAddress('2001:db8:1:2::1'), rateLimitAddress('2001:db8:1:3::1'));
@@ -201,7 +201,7 @@ t.test('hosts of one IPv6 network count as one', async (t) => {
     t.equal(normalizeAddress(each), each);
 });
 
-t.test('nothing from a request can become markup of the confirmation page', async (t) => {
+t.test('request data cannot inject markup into the confirmation page', async (t) => {
   const html = renderConfirmationPage({
     action: '/x',
     token: '"><script>',
@@ -213,7 +213,7 @@ t.test('nothing from a request can become markup of the confirmation page', asyn
   t.match(html, /&lt;b&gt;&amp;/);
 });
 
-t.test('times to wait are whole words', async (t) => {
+t.test('waiting times are formatted as text', async (t) => {
   const cases: readonly (readonly [number, string])[] = [
     [0, '1 second'],
     [1_000, '1 second'],

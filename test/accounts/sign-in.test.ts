@@ -78,12 +78,12 @@ async function build() {
     print: (text) => mails.push(text),
     closeMsMax: limits.mailCloseMsMax,
   });
-  let says: ProviderIdentity | null = null;
+  let providerReply: ProviderIdentity | null = null;
   const provider: IdentityProvider = {
     getAuthorizationUrl: async (_back, { state }) => `https://issuer.example/?state=${state}`,
-    identify: async () => says!,
+    identify: async () => providerReply!,
   };
-  const parts = { ...components, store, mail, linkBase: () => 'http://127.0.0.1', home: '/docs' };
+  const parts = { ...components, store, mail, publicUrl: () => 'http://127.0.0.1', home: '/docs' };
   const accept = async () => false;
   const secondStep = new SecondFactorSignIn({ ...parts, acceptInvitation: accept });
   const signIn = new SignInOperations({
@@ -101,15 +101,15 @@ async function build() {
   });
   /** Completes a sign-in at the provider, which reports this identity. */
   const arrive = async (identity: ProviderIdentity) => {
-    says = identity;
-    const begun = await providers.begin(visitor(), { provider: 'google' });
-    if (begun.kind !== 'json') throw new Error('a program gets JSON');
-    const state = new URL(begun.body.url).searchParams.get('state')!;
-    const back = visitor({ flow: begun.cookie!.value! });
+    providerReply = identity;
+    const started = await providers.begin(visitor(), { provider: 'google' });
+    if (started.kind !== 'json') throw new Error('a program gets JSON');
+    const state = new URL(started.body.url).searchParams.get('state')!;
+    const back = visitor({ flow: started.cookie!.value! });
     return userOf(await providers.finish(back, { provider: 'google', state, code: 'x' }));
   };
   const setIdentity = (identity: ProviderIdentity) => {
-    says = identity;
+    providerReply = identity;
   };
   return {
     ...components,
@@ -121,7 +121,7 @@ async function build() {
     secondStep,
     providers,
     arrive,
-    says: setIdentity,
+    setIdentity,
   };
 }
 
@@ -141,32 +141,37 @@ function statusOf(work: Promise<unknown>): Promise<number> {
   );
 }
 
-t.test('the eleventh wrong password in a row waits, and after the wait the right one works', async (t) => {
-  const { signIn, clock } = await build();
-  const login = (enteredPassword: string) =>
-    statusOf(signIn.adminLogin(visitor(), { password: enteredPassword }));
-  let refused = 0;
-  for (let wrong = 0; wrong < 10; ) {
-    const status = await login('wrong');
-    if (status === 401) wrong += 1;
-    else {
-      t.equal(status, 429);
-      refused += 1;
-      await clock.advance(60_000);
+t.test(
+  'the eleventh wrong password in a row is delayed, and after the delay the right one works',
+  async (t) => {
+    const { signIn, clock } = await build();
+    const login = (enteredPassword: string) =>
+      statusOf(signIn.adminLogin(visitor(), { password: enteredPassword }));
+    let refused = 0;
+    for (let wrong = 0; wrong < 10; ) {
+      const status = await login('wrong');
+      if (status === 401) wrong += 1;
+      else {
+        t.equal(status, 429);
+        refused += 1;
+        await clock.advance(60_000);
+      }
     }
-  }
-  t.ok(refused > 0, 'waits begin earlier');
-  const eleventh = await signIn
-    .adminLogin(visitor(), { password: 'wrong' })
-    .catch((error: AppError) => error);
-  t.ok(eleventh instanceof AppError && eleventh.status === 429 && Number(eleventh.options.retryAfterMs) > 0);
-  t.equal(await login(password), 429, 'the right one waits too');
-  await clock.advance(15 * 60_000);
-  t.equal(await login(password), 200);
-  t.equal(await login('wrong'), 401, 'and is forgiven the wrong ones');
-});
+    t.ok(refused > 0, 'delays start earlier');
+    const eleventh = await signIn
+      .adminLogin(visitor(), { password: 'wrong' })
+      .catch((error: AppError) => error);
+    t.ok(
+      eleventh instanceof AppError && eleventh.status === 429 && Number(eleventh.options.retryAfterMs) > 0,
+    );
+    t.equal(await login(password), 429, 'the right one waits too');
+    await clock.advance(15 * 60_000);
+    t.equal(await login(password), 200);
+    t.equal(await login('wrong'), 401, 'and is forgiven the wrong ones');
+  },
+);
 
-t.test('wrong passwords at the same moment wait like as many in a row', async (t) => {
+t.test('concurrent wrong passwords are delayed like consecutive ones', async (t) => {
   const { signIn, clock } = await build();
   const login = (enteredPassword: string) =>
     statusOf(signIn.adminLogin(visitor(), { password: enteredPassword }));
@@ -178,7 +183,7 @@ t.test('wrong passwords at the same moment wait like as many in a row', async (t
   t.same(right, [200, 200]);
 });
 
-t.test('an address that keeps sending wrong passwords keeps no other address out', async (t) => {
+t.test('failed passwords from one IP address do not lock out others', async (t) => {
   const { signIn } = await build();
   const from = (address: string, enteredPassword: string) =>
     statusOf(signIn.adminLogin({ ...visitor(), address }, { password: enteredPassword }));
@@ -194,7 +199,7 @@ t.test('an address that keeps sending wrong passwords keeps no other address out
   t.equal(await from('2001:db8:0:2::1', password), 200);
 });
 
-t.test('a mail link costs the same work and says the same, whoever the address belongs to', async (t) => {
+t.test('a sign-in link request takes the same work and gets the same reply for every address', async (t) => {
   const { signIn, store, mails, userAccounts: people, clock } = await build();
   const ask = async (email: string) => {
     store.trace = [];
@@ -218,31 +223,28 @@ t.test('a mail link costs the same work and says the same, whoever the address b
   t.equal(mails.length, 2, 'both get mail, after the answer');
 });
 
-t.test(
-  'requests by strangers for the links of a user neither lock the user out nor fill the mailbox',
-  async (t) => {
-    const { signIn, mails, clock } = await build();
-    const victim = 'ada@example.com';
-    const ask = (address: string) => signIn.sendMagicLink({ ...visitor(), address }, { email: victim });
-    const linksOf = () => mails.map((sentMail) => /token=(\S+)/.exec(sentMail)?.[1] ?? '');
-    const works = async (token: string) =>
-      statusOf(signIn.verifyMagicLink({ ...visitor(), wantsJson: false }, { token }));
-    let minutes = 0;
-    for (; minutes < 24 * 60; minutes += 1) {
-      // Each minute uses other hosts, so that no limit per host applies.
-      for (let host = 0; host < 3; host += 1)
-        t.equal(await statusOf(ask(`203.0.${minutes % 250}.${host + 3 * Math.floor(minutes / 250)}`)), 200);
-      await clock.advance(60_000);
-      if (minutes % 60 === 30) {
-        t.equal(await statusOf(ask('192.0.2.99')), 200, 'the owner is never refused');
-        t.equal(await works(linksOf().at(-1)!), 200, 'and finds a link in the mailbox that works');
-      }
+t.test('sign-in link requests by others neither lock a user out nor flood the mailbox', async (t) => {
+  const { signIn, mails, clock } = await build();
+  const victim = 'ada@example.com';
+  const ask = (address: string) => signIn.sendMagicLink({ ...visitor(), address }, { email: victim });
+  const linksOf = () => mails.map((sentMail) => /token=(\S+)/.exec(sentMail)?.[1] ?? '');
+  const works = async (token: string) =>
+    statusOf(signIn.verifyMagicLink({ ...visitor(), wantsJson: false }, { token }));
+  let minutes = 0;
+  for (; minutes < 24 * 60; minutes += 1) {
+    // Each minute uses other hosts, so that no limit per host applies.
+    for (let host = 0; host < 3; host += 1)
+      t.equal(await statusOf(ask(`203.0.${minutes % 250}.${host + 3 * Math.floor(minutes / 250)}`)), 200);
+    await clock.advance(60_000);
+    if (minutes % 60 === 30) {
+      t.equal(await statusOf(ask('192.0.2.99')), 200, 'the owner is never rejected');
+      t.equal(await works(linksOf().at(-1)!), 200, 'and finds a link in the mailbox that works');
     }
-    t.ok(mails.length <= 5 + 12 * 24, `${mails.length} mails in a day`);
-  },
-);
+  }
+  t.ok(mails.length <= 5 + 12 * 24, `${mails.length} mails in a day`);
+});
 
-t.test('a client that asks again at once gets one mail, and its browser keeps what it holds', async (t) => {
+t.test('an immediate repeated request sends one mail and keeps the cookie of the browser', async (t) => {
   const { signIn, mails, clock } = await build();
   const email = 'ada@example.com';
   const first = await signIn.sendMagicLink(visitor(), { email });
@@ -264,66 +266,69 @@ t.test('a client that asks again at once gets one mail, and its browser keeps wh
   t.not(planted.cookie?.value, 'planted');
 });
 
-t.test('anonymous beginnings store nothing, and a browser may begin several sign-ins', async (t) => {
-  const { providers, store, says } = await build();
-  store.trace = [];
-  const begin = async (cookies: Partial<Record<CookieName, string>>, redirect_url = '/') => {
-    const begun = await providers.begin(visitor(cookies), { provider: 'google', redirect_url });
-    if (begun.kind !== 'json') throw new Error('a program gets JSON');
-    return { state: new URL(begun.body.url).searchParams.get('state')!, flow: begun.cookie!.value! };
-  };
-  const one = await begin({});
-  const two = await begin({ flow: one.flow });
-  t.same(store.trace, [], 'no table is read or written');
-  says({ issuer: 'https://i.example', subject: '1', email: 'ada@example.com', emailVerified: true });
-  const finish = (state: string, flow: string) =>
-    statusOf(providers.finish(visitor({ flow }), { provider: 'google', state, code: 'x' }));
-  t.equal(await finish(one.state, two.flow), 200, 'the first tab is not spoiled by the second');
-  t.equal(await finish(one.state, two.flow), 400, 'each comes back once');
-  t.equal(await finish(two.state, one.flow), 400, 'a browser that did not begin it');
-  t.equal(await finish(two.state, `${two.flow.slice(0, -8)}AAAAAAAA`), 400, 'a cookie that was changed');
-  t.equal(await finish(two.state, two.flow), 200);
-  let { flow } = two;
-  for (let i = 0; i < 30; i += 1) {
-    if (i === 20) flow = (await begin({ flow }, `/${'x'.repeat(limits.signInPathUnitsMax - 1)}`)).flow;
-    else if (i < 20) ({ flow } = await begin({ flow }));
-    t.ok(flow.length <= limits.sealedCookieUnitsMax, 'a browser can hold it');
-  }
-  t.equal(
-    await statusOf(begin({}, `/${'x'.repeat(limits.signInPathUnitsMax)}`)),
-    400,
-    'no longer path is kept',
-  );
-});
+t.test(
+  'unauthenticated sign-in requests store nothing, and a browser can start several sign-ins',
+  async (t) => {
+    const { providers, store, setIdentity } = await build();
+    store.trace = [];
+    const begin = async (cookies: Partial<Record<CookieName, string>>, redirect_url = '/') => {
+      const started = await providers.begin(visitor(cookies), { provider: 'google', redirect_url });
+      if (started.kind !== 'json') throw new Error('a program gets JSON');
+      return { state: new URL(started.body.url).searchParams.get('state')!, flow: started.cookie!.value! };
+    };
+    const one = await begin({});
+    const two = await begin({ flow: one.flow });
+    t.same(store.trace, [], 'no table is read or written');
+    setIdentity({ issuer: 'https://i.example', subject: '1', email: 'ada@example.com', emailVerified: true });
+    const finish = (state: string, flow: string) =>
+      statusOf(providers.finish(visitor({ flow }), { provider: 'google', state, code: 'x' }));
+    t.equal(await finish(one.state, two.flow), 200, 'the first tab is not spoiled by the second');
+    t.equal(await finish(one.state, two.flow), 400, 'each can be completed once');
+    t.equal(await finish(two.state, one.flow), 400, 'another browser');
+    t.equal(await finish(two.state, `${two.flow.slice(0, -8)}AAAAAAAA`), 400, 'a cookie that was changed');
+    t.equal(await finish(two.state, two.flow), 200);
+    let { flow } = two;
+    for (let i = 0; i < 30; i += 1) {
+      if (i === 20) flow = (await begin({ flow }, `/${'x'.repeat(limits.signInPathUnitsMax - 1)}`)).flow;
+      else if (i < 20) ({ flow } = await begin({ flow }));
+      t.ok(flow.length <= limits.sealedCookieUnitsMax, 'a browser can store it');
+    }
+    t.equal(
+      await statusOf(begin({}, `/${'x'.repeat(limits.signInPathUnitsMax)}`)),
+      400,
+      'no longer path is kept',
+    );
+  },
+);
 
-t.test('a sign-in that came back leaves the cookie to those that are under way', async (t) => {
-  const { providers, clock, says } = await build();
+t.test('a completed sign-in keeps the cookie of those still pending', async (t) => {
+  const { providers, clock, setIdentity } = await build();
   const begin = async (cookies: Partial<Record<CookieName, string>>) => {
-    const begun = await providers.begin(visitor(cookies), { provider: 'google' });
-    if (begun.kind !== 'json') throw new Error('a program gets JSON');
-    return { state: new URL(begun.body.url).searchParams.get('state')!, flow: begun.cookie!.value! };
+    const started = await providers.begin(visitor(cookies), { provider: 'google' });
+    if (started.kind !== 'json') throw new Error('a program gets JSON');
+    return { state: new URL(started.body.url).searchParams.get('state')!, flow: started.cookie!.value! };
   };
-  says({ issuer: 'https://i.example', subject: '1', email: 'ada@example.com', emailVerified: true });
+  setIdentity({ issuer: 'https://i.example', subject: '1', email: 'ada@example.com', emailVerified: true });
   const one = await begin({});
   const two = await begin({ flow: one.flow });
   const finish = async (state: string, flow: string) =>
     (await providers.finish(visitor({ flow }), { provider: 'google', state, code: 'x' })).earlierCookies;
   const [left] = (await finish(one.state, two.flow)) ?? [];
   t.match(left, { name: 'flow', maxAgeSeconds: limits.signInFlowMsMax / 1_000 });
-  t.ok(left!.value!.length < two.flow.length, 'without the one that came back');
+  t.ok(left!.value!.length < two.flow.length, 'without the completed one');
   const gone = [{ name: 'flow', value: null, maxAgeSeconds: 0 }];
   t.same(await finish(two.state, left!.value!), gone, 'the last one takes the cookie away');
   const old = await begin({});
   await clock.advance(limits.signInFlowMsMax / 2);
   const newer = await begin({ flow: old.flow });
   await clock.advance(limits.signInFlowMsMax / 2);
-  t.same(await finish(newer.state, newer.flow), gone, 'what expired is not kept');
+  t.same(await finish(newer.state, newer.flow), gone, 'expired sign-ins are removed');
 });
 
-t.test('the largest cookies of all sign-ins fit into the header that the server reads', async (t) => {
+t.test('the largest cookies of all sign-ins fit into the header limit of the server', async (t) => {
   const {
     providers,
-    says,
+    setIdentity,
     userAccounts: people,
     secondFactors,
     clock,
@@ -343,11 +348,11 @@ t.test('the largest cookies of all sign-ins fit into the header that the server 
   const cookies: Partial<Record<CookieName, string>> = {};
   for (let i = 0; i < 5; i += 1)
     cookies.flow = (await providers.begin(visitor(cookies), keyInput)).cookie!.value!;
-  says({ issuer: `https://${'i'.repeat(200)}`, subject: 's'.repeat(255), email, emailVerified: true });
-  const begun = await providers.begin(visitor(), keyInput);
-  if (begun.kind !== 'json') throw new Error('a program gets JSON');
-  const state = new URL(begun.body.url).searchParams.get('state')!;
-  const back = { ...visitor({ flow: begun.cookie!.value! }), wantsJson: false };
+  setIdentity({ issuer: `https://${'i'.repeat(200)}`, subject: 's'.repeat(255), email, emailVerified: true });
+  const started = await providers.begin(visitor(), keyInput);
+  if (started.kind !== 'json') throw new Error('a program gets JSON');
+  const state = new URL(started.body.url).searchParams.get('state')!;
+  const back = { ...visitor({ flow: started.cookie!.value! }), wantsJson: false };
   const led = await providers.finish(back, { provider: 'google', state, code: 'x' });
   t.match(led, { kind: 'redirect', to: '/app/second-factor', cookie: { name: 'second-factor' } });
   cookies['second-factor'] = led.cookie!.value!;
@@ -359,10 +364,10 @@ t.test('the largest cookies of all sign-ins fit into the header that the server 
   t.ok(header.join('; ').length <= limits.cookieBytesMax, `${header.join('; ').length} bytes`);
 });
 
-t.test('an account at a provider is linked only after the second factor was passed', async (t) => {
+t.test('a provider account is linked only after the second factor is verified', async (t) => {
   const {
     providers,
-    says,
+    setIdentity,
     userAccounts: people,
     secondFactors,
     secondStep,
@@ -377,12 +382,12 @@ t.test('an account at a provider is linked only after the second factor was pass
   await clock.advance(60_000);
   const identity = { issuer: 'https://i.example', subject: '4711' };
   const linked = () => new Identities(store).findUserId(identity);
-  says({ ...identity, email, emailVerified: true });
+  setIdentity({ ...identity, email, emailVerified: true });
   const firstStep = async () => {
-    const begun = await providers.begin(visitor(), { provider: 'google' });
-    if (begun.kind !== 'json') throw new Error('a program gets JSON');
-    const state = new URL(begun.body.url).searchParams.get('state')!;
-    const back = visitor({ flow: begun.cookie!.value! });
+    const started = await providers.begin(visitor(), { provider: 'google' });
+    if (started.kind !== 'json') throw new Error('a program gets JSON');
+    const state = new URL(started.body.url).searchParams.get('state')!;
+    const back = visitor({ flow: started.cookie!.value! });
     const outcome = await providers.finish(back, { provider: 'google', state, code: 'x' });
     if (outcome.kind !== 'json' || !('second_factor_token' in outcome.body))
       throw new Error('the code is asked for');
@@ -400,27 +405,27 @@ t.test('an account at a provider is linked only after the second factor was pass
   t.equal(await statusOf(secondStep.finish(visitor(), { code, second_factor_token })), 200);
   t.equal(linked(), user.userId);
   await clock.advance(1);
-  t.match(mails.at(-1), /Another way to sign in/, 'and its owner is told');
+  t.match(mails.at(-1), /A new sign-in method/, 'and its owner is notified');
 });
 
-t.test('a provider that names accounts at length is refused', async (t) => {
+t.test('overlong account IDs of a provider are rejected', async (t) => {
   const { arrive } = await build();
   const identity = { issuer: 'https://i.example', email: 'ada@example.com', emailVerified: true };
   t.equal(await statusOf(arrive({ ...identity, subject: 's'.repeat(256) })), 502);
   t.equal(await statusOf(arrive({ ...identity, subject: 's'.repeat(255) })), 200);
 });
 
-t.test('a sign-in at a provider is over after ten minutes', async (t) => {
+t.test('a sign-in at a provider expires after ten minutes', async (t) => {
   const { providers, clock } = await build();
-  const begun = await providers.begin(visitor(), { provider: 'google' });
-  if (begun.kind !== 'json') throw new Error('a program gets JSON');
-  const state = new URL(begun.body.url).searchParams.get('state')!;
+  const started = await providers.begin(visitor(), { provider: 'google' });
+  if (started.kind !== 'json') throw new Error('a program gets JSON');
+  const state = new URL(started.body.url).searchParams.get('state')!;
   await clock.advance(limits.signInFlowMsMax);
-  const back = visitor({ flow: begun.cookie!.value! });
+  const back = visitor({ flow: started.cookie!.value! });
   t.equal(await statusOf(providers.finish(back, { provider: 'google', state, code: 'x' })), 400);
 });
 
-t.test('the same subject at another issuer is another person', async (t) => {
+t.test('the same subject at another issuer is another user', async (t) => {
   const { arrive } = await build();
   const at = (issuer: string, email: string) =>
     arrive({ issuer: `https://${issuer}.example`, subject: '4711', email, emailVerified: true });
@@ -429,10 +434,10 @@ t.test('the same subject at another issuer is another person', async (t) => {
   t.not(eve.id, ada.id);
   t.equal(eve.email, 'eve@example.com');
   const again = await at('one', 'ada.lovelace@example.com');
-  t.equal(again.id, ada.id, 'who is known is known by issuer and subject, whatever the address says');
+  t.equal(again.id, ada.id, 'known users are identified by issuer and subject, regardless of the address');
 });
 
-t.test('an address that the provider did not verify neither links nor signs in', async (t) => {
+t.test('an unverified provider address neither links an account nor signs in', async (t) => {
   const { arrive, userAccounts: people, invitations, store } = await build();
   await people.signIn({ email: 'ada@example.com' }, testActor, () => ({ operations: [], result: null }));
   const organizationId = '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10';
@@ -444,14 +449,14 @@ t.test('an address that the provider did not verify neither links nor signs in',
     t.equal(await statusOf(arrive(identity)), 403, email);
   }
   t.equal(JSON.stringify(people.findByEmail('ada@example.com')), before);
-  t.equal(people.findByEmail('guest@example.com'), undefined, 'nobody is there to accept the invitation');
+  t.equal(people.findByEmail('guest@example.com'), undefined, 'no user accepts the invitation');
   let links = 0;
   for await (const { key } of store.range({ gte: Uint8Array.of(0x1e), lt: Uint8Array.of(0x1f) }))
     links += key.length;
   t.equal(links, 0);
 });
 
-t.test('whatever the clock does, what was over stays over and nobody waits for ever', async (t) => {
+t.test('clock jumps neither revive expired sign-ins nor cause endless waits', async (t) => {
   const { clock, store, links, keys, organizations, signIn } = await build();
   const organizationId = '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10';
   await organizations.create(organizationId, testActor);
@@ -469,7 +474,7 @@ t.test('whatever the clock does, what was over stays over and nobody waits for e
   t.same([await isLink(at(-day)), isKey(at(-day))], [200, true], 'back: neither ends early');
   const used = links.verify(token);
   await store.write(links.consume(used));
-  t.equal(await isLink(at(-day)), 400, 'what was used is used, whatever day it is');
+  t.equal(await isLink(at(-day)), 400, 'used links stay used, whatever the clock shows');
   // Lockouts use the monotonic clock, which no jump affects.
   for (let i = 0; i < 3; i += 1) await statusOf(signIn.adminLogin(visitor(), { password: 'wrong' }));
   t.equal(await statusOf(signIn.adminLogin(visitor(), { password })), 429);
@@ -477,7 +482,7 @@ t.test('whatever the clock does, what was over stays over and nobody waits for e
   t.equal(await statusOf(signIn.adminLogin(visitor(), { password })), 200);
 });
 
-t.test('what an attacker writes never becomes a header or a receiver of a mail', async (t) => {
+t.test('attacker-controlled text never becomes a mail header or recipient', async (t) => {
   const folder = t.testdir({});
   const { clock, random } = await build();
   const mail = new Mailer({
@@ -528,7 +533,7 @@ async function recordedMail(url: string, closeMsMax: number = limits.mailCloseMs
   return { mail, noted };
 }
 
-t.test('a letter that the mail server refuses for good is given up, and the next one sent', async (t) => {
+t.test('a permanently rejected message is dropped and the next one sent', async (t) => {
   const { url, mails } = await startMailServer(t, (to) => !to.startsWith('gone@'));
   const { mail, noted } = await recordedMail(url);
   for (const to of ['gone@example.com', 'ada@example.com'])
@@ -538,38 +543,36 @@ t.test('a letter that the mail server refuses for good is given up, and the next
   noted.sort((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));
   t.match(noted, [
     { to: 'a…a@example.com', event: 'mail sent' },
-    { to: 'g…e@example.com', tries: 1, event: 'mail given up' },
+    { to: 'g…e@example.com', tries: 1, event: 'mail delivery failed, giving up' },
   ]);
   t.equal(mails().length, 1);
 });
 
-t.test(
-  'the end waits for no mail server that says nothing, and tells whose letters were not sent',
-  async (t) => {
-    const sockets: Socket[] = [];
-    const silent = createServer((socket) => sockets.push(socket.on('error', () => {}))).listen(
-      0,
-      '127.0.0.1',
-    );
-    await once(silent, 'listening');
-    t.teardown(() => silent.close());
-    const { mail, noted } = await recordedMail(`smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`);
-    const receivers = ['ada@example.com', 'bob@example.com', 'eve@example.com'];
-    for (const to of receivers) mail.enqueue({ to, subject: 'Hello', text: 'Hello.' });
-    await mail.close();
-    const reason = 'the server stops';
-    t.match(
-      noted,
-      ['a…a', 'b…b', 'e…e'].map((name) => ({ to: `${name}@example.com`, reason, event: 'mail given up' })),
-    );
-    t.equal(noted.length, receivers.length);
-    t.equal(sockets.length, limits.mailsRunningPerKeyMax, 'and asks it no more');
-    for (const socket of sockets) if (!socket.closed) await once(socket, 'close');
-    await mail.close();
-  },
-);
+t.test('shutdown does not wait for an unresponsive mail server and logs unsent messages', async (t) => {
+  const sockets: Socket[] = [];
+  const silent = createServer((socket) => sockets.push(socket.on('error', () => {}))).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  t.teardown(() => silent.close());
+  const { mail, noted } = await recordedMail(`smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`);
+  const receivers = ['ada@example.com', 'bob@example.com', 'eve@example.com'];
+  for (const to of receivers) mail.enqueue({ to, subject: 'Hello', text: 'Hello.' });
+  await mail.close();
+  const reason = 'server shutdown';
+  t.match(
+    noted,
+    ['a…a', 'b…b', 'e…e'].map((name) => ({
+      to: `${name}@example.com`,
+      reason,
+      event: 'mail delivery failed, giving up',
+    })),
+  );
+  t.equal(noted.length, receivers.length);
+  t.equal(sockets.length, limits.mailsRunningPerKeyMax, 'and does not call it again');
+  for (const socket of sockets) if (!socket.closed) await once(socket, 'close');
+  await mail.close();
+});
 
-t.test('mails to a domain that never answers delay no other mail and end in time', async (t) => {
+t.test('mail to an unresponsive domain delays no other mail and times out', async (t) => {
   const held: (() => void)[] = [];
   const release = () => {
     for (const resolve of held.splice(0)) resolve();
@@ -596,7 +599,7 @@ t.test('mails to a domain that never answers delay no other mail and end in time
   await mail.close();
 });
 
-t.test('a sender who fills the queue leaves room for others', async (t) => {
+t.test('one sender cannot fill the whole mail queue', async (t) => {
   const { url } = await startMailServer(t, () => true, { delays: () => new Promise(() => {}) });
   const { mail } = await recordedMail(url, 1);
   const post = (to: string, key?: string) => {

@@ -46,7 +46,7 @@ async function build() {
   return { ...components, store, clock, signIn };
 }
 
-t.test('a sign-in makes a user once, and a new session each time', async (t) => {
+t.test('signing in creates a user once, and a new session each time', async (t) => {
   const { signIn, sessions, userAccounts: people } = await build();
   const first = await signIn('ada@example.com');
   const second = await signIn('ada@example.com');
@@ -54,11 +54,11 @@ t.test('a sign-in makes a user once, and a new session each time', async (t) => 
   t.not(first.token, second.token);
   t.equal((await sessions.list(first.userId)).length, 2);
   const together = await Promise.all(Array.from({ length: 10 }, () => signIn('bob@example.com')));
-  t.equal(new Set(together.map(({ userId }) => userId)).size, 1, 'also when they come together');
+  t.equal(new Set(together.map(({ userId }) => userId)).size, 1, 'also concurrently');
   t.equal(people.findByEmail('bob@example.com')?.userId, together[0]?.userId);
 });
 
-t.test('a session ends when nobody uses it, and at its end however much it is used', async (t) => {
+t.test('a session ends when idle, and at its maximum age regardless of use', async (t) => {
   const { signIn, sessions, clock } = await build();
   const idle = await signIn('idle@example.com');
   await clock.advance(limits.sessionIdleMsMax - 1);
@@ -81,7 +81,7 @@ t.test('a session ends when nobody uses it, and at its end however much it is us
   t.same(await sessions.list(busy.userId), []);
 });
 
-t.test('a clock that jumps back ends no session and opens none', async (t) => {
+t.test('a clock that jumps back neither ends nor revives a session', async (t) => {
   const { signIn, sessions, clock, store } = await build();
   const ada = await signIn('ada@example.com');
   const earlier = new FakeClock({ wall: clock.now() - 3_600_000 });
@@ -90,7 +90,7 @@ t.test('a clock that jumps back ends no session and opens none', async (t) => {
   t.equal(accountComponents(store, { clock: earlier }).sessions.find(ada.token), undefined);
 });
 
-t.test('sessions end at once, one by one or all, and nobody ends another’s', async (t) => {
+t.test('sessions end immediately, one or all, and users cannot end those of others', async (t) => {
   const { signIn, sessions } = await build();
   const [one, two] = [await signIn('ada@example.com'), await signIn('ada@example.com')];
   const eve = await signIn('eve@example.com');
@@ -105,7 +105,7 @@ t.test('sessions end at once, one by one or all, and nobody ends another’s', a
     t.equal(sessions.find(token), undefined);
 });
 
-t.test('nothing in the store opens anything', async (t) => {
+t.test('the store contains no usable credential', async (t) => {
   const { store, signIn, links, invitations, organizations } = await build();
   const ada = await signIn('ada@example.com');
   const browser = 'what the browser of Ada holds';
@@ -139,7 +139,7 @@ async function buildLinks() {
   };
 }
 
-t.test('a link is dead after its time, and when it is forgotten', async (t) => {
+t.test('a sign-in link is invalid after it expires, and when its secret is removed', async (t) => {
   const { links, clock, issue, statusOfLink } = await buildLinks();
   t.equal(limits.magicLinkMsMax, 600_000, 'ten minutes');
   const token = issue();
@@ -160,7 +160,7 @@ t.test('a newer link leaves the older one valid, so that a stranger cannot end i
     t.fail(`a link that nobody used is stored: ${entry.key.length} bytes`);
 });
 
-t.test('a link that was changed in one place opens nothing', async (t) => {
+t.test('a sign-in link with one changed character is invalid', async (t) => {
   const { issue, statusOfLink } = await buildLinks();
   const token = issue();
   for (let at = 0; at < token.length - 1; at += 7) {
@@ -171,7 +171,7 @@ t.test('a link that was changed in one place opens nothing', async (t) => {
     t.equal(await statusOfLink(text), 400);
 });
 
-t.test('used links are forgotten a day after their end, however many there are', async (t) => {
+t.test('records of used links are deleted a day after they expire, however many there are', async (t) => {
   const { links, store, clock, issue } = await buildLinks();
   for (let i = 0; i < 2_500; i += 1) await store.write(links.consume(links.verify(issue())));
   const count = async () => {
@@ -187,7 +187,7 @@ t.test('used links are forgotten a day after their end, however many there are',
   t.equal(await count(), 0);
 });
 
-t.test('a link that was used is used up, also for who found it before', async (t) => {
+t.test('a used sign-in link is invalid, also for a concurrent request that read it earlier', async (t) => {
   const { links, store, issue, statusOfLink } = await buildLinks();
   const token = issue();
   const link = links.verify(token);
@@ -196,49 +196,43 @@ t.test('a link that was used is used up, also for who found it before', async (t
   await t.rejects(store.write(links.consume(link)), { name: 'ExpectationFailedError' });
 });
 
-t.test(
-  'an organisation keeps an owner, whatever 1,000 people do to each other at the same time',
-  async (t) => {
-    const random = createTestRandom();
-    const { memberships, organizations, store } = await build();
-    const organizationId = '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10';
-    const people = Array.from({ length: 8 }, (_, i) => `00000000-0000-4000-8000-00000000000${i}`);
-    const first = { organizationId, userId: people[0]! };
-    await organizations.createForUser(
-      { organizationId, name: 'Acme' },
-      testActor,
-      memberships.ownerOperations(first),
+t.test('an organization keeps an owner through 1,000 concurrent changes', async (t) => {
+  const random = createTestRandom();
+  const { memberships, organizations, store } = await build();
+  const organizationId = '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10';
+  const people = Array.from({ length: 8 }, (_, i) => `00000000-0000-4000-8000-00000000000${i}`);
+  const first = { organizationId, userId: people[0]! };
+  await organizations.createForUser(
+    { organizationId, name: 'Acme' },
+    testActor,
+    memberships.ownerOperations(first),
+  );
+  for (const userId of people.slice(1))
+    await memberships.join({ organizationId, userId }, { role: 'OWNER', by: testActor, extraOperations: [] });
+  for (let round = 0; round < 100; round += 1) {
+    await Promise.all(
+      Array.from({ length: 10 }, () => {
+        const place = { organizationId, userId: people[random.below(people.length)]! };
+        const by = { actor: people[random.below(people.length)]!, address: null };
+        if (random.below(3) === 0) return statusOf(memberships.remove(place, by));
+        if (random.below(2) === 0)
+          return statusOf(memberships.join(place, { role: 'MEMBER', by, extraOperations: [] }));
+        return statusOf(memberships.changeRole(place, roles[random.below(3)]!, by));
+      }),
     );
-    for (const userId of people.slice(1))
-      await memberships.join(
-        { organizationId, userId },
-        { role: 'OWNER', by: testActor, extraOperations: [] },
-      );
-    for (let round = 0; round < 100; round += 1) {
-      await Promise.all(
-        Array.from({ length: 10 }, () => {
-          const place = { organizationId, userId: people[random.below(people.length)]! };
-          const by = { actor: people[random.below(people.length)]!, address: null };
-          if (random.below(3) === 0) return statusOf(memberships.remove(place, by));
-          if (random.below(2) === 0)
-            return statusOf(memberships.join(place, { role: 'MEMBER', by, extraOperations: [] }));
-          return statusOf(memberships.changeRole(place, roles[random.below(3)]!, by));
-        }),
-      );
-      const members = await memberships.listByOrganization(organizationId);
-      if (!members.some(({ role }) => role === 'OWNER'))
-        t.fail(`no owner after round ${round} (seed ${random.seed})`);
-    }
     const members = await memberships.listByOrganization(organizationId);
-    for (const userId of people) {
-      const isThere = members.some((member) => member.userId === userId);
-      t.equal((await memberships.listByUser(userId)).length, isThere ? 1 : 0, 'both ends agree');
-    }
-    await store.close();
-  },
-);
+    if (!members.some(({ role }) => role === 'OWNER'))
+      t.fail(`no owner after round ${round} (seed ${random.seed})`);
+  }
+  const members = await memberships.listByOrganization(organizationId);
+  for (const userId of people) {
+    const isThere = members.some((member) => member.userId === userId);
+    t.equal((await memberships.listByUser(userId)).length, isThere ? 1 : 0, 'both ends agree');
+  }
+  await store.close();
+});
 
-t.test('only a code that was issued here, is in time and untouched says anything', async (t) => {
+t.test('only an unmodified, unexpired invitation code of this server is accepted', async (t) => {
   const { invitations, memberships, store, clock } = await build();
   const invitationInput = {
     organizationId: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10',
@@ -286,7 +280,7 @@ t.test('only a code that was issued here, is in time and untouched says anything
   t.same(await invitations.listByEmail('bob@example.com'), []);
 });
 
-t.test('a newer invitation makes the older worthless, a deleted one too', async (t) => {
+t.test('a newer invitation invalidates the older one, and so does deleting it', async (t) => {
   const { invitations, memberships, store } = await build();
   const place = { organizationId: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10', email: 'bob@example.com' };
   const invitedBy = '00000000-0000-4000-8000-000000000001';
@@ -300,7 +294,7 @@ t.test('a newer invitation makes the older worthless, a deleted one too', async 
   await t.rejects(store.write(invitations.consume(newer)), { name: 'ExpectationFailedError' });
 });
 
-t.test('an invitation is worth nothing once who sent it could not send it any more', async (t) => {
+t.test('an invitation is invalid once its sender lacks the permission to send it', async (t) => {
   const { invitations, memberships, store, clock } = await build();
   const organizationId = '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10';
   const [owner, admin] = ['1', '2'].map((n) => `00000000-0000-4000-8000-00000000000${n}`) as [string, string];
@@ -338,7 +332,7 @@ t.test('an invitation is worth nothing once who sent it could not send it any mo
     { status: 'rejected', reason: { name: 'ExpectationFailedError' } },
     'not even at the same moment',
   );
-  t.notOk(await isOpen(), 'who is gone invites nobody');
+  t.notOk(await isOpen(), 'the invitation of a deleted user is invalid');
   await invitations.invite(
     { organizationId, email: 'old@example.com', role: 'MEMBER', invitedBy: owner },
     testActor,
@@ -348,34 +342,37 @@ t.test('an invitation is worth nothing once who sent it could not send it any mo
   let rows = 0;
   for await (const { key } of store.range({ gte: Uint8Array.of(0x1a), lt: Uint8Array.of(0x1c) }))
     rows += key.byteLength;
-  t.equal(rows, 0, 'those whose time is up are forgotten');
+  t.equal(rows, 0, 'expired ones are deleted');
 });
 
-t.test('nobody keeps more sessions than anybody needs, and a start ends the administrator’s', async (t) => {
-  const { signIn, sessions, store, clock } = await build();
-  const tokens: string[] = [];
-  for (let i = 0; i < limits.sessionsPerUserMax + 5; i += 1) {
-    tokens.push((await signIn('ada@example.com')).token);
-    await clock.advance(1);
-  }
-  const { userId } = await signIn('eve@example.com');
-  const ada = sessions.find(tokens.at(-1)!)!.userId!;
-  await sessions.enforceSessionLimit(ada, '192.0.2.1');
-  t.same(
-    [0, 4, 5].map((i) => sessions.find(tokens[i]!) !== undefined),
-    [false, false, true],
-    'those that were used longest ago end',
-  );
-  t.equal((await sessions.list(ada)).length, limits.sessionsPerUserMax);
-  const opened = sessions.create(null, visitor);
-  await store.write(opened.operations);
-  t.ok(sessions.find(opened.token));
-  await sessions.endAdministratorSessions();
-  t.equal(sessions.find(opened.token), undefined);
-  t.equal((await sessions.list(userId)).length, 1, 'and nobody else’s');
-});
+t.test(
+  'the number of sessions per user is bounded, and a restart ends those of the administrator',
+  async (t) => {
+    const { signIn, sessions, store, clock } = await build();
+    const tokens: string[] = [];
+    for (let i = 0; i < limits.sessionsPerUserMax + 5; i += 1) {
+      tokens.push((await signIn('ada@example.com')).token);
+      await clock.advance(1);
+    }
+    const { userId } = await signIn('eve@example.com');
+    const ada = sessions.find(tokens.at(-1)!)!.userId!;
+    await sessions.enforceSessionLimit(ada, '192.0.2.1');
+    t.same(
+      [0, 4, 5].map((i) => sessions.find(tokens[i]!) !== undefined),
+      [false, false, true],
+      'those that were used longest ago end',
+    );
+    t.equal((await sessions.list(ada)).length, limits.sessionsPerUserMax);
+    const opened = sessions.create(null, visitor);
+    await store.write(opened.operations);
+    t.ok(sessions.find(opened.token));
+    await sessions.endAdministratorSessions();
+    t.equal(sessions.find(opened.token), undefined);
+    t.equal((await sessions.list(userId)).length, 1, 'and no others');
+  },
+);
 
-t.test('where only who is invited gets in, nobody else becomes a user', async (t) => {
+t.test('with invitation-only sign-up, only invited addresses become users', async (t) => {
   const components = await build();
   const { store, clock, random, audit } = components;
   const invited = new Set(['bob@example.com']);
@@ -386,10 +383,10 @@ t.test('where only who is invited gets in, nobody else becomes a user', async (t
   t.same([await arrive('eve@example.com'), await arrive('bob@example.com')], [403, 200]);
   t.equal(people.findByEmail('eve@example.com'), undefined);
   invited.clear();
-  t.equal(await arrive('bob@example.com'), 200, 'who is a user stays one');
+  t.equal(await arrive('bob@example.com'), 200, 'existing users remain');
 });
 
-t.test('a name is what whoever reads it sees, and a picture is at an address', async (t) => {
+t.test('names are trimmed and free of control characters, and avatar URLs are validated', async (t) => {
   const { userAccounts: people, signIn } = await build();
   const { userId } = await signIn('ada@example.com');
   const edit = async (changes: Parameters<UserAccounts['updateProfile']>[1]) =>
@@ -423,5 +420,5 @@ t.test('a name is what whoever reads it sees, and a picture is at an address', a
     'https://ä/',
   ])
     t.equal(await statusOf(edit({ avatarUrl })), 400, JSON.stringify(avatarUrl));
-  t.match(people.find(userId), { name, avatarUrl: picture }, 'what is refused changes nothing');
+  t.match(people.find(userId), { name, avatarUrl: picture }, 'a rejected change has no effect');
 });

@@ -7,7 +7,7 @@ import { FakeClock } from './fake-clock.ts';
 
 const organizationId = 'aaaaaaaa-1111-4111-8111-111111111111';
 const principal: Principal = {
-  kind: 'organisation',
+  kind: 'organization',
   organizationId,
   keyId: 'key',
   permission: 'all',

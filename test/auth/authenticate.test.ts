@@ -56,10 +56,10 @@ async function build(options: { adminKey?: string | null; cacheEntriesMax?: numb
   return { ...components, store, clock, organizationId, secret, key, authenticator, statusOf };
 }
 
-t.test('a key names its organisation and what it may do', async (t) => {
+t.test('a key identifies its organization and its permissions', async (t) => {
   const { authenticator, organizationId, secret, key } = await build();
   const principal = {
-    kind: 'organisation',
+    kind: 'organization',
     organizationId,
     keyId: key.keyId,
     permission: 'read_only',
@@ -78,7 +78,7 @@ t.test('a key names its organisation and what it may do', async (t) => {
   t.same(authenticator.authenticate(bearer(adminKey), 'add-api-key'), { kind: 'administrator' });
 });
 
-t.test('no, a malformed or an unknown key is a 401 that says how to do better', async (t) => {
+t.test('a missing, malformed or unknown key gets a 401 with a hint', async (t) => {
   const { statusOf, authenticator, secret } = await build();
   const headers = [
     undefined,
@@ -109,7 +109,7 @@ t.test('no, a malformed or an unknown key is a 401 that says how to do better', 
   t.throws(words('get-user'), { message: /session is not valid.*Sign in again/ }, 'people have no key');
 });
 
-t.test('a key with a wrong checksum costs no look-up', async (t) => {
+t.test('a key with a wrong checksum causes no lookup', async (t) => {
   const { store, statusOf, secret } = await build();
   store.reads = 0;
   const wrong = secret.slice(0, -1) + (secret.endsWith('0') ? '1' : '0');
@@ -120,7 +120,7 @@ t.test('a key with a wrong checksum costs no look-up', async (t) => {
   t.ok(store.reads > 0, 'a well-formed one is looked up');
 });
 
-t.test('operations for everybody ask nobody', async (t) => {
+t.test('public operations need no credential', async (t) => {
   const { authenticator } = await build({ adminKey: null });
   for (const [operation, need] of Object.entries(requiredAccessOf)) {
     if (need !== 'nothing') continue;
@@ -130,7 +130,7 @@ t.test('operations for everybody ask nobody', async (t) => {
 });
 
 t.test(
-  'administration without QUARRY_ADMIN_KEY is a 503 for everybody; with it, others are known as who they are',
+  'administration without QUARRY_ADMIN_KEY gets 503; with it, other callers are identified',
   async (t) => {
     const off = await build({ adminKey: null });
     for (const header of [undefined, `Bearer ${adminKey}`, `Bearer ${off.secret}`]) {
@@ -147,14 +147,14 @@ t.test(
   },
 );
 
-t.test('a revoked key ends at once, although it was remembered', async (t) => {
+t.test('a revoked key is rejected immediately, although it was cached', async (t) => {
   const { statusOf, keys, key, secret } = await build();
   t.equal(statusOf(`Bearer ${secret}`), 200);
   await keys.revoke(key, testActor);
   t.equal(statusOf(`Bearer ${secret}`), 401);
 });
 
-t.test('a changed permission and zero data retention act on the next request', async (t) => {
+t.test('a changed permission and zero data retention apply to the next request', async (t) => {
   const { authenticator, organizations, keys, key, secret } = await build();
   t.match(authenticator.authenticate(bearer(secret), 'get-status'), { permission: 'read_only', zdr: false });
   await keys.update(key, { permission: 'all' }, testActor);
@@ -162,7 +162,7 @@ t.test('a changed permission and zero data retention act on the next request', a
   t.match(authenticator.authenticate(bearer(secret), 'get-status'), { permission: 'all', zdr: true });
 });
 
-t.test('a remembered key costs no look-up for a second, and one look-up after it', async (t) => {
+t.test('a cached key needs no lookup for a second, and one lookup after that', async (t) => {
   const { store, clock, statusOf, secret } = await build();
   statusOf(`Bearer ${secret}`);
   store.reads = 0;
@@ -173,7 +173,7 @@ t.test('a remembered key costs no look-up for a second, and one look-up after it
   t.ok(store.reads > 0);
 });
 
-t.test('a key ends by itself within a second of its time, and tells when it was used last', async (t) => {
+t.test('a key expires within a second of its expiry time, and shows its last use', async (t) => {
   const { clock, keys, organizationId, statusOf, key, store } = await build();
   t.equal(keys.lastUsedAt(key), null);
   const keyInput = { organizationId, name: 'short', permission: 'all', createdBy: null } as const;
@@ -191,10 +191,10 @@ t.test('a key ends by itself within a second of its time, and tells when it was 
   t.equal(keys.lastUsedAt(short.key), null);
   keys.recordUse(short.key);
   await keys.flushUses();
-  t.equal(keys.lastUsedAt(short.key), null, 'a use that comes late leaves nothing behind');
+  t.equal(keys.lastUsedAt(short.key), null, 'a late use record leaves nothing behind');
 });
 
-t.test('what is remembered is bounded, and holds no wrong keys', async (t) => {
+t.test('the key cache is bounded and contains no invalid keys', async (t) => {
   const { authenticator, organizationId, keys, statusOf } = await build({ cacheEntriesMax: 5 });
   const secrets: string[] = [];
   for (let i = 0; i < 20; i += 1) {
@@ -207,7 +207,7 @@ t.test('what is remembered is bounded, and holds no wrong keys', async (t) => {
   t.equal(authenticator.cacheSize, 5);
 });
 
-t.test('the operator’s own key keeps working after a start without the setting', async (t) => {
+t.test('the key of the operator remains valid after a start without the setting', async (t) => {
   const { store, clock } = await build();
   const components = accountComponents(store, { clock });
   await bootstrapInstallation({ ...components, operatorKey: null });
@@ -215,7 +215,7 @@ t.test('the operator’s own key keeps working after a start without the setting
   t.match(authenticator.authenticate(bearer(oldKey), 'get-status'), { permission: 'all' });
 });
 
-t.test('a refused credential is answered with the one that the operation takes', async (t) => {
+t.test('the reply to a rejected credential names the one that the operation requires', async (t) => {
   const { authenticator } = await build();
   const ask = (operation: OperationName, header?: string) => () =>
     authenticator.authenticate(credentials(header === undefined ? {} : { authorization: header }), operation);

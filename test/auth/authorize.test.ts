@@ -5,10 +5,10 @@ import type { Principal } from '../../src/schemas/principal.ts';
 const ids = { organizationId: 'o', keyId: 'k', zdr: false };
 const callers: Readonly<Record<string, Principal | null>> = {
   nobody: null,
-  readOnly: { kind: 'organisation', permission: 'read_only', ...ids },
-  all: { kind: 'organisation', permission: 'all', ...ids },
+  readOnly: { kind: 'organization', permission: 'read_only', ...ids },
+  all: { kind: 'organization', permission: 'all', ...ids },
   administrator: { kind: 'administrator' },
-  person: { kind: 'person', userId: 'u', sessionId: 's' },
+  person: { kind: 'user', userId: 'u', sessionId: 's' },
 };
 
 // status per caller, 200 if permitted: no credentials, read_only, all, administrator, person
@@ -127,7 +127,7 @@ const expected: Readonly<Record<OperationName, readonly [number, number, number,
   'bind-marketplace': [401, 401, 401, 401, 200],
 };
 
-t.test('each caller may do exactly what its key allows', async (t) => {
+t.test('each caller can do exactly what its key allows', async (t) => {
   t.same(Object.keys(requiredAccessOf).sort(), Object.keys(expected).sort(), 'no operation is missing here');
   for (const operation of Object.keys(expected) as OperationName[]) {
     Object.entries(callers).forEach(([name, principal], i) => {
@@ -137,7 +137,7 @@ t.test('each caller may do exactly what its key allows', async (t) => {
   }
 });
 
-t.test('a 401 carries WWW-Authenticate, a 403 says what would be needed', async (t) => {
+t.test('a 401 has WWW-Authenticate, and a 403 names the required credential', async (t) => {
   t.match(authorize(null, 'embed')?.options.headers, { 'www-authenticate': 'Bearer' });
   t.match(authorize(callers.readOnly ?? null, 'add-document')?.message, /read-only.*add-document/);
   t.match(authorize(callers.all ?? null, 'add-api-key')?.message, /QUARRY_ADMIN_KEY/);

@@ -54,7 +54,7 @@ async function start(
   return { store, records, events, time, readOrganizations };
 }
 
-t.test('a payment method that was taken from a customer concerns that customer', async (t) => {
+t.test('the event of a detached payment method is attributed to its former customer', async (t) => {
   const card = { id: 'pm_1', object: 'payment_method' };
   const listedEvents: ListedEvent[] = [
     { type: 'payment_method.detached', object: { ...card, customer: null }, before: { customer: 'cus_1' } },
@@ -70,7 +70,7 @@ t.test('a payment method that was taken from a customer concerns that customer',
   t.strictSame(await readOrganizations(), [idOf(1)]);
 });
 
-t.test('those whom Stripe never answers wait longer and longer, and keep nobody waiting', async (t) => {
+t.test('organizations whose Stripe reads fail back off and block no others', async (t) => {
   const most = limits.billingDueBatchMax;
   const last = idOf(most + 1);
   const { store, records, events, time, readOrganizations } = await start([], (id) => id !== last);
@@ -87,7 +87,7 @@ t.test('those whom Stripe never answers wait longer and longer, and keep nobody 
   t.equal(first.length, most);
   t.notOk(first.includes(last));
   t.strictSame(await turn(1), [last], 'the others are read although the first cannot be');
-  t.strictSame(await turn(1), [], 'who waits is left alone');
+  t.strictSame(await turn(1), [], 'a delayed organization is not read');
   t.equal((await turn(limits.billingRetryMs)).length, most);
   t.strictSame(await turn(limits.billingRetryMs), [], 'the second time longer');
   t.equal((await turn(limits.billingRetryMs)).length, most);

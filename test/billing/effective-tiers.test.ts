@@ -65,7 +65,7 @@ async function writeUnrecorded(store: MemoryStore, tier: Tier): Promise<void> {
   await store.write(records.update({ ...rest, tier }));
 }
 
-t.test('the best of granted, paid and bought applies, in whatever order they come', async (t) => {
+t.test('the highest of the granted, paid and bought tier applies, in any order of events', async (t) => {
   for (const granted of tierNames)
     for (const paid of tierNames)
       for (const bought of tierNames) {
@@ -84,7 +84,7 @@ t.test('the best of granted, paid and bought applies, in whatever order they com
       }
 });
 
-t.test('what ends leaves the best of the rest', async (t) => {
+t.test('when a source ends, the highest remaining tier applies', async (t) => {
   const { tiers, subscribe, buy, tier } = await build();
   await tiers.grant(organizationId, { grantedTier: 'starter' }, testActor);
   await buy('enterprise');
@@ -99,7 +99,7 @@ t.test('what ends leaves the best of the rest', async (t) => {
   t.equal(tier(), 'free');
 });
 
-t.test('changes at the same moment end with the best of all', async (t) => {
+t.test('concurrent changes result in the highest tier', async (t) => {
   const { tiers, subscribe, buy, tier } = await build();
   await Promise.all([
     tiers.grant(organizationId, { grantedTier: 'free' }, testActor),
@@ -110,7 +110,7 @@ t.test('changes at the same moment end with the best of all', async (t) => {
   t.equal(tier(), 'teams');
 });
 
-t.test('a price of no tier changes nothing by itself', async (t) => {
+t.test('a price that matches no tier changes nothing', async (t) => {
   const { tiers, subscribe, tier } = await build();
   await subscribe('teams');
   await tiers.apply(organizationId, testActor);
@@ -119,7 +119,7 @@ t.test('a price of no tier changes nothing by itself', async (t) => {
   t.equal(tier(), 'teams');
 });
 
-t.test('without Stripe a subscription counts until the end of what was paid for', async (t) => {
+t.test('without Stripe a subscription counts until the end of the paid period', async (t) => {
   const { tiers, clock, subscribe, tier } = await build(false);
   await subscribe('teams');
   await tiers.grant(organizationId, { grantedTier: 'free' }, testActor);
@@ -129,7 +129,7 @@ t.test('without Stripe a subscription counts until the end of what was paid for'
   t.equal(tier(), 'free');
 });
 
-t.test('what an earlier build granted without recording it is recorded at the start', async (t) => {
+t.test('tiers granted by an earlier build are recorded at startup', async (t) => {
   const cases: readonly [string, Tier, Tier, { subscribed?: Tier; bought?: Tier }][] = [
     ['granted alone', 'teams', 'teams', {}],
     ['paid for', 'starter', 'free', { subscribed: 'starter' }],

@@ -32,7 +32,7 @@ function completePlans() {
   };
 }
 
-t.test('a plans file says prices, metered prices and limits', async (t) => {
+t.test('a plans file defines prices, metered prices and limits', async (t) => {
   t.match(parsePlans(completePlans(), 'plans.json'), {
     currency: 'eur',
     prices: { starter: { lookupKey: 'starter', amount: 4_900 }, teams: { amount: 19_900 } },
@@ -46,22 +46,22 @@ t.test('a plans file says prices, metered prices and limits', async (t) => {
   );
 });
 
-const faults: readonly (readonly [what: string, content: unknown, said: RegExp])[] = [
-  ['no object', [], /plans\.json: the file is \[\]; allowed is an object\./],
+const faults: readonly (readonly [what: string, content: unknown, errorPattern: RegExp])[] = [
+  ['content that is not an object', [], /plans\.json: the file is \[\]; allowed is an object\./],
   [
-    'an unknown part',
+    'an unknown field',
     file((p) => Object.assign(p, { taxes: 1 })),
     /the file\.taxes is 1; allowed is only currency, tiers, metered/,
   ],
   [
     'a currency in capitals',
     file((p) => Object.assign(p, { currency: 'EUR' })),
-    /currency is "EUR"; allowed is three letters/,
+    /currency is "EUR"; allowed is a three-letter ISO 4217/,
   ],
   [
-    'what is no currency',
+    'an unknown currency',
     file((p) => Object.assign(p, { currency: 'xxx' })),
-    /plans\.json: currency is "xxx"; allowed is three letters of a currency of ISO 4217/,
+    /plans\.json: currency is "xxx"; allowed is a three-letter ISO 4217 currency code/,
   ],
   [
     'a higher tier that costs less',
@@ -74,12 +74,12 @@ const faults: readonly (readonly [what: string, content: unknown, said: RegExp])
     /tiers\.gold is \{\}; allowed is only free, starter/,
   ],
   [
-    'a price for free',
+    'a price of the free tier',
     file((p) => Object.assign(p.tiers.free!, { price: 1 })),
     /tiers\.free\.price is 1; allowed is only limits/,
   ],
   [
-    'no price',
+    'a missing price',
     file((p) => Object.assign(p.tiers, { starter: {} })),
     /tiers\.starter\.price is missing; allowed is an object/,
   ],
@@ -91,32 +91,32 @@ const faults: readonly (readonly [what: string, content: unknown, said: RegExp])
   [
     'a number for a decimal',
     file((p) => Object.assign(p.metered.embed!, { perMillion: 5 })),
-    /metered\.embed\.perMillion is 5; allowed is a decimal number as a text/,
+    /metered\.embed\.perMillion is 5; allowed is a decimal number as a string/,
   ],
   [
-    'a limit of nothing',
+    'a limit of zero',
     file((p) => Object.assign(p.tiers.free!.limits as object, { documentsMax: 0 })),
     /tiers\.free\.limits\.documentsMax is 0; allowed is a whole number from 1/,
   ],
   [
-    'slow below fast',
+    'a slow limit below the fast one',
     file((p) => Object.assign(p.tiers.free!, { limits: { bytesPerMinuteFast: 9, bytesPerMinuteSlow: 8 } })),
     /bytesPerMinuteSlow is 8; allowed is at least bytesPerMinuteFast, which is 9/,
   ],
   [
-    'one key for two prices',
+    'one lookup key for two prices',
     file((p) => Object.assign(p.metered.embed!, { lookupKey: 'starter' })),
-    /"starter" stands for two prices/,
+    /"starter" is used for two prices/,
   ],
 ];
 
 for (const [what, content, errorPattern] of faults) {
-  t.test(`a plans file with ${what} is refused in words`, async (t) => {
+  t.test(`a plans file with ${what} is rejected with a clear message`, async (t) => {
     t.throws(() => parsePlans(content, 'plans.json'), { code: 'invalid', message: errorPattern });
   });
 }
 
-t.test('a plans file that is missing or no JSON is refused in words', async (t) => {
+t.test('a plans file that is missing or not JSON is rejected with a clear message', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-plans-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'plans.json');
@@ -125,7 +125,7 @@ t.test('a plans file that is missing or no JSON is refused in words', async (t) 
   t.throws(() => loadPlans(path), { code: 'invalid', message: /cannot be read as JSON/ });
 });
 
-t.test('tokens are charged to the cent, rounded half up, however many they are', async (t) => {
+t.test('tokens are charged to the cent, rounded half up, at any quantity', async (t) => {
   const cases: readonly (readonly [tokens: number, perMillion: string, cents: number])[] = [
     [0, '5', 0],
     [99_999, '5', 0],
@@ -144,7 +144,7 @@ t.test('tokens are charged to the cent, rounded half up, however many they are',
   );
 });
 
-t.test('customers come back to this server and nowhere else', async (t) => {
+t.test('return URLs lead to this server only', async (t) => {
   const baseUrl = 'https://quarry.example.com';
   const returnUrlOf = (returnUrl: string | null) => parseReturnUrl(returnUrl, baseUrl, '/docs');
   t.equal(returnUrlOf(null), `${baseUrl}/docs`);

@@ -48,7 +48,7 @@ interface MeterEvent {
 /** Reporter over a store and a fake Stripe that receives events; `used` is the recorded usage. */
 async function open(
   used: readonly UsedMinute[],
-  hear: (meterEvents: MeterEvent) => Promise<void> = async () => {},
+  onMeterEvent: (meterEvents: MeterEvent) => Promise<void> = async () => {},
 ) {
   const store = new MemoryStore();
   const records = new BillingRecords(store);
@@ -60,7 +60,7 @@ async function open(
     const { stripe_customer_id: customer, value } = event.payload as Record<string, string>;
     const at = event.timestamp!;
     const one = { customer: customer!, minute: Math.floor(at / 60) - first, tokens: Number(value), at };
-    await hear(one);
+    await onMeterEvent(one);
     meterEvents.push(one);
   };
   const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -87,7 +87,7 @@ async function open(
 const minutes = (...all: number[]): UsedMinute[] =>
   all.map((minute) => ({ minute: first + minute, tokens: 10 + minute }));
 
-t.test('some are reported at a time, and one whom Stripe refuses stops nobody', async (t) => {
+t.test('usage is reported in batches, and a rejected customer blocks no others', async (t) => {
   let [running, most] = [0, 0];
   const { meterEvents, put, report } = await open(minutes(0), async ({ customer }) => {
     running += 1;
@@ -109,35 +109,14 @@ t.test('some are reported at a time, and one whom Stripe refuses stops nobody', 
   );
 });
 
-t.test(
-  'what was used until a subscription ended is reported after it, and nothing that came later',
-  async (t) => {
-    const { meterEvents, put, report } = await open(minutes(0, 1, 2, 3, 4, 5));
-    await put(1);
-    await report(2);
-    const ended = { copy: { ...copy, subscription: null }, servedUntil: start + 4 * minuteMs };
-    await put(1, ended);
-    await report(6);
-    await report(7);
-    t.strictSame(
-      meterEvents.map(({ minute }) => minute),
-      [0, 1, 2, 3],
-    );
-  },
-);
-
-t.test('before an end everything until now is reported, the running minute too, and once', async (t) => {
-  const { reports, meterEvents, put, report, time, settled } = await open(minutes(0, 1, 2, 3));
+t.test('usage until the end of a subscription is reported afterwards, and no later usage', async (t) => {
+  const { meterEvents, put, report } = await open(minutes(0, 1, 2, 3, 4, 5));
   await put(1);
-  await report(1);
-  time.ms = start + 2 * minuteMs + 20_000;
-  await Promise.all([reports.reportUntilNow(idOf(1)), report(2)]);
-  t.equal(settled(), 1, 'what was used a moment ago is written down first');
-  t.strictSame(
-    meterEvents.map(({ minute }) => minute),
-    [0, 1, 2],
-  );
-  await report(5);
+  await report(2);
+  const ended = { copy: { ...copy, subscription: null }, servedUntil: start + 4 * minuteMs };
+  await put(1, ended);
+  await report(6);
+  await report(7);
   t.strictSame(
     meterEvents.map(({ minute }) => minute),
     [0, 1, 2, 3],
@@ -145,23 +124,41 @@ t.test('before an end everything until now is reported, the running minute too, 
 });
 
 t.test(
-  'what is used in the minute in which a subscription begins or is resumed lies in its period',
+  'before a subscription ends, usage until now is reported once, including the current minute',
   async (t) => {
-    const { meterEvents, put, report } = await open(minutes(0, 1, 5, 6));
-    const [startedAt, resumed] = [start + 30_500, start + 5 * minuteMs + 12_000];
-    const since = (periodStart: number) => ({
-      copy: { ...copy, subscription: { ...subscription, startedAt, periodStart } },
-    });
-    await put(1, since(startedAt));
-    await report(2);
-    await put(1, since(resumed));
-    await report(7);
+    const { reports, meterEvents, put, report, time, settled } = await open(minutes(0, 1, 2, 3));
+    await put(1);
+    await report(1);
+    time.ms = start + 2 * minuteMs + 20_000;
+    await Promise.all([reports.reportUntilNow(idOf(1)), report(2)]);
+    t.equal(settled(), 1, 'recent usage is flushed first');
     t.strictSame(
-      meterEvents.map(({ at }) => at - start / 1_000),
-      [31, 60, 312, 360],
+      meterEvents.map(({ minute }) => minute),
+      [0, 1, 2],
+    );
+    await report(5);
+    t.strictSame(
+      meterEvents.map(({ minute }) => minute),
+      [0, 1, 2, 3],
     );
   },
 );
+
+t.test('usage in the minute in which a subscription starts or resumes is in its period', async (t) => {
+  const { meterEvents, put, report } = await open(minutes(0, 1, 5, 6));
+  const [startedAt, resumed] = [start + 30_500, start + 5 * minuteMs + 12_000];
+  const since = (periodStart: number) => ({
+    copy: { ...copy, subscription: { ...subscription, startedAt, periodStart } },
+  });
+  await put(1, since(startedAt));
+  await report(2);
+  await put(1, since(resumed));
+  await report(7);
+  t.strictSame(
+    meterEvents.map(({ at }) => at - start / 1_000),
+    [31, 60, 312, 360],
+  );
+});
 
 const dayMs = 86_400_000;
 
@@ -209,7 +206,7 @@ class FakeMeterEvents {
 
 const random = createTestRandom();
 t.test(
-  `pauses, lost answers, crashes and days in any order meter what was used while served (seed ${random.seed})`,
+  `pauses, lost replies, crashes and days in any order meter exactly the usage while serving (seed ${random.seed})`,
   async (t) => {
     const store = new MemoryStore();
     const records = new BillingRecords(store);

@@ -9,7 +9,7 @@ t.setTimeout(600_000);
 const { url: mailUrl, mails } = createMailFolder(t);
 const server = await TestServer.start(t, { MAIL_URL: mailUrl });
 
-t.test('over http no reply tells browsers to insist on https', async (t) => {
+t.test('over http no reply has Strict-Transport-Security', async (t) => {
   const answer = await sendRequest(`${server.url}/healthz`, { method: 'GET' });
   t.equal(answer.headers.get('strict-transport-security'), null);
 });
@@ -20,7 +20,7 @@ async function signInAs(name: string): Promise<TestUser> {
   return user;
 }
 
-t.test('a repeated request gets a stored reply only with the role that the request takes', async (t) => {
+t.test('a stored reply is returned only with the role that the request requires', async (t) => {
   const [ann, bob] = [await signInAs('ann'), await signInAs('bob')];
   const { organization_id } = (await ann.call('organizations/add-organization', { name: 'Acme' })).body;
   const invitation = { organization_id, email: bob.email, permission: 'ADMIN' };

@@ -14,7 +14,7 @@ const run = promisify(execFile);
 t.setTimeout(testFileMsMax);
 
 t.test(
-  'the whole story: sign in by mail, found an organisation, invite, roles, keys, limits, usage, leave, delete',
+  'account lifecycle: sign in by mail, create an organization, invite, roles, keys, limits, usage, leave, delete',
   async (t) => {
     const { url: mailUrl, mails } = await startMailServer(t);
     const server = await TestServer.start(t, {
@@ -36,7 +36,7 @@ t.test(
     }
     const alone = await ann.call('users/get-user');
     t.same(alone.body.organizations, []);
-    t.equal(alone.body.billing_enabled, false, 'where nobody set a key of Stripe');
+    t.equal(alone.body.billing_enabled, false, 'without a Stripe key');
 
     const organization = await ann.call('organizations/add-organization', { name: 'Acme <b>' });
     t.match(organization, {
@@ -53,7 +53,7 @@ t.test(
       eve.call('organizations/add-organization', { name: `Eve ${i}` }),
     );
     const createReply = (await Promise.all(eves)).map(({ status }) => status).sort();
-    t.same(createReply, [...Array(10).fill(200), 429, 429], 'nobody owns more by asking at the same moment');
+    t.same(createReply, [...Array(10).fill(200), 429, 429], 'concurrent requests do not exceed the limit');
 
     const invited = await ann.call('organizations/users/invite-user', {
       organization_id,
@@ -63,7 +63,7 @@ t.test(
       status: 200,
       body: { status: 'invited', invitation: { email: 'bob@example.com', permission: 'MEMBER' } },
     });
-    t.equal(invited.body.invite_code, undefined, 'the code is for whoever is invited');
+    t.equal(invited.body.invite_code, undefined, 'the code is for the invited user only');
     const link = /https?:\S+\/app\/join#(eyJ\S+)/.exec(await bob.findMail('invites you'));
     const invite_code = link?.[1];
     t.match(
@@ -71,12 +71,16 @@ t.test(
       { status: 429, body: { detail: /one address/ } },
       'one a minute to one address',
     );
-    const hers = (await eve.call('users/get-user')).body.organizations[0];
+    const ownOrganization = (await eve.call('users/get-user')).body.organizations[0];
     const outsiders = Array.from({ length: 21 }, (_, i) =>
-      eve.call('organizations/users/invite-user', { ...hers, permission: null, email: `s${i}@example.com` }),
+      eve.call('organizations/users/invite-user', {
+        ...ownOrganization,
+        permission: null,
+        email: `s${i}@example.com`,
+      }),
     );
     const invitations = (await Promise.all(outsiders)).map(({ status }) => status).sort();
-    t.same(invitations, [...Array(20).fill(200), 429], 'twenty an hour by one organisation');
+    t.same(invitations, [...Array(20).fill(200), 429], 'twenty an hour by one organization');
     t.ok(link?.[0].startsWith('https://quarry.example.com/app/'), 'the mail leads to the dashboard');
     t.match((await bob.call('users/get-user')).body.invitations, [
       { organization_name: 'Acme <b>', invited_by: ann.email, invite_code },
@@ -104,8 +108,11 @@ t.test(
     for (const more of ['ADMIN', 'OWNER'])
       t.match(
         await invite(more),
-        { status: 403, body: { detail: `You are MEMBER and may not invite somebody as ${more}.` } },
-        'nobody invites to more than they may do',
+        {
+          status: 403,
+          body: { detail: `Your role (MEMBER) does not allow you to invite users as ${more}.` },
+        },
+        'no member can invite to a higher role',
       );
     t.match(await invite('MEMBER', ann.email), {
       status: 200,
@@ -145,7 +152,7 @@ t.test(
     t.match(
       await sendRequest(`${server.url}/api/users/get-user`, { headers: asKey, body: {} }),
       { status: 401 },
-      'a key is no person',
+      'a key is not a user',
     );
 
     const inOrganization = { authorization: `Bearer ${ann.token}`, 'x-quarry-organization': organization_id };
@@ -159,7 +166,7 @@ t.test(
     t.match(
       await sendRequest(add, { headers: inOrganization, body: { collection_name: 'c' } }),
       { status: 201 },
-      'a person works in an organisation',
+      'a user acts in an organization',
     );
     t.same((await sendRequest(list, { headers: asKey, body: {} })).body, { collection_names: ['c'] });
     const asEve = { authorization: `Bearer ${eve.token}`, 'x-quarry-organization': organization_id };
@@ -217,13 +224,16 @@ t.test(
     const over = await use('models/embed', inputs);
     t.match(over, { status: 429, body: { detail: /fast/ } }, 'a limit is hit, and named');
     t.match(over.headers.get('retry-after'), /^\d+$/);
-    const paper = {
+    const document = {
       collection_name: 'c',
       path: 'a.txt',
       content: { type: 'text', text: 'Granite.' },
       wait: true,
     };
-    t.match(await use('documents/add-document', paper), { status: 201, body: { index_status: 'indexed' } });
+    t.match(await use('documents/add-document', document), {
+      status: 201,
+      body: { index_status: 'indexed' },
+    });
     t.match(await use('queries/top-documents', { collection_name: 'c', query: 'granite', k: 1 }), {
       status: 200,
       body: { results: [{ path: 'a.txt' }] },
@@ -236,7 +246,7 @@ t.test(
     t.match(
       embeds.filter((row) => row.explicit_call),
       [{ organization_id, event_count: 1, total_request_bytes: 450 }],
-      'what was refused is not counted',
+      'rejected requests are not counted',
     );
     const { body: counters } = await use('usage/counters', {});
     t.match(counters.billing_cycle, { docs: { count: 1 }, indexed: { count: 1 }, queries: { count: 1 } });
@@ -268,7 +278,11 @@ t.test(
     );
     t.match(await bob.call('organizations/get-info', { organization_id }), { status: 404 });
 
-    t.match(await use('collections/get-collection-list', {}), { status: 200 }, 'the keys of who leaves stay');
+    t.match(
+      await use('collections/get-collection-list', {}),
+      { status: 200 },
+      'the keys of a removed member stay',
+    );
     t.match(await ann.call('organizations/api-keys/delete-api-key', { organization_id, api_key_id }), {
       status: 200,
     });
@@ -278,7 +292,7 @@ t.test(
 
     const log = await ann.call('organizations/get-audit-log', { organization_id });
     const actions: string[] = log.body.entries.map((entry: { action: string }) => entry.action).reverse();
-    t.ok(actions.includes('access.denied'), 'what was tried in vain stands there too');
+    t.ok(actions.includes('access.denied'), 'failed attempts are recorded too');
     const done = actions.filter((action) => action !== 'access.denied');
     t.same(done, [
       'organization.created',
@@ -298,7 +312,7 @@ t.test(
     t.match(
       await sendRequest(list, { headers: asKey, body: {} }),
       { status: 401 },
-      'what was revoked stays revoked',
+      'revoked keys stay revoked',
     );
     t.match(
       await sendRequest(`${server.url}/api/users/get-user`, {
@@ -322,9 +336,7 @@ t.test(
     );
     t.match(await ann.call('organizations/get-info', { organization_id }), { status: 404 });
     t.same((await ann.call('users/get-user')).body.organizations, []);
-    await waitUntil('the end of the organisation', () =>
-      server.log.includes('a deleted organisation is gone'),
-    );
+    await waitUntil('the end of the organization', () => server.log.includes('organization removed'));
 
     t.match(await ann.call('auth/logout'), { status: 200 });
     t.match(await ann.call('users/get-user'), { status: 401 }, 'signed out at once');
@@ -334,7 +346,7 @@ t.test(
 );
 
 t.test(
-  'a link works once, in the browser that asked without a question, in another after a button',
+  'a sign-in link works once: directly in the requesting browser, after confirmation in another',
   async (t) => {
     const { url: mailUrl, mails } = createMailFolder(t);
     const server = await TestServer.start(t, { MAIL_URL: mailUrl });
@@ -342,25 +354,25 @@ t.test(
     const sent = await sendRequest(`${server.url}/api/auth/magic-link/send`, {
       body: { email: ann.email, redirect_url: '/docs?x=1#y' },
     });
-    t.match(sent, { status: 200, body: { message: /on its way/ } });
+    t.match(sent, { status: 200, body: { message: /a sign-in link was sent/ } });
     const browser = sent.headers.get('set-cookie') ?? '';
     t.match(browser, /^sign-in=[\w-]{43}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/);
     const link = await ann.link();
     t.match(
       await sendRequest(`${server.url}/api/auth/magic-link/send`, { body: { email: ann.email } }),
       { status: 200 },
-      'asked again at once it answers the same',
+      'an immediate repeated request gets the same reply',
     );
     t.equal(
       mails().filter((mail) => mail.includes('Sign in to Quarry')).length,
       1,
       'and sends one mail a minute',
     );
-    const look = {
+    const headRequest = {
       method: 'HEAD',
       headers: { cookie: browser.split(';')[0] ?? '', accept: 'application/json' },
     };
-    t.match(await sendRequest(link, look), { status: 405 }, 'a look uses nothing up');
+    t.match(await sendRequest(link, headRequest), { status: 405 }, 'a HEAD request does not use the link');
 
     const page = await sendRequest(link, { method: 'GET' });
     t.equal(page.status, 200, 'and follows it');
@@ -431,7 +443,7 @@ t.test(
     t.match(
       await sendRequest(whoAmI, { headers: { ...own, 'content-type': 'text/plain' }, body: '{}' }),
       { status: 403 },
-      'what a form can send',
+      'as a form sends it',
     );
     t.match(
       await sendRequest(whoAmI, {
@@ -443,71 +455,65 @@ t.test(
   },
 );
 
-t.test(
-  'the lone operator signs in with the link that the server prints, or that login-link makes',
-  async (t) => {
-    const server = await TestServer.start(t);
-    const printed = /http:\S+verify\?token=\S+/.exec(server.printedText)?.[0] ?? '';
-    const json = { accept: 'application/json' };
-    const { stdout } = await run('env', [
-      '-u',
-      'NODE_OPTIONS',
-      process.execPath,
-      cli,
-      'login-link',
-      '--data',
-      server.data,
-      '--url',
-      server.url,
-    ]);
-    t.match(
-      await sendRequest(printed, { method: 'GET', headers: json }),
-      { status: 400 },
-      'a newer link makes the older worthless',
-    );
-    const page = await sendRequest(stdout.trim(), { method: 'GET' });
-    t.match(page.text, /the operator of this server/);
-    const answer = await sendRequest(stdout.trim(), { method: 'GET', headers: json });
-    t.match(answer, { status: 200, body: { user: { email: 'operator@localhost' } } });
-    const headers = { authorization: `Bearer ${answer.body.access_token}` };
-    const { body } = await sendRequest(`${server.url}/api/users/get-user`, { headers, body: {} });
-    t.match(body.organizations, [{ name: 'default', permission: 'OWNER', subscription_tier: 'enterprise' }]);
-    const { organization_id } = body.organizations[0];
-    t.match(
-      await sendRequest(`${server.url}/api/organizations/delete-organization`, {
-        headers,
-        body: { organization_id },
-      }),
-      { status: 409 },
-    );
-    const invited = await sendRequest(`${server.url}/api/organizations/users/invite-user`, {
+t.test('the operator signs in with the link that the server prints or that login-link creates', async (t) => {
+  const server = await TestServer.start(t);
+  const printed = /http:\S+verify\?token=\S+/.exec(server.printedText)?.[0] ?? '';
+  const json = { accept: 'application/json' };
+  const { stdout } = await run('env', [
+    '-u',
+    'NODE_OPTIONS',
+    process.execPath,
+    cli,
+    'login-link',
+    '--data',
+    server.data,
+    '--url',
+    server.url,
+  ]);
+  t.match(
+    await sendRequest(printed, { method: 'GET', headers: json }),
+    { status: 400 },
+    'a newer link makes the older worthless',
+  );
+  const page = await sendRequest(stdout.trim(), { method: 'GET' });
+  t.match(page.text, /the operator of this server/);
+  const answer = await sendRequest(stdout.trim(), { method: 'GET', headers: json });
+  t.match(answer, { status: 200, body: { user: { email: 'operator@localhost' } } });
+  const headers = { authorization: `Bearer ${answer.body.access_token}` };
+  const { body } = await sendRequest(`${server.url}/api/users/get-user`, { headers, body: {} });
+  t.match(body.organizations, [{ name: 'default', permission: 'OWNER', subscription_tier: 'enterprise' }]);
+  const { organization_id } = body.organizations[0];
+  t.match(
+    await sendRequest(`${server.url}/api/organizations/delete-organization`, {
       headers,
-      body: { organization_id, email: 'b@example.com' },
-    });
-    t.match(
-      invited.body,
-      { invite_code: /^eyJ/, message: /no mail/ },
-      'without mail the inviter gets the code',
-    );
-    t.match(
-      await sendRequest(`${server.url}/api/auth/magic-link/send`, { body: { email: 'b@example.com' } }),
-      {
-        status: 503,
-        body: { detail: /QUARRY_MAIL_URL/ },
-      },
-    );
-    t.match(
-      await sendRequest(`${server.url}/api/auth/magic-link/send`, { body: { email: 'operator@localhost' } }),
-      { status: 422 },
-      'nobody mails themselves in as the operator',
-    );
-    t.match(await sendRequest(`${server.url}/api/auth/login-link`, { body: { proof: 'x'.repeat(43) } }), {
-      status: 401,
-    });
-  },
-);
+      body: { organization_id },
+    }),
+    { status: 409 },
+  );
+  const invited = await sendRequest(`${server.url}/api/organizations/users/invite-user`, {
+    headers,
+    body: { organization_id, email: 'b@example.com' },
+  });
+  t.match(
+    invited.body,
+    { invite_code: /^eyJ/, message: /does not send mail/ },
+    'without mail the inviter gets the code',
+  );
+  t.match(await sendRequest(`${server.url}/api/auth/magic-link/send`, { body: { email: 'b@example.com' } }), {
+    status: 503,
+    body: { detail: /QUARRY_MAIL_URL/ },
+  });
+  t.match(
+    await sendRequest(`${server.url}/api/auth/magic-link/send`, { body: { email: 'operator@localhost' } }),
+    { status: 422 },
+    'the operator cannot be impersonated by mail',
+  );
+  t.match(await sendRequest(`${server.url}/api/auth/login-link`, { body: { proof: 'x'.repeat(43) } }), {
+    status: 401,
+  });
+});
 
-t.test('the administrator signs in with a password that only the settings know', async (t) => {
+t.test('the administrator signs in with the password from the settings', async (t) => {
   const off = await TestServer.start(t);
   const options = async ({ url }: TestServer) =>
     (await sendRequest(`${url}/api/auth/options`, { method: 'GET' })).body;
@@ -568,7 +574,7 @@ t.test('the administrator signs in with a password that only the settings know',
   const isSeen = async (headers: Record<string, string>) =>
     (await sendRequest(`${server.url}/api/users/get-user`, { headers, body: {} })).body
       .administrator_signed_in;
-  t.equal(await isSeen({ ...asPerson, cookie }), true, 'a person learns that the administrator is in, too');
+  t.equal(await isSeen({ ...asPerson, cookie }), true, 'users see administrator access, too');
   t.equal(await isSeen({ ...asPerson, cookie: 'admin=zes_guessed' }), false);
   t.equal(await isSeen(asPerson), false);
   const out = await sendRequest(`${server.url}/api/admin/logout`, { headers: own, body: {} });

@@ -84,7 +84,7 @@ export class BillingFixture {
     const owner = new OrganizationOwner(this, user, () => {
       for (const mail of this.#mails()) known.add(mail);
     });
-    await owner.createOrganization(`Organisation ${this.#ownerCount}`);
+    await owner.createOrganization(`Organization ${this.#ownerCount}`);
     this.#owners.push(owner);
     return owner;
   }

@@ -20,7 +20,7 @@ async function readiness(server: TestServer) {
   return { status: reply.status, payments: components.payments };
 }
 
-t.test('a key of another form stops the start and says which forms are allowed', async (t) => {
+t.test('a malformed Stripe key stops the start with the allowed forms', async (t) => {
   for (const key of ['nonsense', 'pk_test_emulated', 'sk_emulated_key', 'sk_test_'])
     await t.rejects(
       start(key),
@@ -29,30 +29,36 @@ t.test('a key of another form stops the start and says which forms are allowed',
     );
 });
 
-t.test('a key that Stripe refuses is in the log and in /readyz, and the server serves', async (t) => {
-  const server = await start('sk_test_revoked_key');
-  const refused = await waitFor(
-    'the key is refused',
-    async () => {
-      const now = await readiness(server);
-      return now.payments.ready ? null : now;
-    },
-    60_000,
-  );
-  t.match(refused, { status: 200, payments: { detail: /Stripe refuses QUARRY_STRIPE_SECRET_KEY \(401\)/ } });
-  const lines = server.fullLog.match(/Stripe refuses QUARRY_STRIPE_SECRET_KEY \(401\)/g) ?? [];
-  t.equal(lines.length, 1, 'said once');
-  t.notMatch(server.fullLog, /sk_test_revoked_key/);
-  await server.restart({ STRIPE_SECRET_KEY: emulator.secretKey });
-  const accepted = await waitFor(
-    'the key is accepted',
-    async () => {
-      const now = await readiness(server);
-      return now.payments.detail.includes('accepts') ? now : null;
-    },
-    60_000,
-  );
-  t.match(accepted, { status: 200, payments: { ready: true } });
-  await server.restart({ STRIPE_SECRET_KEY: '' });
-  t.equal((await readiness(server)).payments, undefined, 'without payments nothing is said of them');
-});
+t.test(
+  'a key that Stripe rejects is reported in the log and /readyz, and the server keeps serving',
+  async (t) => {
+    const server = await start('sk_test_revoked_key');
+    const refused = await waitFor(
+      'the key is refused',
+      async () => {
+        const now = await readiness(server);
+        return now.payments.ready ? null : now;
+      },
+      60_000,
+    );
+    t.match(refused, {
+      status: 200,
+      payments: { detail: /Stripe rejects QUARRY_STRIPE_SECRET_KEY \(401\)/ },
+    });
+    const lines = server.fullLog.match(/Stripe rejects QUARRY_STRIPE_SECRET_KEY \(401\)/g) ?? [];
+    t.equal(lines.length, 1, 'said once');
+    t.notMatch(server.fullLog, /sk_test_revoked_key/);
+    await server.restart({ STRIPE_SECRET_KEY: emulator.secretKey });
+    const accepted = await waitFor(
+      'the key is accepted',
+      async () => {
+        const now = await readiness(server);
+        return now.payments.detail.includes('accepts') ? now : null;
+      },
+      60_000,
+    );
+    t.match(accepted, { status: 200, payments: { ready: true } });
+    await server.restart({ STRIPE_SECRET_KEY: '' });
+    t.equal((await readiness(server)).payments, undefined, 'without payments nothing is said of them');
+  },
+);

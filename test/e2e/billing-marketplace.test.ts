@@ -61,8 +61,10 @@ const fixture = await BillingFixture.start(t, '2027-03-10T12:00:00Z', {
 async function buyAtVercel(owner: OrganizationOwner, code: string): Promise<number> {
   const next = 'https://vercel.com/acme';
   const query = new URLSearchParams({ code, next });
-  const came = await sendRequest(`${fixture.server.url}/api/marketplaces/vercel?${query}`, { method: 'GET' });
-  return (await bindAgreement(owner, came)).status;
+  const signUpReply = await sendRequest(`${fixture.server.url}/api/marketplaces/vercel?${query}`, {
+    method: 'GET',
+  });
+  return (await bindAgreement(owner, signUpReply)).status;
 }
 
 /** Buys at AWS; the emulator derives the license from the token. */
@@ -75,9 +77,9 @@ async function buyAtAws(owner: OrganizationOwner, token: string): Promise<HttpRe
   );
 }
 
-async function bindAgreement(owner: OrganizationOwner, came: HttpReply): Promise<HttpReply> {
-  const sign_up = /\?sign_up=([\w-]{43})$/.exec(came.headers.get('location') ?? '')?.[1] ?? '';
-  const cookie = came.headers.get('set-cookie')?.split(';')[0] ?? '';
+async function bindAgreement(owner: OrganizationOwner, signUpReply: HttpReply): Promise<HttpReply> {
+  const sign_up = /\?sign_up=([\w-]{43})$/.exec(signUpReply.headers.get('location') ?? '')?.[1] ?? '';
+  const cookie = signUpReply.headers.get('set-cookie')?.split(';')[0] ?? '';
   return sendRequest(`${fixture.server.url}/api/marketplaces/bind`, {
     body: { sign_up, organization_id: owner.organizationId },
     headers: { authorization: `Bearer ${owner.user.token}`, cookie },
@@ -105,7 +107,7 @@ async function administratorTierOf({ organizationId: organization_id }: Organiza
   ).body;
 }
 
-t.test('the higher of both tiers counts, while it lasts', async (t) => {
+t.test('the higher of both tiers applies while it lasts', async (t) => {
   const owner = await fixture.createOwner();
   await owner.call('subscribe', { tier: 'starter', payment_method_id: await owner.createCard() });
   t.equal(await buyAtVercel(owner, 'icfg_1'), 200);
@@ -116,10 +118,10 @@ t.test('the higher of both tiers counts, while it lasts', async (t) => {
     'after Stripe was read too',
   );
   t.equal(await end('icfg_1'), 200);
-  t.match(await owner.status(), { subscription_tier: 'starter' }, 'what is paid for here stays');
+  t.match(await owner.status(), { subscription_tier: 'starter' }, 'a tier paid on this server stays');
 });
 
-t.test('a grant of the administrator never lowers what was bought or is paid for', async (t) => {
+t.test('a grant by the administrator never lowers a bought or paid tier', async (t) => {
   const grant = async (owner: OrganizationOwner, subscription_tier: string) => {
     const body = { organization_id: owner.organizationId, subscription_tier };
     t.equal(await administratorStatus(fixture.server, 'update-organization', body), 200);
@@ -140,14 +142,14 @@ t.test('a grant of the administrator never lowers what was bought or is paid for
     );
   }
   t.equal(await end('icfg_3'), 200);
-  t.match(await bought.status(), { subscription_tier: 'starter' }, 'what was granted is left');
+  t.match(await bought.status(), { subscription_tier: 'starter' }, 'the granted tier remains');
 
   await paid.call('subscribe', { tier: 'starter', payment_method_id: await paid.createCard() });
   await grant(paid, 'free');
   t.match(await administratorTierOf(paid), { subscription_tier: 'starter' }, 'without a look at Stripe');
 });
 
-t.test('who pays at a marketplace is not charged here', async (t) => {
+t.test('an organization that pays at a marketplace is not charged on this server', async (t) => {
   const owner = await fixture.createOwner();
   t.equal(await buyAtVercel(owner, 'icfg_2'), 200);
   const subscribeRequest = { tier: 'starter', payment_method_id: await owner.createCard() };
@@ -164,13 +166,13 @@ t.test('who pays at a marketplace is not charged here', async (t) => {
   });
 });
 
-t.test('an organization whose use is metered for one AWS license takes no second one', async (t) => {
+t.test('an organization metered for one AWS license cannot bind a second one', async (t) => {
   const owner = await fixture.createOwner();
   t.match(await buyAtAws(owner, 'one'), { status: 200, body: { subscription_tier: 'starter' } });
-  t.match(await buyAtAws(owner, 'one'), { status: 200 }, 'the same one, come again');
+  t.match(await buyAtAws(owner, 'one'), { status: 200 }, 'the same one, bound again');
   t.match(await buyAtAws(owner, 'two'), {
     status: 409,
-    body: { detail: /metered for the AWS license \S+l-one already.*charged twice/ },
+    body: { detail: /already metered for the AWS license \S+l-one.*charged twice/ },
   });
   t.match(
     await buyAtAws(await fixture.createOwner(), 'two'),
@@ -179,15 +181,18 @@ t.test('an organization whose use is metered for one AWS license takes no second
   );
 });
 
-t.test('an organization that pays for its use by card takes no AWS license until it pauses', async (t) => {
+t.test('an organization that pays by card cannot bind an AWS license until it pauses', async (t) => {
   const owner = await fixture.createOwner();
   const subscribed = { tier: 'starter', payment_method_id: await owner.createCard() };
   await owner.call('subscribe', subscribed);
-  const refused = { status: 409, body: { detail: /by its subscription here.*pause or end/ } };
+  const refused = { status: 409, body: { detail: /by its subscription on this server.*Pause or end/ } };
   t.match(await buyAtAws(owner, 'three'), refused);
   const waits = await fixture.createOwner();
-  const asks = { tier: 'starter', payment_method_id: await waits.createCard('tok_authenticationRequired') };
-  t.equal((await waits.call('subscribe', asks)).status, 'requires_action');
+  const request = {
+    tier: 'starter',
+    payment_method_id: await waits.createCard('tok_authenticationRequired'),
+  };
+  t.equal((await waits.call('subscribe', request)).status, 'requires_action');
   t.match(await buyAtAws(waits, 'four'), refused, 'not while the first payment waits');
   await waits.call('cancel-upgrade');
   t.match(await buyAtAws(waits, 'four'), { status: 200 });
@@ -201,7 +206,7 @@ t.test('an organization that pays for its use by card takes no AWS license until
     );
 });
 
-t.test('who comes from AWS and subscribes at the same moment gets one of them', async (t) => {
+t.test('concurrent AWS binding and card subscription: only one succeeds', async (t) => {
   for (let turn = 0; turn < 5; turn += 1) {
     const owner = await fixture.createOwner();
     const subscribeRequest = { tier: 'teams', payment_method_id: await owner.createCard() };

@@ -9,7 +9,7 @@ const random = createTestRandom();
 
 t.setTimeout(1_800_000);
 t.test(
-  `a minute and a half of people, faults and time leaves the money that the rules say (seed ${random.seed})`,
+  `90 seconds of random actions, faults and time result in the expected charges (seed ${random.seed})`,
   async (t) => {
     const fixture = await BillingFixture.start(t, '2027-01-29T09:12:34Z');
     const customers = new RandomCustomers(t, random, fixture);
@@ -21,7 +21,7 @@ t.test(
 );
 
 t.test(
-  'what is embedded and reranked is reported to Stripe once, also over a crash, and invoiced',
+  'embedding and reranking usage is reported to Stripe once, also across a crash, and invoiced',
   async (t) => {
     const fixture = await BillingFixture.start(t, '2027-03-10T12:00:20Z');
     const { emulator, server } = fixture;
@@ -79,7 +79,7 @@ t.test(
     await use();
     await fixture.advanceBriefly();
     await owner.call('pause');
-    t.equal(reportedUsage(), tokens, 'a pause tells what was used a moment before');
+    t.equal(reportedUsage(), tokens, 'a pause reports recent usage');
     fixture.checkNoInvalidRequests(t);
   },
 );

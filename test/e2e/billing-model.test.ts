@@ -11,7 +11,7 @@ const random = createTestRandom();
 const steps = 40;
 t.setTimeout(testFileMsMax);
 
-t.test('from free to a paid month with use, through every turn, to the cent', async (t) => {
+t.test('every plan change from free through a paid month with usage is charged to the cent', async (t) => {
   const owner = await fixture.createOwner();
   const model = new BillingModel();
   const advanceTo = async (date: string) => {
@@ -108,7 +108,7 @@ t.test('from free to a paid month with use, through every turn, to the cent', as
 });
 
 t.test(
-  `${steps} random steps of people, faults and time leave the money that the rules say (seed ${random.seed})`,
+  `${steps} random steps of actions, faults and time result in the expected charges (seed ${random.seed})`,
   async (t) => {
     const customers = new RandomCustomers(t, random, fixture);
     await customers.run(steps);

@@ -22,7 +22,7 @@ interface ModelGrant {
 
 /** Payment that was requested but not made yet. */
 interface PendingPayment {
-  readonly kind: 'start' | 'raise';
+  readonly kind: 'start' | 'upgrade';
   readonly tier: PlanTier;
   readonly due: number;
   readonly creditUsed: number;
@@ -87,7 +87,7 @@ export class BillingModel {
     this.plannedTier = null;
     const amount = remainingPriceOf(tier, now) - remainingPriceOf(this.tier, now);
     this.#issueBill(
-      { kind: 'raise', tier, forTiers: amount, use: [], what: `${this.tier} to ${tier}` },
+      { kind: 'upgrade', tier, forTiers: amount, use: [], what: `${this.tier} to ${tier}` },
       now,
       needsAuthentication,
     );
@@ -131,7 +131,7 @@ export class BillingModel {
       withdrawn += part;
     }
     const before = this.credit;
-    const bill = { kind: 'raise', tier: 'free', use: this.#takeUsage(), what: 'pause' } as const;
+    const bill = { kind: 'upgrade', tier: 'free', use: this.#takeUsage(), what: 'pause' } as const;
     this.#issueBill({ ...bill, forTiers: -unused }, now, false);
     this.#paidCredit += Math.min(withdrawn, Math.max(0, this.credit - before));
   }
@@ -141,7 +141,7 @@ export class BillingModel {
     const tier = this.pausedTier;
     this.pausedTier = null;
     this.#issueBill(
-      { kind: 'raise', tier, forTiers: remainingPriceOf(tier, now), use: [], what: `${tier} again` },
+      { kind: 'upgrade', tier, forTiers: remainingPriceOf(tier, now), use: [], what: `${tier} again` },
       now,
       false,
     );
@@ -163,14 +163,14 @@ export class BillingModel {
   /** A pending upgrade expires at the end of its month. */
   #expiresAt(next: number): number {
     const { kind, createdAt: since } = this.pendingPayment!;
-    return kind === 'raise' ? Math.min(since + paymentWindowSeconds, next) : since + paymentWindowSeconds;
+    return kind === 'upgrade' ? Math.min(since + paymentWindowSeconds, next) : since + paymentWindowSeconds;
   }
 
   #expirePendingPayment(): void {
     const { kind, creditUsed } = this.pendingPayment!;
     this.credit += creditUsed;
     this.pendingPayment = null;
-    if (kind === 'raise') this.plannedTier = this.#suspendedPlannedTier;
+    if (kind === 'upgrade') this.plannedTier = this.#suspendedPlannedTier;
   }
 
   #startMonth(now: number): void {
@@ -183,7 +183,7 @@ export class BillingModel {
     if (isEnd && use.every((cents) => cents === 0)) return;
     this.#issueBill(
       {
-        kind: 'raise',
+        kind: 'upgrade',
         tier,
         forTiers: monthlyPriceCents[tier],
         use,

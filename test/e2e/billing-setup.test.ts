@@ -47,35 +47,38 @@ function runBilling(
 
 const createCalls = () => emulator.requests.filter(({ operation }) => operation.endsWith('.create')).length;
 
-await t.test('check says what an empty account lacks, setup makes it, and again makes nothing', async (t) => {
-  const before = await runBilling('check');
-  t.equal(before.code, 1, 'check fails where something differs');
-  t.match(before.out, /^product quarry_starter: is missing\n/);
-  t.match(before.out, /\nwebhook https:\/\/quarry\.example\.com\/api\/billing\/webhook: is missing\n/);
-  t.equal(createCalls(), 0, 'and makes nothing');
-  const first = await runBilling('setup');
-  t.equal(first.code, 0, first.note);
-  t.match(first.out, /^product quarry_starter: made\nprice quarry_starter_monthly: made\n/);
-  t.match(
-    first.out,
-    /\n {2}QUARRY_STRIPE_WEBHOOK_SECRET=whsec_\S+\n/,
-    'the secret of the webhook, this once',
-  );
-  // More configurations may have been created since than fit on one page of a list.
-  const [portal] = emulator.state.listObjects('billing_portal.configuration');
-  for (let others = 0; others < 100; others += 1)
-    emulator.state.add({ ...portal!, id: emulator.state.nextId('bpc'), metadata: {} });
-  const count = createCalls();
-  const second = await runBilling('setup');
-  t.equal(second.code, 0);
-  t.notMatch(second.out, /made|changed|whsec_/);
-  t.equal(createCalls(), count, 'nothing is made twice');
-  t.equal((await runBilling('check')).code, 0);
-  t.same(emulator.invalidRequests, []);
-});
+await t.test(
+  'check lists what an empty account lacks, setup creates it, and a second setup creates nothing',
+  async (t) => {
+    const before = await runBilling('check');
+    t.equal(before.code, 1, 'check fails where something differs');
+    t.match(before.out, /^product quarry_starter: is missing\n/);
+    t.match(before.out, /\nwebhook https:\/\/quarry\.example\.com\/api\/billing\/webhook: is missing\n/);
+    t.equal(createCalls(), 0, 'and makes nothing');
+    const first = await runBilling('setup');
+    t.equal(first.code, 0, first.note);
+    t.match(first.out, /^product quarry_starter: created\nprice quarry_starter_monthly: created\n/);
+    t.match(
+      first.out,
+      /\n {2}QUARRY_STRIPE_WEBHOOK_SECRET=whsec_\S+\n/,
+      'the secret of the webhook, this once',
+    );
+    // More configurations may have been created since than fit on one page of a list.
+    const [portal] = emulator.state.listObjects('billing_portal.configuration');
+    for (let others = 0; others < 100; others += 1)
+      emulator.state.add({ ...portal!, id: emulator.state.nextId('bpc'), metadata: {} });
+    const count = createCalls();
+    const second = await runBilling('setup');
+    t.equal(second.code, 0);
+    t.notMatch(second.out, /created|updated|whsec_/);
+    t.equal(createCalls(), count, 'nothing is made twice');
+    t.equal((await runBilling('check')).code, 0);
+    t.same(emulator.invalidRequests, []);
+  },
+);
 
 await t.test(
-  'what was deleted by hand is made again, although Stripe remembers that it was made',
+  'resources deleted by hand are created again, although Stripe has their idempotency keys',
   async (t) => {
     const { state } = emulator;
     const names = [...state.listObjects('webhook_endpoint'), ...state.listObjects('billing.meter')].map(
@@ -84,7 +87,7 @@ await t.test(
     for (const id of [...names, 'quarry_starter']) state.remove(id);
     const again = await runBilling('setup');
     t.equal(again.code, 0, again.note);
-    t.match(again.out, /^product quarry_starter: made\n/);
+    t.match(again.out, /^product quarry_starter: created\n/);
     const [endpoint, ...others] = state.listObjects('webhook_endpoint');
     t.strictSame(others, []);
     t.match(again.out, `\n  QUARRY_STRIPE_WEBHOOK_SECRET=${endpoint!.secret}\n`, 'with its own secret');
@@ -92,19 +95,19 @@ await t.test(
   },
 );
 
-await t.test('what was changed by hand is put right, as often as it is changed', async (t) => {
+await t.test('resources changed by hand are corrected every time', async (t) => {
   const { state } = emulator;
   for (const name of ['Ours', 'Ours', 'Mine']) {
     state.get('product', 'quarry_teams').name = name;
     state.listObjects('webhook_endpoint')[0]!.enabled_events = ['invoice.paid'];
     const again = await runBilling('setup');
-    t.match(again.out, /^product quarry_teams: changed\n/m, again.note);
-    t.match(again.out, /^webhook \S+: changed; its secret stays\n/m);
+    t.match(again.out, /^product quarry_teams: updated\n/m, again.note);
+    t.match(again.out, /^webhook \S+: updated; its secret is unchanged\n/m);
     t.equal((await runBilling('check')).code, 0);
   }
 });
 
-await t.test('a changed price is made anew, and the plans that are meant are named', async (t) => {
+await t.test('a changed price is created anew, and the output names the plans', async (t) => {
   const price = (lookupKey: string, amount: number) => ({ price: { lookupKey, amount, product: 'Quarry' } });
   const plans = {
     currency: 'usd',
@@ -121,12 +124,12 @@ await t.test('a changed price is made anew, and the plans that are meant are nam
   const changed = await runBilling('setup', { QUARRY_PLANS_FILE: path });
   t.match(
     changed.out,
-    /price quarry_starter_monthly: made anew; who subscribed at the earlier price keeps it\n/,
+    /price quarry_starter_monthly: created again; existing subscribers keep the earlier price\n/,
   );
   t.equal((await runBilling('check', { QUARRY_PLANS_FILE: path })).code, 0);
 });
 
-await t.test('a setup that was cut off does nothing twice', (t) => {
+await t.test('an interrupted setup repeats nothing', (t) => {
   const changes = emulator.requests.filter(({ operation }) => !/\.(list|retrieve)$/.test(operation));
   const kinds = new Set(changes.map(({ operation }) => operation));
   for (const kind of ['Products.update', 'Prices.update', 'WebhookEndpoints.update'])
@@ -135,12 +138,12 @@ await t.test('a setup that was cut off does nothing twice', (t) => {
   t.strictSame(
     changes.filter((change) => !own(change)),
     [],
-    'each carries a key that says what it does',
+    'each has a descriptive idempotency key',
   );
   t.end();
 });
 
-await t.test('what is wrong is said in words', async (t) => {
+await t.test('problems are reported in plain text', async (t) => {
   t.match(await runBilling('setup', { QUARRY_STRIPE_SECRET_KEY: '' }), {
     code: 2,
     note: /QUARRY_STRIPE_SECRET_KEY is not set/,

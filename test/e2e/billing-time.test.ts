@@ -120,7 +120,7 @@ t.test('months of every length, and the 29th of February, end on the first at 00
   t.strictSame(paid(december), [part('starter', 0.5, 31), 5_000, 5_000]);
 });
 
-t.test('a lower tier begins on the first, with its price and its limits', async (t) => {
+t.test('a lower tier starts on the first, with its price and its limits', async (t) => {
   const owner = await subscribedOwner(t, 'teams');
   await owner.call('downgrade', { tier: 'starter' });
   // April 1 has started in Germany, but not in UTC.
@@ -130,7 +130,7 @@ t.test('a lower tier begins on the first, with its price and its limits', async 
   const late = { tier: 'teams', payment_method_id: await ends.createCard('tok_authenticationRequired') };
   t.match(
     await ends.request('subscribe', late),
-    { status: 409, body: { detail: /cancel the downgrade/ } },
+    { status: 409, body: { detail: /Cancel the downgrade/ } },
     'no payment may wait until after a downgrade',
   );
   await checkTier(t, ends, 'starter', { pending_downgrade: { tier: 'free' }, pending_upgrade: null });
@@ -143,50 +143,47 @@ t.test('a lower tier begins on the first, with its price and its limits', async 
   t.equal(paid(owner).at(-1), 5_000);
 });
 
-t.test(
-  'an upgrade that nobody pays for is given up after 23 hours, and a planned downgrade is back',
-  async (t) => {
-    const owner = await subscribedOwner(t, 'starter');
-    const changesMind = await subscribedOwner(t, 'starter');
-    const card = await owner.createCard('tok_authenticationRequired');
-    const goesOn = await subscribedOwner(t, 'starter');
-    const { payment_method: usual } = await goesOn.status();
-    for (const token of ['tok_authenticationRequired', 'tok_threeDSecure2Required'])
-      t.match(
-        await goesOn.call('subscribe', { tier: 'teams', payment_method_id: await goesOn.createCard(token) }),
-        {
-          status: 'requires_action',
-        },
-      );
-    await owner.call('downgrade', { tier: 'free' });
-    await changesMind.call('downgrade', { tier: 'free' });
-    const same = {
-      tier: 'teams',
-      payment_method_id: await changesMind.createCard('tok_authenticationRequired'),
-    };
-    await changesMind.call('subscribe', same);
-    t.match(await changesMind.call('cancel-downgrade'), { pending_downgrade: null });
-    const subscribeReply = await owner.call('subscribe', { tier: 'teams', payment_method_id: card });
+t.test('an unpaid upgrade expires after 23 hours, and a scheduled downgrade is restored', async (t) => {
+  const owner = await subscribedOwner(t, 'starter');
+  const changesMind = await subscribedOwner(t, 'starter');
+  const card = await owner.createCard('tok_authenticationRequired');
+  const goesOn = await subscribedOwner(t, 'starter');
+  const { payment_method: usual } = await goesOn.status();
+  for (const token of ['tok_authenticationRequired', 'tok_threeDSecure2Required'])
     t.match(
-      (await owner.status()).pending_upgrade.expires_at,
-      new Date((emulator.now + 23 * 3_600) * 1_000).toISOString(),
+      await goesOn.call('subscribe', { tier: 'teams', payment_method_id: await goesOn.createCard(token) }),
+      {
+        status: 'requires_action',
+      },
     );
-    await fixture.advanceTo(emulator.now + 24 * 3_600);
-    await checkTier(t, owner, 'starter', { pending_upgrade: null, pending_downgrade: { tier: 'free' } });
-    await checkTier(t, changesMind, 'starter', { pending_upgrade: null, pending_downgrade: null });
-    t.equal(
-      await owner.payOnInvoicePage(subscribeReply.hosted_invoice_url),
-      409,
-      'its page takes no money any more',
-    );
-    await checkTier(t, goesOn, 'starter', { payment_method: { id: usual.id }, pending_upgrade: null });
-    await fixture.advanceTo(startOfNextMonth(emulator.now) + 7_200);
-    await checkTier(t, goesOn, 'starter', { status: 'active' });
-    t.equal(paid(goesOn).at(-1), 5_000, 'the next month is charged to what it was charged to before');
-  },
-);
+  await owner.call('downgrade', { tier: 'free' });
+  await changesMind.call('downgrade', { tier: 'free' });
+  const same = {
+    tier: 'teams',
+    payment_method_id: await changesMind.createCard('tok_authenticationRequired'),
+  };
+  await changesMind.call('subscribe', same);
+  t.match(await changesMind.call('cancel-downgrade'), { pending_downgrade: null });
+  const subscribeReply = await owner.call('subscribe', { tier: 'teams', payment_method_id: card });
+  t.match(
+    (await owner.status()).pending_upgrade.expires_at,
+    new Date((emulator.now + 23 * 3_600) * 1_000).toISOString(),
+  );
+  await fixture.advanceTo(emulator.now + 24 * 3_600);
+  await checkTier(t, owner, 'starter', { pending_upgrade: null, pending_downgrade: { tier: 'free' } });
+  await checkTier(t, changesMind, 'starter', { pending_upgrade: null, pending_downgrade: null });
+  t.equal(
+    await owner.payOnInvoicePage(subscribeReply.hosted_invoice_url),
+    409,
+    'its page takes no money any more',
+  );
+  await checkTier(t, goesOn, 'starter', { payment_method: { id: usual.id }, pending_upgrade: null });
+  await fixture.advanceTo(startOfNextMonth(emulator.now) + 7_200);
+  await checkTier(t, goesOn, 'starter', { status: 'active' });
+  t.equal(paid(goesOn).at(-1), 5_000, 'the next month is charged to the previous payment method');
+});
 
-t.test('a first tier that nobody pays for is given up, and may be begun again', async (t) => {
+t.test('an unpaid first tier expires and can be started again', async (t) => {
   const owner = await fixture.createOwner();
   const card = await owner.createCard('tok_authenticationRequired');
   await owner.call('subscribe', { tier: 'starter', payment_method_id: card });
@@ -198,30 +195,27 @@ t.test('a first tier that nobody pays for is given up, and may be begun again', 
   await checkTier(t, owner, 'teams');
 });
 
-t.test(
-  'a renewal that is declined keeps the tier while it is tried again, and ends it after that',
-  async (t) => {
-    const [pays, never] = [await subscribedOwner(t, 'starter'), await subscribedOwner(t, 'starter')];
-    for (const owner of [pays, never])
-      emulator.state.cards.set((await owner.status()).payment_method.id, 'declines');
-    await fixture.advanceTo(startOfNextMonth(emulator.now) + 7_200);
-    for (const owner of [pays, never]) {
-      await checkTier(t, owner, 'starter', { status: 'past_due' });
-      t.equal((await owner.request('pause')).status, 409, 'with a debt there is no pause');
-    }
-    const paying = await pays.call('subscribe', {
-      tier: 'starter',
-      payment_method_id: await pays.createCard('tok_mastercard'),
-    });
-    t.match(paying, { status: 'active', subscription_tier: 'starter' });
-    await checkTier(t, pays, 'starter', { status: 'active' });
-    await fixture.advanceTo(emulator.now + 19 * 86_400);
-    await checkTier(t, never, 'free');
-    await checkTier(t, pays, 'starter', { status: 'active' });
-  },
-);
+t.test('a declined renewal keeps the tier during retries and ends it afterwards', async (t) => {
+  const [pays, never] = [await subscribedOwner(t, 'starter'), await subscribedOwner(t, 'starter')];
+  for (const owner of [pays, never])
+    emulator.state.cards.set((await owner.status()).payment_method.id, 'declines');
+  await fixture.advanceTo(startOfNextMonth(emulator.now) + 7_200);
+  for (const owner of [pays, never]) {
+    await checkTier(t, owner, 'starter', { status: 'past_due' });
+    t.equal((await owner.request('pause')).status, 409, 'with a debt there is no pause');
+  }
+  const paying = await pays.call('subscribe', {
+    tier: 'starter',
+    payment_method_id: await pays.createCard('tok_mastercard'),
+  });
+  t.match(paying, { status: 'active', subscription_tier: 'starter' });
+  await checkTier(t, pays, 'starter', { status: 'active' });
+  await fixture.advanceTo(emulator.now + 19 * 86_400);
+  await checkTier(t, never, 'free');
+  await checkTier(t, pays, 'starter', { status: 'active' });
+});
 
-t.test('an override of the administrator wins over the tier, whatever is paid', async (t) => {
+t.test('an override by the administrator takes precedence over the tier', async (t) => {
   const owner = await subscribedOwner(t, 'starter');
   const body = { organization_id: owner.organizationId, override_bpm_fast: 1_234_567 };
   t.equal(await administratorStatus(fixture.server, 'update-organization', body), 200);
@@ -239,7 +233,7 @@ t.test('an override of the administrator wins over the tier, whatever is paid', 
 });
 
 t.test(
-  'what a pause gives back is credit; paused nothing is invoiced, and resumed the rest of the month is',
+  'a pause returns credit, nothing is invoiced while paused, and resuming charges the rest of the month',
   async (t) => {
     const owner = await subscribedOwner(t, 'starter');
     const invoices = owner.invoices().length;
@@ -280,7 +274,7 @@ function secondsOfMonth(now: number): number {
 
 const sumOf = (all: readonly number[]) => all.reduce((sum, one) => sum + one, 0);
 
-t.test('what a pause gives back pays for no use, until it pays for a tier again', async (t) => {
+t.test('credit returned by a pause pays for no usage until it pays for a tier again', async (t) => {
   const owner = await subscribedOwner(t, 'teams');
   const first = sumOf(paid(owner));
   await reportUsage(owner, first - 1_000);
@@ -288,7 +282,7 @@ t.test('what a pause gives back pays for no use, until it pays for a tier again'
     await owner.call('pause');
     await fixture.advanceBriefly();
     const { credit_balance_cents: credit } = await checkTier(t, owner, 'free', { status: 'paused' });
-    t.equal(credit, sumOf(paid(owner)) - used, 'what was paid is used or there');
+    t.equal(credit, sumOf(paid(owner)) - used, 'payments are used or remain as credit');
   };
   await pauseAndCount(first - 1_000);
   await owner.call('subscribe', { tier: 'teams' });
@@ -299,7 +293,7 @@ t.test('what a pause gives back pays for no use, until it pays for a tier again'
   await pauseAndCount(first - 1_000 + 9_000);
 });
 
-t.test('what was paid and is kept pays for the use of its month, over a pause too', async (t) => {
+t.test('a payment is deducted from the usage of its month, also across a pause', async (t) => {
   const [keptOwner, later] = [await subscribedOwner(t, 'teams'), await subscribedOwner(t, 'teams')];
   await fixture.advanceTo(startOfNextMonth(emulator.now) + 15 * 86_400);
   await reportUsage(keptOwner, 2_000);
@@ -316,11 +310,7 @@ t.test('what was paid and is kept pays for the use of its month, over a pause to
   await reportUsage(keptOwner, 17_000);
   const before = sumOf(paid(keptOwner));
   await fixture.advanceTo(startOfNextMonth(emulator.now) + 7_200);
-  t.equal(
-    sumOf(paid(keptOwner)) - before,
-    20_000,
-    'all that was used was paid by what was paid for the tier',
-  );
+  t.equal(sumOf(paid(keptOwner)) - before, 20_000, 'all usage was covered by the tier payment');
   // The usage of February is invoiced, so none of it reduces the credit of a pause in the first days of March.
   await fixture.advanceTo(emulator.now + 3_600);
   await reportUsage(later, 5_000);
@@ -329,35 +319,38 @@ t.test('what was paid and is kept pays for the use of its month, over a pause to
   t.equal((await later.status()).credit_balance_cents, 20_000 - 5_000);
 });
 
-t.test('credit that was never paid pays for tiers, and does not pay for use by them', async (t) => {
-  const owner = await fixture.createOwner();
-  const coupon = await fixture.stripe.coupons.create({
-    duration: 'once',
-    amount_off: 60_000,
-    currency: 'usd',
-  });
-  await fixture.stripe.promotionCodes.create({
-    code: 'GIFT',
-    promotion: { type: 'coupon', coupon: coupon.id },
-  });
-  await owner.call('redeem-code', { code: 'GIFT' });
-  let left = 60_000;
-  for (let turn = 0; turn < 2; turn += 1) {
-    await owner.call('subscribe', { tier: 'teams', payment_method_id: await owner.createCard() });
-    await reportUsage(owner, 5_000);
-    const { usage } = await checkTier(t, owner, 'teams');
-    t.equal(usage.subscription_payments_cents, 0);
-    await owner.call('pause');
-    await fixture.advanceBriefly();
-    const { credit_balance_cents: credit } = await checkTier(t, owner, 'free');
-    t.ok(credit <= left - 5_000 && credit > left - 5_200, `${credit} of ${left} are left`);
-    left = credit;
-  }
-  t.equal(sumOf(paid(owner)), 0);
-});
+t.test(
+  'credit that was never paid pays for tiers, but such payments are not deducted from usage',
+  async (t) => {
+    const owner = await fixture.createOwner();
+    const coupon = await fixture.stripe.coupons.create({
+      duration: 'once',
+      amount_off: 60_000,
+      currency: 'usd',
+    });
+    await fixture.stripe.promotionCodes.create({
+      code: 'GIFT',
+      promotion: { type: 'coupon', coupon: coupon.id },
+    });
+    await owner.call('redeem-code', { code: 'GIFT' });
+    let left = 60_000;
+    for (let turn = 0; turn < 2; turn += 1) {
+      await owner.call('subscribe', { tier: 'teams', payment_method_id: await owner.createCard() });
+      await reportUsage(owner, 5_000);
+      const { usage } = await checkTier(t, owner, 'teams');
+      t.equal(usage.subscription_payments_cents, 0);
+      await owner.call('pause');
+      await fixture.advanceBriefly();
+      const { credit_balance_cents: credit } = await checkTier(t, owner, 'free');
+      t.ok(credit <= left - 5_000 && credit > left - 5_200, `${credit} of ${left} are left`);
+      left = credit;
+    }
+    t.equal(sumOf(paid(owner)), 0);
+  },
+);
 
 t.test(
-  'what is used in the first minute is invoiced, and what a pause invoiced is left to pay no more',
+  'usage in the first minute is invoiced, and usage invoiced by a pause is no longer billable',
   async (t) => {
     await fixture.advanceTo(startOfNextMonth(emulator.now) - 3 * 86_400 + 20);
     const owner = await subscribedOwner(t, 'starter');
@@ -378,7 +371,7 @@ t.test(
       const lines = owner.invoices().at(-1)!.lines.data as { quantity: number | null; amount: number }[];
       t.ok(
         lines.some(({ quantity, amount }) => quantity === tokens && amount === tokens),
-        `${tokens} tokens of the minute in which it began are on the invoice`,
+        `${tokens} tokens of the first minute are on the invoice`,
       );
       await fixture.advanceBriefly();
       const { usage } = await checkTier(t, owner, 'free', { status: 'paused' });
@@ -392,7 +385,7 @@ t.test(
   },
 );
 
-t.test('use that a pause could not charge is paid before it is resumed', async (t) => {
+t.test('usage that a pause could not charge is paid before resuming', async (t) => {
   const owner = await subscribedOwner(t, 'starter');
   const { payment_method: bad } = await owner.status();
   await reportUsage(owner, 45_000);
@@ -410,20 +403,20 @@ t.test('use that a pause could not charge is paid before it is resumed', async (
   t.equal(openInvoiceCount(), 0);
 });
 
-t.test('while the invoice of a new month is written there is no pause', async (t) => {
+t.test('pausing is rejected while the invoice of a new month is a draft', async (t) => {
   const owner = await subscribedOwner(t, 'starter');
   const first = startOfNextMonth(emulator.now);
   await fixture.advanceTo(first + 1_200);
   t.match(await owner.status(), { subscription_tier: 'starter' });
   const refused = await owner.request('pause');
   t.equal(refused.status, 409);
-  t.match(refused.body.detail, /pause after that/);
+  t.match(refused.body.detail, /Pause after that/);
   await checkTier(t, owner, 'starter', { status: 'active' });
   await fixture.advanceTo(first + 7_200);
   t.match(await owner.call('pause'), { status: 'paused' });
 });
 
-t.test('a first tier that is confirmed when its month is over goes on with the next', async (t) => {
+t.test('a first tier confirmed after its month continues with the next', async (t) => {
   await fixture.advanceTo(startOfNextMonth(emulator.now) - 4 * 3_600);
   const [owner, first] = [await fixture.createOwner(), startOfNextMonth(emulator.now)];
   const card = await owner.createCard('tok_threeDSecure2Required');
@@ -440,4 +433,4 @@ t.test('a first tier that is confirmed when its month is over goes on with the n
   await fixture.stripe.subscriptions.cancel(owner.subscription()!.id);
 });
 
-t.test('Stripe understood every request', async (t) => fixture.checkNoInvalidRequests(t));
+t.test('every request is valid at Stripe', async (t) => fixture.checkNoInvalidRequests(t));

@@ -30,7 +30,7 @@ async function checkDefaultCard(t: Test, owner: OrganizationOwner, good: string)
   t.strictSame(open(owner), [], 'no invoice is open');
 }
 
-t.test('a declined upgrade keeps the card that pays, and that card stays', async (t) => {
+t.test('a declined upgrade keeps the working card, which cannot be removed', async (t) => {
   const { owner, good } = await subscribedOwner();
   const bad = await owner.createCard('tok_chargeCustomerFail');
   const upgrade = { tier: 'teams', payment_method_id: bad };
@@ -51,7 +51,7 @@ t.test('a declined upgrade keeps the card that pays, and that card stays', async
   await checkDefaultCard(t, owner, other);
 });
 
-t.test('a card that was declined and then pays may replace the other one', async (t) => {
+t.test('a card that was declined and then pays can replace the other one', async (t) => {
   const { owner, good } = await subscribedOwner();
   const bad = await owner.createCard('tok_chargeCustomerFail');
   const upgrade = { tier: 'teams', payment_method_id: bad };
@@ -63,21 +63,21 @@ t.test('a card that was declined and then pays may replace the other one', async
   t.match(await owner.status(), { payment_method: { id: bad } });
 });
 
-t.test('a second card that is declined while the bank is asked changes no card', async (t) => {
+t.test('a second card declined during bank confirmation changes no card', async (t) => {
   const { owner, good } = await subscribedOwner();
-  const asks = await owner.createCard('tok_authenticationRequired');
-  const waiting = await owner.call('subscribe', { tier: 'teams', payment_method_id: asks });
+  const cardWithConfirmation = await owner.createCard('tok_authenticationRequired');
+  const waiting = await owner.call('subscribe', { tier: 'teams', payment_method_id: cardWithConfirmation });
   t.equal(waiting.status, 'requires_action');
   const bad = await owner.createCard('tok_chargeCustomerFail');
   t.equal((await owner.request('subscribe', { tier: 'teams', payment_method_id: bad })).status, 402);
   t.match(await owner.status(), { payment_method: { id: good }, pending_upgrade: { tier: 'teams' } });
 });
 
-t.test('an upgrade that waits for the bank is canceled, and everything is as before it', async (t) => {
+t.test('canceling an upgrade that waits for the bank restores the previous state', async (t) => {
   const { owner, good } = await subscribedOwner();
   await owner.call('downgrade', { tier: 'free' });
-  const asks = await owner.createCard('tok_authenticationRequired');
-  const waiting = await owner.call('subscribe', { tier: 'teams', payment_method_id: asks });
+  const cardWithConfirmation = await owner.createCard('tok_authenticationRequired');
+  const waiting = await owner.call('subscribe', { tier: 'teams', payment_method_id: cardWithConfirmation });
   t.equal(waiting.status, 'requires_action');
   t.match(await owner.request('downgrade', { tier: 'free' }), {
     status: 409,
@@ -85,17 +85,17 @@ t.test('an upgrade that waits for the bank is canceled, and everything is as bef
   });
   t.strictSame(await owner.call('cancel-upgrade'), { subscription_tier: 'starter', pending_upgrade: null });
   await checkDefaultCard(t, owner, good);
-  t.match(await owner.status(), { pending_downgrade: { tier: 'free' } }, 'planned again');
+  t.match(await owner.status(), { pending_downgrade: { tier: 'free' } }, 'scheduled again');
   t.not(await owner.payOnInvoicePage(waiting.hosted_invoice_url), 200, 'its page takes no money');
   t.match(await owner.request('cancel-upgrade'), { status: 400, body: { detail: /No upgrade is pending/ } });
   await owner.call('cancel-downgrade');
   t.match(await owner.call('pause'), { status: 'paused' }, 'nothing is blocked');
 });
 
-t.test('a first tier that waits for the bank is canceled', async (t) => {
+t.test('a first tier that waits for the bank can be canceled', async (t) => {
   const owner = await fixture.createOwner();
-  const asks = { tier: 'teams', payment_method_id: await owner.createCard('tok_authenticationRequired') };
-  const waiting = await owner.call('subscribe', asks);
+  const request = { tier: 'teams', payment_method_id: await owner.createCard('tok_authenticationRequired') };
+  const waiting = await owner.call('subscribe', request);
   t.strictSame(await owner.call('cancel-upgrade'), { subscription_tier: 'free', pending_upgrade: null });
   t.not(await owner.payOnInvoicePage(waiting.hosted_invoice_url), 200, 'its page takes no money');
   t.match(await owner.status(), { status: 'none', pending_upgrade: null });
@@ -104,13 +104,13 @@ t.test('a first tier that waits for the bank is canceled', async (t) => {
   t.match(await owner.call('subscribe', first), { status: 'active' });
 });
 
-t.test('an upgrade that was paid while it was canceled stays', async (t) => {
+t.test('an upgrade paid during its cancellation stays', async (t) => {
   const { owner } = await subscribedOwner();
   // From here on, only the cancellation reads from Stripe: no webhook triggers a read.
   await fixture.waitUntilSynced();
   fixture.emulator.webhooks.deliveryMode = () => 'lost';
-  const asks = await owner.createCard('tok_authenticationRequired');
-  const waiting = await owner.call('subscribe', { tier: 'teams', payment_method_id: asks });
+  const cardWithConfirmation = await owner.createCard('tok_authenticationRequired');
+  const waiting = await owner.call('subscribe', { tier: 'teams', payment_method_id: cardWithConfirmation });
   const [kind, operation] = ['late-after', /^Invoices\.retrieve$/] as const;
   fixture.emulator.faults.add({ kind, operation, text: waiting.invoice.id });
   const canceled = owner.request('cancel-upgrade');
@@ -128,10 +128,10 @@ t.test('an upgrade that was paid while it was canceled stays', async (t) => {
   t.match(await owner.status(), { subscription_tier: 'teams', status: 'active', pending_upgrade: null });
 });
 
-t.test('a lost answer to a canceled upgrade is repeated', async (t) => {
+t.test('a lost reply to a canceled upgrade is repeated', async (t) => {
   const { owner, good } = await subscribedOwner();
-  const asks = await owner.createCard('tok_authenticationRequired');
-  await owner.call('subscribe', { tier: 'teams', payment_method_id: asks });
+  const cardWithConfirmation = await owner.createCard('tok_authenticationRequired');
+  await owner.call('subscribe', { tier: 'teams', payment_method_id: cardWithConfirmation });
   fixture.emulator.faults.add({ kind: 'lost-after', operation: /^Invoices\.voidInvoice$/, times: 4 });
   t.equal((await owner.request('cancel-upgrade')).status, 503);
   fixture.emulator.faults.clear();
@@ -139,7 +139,7 @@ t.test('a lost answer to a canceled upgrade is repeated', async (t) => {
   await checkDefaultCard(t, owner, good);
 });
 
-t.test('a declined resumption and a declined first tier keep the card that was usual', async (t) => {
+t.test('a declined resume and a declined first tier keep the default card', async (t) => {
   const { owner, good } = await subscribedOwner();
   await owner.call('pause');
   // The credit of the pause does not cover the rest of the next month.
@@ -159,4 +159,4 @@ t.test('a declined resumption and a declined first tier keep the card that was u
   t.strictSame(open(begins), []);
 });
 
-t.test('Stripe understood every request', async (t) => fixture.checkNoInvalidRequests(t));
+t.test('every request is valid at Stripe', async (t) => fixture.checkNoInvalidRequests(t));

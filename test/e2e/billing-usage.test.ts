@@ -54,25 +54,28 @@ t.test('tokens used before and after a pause in one minute are all metered', asy
   t.equal(metered(owner), used);
 });
 
-t.test('five pauses in one minute, with use in between and during each, lose and add nothing', async (t) => {
-  await fixture.advanceBriefly(61 - (emulator.now % 60));
-  const owner = await subscribedOwner();
-  let used = 0;
-  for (let turn = 0; turn < 5; turn += 1) {
+t.test(
+  'five pauses in one minute, with usage between and during them, neither lose nor add tokens',
+  async (t) => {
+    await fixture.advanceBriefly(61 - (emulator.now % 60));
+    const owner = await subscribedOwner();
+    let used = 0;
+    for (let turn = 0; turn < 5; turn += 1) {
+      used += await embedTokens(owner);
+      await soon();
+      await owner.call('pause');
+      t.equal(metered(owner), used, 'a pause meters everything until then');
+      await embedTokens(owner);
+      await soon();
+      t.match(await owner.call('subscribe', starter), { status: 'resumed' });
+    }
     used += await embedTokens(owner);
-    await soon();
     await owner.call('pause');
-    t.equal(metered(owner), used, 'a pause meters everything until then');
-    await embedTokens(owner);
-    await soon();
-    t.match(await owner.call('subscribe', starter), { status: 'resumed' });
-  }
-  used += await embedTokens(owner);
-  await owner.call('pause');
-  t.equal(metered(owner), used, 'what was used while paused is not charged');
-});
+    t.equal(metered(owner), used, 'usage while paused is not charged');
+  },
+);
 
-t.test('a kill after any step of a pause and of a resumption loses and doubles no token', async (t) => {
+t.test('a kill after any step of a pause or a resume neither loses nor doubles tokens', async (t) => {
   await fixture.advanceBriefly(61 - (emulator.now % 60));
   const owner = await subscribedOwner();
   let used = await embedTokens(owner);
@@ -110,7 +113,7 @@ t.test('a kill after any step of a pause and of a resumption loses and doubles n
   t.equal(metered(owner), used);
 });
 
-t.test('an event that was cut off is not sent twice after Stripe has forgotten its identifier', async (t) => {
+t.test('an interrupted meter event is not sent twice after its identifier expired at Stripe', async (t) => {
   const [acceptedOwner, lostOwner] = [await subscribedOwner(), await subscribedOwner()];
   const used = [await embedTokens(acceptedOwner), await embedTokens(lostOwner)] as const;
   await fixture.advanceBriefly();
@@ -127,4 +130,4 @@ t.test('an event that was cut off is not sent twice after Stripe has forgotten i
   t.strictSame([metered(acceptedOwner), metered(lostOwner)], used);
 });
 
-t.test('Stripe understood every request', async (t) => fixture.checkNoInvalidRequests(t));
+t.test('every request is valid at Stripe', async (t) => fixture.checkNoInvalidRequests(t));

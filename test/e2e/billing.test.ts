@@ -64,7 +64,7 @@ function remainingCents(tier: PlanTier, from: number): number {
   return Math.round((monthlyPriceCents[tier] * (seconds('2027-04-01') - from)) / (31 * 86_400));
 }
 
-t.test('before anybody pays there is a tier, prices and limits', async (t) => {
+t.test('without payments, status shows the tier, prices and limits', async (t) => {
   const owner = await fixture.createOwner();
   const status = await checkTier(t, owner, 'free', {
     status: 'none',
@@ -82,7 +82,7 @@ t.test('before anybody pays there is a tier, prices and limits', async (t) => {
   t.match(await owner.user.call('users/get-user'), { body: { billing_enabled: true } });
 });
 
-t.test('who runs the server pays, too, at an address that no letter reaches', async (t) => {
+t.test('the operator account can subscribe without a mail address', async (t) => {
   const link = /https?:\S+verify\?token=\S+/.exec(fixture.server.printedText)?.[0] ?? '';
   const { body } = await sendRequest(link, { method: 'GET', headers: { accept: 'application/json' } });
   const headers = { authorization: `Bearer ${body.access_token}` };
@@ -92,10 +92,10 @@ t.test('who runs the server pays, too, at an address that no letter reaches', as
   const request = { organization_id, tier: 'starter', payment_method_id: 'pm_card_visa' };
   t.match(await ask('billing/subscribe', request), { status: 'active', subscription_tier: 'starter' });
   const customer = emulator.state.listObjects('customer').find(({ name }) => name === 'Of the operator');
-  t.equal(customer?.email, null, 'Stripe writes to nobody');
+  t.equal(customer?.email, null, 'Stripe sends no mail');
 });
 
-t.test('the first tier is paid for the rest of the month at once', async (t) => {
+t.test('the first tier is charged at once for the rest of the month', async (t) => {
   const owner = await subscribedOwner('starter');
   const status = await checkTier(t, owner, 'starter', {
     status: 'active',
@@ -112,7 +112,7 @@ t.test('the first tier is paid for the rest of the month at once', async (t) => 
   t.equal(collected(owner), remainingCents('starter', from));
 });
 
-t.test('a card that wants authentication pays later, on the page', async (t) => {
+t.test('a card that requires authentication is charged later on the hosted page', async (t) => {
   const owner = await fixture.createOwner();
   const card = await owner.createCard('tok_authenticationRequired');
   const subscribeReply = await owner.call('subscribe', { tier: 'starter', payment_method_id: card });
@@ -120,18 +120,18 @@ t.test('a card that wants authentication pays later, on the page', async (t) => 
   const payment = emulator.state
     .listObjects('payment_intent')
     .find((one) => one.customer === owner.customer());
-  t.equal(payment?.status, 'requires_action', 'the bank asks; it does not decline because nobody is there');
+  t.equal(payment?.status, 'requires_action', 'the bank requests confirmation instead of declining');
   await checkTier(t, owner, 'free', {
     pending_upgrade: { tier: 'starter', hosted_invoice_url: subscribeReply.hosted_invoice_url },
   });
   const again = await owner.call('subscribe', { tier: 'starter' });
-  t.equal(again.hosted_invoice_url, subscribeReply.hosted_invoice_url, 'asked again, it is the same invoice');
+  t.equal(again.hosted_invoice_url, subscribeReply.hosted_invoice_url, 'repeated, it is the same invoice');
   t.equal(await owner.payOnInvoicePage(subscribeReply.hosted_invoice_url), 200);
   await checkTier(t, owner, 'starter', { status: 'active', pending_upgrade: null });
   t.equal(owner.invoices().length, 1);
 });
 
-t.test('an upgrade whose bank wants to ask changes nothing until it was paid', async (t) => {
+t.test('an upgrade that needs bank confirmation changes nothing until it is paid', async (t) => {
   const owner = await subscribedOwner('starter');
   const card = await owner.createCard('tok_authenticationRequired');
   const subscribeReply = await owner.call('subscribe', { tier: 'teams', payment_method_id: card });
@@ -142,7 +142,7 @@ t.test('an upgrade whose bank wants to ask changes nothing until it was paid', a
   await checkTier(t, owner, 'teams', { pending_upgrade: null });
 });
 
-t.test('a declined card leaves no subscription, no debt and a sentence', async (t) => {
+t.test('a declined card leaves no subscription and no debt, and the reply has the reason', async (t) => {
   const owner = await fixture.createOwner();
   const bad = await owner.createCard('tok_chargeCustomerFail');
   const declined = await owner.request('subscribe', { tier: 'starter', payment_method_id: bad });
@@ -161,7 +161,7 @@ t.test('a declined card leaves no subscription, no debt and a sentence', async (
   t.equal(openAmount(owner), 0, 'nothing is left of the attempt');
 });
 
-t.test('a double click pays once', async (t) => {
+t.test('a double click is charged once', async (t) => {
   for (const headers of [{ 'idempotency-key': 'one click' }, {}]) {
     const owner = await fixture.createOwner();
     const body = { tier: 'starter', payment_method_id: await owner.createCard() };
@@ -176,7 +176,7 @@ t.test('a double click pays once', async (t) => {
   }
 });
 
-t.test('at the same time subscribing and lowering end in one of the two', async (t) => {
+t.test('concurrent subscribe and downgrade: only one succeeds', async (t) => {
   const owner = await subscribedOwner('starter');
   const both = await Promise.all([
     owner.request('subscribe', { tier: 'teams' }),
@@ -191,7 +191,7 @@ t.test('at the same time subscribing and lowering end in one of the two', async 
   t.equal(owner.subscription()!.schedule !== null, status.pending_downgrade !== null);
 });
 
-t.test('events that are lost, doubled or reversed change nothing', async (t) => {
+t.test('lost, repeated or reordered events change nothing', async (t) => {
   const { webhooks } = emulator;
   webhooks.deliveryMode = () => 'lost';
   const lost = await subscribedOwner('starter', 'tok_visa');
@@ -206,70 +206,76 @@ t.test('events that are lost, doubled or reversed change nothing', async (t) => 
   const reversed = await subscribedOwner('starter');
   t.match(await reversed.call('subscribe', { tier: 'teams' }), { status: 'active' });
   webhooks.deliveryMode = () => 'sent';
-  webhooks.release((letters) => [...letters].reverse());
+  webhooks.release((messages) => [...messages].reverse());
   await webhooks.waitUntilDelivered();
   t.ok(webhooks.deliveries.every(({ status }) => status === 200));
   await checkTier(t, reversed, 'teams');
   t.equal(reversed.invoices().length, 2);
 });
 
-t.test('raised and lowered in one month: the rest is paid now, the lower price from the first', async (t) => {
-  const owner = await subscribedOwner('starter');
-  t.match(await owner.call('subscribe', { tier: 'teams' }), { status: 'active', subscription_tier: 'teams' });
-  const [, raise] = owner.invoices();
-  const from = raise!.lines.data[0]!.period.start;
-  t.equal(raise!.amount_paid, remainingCents('teams', from) - remainingCents('starter', from));
-  const lowered = await owner.call('downgrade', { tier: 'starter' });
-  t.match(lowered.pending_downgrade, { tier: 'starter', effective_at: '2027-04-01T00:00:00.000Z' });
-  t.match(
-    (await owner.call('downgrade', { tier: 'starter' })).pending_downgrade,
-    lowered.pending_downgrade,
-    'the same again',
-  );
-  await checkTier(t, owner, 'teams', { pending_downgrade: { tier: 'starter' } });
-  t.match(await owner.call('cancel-downgrade'), { pending_downgrade: null });
-  t.equal((await owner.request('cancel-downgrade')).status, 400);
-  t.equal(owner.subscription()!.schedule, null);
-  t.equal((await owner.request('downgrade', { tier: 'teams' })).status, 400, 'not lower');
-});
+t.test(
+  'upgrade and downgrade in one month: the rest is charged now, the lower price from the first',
+  async (t) => {
+    const owner = await subscribedOwner('starter');
+    t.match(await owner.call('subscribe', { tier: 'teams' }), {
+      status: 'active',
+      subscription_tier: 'teams',
+    });
+    const [, upgrade] = owner.invoices();
+    const from = upgrade!.lines.data[0]!.period.start;
+    t.equal(upgrade!.amount_paid, remainingCents('teams', from) - remainingCents('starter', from));
+    const lowered = await owner.call('downgrade', { tier: 'starter' });
+    t.match(lowered.pending_downgrade, { tier: 'starter', effective_at: '2027-04-01T00:00:00.000Z' });
+    t.match(
+      (await owner.call('downgrade', { tier: 'starter' })).pending_downgrade,
+      lowered.pending_downgrade,
+      'the same again',
+    );
+    await checkTier(t, owner, 'teams', { pending_downgrade: { tier: 'starter' } });
+    t.match(await owner.call('cancel-downgrade'), { pending_downgrade: null });
+    t.equal((await owner.request('cancel-downgrade')).status, 400);
+    t.equal(owner.subscription()!.schedule, null);
+    t.equal((await owner.request('downgrade', { tier: 'teams' })).status, 400, 'not lower');
+  },
+);
 
-t.test('an upgrade takes a planned downgrade back', async (t) => {
+t.test('an upgrade cancels a scheduled downgrade', async (t) => {
   const owner = await subscribedOwner('starter');
   await owner.call('downgrade', { tier: 'free' });
   t.match(await owner.call('subscribe', { tier: 'teams' }), { status: 'active' });
   await checkTier(t, owner, 'teams', { pending_downgrade: null });
 });
 
+t.test('a declined upgrade keeps the scheduled downgrade and the default card', async (t) => {
+  const owner = await subscribedOwner('starter');
+  const { payment_method: usual } = await owner.status();
+  await owner.call('downgrade', { tier: 'free' });
+  const bad = await owner.createCard('tok_chargeCustomerFail');
+  t.equal((await owner.request('subscribe', { tier: 'teams', payment_method_id: bad })).status, 402);
+  await checkTier(t, owner, 'starter', {
+    pending_downgrade: { tier: 'free' },
+    payment_method: { id: usual.id },
+  });
+  t.equal(owner.subscription()!.default_payment_method, usual.id, 'the next month is charged to it');
+  t.equal(openAmount(owner), 0);
+});
+
 t.test(
-  'an upgrade that is declined leaves the planned downgrade and the usual card as they were',
+  'a pause stops the subscription until it is resumed; rejected while a downgrade is scheduled',
   async (t) => {
     const owner = await subscribedOwner('starter');
-    const { payment_method: usual } = await owner.status();
     await owner.call('downgrade', { tier: 'free' });
-    const bad = await owner.createCard('tok_chargeCustomerFail');
-    t.equal((await owner.request('subscribe', { tier: 'teams', payment_method_id: bad })).status, 402);
-    await checkTier(t, owner, 'starter', {
-      pending_downgrade: { tier: 'free' },
-      payment_method: { id: usual.id },
-    });
-    t.equal(owner.subscription()!.default_payment_method, usual.id, 'the next month is charged to it');
-    t.equal(openAmount(owner), 0);
+    t.equal((await owner.request('pause')).status, 409);
+    await owner.call('cancel-downgrade');
+    t.match(await owner.call('pause'), { status: 'paused' });
+    await checkTier(t, owner, 'free', { status: 'paused' });
+    t.equal((await owner.request('downgrade', { tier: 'free' })).status, 409);
+    const resumed = await owner.call('subscribe', { tier: 'starter' });
+    t.match(resumed, { status: 'resumed', subscription_tier: 'starter' });
+    await checkTier(t, owner, 'starter', { status: 'active' });
+    t.equal((await (await fixture.createOwner()).request('pause')).status, 400, 'nothing to pause');
   },
 );
-
-t.test('a pause stops everything until it is resumed; not with a downgrade planned', async (t) => {
-  const owner = await subscribedOwner('starter');
-  await owner.call('downgrade', { tier: 'free' });
-  t.equal((await owner.request('pause')).status, 409);
-  await owner.call('cancel-downgrade');
-  t.match(await owner.call('pause'), { status: 'paused' });
-  await checkTier(t, owner, 'free', { status: 'paused' });
-  t.equal((await owner.request('downgrade', { tier: 'free' })).status, 409);
-  const resumed = await owner.call('subscribe', { tier: 'starter' });
-  t.match(resumed, { status: 'resumed', subscription_tier: 'starter' });
-  await checkTier(t, owner, 'starter', { status: 'active' });
-  t.equal((await (await fixture.createOwner()).request('pause')).status, 400, 'nothing to pause');
-});
 
 /** Promotion code worth a number of cents. */
 async function createPromotionCode(
@@ -285,7 +291,7 @@ async function createPromotionCode(
   });
 }
 
-t.test('what a higher tier would charge is told before, to the cent, and changes nothing', async (t) => {
+t.test('a preview shows the charge of a higher tier to the cent and changes nothing', async (t) => {
   await createPromotionCode('EARLY');
   const owner = await fixture.createOwner();
   const first = await owner.call('preview', { tier: 'starter' });
@@ -297,7 +303,7 @@ t.test('what a higher tier would charge is told before, to the cent, and changes
     monthly_price_cents: monthlyPriceCents.starter,
     next_invoice_at: '2027-04-01T00:00:00.000Z',
   });
-  t.equal(owner.customer(), null, 'who only looks is no customer');
+  t.equal(owner.customer(), null, 'a preview creates no customer');
   await owner.call('redeem-code', { code: 'EARLY' });
   const withCredit = await owner.call('preview', { tier: 'starter' });
   t.match(withCredit, { credit_cents: 1_500, due_cents: first.due_cents - 1_500 });
@@ -306,18 +312,18 @@ t.test('what a higher tier would charge is told before, to the cent, and changes
 
   await owner.status();
   const before = JSON.stringify(emulator.state.events);
-  const raise = await owner.call('preview', { tier: 'teams' });
-  t.match(raise.lines, [
+  const preview = await owner.call('preview', { tier: 'teams' });
+  t.match(preview.lines, [
     {
       description: /Unused time on Quarry starter/,
-      amount_cents: -remainingCents('starter', seconds(raise.as_of)),
+      amount_cents: -remainingCents('starter', seconds(preview.as_of)),
     },
     {
       description: /Remaining time on Quarry teams/,
-      amount_cents: remainingCents('teams', seconds(raise.as_of)),
+      amount_cents: remainingCents('teams', seconds(preview.as_of)),
     },
   ]);
-  t.equal(raise.total_cents, sum(raise.lines.map((line: { amount_cents: number }) => line.amount_cents)));
+  t.equal(preview.total_cents, sum(preview.lines.map((line: { amount_cents: number }) => line.amount_cents)));
   for (const [tier, expected] of [
     ['starter', 400],
     ['free', 400],
@@ -327,16 +333,16 @@ t.test('what a higher tier would charge is told before, to the cent, and changes
     t.equal((await owner.request('preview', { tier })).status, expected, tier);
   t.equal(JSON.stringify(emulator.state.events), before, 'nothing happened');
   await fixture.advanceTo(emulator.now + 1_200);
-  const { as_of } = raise;
+  const { as_of } = preview;
   for (const wrong of ['2027-03-10T10:00:00Z', '2027-03-12T00:00:00Z'])
     t.equal((await owner.request('subscribe', { tier: 'teams', as_of: wrong })).status, 409, wrong);
   for (const wrong of ['now', 7])
     t.equal((await owner.request('subscribe', { tier: 'teams', as_of: wrong })).status, 422, String(wrong));
   t.equal(collected(owner), withCredit.due_cents, 'and nothing was charged');
   const without = await owner.call('preview', { tier: 'teams' });
-  t.ok(without.due_cents < raise.due_cents, 'it would be less by now');
+  t.ok(without.due_cents < preview.due_cents, 'it would be less by now');
   await owner.call('subscribe', { tier: 'teams', as_of });
-  t.equal(collected(owner), withCredit.due_cents + raise.due_cents, 'what was shown is what was charged');
+  t.equal(collected(owner), withCredit.due_cents + preview.due_cents, 'the charge equals the preview');
   await owner.call('pause');
   t.equal((await owner.request('preview', { tier: 'starter' })).status, 409, 'another tier is paused');
   const resumption = await owner.call('preview', { tier: 'teams' });
@@ -345,13 +351,13 @@ t.test('what a higher tier would charge is told before, to the cent, and changes
   const later = await owner.call('preview', { tier: 'teams' });
   t.match(later, { next_invoice_at: '2027-04-01T00:00:00.000Z', due_cents: 0 });
   t.ok(later.credit_cents < resumption.credit_cents, 'a day less');
-  const beforeIt = { tier: 'teams', as_of: raise.as_of };
+  const beforeIt = { tier: 'teams', as_of: preview.as_of };
   t.equal((await owner.request('subscribe', beforeIt)).status, 409, 'a preview of before the pause');
   const { credit_balance_cents: balance } = await owner.status();
   await fixture.advanceTo(emulator.now + 1_800);
   await owner.call('subscribe', { tier: 'teams', as_of: later.as_of });
   const { credit_balance_cents: left } = await owner.status();
-  t.equal(balance - left, later.total_cents, 'a resumption costs what was shown, too');
+  t.equal(balance - left, later.total_cents, 'the charge of a resume equals the preview, too');
 
   const subscribeReply = await fixture.createOwner();
   const card = await subscribeReply.createCard('tok_authenticationRequired');
@@ -375,7 +381,7 @@ t.test('a code is redeemed once, however often and fast it is sent', async (t) =
     1,
     tries.map(({ status }) => status).join(' '),
   );
-  const again = { status: 400, body: { detail: /^This organization has redeemed this code already/ } };
+  const again = { status: 400, body: { detail: /^This organization has already redeemed this code/ } };
   t.match(await owner.request('redeem-code', { code: 'ONCE' }), again);
   t.equal((await owner.status()).credit_balance_cents, 1_500);
   const other = await fixture.createOwner();
@@ -386,7 +392,7 @@ t.test('a code is redeemed once, however often and fast it is sent', async (t) =
 });
 
 t.test(
-  'a coupon is given as often as it says by whichever code, and a code means its own customer',
+  'the redemption limit of a coupon covers all of its codes, and a code can be restricted to a customer',
   async (t) => {
     const coupon = await fixture.stripe.coupons.create({
       ...{ duration: 'once', amount_off: 900, currency: 'usd', max_redemptions: 2 },
@@ -405,7 +411,7 @@ t.test(
   },
 );
 
-t.test('the last use of a code goes to one of those who ask for it at once', async (t) => {
+t.test('the last use of a code goes to one of several concurrent requests', async (t) => {
   await createPromotionCode('LAST', undefined, { max_redemptions: 2 });
   const owners = [
     await fixture.createOwner(),
@@ -419,7 +425,7 @@ t.test('the last use of a code goes to one of those who ask for it at once', asy
   t.equal(sum(credits), 3_000);
 });
 
-t.test('codes that are worth nothing get one sentence, and guessing ends', async (t) => {
+t.test('worthless codes all get the same message, and guessing is limited', async (t) => {
   await createPromotionCode('EURO', { amount_off: 1_500, currency: 'eur' });
   await createPromotionCode('PERCENT', { percent_off: 10 });
   await createPromotionCode('OVER', undefined, { expires_at: emulator.now - 60 });
@@ -455,26 +461,22 @@ t.test('codes that are worth nothing get one sentence, and guessing ends', async
     answers.map(({ status }) => status),
     answers.map(() => 400),
   );
-  t.equal(new Set(answers.map(({ body }) => body.detail)).size, 1, 'nobody learns why');
+  t.equal(new Set(answers.map(({ body }) => body.detail)).size, 1, 'the reason is not revealed');
   const guesses = [];
   for (let i = 0; i < 5; i += 1)
     guesses.push((await owner.request('redeem-code', { code: `GUESS${i}` })).status);
   t.equal(guesses.at(-1), 429);
   t.equal((await owner.status()).credit_balance_cents, 0);
   const guess = (by: OrganizationOwner) => by.request('redeem-code', { code: 'GUESS' });
-  await owner.createOrganization('Another organisation');
-  t.match(
-    await guess(owner),
-    { status: 429, body: { detail: /Too many promo codes/ } },
-    'of the same person',
-  );
+  await owner.createOrganization('Another organization');
+  t.match(await guess(owner), { status: 429, body: { detail: /Too many promo codes/ } }, 'of the same user');
   const [second, third] = [await fixture.createOwner(), await fixture.createOwner()];
   for (const { user } of [second, third]) user.headers = owner.user.headers;
   for (let i = 0; i < 10; i += 1) t.equal((await guess(second)).status, 400);
-  t.equal((await guess(third)).status, 429, 'one who is new guesses no further from the same host');
+  t.equal((await guess(third)).status, 429, 'a new user on the same host is limited, too');
 });
 
-t.test('when Stripe did it and its answer was lost, nothing is done twice', async (t) => {
+t.test('when the reply of Stripe is lost, nothing is done twice', async (t) => {
   const work = [/^Subscriptions\.create$/, /^Invoices\.pay$/, /^Customers\.create$/];
   for (const operation of work) {
     for (const kind of ['error-after', 'lost-after', 'error-remembered'] as const) {
@@ -504,7 +506,7 @@ async function withLostReply(
   return status;
 }
 
-t.test('changed there and back after a lost answer, it is as it was asked for last', async (t) => {
+t.test('after a lost reply and a change back, the last request applies', async (t) => {
   const [lowers, pauses] = [await subscribedOwner('teams'), await subscribedOwner('starter')];
   const free = { tier: 'free' };
   t.equal(
@@ -520,19 +522,19 @@ t.test('changed there and back after a lost answer, it is as it was asked for la
   await checkTier(t, pauses, 'free', { status: 'paused' });
 });
 
-t.test('an organisation that is renamed while Stripe is silent is one customer', async (t) => {
+t.test('an organization renamed while Stripe does not respond gets one customer', async (t) => {
   const owner = await fixture.createOwner();
   const body = { tier: 'starter', payment_method_id: await owner.createCard() };
   t.equal(await withLostReply(/^Customers\.create$/, () => owner.request('subscribe', body)), 503);
   const { organizationId: organization_id } = owner;
   await owner.user.call('organizations/update-organization', { organization_id, name: 'Another name' });
   t.match(await owner.call('subscribe', body), { status: 'active' });
-  const mine = ({ metadata }: { metadata: Record<string, string> }) =>
+  const isOwnCustomer = ({ metadata }: { metadata: Record<string, string> }) =>
     metadata.organization_id === organization_id;
-  t.equal((emulator.state.listObjects('customer') as never[]).filter(mine).length, 1);
+  t.equal((emulator.state.listObjects('customer') as never[]).filter(isOwnCustomer).length, 1);
 });
 
-t.test('a redeemed code whose answer was lost is worth its amount once', async (t) => {
+t.test('a redeemed code whose reply was lost is credited once', async (t) => {
   await createPromotionCode('LOST');
   for (const kind of ['error-after', 'lost-after'] as const) {
     const owner = await fixture.createOwner();
@@ -544,14 +546,14 @@ t.test('a redeemed code whose answer was lost is worth its amount once', async (
   }
 });
 
-t.test('while Stripe is down, what is known is shown as old, and nothing is changed', async (t) => {
+t.test('while Stripe is down, status is marked as stale and nothing changes', async (t) => {
   const owner = await subscribedOwner('starter');
   const [lowering, pausing, free] = [
     await subscribedOwner('starter'),
     await subscribedOwner('starter'),
     await fixture.createOwner(),
   ];
-  for (const who of [owner, lowering, pausing, free]) await who.status();
+  for (const customer of [owner, lowering, pausing, free]) await customer.status();
   emulator.faults.add({ kind: 'lost-before', times: 10_000 });
   await fixture.advanceBriefly();
   const status = await owner.call('status');
@@ -563,16 +565,16 @@ t.test('while Stripe is down, what is known is shown as old, and nothing is chan
     [pausing, 'pause', {}],
     [free, 'redeem-code', { code: 'ONCE' }],
   ];
-  const refuse = async ([who, operation, body]: (typeof writes)[number]) => {
-    const { status: code, body: reply } = await who.request(operation, body);
+  const refuse = async ([customer, operation, body]: (typeof writes)[number]) => {
+    const { status: code, body: reply } = await customer.request(operation, body);
     t.ok(code === 502 || code === 503, `${operation} answers ${code}`);
     t.equal(typeof reply.detail, 'string');
   };
   await Promise.all(writes.map(refuse));
   emulator.faults.clear();
-  for (const who of [owner, lowering, pausing]) {
-    await checkTier(t, who, 'starter', { stale: false, pending_downgrade: null, status: 'active' });
-    t.equal(who.invoices().length, 1);
+  for (const customer of [owner, lowering, pausing]) {
+    await checkTier(t, customer, 'starter', { stale: false, pending_downgrade: null, status: 'active' });
+    t.equal(customer.invoices().length, 1);
   }
 });
 
@@ -593,66 +595,72 @@ t.test('a card entered at Stripe is shown at once, also before the event of Stri
   t.match(await owner.call('status'), { payment_methods: [{ brand: 'visa', last4: '4242' }] });
 });
 
-t.test('cards: added by form or by id, shown, removed, and never those of others', async (t) => {
-  const owner = await fixture.createOwner();
-  const form = await owner.call('add-payment-method', { return_url: '/app/billing' });
-  const { allowed_payment_method_types: types } = await fixture.stripe.checkout.sessions.retrieve(
-    form.session_id,
-  );
-  t.strictSame(types, ['card'], 'nothing that is paid only days later');
-  const visited = await fetch(form.url, {
-    method: 'POST',
-    body: new URLSearchParams({ card: 'pm_card_mastercard' }),
-    redirect: 'manual',
-  });
-  t.equal(visited.headers.get('location'), `${fixture.server.url}/app/billing`);
-  await emulator.webhooks.waitUntilDelivered();
-  const statusReply = await owner.status();
-  t.match(statusReply.payment_method, { brand: 'mastercard', last4: '4444' });
-  const card = await owner.createCard();
-  t.match(await owner.call('add-payment-method', { payment_method_id: card }), {
-    payment_method: { id: card },
-  });
-  t.equal((await owner.status()).payment_methods.length, 2);
-  const other = await subscribedOwner('starter');
-  const theirs = (await other.status()).payment_method.id;
-  for (const id of [theirs, 'pm_never', '../customers', ''])
-    for (const operation of ['remove-payment-method', 'add-payment-method']) {
-      const { status } = await owner.request(operation, { payment_method_id: id });
-      t.ok([404, 422].includes(status), `${operation} of "${id}": ${status}`);
-    }
-  t.equal((await owner.request('subscribe', { tier: 'starter', payment_method_id: theirs })).status, 404);
-  t.equal(
-    (await other.request('remove-payment-method', { payment_method_id: theirs })).status,
-    400,
-    'the last one of who pays',
-  );
-  await other.call('downgrade', { tier: 'free' });
-  t.match(
-    await other.request('remove-payment-method', { payment_method_id: theirs }),
-    { status: 400, body: { detail: /used until its end/ } },
-    'until the end that is planned there may be use to charge',
-  );
-  t.equal((await owner.request('remove-payment-method', { payment_method_id: card })).status, 200);
-  t.equal((await owner.status()).payment_methods.length, 1);
-  const [entered] = (await owner.status()).payment_methods;
-  t.match(
-    await cardEntries(owner),
-    [
-      { action: 'billing.payment_method_removed', actor: /-/, details: { payment_method: card } },
-      { action: 'billing.payment_method_added', actor: /-/, details: { payment_method: card } },
-      { action: 'billing.payment_method_added', actor: 'system', details: { payment_method: entered.id } },
-    ],
-    'each stands in the audit log once: that of the form by whom Stripe does not say',
-  );
-  const begins = await fixture.createOwner();
-  const asks = await begins.createCard('tok_authenticationRequired');
-  const begun = await begins.call('subscribe', { tier: 'starter', payment_method_id: asks });
-  t.equal(begun.status, 'requires_action');
-  await begins.call('remove-payment-method', { payment_method_id: asks });
-  t.strictSame((await begins.status()).payment_methods, [], 'a first tier that nobody paid is no debt');
-  t.match((await owner.call('manage-billing-details')).url, new RegExp(`^${emulator.url}/portal/`));
-});
+t.test(
+  'cards are added by form or ID, shown and removed, and those of others are never accessible',
+  async (t) => {
+    const owner = await fixture.createOwner();
+    const form = await owner.call('add-payment-method', { return_url: '/app/billing' });
+    const { allowed_payment_method_types: types } = await fixture.stripe.checkout.sessions.retrieve(
+      form.session_id,
+    );
+    t.strictSame(types, ['card'], 'nothing that is paid only days later');
+    const visited = await fetch(form.url, {
+      method: 'POST',
+      body: new URLSearchParams({ card: 'pm_card_mastercard' }),
+      redirect: 'manual',
+    });
+    t.equal(visited.headers.get('location'), `${fixture.server.url}/app/billing`);
+    await emulator.webhooks.waitUntilDelivered();
+    const statusReply = await owner.status();
+    t.match(statusReply.payment_method, { brand: 'mastercard', last4: '4444' });
+    const card = await owner.createCard();
+    t.match(await owner.call('add-payment-method', { payment_method_id: card }), {
+      payment_method: { id: card },
+    });
+    t.equal((await owner.status()).payment_methods.length, 2);
+    const other = await subscribedOwner('starter');
+    const otherCard = (await other.status()).payment_method.id;
+    for (const id of [otherCard, 'pm_never', '../customers', ''])
+      for (const operation of ['remove-payment-method', 'add-payment-method']) {
+        const { status } = await owner.request(operation, { payment_method_id: id });
+        t.ok([404, 422].includes(status), `${operation} of "${id}": ${status}`);
+      }
+    t.equal(
+      (await owner.request('subscribe', { tier: 'starter', payment_method_id: otherCard })).status,
+      404,
+    );
+    t.equal(
+      (await other.request('remove-payment-method', { payment_method_id: otherCard })).status,
+      400,
+      'the last one of a paying organization',
+    );
+    await other.call('downgrade', { tier: 'free' });
+    t.match(
+      await other.request('remove-payment-method', { payment_method_id: otherCard }),
+      { status: 400, body: { detail: /outstanding usage/ } },
+      'usage can be charged until the scheduled end',
+    );
+    t.equal((await owner.request('remove-payment-method', { payment_method_id: card })).status, 200);
+    t.equal((await owner.status()).payment_methods.length, 1);
+    const [entered] = (await owner.status()).payment_methods;
+    t.match(
+      await cardEntries(owner),
+      [
+        { action: 'billing.payment_method_removed', actor: /-/, details: { payment_method: card } },
+        { action: 'billing.payment_method_added', actor: /-/, details: { payment_method: card } },
+        { action: 'billing.payment_method_added', actor: 'system', details: { payment_method: entered.id } },
+      ],
+      'each is in the audit log once: the one of the form without a user',
+    );
+    const begins = await fixture.createOwner();
+    const confirmationCard = await begins.createCard('tok_authenticationRequired');
+    const begun = await begins.call('subscribe', { tier: 'starter', payment_method_id: confirmationCard });
+    t.equal(begun.status, 'requires_action');
+    await begins.call('remove-payment-method', { payment_method_id: confirmationCard });
+    t.strictSame((await begins.status()).payment_methods, [], 'an unpaid first tier is not a debt');
+    t.match((await owner.call('manage-billing-details')).url, new RegExp(`^${emulator.url}/portal/`));
+  },
+);
 
 t.test('bad input changes nothing', async (t) => {
   const owner = await subscribedOwner('starter');
@@ -690,7 +698,7 @@ t.test('bad input changes nothing', async (t) => {
         400,
         `${operation} back to ${JSON.stringify(return_url)}`,
       );
-  t.strictSame(changes(), before, 'Stripe was not asked to change anything');
+  t.strictSame(changes(), before, 'Stripe got no change');
   await checkTier(t, owner, 'starter');
 });
 
@@ -714,7 +722,7 @@ async function callWithKey(owner: OrganizationOwner, permission: 'all' | 'read_o
   return program;
 }
 
-t.test('only owners pay, admins look on, and others do not learn that it exists', async (t) => {
+t.test('only owners can pay, admins can read, and billing is hidden from others', async (t) => {
   const owner = await subscribedOwner('starter');
   const card = (await owner.status()).payment_method.id;
   /** Body of each operation and the status that the owner gets, in this order. */
@@ -746,49 +754,46 @@ t.test('only owners pay, admins look on, and others do not learn that it exists'
     emulator.requests.filter(({ operation }) => !/\.(list|retrieve|search)/.test(operation)).length;
   const before = changes();
   const { organizationId: organization_id } = owner;
-  for (const [who, user, { readStatus, payStatus }] of callers)
+  for (const [role, user, { readStatus, payStatus }] of callers)
     for (const [operation, body] of operations) {
       const { status } = await user.call(`billing/${operation}`, { organization_id, ...body });
-      t.equal(status, operation === 'status' ? readStatus : payStatus, `${operation} for ${who}`);
+      t.equal(status, operation === 'status' ? readStatus : payStatus, `${operation} for ${role}`);
     }
-  t.equal(changes(), before, 'Stripe was not asked to change anything');
+  t.equal(changes(), before, 'Stripe got no change');
   await checkTier(t, owner, 'starter', { pending_downgrade: null });
   for (const [operation, body, expected] of operations)
     t.equal((await owner.request(operation, body)).status, expected, `${operation} for the OWNER`);
 });
 
-t.test(
-  'what others do at Stripe, or an administrator here, is seen and put right by the next look',
-  async (t) => {
-    const [freed, planned] = [await subscribedOwner('starter'), await subscribedOwner('teams')];
-    const [canceled, deletedOwner] = [await subscribedOwner('starter'), await subscribedOwner('starter')];
-    const { organizationId: organization_id } = freed;
-    const body = { organization_id, subscription_tier: 'free' };
-    t.equal(await administratorStatus(fixture.server, 'update-organization', body), 200);
-    await planned.call('downgrade', { tier: 'starter' });
-    emulator.webhooks.deliveryMode = () => 'lost';
-    await fixture.stripe.subscriptionSchedules.release(planned.subscription()!.schedule);
-    await fixture.stripe.subscriptions.cancel(canceled.subscription()!.id);
-    await fixture.stripe.customers.del(deletedOwner.customer()!);
-    emulator.webhooks.deliveryMode = () => 'sent';
-    await fixture.advanceBriefly();
-    await checkTier(t, freed, 'starter', { status: 'active' });
-    const { entries } = (await freed.user.call('organizations/get-audit-log', { organization_id })).body;
-    const put = entries.find(({ action }: { action: string }) => action === 'billing.reconciled');
-    t.match(put, { details: { from: 'free', to: 'starter' } });
-    await checkTier(t, planned, 'teams', { pending_downgrade: null, status: 'active' });
-    await checkTier(t, canceled, 'free', { status: 'none' });
-    await checkTier(t, deletedOwner, 'free', { status: 'none', payment_methods: [] });
-    const again = { tier: 'starter', payment_method_id: await deletedOwner.createCard() };
-    t.match(
-      await deletedOwner.call('subscribe', again),
-      { status: 'active' },
-      'who was deleted there may begin anew',
-    );
-  },
-);
+t.test('changes at Stripe or by an administrator are seen and repaired by the next read', async (t) => {
+  const [freed, planned] = [await subscribedOwner('starter'), await subscribedOwner('teams')];
+  const [canceled, deletedOwner] = [await subscribedOwner('starter'), await subscribedOwner('starter')];
+  const { organizationId: organization_id } = freed;
+  const body = { organization_id, subscription_tier: 'free' };
+  t.equal(await administratorStatus(fixture.server, 'update-organization', body), 200);
+  await planned.call('downgrade', { tier: 'starter' });
+  emulator.webhooks.deliveryMode = () => 'lost';
+  await fixture.stripe.subscriptionSchedules.release(planned.subscription()!.schedule);
+  await fixture.stripe.subscriptions.cancel(canceled.subscription()!.id);
+  await fixture.stripe.customers.del(deletedOwner.customer()!);
+  emulator.webhooks.deliveryMode = () => 'sent';
+  await fixture.advanceBriefly();
+  await checkTier(t, freed, 'starter', { status: 'active' });
+  const { entries } = (await freed.user.call('organizations/get-audit-log', { organization_id })).body;
+  const put = entries.find(({ action }: { action: string }) => action === 'billing.reconciled');
+  t.match(put, { details: { from: 'free', to: 'starter' } });
+  await checkTier(t, planned, 'teams', { pending_downgrade: null, status: 'active' });
+  await checkTier(t, canceled, 'free', { status: 'none' });
+  await checkTier(t, deletedOwner, 'free', { status: 'none', payment_methods: [] });
+  const again = { tier: 'starter', payment_method_id: await deletedOwner.createCard() };
+  t.match(
+    await deletedOwner.call('subscribe', again),
+    { status: 'active' },
+    'a customer deleted there can subscribe again',
+  );
+});
 
-t.test('events that Stripe did not sign, or long ago, are refused', async (t) => {
+t.test('unsigned and old events are rejected', async (t) => {
   const owner = await subscribedOwner('starter');
   const customer = owner.customer();
   const event = {
@@ -820,7 +825,7 @@ t.test('events that Stripe did not sign, or long ago, are refused', async (t) =>
   await checkTier(t, owner, 'starter', { status: 'active' });
 });
 
-t.test('Stripe understood every request, and no secret is in the log', async (t) => {
+t.test('every request is valid at Stripe, and the log has no secret', async (t) => {
   fixture.checkNoInvalidRequests(t);
   const log = fixture.server.fullLog;
   for (const secret of [emulator.secretKey, 'whsec_of_the_tests']) t.notOk(log.includes(secret));

@@ -147,7 +147,7 @@ async function redeem(t: Test, { stripe }: BillingFixture, page: Page): Promise<
   };
   const errorMessage = page
     .getByRole('alert')
-    .getByText('This code does not exist, has expired, or was used up.');
+    .getByText('This code does not exist, has expired, or is fully redeemed.');
   await use('NEVER');
   await errorMessage.waitFor();
   await use(' WELCOME ');
@@ -155,7 +155,7 @@ async function redeem(t: Test, { stripe }: BillingFixture, page: Page): Promise<
   await page.getByRole('definition').getByText('$15.00', { exact: true }).waitFor();
   t.equal(await errorMessage.count(), 0, 'the earlier error is gone');
   await use('WELCOME');
-  await page.getByRole('alert').getByText('This organization has redeemed this code already').waitFor();
+  await page.getByRole('alert').getByText('This organization has already redeemed this code').waitFor();
 }
 
 /** Amount due as displayed in the open dialog. */

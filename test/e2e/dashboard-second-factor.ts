@@ -51,7 +51,7 @@ export async function secondFactorScenario(t: Test, browser: Browser): Promise<v
   await signOut();
   await signIn();
   await sendCode('000000');
-  await page.getByText('The code is wrong').waitFor();
+  await page.getByText('The code is invalid').waitFor();
   await sendCode(oneTimeCode(secret, Date.now() + ahead));
   await page.waitForURL('**/app/settings');
   await isOn(10);

@@ -42,7 +42,7 @@ export async function providerScenario(t: Test, browser: Browser): Promise<void>
 
   const unverified = await openPage(t, browser);
   await signInAtProvider('new@example.com', unverified);
-  await unverified.page.getByText('has not verified your e-mail address').waitFor();
+  await unverified.page.getByText('has not verified your email address').waitFor();
   await unverified.page.getByRole('link', { name: 'Go to the dashboard' }).click();
   await unverified.page.getByRole('heading', { name: 'Sign in to Quarry' }).waitFor();
   t.same([...verified.problems, ...unverified.problems.filter((line) => !line.includes('403'))], []);

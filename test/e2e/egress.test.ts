@@ -71,7 +71,7 @@ t.test(
     const link = await sendRequest(`${server.url}/api/auth/magic-link/send`, {
       body: { email: 'ann@example.com' },
     });
-    t.match(link, { status: 503, body: { detail: /QUARRY_EGRESS does not let it connect/ } });
+    t.match(link, { status: 503, body: { detail: /QUARRY_EGRESS does not allow connections/ } });
     const login = await sendRequest(`${server.url}/api/auth/google/login`, {
       method: 'GET',
       headers: { accept: 'application/json' },

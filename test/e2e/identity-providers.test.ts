@@ -58,7 +58,7 @@ class FakeBrowser {
 }
 
 t.test(
-  'people sign in with an issuer of OpenID Connect, once for each beginning, in the browser that began',
+  'users sign in with an OpenID Connect issuer, once per start, in the browser that started',
   async (t) => {
     const port = await freePort();
     const base = `http://127.0.0.1:${port}`;
@@ -89,7 +89,7 @@ t.test(
       'another browser brings back her code in vain',
     );
     await elsewhere.visit(begin);
-    t.equal((await elsewhere.visit(ada.returned)).status, 400, 'also one that began a sign-in of its own');
+    t.equal((await elsewhere.visit(ada.returned)).status, 400, 'also one with its own pending sign-in');
     t.match((await ada.browser.visit(ada.returned.replace(/state=[^&]{8}/, 'state=xxxxxxxx'))).status, 400);
     const done = await ada.browser.visit(ada.returned);
     t.match([done.status, done.location], [302, `${base}/docs?x`]);
@@ -106,7 +106,7 @@ t.test(
 
     const other = await signIn('ada@example.com|another account');
     const linked = JSON.parse((await other.browser.visit(other.returned, undefined, json)).text);
-    t.equal(linked.user.id, user.id, 'a second account with the same verified address is the same person');
+    t.equal(linked.user.id, user.id, 'a second account with the same verified address is the same user');
 
     const fresh = await signIn('new@example.com');
     t.match(await fresh.browser.visit(fresh.returned), { status: 403, text: /verified/ });
@@ -114,7 +114,7 @@ t.test(
     const tampered = await signIn('eve@example.com');
     const wrongIssuer = tampered.returned.replace(/iss=[^&]+/, 'iss=https%3A%2F%2Fevil.example');
     t.equal((await tampered.browser.visit(wrongIssuer)).status, 400, 'an answer of another issuer');
-    t.equal((await tampered.browser.visit(tampered.returned)).status, 400, 'whoever comes back has one try');
+    t.equal((await tampered.browser.visit(tampered.returned)).status, 400, 'a callback has one attempt');
     const refused = await signIn('eve@example.com');
     const state = new URL(refused.returned).searchParams.get('state')!;
     const denial = `${back}?error=access_denied&state=${state}&iss=${encodeURIComponent(issuer)}`;
@@ -139,11 +139,11 @@ t.test(
   },
 );
 
-t.test('people sign in with GitHub, whose addresses its API tells', async (t) => {
+t.test('users sign in with GitHub, with the addresses that its API returns', async (t) => {
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
   /** Behavior of the emulated GitHub for the next request. */
-  let says = { verified: true, broken: false, refuses: false };
+  let githubBehavior = { verified: true, broken: false, refuses: false };
   let number: unknown = 4711;
   const gitHubServer: RequestListener = (request, response) => {
     const url = new URL(request.url ?? '', 'http://x');
@@ -155,16 +155,16 @@ t.test('people sign in with GitHub, whose addresses its API tells', async (t) =>
       to.searchParams.set('state', url.searchParams.get('state') ?? '');
       return response.writeHead(302, { location: to.href }).end();
     }
-    if (says.broken) return reply({ message: 'down' }, 500);
+    if (githubBehavior.broken) return reply({ message: 'down' }, 500);
     // GitHub answers an invalid code with status 200.
-    if (says.refuses) return reply({ error: 'bad_verification_code', error_description: 'no' });
+    if (githubBehavior.refuses) return reply({ error: 'bad_verification_code', error_description: 'no' });
     if (url.pathname === '/login/oauth/access_token')
       return reply({ access_token: 'gho_x', token_type: 'bearer', scope: 'read:user,user:email' });
     if (request.headers.authorization !== 'Bearer gho_x') return reply({}, 401);
     if (url.pathname === '/api/v3/user') return reply({ id: number, login: 'ada' });
     return reply([
       { email: 'second@example.com', primary: false, verified: true },
-      { email: 'Ada@Example.com', primary: true, verified: says.verified },
+      { email: 'Ada@Example.com', primary: true, verified: githubBehavior.verified },
     ]);
   };
   const gitHubUrl = await listenOnLoopback(t, (request, response) => void gitHubServer(request, response));
@@ -187,16 +187,16 @@ t.test('people sign in with GitHub, whose addresses its API tells', async (t) =>
     const returned = (await browser.visit(away)).location!;
     return browser.visit(returned, undefined, json);
   };
-  says = { verified: false, broken: false, refuses: false };
+  githubBehavior = { verified: false, broken: false, refuses: false };
   t.equal((await signIn()).status, 403);
-  says = { verified: true, broken: true, refuses: false };
+  githubBehavior = { verified: true, broken: true, refuses: false };
   t.equal((await signIn()).status, 502);
-  says = { verified: true, broken: false, refuses: true };
+  githubBehavior = { verified: true, broken: false, refuses: true };
   t.equal((await signIn()).status, 400);
-  says = { verified: true, broken: false, refuses: false };
+  githubBehavior = { verified: true, broken: false, refuses: false };
   for (const invalidUser of [undefined, null, 'x', {}, 1.5]) {
     number = invalidUser;
-    t.equal((await signIn()).status, 502, `somebody without a number: ${invalidUser}`);
+    t.equal((await signIn()).status, 502, `user without an ID: ${invalidUser}`);
   }
   number = 4711;
   t.match(await signIn(), { status: 403, text: /invited/ }, 'strangers stay outside here');
@@ -214,7 +214,7 @@ t.test('people sign in with GitHub, whose addresses its API tells', async (t) =>
   t.match(
     await signIn(`?invite_code=${forBob}`),
     { status: 403 },
-    'somebody else’s invitation lets nobody in',
+    'the invitation of another address is rejected',
   );
   const garbage = `${base}/api/auth/github/login?invite_code=garbage`;
   t.equal((await new FakeBrowser().visit(garbage, undefined, json)).status, 404);
@@ -225,12 +225,12 @@ t.test('people sign in with GitHub, whose addresses its API tells', async (t) =>
   t.match(ada.organizations, [{ organization_id, permission: 'ADMIN' }], 'with the sign-in she joined');
   t.same(ada.invitations, []);
   t.match(await call('organizations/add-organization', access_token, { name: 'Own' }), { status: 403 });
-  t.match(await signIn(`?invite_code=${forBob}`), { status: 200 }, 'what is not hers does no harm');
-  says = { verified: false, broken: false, refuses: false };
+  t.match(await signIn(`?invite_code=${forBob}`), { status: 200 }, 'addresses of others have no effect');
+  githubBehavior = { verified: false, broken: false, refuses: false };
   const later = await signIn();
   t.equal(
     JSON.parse(later.text).user.id,
     JSON.parse(first.text).user.id,
-    'who is known is known by number, not by address',
+    'known users are identified by ID, not by address',
   );
 });

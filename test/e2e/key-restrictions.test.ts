@@ -70,18 +70,18 @@ async function replyWithoutPath(
   body: object,
 ) {
   const { status, body: replyText } = await api.request(operation, body, { as: operation });
-  return { status, said: JSON.stringify(replyText).replaceAll(name, 'NAME') };
+  return { status, text: JSON.stringify(replyText).replaceAll(name, 'NAME') };
 }
 
-await t.test('a collection outside of its names is for a key as one that never was', async (t) => {
+await t.test('a collection outside a key’s restriction looks nonexistent', async (t) => {
   for (const api of [named, both]) {
     for (const [operation, body] of onCollections) {
       const ask = (collection_name: string) =>
         replyWithoutPath(api, collection_name, operation, { ...body, collection_name });
-      const theirs = await ask('closed');
-      t.same(theirs, await ask('never'), `${operation}: the same words`);
+      const otherReply = await ask('closed');
+      t.same(otherReply, await ask('never'), `${operation}: the same words`);
       // A key restricted to some documents may not call operations on whole collections.
-      t.equal(theirs.status, api === both && operation.startsWith('collections/') ? 403 : 404, operation);
+      t.equal(otherReply.status, api === both && operation.startsWith('collections/') ? 403 : 404, operation);
     }
     const put = (collection: string) =>
       api.request(`documents/${collection}/new`, undefined, {
@@ -97,7 +97,7 @@ await t.test('a collection outside of its names is for a key as one that never w
     t.same(
       refused,
       await replyWithoutPath(api, 'never', 'collections/add-collection', { collection_name: 'never' }),
-      'a name that is taken and one that is free',
+      'a used name and a free name',
     );
   }
   t.match(await named.call('status/get-status'), { num_documents: 5 });
@@ -107,7 +107,7 @@ await t.test('a collection outside of its names is for a key as one that never w
   await named.call('collections/delete-collection', { collection_name: 'later' });
 });
 
-await t.test('use of other collections is not shown to a key', async (t) => {
+await t.test('a restricted key does not see usage of other collections', async (t) => {
   await whole.find('closed', 'granite');
   const span = { start_time: 0, end_time: 4_000_000_000, aggregation_window: 'daily' };
   const collections = async (api: CheckedApiClient, operation: 'usage/documents' | 'usage/queries') =>
@@ -135,7 +135,7 @@ await t.test('a restricted key cannot read the model usage of the organization',
     for (const operation of operations) {
       const { status, body } = await api.request(operation, span);
       t.equal(status, 403, operation);
-      t.match(body, { detail: /use a key without a restriction/ });
+      t.match(body, { detail: /Use a key without a restriction/ });
     }
   }
 });
@@ -150,7 +150,7 @@ const onDocuments: readonly (readonly [PublishedOperationName, object])[] = [
   ['documents/delete-document', {}],
 ];
 
-await t.test('a document that does not match the filter is for a key as one that never was', async (t) => {
+await t.test('a document that does not match the filter of a key looks nonexistent', async (t) => {
   const before = await whole.call('documents/get-document-info-list', { collection_name: 'open' });
   for (const api of [filtered, both]) {
     for (const [operation, body] of onDocuments) {
@@ -172,9 +172,9 @@ await t.test('a document that does not match the filter is for a key as one that
       documents: [{ path: 'b/2', content: text('x'), overwrite: true }],
     };
     t.match(await api.call('documents/add-documents', request), { results: [{ status: 403 }] });
-    const mine = { ...request, documents: [{ ...request.documents[0], metadata: { tenant: 'a' } }] };
+    const ownDocument = { ...request, documents: [{ ...request.documents[0], metadata: { tenant: 'a' } }] };
     t.match(
-      await api.call('documents/add-documents', mine),
+      await api.call('documents/add-documents', ownDocument),
       { results: [{ status: 409 }] },
       'nothing is replaced',
     );
@@ -192,7 +192,7 @@ await t.test('a document that does not match the filter is for a key as one that
     t.equal((await put('b/1', { tenant: 'a' })).status, 409);
     t.equal((await put('mine', { tenant: 'b' })).status, 403);
     const away = { collection_name: 'open', path: 'a/1', metadata: { tenant: 'b' } };
-    t.equal(await api.status('documents/update-document', away), 403, 'nothing is given away');
+    t.equal(await api.status('documents/update-document', away), 403, 'nothing is revealed');
   }
   const after = await whole.call('documents/get-document-info-list', { collection_name: 'open' });
   t.same(
@@ -201,7 +201,7 @@ await t.test('a document that does not match the filter is for a key as one that
   );
 });
 
-await t.test('every query keeps to the filter of its key, whatever it asks', async (t) => {
+await t.test('every query applies the filter of its key', async (t) => {
   const attempts: readonly (readonly [filter: object | null, paths: readonly string[]])[] = [
     [null, ['a/1', 'a/2']],
     [{}, ['a/1', 'a/2']],
@@ -233,7 +233,7 @@ await t.test('every query keeps to the filter of its key, whatever it asks', asy
   const misspelled = { collection_name: 'open', query: 'xylophonistt', k: 5, explain: true };
   const spelling = async (api: CheckedApiClient) =>
     JSON.stringify(await api.call('queries/top-snippets', misspelled));
-  t.match(await spelling(whole), '"xylophonist"', 'others are told which word is meant');
+  t.match(await spelling(whole), '"xylophonist"', 'others get the corrected word');
   t.notMatch(await spelling(both), '"xylophonist"', 'a word that only hidden documents have stays hidden');
 });
 
@@ -255,7 +255,7 @@ await t.test('a key with a filter writes and reads its own documents', async (t)
     t.equal(await both.status(`collections/${operation}`, {}), 403, `${operation} concerns all documents`);
 });
 
-await t.test('what a key sees is listed, changed and ended at once', async (t) => {
+await t.test('the restriction of a key is listed, and changes apply at once', async (t) => {
   const restriction = {
     collection_names: ['open', 'open'],
     filter: { ['__proto__']: { $ne: 'x' }, tenant: 'b' },
@@ -293,7 +293,7 @@ await t.test('what a key sees is listed, changed and ended at once', async (t) =
     [{ collection_names: null, filter: { tenant: 'a'.repeat(20_000) } }, 400],
   ] as const)
     t.equal(await change({ restriction: wrong }), status, JSON.stringify(wrong).slice(0, 60));
-  t.same(await api.paths('closed'), ['a/1', 'a/2'], 'a refused change changes nothing');
+  t.same(await api.paths('closed'), ['a/1', 'a/2'], 'a rejected change has no effect');
   await server.restart();
   t.same(await api.paths('closed'), ['a/1', 'a/2'], 'it outlives a restart');
   t.equal(await change({ restriction: { collection_names: null, filter: {} } }), 200);
@@ -301,11 +301,11 @@ await t.test('what a key sees is listed, changed and ended at once', async (t) =
   t.equal((await listed()).restriction, null);
 });
 
-await t.test('owners restrict the keys of their organisation, and a session sees all', async (t) => {
+await t.test('owners restrict the keys of their organization, and sessions are unrestricted', async (t) => {
   const link = /https?:\S+verify\?token=\S+/.exec(server.printedText)?.[0] ?? '';
   const signedIn = await fetch(link, { headers: { accept: 'application/json' } });
   const { access_token } = (await signedIn.json()) as { access_token: string };
-  const say = async (operation: string, body: object) => {
+  const send = async (operation: string, body: object) => {
     const reply = await fetch(`${server.url}/${operation}`, {
       method: 'POST',
       headers: {
@@ -319,13 +319,13 @@ await t.test('owners restrict the keys of their organisation, and a session sees
     return { status: reply.status, body: (await reply.json()) as any };
   };
   let own = '';
-  own = (await say('api/users/get-user', {})).body.organizations[0].organization_id;
+  own = (await send('api/users/get-user', {})).body.organizations[0].organization_id;
   const restriction = { collection_names: ['mine'], filter: { tenant: 'a' } };
   const keyRequest = { organization_id: own, name: 'Site', permission: 'all', restriction };
-  const issued = await say('api/organizations/api-keys/add-api-key', keyRequest);
+  const issued = await send('api/organizations/api-keys/add-api-key', keyRequest);
   t.match(issued, { status: 201, body: { restriction } });
   for (const collection_name of ['mine', 'other'])
-    t.equal((await say('v1/collections/add-collection', { collection_name })).status, 201);
+    t.equal((await send('v1/collections/add-collection', { collection_name })).status, 201);
   const site = new CheckedApiClient(server, issued.body.api_key);
   t.same((await site.call('collections/get-collection-list')).collection_names, ['mine']);
   const api_key_id = issued.body.id;
@@ -334,13 +334,13 @@ await t.test('owners restrict the keys of their organisation, and a session sees
     api_key_id,
     restriction: { collection_names: ['other'], filter: null },
   };
-  t.equal((await say('api/organizations/api-keys/update-api-key', changed)).status, 200);
+  t.equal((await send('api/organizations/api-keys/update-api-key', changed)).status, 200);
   t.same((await site.call('collections/get-collection-list')).collection_names, ['other'], 'at once');
-  const info = await say('api/organizations/get-info', { organization_id: own });
+  const info = await send('api/organizations/get-info', { organization_id: own });
   t.match(
     info.body.api_keys.find(({ id }: { id: string }) => id === api_key_id),
     { restriction: changed.restriction },
   );
-  const log = await say('api/organizations/get-audit-log', { organization_id: own });
+  const log = await send('api/organizations/get-audit-log', { organization_id: own });
   t.match(log.body.entries[0], { action: 'api_key.updated', details: { collections: 1, filtered: false } });
 });

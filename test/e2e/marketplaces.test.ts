@@ -115,19 +115,19 @@ function bindSignUp(answer: HttpReply, organization_id: string): Promise<HttpRep
   return call('marketplaces/bind', { sign_up, organization_id }, { cookie });
 }
 
-t.test('a buyer of AWS comes, signs in and gets what was bought, for one organisation', async (t) => {
-  const came = await startSignUp('one');
-  t.equal(came.status, 303);
-  t.match(came.headers.get('location'), /^\/app\/marketplace\?sign_up=[\w-]{43}$/);
+t.test('an AWS buyer signs in and binds the purchase to one organization', async (t) => {
+  const signUpReply = await startSignUp('one');
+  t.equal(signUpReply.status, 303);
+  t.match(signUpReply.headers.get('location'), /^\/app\/marketplace\?sign_up=[\w-]{43}$/);
   t.match(
-    came.headers.get('set-cookie'),
+    signUpReply.headers.get('set-cookie'),
     /^marketplace=[\w-]{43}; Path=\/; Max-Age=3600; HttpOnly; SameSite=Lax$/,
   );
-  t.equal(came.headers.get('referrer-policy'), 'no-referrer');
+  t.equal(signUpReply.headers.get('referrer-policy'), 'no-referrer');
   const program = await startSignUp('one', json);
   t.match(program, { status: 200, body: { url: /^\/app\/marketplace\?sign_up=/ } });
   t.equal(program.body.redirect_url, program.body.url, 'under both names');
-  const { sign_up, cookie } = signUpParametersOf(came);
+  const { sign_up, cookie } = signUpParametersOf(signUpReply);
   t.match(await call('marketplaces/get-sign-up', { sign_up }, { cookie }), {
     status: 200,
     body: { marketplace: 'aws', account: '210987654321', expires_at: /^20/ },
@@ -139,7 +139,7 @@ t.test('a buyer of AWS comes, signs in and gets what was bought, for one organis
       { sign_up: 'x'.repeat(43), organization_id: acme },
       { cookie },
     ),
-    'an organisation of nobody': await call(
+    'an organization of nobody': await call(
       'marketplaces/bind',
       { sign_up, organization_id: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10' },
       { cookie },
@@ -151,14 +151,14 @@ t.test('a buyer of AWS comes, signs in and gets what was bought, for one organis
     ...{ organization_id: acme, marketplace: 'aws', bought_tier: 'teams', subscription_tier: 'teams' },
     ...{ variables: null, next: null },
   };
-  t.match(await bindSignUp(came, acme), { status: 200, body });
+  t.match(await bindSignUp(signUpReply, acme), { status: 200, body });
   t.equal(await tierOf(acme), 'teams');
-  t.match(await bindSignUp(came, acme), { status: 200, body }, 'a double click');
-  t.match(await bindSignUp(program, acme), { status: 200, body }, 'the same purchase, come again');
-  t.match(await bindSignUp(program, other), { status: 409, body: { detail: /another organisation/ } });
+  t.match(await bindSignUp(signUpReply, acme), { status: 200, body }, 'a double click');
+  t.match(await bindSignUp(program, acme), { status: 200, body }, 'the same purchase, bound again');
+  t.match(await bindSignUp(program, other), { status: 409, body: { detail: /another organization/ } });
   t.equal(await tierOf(other), 'free');
   await server.restart();
-  t.match(await bindSignUp(came, acme), { status: 200, body }, 'a sign-up outlives a restart');
+  t.match(await bindSignUp(signUpReply, acme), { status: 200, body }, 'a sign-up outlives a restart');
   const log = await call('organizations/get-audit-log', { organization_id: acme });
   const entries: { action: string; target: string }[] = log.body.entries;
   t.equal(entries.filter(({ action }) => action === 'marketplace.bound').length, 1);
@@ -167,7 +167,7 @@ t.test('a buyer of AWS comes, signs in and gets what was bought, for one organis
   t.match(entitlementRequest?.body, { ProductCode: 'quarry', Filter: { LICENSE_ARN: [license('one')] } });
 });
 
-t.test('what AWS says of a token is passed on', async (t) => {
+t.test('errors of AWS for a token are passed on', async (t) => {
   for (const [token, status] of [
     [null, 400],
     ['', 400],
@@ -183,11 +183,11 @@ t.test('what AWS says of a token is passed on', async (t) => {
     t.equal(answer.status, status, `${token?.slice(0, 20)}: ${answer.text}`);
     t.notMatch(answer.text, /as the test wants|Exception/);
   }
-  t.equal((await startSignUp('busy', json)).status, 200, 'who is told to wait tries again');
+  t.equal((await startSignUp('busy', json)).status, 200, 'a throttled request is retried');
   t.equal(throttled, 3);
 });
 
-t.test('messages of SNS are believed when SNS signed them for our topic', async (t) => {
+t.test('only SNS messages signed for a configured topic are accepted', async (t) => {
   const tell = (text: string) =>
     sendRequest(`${server.url}/api/marketplaces/aws/events`, {
       body: text,
@@ -252,7 +252,7 @@ t.test('messages of SNS are believed when SNS signed them for our topic', async 
   t.equal(await tierOf(acme), 'starter', 'less was bought');
   bought[license('one')] = 'over';
   t.equal((await tell(snsMessage({ ...note(updated), Subject: 'A subject' }))).status, 200);
-  t.equal(await tierOf(acme), 'free', 'what is over entitles to nothing');
+  t.equal(await tierOf(acme), 'free', 'expired entitlements grant nothing');
   bought[license('one')] = 'large';
   t.equal((await tell(snsMessage(note(updated)))).status, 200);
   t.equal(await tierOf(acme), 'teams');
@@ -263,8 +263,8 @@ t.test('messages of SNS are believed when SNS signed them for our topic', async 
   });
   t.equal(await tierOf(acme), 'teams', 'the highest of two counts');
   t.equal((await tell(snsMessage(ended))).status, 200);
-  t.equal(await tierOf(acme), 'starter', 'the other goes on');
-  t.equal((await tell(snsMessage(ended))).status, 200, 'told twice');
+  t.equal(await tierOf(acme), 'starter', 'the other continues');
+  t.equal((await tell(snsMessage(ended))).status, 200, 'sent twice');
   const event = (type: string, detail: object) =>
     note({
       ...{ version: '0', 'detail-type': type, source: 'aws.agreement-marketplace', region: 'us-east-1' },
@@ -277,7 +277,7 @@ t.test('messages of SNS are believed when SNS signed them for our topic', async 
   }));
   const deprovisioned = 'License Deprovisioned - Manufacturer';
   t.equal((await tell(snsMessage(event(deprovisioned, ofOthers!)))).status, 200);
-  t.equal(await tierOf(acme), 'starter', 'a license of the same account that nobody brought here');
+  t.equal(await tierOf(acme), 'starter', 'an unbound license of the same account');
   bought[license('two')] = 'large';
   const agreement = { id: 'agmt-example', status: 'ACTIVE', intent: 'AMEND' };
   t.equal(
@@ -286,18 +286,14 @@ t.test('messages of SNS are believed when SNS signed them for our topic', async 
   );
   t.equal(await tierOf(acme), 'teams', 'an event that names only the customer makes the server ask');
   t.equal((await tell(snsMessage(event('Purchase Agreement Ended - Proposer', { agreement })))).status, 200);
-  t.equal(
-    await tierOf(acme),
-    'teams',
-    'an agreement that is replaced ends, too: what counts is what AWS says',
-  );
+  t.equal(await tierOf(acme), 'teams', 'a replaced agreement ends, too, as AWS reports it');
   t.equal((await tell(snsMessage(event(deprovisioned, ofTwo!)))).status, 200);
   t.equal(await tierOf(acme), 'free');
   t.match(await bindSignUp(await startSignUp('one'), acme), {
     status: 200,
     body: { subscription_tier: 'teams' },
   });
-  t.equal(await tierOf(acme), 'teams', 'who ended may begin again');
+  t.equal(await tierOf(acme), 'teams', 'an ended agreement can be bound again');
 
   const third = await found('Third');
   for (const name of ['old-1', 'old-2']) bought[license(name)] = 'small';
@@ -308,18 +304,18 @@ t.test('messages of SNS are believed when SNS signed them for our topic', async 
     t.equal((await tell(snsMessage(note({ ...left, 'product-code': product })))).status, 200);
   await leaves('another');
   await leaves('quarry');
-  t.equal(await tierOf(third), 'starter', 'of two of one customer nobody knows which ended, so AWS is asked');
+  t.equal(await tierOf(third), 'starter', 'which of two agreements ended is unknown, so AWS is queried');
   delete bought[license('old-1')];
   await leaves('quarry');
   t.equal(await tierOf(third), 'starter');
   t.equal((await tell(snsMessage(event(deprovisioned, { license: { arn: license('old-1') } })))).status, 200);
   await leaves('another');
-  t.equal(await tierOf(third), 'starter', 'what ended is another product');
+  t.equal(await tierOf(third), 'starter', 'another product ended');
   await leaves('quarry');
   t.equal(await tierOf(third), 'free', 'the only one that is left has ended, whatever AWS still says');
 });
 
-t.test('somebody installs the integration of Vercel, and removes it', async (t) => {
+t.test('the Vercel integration is installed and removed', async (t) => {
   const next = 'https://vercel.com/acme/~/integrations/quarry?x=1';
   for (const evil of [
     'https://evil.example/',
@@ -345,14 +341,14 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
   t.equal((await install({ code: 'used', next })).status, 400);
   t.equal((await install({ code: 'down', next })).status, 502);
   t.equal((await install({ code: 'odd', next })).status, 502);
-  const came = await install({
+  const signUpReply = await install({
     code: 'good',
     next,
     teamId: 'team_1',
     configurationId: 'icfg_1',
     source: 'marketplace',
   });
-  t.equal(came.status, 302);
+  t.equal(signUpReply.status, 302);
   t.same(exchanges.at(-1), {
     path: 'POST /v2/oauth/access_token',
     form: {
@@ -362,14 +358,14 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
       redirect_uri: `${server.url}/api/marketplaces/vercel`,
     },
   });
-  const { sign_up, cookie } = signUpParametersOf(came);
+  const { sign_up, cookie } = signUpParametersOf(signUpReply);
   t.match(
     await call('marketplaces/get-sign-up', { sign_up }, { cookie }),
     {
       status: 200,
       body: { marketplace: 'vercel', account: 'the-team', account_id: 'team_1', installation_id: 'icfg_1' },
     },
-    'whoever binds sees whose installation it is',
+    'the user sees the account of the installation',
   );
   const bound = { marketplace: 'vercel', bought_tier: 'starter', subscription_tier: 'starter', next };
   const organization_id = other;
@@ -378,7 +374,7 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
     body: { ...bound, variables: null },
   });
   t.equal(await tierOf(other), 'starter');
-  t.equal(vercel.requestCount('/v10/projects'), 0, 'who does not want variables gets none');
+  t.equal(vercel.requestCount('/v10/projects'), 0, 'no variables are set unless requested');
   t.match(await bindSignUp(await install({ code: 'good', next }), acme), { status: 409 });
   t.same(projects.prj_1, {});
 
@@ -387,17 +383,17 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
     return api_keys.filter(({ created_by }: { created_by: string }) => created_by === 'vercel:icfg_1');
   };
   vercel.variablesReply = { status: 503, body: {} };
-  t.match(await bindSignUp(came, other), { status: 200, body: { ...bound, variables: 'waiting' } });
+  t.match(await bindSignUp(signUpReply, other), { status: 200, body: { ...bound, variables: 'waiting' } });
   vercel.variablesReply = { status: 403, body: {} };
-  t.match(await bindSignUp(came, other), { status: 200, body: { ...bound, variables: 'refused' } });
+  t.match(await bindSignUp(signUpReply, other), { status: 200, body: { ...bound, variables: 'refused' } });
   vercel.variablesReply = {
     status: 201,
     body: { created: [], failed: [{ error: { code: 'ENV_CONFLICT' } }] },
   };
-  t.match(await bindSignUp(came, other), { status: 200, body: { variables: 'refused' } });
+  t.match(await bindSignUp(signUpReply, other), { status: 200, body: { variables: 'refused' } });
   t.match(await heldKeys(), [{ permission: 'all', name: 'Vercel' }], 'one key, however often it is tried');
   vercel.variablesReply = { status: 201, body: { created: [], failed: [] } };
-  t.match(await bindSignUp(came, other), { status: 200, body: { ...bound, variables: 'set' } });
+  t.match(await bindSignUp(signUpReply, other), { status: 200, body: { ...bound, variables: 'set' } });
   const { ZEROENTROPY_API_KEY: key, ZEROENTROPY_BASE_URL: base } = projects.prj_3!;
   t.equal(base, `${server.url}/v1`);
   const collections = () =>
@@ -405,7 +401,7 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
       headers: { authorization: `Bearer ${key}` },
       body: {},
     });
-  t.equal((await collections()).status, 200, 'what the projects got opens the organisation');
+  t.equal((await collections()).status, 200, 'the key in the projects is valid for the organization');
   for (const id of ['prj_1', 'prj_2']) t.same(projects[id], projects.prj_3);
 
   const hook = (body: string, signature?: string) =>
@@ -446,7 +442,7 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
     t.equal((await hook(widened, signed(widened))).status, 200);
     t.same(projects[project], projects.prj_3, 'also when the token has expired');
   }
-  t.equal(exchanges.length, entitlementRequest + 1, 'for another token Vercel is asked once');
+  t.equal(exchanges.length, entitlementRequest + 1, 'Vercel is asked for another token once');
   t.equal((await heldKeys()).length, 1);
   const [{ id: api_key_id }] = await heldKeys();
   t.equal((await call('organizations/api-keys/delete-api-key', { organization_id, api_key_id })).status, 200);
@@ -461,8 +457,8 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
   t.same(await heldKeys(), [], 'the key ends with the installation');
   const before = vercel.requestCount('');
   t.equal((await hook(widened, signed(widened))).status, 200);
-  t.equal(vercel.requestCount(''), before, 'and what opened Vercel is forgotten');
-  t.equal((await hook(removed, signed(removed))).status, 200, 'told twice');
+  t.equal(vercel.requestCount(''), before, 'and the token of Vercel is discarded');
+  t.equal((await hook(removed, signed(removed))).status, 200, 'sent twice');
   t.equal(await tierOf(other), 'free');
   const actions = (await call('organizations/get-audit-log', { organization_id: other })).body.entries;
   t.match(
@@ -473,7 +469,7 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
   );
 });
 
-t.test('whoever floods the server with messages is stopped, and nobody else', async (t) => {
+t.test('an address that floods the server with messages is limited, and no other', async (t) => {
   const flood = (path: string, from: string) =>
     sendRequest(`${server.url}/api/marketplaces/${path}/events`, {
       body: '{}',
@@ -492,10 +488,10 @@ t.test('whoever floods the server with messages is stopped, and nobody else', as
   }
 });
 
-t.test('no log holds what opens a door', async (t) => {
+t.test('the log contains no credential', async (t) => {
   await server.stop();
   const log = server.fullLog;
-  t.match(log, /sends no messages here any more/, 'but that a topic was left stands there');
+  t.match(log, /SNS subscription removed/, 'but the removed subscription is logged');
   const keys = Object.values(projects).map((each) => each.ZEROENTROPY_API_KEY!);
   for (const hidden of [secret, awsKey.secret, 'the-token-of-vercel', session, ...keys])
     t.notOk(log.includes(hidden));

@@ -68,7 +68,7 @@ const { page } = await acme.call('documents/get-page-info', {
 await (await fetch(page.image_url ?? '')).arrayBuffer();
 const images = () => readdirSync(join(server.data, 'cache', 'pages'));
 
-await t.test('usage: what was used so far, over time, of one collection, and for programs', async (t) => {
+await t.test('usage: totals, over time, of one collection, and as an export', async (t) => {
   const soFar = await runQuarry('usage', '--key', api_key);
   t.equal(soFar.code, 0);
   t.match(soFar.out, /^What +This month +Bytes +Units +In all +Bytes +Units\n/);
@@ -84,7 +84,7 @@ await t.test('usage: what was used so far, over time, of one collection, and for
   t.same(Object.keys(rows), ['documents', 'queries']);
   t.match(rows.queries, [{ organization_id, query_type: 'documents', event_count: 5 }]);
   const inPerson = await runQuarryAs({}, 'usage', '--organization', organization_id, '--key', session);
-  t.same(inPerson, soFar, 'somebody who signed in reads the same');
+  t.same(inPerson, soFar, 'a signed-in user reads the same');
   t.match(await runQuarryAs({}, 'usage', '--key', session), { code: 1, note: /x-quarry-organization/ });
   t.match(await runQuarry('usage', '--since', 'yesterday', '--key', api_key), {
     code: 2,
@@ -92,66 +92,54 @@ await t.test('usage: what was used so far, over time, of one collection, and for
   });
 });
 
-await t.test(
-  'audit export: all pages, for programs and for spreadsheets, by administrators and owners',
-  async (t) => {
-    const soon = '2099-01-01T00:00:00.000Z';
-    const named = ['--organization', organization_id] as const;
-    t.match(await runQuarry('keys', 'add', 'until then', '--expires', '2099-01-01', ...named), {
-      code: 0,
-      out: /^ze_\w{36}\n$/,
-    });
-    const listed = JSON.parse((await runQuarry('keys', 'list', '--json', ...named)).out).api_keys;
-    t.match(listed, [{ name: 'Website', expires_at: null, last_used_at: /^20/ }, { expires_at: soon }]);
-    t.match(await runQuarry('keys', 'add', 'too late', '--expires', '2020-01-01', ...named), { code: 1 });
-    const evil = { organization_id, name: '=HYPERLINK("x")', permission: 'read_only' };
-    const issued = await account('api-keys/add-api-key', evil);
-    const lines = (await runQuarry('audit', 'export', '--organization', organization_id)).out
-      .trim()
-      .split('\n');
-    const entries = lines.map((line) => JSON.parse(line));
-    t.match(entries.at(-1), { action: 'organization.created', address: '127.0.0.1' });
-    t.match(entries[0], { action: 'api_key.created', details: { name: evil.name } });
-    t.notMatch(lines.join('\n'), issued.body.api_key);
-    const csv = (await runQuarry('audit', 'export', '--organization', organization_id, '--format', 'csv'))
-      .out;
-    t.match(csv, /^at,action,actor,target,address,details,id\n20/);
-    t.match(csv, /,"\{""name"":""=HYPERLINK/, 'what a person chose is quoted');
-    t.equal(csv.trim().split('\n').length, lines.length + 1);
-    const owners = await runQuarryAs(
-      {},
-      'audit',
-      'export',
-      '--organization',
-      organization_id,
-      '--key',
-      session,
-    );
-    t.match(owners, { code: 0, out: lines.slice(1).join('\n') }, 'an owner’s session reads the same');
-    const keys = await runQuarryAs(
-      {},
-      'audit',
-      'export',
-      '--organization',
-      organization_id,
-      '--key',
-      api_key,
-    );
-    t.match(keys, { code: 1, out: '', note: /People call get-audit-log, not keys/ });
-    const all = await runQuarryAs({}, 'audit', 'export', '--installation', '--key', session);
-    t.match(all, { out: '', note: /admin/i }, 'but not what belongs to nobody');
-    t.not(all.code, 0);
-    const whole = (await runQuarry('audit', 'export', '--installation', '--since', '2020-01-01')).out;
-    t.match(whole, /"action":"user.login"/);
-    const cursor = await sendRequest(`${server.url}/v1/admin/get-audit-log`, {
-      headers: { authorization: `Bearer ${adminKey}` },
-      body: { organization_id, cursor: 'nonsense' },
-    });
-    t.match(cursor, { status: 400, body: { detail: /next_cursor/ } });
-  },
-);
+await t.test('audit export: all pages, as JSON and CSV, for administrators and owners', async (t) => {
+  const soon = '2099-01-01T00:00:00.000Z';
+  const named = ['--organization', organization_id] as const;
+  t.match(await runQuarry('keys', 'add', 'until then', '--expires', '2099-01-01', ...named), {
+    code: 0,
+    out: /^ze_\w{36}\n$/,
+  });
+  const listed = JSON.parse((await runQuarry('keys', 'list', '--json', ...named)).out).api_keys;
+  t.match(listed, [{ name: 'Website', expires_at: null, last_used_at: /^20/ }, { expires_at: soon }]);
+  t.match(await runQuarry('keys', 'add', 'too late', '--expires', '2020-01-01', ...named), { code: 1 });
+  const evil = { organization_id, name: '=HYPERLINK("x")', permission: 'read_only' };
+  const issued = await account('api-keys/add-api-key', evil);
+  const lines = (await runQuarry('audit', 'export', '--organization', organization_id)).out
+    .trim()
+    .split('\n');
+  const entries = lines.map((line) => JSON.parse(line));
+  t.match(entries.at(-1), { action: 'organization.created', address: '127.0.0.1' });
+  t.match(entries[0], { action: 'api_key.created', details: { name: evil.name } });
+  t.notMatch(lines.join('\n'), issued.body.api_key);
+  const csv = (await runQuarry('audit', 'export', '--organization', organization_id, '--format', 'csv')).out;
+  t.match(csv, /^at,action,actor,target,address,details,id\n20/);
+  t.match(csv, /,"\{""name"":""=HYPERLINK/, 'text chosen by users is quoted');
+  t.equal(csv.trim().split('\n').length, lines.length + 1);
+  const owners = await runQuarryAs(
+    {},
+    'audit',
+    'export',
+    '--organization',
+    organization_id,
+    '--key',
+    session,
+  );
+  t.match(owners, { code: 0, out: lines.slice(1).join('\n') }, 'an owner’s session reads the same');
+  const keys = await runQuarryAs({}, 'audit', 'export', '--organization', organization_id, '--key', api_key);
+  t.match(keys, { code: 1, out: '', note: /get-audit-log requires a signed-in user, not an API key/ });
+  const all = await runQuarryAs({}, 'audit', 'export', '--installation', '--key', session);
+  t.match(all, { out: '', note: /admin/i }, 'but not entries without an organization');
+  t.not(all.code, 0);
+  const whole = (await runQuarry('audit', 'export', '--installation', '--since', '2020-01-01')).out;
+  t.match(whole, /"action":"user.login"/);
+  const cursor = await sendRequest(`${server.url}/v1/admin/get-audit-log`, {
+    headers: { authorization: `Bearer ${adminKey}` },
+    body: { organization_id, cursor: 'nonsense' },
+  });
+  t.match(cursor, { status: 400, body: { detail: /next_cursor/ } });
+});
 
-await t.test('a server that is killed while it removes an organisation leaves nothing of it', async (t) => {
+await t.test('a server killed during the removal of an organization leaves no data of it', async (t) => {
   await acme.call('models/embed', { model: 'zembed-1', input_type: 'query', input: 'granite' });
   const before = await waitFor('the rate limit is remembered', async () => {
     const ran = await runQuarry('doctor', '--organization', organization_id);
@@ -159,7 +147,7 @@ await t.test('a server that is killed while it removes an organisation leaves no
   });
   t.match(before, { code: 1, out: /exists\.\n.*Left of it/s });
   for (const file of [
-    'organisations',
+    'organizations',
     'apiKeys',
     'collections',
     'members',
@@ -172,7 +160,7 @@ await t.test('a server that is killed while it removes an organisation leaves no
   t.equal(images().length, 1);
   t.match(await account('delete-organization', { organization_id, confirm_name: 'Acme' }), { status: 200 });
   await server.stop('SIGKILL');
-  t.notMatch(server.log, /organisation is gone/, 'it was not done yet');
+  t.notMatch(server.log, /organization removed/, 'it was not done yet');
   await server.restart();
   t.equal(await acme.status('collections/get-collection-list', {}), 401);
   const authorization = `Bearer ${adminKey}`;
@@ -191,7 +179,7 @@ await t.test('a server that is killed while it removes an organisation leaves no
 });
 
 await t.test(
-  'the administrator deletes what nobody owns any more, but not the first organisation',
+  'the administrator deletes organizations without owners, but not the first organization',
   async (t) => {
     const administration = new CheckedApiClient(server, adminKey);
     const orphan = { organization_id: '77777777-7777-4777-8777-777777777777' };

@@ -11,8 +11,8 @@ t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t, { LOG_LEVEL: 'debug' });
 const administration = new CheckedApiClient(server, adminKey);
 const ids = {
-  north: '11111111-1111-4111-8111-111111111111',
-  south: '22222222-2222-4222-8222-222222222222',
+  tenantA: '11111111-1111-4111-8111-111111111111',
+  tenantB: '22222222-2222-4222-8222-222222222222',
 } as const;
 
 async function key(organization_id: string, permission: 'all' | 'read_only' = 'all'): Promise<string> {
@@ -23,9 +23,9 @@ async function key(organization_id: string, permission: 'all' | 'read_only' = 'a
 for (const organization_id of Object.values(ids)) {
   await administration.call('admin/create-organization', { organization_id });
 }
-const keys = { north: await key(ids.north), south: await key(ids.south) };
-const north = new CheckedApiClient(server, keys.north);
-const south = new CheckedApiClient(server, keys.south);
+const keys = { tenantA: await key(ids.tenantA), tenantB: await key(ids.tenantB) };
+const tenantA = new CheckedApiClient(server, keys.tenantA);
+const tenantB = new CheckedApiClient(server, keys.tenantB);
 const text = (words: string) => ({ type: 'text', text: words }) as const;
 
 /** Requests on a collection, each of which succeeds in an organization that has it with the document `doc`. */
@@ -47,14 +47,14 @@ const writes: readonly (readonly [PublishedOperationName, object])[] = [
   ['collections/delete-collection', {}],
 ];
 
-await t.test('the same names in two organisations are two things', async (t) => {
-  for (const [name, api] of Object.entries({ north, south })) {
+await t.test('the same names in two organizations are independent', async (t) => {
+  for (const [name, api] of Object.entries({ tenantA, tenantB })) {
     await api.call('collections/add-collection', { collection_name: 'shared name' });
     await api.add('shared name', 'doc', `Granite of the ${name}.`, { metadata: { owner: name } });
     await api.call('collections/add-collection', { collection_name: `only ${name}` });
     await api.add(`only ${name}`, 'doc', `Secret granite of the ${name}.`);
   }
-  for (const [name, api] of Object.entries({ north, south })) {
+  for (const [name, api] of Object.entries({ tenantA, tenantB })) {
     const { collection_names } = await api.call('collections/get-collection-list');
     t.same(collection_names, [`only ${name}`, 'shared name']);
     t.match(await api.call('status/get-status'), { num_documents: 2, num_indexed_documents: 2 });
@@ -75,30 +75,33 @@ await t.test('the same names in two organisations are two things', async (t) => 
   t.match(await operator.call('status/get-status'), { num_documents: 0, num_indexed_bytes: 0 });
 });
 
-await t.test("another organisation's collection is as absent as one that never was", async (t) => {
+await t.test('a collection of another organization looks nonexistent', async (t) => {
   for (const [operation, body] of [...reads, ...writes]) {
     const searchPaths = async (collection_name: string) => {
-      const reply = await south.request(operation, { ...body, collection_name });
+      const reply = await tenantB.request(operation, { ...body, collection_name });
       return { status: reply.status, body: JSON.stringify(reply.body).replaceAll(collection_name, 'NAME') };
     };
-    const theirs = await searchPaths('only north');
-    t.equal(theirs.status, 404, operation);
-    t.same(theirs, await searchPaths('nobodys own'), `${operation}: the same words`);
+    const otherReply = await searchPaths('only north');
+    t.equal(otherReply.status, 404, operation);
+    t.same(otherReply, await searchPaths('nobodys own'), `${operation}: the same words`);
   }
   const put = (collection: string) =>
-    south.request(`documents/${encodeURIComponent(collection)}/new`, undefined, { method: 'PUT', body: 'x' });
+    tenantB.request(`documents/${encodeURIComponent(collection)}/new`, undefined, {
+      method: 'PUT',
+      body: 'x',
+    });
   t.equal((await put('only north')).status, 404);
   const usage = { start_time: 0, end_time: 2_000_000_000, aggregation_window: 'daily' };
-  t.equal(await south.status('usage/documents', { ...usage, collection_names: ['only north'] }), 404);
-  const used = await south.call('usage/documents', usage);
-  t.ok(used.length > 0 && used.every(({ organization_id }) => organization_id === ids.south));
-  t.match(await north.info('only north', 'doc', true), { content: 'Secret granite of the north.' });
-  t.same(await north.paths('only north'), ['doc']);
-  t.equal(await south.status('collections/add-collection', { collection_name: 'only north' }), 201);
-  await south.call('collections/delete-collection', { collection_name: 'only north' });
-  await south.call('collections/delete-collection', { collection_name: 'shared name' });
-  t.same(await north.find('only north', 'granite'), ['doc']);
-  t.same(await north.find('shared name', 'granite'), ['doc'], 'deleting ones own leaves theirs');
+  t.equal(await tenantB.status('usage/documents', { ...usage, collection_names: ['only north'] }), 404);
+  const used = await tenantB.call('usage/documents', usage);
+  t.ok(used.length > 0 && used.every(({ organization_id }) => organization_id === ids.tenantB));
+  t.match(await tenantA.info('only north', 'doc', true), { content: 'Secret granite of the north.' });
+  t.same(await tenantA.paths('only north'), ['doc']);
+  t.equal(await tenantB.status('collections/add-collection', { collection_name: 'only north' }), 201);
+  await tenantB.call('collections/delete-collection', { collection_name: 'only north' });
+  await tenantB.call('collections/delete-collection', { collection_name: 'shared name' });
+  t.same(await tenantA.find('only north', 'granite'), ['doc']);
+  t.same(await tenantA.find('shared name', 'granite'), ['doc'], 'deleting ones own leaves theirs');
 });
 
 /** Sends the head of a request that declares a large body, but no body. */
@@ -121,8 +124,8 @@ function sendHeadOnly(path: string, bearer: string, method = 'POST'): Promise<nu
   });
 }
 
-await t.test('a key that only reads is refused before any of the body is sent', async (t) => {
-  const bearer = await key(ids.north, 'read_only');
+await t.test('a read-only key is rejected before the body is sent', async (t) => {
+  const bearer = await key(ids.tenantA, 'read_only');
   const reader = new CheckedApiClient(server, bearer);
   for (const [operation, body] of reads) {
     t.equal(await reader.status(operation, { ...body, collection_name: 'only north' }), 200, operation);
@@ -130,7 +133,7 @@ await t.test('a key that only reads is refused before any of the body is sent', 
   t.equal(await reader.status('collections/get-collection-list'), 200);
   t.equal(await reader.status('models/embed', { model: 'zembed-1', input_type: 'query', input: 'x' }), 200);
   t.equal(await reader.status('parsers/parse-document', { base64_data: 'eA==' }), 200);
-  const before = await north.call('documents/get-document-info-list', { collection_name: 'only north' });
+  const before = await tenantA.call('documents/get-document-info-list', { collection_name: 'only north' });
   const forbidden = [
     'collections/add-collection',
     ...writes.map(([operation]) => operation),
@@ -147,36 +150,36 @@ await t.test('a key that only reads is refused before any of the body is sent', 
     t.match(reply.body, { detail: /read_only|read-only/ });
     t.equal(await reader.status(operation, { nonsense: true }), 403, 'whatever the body says');
   }
-  const after = await north.call('documents/get-document-info-list', { collection_name: 'only north' });
+  const after = await tenantA.call('documents/get-document-info-list', { collection_name: 'only north' });
   t.same(after, before);
 });
 
-await t.test('without a good key there is 401 and nothing else', async (t) => {
+await t.test('a request without a valid key gets only a 401', async (t) => {
   const bad = [
     '',
     'Bearer',
     'Bearer ',
     'Basic YTpi',
-    `Bearer ${keys.north}x`,
-    `Token ${keys.north}`,
-    `Bearer ${keys.north.slice(0, -1)}`,
+    `Bearer ${keys.tenantA}x`,
+    `Token ${keys.tenantA}`,
+    `Bearer ${keys.tenantA.slice(0, -1)}`,
   ];
   for (const authorization of bad) {
     const headers = authorization === '' ? {} : { authorization };
-    const reply = await north.request('collections/get-collection-list', undefined, { key: null, headers });
+    const reply = await tenantA.request('collections/get-collection-list', undefined, { key: null, headers });
     t.equal(reply.status, 401, `"${authorization.slice(0, 12)}"`);
-    t.notMatch(JSON.stringify(reply.body), keys.north.slice(0, 12));
+    t.notMatch(JSON.stringify(reply.body), keys.tenantA.slice(0, 12));
   }
-  const lower = { key: null, headers: { authorization: `bearer ${keys.north}` } };
-  t.equal((await north.request('collections/get-collection-list', undefined, lower)).status, 200);
+  const lower = { key: null, headers: { authorization: `bearer ${keys.tenantA}` } };
+  t.equal((await tenantA.request('collections/get-collection-list', undefined, lower)).status, 200);
   const organizations = ['collections/get-collection-list', 'models/embed', 'status/get-status'];
   for (const operation of organizations) t.equal(await administration.status(operation, {}), 403, operation);
-  for (const api of [north, new CheckedApiClient(server, operatorKey)]) {
-    t.equal(await api.status('admin/get-organization', { organization_id: ids.south }), 403);
+  for (const api of [tenantA, new CheckedApiClient(server, operatorKey)]) {
+    t.equal(await api.status('admin/get-organization', { organization_id: ids.tenantB }), 403);
   }
 });
 
-await t.test('the administrator creates, describes and changes organisations', async (t) => {
+await t.test('the administrator creates, reads and changes organizations', async (t) => {
   const organization_id = '33333333-3333-4333-8333-333333333333';
   const get = () => administration.call('admin/get-organization', { organization_id });
   const update = (change: object) =>
@@ -216,7 +219,7 @@ await t.test('the administrator creates, describes and changes organisations', a
   }
 });
 
-await t.test('the metadata limit of one organisation is raised, found again and lowered', async (t) => {
+await t.test('the metadata limit of one organization is raised, persisted and lowered', async (t) => {
   const collection_name = 'wide';
   const big = { 'list:words': Array.from({ length: 9_000 }, (_, i) => `word-${i}`), kind: 'big' };
   const bytes = Buffer.byteLength(JSON.stringify(big));
@@ -230,26 +233,26 @@ await t.test('the metadata limit of one organisation is raised, found again and 
       wait: true,
     });
   const change = (override_max_metadata_bytes: number) => {
-    const body = { organization_id: ids.north, override_max_metadata_bytes };
+    const body = { organization_id: ids.tenantA, override_max_metadata_bytes };
     return administration.status('admin/update-organization', body);
   };
-  for (const api of [north, south]) await api.call('collections/add-collection', { collection_name });
-  t.equal(await add(north, 'a'), 400);
+  for (const api of [tenantA, tenantB]) await api.call('collections/add-collection', { collection_name });
+  t.equal(await add(tenantA, 'a'), 400);
   t.equal(await change(200_000), 422);
   t.equal(await change(131_072), 200);
-  t.equal(await add(north, 'a'), 201);
-  t.equal(await add(south, 'a'), 400, 'nobody else');
-  const { document } = await north.call('documents/get-document-info', { collection_name, path: 'a' });
+  t.equal(await add(tenantA, 'a'), 201);
+  t.equal(await add(tenantB, 'a'), 400, 'nobody else');
+  const { document } = await tenantA.call('documents/get-document-info', { collection_name, path: 'a' });
   t.match(document, { index_status: 'indexed', metadata: big });
   const filter = { 'list:words': { $in: ['word-8999'] } };
   const question = { collection_name, query: null, k: 3, filter };
-  t.match(await north.call('queries/top-documents', question), { results: [{ path: 'a' }] });
+  t.match(await tenantA.call('queries/top-documents', question), { results: [{ path: 'a' }] });
   t.equal(await change(0), 200);
-  t.equal(await add(north, 'b'), 400);
+  t.equal(await add(tenantA, 'b'), 400);
 });
 
 await t.test('keys are shown once, listed masked, changed and revoked at once', async (t) => {
-  const organization_id = ids.south;
+  const organization_id = ids.tenantB;
   const body = { organization_id, name: 'Website', permission: 'read_only', created_by: 'ada@example.org' };
   const { api_key } = await administration.call('admin/add-api-key', body);
   t.match(api_key, /^ze_[0-9A-Za-z]{36}$/);
@@ -278,9 +281,9 @@ await t.test('keys are shown once, listed masked, changed and revoked at once', 
   );
   t.equal(await change({ permission: 'read_only' }), 200);
   t.equal(await holder.status('collections/delete-collection', create), 403);
-  t.equal(await change({ organization_id: ids.north }), 404, 'a key of another organisation');
-  const theirs = { organization_id: ids.north, api_key_id };
-  t.equal(await administration.status('admin/delete-api-key', theirs), 404);
+  t.equal(await change({ organization_id: ids.tenantA }), 404, 'a key of another organization');
+  const otherKey = { organization_id: ids.tenantA, api_key_id };
+  t.equal(await administration.status('admin/delete-api-key', otherKey), 404);
   t.equal(await holder.status('collections/get-collection-list'), 200);
   t.equal(await administration.status('admin/delete-api-key', { organization_id, api_key_id }), 200);
   t.equal(await holder.status('collections/get-collection-list'), 401, 'revoked at once');
@@ -289,7 +292,7 @@ await t.test('keys are shown once, listed masked, changed and revoked at once', 
   t.equal(await administration.status('admin/add-api-key', { ...body, permission: 'some' }), 422);
 });
 
-await t.test('with zero data retention no text of an organisation reaches the log', async (t) => {
+await t.test('with zero data retention no text of an organization reaches the log', async (t) => {
   const organization_id = '44444444-4444-4444-8444-444444444444';
   await administration.call('admin/create-organization', { organization_id });
   await administration.call('admin/update-organization', { organization_id, zdr: true });
@@ -308,5 +311,5 @@ await t.test('with zero data retention no text of an organisation reaches the lo
   await silent.request('models/embed', undefined, { body: `{"input": "${secret}` });
   t.match(server.log, /"msg":"request"/, 'requests are logged at this level');
   t.notMatch(server.log, secret);
-  t.notMatch(server.log, keys.north.slice(0, 12), 'and keys never');
+  t.notMatch(server.log, keys.tenantA.slice(0, 12), 'and keys never');
 });

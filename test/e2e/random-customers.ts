@@ -162,8 +162,7 @@ export class RandomCustomers {
     const token = this.#pickRandom(tokens);
     const body = { tier, payment_method_id: await owner.createCard(token) };
     const answer = await this.#request(customer, 'subscribe', body);
-    if (isAlreadyGranted(customer, tier))
-      return void this.#test.equal(answer.status, 409, `${tier} is given`);
+    if (isAlreadyGranted(customer, tier)) return void this.#test.equal(answer.status, 409, `${tier} applies`);
     if (answer.status === 402) {
       this.#test.equal(token, 'tok_chargeCustomerFail', `${token} is not declined`);
       return;

@@ -7,7 +7,7 @@ t.setTimeout(600_000);
 /** Maximum number of changes per user and minute. */
 const changesMax = 240;
 
-t.test('access can be taken away after any number of other changes', async (t) => {
+t.test('access can be revoked after any number of other changes', async (t) => {
   const box = createMailFolder(t);
   const server = await TestServer.start(t, { MAIL_URL: box.url });
   const ada = new TestUser('ada@example.com', server, box.mails);

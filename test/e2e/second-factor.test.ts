@@ -70,7 +70,7 @@ async function enrolledUser(name: string) {
   return { user, secret, recovery: confirmed.body.recovery_codes as string[] };
 }
 
-t.test('a second factor is on when a first code has confirmed it', async (t) => {
+t.test('a second factor is enabled once a first code confirms it', async (t) => {
   const ann = new TestUser('ann@example.com', server, mails);
   await ann.signIn();
   const off = { is_enabled: false, enabled_at: null, recovery_codes_left: 0 };
@@ -82,7 +82,7 @@ t.test('a second factor is on when a first code has confirmed it', async (t) => 
   t.match(again, { status: 409, body: { detail: /shown once/ } });
   t.match(await ann.call('users/confirm-second-factor', { code: 'x' }), { status: 400 });
   t.same((await ann.call('users/get-second-factor')).body, off, 'not yet');
-  t.match((await signInFirstStep(ann)).body, { access_token: /^zes_/ }, 'not asked for yet');
+  t.match((await signInFirstStep(ann)).body, { access_token: /^zes_/ }, 'not required yet');
   const right = { code: code(begun.body.secret) };
   const confirmed = await ann.call('users/confirm-second-factor', right);
   t.equal(new Set(confirmed.body.recovery_codes).size, 10);
@@ -95,7 +95,7 @@ t.test('a second factor is on when a first code has confirmed it', async (t) => 
   t.match((await signInFirstStep(ann)).body, { access_token: /^zes_/ });
 });
 
-t.test('a mailed link signs in with a code that works once', async (t) => {
+t.test('a mailed link signs in with a one-time code', async (t) => {
   const { user, secret, recovery } = await enrolledUser('bea');
   const used = code(secret);
   const first = await signInFirstStep(user);
@@ -127,7 +127,7 @@ t.test('a mailed link signs in with a code that works once', async (t) => {
   t.match(await secondStep({ second_factor_token: late, code: code(secret) }), { status: 400 }, 'too late');
 });
 
-t.test('a browser is led to the page that asks for the code, and gets its session there', async (t) => {
+t.test('a browser is redirected to the code page and gets its session there', async (t) => {
   const { user, secret } = await enrolledUser('cid');
   await wait();
   const { link, cookie } = await linkFor(user);
@@ -148,7 +148,7 @@ t.test('a browser is led to the page that asks for the code, and gets its sessio
   t.match(await sendRequest(`${server.url}/api/users/get-user`, challengeRequest), { status: 200 });
 });
 
-t.test('wrong codes slow down the address that sends them, and keep the owner in', async (t) => {
+t.test('wrong codes slow down their sender and do not lock out the owner', async (t) => {
   const { user, secret } = await enrolledUser('dan');
   await wait();
   const from = fromNewHost();
@@ -170,7 +170,7 @@ t.test('wrong codes slow down the address that sends them, and keep the owner in
   t.match(await secondStep({ second_factor_token: fresh, code: code(secret) }), { status: 200 });
 });
 
-t.test('the administrator resets a second factor that is lost', async (t) => {
+t.test('the administrator resets a lost second factor', async (t) => {
   const { user } = await enrolledUser('eva');
   const found = (await administer('list-users', { email: user.email })).body.users[0];
   t.match(found, { second_factor: true });
@@ -189,7 +189,7 @@ t.test('the administrator signs in with password and code', async (t) => {
   const confirmed = await administer('confirm-administrator-second-factor', { code: code(secret) });
   t.match(confirmed, { status: 200 });
   const [spare] = confirmed.body.recovery_codes;
-  t.match(await login({}), { status: 401, body: { detail: /second factor/ } });
+  t.match(await login({}), { status: 401, body: { detail: /two-factor authentication/ } });
   t.match(await login({ code: code(secret) }), { status: 401 }, 'used to confirm');
   t.match(await login({ password: 'wrong', code: spare }), { status: 401 });
   t.match(await login({ code: spare }), { status: 200 }, 'a wrong password uses no code up');

@@ -28,7 +28,7 @@ function createUser(email: string): TestUser {
 const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
   sendRequest(at(path), { body, headers });
 
-t.test('a fresh installation has no credential that anybody could guess', async (t) => {
+t.test('a fresh installation has no guessable credential', async (t) => {
   const fresh = await TestServer.start(t, { API_KEY: '', ADMIN_KEY: '' });
   const guesses = [
     'admin',
@@ -52,7 +52,7 @@ t.test('a fresh installation has no credential that anybody could guess', async 
   }
 });
 
-t.test('nobody is led to another site after signing in', async (t) => {
+t.test('sign-in never redirects to another site', async (t) => {
   const evil = [
     '//evil.example',
     '///evil.example',
@@ -97,7 +97,7 @@ t.test('nobody is led to another site after signing in', async (t) => {
   }
 });
 
-t.test('over https cookies are bound to this host, closed to scripts and to other sites', async (t) => {
+t.test('over https cookies are bound to this host and unavailable to scripts and other sites', async (t) => {
   const ann = createUser('cookie@example.com');
   const sent = await post('/api/auth/magic-link/send', { email: ann.email });
   const flags = 'Path=\\/; Max-Age=\\d+; HttpOnly; SameSite=Lax; Secure$';
@@ -149,7 +149,7 @@ t.test('over https cookies are bound to this host, closed to scripts and to othe
   );
 });
 
-t.test('another site cannot make a browser ask for a link, and sign it in as somebody else', async (t) => {
+t.test('another site cannot sign a browser in as another user', async (t) => {
   const eve = createUser('eve-elsewhere@example.com');
   for (const foreign of [
     { origin: 'https://evil.example', 'content-type': 'text/plain' },
@@ -165,7 +165,7 @@ t.test('another site cannot make a browser ask for a link, and sign it in as som
   t.match(await post('/api/auth/magic-link/send', { email: eve.email }, own), { status: 200 });
 });
 
-t.test('strangers cannot make the server hold and read large bodies', async (t) => {
+t.test('unauthenticated callers cannot make the server read large bodies', async (t) => {
   const large = JSON.stringify({ email: `${'x'.repeat(70_000)}@example.com` });
   for (const path of ['auth/magic-link/send', 'admin/login', 'auth/login-link', 'auth/logout'])
     t.match(await post(`/api/${path}`, large, { 'content-type': 'application/json' }), { status: 413 }, path);
@@ -176,26 +176,26 @@ t.test('strangers cannot make the server hold and read large bodies', async (t) 
   t.match(await ann.call('users/edit-user', { name: 'x'.repeat(65_536) }), { status: 413 });
 });
 
-t.test('what an address lacks is said of its query, and what never began is over', async (t) => {
-  const look = (path: string) =>
+t.test('missing query parameters get 422, and unknown sign-ins are expired', async (t) => {
+  const get = (path: string) =>
     sendRequest(at(path), { method: 'GET', headers: { accept: 'application/json' } });
   for (const [path, name] of [
     ['/api/auth/magic-link/verify', 'token'],
     ['/api/auth/github/auth?code=x', 'state'],
   ] as const)
-    t.match(await look(path), { status: 422, body: { detail: [{ loc: ['query', name], type: 'missing' }] } });
-  t.match(await look('/api/auth/nobody/auth?state=x'), {
+    t.match(await get(path), { status: 422, body: { detail: [{ loc: ['query', name], type: 'missing' }] } });
+  t.match(await get('/api/auth/nobody/auth?state=x'), {
     status: 404,
-    body: { detail: /google and github/ },
+    body: { detail: /Use google or github/ },
   });
   for (const query of ['state=x&code=x', 'state=&error=access_denied'])
-    t.match(await look(`/api/auth/github/auth?${query}`), {
+    t.match(await get(`/api/auth/github/auth?${query}`), {
       status: 400,
-      body: { detail: /start it again/ },
+      body: { detail: /Start again/ },
     });
 });
 
-t.test('cookies of any size and shape are harmless', async (t) => {
+t.test('cookies of any size and form are harmless', async (t) => {
   const own = { origin: base };
   for (const cookie of [
     `session=${'x'.repeat(7_000)}`,
@@ -218,7 +218,7 @@ t.test('cookies of any size and shape are harmless', async (t) => {
   }
 });
 
-t.test('every page for people is closed to scripts, frames and curious neighbours', async (t) => {
+t.test('every page forbids scripts, frames and referrers', async (t) => {
   const ann = createUser('page@example.com');
   await post('/api/auth/magic-link/send', { email: ann.email });
   const pages: Record<string, HttpReply> = {
@@ -238,7 +238,7 @@ t.test('every page for people is closed to scripts, frames and curious neighbour
 });
 
 t.test(
-  'names that deceive, break lines or have no end are refused; those of all languages are fine',
+  'deceptive, multi-line and overlong names are rejected; names of all languages are accepted',
   async (t) => {
     const ann = createUser('names@example.com');
     t.equal((await ann.signIn()).status, 200);
@@ -271,7 +271,7 @@ t.test(
     t.not(
       founded.body.organization_id,
       lookalikeName.body.organization_id,
-      'names are for people, ids decide',
+      'names are display text, IDs identify',
     );
     const { organization_id } = founded.body;
     for (const email of [
@@ -319,7 +319,7 @@ async function createOrganization(email: string) {
   return { owner, organization_id };
 }
 
-t.test('a session that ends is refused in every connection, in the middle of everything', async (t) => {
+t.test('an ended session is rejected on every connection, also during requests', async (t) => {
   const { owner: ann, organization_id } = await createOrganization('ended@example.com');
   const asAnn = { authorization: `Bearer ${ann.token}`, 'x-quarry-organization': organization_id };
   const list = () => post('/v1/collections/get-collection-list', {}, asAnn);
@@ -328,7 +328,7 @@ t.test('a session that ends is refused in every connection, in the middle of eve
   t.ok(counts.before > 0, 'it worked until then');
 });
 
-t.test('a lower role, a removal and a deleted key are felt in the middle of everything', async (t) => {
+t.test('a lower role, a removal and a deleted key take effect immediately', async (t) => {
   const { owner: ann, organization_id } = await createOrganization('demotes@example.com');
   const keyRequest = { organization_id, name: 'k', permission: 'all' };
   const issued = (await ann.call('organizations/api-keys/add-api-key', keyRequest)).body;
@@ -364,61 +364,64 @@ t.test('a lower role, a removal and a deleted key are felt in the middle of ever
   }
 });
 
-t.test('no key ends at a time that there is not', async (t) => {
+t.test('invalid expiry times of keys are rejected', async (t) => {
   const { owner: ann, organization_id } = await createOrganization('endless@example.com');
   const keyRequest = { organization_id, name: 'k', permission: 'all', expires_at: '2030-12-31T23:59:60Z' };
   const endless = await ann.call('organizations/api-keys/add-api-key', keyRequest);
   t.match(endless, { status: 400, body: { detail: /expires_at/ } });
 });
 
-t.test('with somebody’s cookie another site changes nothing: as a form, as text, or as a GET', async (t) => {
-  const { owner: ann, organization_id } = await createOrganization('lured@example.com');
-  const cookie = `__Host-session=${ann.token}`;
-  const json = 'application/json';
-  const form = 'application/x-www-form-urlencoded';
-  const from: Readonly<Record<string, Record<string, string>>> = {
-    'another site': { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
-    'a neighbour': { origin: 'https://other.example.com', 'sec-fetch-site': 'same-site' },
-    'an older browser on another site': { origin: 'https://evil.example' },
-    'a page without an origin': { origin: 'null' },
-    nowhere: {},
-  };
-  const changes: Readonly<Record<string, object>> = {
-    'organizations/update-organization': { organization_id, name: 'Evil' },
-    'organizations/delete-organization': { organization_id },
-    'organizations/api-keys/add-api-key': { organization_id, name: 'evil', permission: 'all' },
-    'users/edit-user': { name: 'Evil' },
-    'users/revoke-session': {},
-  };
-  for (const [path, body] of Object.entries(changes)) {
-    const [at, text] = [`/api/${path}`, JSON.stringify(body)];
-    const asForm = new URLSearchParams(Object.entries(body)).toString();
-    for (const [who, headers] of Object.entries(from)) {
-      const as = (type: string) => ({ cookie, ...headers, 'content-type': type });
-      for (const [type, sent] of [
-        [json, text],
-        ['text/plain', text],
-        ['', text],
-        [form, asForm],
-      ] as const)
-        t.match(await post(at, sent, as(type)), { status: 403 }, `${who}: ${path} as ${type}`);
-      const got = await sendRequest(`${server.url}${at}?${asForm}`, {
-        method: 'GET',
-        headers: { cookie, ...headers },
-      });
-      t.match(got, { status: 405 }, `${who}: GET ${path}`);
+t.test(
+  'another site with the cookie of a user changes nothing: as a form, as text, or as a GET',
+  async (t) => {
+    const { owner: ann, organization_id } = await createOrganization('lured@example.com');
+    const cookie = `__Host-session=${ann.token}`;
+    const json = 'application/json';
+    const form = 'application/x-www-form-urlencoded';
+    const from: Readonly<Record<string, Record<string, string>>> = {
+      'another site': { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+      'a neighbour': { origin: 'https://other.example.com', 'sec-fetch-site': 'same-site' },
+      'an older browser on another site': { origin: 'https://evil.example' },
+      'a page without an origin': { origin: 'null' },
+      nowhere: {},
+    };
+    const changes: Readonly<Record<string, object>> = {
+      'organizations/update-organization': { organization_id, name: 'Evil' },
+      'organizations/delete-organization': { organization_id },
+      'organizations/api-keys/add-api-key': { organization_id, name: 'evil', permission: 'all' },
+      'users/edit-user': { name: 'Evil' },
+      'users/revoke-session': {},
+    };
+    for (const [path, body] of Object.entries(changes)) {
+      const [at, text] = [`/api/${path}`, JSON.stringify(body)];
+      const asForm = new URLSearchParams(Object.entries(body)).toString();
+      for (const [origin, headers] of Object.entries(from)) {
+        const as = (type: string) => ({ cookie, ...headers, 'content-type': type });
+        for (const [type, sent] of [
+          [json, text],
+          ['text/plain', text],
+          ['', text],
+          [form, asForm],
+        ] as const)
+          t.match(await post(at, sent, as(type)), { status: 403 }, `${origin}: ${path} as ${type}`);
+        const got = await sendRequest(`${server.url}${at}?${asForm}`, {
+          method: 'GET',
+          headers: { cookie, ...headers },
+        });
+        t.match(got, { status: 405 }, `${origin}: GET ${path}`);
+      }
+      // A form of our own pages cannot send JSON either.
+      t.match(await post(at, text, { cookie, origin: base, 'content-type': 'text/plain' }), { status: 403 });
     }
-    // A form of our own pages cannot send JSON either.
-    t.match(await post(at, text, { cookie, origin: base, 'content-type': 'text/plain' }), { status: 403 });
-  }
-  const info = (await ann.call('organizations/get-info', { organization_id })).body;
-  t.match(info, { organization: { name: 'Acme' }, api_keys: [] });
-  t.match((await ann.call('users/get-user')).body, { user: { name: null } });
-  const own = { cookie, origin: base, 'sec-fetch-site': 'same-origin' };
-  t.match(await post('/api/users/edit-user', { name: 'Ann' }, own), { status: 200 }, 'a page of ours may');
-});
+    const info = (await ann.call('organizations/get-info', { organization_id })).body;
+    t.match(info, { organization: { name: 'Acme' }, api_keys: [] });
+    t.match((await ann.call('users/get-user')).body, { user: { name: null } });
+    const own = { cookie, origin: base, 'sec-fetch-site': 'same-origin' };
+    t.match(await post('/api/users/edit-user', { name: 'Ann' }, own), { status: 200 }, 'a page of ours may');
+  },
+);
 
-t.test('what goes wrong inside tells no stranger how the server is made', async (t) => {
+t.test('internal errors reveal no internals', async (t) => {
   const odd = [
     post('/api/users/get-user', '{"a":', {
       'content-type': 'application/json',
@@ -439,7 +442,7 @@ t.test('what goes wrong inside tells no stranger how the server is made', async 
   }
 });
 
-t.test('on a full disk people still get in and end what must end, and nothing else', async (t) => {
+t.test('on a full disk users can still sign in and revoke access, and nothing else', async (t) => {
   const ann = createUser('full@example.com');
   await ann.signIn();
   const { organization_id } = (await ann.call('organizations/add-organization', { name: 'Full' })).body;
@@ -448,7 +451,7 @@ t.test('on a full disk people still get in and end what must end, and nothing el
   const asKey = { authorization: `Bearer ${leaked.api_key}` };
   const { password, hash: ADMIN_PASSWORD_HASH } = administrator;
   await server.restart({ DISK_RESERVE_BYTES: '99999999999999', ADMIN_PASSWORD_HASH });
-  t.match(await post('/v1/collections/get-collection-list', {}, asKey), { status: 200 }, 'reading goes on');
+  t.match(await post('/v1/collections/get-collection-list', {}, asKey), { status: 200 }, 'reads continue');
   t.match(await post('/v1/collections/add-collection', { collection_name: 'c' }, asKey), { status: 429 });
   t.match(await ann.call('organizations/api-keys/add-api-key', keyRequest), { status: 429 });
   t.match(await ann.call('users/edit-user', { name: 'Ann' }), { status: 429 });
@@ -456,7 +459,7 @@ t.test('on a full disk people still get in and end what must end, and nothing el
   t.match(
     await sendRequest(at('/api/auth/github/login'), { method: 'GET' }),
     { status: 302 },
-    'begins store nothing',
+    'started sign-ins store nothing',
   );
   const late = createUser('full@example.com');
   const used = await late.link();
@@ -468,7 +471,7 @@ t.test('on a full disk people still get in and end what must end, and nothing el
     return newest === used ? null : newest;
   });
   const followed = await sendRequest(mailed, { method: 'GET', headers: { cookie } });
-  t.match(followed, { status: 302 }, 'a link that is mailed works in the browser that asked for it');
+  t.match(followed, { status: 302 }, 'a mailed link works in the requesting browser');
   t.match(await frank.signIn(), { status: 429 }, 'a stranger does not become a user on the reserve');
   const operator = /https:\S+verify\?token=\S+/.exec(server.printedText)?.[0].replace(base, server.url) ?? '';
   const asProgram = { method: 'GET', headers: { accept: 'application/json' } };

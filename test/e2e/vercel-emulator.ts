@@ -85,8 +85,8 @@ function exchangeCode(
       ? { status: 200, body: { access_token: token, token_type: 'Bearer', expires_in: 3_600 } }
       : { status: 403, body: { error: 'invalid_client' } };
   }
-  const whose = { installation_id: 'icfg_1', team_id: team, user_id: 'user_1' };
-  return { status: 200, body: { access_token: token, token_type: 'Bearer', ...whose } };
+  const installationFields = { installation_id: 'icfg_1', team_id: team, user_id: 'user_1' };
+  return { status: 200, body: { access_token: token, token_type: 'Bearer', ...installationFields } };
 }
 
 function handleApiRequest(

@@ -578,7 +578,11 @@ t.test('where nobody pays, all of billing but status says so in a sentence', asy
     const { status, body } = await request(route, '', 'OWNER', input, fixture.tenant);
     if (route.operation === 'billing-status')
       t.match(body, { billing_enabled: false, rate_limits: { bpm_fast: Number, bpm_slow: Number } });
-    else t.match({ status, body }, { status: 503, body: { detail: /takes no payments \(QUARRY_STRIPE/ } });
+    else
+      t.match(
+        { status, body },
+        { status: 503, body: { detail: /Payments are disabled on this server \(QUARRY_STRIPE/ } },
+      );
   }
 });
 

@@ -184,15 +184,15 @@ export function fakeFileReply(text: string, contentType = 'text/plain; charset=u
 }
 
 const principals: Readonly<Record<string, Principal>> = {
-  'Bearer all': { kind: 'organisation', organizationId: uuid, keyId: uuid, permission: 'all', zdr: false },
+  'Bearer all': { kind: 'organization', organizationId: uuid, keyId: uuid, permission: 'all', zdr: false },
   'Bearer read': {
-    kind: 'organisation',
+    kind: 'organization',
     organizationId: uuid,
     keyId: uuid,
     permission: 'read_only',
     zdr: false,
   },
-  'Bearer zdr': { kind: 'organisation', organizationId: uuid, keyId: uuid, permission: 'all', zdr: true },
+  'Bearer zdr': { kind: 'organization', organizationId: uuid, keyId: uuid, permission: 'all', zdr: true },
   'Bearer admin': { kind: 'administrator' },
 };
 

@@ -482,9 +482,9 @@ t.test('a guard that refuses does so before the body is read, and every call is 
   t.equal((await post(guarded, '/queries/top-pages', {})).status, 422);
   await fetch(`${guarded.url}/nowhere`);
   t.same(counted, [
-    'add-document 429 true organisation',
-    'top-pages 429 true organisation',
-    'top-pages 422 true organisation',
+    'add-document 429 true organization',
+    'top-pages 429 true organization',
+    'top-pages 422 true organization',
     'none 404 true nobody',
   ]);
 });

@@ -19,7 +19,7 @@ function createTenants() {
     const name = header('authorization')?.replace('Bearer ', '');
     if (name === undefined) return null;
     if (revoked.has(name)) throw unauthorizedError('The API key is not valid.');
-    return { kind: 'organisation', organizationId: name, keyId: name, permission: 'all', zdr: false };
+    return { kind: 'organization', organizationId: name, keyId: name, permission: 'all', zdr: false };
   };
   return { revoked, identity: { authenticate } };
 }

@@ -92,7 +92,7 @@ async function build(t: Test, { many = 1, per = 1 } = {}) {
       clock,
     });
     const metering = new AwsMetering({
-      ...{ store, agreements, market, audit, clock, logger },
+      ...{ store, agreements, client: market, audit, clock, logger },
       chargedUntil: (organizationId) => charged.get(organizationId) ?? 0,
       dimensions: [{ unit: 'queries', unitsPerQuantity: per, dimension: 'queries' }],
       readUsage: async (organizationId, from, to) => {
@@ -105,7 +105,7 @@ async function build(t: Test, { many = 1, per = 1 } = {}) {
     const marketplaces = new Marketplaces({
       ...{ store, agreements, audit, clock, random: systemRandom, logger: silentLogger },
       sealer: new Sealer([new Uint8Array(32).fill(3)], systemRandom),
-      aws: { market, metering, snsReceiver: null },
+      aws: { client: market, metering, snsReceiver: null },
       cardPayments: null,
       vercel: null,
       applyTier: async (organizationId) => {
@@ -164,7 +164,7 @@ t.test('each complete hour is reported once, signed, for its license', async (t)
   t.same(batches, [], 'the hour is not over');
   await clock.advance(hourMs + 60_000);
   await meter();
-  t.same(batches, [], 'its last use may still be on its way');
+  t.same(batches, [], 'its last usage may not be written yet');
   await clock.advance(120_000);
   await meter();
   t.same([...acceptedRecords], [[name(1, 0), 40]]);
@@ -173,12 +173,12 @@ t.test('each complete hour is reported once, signed, for its license', async (t)
   await clock.advance(2 * hourMs);
   await meter();
   await meter();
-  t.same([...acceptedRecords.values()], [40, 7], 'an hour without use is not reported');
+  t.same([...acceptedRecords.values()], [40, 7], 'an hour without usage is not reported');
   t.equal(batches.length, 2);
   t.same(aws.invalidSignatures, []);
 });
 
-t.test('25 go in one request, and what was not taken is sent again', async (t) => {
+t.test('a request has at most 25 records, and unaccepted ones are resent', async (t) => {
   const { clock, acceptedRecords, batches, awsBehavior, recordUsage, meter } = await build(t, { many: 60 });
   for (let i = 1; i <= 60; i += 1) recordUsage(i, 0, i);
   await clock.advance(hourMs + 180_000);
@@ -200,7 +200,7 @@ t.test('25 go in one request, and what was not taken is sent again', async (t) =
   );
 });
 
-t.test('what AWS leaves out for now keeps nobody else from being told', async (t) => {
+t.test('records that AWS leaves unprocessed block no others', async (t) => {
   const { clock, acceptedRecords, awsBehavior, recordUsage, meter } = await build(t, { many: 30 });
   for (let i = 1; i <= 30; i += 1) recordUsage(i, 0, i);
   await clock.advance(hourMs + 180_000);
@@ -210,7 +210,7 @@ t.test('what AWS leaves out for now keeps nobody else from being told', async (t
   t.equal(acceptedRecords.size, 5);
 });
 
-t.test('a crash at any step bills nothing twice and forgets nothing', async (t) => {
+t.test('a crash at any step neither doubles nor loses usage', async (t) => {
   const { store, clock, acceptedRecords, batches, awsBehavior, recordUsage, meter } = await build(t);
   recordUsage(1, 0, 40);
   await clock.advance(hourMs + 180_000);
@@ -220,7 +220,7 @@ t.test('a crash at any step bills nothing twice and forgets nothing', async (t) 
   awsBehavior.cut = false;
   recordUsage(1, 0, 45);
   await meter();
-  t.equal(batches.at(-1)?.[0]?.Quantity, 40, 'what is told again is the very same');
+  t.equal(batches.at(-1)?.[0]?.Quantity, 40, 'a repeated report is identical');
   t.same([...acceptedRecords.values()], [40]);
   recordUsage(1, 1, 5);
   await clock.advance(hourMs);
@@ -240,7 +240,7 @@ t.test('a crash at any step bills nothing twice and forgets nothing', async (t) 
   t.equal(batches.length, sent, 'and then there is nothing left to tell');
 });
 
-t.test('after a long silence old hours are billed with the oldest that AWS takes', async (t) => {
+t.test('after a long outage old hours are added to the oldest hour that AWS accepts', async (t) => {
   const { clock, acceptedRecords, recordUsage, meter } = await build(t);
   for (let hour = 0; hour < 30; hour += 1) recordUsage(1, hour, 1);
   await clock.advance(30 * hourMs + 180_000);
@@ -254,7 +254,7 @@ t.test('after a long silence old hours are billed with the oldest that AWS takes
 });
 
 t.test(
-  'in the first hours of a month the last of the one before are told, later they count for it',
+  'in the first hours of a month, hours of the previous month are still reported; later they are added to the new month',
   async (t) => {
     const { clock, acceptedRecords, recordUsage, meter, first } = await build(t);
     const november = Date.UTC(2026, 11, 1) / hourMs - first;
@@ -274,7 +274,7 @@ t.test(
   },
 );
 
-t.test('what AWS refuses is told and not sent for ever; what it cannot take now waits', async (t) => {
+t.test('rejected usage is logged and not resent; throttled usage is retried', async (t) => {
   const { clock, audit, acceptedRecords, batches, awsBehavior, recordUsage, meter, open } = await build(t, {
     many: 3,
   });
@@ -295,7 +295,7 @@ t.test('what AWS refuses is told and not sent for ever; what it cannot take now 
   const run = open();
   await meter(run);
   t.same([...acceptedRecords], [[name(3, 0), 10]]);
-  t.equal(run.granted.get(organizationOf(2)), null, 'who does not pay any more has nothing any more');
+  t.equal(run.granted.get(organizationOf(2)), null, 'an ended license grants no tier');
   t.notOk(run.granted.has(organizationOf(1)));
   const sent = batches.length;
   await meter();
@@ -310,7 +310,7 @@ t.test('what AWS refuses is told and not sent for ever; what it cannot take now 
   );
 });
 
-t.test('one bad record does not keep its batch', async (t) => {
+t.test('one invalid record does not block its batch', async (t) => {
   const { clock, acceptedRecords, awsBehavior, recordUsage, meter } = await build(t, { many: 3 });
   for (const i of [1, 2, 3]) recordUsage(i, 0, 10);
   await clock.advance(hourMs + 180_000);
@@ -321,7 +321,7 @@ t.test('one bad record does not keep its batch', async (t) => {
   t.same([...acceptedRecords.keys()].sort(), [name(1, 0), name(3, 0)]);
 });
 
-t.test('too little for a unit is carried over; what is older than AWS takes is told as lost', async (t) => {
+t.test('usage below one unit is carried over; usage too old for AWS is logged as lost', async (t) => {
   const { clock, audit, acceptedRecords, awsBehavior, recordUsage, meter } = await build(t, { per: 100 });
   recordUsage(1, 0, 250);
   recordUsage(1, 1, 60);
@@ -342,12 +342,12 @@ t.test('too little for a unit is carried over; what is older than AWS takes is t
   await clock.advance(24 * hourMs);
   awsBehavior.fail = () => null;
   await meter();
-  t.equal(acceptedRecords.size, 2, 'whether it was taken nobody knows, so it is not billed again');
+  t.equal(acceptedRecords.size, 2, 'its acceptance is unknown, so it is not billed again');
   const [entry] = await audit.list(null, { before: { at: clock.now() + 1 }, since: 0, limit: 10 });
   t.match(entry, { action: 'marketplace.usage_refused', details: { reason: 'too old', quantity: 5 } });
 });
 
-t.test('the last hour is fixed when an organisation goes, and reported', async (t) => {
+t.test('the last hour is closed and reported when an organization is deleted', async (t) => {
   const { store, clock, acceptedRecords, recordUsage, open } = await build(t);
   await clock.advance(10 * 60_000);
   recordUsage(1, 0, 9);
@@ -360,7 +360,7 @@ t.test('the last hour is fixed when an organisation goes, and reported', async (
   t.equal(rows, 0);
 });
 
-t.test('of several licenses of one organization the one that was bound first reports its use', async (t) => {
+t.test('of several licenses of one organization, the one bound first reports its usage', async (t) => {
   const { clock, acceptedRecords, recordUsage, meter, open, first, warnings } = await build(t);
   const { agreements, marketplaces } = open();
   // Earlier versions permitted a second license.
@@ -394,7 +394,7 @@ t.test('of several licenses of one organization the one that was bound first rep
   );
 });
 
-t.test('use that a subscription here charges is not reported to AWS', async (t) => {
+t.test('usage charged by a subscription on this server is not reported to AWS', async (t) => {
   const { clock, acceptedRecords, recordUsage, meter, open, charged, warnings } = await build(t);
   charged.set(organizationOf(1), Number.POSITIVE_INFINITY);
   await open().marketplaces.start();

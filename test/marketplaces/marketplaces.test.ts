@@ -82,7 +82,7 @@ function build() {
   const marketplaces = new Marketplaces({
     ...{ store, agreements, clock, sealer: sealing, random: systemRandom, logger: silentLogger },
     audit: new AuditLog({ store, clock, random: systemRandom }),
-    aws: { market, metering, snsReceiver: null },
+    aws: { client: market, metering, snsReceiver: null },
     cardPayments: null,
     vercel: { api: new VercelApi(settings), variables, tier: 'starter' },
     applyTier: async (id) => {
@@ -141,7 +141,7 @@ function build() {
 }
 
 t.test(
-  'what was bound before a crash, and not given, is given at the start and by the next look',
+  'a tier that was bought but not granted before a crash is granted at startup or the next read',
   async (t) => {
     for (const retryPending of ['grantPendingTiers', 'grantPendingTiersOf'] as const) {
       const { marketplaces, put, of, granted } = build();
@@ -152,12 +152,12 @@ t.test(
       t.equal(of('icfg_1')?.granted, 'teams');
       await put('icfg_1', { tier: 'teams', granted: 'teams', endedAt: 1 });
       await marketplaces[retryPending](organizationId);
-      t.same(granted, ['teams', null], 'and what had ended is taken away');
+      t.same(granted, ['teams', null], 'and an ended tier is revoked');
     }
   },
 );
 
-t.test('who gives at the same time gives the highest of all in the end', async (t) => {
+t.test('concurrent grants result in the highest tier', async (t) => {
   const { marketplaces, put, granted, holdWrites } = build();
   await put('icfg_1', { tier: 'starter' });
   let go = () => {};
@@ -174,7 +174,7 @@ t.test('who gives at the same time gives the highest of all in the end', async (
   t.same(granted, ['starter', 'teams']);
 });
 
-t.test('an agreement that AWS does not tell about keeps no other from being asked for', async (t) => {
+t.test('a failed entitlement read of one agreement does not stop the others', async (t) => {
   const { marketplaces, putAws, entitled, granted } = build();
   for (const license of ['a', 'b', 'c']) await putAws(license);
   entitled.c = 'teams';
@@ -182,44 +182,44 @@ t.test('an agreement that AWS does not tell about keeps no other from being aske
   t.same(granted, ['teams']);
 });
 
-t.test('variables that Vercel did not take are set later, with the same key, until the end', async (t) => {
-  const { marketplaces, put, of, projects, vercelSays, heldWrites } = build();
-  await put('icfg_1', { granted: 'starter', variables: 'waiting' });
-  await put('icfg_2', { granted: 'starter' });
-  await put('icfg_3', { granted: 'starter', variables: 'refused' });
-  await marketplaces.setPendingVariables(signal);
-  t.equal(of('icfg_1')?.variables, 'waiting');
-  vercelSays.answer = 'well';
-  await marketplaces.setPendingVariables(signal);
-  await marketplaces.setPendingVariables(signal);
-  t.same(projects, { prj_1: 'a-token key-1', prj_2: 'a-token key-1' });
-  t.equal(of('icfg_1')?.variables, 'set');
-  t.same(heldWrites, ['alive'], 'for nobody else');
-  const { sealedKey } = of('icfg_1')!;
-  t.notOk(Buffer.from(sealedKey!).includes('key-1'), 'beside the agreement it is sealed');
-  t.equal(new Sealer([new Uint8Array(32)], systemRandom).open(sealedKey!, 'icfg_1'), null);
-});
-
 t.test(
-  'after a rotation what was sealed opens, is sealed again, and without its secret is asked for once',
+  'variables that Vercel did not accept are set later with the same key, until the installation ends',
   async (t) => {
-    const { marketplaces, put, of, vercelSays, sealing, rotate, projects } = build();
-    vercelSays.answer = 'well';
+    const { marketplaces, put, of, projects, vercelSays, heldWrites } = build();
     await put('icfg_1', { granted: 'starter', variables: 'waiting' });
+    await put('icfg_2', { granted: 'starter' });
+    await put('icfg_3', { granted: 'starter', variables: 'refused' });
     await marketplaces.setPendingVariables(signal);
-    const before = of('icfg_1')!;
-    const [first, second] = [new Uint8Array(32).fill(3), new Uint8Array(32).fill(4)];
-    const rotated = new Sealer([second, first], systemRandom);
-    rotate(rotated);
-    await marketplaces.reseal(signal);
-    const after = of('icfg_1')!;
-    const only = new Sealer([second], systemRandom);
-    t.equal(only.open(after.sealedKey!, 'icfg_1'), sealing.open(before.sealedKey!, 'icfg_1'));
-    t.equal(after.offer.marketplace === 'vercel' && only.open(after.offer.sealedToken, 'icfg_1'), 'a-token');
-    rotate(new Sealer([new Uint8Array(32).fill(5)], systemRandom));
-    await put('icfg_2', { granted: 'starter', variables: 'waiting' });
+    t.equal(of('icfg_1')?.variables, 'waiting');
+    vercelSays.answer = 'well';
     await marketplaces.setPendingVariables(signal);
-    t.equal(of('icfg_2')?.variables, 'set', 'a new token is asked of Vercel');
-    t.match(projects, { prj_1: /^another-token / });
+    await marketplaces.setPendingVariables(signal);
+    t.same(projects, { prj_1: 'a-token key-1', prj_2: 'a-token key-1' });
+    t.equal(of('icfg_1')?.variables, 'set');
+    t.same(heldWrites, ['alive'], 'for no other agreement');
+    const { sealedKey } = of('icfg_1')!;
+    t.notOk(Buffer.from(sealedKey!).includes('key-1'), 'beside the agreement it is sealed');
+    t.equal(new Sealer([new Uint8Array(32)], systemRandom).open(sealedKey!, 'icfg_1'), null);
   },
 );
+
+t.test('sealed data is resealed after a rotation, and requested once more without its secret', async (t) => {
+  const { marketplaces, put, of, vercelSays, sealing, rotate, projects } = build();
+  vercelSays.answer = 'well';
+  await put('icfg_1', { granted: 'starter', variables: 'waiting' });
+  await marketplaces.setPendingVariables(signal);
+  const before = of('icfg_1')!;
+  const [first, second] = [new Uint8Array(32).fill(3), new Uint8Array(32).fill(4)];
+  const rotated = new Sealer([second, first], systemRandom);
+  rotate(rotated);
+  await marketplaces.reseal(signal);
+  const after = of('icfg_1')!;
+  const only = new Sealer([second], systemRandom);
+  t.equal(only.open(after.sealedKey!, 'icfg_1'), sealing.open(before.sealedKey!, 'icfg_1'));
+  t.equal(after.offer.marketplace === 'vercel' && only.open(after.offer.sealedToken, 'icfg_1'), 'a-token');
+  rotate(new Sealer([new Uint8Array(32).fill(5)], systemRandom));
+  await put('icfg_2', { granted: 'starter', variables: 'waiting' });
+  await marketplaces.setPendingVariables(signal);
+  t.equal(of('icfg_2')?.variables, 'set', 'a new token is requested from Vercel');
+  t.match(projects, { prj_1: /^another-token / });
+});

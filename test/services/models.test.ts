@@ -95,7 +95,7 @@ function build(organization: OrganizationLimits = unlimited) {
   });
   const call = (signal = new AbortController().signal): ServiceCall<OrganizationPrincipal> => ({
     principal: {
-      kind: 'organisation',
+      kind: 'organization',
       organizationId: 'one',
       keyId: 'k',
       permission: 'read_only',

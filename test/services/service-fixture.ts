@@ -22,7 +22,7 @@ const unlimitedAdmission = { acquire: () => null, release: () => {} };
 export function serviceCallFor(organization = organizationId): ServiceCall<OrganizationPrincipal> {
   return {
     principal: {
-      kind: 'organisation',
+      kind: 'organization',
       organizationId: organization,
       keyId: 'key',
       permission: 'all',

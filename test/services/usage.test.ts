@@ -20,7 +20,7 @@ const letters = '44444444-4444-4444-8444-444444444444';
 
 function callOf(organizationId: string): ServiceCall<OrganizationPrincipal> {
   return {
-    principal: { kind: 'organisation', organizationId, keyId: 'k', permission: 'read_only', zdr: false },
+    principal: { kind: 'organization', organizationId, keyId: 'k', permission: 'read_only', zdr: false },
     requestId: 'r',
     baseUrl: 'http://127.0.0.1',
     receivedAt: 0,

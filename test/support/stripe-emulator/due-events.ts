@@ -73,7 +73,7 @@ function periodDue(state: StripeState, subscription: StripeObject): DueEvent[] {
 /** An unpaid resume invoice is voided after `paymentSecondsMax`, and the subscription stays paused. */
 function resumptionDue(state: StripeState, subscription: StripeObject): DueEvent[] {
   const invoice = state.find(subscription.latest_invoice ?? '');
-  if (invoice?.status !== 'open' || !state.resumptions.has(invoice.id)) return [];
+  if (invoice?.status !== 'open' || !state.resumeInvoices.has(invoice.id)) return [];
   return [{ at: invoice.created + paymentSecondsMax, run: () => voidInvoice(state, invoice) }];
 }
 

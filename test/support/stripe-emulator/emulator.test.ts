@@ -100,7 +100,7 @@ async function rejectedWith(
   throw new Error('it was not refused');
 }
 
-t.test('the operations are those of the SDK', async (t) => {
+t.test('the emulated operations exist in the SDK', async (t) => {
   const names = allOperations().map(({ name }) => name);
   t.ok(names.length > 150, `${names.length} operations`);
   t.equal(new Set(names).size, names.length);
@@ -108,7 +108,7 @@ t.test('the operations are those of the SDK', async (t) => {
   t.match(create, { method: 'POST', segments: ['subscriptions'], parameters: { kind: 'fields' } });
 });
 
-t.test('the outdated habits of older versions are refused as Stripe refuses them', async (t) => {
+t.test('parameters of outdated API versions are rejected as Stripe rejects them', async (t) => {
   const at = await createShop(t, '2027-01-10T12:00:00Z');
   const { stripe } = at;
   const { customer, subscription, items } = await subscribed(at, at.starter);
@@ -204,7 +204,7 @@ t.test('the outdated habits of older versions are refused as Stripe refuses them
   });
 });
 
-t.test('the first part of a month is paid, and the whole of the next on the first', async (t) => {
+t.test('a partial first month is charged at once, and the next full month on the first', async (t) => {
   const at = await createShop(t, '2027-01-16T00:00:00Z');
   const { customer, subscription, invoice } = await subscribed(at, at.starter);
   t.equal(invoice.status, 'paid');
@@ -219,7 +219,7 @@ t.test('the first part of a month is paid, and the whole of the next on the firs
   t.equal(after.default_payment_method, invoice.default_payment_method ?? after.default_payment_method);
 });
 
-t.test('an upgrade is charged at once, or waits for the bank and ends after 23 hours', async (t) => {
+t.test('an upgrade is charged at once, or waits for the bank and expires after 23 hours', async (t) => {
   const at = await createShop(t, '2027-01-01T00:00:00Z');
   const { stripe, emulator } = at;
   const { subscription, items, customer } = await subscribed(
@@ -236,7 +236,7 @@ t.test('an upgrade is charged at once, or waits for the bank and ends after 23 h
     return { subscription: first!.id, items: first!.items.data, customer: first!.customer as string };
   });
   emulator.moveTo(seconds('2027-01-17T00:00:00Z'));
-  const raise = () =>
+  const upgrade = () =>
     stripe.subscriptions.update(subscription, {
       items: [{ id: items[0]!.id, price: at.teams }],
       proration_behavior: 'always_invoice',
@@ -247,7 +247,7 @@ t.test('an upgrade is charged at once, or waits for the bank and ends after 23 h
     (await stripe.paymentMethods.list({ customer })).data[0]!.id,
     'authenticates-always',
   );
-  const waiting = await raise();
+  const waiting = await upgrade();
   t.equal(waiting.items.data[0]!.price.id, at.starter, 'the price has not changed');
   t.match(waiting.pending_update, { expires_at: emulator.now + 23 * 3_600 });
   const due = Math.round((20_000 * 15) / 31) - Math.round((5_000 * 15) / 31);
@@ -255,14 +255,14 @@ t.test('an upgrade is charged at once, or waits for the bank and ends after 23 h
   emulator.moveTo(emulator.now + 24 * 3_600);
   const expired = await stripe.subscriptions.retrieve(subscription, { expand: ['latest_invoice'] });
   t.match(expired, { pending_update: null, latest_invoice: { status: 'void' } });
-  const again = await raise();
+  const again = await upgrade();
   const page = invoiceOf(again).hosted_invoice_url!;
   t.equal((await fetch(page, { method: 'POST' })).status, 200);
   t.equal((await stripe.subscriptions.retrieve(subscription)).items.data[0]!.price.id, at.teams);
-  t.equal((await fetch(page, { method: 'POST' })).status, 409, 'what is paid is not paid again');
+  t.equal((await fetch(page, { method: 'POST' })).status, 409, 'a paid invoice is not paid again');
 });
 
-t.test('a schedule lowers the price on the first, or ends the subscription', async (t) => {
+t.test('a schedule lowers the price on the first, or cancels the subscription', async (t) => {
   const at = await createShop(t, '2027-01-10T00:00:00Z');
   const { stripe, emulator } = at;
   const { subscription, customer } = await subscribed(at, at.teams);
@@ -309,7 +309,7 @@ t.test('a schedule lowers the price on the first, or ends the subscription', asy
   t.equal((await stripe.subscriptions.retrieve(subscription)).status, 'canceled');
 });
 
-t.test('grants pay usage only, then the balance pays, then the card', async (t) => {
+t.test('credit grants pay for usage only, then the balance is used, then the card', async (t) => {
   const at = await createShop(t, '2027-01-01T00:00:00Z');
   const { stripe, emulator } = at;
   const { customer } = await subscribed(at, at.starter);
@@ -344,7 +344,7 @@ t.test('grants pay usage only, then the balance pays, then the card', async (t) 
   });
 });
 
-t.test('a pause gives back what is unused, and resuming charges the rest', async (t) => {
+t.test('a pause credits the unused time, and resuming charges the rest of the month', async (t) => {
   const at = await createShop(t, '2027-01-01T00:00:00Z');
   const { stripe, emulator } = at;
   const { customer, subscription } = await subscribed(at, at.starter);
@@ -366,32 +366,35 @@ t.test('a pause gives back what is unused, and resuming charges the rest', async
   t.equal(resumed.items.data[0]!.current_period_end, seconds('2027-04-01T00:00:00Z'));
 });
 
-t.test('what is asked again with its key is done once, and with other parameters refused', async (t) => {
-  const { stripe, emulator } = await createShop(t, '2027-01-01T00:00:00Z');
-  const once = { idempotencyKey: 'one' };
-  const first = await stripe.customers.create({ name: 'Ada' }, once);
-  t.equal((await stripe.customers.create({ name: 'Ada' }, once)).id, first.id);
-  t.match(await rejectedWith(stripe.customers.create({ name: 'Bea' }, once)), {
-    type: 'StripeIdempotencyError',
-  });
-  emulator.faults.add({ kind: 'error-after' });
-  t.match(await rejectedWith(stripe.customers.create({ name: 'Cleo' }, { idempotencyKey: 'two' })), {
-    statusCode: 500,
-  });
-  // The SDK itself retries once after a broken connection.
-  emulator.faults.add({ kind: 'lost-after', times: 2 });
-  t.match(await rejectedWith(stripe.customers.create({ name: 'Dora' }, { idempotencyKey: 'three' })), {
-    type: 'StripeConnectionError',
-  });
-  emulator.faults.add({ kind: 'error-before' });
-  t.match(await rejectedWith(stripe.customers.create({ name: 'Edda' })), { statusCode: 500 });
-  const names = (await stripe.customers.list()).data.map(({ name }) => name);
-  t.strictSame(names, ['Dora', 'Cleo', 'Ada']);
-  t.equal((await stripe.customers.create({ name: 'Cleo' }, { idempotencyKey: 'two' })).name, 'Cleo');
-  t.equal((await stripe.customers.list()).data.length, 3);
-});
+t.test(
+  'a repeated request with its idempotency key runs once, and with other parameters is rejected',
+  async (t) => {
+    const { stripe, emulator } = await createShop(t, '2027-01-01T00:00:00Z');
+    const once = { idempotencyKey: 'one' };
+    const first = await stripe.customers.create({ name: 'Ada' }, once);
+    t.equal((await stripe.customers.create({ name: 'Ada' }, once)).id, first.id);
+    t.match(await rejectedWith(stripe.customers.create({ name: 'Bea' }, once)), {
+      type: 'StripeIdempotencyError',
+    });
+    emulator.faults.add({ kind: 'error-after' });
+    t.match(await rejectedWith(stripe.customers.create({ name: 'Cleo' }, { idempotencyKey: 'two' })), {
+      statusCode: 500,
+    });
+    // The SDK itself retries once after a broken connection.
+    emulator.faults.add({ kind: 'lost-after', times: 2 });
+    t.match(await rejectedWith(stripe.customers.create({ name: 'Dora' }, { idempotencyKey: 'three' })), {
+      type: 'StripeConnectionError',
+    });
+    emulator.faults.add({ kind: 'error-before' });
+    t.match(await rejectedWith(stripe.customers.create({ name: 'Edda' })), { statusCode: 500 });
+    const names = (await stripe.customers.list()).data.map(({ name }) => name);
+    t.strictSame(names, ['Dora', 'Cleo', 'Ada']);
+    t.equal((await stripe.customers.create({ name: 'Cleo' }, { idempotencyKey: 'two' })).name, 'Cleo');
+    t.equal((await stripe.customers.list()).data.length, 3);
+  },
+);
 
-t.test('events are signed so that the SDK believes them', async (t) => {
+t.test('the SDK accepts the signatures of events', async (t) => {
   const { stripe, emulator } = await createShop(t, '2027-01-01T00:00:00Z');
   const customer = await stripe.customers.create({ name: 'Ada' });
   const [event] = (await stripe.events.list({ type: 'customer.created' })).data;

@@ -35,7 +35,7 @@ export class StripeState {
   readonly events: StripeEvent[] = [];
   readonly cards = new Map<string, CardBehavior>();
   /** Ids of invoices whose payment resumes a subscription. */
-  readonly resumptions = new Set<string>();
+  readonly resumeInvoices = new Set<string>();
   /** Called for every event. */
   onEvent: (event: StripeEvent) => void = () => {};
   /** Base address of the hosted pages: `http://127.0.0.1:1234`. */

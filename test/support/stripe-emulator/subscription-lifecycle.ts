@@ -232,7 +232,7 @@ function onInvoicePaid(state: StripeState, subscription: StripeObject, invoice: 
   }
   if (before === 'incomplete') subscription.status = 'active';
   if (before === 'past_due' && openInvoices(state, subscription).length === 0) subscription.status = 'active';
-  if (before === 'paused' && state.resumptions.has(invoice.id)) resumeSubscription(state, subscription);
+  if (before === 'paused' && state.resumeInvoices.has(invoice.id)) resumeSubscription(state, subscription);
   if (subscription.status !== before)
     state.recordEvent('customer.subscription.updated', subscription, { status: before });
 }

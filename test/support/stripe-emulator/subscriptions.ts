@@ -455,7 +455,7 @@ function resume({ state, ids, parameters }: StripeRequest): StripeObject {
     return subscription;
   }
   const invoice = manualInvoice(state, subscription);
-  state.resumptions.add(invoice.id);
+  state.resumeInvoices.add(invoice.id);
   finalizeInvoice(state, invoice);
   const attempts =
     parameters.payment_behavior === 'resume_on_payment_success' || invoice.amount_remaining === 0;

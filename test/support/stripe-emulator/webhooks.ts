@@ -69,7 +69,7 @@ export class WebhookSender {
 
   /** Sends the held events in the order given by `order`. */
   release(
-    order: (messages: readonly WebhookMessage[]) => readonly WebhookMessage[] = (letters) => letters,
+    order: (messages: readonly WebhookMessage[]) => readonly WebhookMessage[] = (unordered) => unordered,
   ): void {
     const messages = order(this.#heldMessages);
     this.#heldMessages = [];
