@@ -147,7 +147,7 @@ await t.test('a server killed during the removal of an organization leaves no da
   });
   t.match(before, { code: 1, out: /exists\.\n.*Left of it/s });
   for (const file of [
-    'organizations',
+    'organisations',
     'apiKeys',
     'collections',
     'members',

@@ -48,13 +48,13 @@ const writes: readonly (readonly [PublishedOperationName, object])[] = [
 ];
 
 await t.test('the same names in two organizations are independent', async (t) => {
-  for (const [name, api] of Object.entries({ tenantA, tenantB })) {
+  for (const [name, api] of Object.entries({ north: tenantA, south: tenantB })) {
     await api.call('collections/add-collection', { collection_name: 'shared name' });
     await api.add('shared name', 'doc', `Granite of the ${name}.`, { metadata: { owner: name } });
     await api.call('collections/add-collection', { collection_name: `only ${name}` });
     await api.add(`only ${name}`, 'doc', `Secret granite of the ${name}.`);
   }
-  for (const [name, api] of Object.entries({ tenantA, tenantB })) {
+  for (const [name, api] of Object.entries({ north: tenantA, south: tenantB })) {
     const { collection_names } = await api.call('collections/get-collection-list');
     t.same(collection_names, [`only ${name}`, 'shared name']);
     t.match(await api.call('status/get-status'), { num_documents: 2, num_indexed_documents: 2 });
