@@ -6,7 +6,7 @@ import type { BillingAccount, SubscriptionCopy } from '../storage/billing.ts';
 import type { Organization, Tier } from '../storage/organizations.ts';
 import { toOptionalTimestamp, toPendingDowngrade } from './billing-replies.ts';
 import type { BillingSync } from './billing-sync.ts';
-import { isServing } from './effective-tiers.ts';
+import { planEffectOf } from './plan-states.ts';
 import { isPaidTier, tierRank } from './plans.ts';
 import { type PriceCatalogReader, tierMetadataKey } from './price-catalog.ts';
 import { copyPhase, nextPhase } from './schedule-phases.ts';
@@ -105,12 +105,13 @@ export class DowngradeManager {
    */
   #requireDowngradable({ copy }: BillingAccount, tier: Tier): SubscriptionCopy {
     const subscription = copy?.subscription ?? null;
-    if (subscription?.status === 'paused')
+    const effect = planEffectOf('downgrade', subscription);
+    if (effect === 'reject_paused')
       throw new AppError(
         'conflict',
         'The subscription is paused. Resume it first by subscribing to its tier.',
       );
-    if (subscription === null || !isServing(subscription) || subscription.tier === null)
+    if (subscription === null || effect === 'reject_no_subscription' || subscription.tier === null)
       throw new AppError('bad_request', 'The organization has no subscription to downgrade.');
     if (tierRank(tier) >= tierRank(subscription.tier))
       throw new AppError('bad_request', `${tier} is not lower than ${subscription.tier}.`);
@@ -277,14 +278,11 @@ export function pausePurpose(subscriptionId: string): string {
 
 function requirePausable({ copy }: BillingAccount): SubscriptionCopy {
   const subscription = copy?.subscription ?? null;
-  if (subscription?.status === 'paused') return subscription;
-  if (subscription === null || !(isServing(subscription) || subscription.status === 'unpaid'))
+  const effect = planEffectOf('pause', subscription);
+  if (subscription === null || effect === 'reject_no_subscription')
     throw new AppError('bad_request', 'The organization has no active subscription to pause.');
-  if (
-    subscription.status === 'past_due' ||
-    subscription.status === 'unpaid' ||
-    subscription.openInvoice !== null
-  )
+  if (effect === 'keep_paused') return subscription;
+  if (effect === 'reject_unpaid_invoice' || subscription.openInvoice !== null)
     throw new AppError('conflict', 'This organization has an unpaid invoice. Pay it first, then pause.');
   // Unpaid amounts would become credit, and that credit would pay the invoice.
   if (subscription.isInvoiceDrafted)

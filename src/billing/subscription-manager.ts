@@ -11,6 +11,7 @@ import { type DowngradeManager, pausePurpose } from './downgrade-manager.ts';
 import { isServing, tierOfSubscription } from './effective-tiers.ts';
 import { type PaymentOutcome, type Payments, paymentDeclinedError, requiresAction } from './payments.ts';
 import type { PendingSchedules } from './pending-schedules.ts';
+import { planEffectOf } from './plan-states.ts';
 import type { PaidTier } from './plans.ts';
 import type { PriceCatalogReader } from './price-catalog.ts';
 import {
@@ -88,13 +89,19 @@ export class SubscriptionManager {
 
   async #applyChange(input: SubscribeInput, change: BillingChange): Promise<SubscribeOutcome> {
     const subscription = change.account.copy?.subscription ?? null;
-    if (subscription === null) return this.#startSubscription(input, change);
+    const effect = planEffectOf('subscribe', subscription);
+    if (subscription === null || effect === 'start') return this.#startSubscription(input, change);
     if (subscription.tier === null) throw unknownPriceError();
-    if (subscription.status === 'incomplete') return this.#continueStart(input, subscription, change);
-    if (subscription.status === 'paused') return this.#resumeSubscription(input, subscription, change);
-    if (subscription.status === 'past_due' || subscription.status === 'unpaid')
-      return this.#payPastDue(input, subscription, change);
-    return this.#upgrade(input, subscription, change);
+    switch (effect) {
+      case 'continue_start':
+        return this.#continueStart(input, subscription, change);
+      case 'resume':
+        return this.#resumeSubscription(input, subscription, change);
+      case 'pay_invoice':
+        return this.#payPastDue(input, subscription, change);
+      case 'upgrade':
+        return this.#upgrade(input, subscription, change);
+    }
   }
 
   /**

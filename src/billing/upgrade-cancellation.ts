@@ -6,6 +6,7 @@ import type { Organization } from '../storage/organizations.ts';
 import type { BillingChange, BillingSync } from './billing-sync.ts';
 import type { Payments } from './payments.ts';
 import type { PendingSchedules } from './pending-schedules.ts';
+import { planEffectOf } from './plan-states.ts';
 import { StripeRejectedError } from './stripe.ts';
 import type { IdempotentStripeCalls } from './stripe-calls.ts';
 
@@ -34,9 +35,10 @@ export class UpgradeCancellation {
     const intent = { kind: 'cancel-upgrade', tier: null } as const;
     return sync.runChange(organizationId, intent, async (change) => {
       const subscription = change.account.copy?.subscription ?? null;
-      if (subscription?.status === 'incomplete')
+      const effect = planEffectOf('cancel_upgrade', subscription);
+      if (subscription !== null && effect === 'cancel_start')
         await this.#cancelFirstSubscription(organizationId, subscription, change);
-      else if (subscription?.pendingUpgrade)
+      else if (subscription?.pendingUpgrade && effect === 'cancel_upgrade')
         await this.#cancelPendingUpgrade(organizationId, subscription, change);
       else if (!change.isRepeated) throw new AppError('bad_request', 'No upgrade is pending.');
       return { subscription_tier: sync.tierOf(organizationId), pending_upgrade: null };
