@@ -27,9 +27,9 @@ const models = new ModelCache({ open: openEmbedder, keyOf: toModelKey, isRemoved
 models.startChecking();
 
 /** Reply, and the buffers in it that are transferred. */
-interface Sent {
-  readonly answer: readonly ChunkOutcome[];
-  readonly moved: readonly ArrayBuffer[];
+interface TransferableReply {
+  readonly outcomes: readonly ChunkOutcome[];
+  readonly transferList: readonly ArrayBuffer[];
 }
 
 /** Returns a `ChunkOutcome` for each document of a batch; large parts of the results move without a copy. */
@@ -46,30 +46,30 @@ export default async function chunk({ tasks }: ChunkBatch): Promise<unknown> {
   }
   const [only] = outcomes;
   const isAlone = tasks.length === 1 && only !== undefined && 'result' in only;
-  const { answer: reply, moved } = isAlone ? packSingle(only) : packMany(outcomes);
-  return move({ [transferableSymbol]: moved, [valueSymbol]: reply });
+  const { outcomes: reply, transferList } = isAlone ? packSingle(only) : packMany(outcomes);
+  return move({ [transferableSymbol]: transferList, [valueSymbol]: reply });
 }
 
 /** Number of chunks at which deserializing them at once would block the main thread. */
 const packedChunksMin = 64;
 
 /** A document sent alone may be long: its blocks are transferred as they are. */
-function packSingle({ result, ms }: TimedChunkResult): Sent {
+function packSingle({ result, ms }: TimedChunkResult): TransferableReply {
   const { chunks, terms, spans, vectors, codes } = result;
   const packed = chunks.length < packedChunksMin ? [] : packChunks(chunks);
-  const sent = { ...result, chunks: packed.length === 0 ? chunks : [] };
-  const moved = [terms, spans, vectors, codes, ...packed].map(({ buffer }) => buffer as ArrayBuffer);
-  return { answer: [{ result: sent, packed, ms }], moved };
+  const transferred = { ...result, chunks: packed.length === 0 ? chunks : [] };
+  const transferList = [terms, spans, vectors, codes, ...packed].map(({ buffer }) => buffer as ArrayBuffer);
+  return { outcomes: [{ result: transferred, packed, ms }], transferList };
 }
 
-function packMany(outcomes: readonly ChunkOutcome[]): Sent {
+function packMany(outcomes: readonly ChunkOutcome[]): TransferableReply {
   const taskResults = outcomes.flatMap((outcome) => ('result' in outcome ? outcome.result : []));
   const { results, block } = packResults(taskResults);
   let next = 0;
-  const answer = outcomes.map((outcome) =>
+  const replies = outcomes.map((outcome) =>
     'result' in outcome ? { ...outcome, result: results[next++]! } : outcome,
   );
-  return { answer, moved: [block] };
+  return { outcomes: replies, transferList: [block] };
 }
 
 /** Used when the model does not run in this process. */

@@ -150,7 +150,8 @@ async function main(): Promise<void> {
     },
   });
   const folder = values.eval;
-  if (folder === undefined || !existsSync(folder)) throw new Error('--eval names the folder of the sets');
+  if (folder === undefined || !existsSync(folder))
+    throw new Error('--eval is required: the folder with the judged sets');
   const analyzer = parsePlainAnalyzer(values.terms);
   const models: Models = {
     embedder: await StaticEmbedder.open('zembed-1', join(values.models, 'zembed-1')),

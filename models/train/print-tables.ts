@@ -121,7 +121,9 @@ async function main(): Promise<void> {
   });
   const [file, ...more] = positionals;
   if (values.eval === undefined || file === undefined || more.length > 0)
-    throw new Error('--eval names the folder of the sets, and one file has the JSON of `quarry eval`');
+    throw new Error(
+      'usage: --eval <folder of judged sets> <JSON file written by `quarry eval --compare --json`>',
+    );
   const analyzer = parsePlainAnalyzer(values.terms);
   const { sets } = JSON.parse(await readFile(file, 'utf8')) as EvalReport;
   const qualities = new Map<string, Map<string, Quality>>();

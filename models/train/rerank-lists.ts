@@ -193,7 +193,7 @@ function renderList(
  * document and with wrong ones that the first stage of a search ranks high.
  */
 export async function buildRerankLists(
-  options: { data: string; embedding: string; rarityFile: string; queries: number; random: SeededRandom },
+  options: { data: string; embedding: string; idfFile: string; queries: number; random: SeededRandom },
   progress: TerminalProgress,
 ): Promise<RerankLists> {
   const { random } = options;
@@ -203,7 +203,7 @@ export async function buildRerankLists(
     passages.map(({ sentences }) => sentences.join(' ')),
     embedder,
   );
-  const reader = await FeatureExtractor.open(options.embedding, options.rarityFile);
+  const reader = await FeatureExtractor.open(options.embedding, options.idfFile);
   const features = new Float32Array(options.queries * listLength * featureCount);
   let lists = 0;
   for (let attempt = 0; attempt < 2 * options.queries && lists < options.queries; attempt += 1) {

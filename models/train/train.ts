@@ -125,12 +125,12 @@ async function writeEmbedding(folder: string, trained: Buffer, vocabulary: numbe
 }
 
 async function trainReranker(job: TrainingJob): Promise<void> {
-  const rarityFile = join(job.rerankerFolder, 'rarity.bin');
-  const rarities = await computeIdfTable(job.dataFolder, job.progress);
-  await writeFile(rarityFile, rarities);
+  const idfFile = join(job.rerankerFolder, 'rarity.bin');
+  const table = await computeIdfTable(job.dataFolder, job.progress);
+  await writeFile(idfFile, table);
   const random = new SeededRandom(job.seed);
   const lists = await buildRerankLists(
-    { data: job.dataFolder, embedding: job.embeddingFolder, rarityFile, queries: job.rerankQueries, random },
+    { data: job.dataFolder, embedding: job.embeddingFolder, idfFile, queries: job.rerankQueries, random },
     job.progress,
   );
   job.progress.complete(`${lists.listCount} pseudo-queries`);

@@ -169,7 +169,7 @@ async function openAccountSide(
   registerClosers(resources, components);
   const { organizations } = components;
   const tiers = await reconcileAccounts(settings, data.store, components);
-  retrieval.hooks.mayQuote = () => organizations.mayLogContent;
+  retrieval.hooks.mayLogContent = () => organizations.mayLogContent;
   storage.hooks.isGone = (id) => organizations.find(id) === undefined;
   const limiters = buildQuotas(storage, pipeline, { organizations, logger });
   const { persistedBuckets, quotas, modelAdmission, deleteLimits } = limiters;
@@ -292,18 +292,18 @@ async function openRetrieval(
     processes.killAll();
   });
   // Replaced when the components exist that know the answers.
-  const hooks = { mayQuote: () => false, resumeModel: (_model: string): void => {} };
-  const mayQuote = () => hooks.mayQuote();
+  const hooks = { mayLogContent: () => false, resumeModel: (_model: string): void => {} };
+  const mayLogContent = () => hooks.mayLogContent();
   const catalog = await openModelCatalog(settings, data, logger, {
     metrics,
     egress,
-    mayLogReply: mayQuote,
+    mayLogReply: mayLogContent,
     onRecovered: (model) => hooks.resumeModel(model),
   });
   const embedder = await openBuiltInEmbedder(defaultEmbeddingModel);
   resources.add(() => embedder.close());
   const pipeline = await buildPipeline(settings, {
-    ...{ storage, pools, derivedFiles, tools, embedder, catalog, logger, mayQuote },
+    ...{ storage, pools, derivedFiles, tools, embedder, catalog, logger, mayLogContent },
   });
   resources.add(() => pipeline.ingest.close());
   hooks.resumeModel = (model) =>

@@ -45,7 +45,7 @@ interface PipelineDependencies {
   readonly catalog: ModelCatalog;
   readonly logger: Logger;
   /** Whether the log may hold what documents say. */
-  readonly mayQuote: () => boolean;
+  readonly mayLogContent: () => boolean;
 }
 
 function isFileModel({ backend: runs }: EmbeddingCatalogEntry): boolean {
@@ -97,9 +97,9 @@ const indexingDocumentsPerThread = 32;
 
 /** Builds the components that documents and queries pass through between the services and the shards. */
 export async function buildPipeline(settings: Settings, dependencies: PipelineDependencies) {
-  const { storage, pools, tools, embedder, catalog, logger, mayQuote } = dependencies;
+  const { storage, pools, tools, embedder, catalog, logger, mayLogContent } = dependencies;
   const models = new ModelRunner(pools, catalog, (model, error) => {
-    logger.error({ model, error: describedError(error, mayQuote()) }, 'a model failed');
+    logger.error({ model, error: describedError(error, mayLogContent()) }, 'a model failed');
   });
   const queryEmbedder = new QueryEmbedder({
     inline: embedder,
@@ -116,7 +116,7 @@ export async function buildPipeline(settings: Settings, dependencies: PipelineDe
     locks: new KeyedMutex(),
     clock,
     random,
-    turns: backgroundScheduler,
+    backgroundScheduler,
     count: (event: DocumentEvent) => storage.meter.documentOperations(toDocumentUsageEvent(event)),
   };
   const transitions = new DocumentTransitions(sharedDependencies);
@@ -135,7 +135,7 @@ export async function buildPipeline(settings: Settings, dependencies: PipelineDe
     parseLimits,
     hasPageImages: (kind) => hasPageImages(kind, tools.toolServer.hasOffice),
     clock,
-    turns: backgroundScheduler,
+    backgroundScheduler,
   });
   const memory = new MemoryLimit({
     heldBytes: readProcessMemoryBytes,
@@ -143,7 +143,8 @@ export async function buildPipeline(settings: Settings, dependencies: PipelineDe
     clock,
   });
   const ingest = await Ingest.open({
-    ...{ store: storage.store, transitions, steps, memory, clock, backgroundScheduler, logger, mayQuote },
+    ...{ store: storage.store, transitions, steps, memory },
+    ...{ clock, backgroundScheduler, logger, mayLogContent },
     parallel: ingestParallelism(settings),
   });
   const writer = new DocumentWriter({
@@ -159,7 +160,7 @@ export async function buildPipeline(settings: Settings, dependencies: PipelineDe
   });
   const modelChanges = new ModelChanges({
     ...storage,
-    ...{ vectors, vectorMakerOf, logger, mayQuote },
+    ...{ vectors, vectorMakerOf, logger, mayLogContent },
     findNewerVersion: (mark) => catalog.findOtherVersion(mark),
     checkCapacity: () => admission.checkCapacity(),
   });
@@ -176,14 +177,14 @@ function ingestParallelism({ parseThreads, chunkThreads }: Settings) {
 
 export type Pipeline = Awaited<ReturnType<typeof buildPipeline>>;
 
-function toDocumentUsageEvent({ preciseChunks, ...event }: DocumentEvent) {
+function toDocumentUsageEvent({ fineChunks, ...event }: DocumentEvent) {
   return {
     contentTokens: 0,
     embeddingTokens: 0,
     coarseChunks: 0,
     timeTakenMs: 0,
     ...event,
-    fineChunks: preciseChunks ?? 0,
+    fineChunks: fineChunks ?? 0,
   };
 }
 

@@ -18,7 +18,7 @@ export async function readJsonRecords(file: string): Promise<JsonRecord[]> {
   return lines.map((line, i) => {
     const record = parseRecord(line);
     if (typeof record === 'string') throw invalidLineError(file, i, record);
-    if (ids.has(record._id)) throw invalidLineError(file, i, `the _id "${record._id}" is there twice`);
+    if (ids.has(record._id)) throw invalidLineError(file, i, `duplicate _id "${record._id}"`);
     ids.add(record._id);
     return record;
   });

@@ -41,7 +41,7 @@ export async function findJudgedFolders(folder: string): Promise<string[]> {
   if (folders.length > 0) return folders.sort();
   throw new AppError(
     'bad_request',
-    `Neither ${folder} nor a folder in it has a ${corpusFile}: a set in BEIR layout is corpus.jsonl, queries.jsonl and qrels/test.tsv.`,
+    `No ${corpusFile} found in ${folder} or its subfolders. A set in BEIR layout has corpus.jsonl, queries.jsonl and qrels/test.tsv.`,
   );
 }
 
@@ -61,7 +61,10 @@ export async function readJudgedSet(folder: string, split = 'test'): Promise<Jud
     return questionGrades === undefined ? [] : [{ id: _id, text, grades: questionGrades }];
   });
   if (questions.length === 0) {
-    throw new AppError('bad_request', `${file} judges no question of queries.jsonl: the ids do not meet.`);
+    throw new AppError(
+      'bad_request',
+      `${file} contains no judgment for any query in queries.jsonl. Check that the ids match.`,
+    );
   }
   const documents = corpus.map(({ _id, title, text }) => ({
     id: _id,
@@ -88,7 +91,7 @@ function parseGrades(
     if (question === undefined || document === undefined || grade === undefined || Number.isNaN(value)) {
       // Only the header line may have no number.
       if (i === 0) continue;
-      throw invalidLineError(file, i, 'a line is question, document and grade, separated by tabs');
+      throw invalidLineError(file, i, 'expected: query id, document id and grade, separated by tabs');
     }
     if (value <= 0 || !documentIds.has(document)) continue;
     grades.set(question, (grades.get(question) ?? new Map<string, number>()).set(document, value));

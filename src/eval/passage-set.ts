@@ -37,9 +37,9 @@ export async function readPassageSet(folder: string): Promise<PassageSet> {
   const questions = (await readJsonRecords(file)).map(({ _id, text, corpus, spans }, line) => {
     const document = codePointsById.get(String(corpus));
     if (document === undefined)
-      throw invalidLineError(file, line, `"corpus" names no document: ${String(corpus)}`);
+      throw invalidLineError(file, line, `unknown document in "corpus": ${String(corpus)}`);
     if (!Array.isArray(spans) || spans.length === 0)
-      throw invalidLineError(file, line, '"spans" must list a passage or more');
+      throw invalidLineError(file, line, '"spans" must contain at least one span');
     const passages = spans.map((span: unknown) => {
       const parsed = parseSpan(span, document);
       if (typeof parsed === 'string') throw invalidLineError(file, line, parsed);
@@ -66,11 +66,11 @@ async function readDocuments(folder: string): Promise<PassageDocument[]> {
 function parseSpan(span: unknown, document: readonly string[]): { start: number; end: number } | string {
   const { start_index: start, end_index: end, content } = (span ?? {}) as Record<string, unknown>;
   if (!Number.isInteger(start) || !Number.isInteger(end))
-    return '"start_index" and "end_index" of a span must be whole numbers';
+    return '"start_index" and "end_index" must be integers';
   const [from, to] = [start as number, end as number];
   if (from < 0 || to <= from || to > document.length)
-    return `a span from ${from} to ${to} does not lie in its document of ${document.length} characters`;
+    return `span ${from}-${to} is outside the document (${document.length} characters)`;
   if (content !== undefined && content !== document.slice(from, to).join(''))
-    return `"content" is not what its document says from ${from} to ${to}`;
+    return `"content" does not match the document text from ${from} to ${to}`;
   return { start: from, end: to };
 }

@@ -122,7 +122,7 @@ export class CollectionIndex {
     const runnable = CollectionIndex.supportedKernels().join(', ');
     throw new AppError(
       'invalid',
-      `The setting engineKernels is ${name}, but this processor runs only ${runnable}; auto takes the fastest of them.`,
+      `The setting engineKernels is ${name}, but this processor supports only ${runnable}. Use auto to select the fastest.`,
     );
   }
 
@@ -137,7 +137,7 @@ export class CollectionIndex {
    * conservative estimate applies.
    */
   static useSearchRecall(share: number): void {
-    assert(share > 0 && share < 1, 'a recall lies between 0 and 1');
+    assert(share > 0 && share < 1, 'the recall is between 0 and 1');
     addon.useSearchRecall(share);
   }
 
@@ -208,8 +208,8 @@ export class CollectionIndex {
   async search(query: IndexQuery): Promise<IndexHits> {
     this.#assertOpen();
     const { caller, vector, filter } = query;
-    if (caller?.isCanceled === true) throw new IndexError('cancelled', 'the search was cancelled');
-    assert(query.deadlineMs >= 0, 'a search has a deadline that is not negative');
+    if (caller?.isCanceled === true) throw new IndexError('cancelled', 'the search was canceled');
+    assert(query.deadlineMs >= 0, 'the deadline of a search is not negative');
     const ticket = nextTicket();
     const request = encodeQuery(query, ticket);
     const bytes = filter === null ? null : encodeFilter(filter);

@@ -134,7 +134,7 @@ export class Indexes {
     if (this.#options.collections.findById(collectionId) === undefined) {
       throw new AppError('not_found', 'The collection was deleted.');
     }
-    throw new AppError('unavailable', 'The collection is not loaded yet; try again in a moment.', {
+    throw new AppError('unavailable', 'The collection is still loading. Try again in a moment.', {
       retryAfterMs: 1_000,
     });
   }
@@ -161,7 +161,7 @@ export class Indexes {
    */
   async stage(staged: StagedVersion, block: IndexBlock | null, signal?: AbortSignal): Promise<void> {
     const index = this.get(staged.collectionId);
-    const entry = assertDefined(this.#entries.get(staged.collectionId), 'open shards have a shelf');
+    const entry = assertDefined(this.#entries.get(staged.collectionId), 'open shards have an index entry');
     const rows = block ?? this.#options.contents.readIndexBlock(staged.documentId, entry.generation);
     if (rows === undefined || (rows.generation ?? 0) !== entry.generation) throw modelChangeInProgress();
     await this.#retryWhileBusy(() => this.#stage(index, staged, rows), signal);
@@ -241,7 +241,7 @@ export class Indexes {
       .then(() => {})
       .catch((error: unknown) => {
         const fields = { collectionId, error: String(error) };
-        this.#options.logger.warn(fields, 'the snapshots of a deleted collection stay until the next start');
+        this.#options.logger.warn(fields, 'deleting snapshots failed, will retry at the next start');
       })
       .finally(() => this.#dropping.delete(collectionId));
     this.#dropping.set(collectionId, dropping);
@@ -407,7 +407,7 @@ export class Indexes {
       await this.snapshot();
     } catch (error) {
       // The change log has these changes: the next start only takes longer.
-      this.#options.logger.warn({ error: String(error) }, 'no snapshot at the end');
+      this.#options.logger.warn({ error: String(error) }, 'snapshot at shutdown failed');
     }
     const retiredIndexes = [...this.#retired.values()];
     const open = [...this.#entries.values()].flatMap(({ index, replacement }) =>
@@ -431,7 +431,7 @@ export class Indexes {
       const replayed = await this.#replay(loading);
       const rebuilt = await this.#rebuild(loading);
       const fields = { collectionId, replayed, rebuilt };
-      if (replayed + rebuilt > 0) this.#options.logger.info(fields, 'collection index brought up to date');
+      if (replayed + rebuilt > 0) this.#options.logger.info(fields, 'collection index recovered');
       // Log entries left by an interrupted snapshot are trimmed with the next snapshot.
       const changesSinceSnapshot = replayed + rebuilt + ((await this.#hasLog(collectionId)) ? 1 : 0);
       // Read in the same turn of the event loop in which the new entry starts to receive changes.
@@ -462,7 +462,7 @@ export class Indexes {
     const directory = join(this.#options.folder, folderName(collectionId, entry.generation));
     this.#options.logger.error(
       { collectionId, directory, error: error.message },
-      'the snapshot of a shard was cut off or cannot be read: opening the collection again',
+      'shard snapshot truncated or unreadable, reopening the collection',
     );
     const repairing = this.#repair(collectionId, entry).finally(() => this.#repairing.delete(collectionId));
     this.#repairing.set(collectionId, repairing);
@@ -479,7 +479,10 @@ export class Indexes {
         if (collections.findById(collectionId) === undefined) await this.remove(collectionId);
         else if (done === null) await this.#pauseRepair();
       } catch (error) {
-        logger.error({ collectionId, error: String(error) }, 'a damaged collection cannot be opened yet');
+        logger.error(
+          { collectionId, error: String(error) },
+          'reopening a damaged collection failed, will retry',
+        );
         await this.#pauseRepair();
       }
     }
@@ -566,7 +569,7 @@ export class Indexes {
     return entries.filter(({ version }, i) => {
       if (staged[i] !== true) {
         const { collectionId } = loading;
-        this.#options.logger.error({ collectionId, version }, 'a live version has no content');
+        this.#options.logger.error({ collectionId, version }, 'live version without content');
       }
       return staged[i];
     });
@@ -626,8 +629,8 @@ export class Indexes {
       await index.stage({ shard, version, vectors, terms, attributes: metadata });
     } catch (error) {
       // Closed while the server is running: the index was replaced, and a retry finds the replacement.
-      const isPassing = error instanceof IndexError && (isBusy(error) || error.code === 'closed');
-      throw isPassing ? indexBusy(error) : error;
+      const isTransient = error instanceof IndexError && (isBusy(error) || error.code === 'closed');
+      throw isTransient ? indexBusy(error) : error;
     }
   }
 
@@ -646,7 +649,7 @@ export class Indexes {
         // The collection was deleted meanwhile: no search uses these shards.
         if (this.#entries.get(collectionId) !== entry) return false;
         const fields = { collectionId, attempt, error: String(error) };
-        this.#options.logger.error(fields, 'a change whose write failed cannot be undone yet');
+        this.#options.logger.error(fields, 'undoing a failed change failed, will retry');
         await wait(undoRetryMs, undefined, { signal: this.#stop.signal }).catch(() => {});
       }
     }
@@ -716,7 +719,7 @@ export class Indexes {
       await index.drop();
     } catch (error) {
       const fields = { collectionId, error: String(error) };
-      this.#options.logger.warn(fields, 'the snapshots of former vectors stay until the next start');
+      this.#options.logger.warn(fields, 'deleting retired snapshots failed, will retry at the next start');
     }
   }
 
@@ -732,7 +735,7 @@ export class Indexes {
 
   async #restage(collectionId: string, version: number): Promise<void> {
     const record = this.#options.versions.get(collectionId, version);
-    await this.stage(assertDefined(record, 'a version that search answered from has a record'), null);
+    await this.stage(assertDefined(record, 'a version that was live has a record'), null);
   }
 
   async #snapshotAll(changesMin: number): Promise<void> {
@@ -814,13 +817,13 @@ function folderName(collectionId: string, generation: number): string {
 }
 
 function modelChangeInProgress(): AppError {
-  return new AppError('unavailable', 'The collection changes its model just now; try again in a moment.', {
+  return new AppError('unavailable', 'The model of the collection is being changed. Try again in a moment.', {
     retryAfterMs: 250,
   });
 }
 
 function repairInProgress(): AppError {
-  return new AppError('unavailable', 'The collection is being repaired; try again in a moment.', {
+  return new AppError('unavailable', 'The collection is being repaired. Try again in a moment.', {
     retryAfterMs: 1_000,
   });
 }
@@ -830,8 +833,8 @@ function commitTo(index: CollectionIndex, change: IndexChange): void {
   try {
     index.commit(change);
   } catch (error) {
-    if (!(error instanceof IndexError) || !passing.has(error.code)) throw error;
-    throw new AppError('unavailable', 'The collection cannot be changed just now; try again in a moment.', {
+    if (!(error instanceof IndexError) || !transientCodes.has(error.code)) throw error;
+    throw new AppError('unavailable', 'The collection cannot be changed at the moment. Try again shortly.', {
       retryAfterMs: 1_000,
       cause: error,
     });
@@ -839,21 +842,21 @@ function commitTo(index: CollectionIndex, change: IndexChange): void {
 }
 
 /** Error codes of transient conditions. */
-const passing: ReadonlySet<IndexError['code']> = new Set(['busy', 'closed', 'memory', 'io']);
+const transientCodes: ReadonlySet<IndexError['code']> = new Set(['busy', 'closed', 'memory', 'io']);
 
 function isBusy(error: unknown): boolean {
   return error instanceof IndexError && error.code === 'busy';
 }
 
 function indexBusy(cause: IndexError): AppError {
-  return new AppError('unavailable', 'The index takes no more rows just now; try again in a moment.', {
+  return new AppError('unavailable', 'The index is busy. Try again in a moment.', {
     retryAfterMs: busyRetryMs,
     cause,
   });
 }
 
 function serverClosing(): AppError {
-  return new AppError('unavailable', 'The server is shutting down; try again in a moment.', {
+  return new AppError('unavailable', 'The server is shutting down. Try again in a moment.', {
     retryAfterMs: 2_000,
   });
 }

@@ -19,7 +19,7 @@ interface QueuedChunkTask {
   readonly units: number;
   readonly isIsolated: boolean;
   readonly signal: AbortSignal;
-  readonly resolve: (answer: TimedChunkResult) => void;
+  readonly resolve: (result: TimedChunkResult) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -120,17 +120,17 @@ export class ChunkBatches {
   }
 
   /** Unpacks the chunks of a long document in slices of background work. */
-  async #received({ packed, ...answer }: SentChunkAnswer): Promise<TimedChunkResult> {
+  async #received({ packed, ...reply }: SentChunkAnswer): Promise<TimedChunkResult> {
     await this.#backgroundScheduler.yield();
-    if (packed.length === 0) return answer;
+    if (packed.length === 0) return reply;
     const yieldToEventLoop = this.#backgroundScheduler.slice();
     const chunks: AnalyzedChunk[] = [];
     for (const part of packed) {
-      const turn = yieldToEventLoop();
-      if (turn !== null) await turn;
+      const pause = yieldToEventLoop();
+      if (pause !== null) await pause;
       chunks.push(...unpackChunks(part));
     }
-    return { ...answer, result: { ...answer.result, chunks } };
+    return { ...reply, result: { ...reply.result, chunks } };
   }
 
   /** Transfers the pages of a document that is alone in its batch; others may be needed for a second attempt. */

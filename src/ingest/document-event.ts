@@ -9,7 +9,7 @@ export interface DocumentEvent {
   readonly contentTokens?: number;
   readonly embeddingTokens?: number;
   readonly coarseChunks?: number;
-  readonly preciseChunks?: number;
+  readonly fineChunks?: number;
   /** Milliseconds of work. */
   readonly timeTakenMs?: number;
 }

@@ -22,7 +22,7 @@ import { pathKey } from './document-writer.ts';
 export class AbandonedError extends Error {
   override readonly name = 'AbandonedError';
   constructor() {
-    super('the work on this version is not wanted any more');
+    super('processing of this version was abandoned');
   }
 }
 
@@ -40,7 +40,7 @@ export interface DocumentTransitionsOptions {
   readonly locks: KeyedMutex;
   readonly clock: Clock;
   readonly count: (event: DocumentEvent) => WriteOperation[];
-  readonly turns: Pick<BackgroundScheduler, 'slice'>;
+  readonly backgroundScheduler: Pick<BackgroundScheduler, 'slice'>;
 }
 
 export interface ParsedText {
@@ -144,7 +144,10 @@ export class DocumentTransitions {
   async storeChunked(job: Job, content: ChunkedContent): Promise<Job> {
     const rest = await this.#writeInPieces(job, this.#contentEntries(job, content));
     const next: Job = { ...job, step: 'index', attempts: 0, notBefore: 0 };
-    const deleted = await collectInBackground(this.#options.turns, this.#deleteParsed(job, content));
+    const deleted = await collectInBackground(
+      this.#options.backgroundScheduler,
+      this.#deleteParsed(job, content),
+    );
     await this.#advance(job, (record) => ({
       record,
       operations: [...rest, ...deleted, ...this.#noteContent(job, record, content), putJob(next)],
@@ -256,7 +259,7 @@ export class DocumentTransitions {
         contentTokens: tokens.content,
         embeddingTokens: tokens.embedding,
         coarseChunks: chunks.length,
-        preciseChunks: chunks.reduce((sum, chunk) => sum + chunk.spans.length / numbersPerSpan, 0),
+        fineChunks: chunks.reduce((sum, chunk) => sum + chunk.spans.length / numbersPerSpan, 0),
         timeTakenMs,
       }),
     ];
@@ -342,13 +345,13 @@ export class DocumentTransitions {
    * operations, to be included in the write that completes the step: all of them for a small document.
    */
   async #writeInPieces(job: Job, entries: Iterable<readonly WriteOperation[]>): Promise<WriteOperation[]> {
-    const { store, turns } = this.#options;
-    const yieldToEventLoop = turns.slice();
+    const { store, backgroundScheduler } = this.#options;
+    const yieldToEventLoop = backgroundScheduler.slice();
     let piece: WriteOperation[] = [];
     let bytes = 0;
     for (const entry of entries) {
-      const turn = yieldToEventLoop();
-      if (turn !== null) await turn;
+      const pause = yieldToEventLoop();
+      if (pause !== null) await pause;
       const entryBytes = operationsBytes(entry);
       if (piece.length > 0 && bytes + entryBytes > writeBytesTarget) {
         await store.write([...this.#expectations(job), ...piece], { mayExceedQueue: true });

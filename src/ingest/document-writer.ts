@@ -63,7 +63,7 @@ export interface DocumentWriterOptions {
   readonly onJob: (job: Job) => void;
   /** Called with a record whose version is no longer needed; work on it may stop. */
   readonly onAbandoned: (record: DocumentRecord) => void;
-  readonly turns: Pick<BackgroundScheduler, 'yield' | 'slice'>;
+  readonly backgroundScheduler: Pick<BackgroundScheduler, 'yield' | 'slice'>;
 }
 
 /** Whether the caller may see a document; an invisible document is treated as nonexistent. */
@@ -184,7 +184,7 @@ export class DocumentWriter {
     options: DocumentDeleteOptions = {},
   ): Promise<string[]> {
     const uniquePaths = [...new Set(paths)];
-    const removing = await startInBackground(this.#options.turns, uniquePaths, (path) =>
+    const removing = await startInBackground(this.#options.backgroundScheduler, uniquePaths, (path) =>
       this.#remove(collection, path, options),
     );
     const outcomes = await Promise.allSettled(removing);
@@ -224,14 +224,14 @@ export class DocumentWriter {
     collection: Collection,
     path: string,
     status: 'not_parsed' | 'not_indexed',
-    sees: VisibilityCheck = allVisible,
+    isVisible: VisibilityCheck = allVisible,
   ): Promise<void> {
     const [failed, step] =
       status === 'not_parsed'
         ? (['parsing_failed', 'parse'] as const)
         : (['indexing_failed', 'chunk'] as const);
     return this.#change(collection, path, (existing) => {
-      if (!sees(existing)) throw pathNotFound(collection, path);
+      if (!isVisible(existing)) throw pathNotFound(collection, path);
       if (existing.status !== failed) {
         throw preconditionFailed(existing, `index_status can be set to "${status}" when it is "${failed}"`);
       }
@@ -365,10 +365,13 @@ export class DocumentWriter {
    * blob reference keeps the blob.
    */
   async #contentOperations(record: DocumentRecord, input: NewDocument): Promise<WriteOperation[]> {
-    const { contents, turns } = this.#options;
+    const { contents, backgroundScheduler } = this.#options;
     const { documentId } = record;
     if (input.pages === null) return [putBlobReference(input.rawHash, documentId)];
-    const pages = await collectInBackground(turns, contents.putParsedPages(documentId, input.pages));
+    const pages = await collectInBackground(
+      backgroundScheduler,
+      contents.putParsedPages(documentId, input.pages),
+    );
     return [
       ...pages,
       ...(input.vectors ?? []).map((vector, i) => contents.putSuppliedVector(documentId, i, vector)),
@@ -476,7 +479,7 @@ export function checkReplaceable(
   if (!isVisible(existing)) {
     throw new AppError(
       'conflict',
-      `The path ${JSON.stringify(existing.path)} belongs to a document that this API key does not see: choose another.`,
+      `The path ${JSON.stringify(existing.path)} is used by a document that this API key cannot access. Choose another path.`,
     );
   }
   if (!overwrite) throw pathConflict(collection, existing.path);
@@ -485,7 +488,7 @@ export function checkReplaceable(
 function pathConflict(collection: Collection, path: string): AppError {
   return new AppError(
     'conflict',
-    `The collection ${JSON.stringify(collection.name)} has a document ${JSON.stringify(path)} already; set overwrite to true to replace it.`,
+    `The collection ${JSON.stringify(collection.name)} already has a document ${JSON.stringify(path)}. Set overwrite to true to replace it.`,
   );
 }
 

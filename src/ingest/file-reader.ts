@@ -4,7 +4,7 @@ import type { Random } from '../core/ids.ts';
 import type { ParseLimits } from '../parsing/limits.ts';
 import type { ParseTask, SentParseOutcome } from '../parsing/process/parse-task.ts';
 import { mapDiskFullError } from '../storage/durable-files.ts';
-import { askParser } from './parser-call.ts';
+import { callParserForClient } from './parser-call.ts';
 import type { Pool } from './pools.ts';
 
 export interface FileReaderOptions {
@@ -44,7 +44,7 @@ export class FileReader {
     };
     try {
       await mapDiskFullError(writeFile(file, bytes, { mode: 0o600, flag: 'wx' }));
-      return await askParser<SentParseOutcome>(pool, task, { priority: 'ingest', signal });
+      return await callParserForClient<SentParseOutcome>(pool, task, { priority: 'ingest', signal });
     } finally {
       await rm(file, { force: true });
     }

@@ -60,7 +60,7 @@ export interface IngestStepsOptions {
   /** Whether pages of such a document can be rendered. */
   readonly hasPageImages: (kind: DocumentKind) => boolean;
   readonly clock: Clock;
-  readonly turns: Pick<BackgroundScheduler, 'slice'>;
+  readonly backgroundScheduler: Pick<BackgroundScheduler, 'slice'>;
 }
 
 /** Numbers per fine chunk in the spans of a result. */
@@ -97,10 +97,10 @@ export class IngestSteps {
     const outcome = await callParser<SentParseOutcome>(pools.parse, task, { signal, onProgress });
     signal.throwIfAborted();
     if ('failure' in outcome) return outcome;
-    const { pages, kind, pageImages = true, ...facts } = outcome;
+    const { pages, kind, pageImages = true, ...info } = outcome;
     return {
       pages,
-      head: { ...facts, kind, pageCount: countOfTexts(pages) },
+      head: { ...info, kind, pageCount: countOfTexts(pages) },
       hasImages: pageImages && hasPageImages(kind),
       timeTakenMs: clock.monotonic() - started,
     };
@@ -143,7 +143,7 @@ export class IngestSteps {
     try {
       signal.throwIfAborted();
       const { result: chunked, ms } = await chunker.run(task, { signal, isIsolated: record.attempts > 0 });
-      const yieldToEventLoop = this.#options.turns.slice();
+      const yieldToEventLoop = this.#options.backgroundScheduler.slice();
       const result = await this.#withVectors(record, head, { chunked, model, signal, yieldToEventLoop });
       signal.throwIfAborted();
       return {
@@ -192,14 +192,17 @@ export class IngestSteps {
   }
 
   async #readParsed(record: DocumentRecord): Promise<{ readonly head: ParsedHead; readonly pages: Texts }> {
-    const { contents, turns } = this.#options;
+    const { contents, backgroundScheduler } = this.#options;
     const { documentId, numPages } = record;
     const invariant = 'a document is parsed before it is chunked';
     if (this.isSmall(record))
       return assertDefined(contents.readParsedDocument(documentId, numPages ?? 0), invariant);
     const head = assertDefined(contents.readParsedHead(documentId), invariant);
     // An attempt that ended with a crash may have left more pages than the successful one.
-    return { head, pages: await contents.packedPages(documentId, head.pageCount, turns.slice()) };
+    return {
+      head,
+      pages: await contents.packedPages(documentId, head.pageCount, backgroundScheduler.slice()),
+    };
   }
 
   /**
@@ -224,8 +227,8 @@ async function toEmbeddedChunks(
   const rows: ChunkEmbeddingInput[] = [];
   let span = 0;
   for (const { text, prefix, blank, children: count } of chunks) {
-    const turn = yieldToEventLoop();
-    if (turn !== null) await turn;
+    const pause = yieldToEventLoop();
+    if (pause !== null) await pause;
     const children = Array.from({ length: count }, (_, i) => ({
       start: spans[span + i * numbersPerSpan]!,
       end: spans[span + i * numbersPerSpan + 1]!,
@@ -251,8 +254,8 @@ async function toContent(
   const rows: number[] = [];
   const languages = new Set<string>();
   for (const [i, { children, ...chunk }] of result.chunks.entries()) {
-    const turn = yieldToEventLoop();
-    if (turn !== null) await turn;
+    const pause = yieldToEventLoop();
+    if (pause !== null) await pause;
     if (!chunk.blank) rows.push(i);
     if (chunk.language !== null) languages.add(chunk.language);
     chunks.push({ ...chunk, spans: spans.subarray(span, span + children * numbersPerSpan) });

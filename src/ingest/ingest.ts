@@ -26,7 +26,7 @@ export interface IngestOptions {
   readonly backgroundScheduler: BackgroundScheduler;
   readonly logger: Logger;
   /** Whether the log may contain document text: not while an organization has zero data retention. */
-  readonly mayQuote: () => boolean;
+  readonly mayLogContent: () => boolean;
   /**
    * Maximum number of documents parsed concurrently, of those chunked, embedded and indexed concurrently, and
    * the memory of the latter.
@@ -46,7 +46,7 @@ const attemptsMax = 4;
 /** Attempts after a model error: it usually repeats, unless its cause was transient. */
 const modelAttemptsMax = 2;
 /** Milliseconds before the second attempt; each further one waits four times as long. */
-const retryMsFirst = 500;
+const retryMsInitial = 500;
 const retryFactor = 4;
 
 /**
@@ -60,7 +60,7 @@ const memoryPollMs = 250;
 /** A shortage of memory is logged once; the next is logged only after this many milliseconds without one. */
 const shortageLogIntervalMs = 60_000;
 
-const internalFailureMessage = 'The server could not finish this document; its log says why.';
+const internalFailureMessage = 'Processing failed because of an internal error. See the server log.';
 
 interface Lane {
   readonly queue: JobQueue;
@@ -295,7 +295,7 @@ export class Ingest {
     if (now - this.#memoryShortageAt > shortageLogIntervalMs)
       logger.warn(
         { documents: lane.queue.waiting },
-        'the memory limit (QUARRY_MEMORY_BYTES_MAX) is reached: documents wait until there is room',
+        'memory limit (QUARRY_MEMORY_BYTES_MAX) reached, ingest paused',
       );
     this.#memoryShortageAt = now;
     this.#scheduleIn(lane, memoryPollMs);
@@ -417,7 +417,7 @@ export class Ingest {
 
   /** Handles the error of a step: ends, fails or postpones the job. */
   async #recover(job: Job, error: unknown): Promise<Job | null> {
-    const { clock, logger, mayQuote, transitions } = this.#options;
+    const { clock, logger, mayLogContent, transitions } = this.#options;
     if (this.#closed || error instanceof AbandonedError || error instanceof ExpectationFailedError)
       return null;
     if (this.#isAbandoned(job)) return null;
@@ -431,17 +431,22 @@ export class Ingest {
         return await this.#fail(job, 'indexing_failed', { code: 'unsupported', message: error.message });
       const attempts = job.attempts + 1;
       logger.error(
-        { documentId: job.documentId, step: job.step, attempts, error: describedError(error, mayQuote()) },
+        {
+          documentId: job.documentId,
+          step: job.step,
+          attempts,
+          error: describedError(error, mayLogContent()),
+        },
         'ingest step failed',
       );
       if (attempts >= (error instanceof ModelError ? modelAttemptsMax : attemptsMax)) {
         const status = job.step === 'parse' ? 'parsing_failed' : 'indexing_failed';
         return await this.#fail(job, status, {
           code: 'crash',
-          message: `${error instanceof ModelError ? error.publicMessage : internalFailureMessage} Set index_status to try again.`,
+          message: `${error instanceof ModelError ? error.publicMessage : internalFailureMessage} Set index_status to retry.`,
         });
       }
-      const notBefore = clock.now() + retryMsFirst * retryFactor ** (attempts - 1);
+      const notBefore = clock.now() + retryMsInitial * retryFactor ** (attempts - 1);
       const next = { ...job, attempts, notBefore };
       await transitions.markPostponed(next);
       return next;
@@ -449,10 +454,10 @@ export class Ingest {
       if (this.#closed || second instanceof AbandonedError || second instanceof ExpectationFailedError)
         return null;
       logger.error(
-        { documentId: job.documentId, error: describedError(second, mayQuote()) },
-        'ingest could not record a failure',
+        { documentId: job.documentId, error: describedError(second, mayLogContent()) },
+        'recording an ingest failure failed',
       );
-      return { ...job, notBefore: clock.now() + retryMsFirst * retryFactor };
+      return { ...job, notBefore: clock.now() + retryMsInitial * retryFactor };
     }
   }
 

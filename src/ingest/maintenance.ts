@@ -71,7 +71,7 @@ export class MaintenanceScheduler {
       intervalMs: 0,
       run: async () => {
         const collections = await indexes.removeOrphans();
-        if (collections > 0) logger.info({ collections }, 'snapshots of deleted collections were deleted');
+        if (collections > 0) logger.info({ collections }, 'orphan snapshots deleted');
       },
     });
     void this.#run({ name: 'orphaned files', intervalMs: 0, run: (signal) => this.#collectOrphans(signal) });
@@ -94,7 +94,7 @@ export class MaintenanceScheduler {
   async #collectOrphans(signal: AbortSignal): Promise<void> {
     const { blobs, logger } = this.#options;
     const files = await blobs.deleteOrphans(signal);
-    if (files > 0) logger.info({ files }, 'files that nothing refers to were deleted');
+    if (files > 0) logger.info({ files }, 'orphan files deleted');
   }
 
   /** Deletes the data of deleted collections that are due, after a running sweep has ended. */
@@ -109,7 +109,7 @@ export class MaintenanceScheduler {
     const { clock, logger, store, blobs, derivedFiles } = this.#options;
     const swept = await sweepCollections({ store, blobs }, clock.now(), signal);
     if (swept.length > 0) await derivedFiles.removeOrphans();
-    for (const collectionId of swept) logger.info({ collectionId }, 'deleted collection is cleared away');
+    for (const collectionId of swept) logger.info({ collectionId }, 'collection data deleted');
   }
 
   async #checkMemory(): Promise<void> {
@@ -125,7 +125,7 @@ export class MaintenanceScheduler {
     if (compactions > 0 && this.#deferredCompactions === 0)
       this.#options.logger.warn(
         { compactions },
-        'what was removed stays: compacting it needs more memory than the limit (QUARRY_MEMORY_BYTES_MAX) leaves',
+        'compaction deferred: not enough memory below the limit (QUARRY_MEMORY_BYTES_MAX)',
       );
     this.#deferredCompactions = compactions;
   }
@@ -145,7 +145,10 @@ export class MaintenanceScheduler {
     const run = runTask(this.#stop.signal)
       .catch((error: unknown) => {
         if (this.#stop.signal.aborted) return;
-        this.#options.logger.warn({ chore: name, error: String(error) }, 'housekeeping failed; will retry');
+        this.#options.logger.warn(
+          { task: name, error: String(error) },
+          'maintenance task failed, will retry',
+        );
       })
       .finally(() => this.#running.delete(run));
     this.#running.add(run);

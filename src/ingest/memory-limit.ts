@@ -30,7 +30,7 @@ export class MemoryLimit {
   /** Reason why documents wait, as a sentence; null while memory is available. */
   get shortage(): string | null {
     if (!this.isReached) return null;
-    return `The server uses its ${this.#limit}, so what waits is not indexed until there is room again.`;
+    return `The server has reached its ${this.#limit}. Pending documents are indexed when memory is available.`;
   }
 
   /** Throws `AppError` `reserve_reached` while nothing can be added. */
@@ -38,7 +38,7 @@ export class MemoryLimit {
     if (!this.isReached) return;
     throw new AppError(
       'reserve_reached',
-      `The server uses its ${this.#limit}, so nothing can be added; searching and deleting go on.`,
+      `The server has reached its ${this.#limit}. New documents are rejected; search and deletion still work.`,
       { retryAfterMs: 10_000 },
     );
   }

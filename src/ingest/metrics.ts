@@ -32,20 +32,21 @@ type GaugeDefinition = readonly [name: string, help: string, read: () => number]
 export function registerPipelineMetrics(sources: PipelineMetricSources): void {
   const { metrics, pools, ingest, indexes, store } = sources;
   metrics.gauges(
-    { name: 'quarry_pool_tasks', help: 'Tasks given to a pool and not answered yet.', label: 'pool' },
+    { name: 'quarry_pool_tasks', help: 'Tasks queued or running in a worker pool.', label: 'pool' },
     () => Object.fromEntries(pools.map((pool) => [pool.name, pool.depth])),
   );
   metrics.gauges(
-    { name: 'quarry_ingest_documents', help: 'Documents that wait for ingest or are in it.', label: 'lane' },
+    { name: 'quarry_ingest_documents', help: 'Documents queued or being processed, by lane.', label: 'lane' },
     () => ingest.depths(),
   );
-  metrics.gauges({ name: 'quarry_documents', help: 'Documents of all collections.', label: 'status' }, () =>
-    documentsByStatus(sources),
+  metrics.gauges(
+    { name: 'quarry_documents', help: 'Documents in all collections, by status.', label: 'status' },
+    () => documentsByStatus(sources),
   );
   metrics.gauges(
     {
       name: 'quarry_index_bytes',
-      help: 'Bytes of the loaded shards; vectors_in_file take memory only as far as there is some to spare.',
+      help: 'Bytes of loaded shards, by part. vectors_in_file is memory-mapped and can be evicted.',
       label: 'part',
     },
     () => indexes.statistics().bytes,
@@ -53,29 +54,29 @@ export function registerPipelineMetrics(sources: PipelineMetricSources): void {
   metrics.gauges(
     {
       name: 'quarry_query_cache_bytes',
-      help: 'Memory kept for queries, at most queryCacheBytes and queryVectorCacheBytes.',
+      help: 'Bytes of the query caches, limited by queryCacheBytes and queryVectorCacheBytes.',
       label: 'part',
     },
     () => ({ texts: sources.reader.bytes, vectors: sources.queryEmbedder.bytes }),
   );
   metrics.gauges(
-    { name: 'quarry_tools_isolation', help: 'Isolation of tools and parsers in force: 1.', label: 'level' },
+    {
+      name: 'quarry_tools_isolation',
+      help: 'Active isolation level of tools and parsers (1 = active).',
+      label: 'level',
+    },
     () => ({ [sources.isolationLevel]: 1 }),
   );
   const simple: readonly GaugeDefinition[] = [
-    ['quarry_collections', 'Collections that are loaded.', () => indexes.statistics().collections],
-    ['quarry_shards', 'Shards that are loaded.', () => indexes.statistics().shards],
-    ['quarry_index_rows', 'Rows that search sees.', () => indexes.statistics().rows],
+    ['quarry_collections', 'Loaded collections.', () => indexes.statistics().collections],
+    ['quarry_shards', 'Loaded shards.', () => indexes.statistics().shards],
+    ['quarry_index_rows', 'Searchable index rows.', () => indexes.statistics().rows],
     [
       'quarry_index_dead_rows',
-      'Rows of replaced documents, not compacted yet.',
+      'Deleted index rows awaiting compaction.',
       () => indexes.statistics().deadRows,
     ],
-    [
-      'quarry_search_waiting',
-      'Searches that wait for a thread of the engine.',
-      () => CollectionIndex.queuedCalls(),
-    ],
+    ['quarry_search_waiting', 'Searches queued for an engine thread.', () => CollectionIndex.queuedCalls()],
     ['quarry_memory_resident_bytes', 'Resident memory of the process.', () => process.memoryUsage.rss()],
     [
       'quarry_store_pending_bytes',
@@ -98,22 +99,22 @@ function memoryGauges({ ingest, memoryBytesMax }: PipelineMetricSources): readon
   return [
     [
       'quarry_index_compactions_put_off',
-      'Compactions that wait until there is memory for them.',
+      'Compactions deferred because of the memory limit.',
       () => CollectionIndex.deferredCompactions(),
     ],
     [
       'quarry_ingest_waiting_for_memory',
-      'Documents that are not indexed because memoryBytesMax is reached.',
+      'Documents waiting because memoryBytesMax is reached.',
       () => ingest.waitingForMemory,
     ],
     [
       'quarry_memory_held_bytes',
-      'Memory of the process that no file backs: what memoryBytesMax bounds.',
+      'Anonymous memory of the process, limited by memoryBytesMax.',
       () => readProcessMemoryBytes(),
     ],
     [
       'quarry_memory_held_bytes_max',
-      'The setting memoryBytesMax: from there on documents are refused, and those that wait stay where they are.',
+      'The setting memoryBytesMax. Above it, new documents are rejected and pending documents wait.',
       () => memoryBytesMax,
     ],
   ];

@@ -51,7 +51,7 @@ export interface ModelChangesOptions {
   readonly checkCapacity: () => void;
   readonly logger: Logger;
   /** Whether the log may contain document text: not while an organization has zero data retention. */
-  readonly mayQuote: () => boolean;
+  readonly mayLogContent: () => boolean;
 }
 
 /** Progress of a change of model. */
@@ -97,7 +97,7 @@ const pollIntervalMs = 250;
 /**
  * Milliseconds that changes of documents may have to wait for the final catch-up; doubled with every attempt.
  */
-const quiesceMsFirst = 1_000;
+const quiesceMsInitial = 1_000;
 const quiesceMsMax = 30_000;
 /** Milliseconds between two attempts. */
 const quiescePauseMs = 50;
@@ -128,8 +128,8 @@ export class ModelChanges {
         // No data is lost: until the next start, queries of the collection use lexical search only and report
         // it.
         this.#options.logger.error(
-          { collectionId, error: describedError(error, this.#options.mayQuote()) },
-          'a change of model could not begin',
+          { collectionId, error: describedError(error, this.#options.mayLogContent()) },
+          'model change failed to start',
         );
       }
       this.refresh(collectionId);
@@ -183,7 +183,7 @@ export class ModelChanges {
     const { collectionId } = collection;
     const operations = collections.putVectors(collectionId, state, startVectorChange(state, model));
     await store.write(operations, { mayUseReserve: true });
-    logger.info({ collectionId, model: model.id }, 'the model has a new version: its vectors are made again');
+    logger.info({ collectionId, model: model.id }, 'model has a new version, re-embedding started');
   }
 
   /** Never rejects. */
@@ -217,7 +217,7 @@ export class ModelChanges {
     run.loggedAt = now;
     this.#options.logger.info(
       { collectionId: run.collectionId, ...this.getProgress(collection) },
-      'vectors of another model are being made',
+      'model change in progress',
     );
   }
 
@@ -246,7 +246,7 @@ export class ModelChanges {
     const { store, collections, indexes, live, logger } = this.#options;
     const { collectionId } = collection;
     const { signal } = run.passController;
-    logger.info({ collectionId, model: next.model.id }, 'vectors of another model are being made');
+    logger.info({ collectionId, model: next.model.id }, 'model change started');
     const replacement = await indexes.createReplacement(collection, next);
     try {
       run.done = 0;
@@ -267,7 +267,7 @@ export class ModelChanges {
       await this.#whenQuiesced(replacement, catchUp, signal, (still) =>
         indexes.promote(replacement, still, write),
       );
-      logger.info({ collectionId, model: next.model.id }, 'the model of a collection has changed');
+      logger.info({ collectionId, model: next.model.id }, 'model change completed');
     } finally {
       await indexes.discardReplacement(replacement);
     }
@@ -284,7 +284,7 @@ export class ModelChanges {
     signal: AbortSignal,
     act: (quiesce: () => Promise<boolean>) => Promise<boolean>,
   ): Promise<void> {
-    for (let ms = quiesceMsFirst; ; ms = Math.min(quiesceMsMax, 2 * ms)) {
+    for (let ms = quiesceMsInitial; ; ms = Math.min(quiesceMsMax, 2 * ms)) {
       await catchUp();
       signal.throwIfAborted();
       let catchingUp = Promise.resolve();
@@ -402,7 +402,7 @@ export class ModelChanges {
     pendingVersion?: PendingVersion,
   ): Promise<void> {
     const retryAfterMs = error instanceof AppError ? error.options.retryAfterMs : undefined;
-    const internalFailureMessage = 'The server could not make the new vectors; its log says why.';
+    const internalFailureMessage = 'Re-embedding failed because of an internal error. See the server log.';
     const { collectionId } = run;
     const path =
       pendingVersion && this.#options.versions.get(collectionId, pendingVersion.version.version)?.path;
@@ -415,13 +415,13 @@ export class ModelChanges {
     // A temporary error has a general cause; any other may be caused by one document.
     const isDocumentError = retryAfterMs === undefined && path !== undefined;
     const waitReason = isDocumentError
-      ? `The document ${JSON.stringify(path)} keeps it: ${message} It goes on when that can be done, or when the document is replaced or deleted.`
+      ? `The document ${JSON.stringify(path)} blocks the model change: ${message} The change continues when the document can be embedded, is replaced or is deleted.`
       : message;
     run.waitReasons.set(pendingVersion?.version.version ?? 'all', waitReason);
     if (retryAfterMs === undefined)
       this.#options.logger.error(
-        { collectionId, error: describedError(error, this.#options.mayQuote()) },
-        'changing the model of a collection',
+        { collectionId, error: describedError(error, this.#options.mayLogContent()) },
+        'model change step failed',
       );
     const ms = retryAfterMs ?? Math.min(retryMsMax, retryMs * 2 ** (failures - 1));
     const { signal } = run.passController;

@@ -68,7 +68,7 @@ export class ModelFolderWatcher {
       }
       await this.#recordUsage();
     } catch (error) {
-      logger.error({ error: String(error) }, 'the folder of added models could not be brought in step');
+      logger.error({ error: String(error) }, 'reloading the models folder failed');
     }
   }
 

@@ -74,16 +74,16 @@ export class ModelRunner {
     inputType: InputType,
     options: EmbedRunOptions,
   ): Promise<EmbeddingOutput> {
-    const { id, backend: runs, dimensions } = this.#models.getEmbedding(options.model);
-    if (runs !== 'built-in' && 'provider' in runs) {
+    const { id, backend, dimensions } = this.#models.getEmbedding(options.model);
+    if (backend !== 'built-in' && 'provider' in backend) {
       const started = performance.now();
-      const answer = await runs.embed(texts, inputType, { urgent: options.priority === 'query' });
-      return { ...answer, dimensions, inferenceMs: performance.now() - started };
+      const output = await backend.embed(texts, inputType, { urgent: options.priority === 'query' });
+      return { ...output, dimensions, inferenceMs: performance.now() - started };
     }
     const parts = await Promise.all(
-      splitTexts(texts, taskUnitsMaxFor(runs)).map((part) => {
-        const task: EmbedTask = { model: runs === 'built-in' ? id : runs, texts: part, inputType };
-        return this.#run({ id, runs }, options.priority, this.#embedPool.run<EmbedReply>(task, options));
+      splitTexts(texts, taskUnitsMaxFor(backend)).map((part) => {
+        const task: EmbedTask = { model: backend === 'built-in' ? id : backend, texts: part, inputType };
+        return this.#run({ id, backend }, options.priority, this.#embedPool.run<EmbedReply>(task, options));
       }),
     );
     const vectors = concatenate(parts.map((part) => part.vectors));
@@ -109,11 +109,11 @@ export class ModelRunner {
       return await work;
     } catch (cause) {
       if (cause instanceof AppError) throw cause;
-      const { id, runs } = model;
+      const { id, backend } = model;
       if (priority !== 'query')
-        throw runs === 'built-in' ? cause : new ModelError(id, reasonOf(cause, runs), cause);
+        throw backend === 'built-in' ? cause : new ModelError(id, reasonOf(cause, backend), cause);
       this.#onModelError(id, cause);
-      throw new ModelUnavailableError(id, 'it failed', { retryAfterMs: failedRetryMs, cause });
+      throw new ModelUnavailableError(id, 'the model run failed', { retryAfterMs: failedRetryMs, cause });
     }
   }
 
@@ -124,16 +124,16 @@ export class ModelRunner {
     documents: readonly string[],
     options: ModelRunOptions,
   ): Promise<RerankingOutput> {
-    const { id, backend: runs } = this.#models.getReranker(name);
-    if (runs !== 'built-in' && 'provider' in runs) {
+    const { id, backend } = this.#models.getReranker(name);
+    if (backend !== 'built-in' && 'provider' in backend) {
       const started = performance.now();
-      const answer = await runs.score(query, documents, { urgent: options.priority === 'query' });
-      return { ...answer, inferenceMs: performance.now() - started };
+      const output = await backend.score(query, documents, { urgent: options.priority === 'query' });
+      return { ...output, inferenceMs: performance.now() - started };
     }
     const parts = await Promise.all(
-      splitTexts(documents, taskUnitsMaxFor(runs)).map((part) => {
-        const task: RerankTask = { model: runs === 'built-in' ? id : runs, query, documents: part };
-        return this.#run({ id, runs }, options.priority, this.#rerankPool.run<RerankReply>(task, options));
+      splitTexts(documents, taskUnitsMaxFor(backend)).map((part) => {
+        const task: RerankTask = { model: backend === 'built-in' ? id : backend, query, documents: part };
+        return this.#run({ id, backend }, options.priority, this.#rerankPool.run<RerankReply>(task, options));
       }),
     );
     return {
@@ -146,7 +146,7 @@ export class ModelRunner {
 
 interface LocalModelReference {
   readonly id: string;
-  readonly runs: 'built-in' | InstalledModel;
+  readonly backend: 'built-in' | InstalledModel;
 }
 
 /** Returns the message of a worker error as one line, without file paths. */
@@ -161,25 +161,25 @@ function reasonOf(error: unknown, { folder, model }: InstalledModel): string {
  * Returns the task size for a model: an added model takes milliseconds where the built-in ones take
  * microseconds.
  */
-function taskUnitsMaxFor(runs: 'built-in' | InstalledModel): number {
-  return runs === 'built-in'
+function taskUnitsMaxFor(backend: 'built-in' | InstalledModel): number {
+  return backend === 'built-in'
     ? taskUnitsMax
-    : Math.min(taskUnitsMax, unitsPerToken * runs.inferenceOptions.batchTokens);
+    : Math.min(taskUnitsMax, unitsPerToken * backend.inferenceOptions.batchTokens);
 }
 
 /** Splits texts into consecutive groups of at most `unitsMax` characters, or of a single longer text. */
 function splitTexts(texts: readonly string[], unitsMax: number): string[][] {
-  const runs: string[][] = [];
+  const groups: string[][] = [];
   let units = Number.POSITIVE_INFINITY;
   for (const text of texts) {
     if (units + text.length > unitsMax) {
-      runs.push([]);
+      groups.push([]);
       units = 0;
     }
-    runs.at(-1)!.push(text);
+    groups.at(-1)!.push(text);
     units += text.length;
   }
-  return runs;
+  return groups;
 }
 
 function concatenate(parts: readonly Float32Array[]): Float32Array {

@@ -8,7 +8,7 @@ import type { RenderOutcome, RenderTask } from '../parsing/process/parse-task.ts
 import type { Blobs } from '../storage/blobs.ts';
 import { isDiskFull } from '../storage/durable-files.ts';
 import type { DerivedFiles } from './derived-files.ts';
-import { askParser } from './parser-call.ts';
+import { callParserForClient } from './parser-call.ts';
 import type { Pool } from './pools.ts';
 
 export interface PageImagesOptions {
@@ -102,7 +102,8 @@ export class PageImages {
     } finally {
       semaphore.release();
     }
-    if (rendering.isCanceled) throw new AppError('unavailable', 'The call ended before the page was drawn.');
+    if (rendering.isCanceled)
+      throw new AppError('unavailable', 'The request was canceled before the page was rendered.');
     if (outcome === null || isFailure(outcome)) {
       this.#failedAt.set(name, clock.monotonic(), 1);
       return null;
@@ -128,7 +129,7 @@ export class PageImages {
       page,
       ...(width === null ? {} : { widthMax: width, dotsPerInch: fineDotsPerInch }),
     };
-    return askParser<RenderOutcome>(pool, task, { priority: 'query', signal });
+    return callParserForClient<RenderOutcome>(pool, task, { priority: 'query', signal });
   }
 }
 
@@ -136,12 +137,12 @@ export class PageImages {
 class PageRendering implements CancellationSource {
   image: Promise<Uint8Array | null> = Promise.resolve(null);
   readonly #controller = new AbortController();
-  readonly #onCancelled: () => void;
+  readonly #onCanceled: () => void;
   #callers = 0;
 
   /** `onCancelled`: called on cancellation, so that the next caller starts a new rendering. */
   constructor(onCancelled: () => void) {
-    this.#onCancelled = onCancelled;
+    this.#onCanceled = onCancelled;
   }
 
   get isCanceled(): boolean {
@@ -162,7 +163,7 @@ class PageRendering implements CancellationSource {
     caller.onCanceled(() => {
       this.#callers -= 1;
       if (this.#callers > 0) return;
-      this.#onCancelled();
+      this.#onCanceled();
       this.#controller.abort();
     });
   }

@@ -16,12 +16,12 @@ export interface ParserCallOptions {
  * Same as `callParser`, for a call with a waiting client: a parser that cannot start, a worker that ends, or
  * a file that is deleted meanwhile results in a 503, because a retry may succeed.
  */
-export async function askParser<Outcome>(...call: Parameters<typeof callParser>): Promise<Outcome> {
+export async function callParserForClient<Outcome>(...call: Parameters<typeof callParser>): Promise<Outcome> {
   try {
     return await callParser<Outcome>(...call);
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw new AppError('unavailable', 'The file cannot be read just now; try again in a moment.', {
+    throw new AppError('unavailable', 'The file cannot be read at the moment. Try again shortly.', {
       retryAfterMs: 2_000,
       cause: error,
     });

@@ -144,18 +144,14 @@ export class Pool {
    */
   async run<Result>(task: object, options: RunOptions = {}): Promise<Result> {
     if (this.#closed) {
-      throw new AppError('unavailable', 'The server is shutting down; try again in a moment.', {
+      throw new AppError('unavailable', 'The server is shutting down. Try again in a moment.', {
         retryAfterMs: 1_000,
       });
     }
     if (this.#pending >= this.#options.queueTasksMax + this.threads) {
-      throw new AppError(
-        'unavailable',
-        `The server is busy: too much work waits for the ${this.name} pool.`,
-        {
-          retryAfterMs: 1_000,
-        },
-      );
+      throw new AppError('unavailable', `The server is busy: the queue of the ${this.name} pool is full.`, {
+        retryAfterMs: 1_000,
+      });
     }
     this.#piscina ??= startThreads(this.#options);
     this.#pending += 1;

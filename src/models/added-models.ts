@@ -42,23 +42,23 @@ export async function addModel(
   if (!namePattern.test(id))
     throw new AppError(
       'bad_request',
-      `${JSON.stringify(id)} is no name for a model: letters, digits and . _ - are allowed (--name).`,
+      `${JSON.stringify(id)} is not a valid model name. Use letters, digits, ".", "_" and "-" (--name).`,
     );
   if (id === reservedModelName)
     throw new AppError(
       'bad_request',
-      `"${id}" stands for vectors that callers send; --name gives it another.`,
+      `The name "${id}" is reserved for vectors sent by clients. Choose another name with --name.`,
     );
   if (id === defaultEmbeddingModel || rerankModels.some((model) => model.id === id))
     throw new AppError(
       'conflict',
-      `${id} is a built-in model; QUARRY_MODEL_ALIASES lets clients call another one so.`,
+      `${id} is a built-in model. To route this name to another model, set QUARRY_MODEL_ALIASES.`,
     );
   const added = await listAddedModels(dataFolder);
   if (added.some((model) => model.id === id))
     throw new AppError(
       'conflict',
-      `There is a model ${id} already; \`quarry models remove ${id}\` removes it.`,
+      `A model named ${id} already exists. Remove it first: \`quarry models remove ${id}\`.`,
     );
   const model = await inspectModelFolder(folder, overrides);
   await checkModelFiles(folder, model);
@@ -93,7 +93,7 @@ export async function getAddedModel(dataFolder: string, id: string): Promise<Loc
   const model = models.find((candidate) => candidate.id === id);
   if (model !== undefined) return model;
   const ids = models.map((candidate) => candidate.id).join(', ') || 'none';
-  throw new AppError('not_found', `No model ${JSON.stringify(id)} was added; there are: ${ids}.`);
+  throw new AppError('not_found', `No added model is named ${JSON.stringify(id)}. Added models: ${ids}.`);
 }
 
 /**
@@ -146,5 +146,5 @@ async function readManifest(dataFolder: string, name: string): Promise<LocalMode
   } catch (cause) {
     throw new AppError('invalid', `${path} cannot be read: ${(cause as Error).message}`, { cause });
   }
-  throw new AppError('invalid', `${path} is no description of the model ${name} that this version knows.`);
+  throw new AppError('invalid', `${path} is not a valid manifest of the model ${name} for this version.`);
 }

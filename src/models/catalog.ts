@@ -72,7 +72,7 @@ export class ModelCatalog {
       const ids = [...options.embeddings, ...options.rerankers].map((model) => model.id).join(', ');
       throw new AppError(
         'invalid',
-        `modelAliases says that ${alias} stands for ${JSON.stringify(id)}, which is no model here; there are: ${ids}.`,
+        `modelAliases maps ${alias} to ${JSON.stringify(id)}, which does not exist. Available models: ${ids}.`,
       );
     }
   }
@@ -116,18 +116,18 @@ export class ModelCatalog {
    * models are never compared. Errors: `ModelUnavailableError` if this version is not configured.
    */
   getForCollection(reference: ModelReference | undefined): EmbeddingCatalogEntry {
-    const { embeddings, legacyEmbeddingId: firstEmbedding } = this.#options;
-    const id = reference?.id ?? firstEmbedding;
+    const { embeddings, legacyEmbeddingId } = this.#options;
+    const id = reference?.id ?? legacyEmbeddingId;
     const model = embeddings.find((candidate) => candidate.id === id);
     const retry = { retryAfterMs: missingModelRetryMs };
     if (model === undefined)
       throw new ModelUnavailableError(
         id,
-        'the collection was made with it and it is not configured here',
+        'the collection uses this model, but it is not configured on this server',
         retry,
       );
     if (reference !== undefined && reference.version !== model.version)
-      throw new ModelUnavailableError(id, 'the collection was made with another version of it', retry);
+      throw new ModelUnavailableError(id, 'the collection uses another version of this model', retry);
     return model;
   }
 
@@ -154,7 +154,7 @@ export class ModelCatalog {
     if (offered.includes(requested)) return requested;
     throw new AppError(
       'bad_request',
-      `${name} has no vectors of ${requested} dimensions; it offers: ${offered.join(', ')}.`,
+      `${name} does not support ${requested} dimensions. Supported: ${offered.join(', ')}.`,
     );
   }
 
@@ -162,11 +162,11 @@ export class ModelCatalog {
   listProviders(): (ProviderHealth & { readonly kind: 'embedding' | 'reranker' })[] {
     const { embeddings, rerankers } = this.#options;
     return [
-      ...embeddings.flatMap(({ backend: runs }) =>
-        isHttpBackend(runs) ? [{ ...runs.provider.health, kind: 'embedding' as const }] : [],
+      ...embeddings.flatMap(({ backend }) =>
+        isHttpBackend(backend) ? [{ ...backend.provider.health, kind: 'embedding' as const }] : [],
       ),
-      ...rerankers.flatMap(({ backend: runs }) =>
-        isHttpBackend(runs) ? [{ ...runs.provider.health, kind: 'reranker' as const }] : [],
+      ...rerankers.flatMap(({ backend }) =>
+        isHttpBackend(backend) ? [{ ...backend.provider.health, kind: 'reranker' as const }] : [],
       ),
     ];
   }
@@ -177,13 +177,13 @@ export class ModelCatalog {
    */
   replaceAdded(installed: readonly InstalledModel[]): boolean {
     const { embeddings, rerankers } = this.#options;
-    const known = [...embeddings, ...rerankers].flatMap(({ backend: runs }) =>
-      isInstalled(runs) ? [runs.model] : [],
+    const known = [...embeddings, ...rerankers].flatMap(({ backend }) =>
+      isInstalled(backend) ? [backend.model] : [],
     );
     const current = installed.map(({ model }) => model);
     if (describeVersions(known) === describeVersions(current)) return false;
     const [first] = embeddings;
-    const isAdded = ({ backend: runs }: EmbeddingCatalogEntry | RerankerCatalogEntry) => isInstalled(runs);
+    const isAdded = ({ backend }: EmbeddingCatalogEntry | RerankerCatalogEntry) => isInstalled(backend);
     const added = installed.flatMap(toEmbeddingEntries);
     const defaultEmbedding = added.find(({ id }) => id === first!.id) ?? first!;
     this.#options = {
@@ -201,7 +201,7 @@ export class ModelCatalog {
   /** Ids of the models added by `quarry models add`. */
   listAddedNames(): string[] {
     const { embeddings, rerankers } = this.#options;
-    return [...embeddings, ...rerankers].flatMap(({ id, backend: runs }) => (isInstalled(runs) ? [id] : []));
+    return [...embeddings, ...rerankers].flatMap(({ id, backend }) => (isInstalled(backend) ? [id] : []));
   }
 
   #listNames(models: readonly { readonly id: string }[]): string[] {
@@ -219,7 +219,7 @@ export class ModelCatalog {
     if (model !== undefined) return model;
     throw new AppError(
       'not_found',
-      `There is no ${kind} ${JSON.stringify(name)}; the available ones are: ${this.#listNames(models).join(', ')}.`,
+      `Unknown ${kind} ${JSON.stringify(name)}. Available: ${this.#listNames(models).join(', ')}.`,
     );
   }
 }

@@ -39,7 +39,7 @@ async function embedBatch(
   chunks: readonly ChunkEmbeddingInput[],
 ): Promise<ChunkVectors> {
   if (embedder.embedChunks !== undefined) return embedder.embedChunks(chunks);
-  const [coarse, precise] = await Promise.all([
+  const [coarse, fine] = await Promise.all([
     embedder.embed(
       chunks.map(({ prefix, text }) => `${prefix}\n\n${text}`),
       'document',
@@ -51,7 +51,7 @@ async function embedBatch(
   ]);
   return {
     vectors: coarse.vectors,
-    codes: quantize(precise.vectors, embedder.dimensions),
-    tokens: coarse.tokens + precise.tokens,
+    codes: quantize(fine.vectors, embedder.dimensions),
+    tokens: coarse.tokens + fine.tokens,
   };
 }

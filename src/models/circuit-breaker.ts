@@ -67,8 +67,8 @@ export class CircuitBreaker {
     // Requests sent before the breaker opened carry no new information.
     if (this.#openings > 0 && !wasProbe) return;
     if (!wasProbe && !isPermanent && this.#failures < this.#options.failuresMax) return;
-    const { clock, random, openMsInitial: restMsFirst, openMsMax: restMsMax } = this.#options;
-    const openMs = Math.min(restMsMax, restMsFirst * 2 ** this.#openings);
+    const { clock, random, openMsInitial, openMsMax } = this.#options;
+    const openMs = Math.min(openMsMax, openMsInitial * 2 ** this.#openings);
     this.#openings += 1;
     this.#openUntil = clock.monotonic() + openMs * (0.75 + 0.5 * random());
   }

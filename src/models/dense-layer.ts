@@ -38,9 +38,9 @@ export class DenseLayer {
       const tensors = await readTensors(path);
       const weight = tensors.get('linear.weight');
       const bias = tensors.get('linear.bias')?.data ?? null;
-      if (weight?.shape.length !== 2) throw new Error('it has no matrix "linear.weight"');
+      if (weight?.shape.length !== 2) throw new Error('the matrix "linear.weight" is missing');
       if (bias !== null && bias.length !== weight.shape[0])
-        throw new Error('its "linear.bias" does not fit the matrix');
+        throw new Error('"linear.bias" does not match the matrix');
       return new DenseLayer(weight.data, bias, weight.shape, activation);
     } catch (cause) {
       throw new AppError('invalid', `${path} cannot be used: ${(cause as Error).message}.`, { cause });
@@ -51,7 +51,7 @@ export class DenseLayer {
   apply(vector: Float32Array): Float32Array {
     const { inputs, outputs } = this;
     if (vector.length !== inputs)
-      throw new Error(`a dense layer takes vectors of ${inputs} dimensions, not of ${vector.length}`);
+      throw new Error(`dense layer expects ${inputs} dimensions, got ${vector.length}`);
     const output = new Float32Array(outputs);
     for (let row = 0; row < outputs; row += 1) {
       let sum = this.#bias?.[row] ?? 0;

@@ -91,7 +91,10 @@ export class FeatureReranker implements Reranker {
   /** Opens the reranker in `folder` under the name `id`. */
   static async open(id: string, folder: string): Promise<FeatureReranker> {
     const config = JSON.parse(await readFile(join(folder, 'config.json'), 'utf8')) as FeatureRerankerConfig;
-    assert(config.format === 1 && config.kind === 'feature-reranker', `${folder} holds a feature reranker`);
+    assert(
+      config.format === 1 && config.kind === 'feature-reranker',
+      `${folder} contains a feature reranker`,
+    );
     assert(config.features === featureCount, 'the network was trained for the features of this program');
     const reader = await FeatureExtractor.open(
       join(folder, '..', config.embedding),

@@ -46,7 +46,7 @@ interface EmbedJob {
 }
 
 interface BatchEntry {
-  readonly call: EmbedJob;
+  readonly job: EmbedJob;
   readonly index: number;
   readonly text: string;
 }
@@ -75,9 +75,9 @@ const inputTypeFieldsBy: Readonly<Record<InputTypeField, (inputType: InputType) 
  */
 export class HttpEmbedder {
   readonly #options: HttpEmbedderOptions;
-  readonly #queues: { readonly urgent: EmbedJob[]; readonly patient: EmbedJob[] } = {
+  readonly #queues: { readonly urgent: EmbedJob[]; readonly normal: EmbedJob[] } = {
     urgent: [],
-    patient: [],
+    normal: [],
   };
   /** Components of the provider's vectors; 0 while unknown. */
   #width: number;
@@ -98,7 +98,7 @@ export class HttpEmbedder {
   async dimensions(): Promise<number> {
     const { dimensions } = this.#options;
     if (dimensions !== null) return dimensions;
-    if (this.#width === 0) await this.embed(['How long are your vectors?'], 'query', { urgent: false });
+    if (this.#width === 0) await this.embed(['dimension probe'], 'query', { urgent: false });
     return this.#width;
   }
 
@@ -115,7 +115,7 @@ export class HttpEmbedder {
     if (texts.length === 0) return Promise.resolve({ vectors: new Float32Array(0), tokens: 0 });
     const deadline = urgent ? provider.getQueryDeadline() : null;
     const { promise, resolve, reject } = createDeferred<Embeddings>();
-    const call: EmbedJob = {
+    const job: EmbedJob = {
       ...{ texts, inputType, deadline, resolve, reject },
       rows: texts.map(() => null),
       nextIndex: 0,
@@ -123,11 +123,11 @@ export class HttpEmbedder {
       tokens: 0,
       isSettled: false,
     };
-    this.#queues[urgent ? 'urgent' : 'patient'].push(call);
+    this.#queues[urgent ? 'urgent' : 'normal'].push(job);
     void this.#serveQueue(urgent);
     if (!urgent) return promise;
     return provider.withQueryTimeout(promise).finally(() => {
-      call.isSettled = true;
+      job.isSettled = true;
     });
   }
 
@@ -137,7 +137,7 @@ export class HttpEmbedder {
    */
   async #serveQueue(urgent: boolean): Promise<void> {
     const { semaphore } = this.#options.provider;
-    const queue = this.#queues[urgent ? 'urgent' : 'patient'];
+    const queue = this.#queues[urgent ? 'urgent' : 'normal'];
     await semaphore.acquire({ priority: urgent ? 'high' : 'normal' });
     try {
       const batch = this.#takeBatch(queue);
@@ -153,25 +153,25 @@ export class HttpEmbedder {
     const { batchTextsMax, batchUnitsMax, textUnitsMax, prefixes } = this.#options;
     const entries: BatchEntry[] = [];
     let units = 0;
-    const first = queue.find((call) => !call.isSettled);
+    const first = queue.find((job) => !job.isSettled);
     if (first === undefined) {
       queue.length = 0;
       return null;
     }
-    for (const call of queue) {
-      if (call.isSettled || call.inputType !== first.inputType) continue;
-      while (call.nextIndex < call.texts.length && entries.length < batchTextsMax) {
-        const text = prepareText(prefixes[call.inputType], call.texts[call.nextIndex]!, textUnitsMax);
+    for (const job of queue) {
+      if (job.isSettled || job.inputType !== first.inputType) continue;
+      while (job.nextIndex < job.texts.length && entries.length < batchTextsMax) {
+        const text = prepareText(prefixes[job.inputType], job.texts[job.nextIndex]!, textUnitsMax);
         if (entries.length > 0 && units + text.length > batchUnitsMax) break;
         units += text.length;
-        entries.push({ call, index: call.nextIndex, text });
-        call.nextIndex += 1;
+        entries.push({ job, index: job.nextIndex, text });
+        job.nextIndex += 1;
       }
-      if (call.nextIndex < call.texts.length) break;
+      if (job.nextIndex < job.texts.length) break;
     }
-    const rest = queue.filter((call) => !call.isSettled && call.nextIndex < call.texts.length);
+    const rest = queue.filter((job) => !job.isSettled && job.nextIndex < job.texts.length);
     queue.splice(0, queue.length, ...rest);
-    const deadlines = entries.map(({ call }) => call.deadline ?? 0);
+    const deadlines = entries.map(({ job }) => job.deadline ?? 0);
     const deadline = first.deadline === null ? null : Math.max(...deadlines);
     return { inputType: first.inputType, deadline, entries };
   }
@@ -186,7 +186,7 @@ export class HttpEmbedder {
       const width = blank.length === 0 ? 0 : await this.#fetchWidth();
       for (const entry of blank) this.#setRow(entry, createFirstAxisVector(width), 0);
     } catch (error) {
-      for (const { call } of batch.entries) rejectJob(call, error);
+      for (const { job } of batch.entries) rejectJob(job, error);
     }
   }
 
@@ -202,7 +202,7 @@ export class HttpEmbedder {
   async #sendBatch(batch: Batch): Promise<void> {
     const { provider } = this.#options;
     const { entries, inputType, deadline } = batch;
-    const pending = entries.filter(({ call }) => !call.isSettled);
+    const pending = entries.filter(({ job }) => !job.isSettled);
     if (pending.length === 0) return;
     const body = this.#buildBody(
       pending.map(({ text }) => text),
@@ -217,7 +217,7 @@ export class HttpEmbedder {
       });
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
-      if (pending.length === 1) return rejectJob(pending[0]!.call, refusedTextError(provider.model, error));
+      if (pending.length === 1) return rejectJob(pending[0]!.job, refusedTextError(provider.model, error));
       // Either one text is invalid or the batch is too large: retry the halves.
       const half = pending.length >> 1;
       await this.#sendBatch({ ...batch, entries: pending.slice(0, half) });
@@ -231,35 +231,36 @@ export class HttpEmbedder {
     return { model, input, encoding_format: encoding, ...inputTypeFieldsBy[inputTypeField](inputType) };
   }
 
-  #setRow({ call, index }: BatchEntry, row: Float32Array, tokens: number): void {
-    call.rows[index] = row;
-    call.tokens += tokens;
-    call.remaining -= 1;
-    if (call.remaining > 0 || call.isSettled) return;
-    call.isSettled = true;
-    const vectors = new Float32Array(call.rows.length * row.length);
-    call.rows.forEach((vector, i) => {
+  #setRow({ job, index }: BatchEntry, row: Float32Array, tokens: number): void {
+    job.rows[index] = row;
+    job.tokens += tokens;
+    job.remaining -= 1;
+    if (job.remaining > 0 || job.isSettled) return;
+    job.isSettled = true;
+    const vectors = new Float32Array(job.rows.length * row.length);
+    job.rows.forEach((vector, i) => {
       vectors.set(vector!, i * row.length);
     });
-    call.resolve({ vectors, tokens: Math.ceil(call.tokens) });
+    job.resolve({ vectors, tokens: Math.ceil(job.tokens) });
   }
 
   /** Validates a reply and normalizes its vectors. Errors: `ProviderError` if the reply is invalid. */
   #parseReply(reply: unknown, count: number): EmbeddingReply {
     const data = getField(reply, 'data');
-    if (!Array.isArray(data)) throw invalidReplyError('its reply has no list "data"');
-    if (data.length !== count) throw invalidReplyError(`it gave ${data.length} vectors for ${count} texts`);
+    if (!Array.isArray(data)) throw invalidReplyError('reply has no "data" list');
+    if (data.length !== count) throw invalidReplyError(`reply has ${data.length} vectors for ${count} texts`);
     const rows = sortByIndex(data).map(parseVector);
     const width = rows[0]!.length;
     const dimensions = this.#options.dimensions ?? width;
-    if (rows.some((row) => row.length !== width)) throw invalidReplyError('its vectors differ in length');
+    if (rows.some((row) => row.length !== width))
+      throw invalidReplyError('reply has vectors of different lengths');
     if (width < dimensions)
-      throw invalidReplyError(`its vectors have ${width} dimensions and ${dimensions} are configured`);
+      throw invalidReplyError(`reply has vectors of ${width} dimensions, but ${dimensions} are configured`);
     if (this.#width !== 0 && this.#width !== width)
-      throw invalidReplyError(`its vectors have ${width} dimensions, earlier ones had ${this.#width}`);
+      throw invalidReplyError(`reply has vectors of ${width} dimensions, earlier replies had ${this.#width}`);
     const unitRows = rows.map((row) => toUnitPrefix(row, dimensions) ?? null);
     if (unitRows.some((row) => row === null))
-      throw invalidReplyError('a vector of it has no direction (zero, NaN or infinite)');
+      throw invalidReplyError('reply has a vector without direction (zero, NaN or infinite)');
     this.#width = width;
     const usage = getField(reply, 'usage');
     const reportedTokens = getField(usage, 'prompt_tokens') ?? getField(usage, 'total_tokens');
@@ -280,9 +281,9 @@ function createDeferred<T>() {
   return { promise, resolve, reject };
 }
 
-function rejectJob(call: EmbedJob, error: unknown): void {
-  call.isSettled = true;
-  call.reject(error);
+function rejectJob(job: EmbedJob, error: unknown): void {
+  job.isSettled = true;
+  job.reject(error);
 }
 
 /** Returns a text as it is sent: prefixed, truncated, and without lone surrogates. */
@@ -315,7 +316,7 @@ export function sortByIndex(data: readonly unknown[]): unknown[] {
   data.forEach((entry, i) => {
     const index = indices[i];
     const isUnused = typeof index === 'number' && index in ordered && ordered[index] === undefined;
-    if (!isUnused) throw invalidReplyError(`its reply has the index ${String(index)} twice or out of range`);
+    if (!isUnused) throw invalidReplyError(`reply has a duplicate or invalid index ${String(index)}`);
     ordered[index] = entry;
   });
   return ordered;
@@ -327,12 +328,12 @@ function parseVector(entry: unknown): Float32Array {
   if (typeof embedding === 'string') {
     const bytes = Buffer.from(embedding, 'base64');
     if (bytes.length === 0 || bytes.length % 4 !== 0)
-      throw invalidReplyError('a vector of it is no base64 of floats');
+      throw invalidReplyError('reply has a vector that is not base64-encoded floats');
     return Float32Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
   }
   if (!Array.isArray(embedding) || embedding.length === 0)
-    throw invalidReplyError('an entry of its reply has no vector');
+    throw invalidReplyError('reply has an entry without a vector');
   if (!embedding.every((number) => typeof number === 'number'))
-    throw invalidReplyError('a vector of it holds something else than numbers');
+    throw invalidReplyError('reply has a vector with non-numeric components');
   return Float32Array.from(embedding as number[]);
 }

@@ -77,19 +77,19 @@ export class HttpReranker {
   #parseReply(reply: unknown, count: number): number[] {
     const { dialect, scores } = this.#options;
     const list = dialect === 'tei' ? reply : (reply as { results?: unknown } | null)?.results;
-    if (!Array.isArray(list)) throw new ProviderError('failed', 'its reply has no list of scores');
+    if (!Array.isArray(list)) throw new ProviderError('failed', 'reply has no list of scores');
     if (list.length !== count)
-      throw new ProviderError('failed', `it gave ${list.length} scores for ${count} texts`);
+      throw new ProviderError('failed', `reply has ${list.length} scores for ${count} texts`);
     return sortByIndex(list).map((entry) => {
       const scored = entry as { score?: unknown; relevance_score?: unknown } | null;
       const score = dialect === 'tei' ? scored?.score : scored?.relevance_score;
       if (typeof score !== 'number' || !Number.isFinite(score))
-        throw new ProviderError('failed', 'a score of it is no number');
+        throw new ProviderError('failed', 'reply has a score that is not a number');
       if (scores === 'logit') return 1 / (1 + Math.exp(-score));
       if (score < -roundingTolerance || score > 1 + roundingTolerance)
         throw new ProviderError(
           'misconfigured',
-          `its score ${score} is not from 0 to 1; rerankScores says what it is`,
+          `score ${score} is outside 0 to 1. Set rerankScores to match the service`,
         );
       return Math.min(1, Math.max(0, score));
     });

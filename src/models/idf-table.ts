@@ -22,18 +22,18 @@ export function hashStem(stem: string): number {
 /** Encodes the file for stems with their IDFs. If two stems share a hash, the lower IDF is stored. */
 export function encodeIdfTable(idfByStem: ReadonlyMap<string, number>, defaultIdf: number): Uint8Array {
   const byHash = new Map<number, number>();
-  for (const [stem, rarity] of idfByStem) {
+  for (const [stem, idf] of idfByStem) {
     const hash = hashStem(stem);
-    byHash.set(hash, Math.min(rarity, byHash.get(hash) ?? Number.POSITIVE_INFINITY));
+    byHash.set(hash, Math.min(idf, byHash.get(hash) ?? Number.POSITIVE_INFINITY));
   }
   const entries = [...byHash].sort((a, b) => a[0] - b[0]);
   const file = new Uint8Array(headerBytes + 5 * entries.length);
   const view = new DataView(file.buffer);
   view.setUint32(0, entries.length, true);
   view.setFloat32(4, defaultIdf, true);
-  for (const [index, [hash, rarity]] of entries.entries()) {
+  for (const [index, [hash, idf]] of entries.entries()) {
     view.setUint32(headerBytes + 4 * index, hash, true);
-    view.setUint8(headerBytes + 4 * entries.length + index, Math.min(255, Math.round(rarity * steps)));
+    view.setUint8(headerBytes + 4 * entries.length + index, Math.min(255, Math.round(idf * steps)));
   }
   return file;
 }
@@ -47,7 +47,7 @@ export class IdfTable {
   constructor(file: Uint8Array) {
     const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
     const count = view.getUint32(0, true);
-    assert(file.length === headerBytes + 5 * count, 'the word rarities are complete');
+    assert(file.length === headerBytes + 5 * count, 'the IDF table is complete');
     this.#defaultIdf = view.getFloat32(4, true);
     this.#hashes = new Uint32Array(count);
     for (let i = 0; i < count; i += 1) this.#hashes[i] = view.getUint32(headerBytes + 4 * i, true);

@@ -99,7 +99,7 @@ async function inspectEmbedding(
   const width = await runTrial(folder, base.graph, () => measureWidth(folder, model));
   const dimensions = overrides.dimensions ?? width;
   if (dimensions > width)
-    throw new AppError('invalid', `The model has ${width} dimensions; ${dimensions} are too many.`);
+    throw new AppError('invalid', `The model has ${width} dimensions; ${dimensions} were requested.`);
   return { ...model, dimensions };
 }
 
@@ -133,7 +133,7 @@ async function measureWidth(
     const words = tokenizer.sampleVocabularyWords();
     const { vectors } = await embedder.embed(words, 'document');
     if (words.length > 1 && vectors.every((component, i) => component === vectors[i % width]))
-      throw new Error(`it gives different texts the same vector (pooling ${pooling})`);
+      throw new Error(`it returns the same vector for different texts (pooling ${pooling})`);
     return width;
   } finally {
     await embedder.close();
@@ -148,7 +148,7 @@ async function inspectReranker(
   const output = outputs.includes('logits') ? 'logits' : outputs[0];
   if (output === undefined) throw unusableModelError(folder, base.graph, 'it has no output');
   if (!template.includes('{query}') || template.split('{document}').length !== 2)
-    throw new AppError('bad_request', 'The template has to hold {query}, and {document} once.');
+    throw new AppError('bad_request', 'The template must contain {query} and exactly one {document}.');
   const shape = await runTrial(folder, base.graph, async () => {
     const tokenGraph = await TokenGraph.open(folder, base.graph, trialOptions);
     try {
@@ -163,7 +163,7 @@ async function inspectReranker(
     throw unusableModelError(
       folder,
       base.graph,
-      `the output "${output}" has the shape [${shape.join(', ')}]: no scores, no two classes, no tokens`,
+      `output "${output}" has shape [${shape.join(', ')}], which is neither a score, two classes, nor token logits`,
     );
   const question = head === 'yes-no' ? { ...findYesNoTokens(folder, tokenizer), template } : null;
   const model = { ...base, kind: 'reranker', output, head, question } as const;
@@ -189,7 +189,7 @@ function findYesNoTokens(folder: string, tokenizer: TextTokenizer): { yes: numbe
   if (yes !== undefined && no !== undefined && yes !== no) return { yes, no };
   throw new AppError(
     'invalid',
-    `${join(folder, 'tokenizer.json')} has no tokens "yes" and "no" for a reranker that answers so.`,
+    `${join(folder, 'tokenizer.json')} has no single tokens for "yes" and "no", which this reranker needs.`,
   );
 }
 
@@ -228,13 +228,13 @@ async function findGraph(folder: string, requested: string | undefined): Promise
   if (graphs.length === 0)
     throw new AppError(
       'not_found',
-      `${folder} holds no graph: neither model.onnx nor onnx/model.onnx is there.`,
+      `${folder} contains no ONNX graph. Expected model.onnx or onnx/model.onnx.`,
     );
-  const choice = `--graph names one of: ${graphs.join(', ')}`;
+  const choice = `choose one with --graph: ${graphs.join(', ')}`;
   throw new AppError(
     'not_found',
     requested === undefined
-      ? `${folder} holds several graphs; ${choice}.`
+      ? `${folder} contains several ONNX graphs; ${choice}.`
       : `${join(folder, requested)} is missing; ${choice}.`,
   );
 }
@@ -250,7 +250,7 @@ async function readRequiredJson(folder: string, name: string): Promise<Json> {
 async function readOptionalJson(folder: string, name: string): Promise<Json | null> {
   const json = await readJsonFile(join(folder, name));
   if (json === null || (typeof json === 'object' && !Array.isArray(json))) return json as Json | null;
-  throw new AppError('invalid', `${join(folder, name)} is no JSON object.`);
+  throw new AppError('invalid', `${join(folder, name)} is not a JSON object.`);
 }
 
 async function readTokensMax(folder: string, config: Json): Promise<number> {
@@ -282,8 +282,8 @@ async function readPrompts(
 }
 
 async function computeVersion(folder: string, model: LocalModel): Promise<string> {
-  const { id: _id, source: _source, ...facts } = model;
-  const hash = createHash('sha256').update(JSON.stringify(facts));
+  const { id: _id, source: _source, ...rest } = model;
+  const hash = createHash('sha256').update(JSON.stringify(rest));
   for (const file of await listModelFiles(folder, model)) {
     hash.update(`\0${file}\0`);
     await pipeline(createReadStream(join(folder, file)), async (parts) => {

@@ -124,7 +124,7 @@ async function checkExecutionProviders(names: string): Promise<void> {
     } catch (cause) {
       throw new AppError(
         'invalid',
-        `The setting modelExecutionProviders names ${name}, which onnxruntime cannot use here: ${(cause as Error).message}`,
+        `The setting modelExecutionProviders contains ${name}, which onnxruntime cannot use on this machine: ${(cause as Error).message}`,
         { cause },
       );
     }
@@ -156,7 +156,7 @@ function unknownModelError(
   const ids = models.map((model) => model.id).join(', ');
   return new AppError(
     'invalid',
-    `The setting ${setting} is ${JSON.stringify(id)}, which is no model here; there are: ${ids}.`,
+    `The setting ${setting} is ${JSON.stringify(id)}, which does not exist. Available models: ${ids}.`,
   );
 }
 
@@ -211,7 +211,7 @@ async function fetchDimensions(embedder: HttpEmbedder, model: string): Promise<n
     if (!(error instanceof ModelUnavailableError)) throw error;
     throw new AppError(
       'invalid',
-      `Nobody knows yet how many dimensions the vectors of ${JSON.stringify(model)} have, and its service at embeddingUrl cannot be asked: ${error.reason}. Start the service first, or set QUARRY_EMBEDDING_DIMENSIONS.`,
+      `The vector length of ${JSON.stringify(model)} is unknown because the service at embeddingUrl is unreachable: ${error.reason}. Start the service first, or set QUARRY_EMBEDDING_DIMENSIONS.`,
       { cause: error },
     );
   }
@@ -231,7 +231,7 @@ function openHttpReranker(dependencies: CatalogDependencies): RerankerCatalogEnt
     url: toEndpoint(rerankUrl, 'rerank'),
     key: settings.rerankKey,
   });
-  const runs = new HttpReranker({
+  const backend = new HttpReranker({
     provider,
     dialect: settings.rerankDialect,
     scores: settings.rerankScores,
@@ -239,33 +239,24 @@ function openHttpReranker(dependencies: CatalogDependencies): RerankerCatalogEnt
     batchUnitsMax: settings.providerCharactersMax,
     textUnitsMax: settings.providerTextCharactersMax,
   });
-  return { id: model, backend: runs };
+  return { id: model, backend };
 }
 
 function checkModelName(model: string, builtIn: readonly string[], setting: string): void {
   if (model === reservedModelName)
     throw new AppError(
       'invalid',
-      `The setting ${setting} is "${model}", which stands for vectors that callers send: the service has to call its model otherwise.`,
+      `The setting ${setting} is "${model}", a name reserved for vectors sent by clients. Rename the model in the service.`,
     );
   if (!builtIn.includes(model)) return;
   throw new AppError(
     'invalid',
-    `The setting ${setting} is ${JSON.stringify(model)}, which is the name of a built-in model; modelAliases lets clients call another model so.`,
+    `The setting ${setting} is ${JSON.stringify(model)}, the name of a built-in model. To route this name to another model, use modelAliases.`,
   );
 }
 
 function createProvider(
-  {
-    settings,
-    egress,
-    clock,
-    random,
-    logger,
-    observe,
-    mayLogReply: mayQuote,
-    onRecovered,
-  }: CatalogDependencies,
+  { settings, egress, clock, random, logger, observe, mayLogReply, onRecovered }: CatalogDependencies,
   { model, url, key }: { readonly model: string; readonly url: string; readonly key: string | null },
 ): ModelProvider {
   return new ModelProvider({
@@ -279,7 +270,7 @@ function createProvider(
     clock,
     random,
     logger,
-    mayLogReply: mayQuote,
+    mayLogReply,
     onRecovered: () => onRecovered(model),
     observe: (outcome, seconds) => observe(model, outcome, seconds),
   });

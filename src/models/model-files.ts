@@ -53,12 +53,12 @@ export async function checkModelFiles(folder: string, model: ModelFiles): Promis
     if (file.startsWith('/') || file.split('/').includes('..'))
       throw new AppError(
         'invalid',
-        `${path} keeps its weights in ${JSON.stringify(file)}, outside of its folder; export it anew.`,
+        `${path} stores its weights in ${JSON.stringify(file)}, outside the model folder. Export the model again.`,
       );
     if ((await getFileSize(join(dirname(path), file))) === null)
       throw new AppError(
         'not_found',
-        `${join(dirname(path), file)} is missing: ${path} keeps its weights there. Download it with the model.`,
+        `${join(dirname(path), file)} is missing. ${path} stores its weights there. Download it with the model.`,
       );
     await checkLfsPointer(join(dirname(path), file));
   }
@@ -70,7 +70,7 @@ export async function checkModelFiles(folder: string, model: ModelFiles): Promis
     if (real.startsWith(modelFolder + sep) || real.startsWith(cache + sep)) continue;
     throw new AppError(
       'invalid',
-      `${join(folder, file)} is a link to ${real}, outside of the folder; put the file itself there.`,
+      `${join(folder, file)} is a link to ${real}, outside the model folder. Copy the file into the folder.`,
     );
   }
 }
@@ -88,12 +88,12 @@ export async function checkCapacity(folder: string, model: ModelFiles, target: s
   if (bytes > totalmem())
     throw new AppError(
       'too_large',
-      `The model in ${folder} takes ${bytes} bytes, and this machine has ${totalmem()} of memory; a quantised variant (--graph) takes less.`,
+      `The model in ${folder} needs ${bytes} bytes, but this machine has ${totalmem()} bytes of memory. Try a quantized variant (--graph).`,
     );
   if (bytes > bavail * bsize)
     throw new AppError(
       'too_large',
-      `The model in ${folder} takes ${bytes} bytes, and ${target} has ${bavail * bsize} left; make room there first.`,
+      `The model in ${folder} needs ${bytes} bytes, but ${target} has ${bavail * bsize} bytes free. Free disk space first.`,
     );
 }
 
@@ -122,10 +122,7 @@ async function checkLfsPointer(path: string): Promise<void> {
   if (size === null || size > lfsPointerBytesMax) return;
   const text = (await readHead(path, lfsPointerBytesMax)).toString('latin1');
   if (!text.startsWith('version https://git-lfs')) return;
-  throw new AppError(
-    'invalid',
-    `${path} cannot be loaded: it only points to the file; \`git lfs pull\` fetches it.`,
-  );
+  throw new AppError('invalid', `${path} is a Git LFS pointer, not the file itself. Run \`git lfs pull\`.`);
 }
 
 /**

@@ -89,12 +89,12 @@ export class ModelProvider {
 
   /** Awaits `work` for a query. Errors: `ModelUnavailableError` if it exceeds the time limit of a query. */
   async withQueryTimeout<Result>(work: Promise<Result>): Promise<Result> {
-    const { queryMsMax: urgentMsMax } = this.#options;
+    const { queryMsMax } = this.#options;
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_, reject) => {
       timer = setTimeout(
-        () => reject(this.#unavailableError(`no answer within ${urgentMsMax} ms`, 0)),
-        urgentMsMax,
+        () => reject(this.#unavailableError(`no reply within ${queryMsMax} ms`, 0)),
+        queryMsMax,
       );
     });
     try {
@@ -146,25 +146,25 @@ export class ModelProvider {
     deadline: number | null,
     read: (reply: unknown) => Answer,
   ): Promise<Answer> {
-    const { url, key, clock, documentMsMax: patientMsMax, observe, mayLogReply: mayQuote } = this.#options;
+    const { url, key, clock, documentMsMax, observe, mayLogReply } = this.#options;
     const started = clock.monotonic();
-    const msMax = deadline === null ? patientMsMax : Math.max(1, deadline - started);
+    const msMax = deadline === null ? documentMsMax : Math.max(1, deadline - started);
     const seconds = () => (clock.monotonic() - started) / 1_000;
     const { providerReplyBytesMax: replyBytesMax } = limits;
     try {
-      const answer = read(
+      const output = read(
         await postJson(url, body, {
           key,
           msMax,
           replyBytesMax,
-          mayLogReply: mayQuote(),
+          mayLogReply: mayLogReply(),
           now: () => clock.now(),
           fetch: this.#options.fetch,
         }),
       );
       observe('answered', seconds());
       this.#recordSuccess();
-      return answer;
+      return output;
     } catch (error) {
       if (!(error instanceof ProviderError)) {
         this.#breaker.recordIgnored();
@@ -178,10 +178,15 @@ export class ModelProvider {
 
   #recordFailure(error: ProviderError): void {
     const { logger, clock } = this.#options;
-    const fields = { model: this.model, kind: error.kind, reason: error.message, said: error.replyExcerpt };
+    const fields = {
+      model: this.model,
+      kind: error.kind,
+      reason: error.message,
+      replyExcerpt: error.replyExcerpt,
+    };
     // The provider works; only this input is refused.
     if (error.kind === 'refused') {
-      logger.info(fields, 'a model provider refused a text');
+      logger.info(fields, 'model provider rejected input');
       this.#recordSuccess();
       return;
     }
@@ -190,7 +195,7 @@ export class ModelProvider {
     else this.#breaker.recordFailure(error.kind === 'misconfigured');
     const pause = Math.min(error.retryAfterMs ?? 0, retryAfterMsMax);
     this.#pausedUntil = Math.max(this.#pausedUntil, clock.monotonic() + pause);
-    logger.warn({ ...fields, breaker: this.#breaker.state }, 'a model provider failed');
+    logger.warn({ ...fields, breaker: this.#breaker.state }, 'model provider request failed');
   }
 
   #recordSuccess(): void {
@@ -198,7 +203,7 @@ export class ModelProvider {
     this.#lastError = null;
     this.#breaker.recordSuccess();
     if (!wasFailing) return;
-    this.#options.logger.info({ model: this.model }, 'a model provider answers again');
+    this.#options.logger.info({ model: this.model }, 'model provider recovered');
     this.#options.onRecovered();
   }
 
@@ -208,7 +213,7 @@ export class ModelProvider {
       const wait = this.#pausedUntil - this.#options.clock.monotonic();
       if (wait <= 0) return;
       if (this.#isPastDeadline(deadline, wait))
-        throw this.#unavailableError(this.#lastError ?? 'it is busy', wait);
+        throw this.#unavailableError(this.#lastError ?? 'the service is busy', wait);
       await sleep(wait);
     }
   }
@@ -228,7 +233,7 @@ export class ModelProvider {
   #unavailableError(reason: string, waitMs: number, cause?: ProviderError): ModelUnavailableError {
     return new ModelUnavailableError(this.model, reason, {
       retryAfterMs: Math.max(retryMsMin, Math.ceil(waitMs)),
-      ...(cause === undefined ? {} : { cause, privateDetails: { said: cause.replyExcerpt } }),
+      ...(cause === undefined ? {} : { cause, privateDetails: { replyExcerpt: cause.replyExcerpt } }),
     });
   }
 }
@@ -237,10 +242,10 @@ export class ModelProvider {
 export function refusedTextError(model: string, error: ProviderError): AppError {
   return new AppError(
     'bad_request',
-    `The model ${JSON.stringify(model)} does not take a text: ${error.message}.`,
+    `The model ${JSON.stringify(model)} rejected the text: ${error.message}.`,
     {
       cause: error,
-      privateDetails: { said: error.replyExcerpt },
+      privateDetails: { replyExcerpt: error.replyExcerpt },
     },
   );
 }

@@ -22,19 +22,26 @@ export async function writeModelUsage(dataFolder: string, usage: ModelUsage): Pr
 
 /** Errors: 409 that lists the uses of the model. */
 export async function checkNotInUse(dataFolder: string, id: string): Promise<void> {
-  const { collections, usual } = (await readModelUsage(dataFolder))[id] ?? { collections: 0, usual: false };
+  const { collections, usual: isDefault } = (await readModelUsage(dataFolder))[id] ?? {
+    collections: 0,
+    usual: false,
+  };
   const uses = [
     ...(collections === 0
       ? []
-      : [`the vectors of ${collections === 1 ? 'one collection' : `${collections} collections`} are of it`]),
-    ...(usual ? ['the settings name it'] : []),
+      : [
+          collections === 1
+            ? 'one collection uses its vectors'
+            : `${collections} collections use its vectors`,
+        ]),
+    ...(isDefault ? ['the settings refer to it'] : []),
   ];
   if (uses.length === 0) return;
   const hint =
-    collections === 0 ? '' : ' `quarry collections change-model` gives a collection those of another.';
+    collections === 0 ? '' : ' Use `quarry collections change-model` to move a collection to another model.';
   throw new AppError(
     'conflict',
-    `The model ${JSON.stringify(id)} is in use: ${uses.join(', and ')}.${hint} --force removes it all the same; until it is back, words alone answer.`,
+    `The model ${JSON.stringify(id)} is in use: ${uses.join(' and ')}.${hint} Use --force to remove it anyway; affected collections then answer by keywords only.`,
   );
 }
 

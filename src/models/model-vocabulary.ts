@@ -28,8 +28,8 @@ const longTextWordsMin = 40;
 export class ModelVocabulary {
   readonly #idfTable: IdfTable;
 
-  constructor(rarity: IdfTable) {
-    this.#idfTable = rarity;
+  constructor(idfTable: IdfTable) {
+    this.#idfTable = idfTable;
   }
 
   /** Reads the vocabulary file synchronously; intended for server startup. */

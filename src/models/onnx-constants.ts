@@ -28,7 +28,7 @@ function readVarint(bytes: Uint8Array, start: number): { value: number; end: num
     factor *= 128;
     if (byte < 0x80) return { value, end: at + 1 };
   }
-  throw new Error('an ONNX file ends inside a number');
+  throw new Error('the ONNX file is truncated');
 }
 
 function* readFields(message: Uint8Array): Generator<Field> {
@@ -43,13 +43,13 @@ function* readFields(message: Uint8Array): Generator<Field> {
     else if (wire === wireFixed64) start += 8;
     else if (wire === wireFixed32) start += 4;
     else {
-      assert(wire === wireBytes, 'an ONNX file has fields of known types');
+      assert(wire === wireBytes, 'the ONNX file has fields of known types');
       const size = readVarint(message, start);
       start = size.end;
       length = size.value;
     }
     at = start + length;
-    assert(at <= message.length, 'an ONNX file holds its fields');
+    assert(at <= message.length, 'the ONNX file is complete');
     yield { number, bytes: message.subarray(start, at) };
   }
 }
@@ -69,7 +69,7 @@ export function readOnnxFloats(model: Uint8Array, name: string): Float32Array {
     if (number !== graphInitializer) continue;
     if (Buffer.from(findBytes(bytes, tensorName) ?? []).toString('utf8') !== name) continue;
     const data = findBytes(bytes, tensorRawData);
-    assert(data !== undefined && data.length % 4 === 0, `the constant "${name}" holds floats`);
+    assert(data !== undefined && data.length % 4 === 0, `the constant "${name}" contains floats`);
     return new Float32Array(new Uint8Array(data).buffer);
   }
   throw new Error(`the ONNX model has no constant "${name}"`);

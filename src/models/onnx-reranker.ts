@@ -31,11 +31,10 @@ export class OnnxReranker implements Reranker {
     const inputs = documents.map((document) => this.#buildInput(query, document));
     const scores = new Float32Array(documents.length);
     for (const batch of this.#graph.batches(inputs)) {
-      const answer = await this.#graph.run(batch, this.#model.output);
-      for (const [row, position] of answer.positions.entries()) {
-        const score = this.#readScore(answer, row);
-        if (!Number.isFinite(score))
-          throw new Error(`the output "${this.#model.output}" holds no number (NaN)`);
+      const output = await this.#graph.run(batch, this.#model.output);
+      for (const [row, position] of output.positions.entries()) {
+        const score = this.#readScore(output, row);
+        if (!Number.isFinite(score)) throw new Error(`output "${this.#model.output}" is not a number (NaN)`);
         scores[position] = score;
       }
     }
@@ -67,7 +66,9 @@ export class OnnxReranker implements Reranker {
       const last = (row * shape[1]! + lengths[row]! - 1) * width;
       return sigmoid(data[last + question.yes]! - data[last + question.no]!);
     }
-    throw new Error(`the output "${output}" has the shape [${shape.join(', ')}], which is no ${head}`);
+    throw new Error(
+      `output "${output}" has shape [${shape.join(', ')}], which does not match the head ${head}`,
+    );
   }
 }
 

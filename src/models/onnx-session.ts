@@ -74,7 +74,7 @@ export class OnnxSession {
    * float tensor.
    */
   async runWithShape(inputs: Readonly<Record<string, OnnxInput>>, output: string): Promise<OnnxOutput> {
-    assert(!this.#closed, 'a closed model is not run');
+    assert(!this.#closed, 'the ONNX session is open');
     const feeds = Object.fromEntries(
       Object.entries(inputs).map(([name, input]) => [name, this.#toTensor(input)]),
     );
@@ -83,7 +83,7 @@ export class OnnxSession {
     if (tensor?.type === 'float32') return { data: tensor.data as Float32Array, shape: tensor.dims };
     if (tensor?.type === 'float16')
       return { data: decodeHalfFloats(tensor.data as Uint16Array), shape: tensor.dims };
-    throw new Error(`the output "${output}" is of the type ${tensor?.type ?? 'unknown'}, not float`);
+    throw new Error(`output "${output}" has type ${tensor?.type ?? 'unknown'}; expected float`);
   }
 
   async close(): Promise<void> {

@@ -8,9 +8,7 @@ export function getPooledWidth({ shape, lengths }: BatchOutput, pooling: Pooling
   const hasAllTokens = pooling === 'none' || shape[1]! >= Math.max(...lengths);
   if (hasAllRows && hasAllTokens) return shape.at(-1)!;
   const expectedShape = pooling === 'none' ? '[texts, dimensions]' : '[texts, tokens, dimensions]';
-  throw new Error(
-    `the output "${output}" has the shape [${shape.join(', ')}] where ${expectedShape} is needed`,
-  );
+  throw new Error(`output "${output}" has shape [${shape.join(', ')}]; expected ${expectedShape}`);
 }
 
 /** Row of a batch output that is pooled. */

@@ -18,14 +18,14 @@ export class ProviderError extends Error {
     reason: string,
     {
       retryAfterMs = null,
-      replyExcerpt: said = '',
+      replyExcerpt = '',
       cause,
     }: Partial<Pick<ProviderError, 'retryAfterMs' | 'replyExcerpt' | 'cause'>> = {},
   ) {
     super(reason, cause === undefined ? undefined : { cause });
     this.kind = kind;
     this.retryAfterMs = retryAfterMs;
-    this.replyExcerpt = said;
+    this.replyExcerpt = replyExcerpt;
   }
 }
 
@@ -73,7 +73,7 @@ export async function postJson(url: string, body: object, options: PostOptions):
     if (error instanceof ProviderError) throw error;
     const refused = findEgressDenial(error);
     if (refused !== null) throw new ProviderError('misconfigured', refused.message, { cause: refused });
-    const reason = controller.signal.aborted ? `no answer within ${Math.round(msMax)} ms` : 'no connection';
+    const reason = controller.signal.aborted ? `no reply within ${Math.round(msMax)} ms` : 'no connection';
     throw new ProviderError('failed', reason, { replyExcerpt: describeCauses(error), cause: error });
   } finally {
     clearTimeout(timer);
@@ -88,14 +88,14 @@ async function toProviderError(
 ): Promise<ProviderError> {
   const { status } = reply;
   const text = await readBounded(reply, errorBytesMax, true).catch(() => '');
-  const said = toExcerpt(key === null ? text : text.replaceAll(key, '***'), mayLogReply);
+  const replyExcerpt = toExcerpt(key === null ? text : text.replaceAll(key, '***'), mayLogReply);
   const retryAfterMs = parseRetryAfter(reply.headers.get('retry-after'), now());
-  const reason = `it answered ${status}`;
-  if (status === 429) return new ProviderError('busy', reason, { retryAfterMs, replyExcerpt: said });
-  if (inputErrorStatuses.has(status)) return new ProviderError('refused', reason, { replyExcerpt: said });
+  const reason = `HTTP status ${status}`;
+  if (status === 429) return new ProviderError('busy', reason, { retryAfterMs, replyExcerpt });
+  if (inputErrorStatuses.has(status)) return new ProviderError('refused', reason, { replyExcerpt });
   if (status >= 500 || status === 408)
-    return new ProviderError('failed', reason, { retryAfterMs, replyExcerpt: said });
-  return new ProviderError('misconfigured', reason, { replyExcerpt: said });
+    return new ProviderError('failed', reason, { retryAfterMs, replyExcerpt });
+  return new ProviderError('misconfigured', reason, { replyExcerpt });
 }
 
 /** Returns an error message short enough for a log; only its length if it may not be quoted. */
@@ -122,7 +122,7 @@ async function readBounded(reply: Response, bytesMax: number, isTruncated = fals
     bytes += part.length;
     parts.push(part);
     if (bytes <= bytesMax) continue;
-    if (!isTruncated) throw new ProviderError('failed', `its reply is longer than ${bytesMax} bytes`);
+    if (!isTruncated) throw new ProviderError('failed', `reply exceeds ${bytesMax} bytes`);
     break;
   }
   return Buffer.concat(parts).subarray(0, bytesMax).toString('utf8');
@@ -133,7 +133,7 @@ function parseReply(text: string, mayLogReply: boolean): unknown {
     return JSON.parse(text);
   } catch {
     // Without the cause, because its message quotes the reply.
-    throw new ProviderError('failed', 'its reply is not JSON', {
+    throw new ProviderError('failed', 'reply is not JSON', {
       replyExcerpt: toExcerpt(text, mayLogReply),
     });
   }

@@ -63,10 +63,7 @@ function getById<T extends { readonly id: string }>(models: readonly T[], kind: 
   const model = models.find((candidate) => candidate.id === id);
   if (model !== undefined) return model;
   const ids = models.map((candidate) => candidate.id).join(', ');
-  throw new AppError(
-    'not_found',
-    `There is no ${kind} ${JSON.stringify(id)}; the available ones are: ${ids}.`,
-  );
+  throw new AppError('not_found', `Unknown ${kind} ${JSON.stringify(id)}. Available: ${ids}.`);
 }
 
 /** Returns the embedding model with this id. Errors: 404 that lists the known ids. */

@@ -12,7 +12,7 @@ import type { TokenVectorTable } from './token-vector-table.ts';
 export const featureDirections = {
   bm25Share: 1,
   bm25: 1,
-  rarityCoverage: 1,
+  idfCoverage: 1,
   countCoverage: 1,
   allMatched: 1,
   rarestMissing: -1,
@@ -33,7 +33,7 @@ export const featureDirections = {
   cosineTimesCoverage: 1,
   documentWords: 0,
   queryTerms: 0,
-  queryRarity: 0,
+  queryIdf: 0,
 } as const;
 export const featureCount: number = Object.keys(featureDirections).length;
 
@@ -111,8 +111,8 @@ export class RerankFeatureBuilder {
   readonly #pieces: WordPiece;
   #wordForms = new Map<string, WordForm>();
 
-  constructor(rarity: IdfTable, table: TokenVectorTable, pieces: WordPiece) {
-    this.#idfTable = rarity;
+  constructor(idf: IdfTable, table: TokenVectorTable, pieces: WordPiece) {
+    this.#idfTable = idf;
     this.#table = table;
     this.#pieces = pieces;
   }
@@ -130,7 +130,7 @@ export class RerankFeatureBuilder {
       index,
       pairs: findAdjacentPairs(words, index),
       functionStems: new Set(functionStems.map(({ stem }) => stem)),
-      idfTotal: terms.reduce((sum, { idf: rarity }) => sum + rarity, 0),
+      idfTotal: terms.reduce((sum, { idf }) => sum + idf, 0),
       vectors: terms.map(({ raw }) => this.#table.computeWordVector(raw)),
       cosines: new Map(),
     };
@@ -157,8 +157,8 @@ export class RerankFeatureBuilder {
         known.forms.add(form);
         continue;
       }
-      const rarity = this.#idfTable.get(stem);
-      terms.set(stem, { stem, raw, forms: new Set([form]), idf: rarity, hasDigit: /\p{N}/u.test(form) });
+      const idf = this.#idfTable.get(stem);
+      terms.set(stem, { stem, raw, forms: new Set([form]), idf, hasDigit: /\p{N}/u.test(form) });
     }
     const list = [...terms.values()];
     if (list.length <= termsMax) return list;
@@ -247,17 +247,14 @@ function computeFeatures(
   const { terms } = query;
   const idfTotal = Math.max(query.idfTotal, 1e-6);
   const share = (weightOf: (term: number) => number): number =>
-    terms.reduce((sum, { idf: rarity }, term) => sum + rarity * weightOf(term), 0) / idfTotal;
+    terms.reduce((sum, { idf }, term) => sum + idf * weightOf(term), 0) / idfTotal;
   const hasMatch = (term: number): boolean => matches.counts[term]! > 0;
   const norm = saturation * (1 - lengthNorm + (lengthNorm * matches.wordCount) / passageWords);
   const bm25 = share((term) => matches.counts[term]! / (matches.counts[term]! + norm));
   const coverage = share((term) => (hasMatch(term) ? 1 : 0));
   const matchedCount = terms.filter((_, term) => hasMatch(term)).length;
   const maxIdf = (isMatched: boolean): number =>
-    terms.reduce(
-      (most, { idf: rarity }, term) => (hasMatch(term) === isMatched ? Math.max(most, rarity) : most),
-      0,
-    );
+    terms.reduce((most, { idf }, term) => (hasMatch(term) === isMatched ? Math.max(most, idf) : most), 0);
   const numbers = terms.filter(({ hasDigit }) => hasDigit).length;
   const matchedNumbers = terms.filter(({ hasDigit }, term) => hasDigit && hasMatch(term)).length;
   const pairs = computePairCoverage(query, matches);

@@ -25,7 +25,7 @@ export async function readTensors(file: string): Promise<Map<string, NamedTensor
   const headerBytes = bytes.length < lengthBytes ? Number.NaN : Number(bytes.readBigUInt64LE(0));
   const start = lengthBytes + headerBytes;
   if (!(headerBytes <= headerBytesMax && start <= bytes.length))
-    throw new Error('it is cut off or no safetensors file');
+    throw new Error('not a complete safetensors file');
   const header = JSON.parse(bytes.toString('utf8', lengthBytes, start)) as Record<string, Entry>;
   const tensors = new Map<string, NamedTensor>();
   for (const [name, entry] of Object.entries(header)) {
@@ -36,12 +36,11 @@ export async function readTensors(file: string): Promise<Map<string, NamedTensor
       data_offsets: [from, to],
     } = entry;
     if (!(from >= 0 && to >= from && start + to <= bytes.length))
-      throw new Error(`its tensor "${name}" is cut off`);
+      throw new Error(`tensor "${name}" is truncated`);
     const data = decodeFloats(dtype, Uint8Array.prototype.slice.call(bytes, start + from, start + to));
-    if (data === null)
-      throw new Error(`its tensor "${name}" has the type ${dtype}; F32, F16 and BF16 are read`);
+    if (data === null) throw new Error(`tensor "${name}" has type ${dtype}; supported: F32, F16, BF16`);
     if (data.length !== shape.reduce((product, size) => product * size, 1))
-      throw new Error(`its tensor "${name}" does not fit its shape`);
+      throw new Error(`tensor "${name}" does not match its shape`);
     tensors.set(name, { shape, data });
   }
   return tensors;

@@ -37,7 +37,7 @@ const defaultPoolingFolder = '1_Pooling';
 export async function readSentenceModules(folder: string): Promise<SentenceModules> {
   const list = await readJsonFile(join(folder, 'modules.json'));
   if (list === null) return { ...(await readPooling(folder, defaultPoolingFolder)), layers: [] };
-  if (!Array.isArray(list)) throw modelFileError(folder, 'modules.json', 'is no list of modules');
+  if (!Array.isArray(list)) throw modelFileError(folder, 'modules.json', 'is not a list of modules');
   const layers: DenseFile[] = [];
   let pooling: Pick<SentenceModules, 'pooling' | 'includesPrompt'> = {
     pooling: 'mean',
@@ -52,7 +52,7 @@ export async function readSentenceModules(folder: string): Promise<SentenceModul
       throw modelFileError(
         folder,
         'modules.json',
-        `names ${JSON.stringify(path)}, which is no folder inside`,
+        `refers to ${JSON.stringify(path)}, which is outside the model folder`,
       );
     if (type === 'Pooling') pooling = await readPooling(folder, path);
     else if (type === 'Dense') layers.push(await readDense(folder, path));
@@ -61,7 +61,7 @@ export async function readSentenceModules(folder: string): Promise<SentenceModul
       throw modelFileError(
         folder,
         'modules.json',
-        `asks for the module ${JSON.stringify(type)}; Transformer, Pooling, Dense and Normalize are known. An export to ONNX that has all of it inside, with the output "sentence_embedding", can be added`,
+        `uses the unsupported module ${JSON.stringify(type)}. Supported: Transformer, Pooling, Dense, Normalize. Alternatively add an ONNX export that includes all modules and has the output "sentence_embedding"`,
       );
   }
   return { ...pooling, layers };
@@ -81,12 +81,12 @@ async function readPooling(
   const poolings = enabledFields.map((key) => poolingByField[key]);
   const [pooling] = poolings;
   if (enabledFields.length === 0)
-    throw modelFileError(folder, name, 'asks for a pooling that is none: no pooling_mode_ is true');
+    throw modelFileError(folder, name, 'enables no pooling mode (no pooling_mode_* is true)');
   if (enabledFields.length > 1 || pooling === undefined)
     throw modelFileError(
       folder,
       name,
-      `asks for a pooling that is not known, ${enabledFields.join(' and ')}; one of ${Object.keys(poolingByField).join(', ')} is. --pooling names another`,
+      `uses unsupported pooling: ${enabledFields.join(' and ')}. Supported: ${Object.keys(poolingByField).join(', ')}. Override it with --pooling`,
     );
   return { pooling, includesPrompt: config.include_prompt !== false };
 }
@@ -103,7 +103,7 @@ async function readDense(folder: string, path: string): Promise<DenseFile> {
     throw modelFileError(
       folder,
       name,
-      `asks for the activation ${JSON.stringify(activationName)}; known are ${Object.keys(activations).join(', ')}`,
+      `uses the unsupported activation ${JSON.stringify(activationName)}. Supported: ${Object.keys(activations).join(', ')}`,
     );
   const file = join(path, 'model.safetensors');
   if (await fileExists(join(folder, file))) return { file, activation };
@@ -112,7 +112,7 @@ async function readDense(folder: string, path: string): Promise<DenseFile> {
     throw modelFileError(
       folder,
       other,
-      'is in a format that only Python reads; save the model again as safetensors, or export it to ONNX with the layer inside',
+      'is a Python pickle, which is not supported. Save the model as safetensors, or export it to ONNX with the layer included',
     );
   throw modelFileError(folder, file, 'is missing');
 }

@@ -33,7 +33,7 @@ export interface StaticEmbeddingFiles {
 
 async function readConfig(folder: string): Promise<StaticEmbeddingConfig> {
   const config = JSON.parse(await readFile(join(folder, 'config.json'), 'utf8')) as StaticEmbeddingConfig;
-  assert(config.format === 1 && config.kind === 'static-embedding', `${folder} holds a static embedding`);
+  assert(config.format === 1 && config.kind === 'static-embedding', `${folder} contains a static embedding`);
   return config;
 }
 
@@ -88,12 +88,12 @@ export class StaticEmbedder implements Embedder {
   }
 
   embedSync(texts: readonly string[], inputType: InputType): Embeddings {
-    assert(this.#model !== null, 'a closed model is not run');
+    assert(this.#model !== null, 'the model is open');
     return this.#model.embed(texts, inputType);
   }
 
   embedChunks(chunks: readonly ChunkEmbeddingInput[]): ChunkVectors {
-    assert(this.#model !== null, 'a closed model is not run');
+    assert(this.#model !== null, 'the model is open');
     const counts = Uint32Array.from(chunks, ({ children }) => children.length);
     const spans = new Uint32Array(2 * counts.reduce((sum, count) => sum + count, 0));
     let at = 0;

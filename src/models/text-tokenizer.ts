@@ -51,7 +51,7 @@ export class TextTokenizer {
     if (json === null)
       throw new AppError(
         'not_found',
-        `${join(folder, 'tokenizer.json')} is missing: download it with the model; older formats (vocab.txt, spiece.model) are not read.`,
+        `${join(folder, 'tokenizer.json')} is missing. Download it with the model. Older formats (vocab.txt, spiece.model) are not supported.`,
       );
     const config = (await readJsonFile(join(folder, 'tokenizer_config.json'))) ?? {};
     try {
@@ -174,7 +174,7 @@ function findSequence(ids: readonly number[], part: readonly number[], from: num
   for (let at = from; at + part.length <= ids.length; at += 1) {
     if (part.every((id, i) => ids[at + i] === id)) return at;
   }
-  throw new Error('its special tokens do not stand around the text');
+  throw new Error('cannot locate the special tokens around a text');
 }
 
 function concatenateInputs(parts: readonly TokenInput[]): TokenInput {

@@ -62,7 +62,7 @@ export class TokenGraph {
     await session.close();
     throw new AppError(
       'invalid',
-      `${path} has the input "${unknown.name}" (${unknown.type}); known are ${Object.keys(inputFillers).join(', ')} of integers.`,
+      `${path} has the unsupported input "${unknown.name}" (${unknown.type}). Supported integer inputs: ${Object.keys(inputFillers).join(', ')}.`,
     );
   }
 

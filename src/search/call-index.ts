@@ -25,17 +25,17 @@ function toAppError(error: IndexError, caller: CancellationToken): unknown {
   const cause = { cause: error };
   switch (error.code) {
     case 'busy':
-      return new AppError('unavailable', 'Too many searches are waiting; try again in a moment.', {
+      return new AppError('unavailable', 'Too many searches are waiting. Try again in a moment.', {
         retryAfterMs: 500,
         ...cause,
       });
     case 'deadline':
-      return new AppError('unavailable', 'The search did not finish in time.', {
+      return new AppError('unavailable', 'The search timed out.', {
         retryAfterMs: 2_000,
         ...cause,
       });
     case 'damaged':
-      return new AppError('unavailable', 'The collection is being repaired; try again in a moment.', {
+      return new AppError('unavailable', 'The collection is being repaired. Try again in a moment.', {
         retryAfterMs: 1_000,
         ...cause,
       });
@@ -49,7 +49,7 @@ function toAppError(error: IndexError, caller: CancellationToken): unknown {
     case 'io':
       return new AppError(
         'unavailable',
-        'The server lacks memory or cannot read its disk; try again later.',
+        'The server is out of memory or cannot read its disk. Try again later.',
         {
           retryAfterMs: 5_000,
           ...cause,
@@ -61,5 +61,5 @@ function toAppError(error: IndexError, caller: CancellationToken): unknown {
 }
 
 function collectionDeleted(cause: IndexError): AppError {
-  return new AppError('not_found', 'The collection was deleted while it was searched.', { cause });
+  return new AppError('not_found', 'The collection was deleted during the search.', { cause });
 }

@@ -72,14 +72,14 @@ function isObject(value: unknown): value is Record<string, unknown> {
  * all.
  */
 function parseObject(value: unknown, position: FilterPosition): FilterNode | null {
-  if (!isObject(value)) reject(position, 'an object is expected here.');
+  if (!isObject(value)) reject(position, 'expected an object.');
   const nodes: FilterNode[] = [];
   for (const [key, condition] of Object.entries(value)) {
     const inner = descend(position, `.${key}`);
     const connective = connectives.get(key as '$and');
     if (connective !== undefined) nodes.push(parseConnective(connective, condition, inner));
     else if (key.startsWith('$')) {
-      reject(inner, `"${key}" is not known here; use an attribute name, $and or $or.`);
+      reject(inner, `"${key}" is not a valid key; use an attribute name, $and or $or.`);
     } else nodes.push(...parseAttribute(key, condition, inner));
   }
   return toConjunction(nodes);
@@ -93,7 +93,7 @@ function toConjunction(nodes: FilterNode[]): FilterNode | null {
 function parseConnective(kind: 'and' | 'or', value: unknown, position: FilterPosition): FilterNode {
   countCondition(position);
   if (!Array.isArray(value) || value.length === 0)
-    reject(position, 'an array with at least one filter is expected.');
+    reject(position, 'expected an array with at least one filter.');
   const nodes = value.map((entry, i) => {
     const inner = descend(position, `[${i}]`);
     return parseObject(entry, inner) ?? reject(inner, 'an empty filter is not allowed inside $and or $or.');
@@ -105,13 +105,13 @@ function parseAttribute(attribute: string, value: unknown, position: FilterPosit
   if (!attributePattern.test(attribute)) {
     reject(
       position,
-      'an attribute name has letters, digits, "-" and "_" only, with "list:" before it for lists.',
+      'attribute names may contain only letters, digits, "-" and "_", with the prefix "list:" for list attributes.',
     );
   }
   if (typeof value === 'string') return [parseOperator(attribute, '$eq', value, position)];
-  if (!isObject(value)) reject(position, 'a string or an object such as {"$eq": "value"} is expected.');
+  if (!isObject(value)) reject(position, 'expected a string or an object such as {"$eq": "value"}.');
   const operators = Object.entries(value);
-  if (operators.length === 0) reject(position, `at least one operator is expected: ${operatorList}.`);
+  if (operators.length === 0) reject(position, `expected at least one operator: ${operatorList}.`);
   return operators.map(([operator, operand]) =>
     parseOperator(attribute, operator, operand, descend(position, `.${operator}`)),
   );
@@ -129,20 +129,20 @@ function parseOperator(
     return { kind: 'member', attribute, operator: membership, values: parseValues(operand, position) };
   }
   const comparison = comparisons.get(name as '$eq');
-  if (comparison === undefined) reject(position, `"${name}" is not an operator; there are ${operatorList}.`);
-  if (attribute.startsWith('list:')) reject(position, 'a "list:" attribute takes only $in and $nin.');
+  if (comparison === undefined) reject(position, `unknown operator "${name}"; supported: ${operatorList}.`);
+  if (attribute.startsWith('list:')) reject(position, '"list:" attributes support only $in and $nin.');
   return { kind: 'compare', attribute, operator: comparison, value: parseValue(operand, position) };
 }
 
 function parseValues(operand: unknown, position: FilterPosition): string[] {
-  if (!Array.isArray(operand)) reject(position, 'an array of strings is expected.');
+  if (!Array.isArray(operand)) reject(position, 'expected an array of strings.');
   if (operand.length > limits.filterValuesMax)
     reject(position, `it lists more than ${limits.filterValuesMax} values.`);
   return operand.map((value, i) => parseValue(value, descend(position, `[${i}]`)));
 }
 
 function parseValue(value: unknown, position: FilterPosition): string {
-  if (typeof value !== 'string') reject(position, 'metadata values are strings, so a string is expected.');
+  if (typeof value !== 'string') reject(position, 'expected a string (metadata values are strings).');
   // Metadata never contain a lone surrogate, and in UTF-8 it would become the replacement character, which
   // they may contain.
   if (!value.isWellFormed())

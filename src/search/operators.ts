@@ -59,7 +59,7 @@ export function parseOperators(query: string): ParsedQuery {
         phrases.push(requireWord(phrase));
         return ` ${phrase} `;
       }
-      if (excludedWord === undefined) reject('The query has a quotation mark without a partner.');
+      if (excludedWord === undefined) reject('The query has an unmatched quotation mark.');
       if (!hasWord(excludedWord)) return typed;
       excluded.push(excludedWord);
       return ' ';
@@ -68,12 +68,12 @@ export function parseOperators(query: string): ParsedQuery {
     reject(`The query has more than ${limits.queryOperatorsMax} phrases and exclusions.`);
   const text = rest.replace(/\s+/gu, ' ').trim();
   if (text === '' && excluded.length > 0)
-    reject('The query says only what shall not be found; say also what shall be.');
+    reject('The query has only exclusions. Add at least one search term.');
   return { text, operators: new QueryOperators(phrases, excluded) };
 }
 
 function requireWord(phrase: string): string {
-  if (!hasWord(phrase)) reject('The query has a phrase in which there is no word to look for.');
+  if (!hasWord(phrase)) reject('The query has a phrase without any words.');
   return phrase;
 }
 

@@ -76,7 +76,7 @@ export class ApiKeys {
   /** Errors: `ExpectationFailedError` if another key has the same secret. */
   create(key: ApiKey): WriteOperation[] {
     return [
-      keyHashesTable.expect([key.hash], (taken) => taken === undefined, 'the API key is new'),
+      keyHashesTable.expect([key.hash], (taken) => taken === undefined, 'the API key is unused'),
       keysTable.put([key.organizationId, key.keyId], key),
       keyHashesTable.put([key.hash], [key.organizationId, key.keyId]),
     ];

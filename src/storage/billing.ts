@@ -325,7 +325,7 @@ export class BillingRecords {
       pendingSyncsTable.expect(
         [organizationId],
         (known) => known === reason,
-        'nothing happened since it was read',
+        'the pending sync is unchanged',
       ),
       pendingSyncsTable.delete([organizationId]),
     ];

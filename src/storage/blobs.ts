@@ -226,7 +226,7 @@ export class BlobWriter {
 
   /** Await each call before the next one. Errors: `reserve_reached` when the disk is full or nearly full. */
   async write(bytes: Uint8Array): Promise<void> {
-    assert(!this.#ended, 'a finished blob takes no more bytes');
+    assert(!this.#ended, 'the blob is not finished');
     this.#options.space?.check();
     this.#digest.update(bytes);
     this.#size += bytes.byteLength;
@@ -235,7 +235,7 @@ export class BlobWriter {
 
   /** Makes the blob durable and pins it for the caller. */
   async finish(): Promise<PinnedBlob> {
-    assert(!this.#ended, 'a blob is finished once');
+    assert(!this.#ended, 'the blob is not finished');
     const hash = this.#digest.digest('hex');
     const size = this.#size;
     await mapDiskFullError(this.#options.file.sync());

@@ -97,7 +97,7 @@ export class LiveVersions {
     return liveTable.expect(
       [collectionId, entry.shard, entry.version],
       (known) => known !== undefined,
-      'search answers from the version',
+      'the version is live',
     );
   }
 

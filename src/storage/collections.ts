@@ -159,7 +159,7 @@ export class Collections {
       collectionsTable.expect(
         [organizationId, name],
         (known) => known === undefined,
-        'the collection name is free',
+        'the collection name is unused',
       ),
       collectionsTable.put([organizationId, name], collection),
       idsTable.put([collectionId], [organizationId, name]),
@@ -189,7 +189,7 @@ export class Collections {
       vectorStatesTable.expect(
         [collectionId],
         (known) => (known === undefined ? before.last === 0 : isSameState(known, before)),
-        'the vectors of the collection are as they were',
+        'the vector state is unchanged',
       ),
       vectorStatesTable.put([collectionId], after),
     ];

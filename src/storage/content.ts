@@ -80,7 +80,7 @@ export interface Layout {
   readonly chunkStarts: Uint32Array;
 }
 
-export interface PreciseSpan {
+export interface FineChunkSpan {
   /** UTF-16 offsets inside the chunk's text. */
   readonly start: number;
   readonly end: number;
@@ -103,13 +103,13 @@ export interface StoredChunk {
   readonly blank: boolean;
   /** Language used for stemming its words, null if unsure. */
   readonly language: string | null;
-  readonly children: readonly PreciseSpan[];
+  readonly children: readonly FineChunkSpan[];
 }
 
 export interface IndexBlock {
   readonly rowCount: number;
   readonly dimensions: number;
-  /** Model that made the vectors; vectors of another model must be recomputed. */
+  /** Model that textParts the vectors; vectors of another model must be recomputed. */
   readonly model: string;
   /** See `VectorSet`; absent: 0. */
   readonly generation?: number;
@@ -150,7 +150,7 @@ type StoredLayout = Omit<Layout, 'pageStarts' | 'pageLengths' | 'chunkStarts'> &
 
 /** A chunk to be stored. */
 export interface NewChunk extends Omit<StoredChunk, 'children'> {
-  /** Its fine chunks, four numbers each, in the order of `PreciseSpan`. */
+  /** Its fine chunks, four numbers each, in the order of `FineChunkSpan`. */
   readonly spans: Uint32Array;
 }
 
@@ -253,8 +253,8 @@ export class Contents {
     for (const [i, page] of pages.entries()) {
       lengths[i] = page.byteLength;
       for (let at = 0; at < page.byteLength; at += copiedBytesMax) {
-        const turn = yieldToEventLoop();
-        if (turn !== null) await turn;
+        const pause = yieldToEventLoop();
+        if (pause !== null) await pause;
         block.set(page.subarray(at, at + copiedBytesMax), start + at);
       }
       start += page.byteLength;
@@ -330,8 +330,8 @@ export class Contents {
   }
 
   /** Returns the codes of the fine chunks of each chunk; undefined if there are none. */
-  readCodes(places: readonly ChunkKey[], generation = 0): (Uint8Array | undefined)[] {
-    return this.#getMany(places, partsOfGeneration(generation).codes);
+  readCodes(keys: readonly ChunkKey[], generation = 0): (Uint8Array | undefined)[] {
+    return this.#getMany(keys, partsOfGeneration(generation).codes);
   }
 
   /** Returns the large parts of an index block, each small enough to share a write with others. */
@@ -452,17 +452,17 @@ export class Contents {
   async textParts(documentId: string): Promise<readonly string[] | undefined> {
     const layout = this.readLayout(documentId);
     if (layout === undefined) return undefined;
-    const made: string[] = [];
+    const textParts: string[] = [];
     let texts: string[] = [];
     // An interrupted attempt may have left chunks after the last one.
     const lt = contentTable.keyOf(documentId, parts.chunk, layout.chunkStarts.length);
     for await (const { value } of contentTable.range(this.#store, [documentId, parts.chunk], { lt }))
       if (texts.push(unpackChunk(value).text) === partChunksMax) {
-        made.push(texts.join(''));
+        textParts.push(texts.join(''));
         texts = [];
       }
-    made.push(texts.join(''));
-    return made;
+    textParts.push(texts.join(''));
+    return textParts;
   }
 
   /**
@@ -594,7 +594,7 @@ function findChunkAt(starts: Uint32Array, offset: number): number {
 function unpackChunk(bytes: Uint8Array): StoredChunk {
   const { children, ...rest } = chunkCodec.decode(bytes);
   const packed = asUint32(children);
-  const spans: PreciseSpan[] = [];
+  const spans: FineChunkSpan[] = [];
   for (let index = 0; index < packed.length; index += 4) {
     const [start = 0, end = 0, startCodePoint = 0, endCodePoint = 0] = packed.subarray(index, index + 4);
     spans.push({ start, end, startCodePoint, endCodePoint });

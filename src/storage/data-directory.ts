@@ -114,7 +114,7 @@ async function createFolder(path: string): Promise<void> {
     await mkdir(path, { recursive: true, mode: 0o700 });
     await readdir(path);
   } catch (cause) {
-    throw startupError(`The data directory ${path} cannot be used: ${(cause as Error).message}.`, cause);
+    throw startupError(`Cannot use the data directory ${path}: ${(cause as Error).message}.`, cause);
   }
 }
 
@@ -126,17 +126,17 @@ async function readFormat(path: string, current: number): Promise<number> {
     const foreignEntries = (await readdir(path)).filter((name) => !isIgnorableEntry(name));
     if (foreignEntries.length > 0) {
       throw startupError(
-        `The folder ${path} is not empty and is no data directory of Quarry (it has ${foreignEntries[0]} and no format.json). Choose an empty folder.`,
+        `The folder ${path} is not empty and is not a Quarry data directory (found ${foreignEntries[0]}, no format.json). Choose an empty folder.`,
       );
     }
     await replaceFile(file, encodeFormat(current));
     return current;
   }
   const format = parseFormat(text);
-  if (format === null) throw startupError(`The file ${file} is damaged: it names no format version.`);
+  if (format === null) throw startupError(`The file ${file} is damaged: the format version is missing.`);
   if (format > current) {
     throw startupError(
-      `The data directory ${path} has format ${format}, which a newer Quarry wrote; this one reads format ${current}. Run the newer version.`,
+      `The data directory ${path} has format ${format}, written by a newer Quarry version. This version supports format ${current}. Run the newer version.`,
     );
   }
   return format;
@@ -186,7 +186,7 @@ async function openStore(options: DataDirectoryOptions, space: DiskSpaceMonitor)
 async function lockedMessage(path: string): Promise<string> {
   const pid = (await readIfExists(pidPath(path)))?.trim() ?? '';
   const owner = /^\d+$/.test(pid) ? `the server with process id ${pid}` : 'another server';
-  return `The data directory ${path} is in use by ${owner}. Stop that server, or give this one another folder (QUARRY_DATA).`;
+  return `The data directory ${path} is in use by ${owner}. Stop that server or set QUARRY_DATA to another folder.`;
 }
 
 function pidPath(path: string): string {
@@ -209,7 +209,7 @@ async function migrate(parts: { store: Store; path: string }, plan: MigrationPla
     const step = plan.steps.find(({ from }) => from === format);
     if (step === undefined) {
       throw startupError(
-        `The data directory ${parts.path} has format ${plan.found}, which this Quarry (format ${plan.current}) cannot bring up to date. Use an older version to export the documents.`,
+        `The data directory ${parts.path} has format ${plan.found}; this version (format ${plan.current}) cannot migrate it. Export the documents with an older version.`,
       );
     }
     await step.migrate(parts);
@@ -228,7 +228,7 @@ async function readSecrets(path: string, random: Random): Promise<readonly Uint8
   const secrets = parseSecrets(text);
   if (secrets === null)
     throw startupError(
-      `The file ${file} is damaged. Restore it, or delete it: open invitations, file addresses and what marketplaces gave are then lost.`,
+      `The file ${file} is damaged. Restore it from a backup, or delete it. Deleting it invalidates open invitations, file URLs and marketplace tokens.`,
     );
   return secrets;
 }

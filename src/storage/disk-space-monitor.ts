@@ -44,7 +44,7 @@ export class DiskSpaceMonitor implements SpaceGuard {
     if (!this.#isLow) return;
     throw new AppError(
       'reserve_reached',
-      'The disk of the data directory is nearly full, so nothing can be added until space is freed; searching and deleting go on.',
+      'The disk of the data directory is almost full. Uploads are rejected until space is freed; search and deletion still work.',
       { retryAfterMs: 5_000, privateDetails: { freeBytes: this.#freeBytes } },
     );
   }
@@ -55,14 +55,14 @@ export class DiskSpaceMonitor implements SpaceGuard {
     try {
       this.#freeBytes = await (this.#options.measure ?? measureFreeBytes)(path);
     } catch (error) {
-      logger.warn({ error: String(error) }, 'free space cannot be measured');
+      logger.warn({ error: String(error) }, 'free disk space check failed');
       return;
     }
     const isLow = this.#freeBytes < reserveBytes;
     if (isLow !== this.#isLow) {
       const event = isLow
-        ? 'free space is below the reserve: writes pause'
-        : 'free space is back: writes go on';
+        ? 'free disk space below reserve, writes paused'
+        : 'free disk space recovered, writes resumed';
       logger.warn({ freeBytes: this.#freeBytes, reserveBytes }, event);
     }
     this.#isLow = isLow;

@@ -177,9 +177,9 @@ export class Documents {
     return idsTable.delete([documentId]);
   }
 
-  /** Rejects the write unless the path is free when the write is applied. */
+  /** Rejects the write unless the path is unused when the write is applied. */
   expectAbsent(collectionId: string, path: string): WriteOperation {
-    return documentsTable.expect([collectionId, path], (known) => known === undefined, 'the path is free');
+    return documentsTable.expect([collectionId, path], (known) => known === undefined, 'the path is unused');
   }
 
   /**

@@ -39,7 +39,7 @@ export async function mapDiskFullError<T>(work: Promise<T>): Promise<T> {
     return await work;
   } catch (cause) {
     if (!isDiskFull(cause)) throw cause;
-    throw new AppError('reserve_reached', 'The disk of the data directory is full; nothing was stored.', {
+    throw new AppError('reserve_reached', 'The disk of the data directory is full. Nothing was stored.', {
       retryAfterMs: 5_000,
       cause,
     });

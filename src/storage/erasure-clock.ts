@@ -57,7 +57,7 @@ export class ErasureClock {
       const behindDays = Math.round((now - lastTime) / (24 * hourMs));
       this.#logger.warn(
         { behindDays },
-        'the clock jumped ahead: what is old is erased in steps until it is reached',
+        'system clock jumped ahead; expired data is deleted in steps of at most 3 days',
       );
     }
     if (this.#clock.monotonic() - this.#steppedAt < hourMs) return lastTime;

@@ -61,7 +61,10 @@ export class GroupCommit {
   readonly #revisions = new Float64Array(256);
 
   constructor(options: GroupCommitOptions) {
-    assert(options.groupBytesMax <= options.pendingBytesMax, 'one group fits into what may wait');
+    assert(
+      options.groupBytesMax <= options.pendingBytesMax,
+      'one group fits into the queue of pending writes',
+    );
     this.#options = options;
   }
 
@@ -108,7 +111,7 @@ export class GroupCommit {
     const pending = this.#countedBytes;
     const isFull = pending > 0 && pending + bytes > this.#options.pendingBytesMax;
     if (isFull && options.mayExceedQueue !== true) {
-      return new AppError('queue_full', 'The write queue is full; try again in a moment.', {
+      return new AppError('queue_full', 'The write queue is full. Try again in a moment.', {
         retryAfterMs: 1_000,
         privateDetails: { pendingBytes: pending },
       });
@@ -145,8 +148,8 @@ export class GroupCommit {
   }
 
   async #commitGroup(group: readonly PendingWrite[]): Promise<void> {
-    const { getMany, backgroundScheduler: turns } = this.#options;
-    const evaluated = await evaluate(group, getMany, turns.slice());
+    const { getMany, backgroundScheduler } = this.#options;
+    const evaluated = await evaluate(group, getMany, backgroundScheduler.slice());
     try {
       if (evaluated.operations.length > 0) {
         await this.#options.commit(evaluated.operations);
@@ -203,8 +206,8 @@ async function evaluate(
   const overlay = await Overlay.open(group, getMany, yieldToEventLoop);
   const evaluated: EvaluationResult = { operations: [], accepted: [], rejected: [] };
   for (const write of group) {
-    const turn = yieldToEventLoop();
-    if (turn !== null) await turn;
+    const pause = yieldToEventLoop();
+    if (pause !== null) await pause;
     try {
       const plain = evaluateWrite(write.operations, overlay);
       for (const operation of plain) evaluated.operations.push(operation);
@@ -263,8 +266,8 @@ class Overlay {
     const overlay = new Overlay(group, getMany);
     const keys = [...overlay.#neededKeys];
     for (let i = 0; i < keys.length; i += keysReadMax) {
-      const turn = yieldToEventLoop();
-      if (turn !== null) await turn;
+      const pause = yieldToEventLoop();
+      if (pause !== null) await pause;
       overlay.#prefetch(keys.slice(i, i + keysReadMax));
     }
     return overlay;

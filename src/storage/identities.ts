@@ -31,7 +31,7 @@ export class Identities {
       identitiesTable.expect(
         [issuer, subject],
         (known) => known === undefined || known === userId,
-        'the identity is nobody else’s',
+        'the identity is not linked to another user’s',
       ),
       identitiesTable.put([issuer, subject], userId),
     ];

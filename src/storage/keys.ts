@@ -70,6 +70,8 @@ import { assert } from '../core/assert.ts';
  * | 0x91 | marketplaceAgreements   | text marketplace, text subject             | agreement of an organization           |
  * | 0x92 | marketplaceAgreementsOf | uuid organizationId, text marketplace, text subject | nothing                       |
  * | 0x93 | marketplaceHours        | text license, u53 hour, text dimension     | usage to be reported                   |
+ *
+ * Replies of `inspect-organization` contain the names of the tables.
  */
 export const tables = {
   system: 0x01,

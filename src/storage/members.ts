@@ -51,7 +51,7 @@ export class Members {
   /** Rejects the write unless the user is a member with a role accepted by `holds` when the write is applied. */
   expect(organizationId: string, userId: string, holds: (role: Role) => boolean): WriteOperation {
     const isAllowed = (known: Member | undefined) => known !== undefined && holds(known.role);
-    return membersTable.expect([organizationId, userId], isAllowed, 'the member may still do so');
+    return membersTable.expect([organizationId, userId], isAllowed, 'the member has the required role');
   }
 
   put(member: Member): WriteOperation[] {

@@ -98,7 +98,7 @@ export class Organizations {
       organizationsTable.expect(
         [organizationId],
         (known) => known === undefined,
-        'the organisation id is new',
+        'the organization id is unused',
       ),
       organizationsTable.put([organizationId], organization),
     ];
@@ -108,7 +108,7 @@ export class Organizations {
   update(organization: Organization): WriteOperation[] {
     const { organizationId } = organization;
     return [
-      organizationsTable.expect([organizationId], (known) => known !== undefined, 'the organisation exists'),
+      organizationsTable.expect([organizationId], (known) => known !== undefined, 'the organization exists'),
       organizationsTable.put([organizationId], organization),
     ];
   }

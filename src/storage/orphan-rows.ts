@@ -10,11 +10,11 @@ type TableName = keyof typeof tables;
 export type RowCounts = ReadonlyMap<string, number>;
 
 /**
- * Where rows have the id of their owner: `organisation`: at the start of the key; `collection`, `document`: a
+ * Where rows have the id of their owner: `organization`: at the start of the key; `collection`, `document`: a
  * collection or document id at the start of the key; `anywhere`: in key or value, if at all. The type
  * requires an entry for each new table.
  */
-const ownership: Readonly<Record<TableName, 'organisation' | 'collection' | 'document' | 'anywhere'>> = {
+const ownership: Readonly<Record<TableName, 'organization' | 'collection' | 'document' | 'anywhere'>> = {
   system: 'anywhere',
   organisations: 'anywhere',
   apiKeys: 'anywhere',
@@ -38,7 +38,7 @@ const ownership: Readonly<Record<TableName, 'organisation' | 'collection' | 'doc
   apiKeyUse: 'anywhere',
   // Belongs to a user; the content is sealed and expires after a day.
   repeatableCalls: 'anywhere',
-  buckets: 'organisation',
+  buckets: 'organization',
   usedLinks: 'anywhere',
   documents: 'collection',
   documentId: 'document',
@@ -52,22 +52,22 @@ const ownership: Readonly<Record<TableName, 'organisation' | 'collection' | 'doc
   // References are checked by file: `Blobs.countOrphans`.
   blobReferences: 'anywhere',
   // Entries of the installation about a deleted organization contain its id and are kept.
-  auditEntries: 'organisation',
-  usage: 'organisation',
-  billingAccounts: 'organisation',
+  auditEntries: 'organization',
+  usage: 'organization',
+  billingAccounts: 'organization',
   billingCustomers: 'anywhere',
-  billingDue: 'organisation',
-  billingCalls: 'organisation',
+  billingDue: 'organization',
+  billingCalls: 'organization',
   billingEvents: 'anywhere',
-  redemptions: 'organisation',
+  redemptions: 'organization',
   redeemers: 'anywhere',
-  billingGrants: 'organisation',
-  usageReported: 'organisation',
+  billingGrants: 'organization',
+  usageReported: 'organization',
   billingMarks: 'anywhere',
   departedCustomers: 'anywhere',
   marketplaceSignUps: 'anywhere',
   marketplaceAgreements: 'anywhere',
-  marketplaceAgreementsOf: 'organisation',
+  marketplaceAgreementsOf: 'organization',
   // Contains a license and no organization: usage is reported also after the organization is deleted.
   marketplaceHours: 'anywhere',
 };
@@ -84,7 +84,7 @@ export async function countRowsOfOrganization(store: Store, organizationId: stri
   for (const name of names) {
     const table = Uint8Array.of(tables[name]);
     let rows = 0;
-    if (ownership[name] === 'organisation') {
+    if (ownership[name] === 'organization') {
       const range = prefixRange(Buffer.concat([table, bytes]));
       for await (const _ of store.range({ ...range, values: false })) rows += 1;
     }

@@ -62,7 +62,7 @@ const firstKey = Uint8Array.of(0x01);
 export class RocksStore implements Store {
   readonly #options: RocksStoreOptions;
   readonly #commits: GroupCommit;
-  readonly #turns: BackgroundScheduler;
+  readonly #backgroundScheduler: BackgroundScheduler;
   #database: RocksDatabase | null;
   #writer: GroupWriter;
   #groupNumber: number;
@@ -83,14 +83,14 @@ export class RocksStore implements Store {
     this.#database = database;
     this.#writer = startWriter(options, database);
     this.#groupNumber = storedGroupNumber(database);
-    this.#turns = options.backgroundScheduler ?? new BackgroundScheduler(systemClock);
+    this.#backgroundScheduler = options.backgroundScheduler ?? new BackgroundScheduler(systemClock);
     this.#commits = new GroupCommit({
       getMany: (keys) => this.getMany(keys),
       commit: (operations) => this.#commit(operations),
       pendingBytesMax,
       groupBytesMax: Math.min(pendingBytesMax, limits.storeGroupBytesMax),
       ...(options.space === undefined ? {} : { space: options.space }),
-      backgroundScheduler: this.#turns,
+      backgroundScheduler: this.#backgroundScheduler,
     });
   }
 
@@ -173,7 +173,7 @@ export class RocksStore implements Store {
   }
 
   #pack(operations: readonly PlainOperation[]): Promise<ArrayBuffer> {
-    return packGroup(operations, this.#turns.slice());
+    return packGroup(operations, this.#backgroundScheduler.slice());
   }
 
   /**
@@ -191,10 +191,7 @@ export class RocksStore implements Store {
     });
     this.#failedGroup = { number, undo };
     this.#scheduleRecovery();
-    this.#options.logger.error(
-      { error: String(error) },
-      'a write to the store failed; writes pause until it heals',
-    );
+    this.#options.logger.error({ error: String(error) }, 'store write failed; writes paused until recovery');
     throw storeNotWritable(error);
   }
 
@@ -212,9 +209,9 @@ export class RocksStore implements Store {
     try {
       await this.#reopen(failed);
       this.#failedGroup = null;
-      this.#options.logger.info({}, 'the store accepts writes again');
+      this.#options.logger.info({}, 'store writes resumed');
     } catch (error) {
-      this.#options.logger.warn({ error: String(error) }, 'the store cannot be written yet');
+      this.#options.logger.warn({ error: String(error) }, 'store recovery failed, will retry');
       this.#scheduleRecovery();
     }
   }
@@ -251,7 +248,7 @@ export class RocksStore implements Store {
     try {
       await database.close();
     } catch (error) {
-      this.#options.logger.warn({ error: String(error) }, 'the store closed with an error');
+      this.#options.logger.warn({ error: String(error) }, 'closing the store failed');
     }
   }
 }
@@ -289,14 +286,14 @@ async function checkFreeSpace(location: string): Promise<void> {
   const { bavail, bsize } = await statfs(location);
   const neededBytes = logBytes + limits.storeReopenBytes;
   if (bavail * bsize < neededBytes) {
-    throw new AppError('reserve_reached', `The disk has less than ${neededBytes} free bytes.`);
+    throw new AppError('reserve_reached', `The disk has less than ${neededBytes} bytes free.`);
   }
 }
 
 function storeNotWritable(cause?: unknown): AppError {
   return new AppError(
     'reserve_reached',
-    'The data directory cannot be written at the moment (is the disk full?); nothing was changed, reads go on.',
+    'The data directory is not writable (the disk may be full). Nothing was changed; reads still work. Try again later.',
     { retryAfterMs: 5_000, cause },
   );
 }
@@ -304,7 +301,7 @@ function storeNotWritable(cause?: unknown): AppError {
 function storeReopening(): AppError {
   return new AppError(
     'unavailable',
-    'The store is being reopened after a disk error; try again in a moment.',
+    'The store is being reopened after a disk error. Try again in a moment.',
     {
       retryAfterMs: 1_000,
     },

@@ -123,8 +123,8 @@ export async function packGroup(
     group.set(operation.key, offset + headerBytes);
     offset += headerBytes + operation.key.byteLength;
     for (let at = 0; at < value.byteLength; at += copiedBytesMax) {
-      const turn = yieldToEventLoop();
-      if (turn !== null) await turn;
+      const pause = yieldToEventLoop();
+      if (pause !== null) await pause;
       group.set(value.subarray(at, at + copiedBytesMax), offset + at);
     }
     offset += value.byteLength;
@@ -170,7 +170,7 @@ async function loadLibrary(): Promise<typeof import('@nxtedition/rocksdb')> {
   } catch (cause) {
     throw new AppError(
       'unavailable',
-      `Quarry keeps its data in RocksDB, whose binding does not load on this platform (${process.platform}-${process.arch}); linux-x64 with glibc and darwin-arm64 are supported.`,
+      `The RocksDB binding cannot be loaded on this platform (${process.platform}-${process.arch}). Supported: linux-x64 with glibc, darwin-arm64.`,
       { cause },
     );
   }

@@ -128,13 +128,13 @@ export class ExpectationFailedError extends Error {
   readonly description: string;
 
   constructor(description: string) {
-    super(`a write was refused because its expectation did not hold: ${description}`);
+    super(`write rejected, precondition failed: ${description}`);
     this.description = description;
   }
 }
 
 export function storeClosed(): AppError {
-  return new AppError('unavailable', 'The server is shutting down; try again in a moment.', {
+  return new AppError('unavailable', 'The server is shutting down. Try again in a moment.', {
     retryAfterMs: 2_000,
   });
 }

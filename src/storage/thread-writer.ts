@@ -38,8 +38,8 @@ export class ThreadWriter implements GroupWriter {
   }
 
   write(group: ArrayBuffer): Promise<void> {
-    assert(this.#pending === null, 'the writer gets one group at a time');
-    assert(!this.#isStopped, 'a stopped writer gets nothing more');
+    assert(this.#pending === null, 'the writer handles one group at a time');
+    assert(!this.#isStopped, 'the writer is not stopped');
     this.#worker ??= this.#start();
     this.#lastId += 1;
     const id = this.#lastId;
@@ -63,7 +63,7 @@ export class ThreadWriter implements GroupWriter {
     });
     worker.on('message', (reply: WriterReply) => {
       const pending = this.#pending;
-      assert(pending !== null && pending.id === reply.id, 'the writer answers what it was asked');
+      assert(pending !== null && pending.id === reply.id, 'the reply belongs to the pending group');
       this.#pending = null;
       if (reply.error === null) pending.resolve();
       else pending.reject(new Error(reply.error));
@@ -71,7 +71,7 @@ export class ThreadWriter implements GroupWriter {
     worker.on('error', (error) =>
       this.#onThreadEnd(worker, error instanceof Error ? error : new Error(String(error))),
     );
-    worker.on('exit', () => this.#onThreadEnd(worker, new Error('the writer thread ended')));
+    worker.on('exit', () => this.#onThreadEnd(worker, new Error('the writer thread exited')));
     return worker;
   }
 

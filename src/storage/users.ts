@@ -54,7 +54,7 @@ export class Users {
   /** Errors: `ExpectationFailedError` if the address has a user when the write is applied. */
   create(user: User): WriteOperation[] {
     return [
-      emailTable.expect([user.email], (taken) => taken === undefined, 'the address has no user'),
+      emailTable.expect([user.email], (taken) => taken === undefined, 'the email address is unused'),
       usersTable.put([user.userId], user),
       emailTable.put([user.email], user.userId),
     ];

@@ -11,7 +11,7 @@ setNiceness(diskNiceness);
  * Entry point of the thread that waits for the disk, so that the event loop does not. Started by
  * `thread-writer.ts`.
  */
-const port = assertDefined(parentPort, 'the writer runs in a thread of its own');
+const port = assertDefined(parentPort, 'the writer runs in a worker thread');
 const { handle } = workerData as { handle: bigint };
 const writer = await attachWriter(handle);
 

@@ -41,17 +41,14 @@ export class BertTokenizer {
   /** Throws an `AssertionError` if the file requires an unsupported feature. */
   constructor(json: BertTokenizerJson) {
     const { normalizer, pre_tokenizer: words, model, added_tokens: addedTokens } = json;
-    assert(normalizer?.type === 'BertNormalizer', 'the normaliser of the tokenizer is a BertNormalizer');
+    assert(normalizer?.type === 'BertNormalizer', 'the normalizer of the tokenizer is a BertNormalizer');
     assert(words?.type === 'BertPreTokenizer', 'the pre-tokenizer of the tokenizer is a BertPreTokenizer');
     assert((model.type ?? 'WordPiece') === 'WordPiece', 'the model of the tokenizer is WordPiece');
-    assert(model.continuing_subword_prefix === continuation, `pieces that continue a word begin with "##"`);
-    assert(model.fuse_unk !== true, 'every unknown word is a token of its own');
+    assert(model.continuing_subword_prefix === continuation, `continuation pieces have the prefix "##"`);
+    assert(model.fuse_unk !== true, 'each unknown word is one token');
     for (const { content, normalized, special } of addedTokens) {
-      assert(/^\S+$/.test(content), 'an added token is not empty and holds no white space');
-      assert(
-        (normalized ?? special !== true) === false,
-        'added tokens are found before the text is normalised',
-      );
+      assert(/^\S+$/.test(content), 'an added token is not empty and contains no white space');
+      assert((normalized ?? special !== true) === false, 'added tokens match before normalization');
     }
     const options = toNativeOptions({ normalizer, model, added_tokens: addedTokens });
     this.handle = addon.bertTokenizerOpen(options, JSON.stringify(options));

@@ -25,7 +25,7 @@ export class Lexicon {
   getWord(surface: string): LexiconEntry {
     const cached = this.#words.get(surface);
     if (cached !== undefined) return cached;
-    const own = copyString(surface);
+    const own = detachString(surface);
     const pieces = expandWord(own);
     const only = pieces.length === 1 ? pieces[0] : undefined;
     return this.#cache(own, {
@@ -80,6 +80,6 @@ export function toTermKey(term: string): bigint {
 }
 
 /** Returns a copy that does not keep the whole text alive, as a slice of 13 units or more does in V8. */
-export function copyString(slice: string): string {
+export function detachString(slice: string): string {
   return slice.length < 13 ? slice : Buffer.from(slice, 'utf16le').toString('utf16le');
 }

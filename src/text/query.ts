@@ -1,6 +1,6 @@
 import { limits } from '../core/limits.ts';
 import { findQueryStopLanguages, type Language, languages, stemmedLanguages, toTerm } from './languages.ts';
-import { copyString, getEntryHashes, Lexicon, type LexiconEntry, toTermKey } from './lexicon.ts';
+import { detachString, getEntryHashes, Lexicon, type LexiconEntry, toTermKey } from './lexicon.ts';
 import { type GramRole, scanWords } from './scan.ts';
 import { expandWord, type WordVariant } from './words.ts';
 
@@ -183,7 +183,7 @@ function scanQueryWords(query: string, candidates: readonly Language[]): CachedW
   const words: CachedWord[] = [];
   scanWords(query, {
     word(surface) {
-      const word = cache.get(surface) ?? cacheWord(cache, buildWord(copyString(surface), candidates));
+      const word = cache.get(surface) ?? cacheWord(cache, buildWord(detachString(surface), candidates));
       if (word.parts.length > 0) words.push(word);
     },
     gram(gram: string, role: GramRole) {
@@ -242,12 +242,12 @@ function removeFunctionWords(
 ): readonly CachedWord[] {
   const votes = candidates.map((language) => {
     const position = languages.indexOf(language);
-    return { position, count: words.filter(({ stopLanguages: stops }) => stops.includes(position)).length };
+    return { position, count: words.filter(({ stopLanguages }) => stopLanguages.includes(position)).length };
   });
   const most = Math.max(0, ...votes.map(({ count }) => count));
   const leaders = votes.filter(({ count }) => count === most && (count > 1 || candidates.length === 1));
   const content = words.filter(
-    ({ stopLanguages: stops }) => !leaders.some(({ position }) => stops.includes(position)),
+    ({ stopLanguages }) => !leaders.some(({ position }) => stopLanguages.includes(position)),
   );
   return content.length > 0 ? content : words;
 }

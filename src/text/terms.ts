@@ -60,7 +60,7 @@ export interface ChunkAnalysis {
  */
 export function analyzeChunks(rows: readonly AnalysisRow[], language: string | null = null): ChunkAnalysis {
   for (const { text, prefix } of rows) {
-    assert(text.length + prefix.length <= limits.analyzedRowUnitsMax, 'a row is one chunk');
+    assert(text.length + prefix.length <= limits.analyzedRowUnitsMax, 'a row is at most one chunk');
   }
   lexicon ??= openLexicon();
   const document = {

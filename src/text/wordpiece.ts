@@ -52,7 +52,7 @@ export class WordPiece {
   /** Returns the piece with this id, as in the vocabulary. */
   getPiece(id: number): string {
     const piece = this.#vocabulary[id];
-    assert(piece !== undefined, 'a piece id lies inside the vocabulary');
+    assert(piece !== undefined, 'the piece id is in the vocabulary');
     return piece;
   }
 

@@ -594,7 +594,7 @@ t.test('mail to an unresponsive domain delays no other mail and times out', asyn
   await patient.mail.close();
   const { mail, noted } = await recordedMail(url, 1_000, 500);
   mail.enqueue({ to: 'eve@slow.example', subject: 'Hello', text: 'Hello.' });
-  await waitUntil('the attempt ends', () => /abort|no answer within/i.test(JSON.stringify(noted)));
+  await waitUntil('the attempt ends', () => /abort|no reply within/i.test(JSON.stringify(noted)));
   release();
   await mail.close();
 });

@@ -53,7 +53,7 @@ t.test('memory that is free again is noticed, and not asked for at every documen
     memory,
   });
   t.throws(() => admission.check('one'), { code: 'reserve_reached' });
-  t.match(memory.shortage, /100 bytes \(QUARRY_MEMORY_BYTES_MAX\).*until there is room/);
+  t.match(memory.shortage, /100 bytes \(QUARRY_MEMORY_BYTES_MAX\).*when memory is available/);
   bytes = 99;
   t.throws(() => admission.check('one'), { code: 'reserve_reached' });
   now = 60;
@@ -95,7 +95,7 @@ t.test(
     t.equal(refused.headers.get('retry-after'), '10');
     t.match(
       await refused.text(),
-      /memory limit of 100 bytes \(QUARRY_MEMORY_BYTES_MAX\).*searching and deleting go on/,
+      /memory limit of 100 bytes \(QUARRY_MEMORY_BYTES_MAX\).*search and deletion still work/,
     );
     const query = { collection_name: 'c', query: 'q', k: 1 };
     t.equal((await post(server, '/v1/queries/top-documents', query)).status, 200);

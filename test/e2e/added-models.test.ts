@@ -40,7 +40,7 @@ t.test('add, list, test and remove, for people and for programs', async (t) => {
     code: 0,
     out: /Added the embedding model letters: 6 dimensions, pooling mean, 32 tokens/,
   });
-  t.match(await run('add', folder), { code: 1, err: /a model letters already/ });
+  t.match(await run('add', folder), { code: 1, err: /A model named letters already exists/ });
   t.match(await run('add', writeModelFolder(t, { 'model.onnx': 'no graph' })), {
     code: 2,
     err: /model\.onnx cannot be loaded/,
@@ -70,7 +70,7 @@ t.test('add, list, test and remove, for people and for programs', async (t) => {
   t.match(await run('remove', 'letters', '--yes'), { code: 0, out: /Removed letters/ });
   t.match(await run('remove', 'letters', '--yes'), {
     code: 1,
-    err: /No model "letters" was added; there are: judge/,
+    err: /No added model is named "letters"\. Added models: judge/,
   });
 });
 
@@ -143,7 +143,7 @@ t.test('a server embeds and reranks with added models, also under names that cli
     results: object[];
     warnings?: string[];
   };
-  t.match(reply, { results: [{ path: 'a.txt' }], warnings: [/Only words.*letters.*not configured here/] });
+  t.match(reply, { results: [{ path: 'a.txt' }], warnings: [/Only words.*letters.*not configured on this server/] });
   await runQuarry(['models', 'add', letters], { variables });
   await server.restart({ EMBEDDING_MODEL: 'letters' });
   const again = (await api.call('queries/top-snippets', without)) as { warnings?: string[] };
@@ -153,7 +153,7 @@ t.test('a server embeds and reranks with added models, also under names that cli
   const judged = (await api.call('queries/top-snippets', { ...without, reranker: 'judge' })) as {
     warnings?: string[];
   };
-  t.match(judged.warnings, [/not reranked: the model "judge" does not answer: it failed/]);
+  t.match(judged.warnings, [/not reranked: the model "judge" does not answer: the model run failed/]);
   // The log line arrives independently of the reply.
   const logged = /"model":"judge","error":\{"name":"Error","message":"[^"]*model\.onnx cannot be loaded/;
   await waitUntil('the line of the log', () => logged.test(server.log));
@@ -194,7 +194,7 @@ t.test('a running server takes models that are added, and lets those go that not
   await waitUntil('the use is noted', async () => (await run('remove', 'letters', '--yes')).code === 1);
   t.match(await run('remove', 'letters', '--yes'), {
     code: 1,
-    err: /in use: the vectors of one collection are of it\. .*change-model.*--force/,
+    err: /is in use: one collection uses its vectors\. .*change-model.*--force/,
   });
   await server.stop();
   await server.restart();
@@ -231,11 +231,11 @@ t.test('a text that a model fails on says so, and nobody else suffers', async (t
     t.match(await api.add('notes', text, text), { index_status: 'indexed' });
   t.match(await api.add('notes', 'barrel', 'barrel'), {
     index_status: 'indexing_failed',
-    error: /^The model "brittle" failed: the output "last_hidden_state" holds a vector without direction/,
+    error: /^The model "brittle" failed: output "last_hidden_state" has a vector without direction/,
   });
   const failed = await api.request('embeddings', { model: 'brittle', input: ['gull', 'barrel'] });
   t.equal(failed.status, 503);
-  t.match(failed.body, { detail: /^The model "brittle" failed: the output "last_hidden_state"/ });
+  t.match(failed.body, { detail: /^The model "brittle" failed: output "last_hidden_state"/ });
   const queries = Array.from({ length: 40 }, (_, i) => (i % 5 === 0 ? `barrel ${i}` : `gull ${i}`));
   const replies = await Promise.all(
     queries.map((query) => api.call('queries/top-snippets', { collection_name: 'notes', query, k: 3 })),

@@ -68,7 +68,7 @@ t.test('a document that the new model does not take keeps the change, is named, 
   service.setBehavior('refuse-long');
   await api.call('collections/change-model', { collection_name: 'notes', embedding_model: 'letters' });
   await waitForStatus('it is named', api, ({ model_changes: [first] = [] }) =>
-    /"long\.txt" keeps it: .*does not take a text/.test(first?.waiting_for ?? ''),
+    /"long\.txt" blocks the model change: .*rejected the text/.test(first?.waiting_for ?? ''),
   );
   const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
   t.match(await runQuarry(['collections', 'list'], { variables }), {

@@ -34,7 +34,7 @@ t.test('while vectors of another model are made the old ones serve, and a kill l
   t.equal((await change('letters')).status, 200);
   t.match(await change('letters'), { status: 409, body: { detail: /being changed to "letters" already/ } });
   await waitForStatus('it says what it waits for', api, ({ model_changes: [first] = [] }) =>
-    /letters.*answered 500/.test(first?.waiting_for ?? ''),
+    /letters.*HTTP status 500/.test(first?.waiting_for ?? ''),
   );
   const shown = await runQuarry(['status'], {
     variables: { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey },

@@ -136,7 +136,7 @@ await t.test('while it is away documents wait visibly and queries say what they 
   });
   const status = () => api.call('status/get-status', { collection_name: 'notes' }) as Promise<object>;
   await waitForIndexed('the status says why', status, (reply) =>
-    /letters.*answered 500/.test(JSON.stringify(reply)),
+    /letters.*HTTP status 500/.test(JSON.stringify(reply)),
   );
   const info = (await api.info('notes', 'late.txt')) as object;
   t.match(info, {
@@ -194,7 +194,7 @@ await t.test('a text that the service refuses fails its document with the reason
   await add(api);
   service.setBehavior('refuse-long');
   const added = await api.add('notes', 'long.txt', 'All work and no play. '.repeat(80));
-  t.match(added, { index_status: 'indexing_failed', error: /does not take a text: it answered 413/ });
+  t.match(added, { index_status: 'indexing_failed', error: /rejected the text: HTTP status 413/ });
 });
 
 await t.test('a collection keeps to the model of its vectors, whatever is configured later', async (t) => {
@@ -219,7 +219,7 @@ await t.test('a collection keeps to the model of its vectors, whatever is config
     EMBEDDING_QUERY_PREFIX: '',
   });
   const without = await querySnippets(api, {});
-  t.match(without.warnings, [/letters.*not configured here/]);
+  t.match(without.warnings, [/letters.*not configured on this server/]);
   t.equal(without.results.length, 1, 'words still find');
   await api.call('documents/add-document', {
     ...{ collection_name: 'notes', path: 'late.txt' },
@@ -228,7 +228,7 @@ await t.test('a collection keeps to the model of its vectors, whatever is config
   await waitForIndexed(
     'the document waits',
     () => api.info('notes', 'late.txt') as Promise<object>,
-    (info) => JSON.stringify(info).includes('not configured here'),
+    (info) => JSON.stringify(info).includes('not configured on this server'),
   );
   // The service is down at startup: the server uses the stored vector length.
   const variables = variablesFor(service);
@@ -245,15 +245,15 @@ await t.test('settings that make no sense stop the start and say why', async (t)
     [{ RERANK_URL: 'ftp://x', RERANK_MODEL: 'x' }, /QUARRY_RERANK_URL is "ftp:\/\/x"; allowed is an http/],
     [
       { EMBEDDING_URL: unreachableUrl, EMBEDDING_MODEL: 'x' },
-      /Nobody knows yet how many dimensions.*no connection/,
+      /The vector length of "x" is unknown.*no connection/,
     ],
-    [{ EMBEDDING_MODEL: 'x' }, /embeddingModel is "x", which is no model here; there are: zembed-1/],
-    [{ RERANKER: 'zerank-9' }, /reranker is "zerank-9", which is no model here/],
-    [{ MODEL_ALIASES: 'a=b' }, /modelAliases says that a stands for "b", which is no model here/],
+    [{ EMBEDDING_MODEL: 'x' }, /embeddingModel is "x", which does not exist\. Available models: zembed-1/],
+    [{ RERANKER: 'zerank-9' }, /reranker is "zerank-9", which does not exist/],
+    [{ MODEL_ALIASES: 'a=b' }, /modelAliases maps a to "b", which does not exist/],
     [{ EMBEDDING_URL: unreachableUrl, EMBEDDING_MODEL: 'zembed-1' }, /the name of a built-in model/],
     [
       { MODEL_EXECUTION_PROVIDERS: 'cpu,abacus' },
-      /modelExecutionProviders names abacus, which onnxruntime cannot use here/,
+      /modelExecutionProviders contains abacus, which onnxruntime cannot use on this machine/,
     ],
   ];
   for (const [variables, message] of wrong) await t.rejects(TestServer.start(t, variables), { message });
@@ -281,7 +281,7 @@ await t.test(
     t.match(await silent.add('notes', 'long.txt', text), { index_status: 'indexing_failed' });
     await silent.request('models/embed', { model: 'letters', input_type: 'query', input: text });
     await silent.request('models/rerank', { model: 'words', query: text, documents: [text] });
-    t.match(server.log, /refused a text/);
+    t.match(server.log, /model provider rejected input/);
     t.match(server.log, /withheld: \d+ characters/);
     t.notMatch(server.log, /xylophonist/);
   },

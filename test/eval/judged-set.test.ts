@@ -17,7 +17,7 @@ function folderOf(t: Test, files: Record<string, readonly string[] | null> = {})
   return folder;
 }
 
-t.test('a set is read as it is judged', async (t) => {
+t.test('a judged set is read completely', async (t) => {
   const folder = folderOf(t);
   t.same(await findJudgedFolders(folder), [folder]);
   const set = await readJudgedSet(folder);
@@ -30,24 +30,27 @@ t.test('a set is read as it is judged', async (t) => {
   t.same((await readJudgedSet(windows)).questions, set.questions, 'lines may end as Windows ends them');
 });
 
-t.test('a folder of sets is all of them', async (t) => {
+t.test('a folder of sets yields all of them', async (t) => {
   const folder = t.testdir({ b: { 'corpus.jsonl': '' }, a: { 'corpus.jsonl': '' }, c: {} });
   t.same(await findJudgedFolders(folder), [join(folder, 'a'), join(folder, 'b')]);
 });
 
-t.test('what is wrong is named with its file and line', async (t) => {
+t.test('an error names its file and line', async (t) => {
   const wrong: readonly [Record<string, readonly string[] | null>, RegExp][] = [
     [{ 'queries.jsonl': null }, /queries\.jsonl cannot be read: ENOENT/],
     [{ 'corpus.jsonl': [corpus[0]!, 'oops'] }, /corpus\.jsonl, line 2: not JSON/],
-    [{ 'corpus.jsonl': [corpus[0]!, corpus[0]!] }, /corpus\.jsonl, line 2: the _id "d1" is there twice/],
+    [{ 'corpus.jsonl': [corpus[0]!, corpus[0]!] }, /corpus\.jsonl, line 2: duplicate _id "d1"/],
     [{ 'corpus.jsonl': ['{"_id":1,"text":""}'] }, /line 1: "_id" must be a string/],
     [{ 'corpus.jsonl': ['{"_id":"d1"}'] }, /line 1: "text" must be a string/],
     [{ 'corpus.jsonl': ['null'] }, /line 1: "_id" must be a string/],
     [
       { 'qrels/test.tsv': [...judgments, 'q1 d1 1'] },
-      /test\.tsv, line 5: a line is question, document and grade/,
+      /test\.tsv, line 5: expected: query id, document id and grade/,
     ],
-    [{ 'qrels/test.tsv': [judgments[0]!, 'q9\td1\t1'] }, /judges no question of queries\.jsonl/],
+    [
+      { 'qrels/test.tsv': [judgments[0]!, 'q9\td1\t1'] },
+      /contains no judgment for any query in queries\.jsonl/,
+    ],
   ];
   for (const [files, message] of wrong) {
     await t.rejects(readJudgedSet(folderOf(t, files)), { code: 'bad_request', message });
@@ -57,7 +60,7 @@ t.test('what is wrong is named with its file and line', async (t) => {
   await t.rejects(findJudgedFolders(join(t.testdir(), 'gone')), /cannot be read: ENOENT/);
 });
 
-t.test('fewer questions are spread over all of them', async (t) => {
+t.test('a subset of questions is spread evenly', async (t) => {
   const all = Array.from({ length: 100 }, (_, i) => i);
   t.same(sampleEvenly(all, 4), [0, 25, 50, 75]);
   t.same(sampleEvenly(all, 1_000), all);

@@ -15,7 +15,7 @@ t.test('nDCG is 1 for the best order, less for a worse one and 0 when nothing is
   t.equal(ndcg([...late, 'a'], grades, 10), 0, 'what comes after the tenth does not count');
 });
 
-t.test('recall counts what is there, the reciprocal rank where the first of it is', async (t) => {
+t.test('recall counts relevant results, the reciprocal rank uses the first of them', async (t) => {
   t.equal(recall(['c', 'b', 'd'], grades, 3), 0.5);
   t.equal(recall(['c', 'd', 'b'], grades, 2), 0);
   t.equal(reciprocalRank(['c', 'b', 'a'], grades, 10), 0.5);
@@ -23,7 +23,7 @@ t.test('recall counts what is there, the reciprocal rank where the first of it i
 });
 
 t.test(
-  'the interval of a mean shrinks with the root of the questions, and pairs cancel chance',
+  'the confidence interval shrinks with the square root of the questions, and pairing reduces variance',
   async (t) => {
     const few = Array.from({ length: 100 }, (_, i) => i % 2);
     const many = Array.from({ length: 10_000 }, (_, i) => i % 2);

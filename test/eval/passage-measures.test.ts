@@ -3,7 +3,7 @@ import { type DocumentSpan, measurePassageQuality } from '../../src/eval/passage
 
 const span = (start: number, end: number, document = 'a'): DocumentSpan => ({ document, start, end });
 
-t.test('what was found and wanted is counted character by character', async (t) => {
+t.test('retrieved and relevant text is compared character by character', async (t) => {
   t.same(measurePassageQuality([span(0, 100)], [span(50, 150)]), {
     recall: 0.5,
     precision: 0.5,
@@ -17,7 +17,7 @@ t.test('what was found and wanted is counted character by character', async (t) 
   );
 });
 
-t.test('the same place in another document is another place', async (t) => {
+t.test('the same span of another document does not match', async (t) => {
   t.same(measurePassageQuality([span(0, 10, 'b'), span(0, 10)], [span(0, 20)]), {
     recall: 0.5,
     precision: 0.5,
@@ -25,7 +25,7 @@ t.test('the same place in another document is another place', async (t) => {
   });
 });
 
-t.test('what is found twice answers once and costs twice', async (t) => {
+t.test('a span retrieved twice counts once for recall and twice for precision', async (t) => {
   t.same(measurePassageQuality([span(0, 10), span(0, 10)], [span(0, 10)]), {
     recall: 1,
     precision: 0.5,
@@ -33,7 +33,7 @@ t.test('what is found twice answers once and costs twice', async (t) => {
   });
 });
 
-t.test('nothing found is nothing, not an error', async (t) => {
+t.test('an empty result scores 0', async (t) => {
   t.same(measurePassageQuality([], [span(0, 10)]), { recall: 0, precision: 0, overlap: 0 });
 });
 

@@ -19,7 +19,7 @@ function folderOf(t: Test, question: object | null): string {
   return folder;
 }
 
-t.test('documents and the passages that answer are read as they are marked', async (t) => {
+t.test('documents and relevant passages are read as marked', async (t) => {
   const set = await readPassageSet(folderOf(t, { corpus: 'report', spans: [lift, drag] }));
   t.same(set.documents, [{ id: 'report', text: report }]);
   const passages = [
@@ -29,20 +29,20 @@ t.test('documents and the passages that answer are read as they are marked', asy
   t.same(set.questions, [{ id: 'q1', text: 'what lifts?', passages }]);
 });
 
-t.test('what is wrong is named with its file and line', async (t) => {
+t.test('an error names its file and line', async (t) => {
   const wrong: readonly [object | null, RegExp][] = [
     [null, /queries\.jsonl has no questions/],
-    [{ spans: [lift] }, /queries\.jsonl, line 1: "corpus" names no document: undefined/],
-    [{ corpus: 'gone', spans: [lift] }, /"corpus" names no document: gone/],
-    [{ corpus: 'report' }, /"spans" must list a passage or more/],
-    [{ corpus: 'report', spans: [] }, /"spans" must list a passage or more/],
-    [{ corpus: 'report', spans: [null] }, /must be whole numbers/],
-    [{ corpus: 'report', spans: [{ start_index: 0, end_index: 1.5 }] }, /must be whole numbers/],
-    [{ corpus: 'report', spans: [{ start_index: 9, end_index: 14 }] }, /from 9 to 14 does not lie in/],
-    [{ corpus: 'report', spans: [{ start_index: 3, end_index: 3 }] }, /from 3 to 3 does not lie in/],
+    [{ spans: [lift] }, /queries\.jsonl, line 1: unknown document in "corpus": undefined/],
+    [{ corpus: 'gone', spans: [lift] }, /unknown document in "corpus": gone/],
+    [{ corpus: 'report' }, /"spans" must contain at least one span/],
+    [{ corpus: 'report', spans: [] }, /"spans" must contain at least one span/],
+    [{ corpus: 'report', spans: [null] }, /must be integers/],
+    [{ corpus: 'report', spans: [{ start_index: 0, end_index: 1.5 }] }, /must be integers/],
+    [{ corpus: 'report', spans: [{ start_index: 9, end_index: 14 }] }, /span 9-14 is outside/],
+    [{ corpus: 'report', spans: [{ start_index: 3, end_index: 3 }] }, /span 3-3 is outside/],
     [
       { corpus: 'report', spans: [{ ...lift, start_index: 1 }] },
-      /"content" is not what its document says from 1/,
+      /"content" does not match the document text from 1/,
     ],
   ];
   for (const [question, message] of wrong) {

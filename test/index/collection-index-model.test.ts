@@ -31,7 +31,7 @@ for (const scale of small) {
 }
 
 t.test(
-  `they do where the graph of one shard is walked and another shard is scanned (seed ${seed})`,
+  `random changes match a plain map with one graph shard and one scanned shard (seed ${seed})`,
   async (t) => {
     const scale = { dimensions: 24, rowsMax: 800, shards: [8_500, 1_200] };
     const run = await runAgainstModel(scale, { directory: `${folder.path}/large`, seed, changes: 150 });

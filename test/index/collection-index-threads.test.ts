@@ -29,7 +29,7 @@ async function runProcess(directory: string, exitMode: string) {
   return { code, signal };
 }
 
-t.test('worker threads that are terminated in the middle of searches harm nobody', async (t) => {
+t.test('terminating worker threads during searches does not affect others', async (t) => {
   const directory = `${folder.path}/workers`;
   const index = await openIndex(directory, { dimensions: 32 });
   const vectors = randomClusters(32, 4, seededRandom(10));

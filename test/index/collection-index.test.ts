@@ -29,12 +29,12 @@ function hasCode(code: string) {
   return { name: 'IndexError', code };
 }
 
-t.test('kernels that this processor cannot run are refused in a sentence that names those it can', (t) => {
+t.test('unsupported kernels are rejected with a list of the supported ones', (t) => {
   const foreign = process.arch === 'x64' ? 'neon' : 'avx512';
   t.throws(() => CollectionIndex.useKernels(foreign), {
     name: 'AppError',
     code: 'invalid',
-    message: new RegExp(`^The setting engineKernels is ${foreign}, but this processor runs only scalar`),
+    message: new RegExp(`^The setting engineKernels is ${foreign}, but this processor supports only scalar`),
   });
   CollectionIndex.useKernels('scalar');
   CollectionIndex.useKernels('auto');
@@ -90,37 +90,34 @@ t.test('every hit carries both scores, whichever side found it', async (t) => {
   await index.close();
 });
 
-t.test(
-  'a cosine is that of the numbers that were given, as near as they may lie to each other',
-  async (t) => {
-    const index = await openIndex(freshDirectory());
-    // All vectors are within three degrees of the first, where half-precision numbers could not distinguish them.
-    const random = seededRandom(2);
-    const center = vectors();
-    const rows = Array.from({ length: 300 }, () => {
-      const aside = vectors();
-      const row = center.map((value, i) => value + 0.05 * random() * aside[i]!);
-      const length = Math.hypot(...row);
-      return row.map((value) => value / length);
-    });
-    for (const [row, vector] of rows.entries()) {
-      await index.stage(makeDocument({ shard: 0, version: row + 1 }, [vector]));
-      index.commit({ sequence: row + 1, shard: 0, add: row + 1 });
-    }
-    const cosines = rows.map((row) => row.reduce((sum, value, i) => sum + value * center[i]!, 0));
-    const hits = await hitsOf(index, { vector: center, vectorCandidates: 50 });
-    t.equal(hits.length, 50);
-    for (const { version, similarity } of hits)
-      t.ok(Math.abs(similarity - cosines[version - 1]!) < 1e-6, `${similarity} for ${cosines[version - 1]}`);
-    const best = [...cosines].sort((a, b) => b - a);
-    const found = hits.map(({ version }) => cosines[version - 1]!).sort((a, b) => b - a);
-    for (const [rank, cosine] of found.entries())
-      t.ok(cosine > best[rank]! - 1e-6, `place ${rank + 1}: ${cosine}, not ${best[rank]}`);
-    await index.close();
-  },
-);
+t.test('a cosine is exact for the given numbers, even for nearly equal vectors', async (t) => {
+  const index = await openIndex(freshDirectory());
+  // All vectors are within three degrees of the first, where half-precision numbers could not distinguish them.
+  const random = seededRandom(2);
+  const center = vectors();
+  const rows = Array.from({ length: 300 }, () => {
+    const aside = vectors();
+    const row = center.map((value, i) => value + 0.05 * random() * aside[i]!);
+    const length = Math.hypot(...row);
+    return row.map((value) => value / length);
+  });
+  for (const [row, vector] of rows.entries()) {
+    await index.stage(makeDocument({ shard: 0, version: row + 1 }, [vector]));
+    index.commit({ sequence: row + 1, shard: 0, add: row + 1 });
+  }
+  const cosines = rows.map((row) => row.reduce((sum, value, i) => sum + value * center[i]!, 0));
+  const hits = await hitsOf(index, { vector: center, vectorCandidates: 50 });
+  t.equal(hits.length, 50);
+  for (const { version, similarity } of hits)
+    t.ok(Math.abs(similarity - cosines[version - 1]!) < 1e-6, `${similarity} for ${cosines[version - 1]}`);
+  const best = [...cosines].sort((a, b) => b - a);
+  const found = hits.map(({ version }) => cosines[version - 1]!).sort((a, b) => b - a);
+  for (const [rank, cosine] of found.entries())
+    t.ok(cosine > best[rank]! - 1e-6, `place ${rank + 1}: ${cosine}, not ${best[rank]}`);
+  await index.close();
+});
 
-t.test('alternatives of one word count once, at the best of them', async (t) => {
+t.test('alternatives of one word count once, with the best of them', async (t) => {
   const index = await openIndex(freshDirectory());
   const rows = [
     [[1n, 1, 0]],
@@ -222,7 +219,7 @@ t.test('filters: each operator, missing attributes, lists and nesting', async (t
   await index.close();
 });
 
-t.test('what is wrong is refused with its code and changes nothing', async (t) => {
+t.test('invalid input is rejected with its error code and changes nothing', async (t) => {
   const directory = freshDirectory();
   const index = await openIndex(directory);
   t.throws(() => index.commit({ sequence: 1, shard: 0, add: 1 }), hasCode('unstaged'));
@@ -247,7 +244,7 @@ t.test('what is wrong is refused with its code and changes nothing', async (t) =
   await index.close();
 });
 
-t.test('hundreds of searches at one time are each answered what they asked', async (t) => {
+t.test('hundreds of concurrent searches each get their own result', async (t) => {
   const index = await openIndex(freshDirectory());
   for (let version = 0; version < 20; version++) {
     const rows = Array.from({ length: 200 }, () => vectors());
@@ -265,7 +262,7 @@ t.test('hundreds of searches at one time are each answered what they asked', asy
   await index.close();
 });
 
-t.test('a search ends early when its time is over or its signal is aborted', async (t) => {
+t.test('a search ends early at its deadline or when its signal is aborted', async (t) => {
   const index = await openIndex(freshDirectory());
   for (let version = 0; version < 40; version++) {
     await index.stage(
@@ -298,7 +295,7 @@ t.test('a search ends early when its time is over or its signal is aborted', asy
   await index.close();
 });
 
-t.test('more searches than the queue holds are answered busy, the others are answered', async (t) => {
+t.test('searches beyond the queue capacity fail with busy, the others succeed', async (t) => {
   const index = await openIndex(freshDirectory());
   await index.stage(
     makeDocument(
@@ -324,7 +321,7 @@ t.test('more searches than the queue holds are answered busy, the others are ans
   await index.close();
 });
 
-t.test('a snapshot brings back every answer, and a damaged or missing file is reported', async (t) => {
+t.test('a snapshot restores all results, and a damaged or missing file is reported', async (t) => {
   const directory = freshDirectory();
   const options = { shards: 8, dimensions: 8 };
   const ask = { ...anything, terms: [{ hash: 1n, weight: 1, group: 0 }] };
@@ -367,7 +364,7 @@ t.test('a snapshot brings back every answer, and a damaged or missing file is re
   await index.drop();
 });
 
-t.test('rows of removed versions are compacted away beside searches and stagings', async (t) => {
+t.test('rows of removed versions are compacted during searches and staging', async (t) => {
   const index = await openIndex(freshDirectory());
   let sequence = 0;
   for (let round = 0; round < 60; round++) {
@@ -395,7 +392,7 @@ t.test('rows of removed versions are compacted away beside searches and stagings
   await index.close();
 });
 
-t.test('a compaction that needs more memory than there is goes on when there is room', async (t) => {
+t.test('a compaction that needs too much memory continues when memory is available', async (t) => {
   const index = await openIndex(freshDirectory());
   t.teardown(() => CollectionIndex.useMemoryBytesMax(0));
   CollectionIndex.useMemoryBytesMax(1);
@@ -421,7 +418,7 @@ t.test('a compaction that needs more memory than there is goes on when there is 
   while (CollectionIndex.deferredCompactions() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 });
 
-t.test('close: at any moment, twice, with work under way, and then everything says closed', async (t) => {
+t.test('close: at any time, twice, with running work; later calls fail with closed', async (t) => {
   const directory = freshDirectory();
   for (let round = 0; round < 20; round++) {
     const index = await openIndex(directory);
@@ -452,72 +449,66 @@ t.test('close: at any moment, twice, with work under way, and then everything sa
   }
 });
 
-t.test(
-  'close: in the middle of searches that many threads share, each ends whole or cancelled',
-  async (t) => {
-    const directory = freshDirectory();
-    for (let round = 0; round < 12; round++) {
-      const index = await openIndex(directory, { shards: 16 });
-      for (let shard = 0; shard < 16; shard++) {
-        const rows = Array.from({ length: 250 }, () => vectors());
-        await index.stage(makeDocument({ shard, version: round * 16 + shard }, rows));
-        index.commit({ sequence: round * 16 + shard, shard, add: round * 16 + shard });
-      }
-      const work = Array.from({ length: 20 }, () => index.search(indexQuery(anything)));
-      for (let waits = round; waits > 0; waits--) await new Promise((resolve) => setImmediate(resolve));
-      const closing = index.close();
-      for (const abortReason of await Promise.allSettled(work)) {
-        if (abortReason.status === 'rejected') t.match(abortReason.reason, hasCode('cancelled'));
-        else t.equal(abortReason.value.count, 4000);
-      }
-      await closing;
+t.test('close: each running search completes or is canceled', async (t) => {
+  const directory = freshDirectory();
+  for (let round = 0; round < 12; round++) {
+    const index = await openIndex(directory, { shards: 16 });
+    for (let shard = 0; shard < 16; shard++) {
+      const rows = Array.from({ length: 250 }, () => vectors());
+      await index.stage(makeDocument({ shard, version: round * 16 + shard }, rows));
+      index.commit({ sequence: round * 16 + shard, shard, add: round * 16 + shard });
     }
-  },
-);
-
-t.test(
-  'a search tells of each shard how widely it was searched, and whether that was measured',
-  async (t) => {
-    const index = await openIndex(freshDirectory(), { shards: 2 });
-    for (let version = 0; version < 60; version++) {
-      const rows = Array.from({ length: 100 }, () => vectors());
-      await index.stage(makeDocument({ shard: version % 2, version }, rows));
-      index.commit({ sequence: version, shard: version % 2, add: version });
+    const work = Array.from({ length: 20 }, () => index.search(indexQuery(anything)));
+    for (let waits = round; waits > 0; waits--) await new Promise((resolve) => setImmediate(resolve));
+    const closing = index.close();
+    for (const abortReason of await Promise.allSettled(work)) {
+      if (abortReason.status === 'rejected') t.match(abortReason.reason, hasCode('cancelled'));
+      else t.equal(abortReason.value.count, 4000);
     }
-    const ask = async () => {
-      const { shards, count } = await index.search(indexQuery({ vector: vectors(), vectorCandidates: 10 }));
-      t.same(
-        shards.map(({ shard, strategy }) => [shard, strategy]),
-        [
-          [0, 'graph'],
-          [1, 'graph'],
-        ],
-      );
-      t.equal(
-        shards.reduce((sum, { candidates }) => sum + candidates, 0),
-        count,
-      );
-      return shards[0]!;
-    };
-    const first = await ask();
-    // Calibration runs once no search has run for a while.
-    let last = first;
-    const isCalibrated = async () => {
-      last = await ask();
-      return last.calibrated;
-    };
-    await waitUntil('the measurement', isCalibrated, 400);
-    t.ok(last.effort > 0 && last.effort < first.effort, `${first.effort}, then ${last.effort}`);
-    const result = await index.search(indexQuery({ vector: vectors(), vectorCandidates: 10, ef: 77 }));
-    t.match(result.shards, [
-      { effort: 77, calibrated: false },
-      { effort: 77, calibrated: false },
-    ]);
-    await index.close();
-  },
-);
+    await closing;
+  }
+});
 
-t.test('two holds on one collection share its memory; drop closes it for both', async (t) => {
+t.test('a search reports the ef of each shard and whether it is calibrated', async (t) => {
+  const index = await openIndex(freshDirectory(), { shards: 2 });
+  for (let version = 0; version < 60; version++) {
+    const rows = Array.from({ length: 100 }, () => vectors());
+    await index.stage(makeDocument({ shard: version % 2, version }, rows));
+    index.commit({ sequence: version, shard: version % 2, add: version });
+  }
+  const ask = async () => {
+    const { shards, count } = await index.search(indexQuery({ vector: vectors(), vectorCandidates: 10 }));
+    t.same(
+      shards.map(({ shard, strategy }) => [shard, strategy]),
+      [
+        [0, 'graph'],
+        [1, 'graph'],
+      ],
+    );
+    t.equal(
+      shards.reduce((sum, { candidates }) => sum + candidates, 0),
+      count,
+    );
+    return shards[0]!;
+  };
+  const first = await ask();
+  // Calibration runs once no search has run for a while.
+  let last = first;
+  const isCalibrated = async () => {
+    last = await ask();
+    return last.calibrated;
+  };
+  await waitUntil('the measurement', isCalibrated, 400);
+  t.ok(last.effort > 0 && last.effort < first.effort, `${first.effort}, then ${last.effort}`);
+  const result = await index.search(indexQuery({ vector: vectors(), vectorCandidates: 10, ef: 77 }));
+  t.match(result.shards, [
+    { effort: 77, calibrated: false },
+    { effort: 77, calibrated: false },
+  ]);
+  await index.close();
+});
+
+t.test('two handles of one collection share its memory; drop closes both', async (t) => {
   const directory = freshDirectory();
   const [first, second] = await Promise.all([openIndex(directory), openIndex(directory)]);
   await first.stage(makeDocument({ shard: 0, version: 1 }, [vectors()]));

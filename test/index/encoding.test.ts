@@ -34,7 +34,7 @@ t.test('attributes become names, counts and values as native/engine/attributes.h
   t.end();
 });
 
-t.test('a junction of many nodes becomes a chain of pairs in postfix order', (t) => {
+t.test('a logical node with many operands becomes a chain of pairs in postfix order', (t) => {
   const node = (value: string) => ({ kind: 'compare', attribute: 'a', operator: 'eq', value }) as const;
   const step = (value: string) => [2, 1, 0, 0, 0, 97, 1, 0, 0, 0, 1, 0, 0, 0, value.charCodeAt(0)];
   t.same(

@@ -114,12 +114,12 @@ class ModelSnapshot {
       let found = 0;
       for (const { rows } of this.documents.values())
         for (const row of rows) if (row.terms.some(([hash]) => weights.has(hash))) found++;
-      return { weights, rarity: Math.log1p(Math.max(0, this.#rows - found + 0.5) / (found + 0.5)) };
+      return { weights, idf: Math.log1p(Math.max(0, this.#rows - found + 0.5) / (found + 0.5)) };
     });
     return (row) => {
       const norm = saturation * (1 - lengthNorm + (lengthNorm * lengthOf(row)) / this.#lengthMean);
       let score = 0;
-      for (const { weights, rarity: idf } of groups) {
+      for (const { weights, idf } of groups) {
         let best = 0;
         for (const [hash, body, prefix] of row.terms) {
           const frequency = body + prefixWeight * prefix;

@@ -50,7 +50,7 @@ async function versionsOnDisk(folder: string, collectionId: string): Promise<num
   return [...found].sort();
 }
 
-t.test('a snapshot holds no change whose write has not reached the disk', async (t) => {
+t.test('a snapshot contains no change whose write is not durable', async (t) => {
   const { writer, indexes, store, papers, folder, documents } = await createIndexes(t);
   const doomedDocument = documents.get(papers.collectionId, 'anchor.txt')!.version;
   const release = store.holdWrites();
@@ -75,7 +75,7 @@ t.test('a snapshot holds no change whose write has not reached the disk', async 
   );
 });
 
-t.test('while a snapshot is written, documents are added and deleted on', async (t) => {
+t.test('documents can be added and deleted while a snapshot is written', async (t) => {
   const first = await createIndexes(t);
   const snapshot = first.indexes.snapshot();
   await ingestText(first, 'keel.txt', 'a text about the keel');
@@ -85,7 +85,7 @@ t.test('while a snapshot is written, documents are added and deleted on', async 
 });
 
 t.test(
-  'when the disk refuses a deletion, an overwrite or a first indexing, search answers as before',
+  'when the write of a deletion, an overwrite or an addition fails, search returns the previous results',
   async (t) => {
     const first = await createIndexes(t);
     const { writer, store, papers, indexes } = first;
@@ -102,7 +102,7 @@ t.test(
   },
 );
 
-t.test('a change that the disk refused and kept all the same is seen by search after a crash', async (t) => {
+t.test('a change whose failed write was durable after all is visible after a crash', async (t) => {
   const first = await createIndexes(t);
   await first.indexes.snapshot();
   first.store.nextFailure = diskFullError();
@@ -121,7 +121,7 @@ t.test('a change that the disk refused and kept all the same is seen by search a
   t.equal(second.indexes.get(first.papers.collectionId).count(null), words.length - 1);
 });
 
-t.test('a snapshot that fails keeps no later one from being written', async (t) => {
+t.test('a failed snapshot does not prevent later ones', async (t) => {
   const { indexes, store } = await createIndexes(t);
   store.nextFailure = diskFullError();
   await t.rejects(indexes.snapshot(), { code: 'reserve_reached' }, 'the change log cannot be trimmed');
@@ -130,7 +130,7 @@ t.test('a snapshot that fails keeps no later one from being written', async (t) 
   t.pass('the next one is');
 });
 
-t.test('what was compacted is written once, although no document changes afterwards', async (t) => {
+t.test('a compaction is written to a snapshot once, even without further changes', async (t) => {
   const first = await openComponents(t);
   const { indexes, papers, folder } = first;
   const long = Array.from({ length: 24_000 }, (_, i) => `Sentence ${i} tells of ${words[i % 8]}.`).join(' ');
@@ -163,32 +163,29 @@ t.test('what was compacted is written once, although no document changes afterwa
   t.equal(statSync(file).ino, compacted.ino, 'nothing new, nothing written');
 });
 
-t.test(
-  'what was emptied before a crash is snapshot like anything else, and its log is forgotten',
-  async (t) => {
-    const first = await createIndexes(t);
-    const { collectionId } = first.papers;
-    await first.writer.remove(
-      first.papers,
-      words.map((word) => `${word}.txt`),
-    );
-    first.store.nextFailure = diskFullError();
-    await first.close();
-    const { indexes, changes } = await first.again();
-    const logged = async () => {
-      let count = 0;
-      for await (const _ of changes.readAfter(collectionId, -1)) count += 1;
-      return count;
-    };
-    t.equal(await logged(), 2 * words.length, 'no snapshot came before');
-    await indexes.snapshot();
-    t.equal(await logged(), 0);
-    t.equal(indexes.get(collectionId).count(null), 0);
-  },
-);
+t.test('a shard emptied before a crash is snapshot, and its log is trimmed', async (t) => {
+  const first = await createIndexes(t);
+  const { collectionId } = first.papers;
+  await first.writer.remove(
+    first.papers,
+    words.map((word) => `${word}.txt`),
+  );
+  first.store.nextFailure = diskFullError();
+  await first.close();
+  const { indexes, changes } = await first.again();
+  const logged = async () => {
+    let count = 0;
+    for await (const _ of changes.readAfter(collectionId, -1)) count += 1;
+    return count;
+  };
+  t.equal(await logged(), 2 * words.length, 'no snapshot came before');
+  await indexes.snapshot();
+  t.equal(await logged(), 0);
+  t.equal(indexes.get(collectionId).count(null), 0);
+});
 
 t.test(
-  'after a restart search knows the same: from snapshots, from the change log, and from the store alone',
+  'search returns the same after a restart: from snapshots, from the change log, and from the store alone',
   async (t) => {
     const damages: readonly (readonly [string, (folder: string) => void])[] = [
       ['nothing is damaged', () => {}],
@@ -240,7 +237,7 @@ function largestShard(folder: string): string {
 }
 
 t.test(
-  'a deleted collection is out of service at once and leaves no files, also when its deletion was cut short',
+  'a deleted collection is unavailable at once and leaves no files, even after a crash during deletion',
   async (t) => {
     const first = await createIndexes(t);
     const { indexes, papers, folder } = first;
@@ -257,7 +254,7 @@ t.test(
   },
 );
 
-t.test('the shards close at any moment and twice, and open no more afterwards', async (t) => {
+t.test('close works at any moment, is idempotent, and prevents opening', async (t) => {
   const { indexes, papers, folder } = await createIndexes(t);
   await Promise.all([indexes.snapshot(), indexes.close(), indexes.close()]);
   await t.rejects(indexes.open(papers), { code: 'unavailable' });
@@ -285,7 +282,7 @@ function isOpen(
   }
 }
 
-t.test('a repair lets a change be undone first, and the event loop go on meanwhile', async (t) => {
+t.test('a repair waits for a pending undo without blocking the event loop', async (t) => {
   const first = await createIndexes(t);
   const { indexes, store, papers, writer } = first;
   const damaged = indexes.get(papers.collectionId);
@@ -307,7 +304,7 @@ t.test('a repair lets a change be undone first, and the event loop go on meanwhi
 });
 
 t.test(
-  'while damaged shards cannot be opened, changes are told so and others get their snapshot',
+  'while damaged shards cannot be opened, changes fail with 503 and other collections are snapshot',
   async (t) => {
     const first = await createIndexes(t);
     const { indexes, papers, writer, folder } = first;
@@ -345,23 +342,20 @@ t.test(
   },
 );
 
-t.test(
-  'shards that took the place of others are repaired, and those that they succeeded are not',
-  async (t) => {
-    const first = await createIndexes(t);
-    const { indexes, papers, collections } = first;
-    const { collectionId } = papers;
-    const former = indexes.get(collectionId);
-    await first.changeModel(papers);
-    await waitUntil('the change of the model', () => isOpen(first, former));
-    const damaged = indexes.get(collectionId);
-    former.onDamaged?.(cutOff());
-    await wait(20);
-    t.equal(indexes.get(collectionId), damaged, 'nothing is wrong with the shards of today');
-    damaged.onDamaged?.(cutOff());
-    await waitUntil('the repair', () => isOpen(first, damaged));
-    const { generation } = collections.findById(collectionId)!.vectors!;
-    t.equal(indexes.get(collectionId, generation), indexes.get(collectionId), 'of the same vectors');
-    t.same(await searchText(first, 'anchor'), ['anchor.txt']);
-  },
-);
+t.test('replacement shards are repaired, replaced shards are not', async (t) => {
+  const first = await createIndexes(t);
+  const { indexes, papers, collections } = first;
+  const { collectionId } = papers;
+  const former = indexes.get(collectionId);
+  await first.changeModel(papers);
+  await waitUntil('the change of the model', () => isOpen(first, former));
+  const damaged = indexes.get(collectionId);
+  former.onDamaged?.(cutOff());
+  await wait(20);
+  t.equal(indexes.get(collectionId), damaged, 'nothing is wrong with the shards of today');
+  damaged.onDamaged?.(cutOff());
+  await waitUntil('the repair', () => isOpen(first, damaged));
+  const { generation } = collections.findById(collectionId)!.vectors!;
+  t.equal(indexes.get(collectionId, generation), indexes.get(collectionId), 'of the same vectors');
+  t.same(await searchText(first, 'anchor'), ['anchor.txt']);
+});

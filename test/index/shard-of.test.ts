@@ -2,7 +2,7 @@ import t from 'tap';
 import { shardCounts } from '../../src/core/limits.ts';
 import { shardOf } from '../../src/index/shard-of.ts';
 
-t.test('a path keeps its shard for ever: the data directory depends on it', async (t) => {
+t.test('the shard of a path never changes: the data directory depends on it', async (t) => {
   const shards = ['note.txt', 'a', 'ünïcode/日本.pdf', ''].map((path) => shardOf(path, 64));
   t.same(shards, [46, 51, 17, 11]);
 });

@@ -42,7 +42,7 @@ function createPausedPool(outcomeOf: (task: ChunkTask) => ChunkOutcome = answerO
 const scheduler = new BackgroundScheduler(systemClock);
 const nextEventLoopTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-t.test('documents that come together ride together, as many as fit, in their order', async (t) => {
+t.test('concurrent documents share a batch in order, up to its limit', async (t) => {
   const { batchPaths, releases, pool } = createPausedPool();
   const batches = new ChunkBatches(pool, scheduler);
   const paths = Array.from({ length: limits.chunkBatchDocumentsMax + 3 }, (_, i) => `${i}`.padStart(i + 2));
@@ -60,7 +60,7 @@ t.test('documents that come together ride together, as many as fit, in their ord
   );
 });
 
-t.test('a long document rides alone, and the pool is never flooded', async (t) => {
+t.test('a long document is sent alone, and the pool queue stays bounded', async (t) => {
   const { batchPaths, releases, pool } = createPausedPool();
   const batches = new ChunkBatches(pool, scheduler);
   const all = [task('long', limits.chunkBatchUnitsMax + 1), task('a'), task('b', limits.chunkBatchUnitsMax)];
@@ -75,20 +75,23 @@ t.test('a long document rides alone, and the pool is never flooded', async (t) =
   await Promise.all(results);
 });
 
-t.test('a document that cannot be cut says why, and its company arrives', async (t) => {
-  const { releases, pool } = createPausedPool((one) =>
-    one.path === 'bad' ? { error: new Error('not this one') } : answerOf(one),
-  );
-  const batches = new ChunkBatches(pool, scheduler);
-  const [good, bad, other] = ['good', 'bad', 'other'].map((path) => batches.run(task(path), taskOptions));
-  const refused = t.rejects(bad!, { message: 'not this one' });
-  await nextEventLoopTurn();
-  releases[0]?.();
-  await refused;
-  t.same([(await good!).result.length, (await other!).result.length], [4, 5]);
-});
+t.test(
+  'a document that cannot be chunked fails with a reason, and the rest of its batch succeeds',
+  async (t) => {
+    const { releases, pool } = createPausedPool((one) =>
+      one.path === 'bad' ? { error: new Error('not this one') } : answerOf(one),
+    );
+    const batches = new ChunkBatches(pool, scheduler);
+    const [good, bad, other] = ['good', 'bad', 'other'].map((path) => batches.run(task(path), taskOptions));
+    const refused = t.rejects(bad!, { message: 'not this one' });
+    await nextEventLoopTurn();
+    releases[0]?.();
+    await refused;
+    t.same([(await good!).result.length, (await other!).result.length], [4, 5]);
+  },
+);
 
-t.test('a document that takes its worker down takes no other one with it', async (t) => {
+t.test('a document that crashes its worker fails no other document', async (t) => {
   const run = async <Result>(input: object) => {
     const { tasks } = input as ChunkBatch;
     if (tasks.some(({ path }) => path === 'bad')) throw new Error('the worker ended');
@@ -100,7 +103,7 @@ t.test('a document that takes its worker down takes no other one with it', async
   t.same([(await good!).result.length, (await other!).result.length], [4, 5]);
 });
 
-t.test('nobody is sent who is not wanted any more, and one that failed before goes alone', async (t) => {
+t.test('canceled documents are not sent, and previously failed ones run alone', async (t) => {
   const { batchPaths, releases, pool } = createPausedPool();
   const batches = new ChunkBatches(pool, scheduler);
   const controller = new AbortController();
@@ -114,7 +117,7 @@ t.test('nobody is sent who is not wanted any more, and one that failed before go
   await Promise.all([suspect, ...others]);
 });
 
-t.test('the chunks of a long document arrive packed, and its pages move', async (t) => {
+t.test('the chunks of a long document arrive packed, and its pages are transferred', async (t) => {
   const chunks = Array.from({ length: 100 }, (_, i) => ({ text: `chunk ${i}` }) as AnalyzedChunk);
   let moved: readonly unknown[] = [];
   const run = async <Result>(_asked: object, options: RunOptions = {}) => {

@@ -96,7 +96,7 @@ export async function openComponents(
   options: Partial<
     Pick<
       ServerComponentsOptions,
-      'parse' | 'clock' | 'space' | 'memory' | 'onChunk' | 'indexBytes' | 'logger' | 'mayQuote'
+      'parse' | 'clock' | 'space' | 'memory' | 'onChunk' | 'indexBytes' | 'logger' | 'mayLogContent'
     >
   > = {},
 ) {

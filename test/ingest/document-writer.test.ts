@@ -35,41 +35,37 @@ const outcomes: Readonly<Record<DocumentIndexStatus, Readonly<Record<string, str
   indexing_failed: { ...pending, 'index again': 'not_indexed' },
 };
 
-t.test(
-  'each change is possible in exactly the states that the contract names, and the counts follow',
-  async (t) => {
-    const first = await openComponents(t);
-    const { store, documents, counts, papers, ingest } = first;
-    const { collectionId } = papers;
-    await ingestText(first, 'a.txt', 'the text');
-    await ingest.close();
-    const indexed = documents.get(collectionId, 'a.txt')!;
-    const put = async (status: DocumentIndexStatus | null) => {
-      const now = documents.get(collectionId, 'a.txt');
-      const record =
-        status === null ? null : { ...indexed, status, version: now?.version ?? indexed.version };
-      const operations = record === null ? [] : documents.put(record, null);
-      const from = now?.status ?? null;
-      await store.write([...operations, counts.change(collectionId, { from, to: status, bytes: 0 })]);
-    };
-    for (const status of indexStatuses) {
-      for (const [name, change] of Object.entries(changes)) {
-        await put(status);
-        const error = await change(first).then(
-          () => null,
-          (refusal: { code: string }) => refusal.code,
-        );
-        const after = documents.get(collectionId, 'a.txt')?.status ?? 'gone';
-        t.equal(error ?? after, outcomes[status][name], `${status}: ${name}`);
-        if (error !== null) t.equal(after, status, 'a refused change changes nothing');
-        const { documents: counted } = counts.get(collectionId);
-        t.same(counted, (await counts.recount(collectionId)).documents, 'the counts are exact');
-      }
+t.test('each change is possible in exactly the documented states, and the counts follow', async (t) => {
+  const first = await openComponents(t);
+  const { store, documents, counts, papers, ingest } = first;
+  const { collectionId } = papers;
+  await ingestText(first, 'a.txt', 'the text');
+  await ingest.close();
+  const indexed = documents.get(collectionId, 'a.txt')!;
+  const put = async (status: DocumentIndexStatus | null) => {
+    const now = documents.get(collectionId, 'a.txt');
+    const record = status === null ? null : { ...indexed, status, version: now?.version ?? indexed.version };
+    const operations = record === null ? [] : documents.put(record, null);
+    const from = now?.status ?? null;
+    await store.write([...operations, counts.change(collectionId, { from, to: status, bytes: 0 })]);
+  };
+  for (const status of indexStatuses) {
+    for (const [name, change] of Object.entries(changes)) {
+      await put(status);
+      const error = await change(first).then(
+        () => null,
+        (refusal: { code: string }) => refusal.code,
+      );
+      const after = documents.get(collectionId, 'a.txt')?.status ?? 'gone';
+      t.equal(error ?? after, outcomes[status][name], `${status}: ${name}`);
+      if (error !== null) t.equal(after, status, 'a refused change changes nothing');
+      const { documents: counted } = counts.get(collectionId);
+      t.same(counted, (await counts.recount(collectionId)).documents, 'the counts are exact');
     }
-  },
-);
+  }
+});
 
-t.test('of many who add one path at once, one makes it and the others are told', async (t) => {
+t.test('of concurrent additions of one path exactly one succeeds', async (t) => {
   const { writer, papers } = await openComponents(t);
   const adding = Array.from({ length: 20 }, (_, i) => writer.add(papers, textDocument('a.txt', `text ${i}`)));
   const results = await Promise.allSettled(adding);
@@ -78,7 +74,7 @@ t.test('of many who add one path at once, one makes it and the others are told',
     if (result.status === 'rejected') t.match(result.reason, { code: 'conflict' });
 });
 
-t.test('a write asks for the room that it needs when its turn comes', async (t) => {
+t.test('a write reserves its space when it holds the lock', async (t) => {
   const { writer, papers, store } = await openComponents(t);
   const requestedGrowth: StorageGrowth[] = [];
   const ended: boolean[] = [];
@@ -106,7 +102,7 @@ t.test('a write asks for the room that it needs when its turn comes', async (t) 
   await t.rejects(refused, full);
 });
 
-t.test('new metadata leaves the document its id, its text and its page images', async (t) => {
+t.test('new metadata keeps the id, text and page images of a document', async (t) => {
   const first = await openComponents(t);
   const { store, documents, versions, writer, papers, ingest } = first;
   await ingestText(first, 'a.txt', 'a text about herring');
@@ -121,28 +117,25 @@ t.test('new metadata leaves the document its id, its text and its page images', 
   t.same(await searchText(first, 'herring'), ['a.txt']);
 });
 
-t.test(
-  'until an overwrite is indexed queries answer from the old text, then from the new one only',
-  async (t) => {
-    const first = await openComponents(t);
-    const { documents, writer, papers, ingest } = first;
-    await ingestText(first, 'a.txt', 'a text about herring');
-    const old = documents.get(papers.collectionId, 'a.txt')!;
-    const { version } = await writer.add(
-      papers,
-      textDocument('a.txt', 'a text about salmon', { overwrite: true }),
-    );
-    const currentDocument = documents.get(papers.collectionId, 'a.txt')!;
-    t.match(currentDocument, { status: 'not_indexed', live: old.version, liveDocumentId: old.documentId });
-    t.ok(documents.findById(old.documentId), 'the old address still answers');
-    t.same(await searchText(first, 'herring'), ['a.txt']);
-    await ingest.waitUntilSettled(version, AbortSignal.timeout(testEventMsMax));
-    t.same([await searchText(first, 'herring'), await searchText(first, 'salmon')], [[], ['a.txt']]);
-    t.equal(documents.findById(old.documentId), undefined);
-  },
-);
+t.test('queries return the old text until an overwrite is indexed, then only the new one', async (t) => {
+  const first = await openComponents(t);
+  const { documents, writer, papers, ingest } = first;
+  await ingestText(first, 'a.txt', 'a text about herring');
+  const old = documents.get(papers.collectionId, 'a.txt')!;
+  const { version } = await writer.add(
+    papers,
+    textDocument('a.txt', 'a text about salmon', { overwrite: true }),
+  );
+  const currentDocument = documents.get(papers.collectionId, 'a.txt')!;
+  t.match(currentDocument, { status: 'not_indexed', live: old.version, liveDocumentId: old.documentId });
+  t.ok(documents.findById(old.documentId), 'the old address still answers');
+  t.same(await searchText(first, 'herring'), ['a.txt']);
+  await ingest.waitUntilSettled(version, AbortSignal.timeout(testEventMsMax));
+  t.same([await searchText(first, 'herring'), await searchText(first, 'salmon')], [[], ['a.txt']]);
+  t.equal(documents.findById(old.documentId), undefined);
+});
 
-t.test('an addition to a collection that is deleted meanwhile says so', async (t) => {
+t.test('an addition to a collection deleted meanwhile fails with not_found', async (t) => {
   const first = await openComponents(t);
   await first.deleteCollection(first.papers);
   await t.rejects(first.writer.add(first.papers, textDocument('a.txt', 'late')), { code: 'not_found' });

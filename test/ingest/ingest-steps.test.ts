@@ -52,7 +52,7 @@ async function steps(onEmbed: (texts: readonly string[]) => void) {
     },
     getModel: () => letterModel,
     clock: { now: () => 0, monotonic: () => 0 },
-    turns: new BackgroundScheduler(systemClock),
+    backgroundScheduler: new BackgroundScheduler(systemClock),
   });
   return { ingestSteps, record: { documentId, path: 'a.txt', textBytes: 8 } as DocumentRecord };
 }
@@ -84,7 +84,7 @@ t.test('a long document is embedded in bounded runs, and every chunk has its own
   t.equal(layout.length, Array.from(pages.join('\n\n')).length);
 });
 
-t.test('a document that nobody wants any more is not embedded to its end', async (t) => {
+t.test('embedding of an abandoned document stops', async (t) => {
   const controller = new AbortController();
   let runs = 0;
   const { ingestSteps, record } = await steps(() => {

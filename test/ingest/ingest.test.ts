@@ -40,7 +40,7 @@ const settled = (rooms: PipelineComponents, version: number) =>
 const record = ({ documents, papers }: PipelineComponents, path: string) =>
   documents.get(papers.collectionId, path);
 
-t.test('a parser in trouble is tried again, and the document is indexed when it recovers', async (t) => {
+t.test('a failing parser is retried, and the document is indexed when it recovers', async (t) => {
   let calls = 0;
   const parse = async () => {
     calls += 1;
@@ -56,56 +56,50 @@ t.test('a parser in trouble is tried again, and the document is indexed when it 
   t.same(await searchText(first, 'recovered'), ['a.bin']);
 });
 
-t.test(
-  'errors of documents are logged without their words while zero data retention is asked for',
-  async (t) => {
-    const parse = async () => {
-      throw new Error('cannot read "secret words of a document"');
-    };
-    const lines: string[] = [];
-    const note = (fields: object) => void lines.push(JSON.stringify(fields));
-    const logger: Logger = { debug: note, info: note, warn: note, error: note, child: () => logger };
-    for (const isPrivate of [false, true]) {
-      lines.length = 0;
-      const mayQuote = () => !isPrivate;
-      const first = await openComponents(t, { parse, clock: fastClock(1_000), logger, mayQuote });
-      const processing = setInterval(() => first.ingest.start(), 5);
-      await settled(first, await addFile(first, 'a.bin'));
-      clearInterval(processing);
-      t.match(record(first, 'a.bin'), { status: 'parsing_failed' });
-      t.match(lines.join(), /"step":"parse".*"stack":\["at /, 'where it happened is told');
-      t.equal(lines.join().includes('secret words'), !isPrivate);
-    }
-  },
-);
-
-t.test(
-  'a document that always fails ends with a reason, blocks nobody, and can be tried again',
-  async (t) => {
-    let isBroken = true;
-    const parse = async () => {
-      if (isBroken) throw new Error('always');
-      return ['at last'];
-    };
-    const first = await openComponents(t, { parse, clock: fastClock(1_000) });
+t.test('errors of documents are logged without their text under zero data retention', async (t) => {
+  const parse = async () => {
+    throw new Error('cannot read "secret words of a document"');
+  };
+  const lines: string[] = [];
+  const note = (fields: object) => void lines.push(JSON.stringify(fields));
+  const logger: Logger = { debug: note, info: note, warn: note, error: note, child: () => logger };
+  for (const isPrivate of [false, true]) {
+    lines.length = 0;
+    const mayLogContent = () => !isPrivate;
+    const first = await openComponents(t, { parse, clock: fastClock(1_000), logger, mayLogContent });
     const processing = setInterval(() => first.ingest.start(), 5);
-    const version = await addFile(first, 'a.bin');
-    await ingestText(first, 'b.txt', 'a text that does not wait');
-    t.equal(record(first, 'b.txt')?.status, 'indexed');
-    await settled(first, version);
-    t.match(record(first, 'a.bin'), {
-      status: 'parsing_failed',
-      live: null,
-      numPages: null,
-      error: { retryable: true },
-    });
-    isBroken = false;
-    await first.writer.retry(first.papers, 'a.bin', 'not_parsed');
-    await settled(first, version);
+    await settled(first, await addFile(first, 'a.bin'));
     clearInterval(processing);
-    t.match(record(first, 'a.bin'), { status: 'indexed', error: null });
-  },
-);
+    t.match(record(first, 'a.bin'), { status: 'parsing_failed' });
+    t.match(lines.join(), /"step":"parse".*"stack":\["at /, 'where it happened is told');
+    t.equal(lines.join().includes('secret words'), !isPrivate);
+  }
+});
+
+t.test('a document that always fails ends with a reason, blocks no other, and can be retried', async (t) => {
+  let isBroken = true;
+  const parse = async () => {
+    if (isBroken) throw new Error('always');
+    return ['at last'];
+  };
+  const first = await openComponents(t, { parse, clock: fastClock(1_000) });
+  const processing = setInterval(() => first.ingest.start(), 5);
+  const version = await addFile(first, 'a.bin');
+  await ingestText(first, 'b.txt', 'a text that does not wait');
+  t.equal(record(first, 'b.txt')?.status, 'indexed');
+  await settled(first, version);
+  t.match(record(first, 'a.bin'), {
+    status: 'parsing_failed',
+    live: null,
+    numPages: null,
+    error: { retryable: true },
+  });
+  isBroken = false;
+  await first.writer.retry(first.papers, 'a.bin', 'not_parsed');
+  await settled(first, version);
+  clearInterval(processing);
+  t.match(record(first, 'a.bin'), { status: 'indexed', error: null });
+});
 
 t.test('texts never wait for files that take long to parse', async (t) => {
   let finish = (_: string[]) => {};
@@ -120,7 +114,7 @@ t.test('texts never wait for files that take long to parse', async (t) => {
 });
 
 t.test(
-  'deleted and overwritten documents end quietly wherever they wait, and whoever waits is told',
+  'deleted and overwritten documents are abandoned at any step, and waiting callers are notified',
   async (t) => {
     let finish = (_: string[]) => {};
     const slow = new Promise<string[]>((resolve) => {
@@ -143,7 +137,7 @@ t.test(
   },
 );
 
-t.test('work on a deleted collection ends by itself', async (t) => {
+t.test('processing of a deleted collection ends', async (t) => {
   const first = await openComponents(t, { parse: () => new Promise(() => {}) });
   for (let i = 0; i < 10; i += 1) await addFile(first, `${i}.pdf`);
   await first.deleteCollection(first.papers);
@@ -151,7 +145,7 @@ t.test('work on a deleted collection ends by itself', async (t) => {
   t.equal(record(first, '9.pdf')?.status, 'not_parsed', 'nothing is worked on that will be swept');
 });
 
-t.test('while the disk is full documents wait, and are indexed when there is room again', async (t) => {
+t.test('documents wait while the disk is full, and are indexed afterwards', async (t) => {
   const first = await openComponents(t);
   const { version } = await first.writer.add(first.papers, textDocument('a.txt', 'patience'));
   first.store.nextFailure = diskFullError();
@@ -162,7 +156,7 @@ t.test('while the disk is full documents wait, and are indexed when there is roo
   t.match(record(first, 'a.txt'), { status: 'indexed', attempts: 0 });
 });
 
-t.test('a write queue that others keep full holds no document up', async (t) => {
+t.test('a full write queue delays no document', async (t) => {
   let parsed = 0;
   const parse = async () => {
     parsed += 1;
@@ -177,7 +171,7 @@ t.test('a write queue that others keep full holds no document up', async (t) => 
   t.equal(parsed, 1, 'no work is done twice');
 });
 
-t.test('while there is no room for its result no file is read, and each once there is', async (t) => {
+t.test('files are not parsed while there is no space for the result, and once each afterwards', async (t) => {
   let isFull = true;
   let parsed = 0;
   const parse = async () => {
@@ -199,43 +193,40 @@ t.test('while there is no room for its result no file is read, and each once the
   t.equal(parsed, 1);
 });
 
-t.test(
-  'while the memory limit is reached documents wait where they are, and are indexed when there is room',
-  async (t) => {
-    let cuts = 0;
-    const onCut = async () => {
-      cuts += 1;
-    };
-    const memory = { isReached: false };
-    const first = await openComponents(t, { memory, onChunk: onCut });
-    await ingestText(first, 'before.txt', 'patience, early');
-    memory.isReached = true;
-    const read = await addFile(first, 'read.pdf');
-    const texts = ['a.txt', 'b.txt', 'gone.txt'].map((path) => textDocument(path, `patience in ${path}`));
-    const added = [];
-    for (const text of texts) added.push(await first.writer.add(first.papers, text));
-    while (record(first, 'read.pdf')?.numPages === null) await wait(5);
-    await first.writer.remove(first.papers, ['before.txt', 'gone.txt']);
-    await wait(300);
-    t.equal(cuts, 1, 'files are read, but nothing more is cut');
-    t.equal(first.ingest.waitingForMemory, 4);
-    t.match(record(first, 'a.txt'), { status: 'not_indexed', attempts: 0, error: null });
-    t.same(await searchText(first, 'patience'), [], 'what was deleted is gone at once');
-    await first.close();
-    const second = { ...first, ...(await first.again()) };
-    await wait(50);
-    t.equal(record(second, 'a.txt')?.status, 'not_indexed', 'nor after a restart');
-    memory.isReached = false;
-    await Promise.all(
-      [read, ...added.map(({ version }) => version)].map((version) => settled(second, version)),
-    );
-    t.same((await searchText(second, 'patience')).sort(), ['a.txt', 'b.txt']);
-    t.match(record(second, 'read.pdf'), { status: 'indexed', attempts: 0 });
-    t.equal(second.ingest.waitingForMemory, 0);
-  },
-);
+t.test('documents wait at the memory limit, and are indexed when memory is available', async (t) => {
+  let cuts = 0;
+  const onCut = async () => {
+    cuts += 1;
+  };
+  const memory = { isReached: false };
+  const first = await openComponents(t, { memory, onChunk: onCut });
+  await ingestText(first, 'before.txt', 'patience, early');
+  memory.isReached = true;
+  const read = await addFile(first, 'read.pdf');
+  const texts = ['a.txt', 'b.txt', 'gone.txt'].map((path) => textDocument(path, `patience in ${path}`));
+  const added = [];
+  for (const text of texts) added.push(await first.writer.add(first.papers, text));
+  while (record(first, 'read.pdf')?.numPages === null) await wait(5);
+  await first.writer.remove(first.papers, ['before.txt', 'gone.txt']);
+  await wait(300);
+  t.equal(cuts, 1, 'files are read, but nothing more is cut');
+  t.equal(first.ingest.waitingForMemory, 4);
+  t.match(record(first, 'a.txt'), { status: 'not_indexed', attempts: 0, error: null });
+  t.same(await searchText(first, 'patience'), [], 'what was deleted is gone at once');
+  await first.close();
+  const second = { ...first, ...(await first.again()) };
+  await wait(50);
+  t.equal(record(second, 'a.txt')?.status, 'not_indexed', 'nor after a restart');
+  memory.isReached = false;
+  await Promise.all(
+    [read, ...added.map(({ version }) => version)].map((version) => settled(second, version)),
+  );
+  t.same((await searchText(second, 'patience')).sort(), ['a.txt', 'b.txt']);
+  t.match(record(second, 'read.pdf'), { status: 'indexed', attempts: 0 });
+  t.equal(second.ingest.waitingForMemory, 0);
+});
 
-t.test('rows that the engine is too busy for are staged later, however long that takes', async (t) => {
+t.test('rows are staged later when the engine is busy', async (t) => {
   const { stage } = CollectionIndex.prototype;
   let refusals = 0;
   CollectionIndex.prototype.stage = function (this: CollectionIndex, document) {
@@ -263,7 +254,7 @@ t.test('rows that the engine is too busy for are staged later, however long that
   t.same(await searchText({ ...second, papers: first.papers }, 'patience'), ['a.txt'], 'also at the start');
 });
 
-t.test('documents that would take too much memory together take turns, the largest alone', async (t) => {
+t.test('documents that need too much memory together are processed one after another', async (t) => {
   let cutting = 0;
   let most = 0;
   const onCut = async () => {
@@ -285,16 +276,19 @@ t.test('documents that would take too much memory together take turns, the large
   t.equal(await all(1), 1, 'also one for which there is never room enough');
 });
 
-t.test('work on a deleted collection is given up at once, and whoever waits for it is told', async (t) => {
-  const first = await openComponents(t, { parse: () => new Promise(() => {}) });
-  const version = await addFile(first, 'a.pdf');
-  const outcomes = settled(first, version);
-  while (record(first, 'a.pdf')?.status !== 'parsing') await wait(1);
-  await first.deleteCollection(first.papers);
-  await outcomes;
-  while (first.ingest.depth > 0) await wait(1);
-  t.equal(record(first, 'a.pdf')?.status, 'parsing', 'the sweep finds it as it was');
-});
+t.test(
+  'processing of a deleted collection is abandoned at once, and waiting callers are notified',
+  async (t) => {
+    const first = await openComponents(t, { parse: () => new Promise(() => {}) });
+    const version = await addFile(first, 'a.pdf');
+    const outcomes = settled(first, version);
+    while (record(first, 'a.pdf')?.status !== 'parsing') await wait(1);
+    await first.deleteCollection(first.papers);
+    await outcomes;
+    while (first.ingest.depth > 0) await wait(1);
+    t.equal(record(first, 'a.pdf')?.status, 'parsing', 'the sweep finds it as it was');
+  },
+);
 
 t.test('a store that cannot be read for a moment loses no work', async (t) => {
   const first = await openComponents(t, { parse: async () => wait(30, ['a page of patience']) });
@@ -306,7 +300,7 @@ t.test('a store that cannot be read for a moment loses no work', async (t) => {
   t.match(record(first, 'a.pdf'), { status: 'indexed' });
 });
 
-t.test('closed in the midst of work, everything goes on at the next start', async (t) => {
+t.test('all work continues at the next start after a close', async (t) => {
   const first = await openComponents(t, { parse: async () => wait(3, ['a page']) });
   for (let i = 0; i < 12; i += 1) await addFile(first, `${i}.pdf`);
   await Promise.all([first.ingest.close(), first.ingest.close()]);
@@ -316,7 +310,7 @@ t.test('closed in the midst of work, everything goes on at the next start', asyn
   t.equal(second.counts.get(first.papers.collectionId).documents.indexed, 12);
 });
 
-t.test('a language learned by a write that failed is learned by the next one', async (t) => {
+t.test('a new language whose write failed is recorded by the next write', async (t) => {
   const first = await openComponents(t);
   const german =
     'Der Hafenmeister hat gestern alle Fässer gezählt und die Zahlen in das große Buch geschrieben. '.repeat(
@@ -330,7 +324,7 @@ t.test('a language learned by a write that failed is learned by the next one', a
   t.same(first.collections.findById(first.papers.collectionId)?.languages, ['de']);
 });
 
-t.test('swept collections leave nothing to do', async (t) => {
+t.test('a swept collection leaves no jobs', async (t) => {
   let late = 0;
   const clock = { now: () => Date.now() + late, monotonic: () => performance.now() };
   const first = await openComponents(t, { clock });

@@ -9,39 +9,36 @@ import { CollectionIndex } from '../../src/index/collection-index.ts';
 import { MaintenanceScheduler } from '../../src/ingest/maintenance.ts';
 import { ingestText, openComponents } from './controllable-store.ts';
 
-t.test(
-  'a deleted collection is cleared away without being asked, with the images of its pages',
-  async (t) => {
-    let late = 0;
-    const clock = { now: () => Date.now() + late, monotonic: () => performance.now() };
-    const first = await openComponents(t, { clock });
-    await ingestText(first, 'a.txt', 'a text about herring');
-    let looked = 0;
-    const derivedFiles = {
-      async removeOrphans() {
-        looked += 1;
-      },
-    };
-    mock.timers.enable({ apis: ['setTimeout'] });
-    t.teardown(() => mock.timers.reset());
-    const memory = { isReached: false };
-    const options = { ...first, derivedFiles, memory, clock, logger: silentLogger, snapshotMs: 3_600_000 };
-    const maintenance = new MaintenanceScheduler(options);
-    t.teardown(() => maintenance.close());
-    maintenance.start([]);
-    await first.deleteCollection(first.papers);
-    late = limits.garbageDelayMs + 1;
-    while (first.documents.get(first.papers.collectionId, 'a.txt') !== undefined || looked === 0) {
-      mock.timers.tick(15_000);
-      for (let i = 0; i < 50; i += 1) await turn();
-    }
-    t.same(await first.collections.listTombstones(), []);
-    t.equal(looked, 1);
-  },
-);
+t.test('a deleted collection is swept automatically, with its page images', async (t) => {
+  let late = 0;
+  const clock = { now: () => Date.now() + late, monotonic: () => performance.now() };
+  const first = await openComponents(t, { clock });
+  await ingestText(first, 'a.txt', 'a text about herring');
+  let looked = 0;
+  const derivedFiles = {
+    async removeOrphans() {
+      looked += 1;
+    },
+  };
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.teardown(() => mock.timers.reset());
+  const memory = { isReached: false };
+  const options = { ...first, derivedFiles, memory, clock, logger: silentLogger, snapshotMs: 3_600_000 };
+  const maintenance = new MaintenanceScheduler(options);
+  t.teardown(() => maintenance.close());
+  maintenance.start([]);
+  await first.deleteCollection(first.papers);
+  late = limits.garbageDelayMs + 1;
+  while (first.documents.get(first.papers.collectionId, 'a.txt') !== undefined || looked === 0) {
+    mock.timers.tick(15_000);
+    for (let i = 0; i < 50; i += 1) await turn();
+  }
+  t.same(await first.collections.listTombstones(), []);
+  t.equal(looked, 1);
+});
 
 t.test(
-  'at the memory limit vectors go to their files soon and free memory to the system, and what is put off is told once',
+  'at the memory limit vectors move to files, freed memory is returned, and a deferred compaction is logged once',
   async (t) => {
     const first = await openComponents(t);
     await ingestText(first, 'a.txt', 'a text about herring');

@@ -40,7 +40,7 @@ const sizes = [0, 10, 63_990, 1, 200_000, 5, 40_000, 40_000, 3];
 const texts = sizes.map((size) => 'x'.repeat(size));
 
 t.test(
-  'a long list is split so that urgent work gets in between, and comes back whole and in order',
+  'a long list is split for interactive work in between, and returned complete and in order',
   async (t) => {
     const { runner, tasks } = setup();
     const embedded = await runner.embed(texts, 'document', { model: 'letters', priority: 'ingest' });
@@ -58,14 +58,14 @@ t.test(
   },
 );
 
-t.test('a query is told which model failed, everybody else what happened', async (t) => {
+t.test('a failed query names the model, other callers get the cause', async (t) => {
   const failure = new Error('the graph is broken');
   const pool = { run: () => Promise.reject(failure) };
   const troubles: unknown[] = [];
   const runner = new ModelRunner({ embed: pool, rerank: pool }, builtInModels, (model, error) => {
     troubles.push([model, error]);
   });
-  const away = { name: 'AppError', model: 'mine', reason: 'it failed' };
+  const away = { name: 'AppError', model: 'mine', reason: 'the model run failed' };
   await t.rejects(runner.embed(['a'], 'query', { model: 'mine', priority: 'query' }), away);
   await t.rejects(runner.rerank('mine', 'a', ['b'], { priority: 'query' }), away);
   t.same(troubles, [
@@ -81,7 +81,7 @@ t.test('a query is told which model failed, everybody else what happened', async
   await t.rejects(crowded.rerank('mine', 'a', ['b'], { priority: 'query' }), busy);
 });
 
-t.test('no text needs no model', async (t) => {
+t.test('an empty list runs no model', async (t) => {
   const { runner, tasks } = setup();
   const nothing = await runner.embed([], 'query', { model: 'letters', priority: 'query' });
   t.match(nothing, { dimensions: 0, tokens: 0 });

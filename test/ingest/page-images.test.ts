@@ -66,7 +66,7 @@ function requestOf(rawHash: string, page: number, width: number | null = null) {
   return { organizationId: 'one', rawHash, page, width, caller: cancellationTokenWith() };
 }
 
-t.test('a page is drawn once however many ask, and again only after it had to make room', async (t) => {
+t.test('a page is rendered once for concurrent requests, and again only after its eviction', async (t) => {
   const { open, renderedPages, files } = setup(t);
   const images = await open(250);
   const results = await Promise.all([1, 1, 1].map((page) => images.get(requestOf(hash('a'), page))));
@@ -82,14 +82,14 @@ t.test('a page is drawn once however many ask, and again only after it had to ma
   t.same(renderedPages, ['a1', 'a2', 'b3', 'a2']);
 });
 
-t.test('a page that cannot be drawn has no image, and nothing is kept of it', async (t) => {
+t.test('a page that cannot be rendered has no image and leaves no file', async (t) => {
   const { open, files } = setup(t);
   const images = await open(1_000);
   t.equal(await images.get(requestOf(hash('a'), 9)), null);
   t.same(files(), []);
 });
 
-t.test('after a restart images are still there, but none of deleted files and no halves', async (t) => {
+t.test('images survive a restart, except those of deleted files and partial ones', async (t) => {
   const { open, renderedPages, missingPages, files, folder } = setup(t);
   const first = await open(1_000);
   await first.get(requestOf(hash('a'), 1));
@@ -102,7 +102,7 @@ t.test('after a restart images are still there, but none of deleted files and no
   t.same(renderedPages, ['a1', 'b1']);
 });
 
-t.test('an image that somebody removed from the disk is drawn again', async (t) => {
+t.test('an image whose file was removed is rendered again', async (t) => {
   const { open, renderedPages, folder } = setup(t);
   const images = await open(1_000);
   await images.get(requestOf(hash('a'), 1));
@@ -111,7 +111,7 @@ t.test('an image that somebody removed from the disk is drawn again', async (t) 
   t.same(renderedPages, ['a1', 'a1']);
 });
 
-t.test('whatever widths are asked for, a page is drawn in a few of them only', async (t) => {
+t.test('a page is rendered only in a few fixed widths', async (t) => {
   const { open, renderedPages } = setup(t);
   const images = await open(100_000);
   for (let width = 1; width < 3_000; width += 7) await images.get(requestOf(hash('a'), 1, width));
@@ -149,7 +149,7 @@ t.test(
   },
 );
 
-t.test('more requests of an organization than may wait are refused, those of others are not', async (t) => {
+t.test('requests of an organization beyond its limit are rejected, those of others are not', async (t) => {
   const { open, drawGate, semaphore } = setup(t);
   const images = await open(100_000);
   const { promise, open: start } = createGate();
@@ -170,39 +170,44 @@ t.test('more requests of an organization than may wait are refused, those of oth
   t.match(refused[0], { code: 'rate_limited', message: /more than 20 at a time/ });
 });
 
-t.test('a page that no client waits for is not drawn, and drawing stops with the last client', async (t) => {
-  const { open, renderedPages, drawGate, semaphore, files } = setup(t);
-  const images = await open(100_000);
-  const first = createGate();
-  drawGate.promise = first.promise;
-  const leaving = [new AbortController(), new AbortController()] as const;
-  const drawing = leaving.map(({ signal }) =>
-    images.get({ ...requestOf(hash('a'), 1), caller: cancellationTokenWith(signal) }).catch((error) => error),
-  );
-  await waitUntil('the page is being drawn', () => renderedPages.length === 1);
-  const queued = new AbortController();
-  const waiting = images
-    .get({ ...requestOf(hash('b'), 2), caller: cancellationTokenWith(queued.signal) })
-    .catch((error) => error);
-  await waitUntil('the second page waits', () => semaphore.waiting === 1);
-  queued.abort();
-  t.match(await waiting, { code: 'unavailable' });
-  leaving[0].abort();
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  t.same(renderedPages, ['a1'], 'the other client still waits');
-  leaving[1].abort();
-  for (const outcome of await Promise.all(drawing)) t.match(outcome, { code: 'unavailable' });
-  t.same(files(), []);
-  drawGate.promise = Promise.resolve();
-  t.same(
-    await images.get(requestOf(hash('a'), 1)),
-    new Uint8Array(100).fill(1),
-    'it is no failure of the page',
-  );
-  t.same(renderedPages, ['a1', 'a1'], 'what waited was not drawn');
-});
+t.test(
+  'a page without waiting clients is not rendered, and rendering stops with the last client',
+  async (t) => {
+    const { open, renderedPages, drawGate, semaphore, files } = setup(t);
+    const images = await open(100_000);
+    const first = createGate();
+    drawGate.promise = first.promise;
+    const leaving = [new AbortController(), new AbortController()] as const;
+    const drawing = leaving.map(({ signal }) =>
+      images
+        .get({ ...requestOf(hash('a'), 1), caller: cancellationTokenWith(signal) })
+        .catch((error) => error),
+    );
+    await waitUntil('the page is being drawn', () => renderedPages.length === 1);
+    const queued = new AbortController();
+    const waiting = images
+      .get({ ...requestOf(hash('b'), 2), caller: cancellationTokenWith(queued.signal) })
+      .catch((error) => error);
+    await waitUntil('the second page waits', () => semaphore.waiting === 1);
+    queued.abort();
+    t.match(await waiting, { code: 'unavailable' });
+    leaving[0].abort();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    t.same(renderedPages, ['a1'], 'the other client still waits');
+    leaving[1].abort();
+    for (const outcome of await Promise.all(drawing)) t.match(outcome, { code: 'unavailable' });
+    t.same(files(), []);
+    drawGate.promise = Promise.resolve();
+    t.same(
+      await images.get(requestOf(hash('a'), 1)),
+      new Uint8Array(100).fill(1),
+      'it is no failure of the page',
+    );
+    t.same(renderedPages, ['a1', 'a1'], 'what waited was not drawn');
+  },
+);
 
-t.test('a page that cannot be drawn is not tried again for a while', async (t) => {
+t.test('a page that cannot be rendered is not retried for a while', async (t) => {
   const { open, renderedPages, time } = setup(t);
   const images = await open(1_000);
   for (let i = 0; i < 3; i++) t.equal(await images.get(requestOf(hash('a'), 9)), null);
@@ -212,16 +217,13 @@ t.test('a page that cannot be drawn is not tried again for a while', async (t) =
   t.same(renderedPages, ['a9', 'a9']);
 });
 
-t.test(
-  'a file or a parser that is gone while a page is drawn is a 503, and the next call draws again',
-  async (t) => {
-    const { open, renderedPages, drawGate } = setup(t);
-    const images = await open(1_000);
-    drawGate.promise = Promise.reject(new Error('ENOENT: no such file'));
-    drawGate.promise.catch(() => {});
-    await t.rejects(images.get(requestOf(hash('a'), 1)), { code: 'unavailable', status: 503 });
-    drawGate.promise = Promise.resolve();
-    t.ok(await images.get(requestOf(hash('a'), 1)));
-    t.equal(renderedPages.length, 2);
-  },
-);
+t.test('a missing file or parser during rendering is a 503, and the next call renders again', async (t) => {
+  const { open, renderedPages, drawGate } = setup(t);
+  const images = await open(1_000);
+  drawGate.promise = Promise.reject(new Error('ENOENT: no such file'));
+  drawGate.promise.catch(() => {});
+  await t.rejects(images.get(requestOf(hash('a'), 1)), { code: 'unavailable', status: 503 });
+  drawGate.promise = Promise.resolve();
+  t.ok(await images.get(requestOf(hash('a'), 1)));
+  t.equal(renderedPages.length, 2);
+});

@@ -18,7 +18,7 @@ const task = (words: number): ChunkBatch => ({
   ],
 });
 
-t.test('a person comes before everything that waits, and equals keep their turn', async (t) => {
+t.test('interactive tasks run first; equal priorities keep their order', async (t) => {
   const pool = new Pool({ name: 'chunk', threads: 1, queueTasksMax: 100 });
   t.teardown(() => pool.close());
   await pool.run<ChunkOutcome[]>(task(1));
@@ -38,7 +38,7 @@ t.test('a person comes before everything that waits, and equals keep their turn'
   t.same(ended, ['first', 'query', 'fast', 'ingest a', 'ingest b', 'slow']);
 });
 
-t.test('beyond its bound a pool refuses and says when to come back', async (t) => {
+t.test('a full pool rejects tasks with a retry delay', async (t) => {
   const pool = new Pool({ name: 'chunk', threads: 1, queueTasksMax: 2 });
   t.teardown(() => pool.close());
   const running = Array.from({ length: 3 }, () => pool.run<ChunkOutcome[]>(task(1)));
@@ -49,7 +49,7 @@ t.test('beyond its bound a pool refuses and says when to come back', async (t) =
   await pool.run<ChunkOutcome[]>(task(1));
 });
 
-t.test('an idle worker that fails is replaced, and the server hears of it and goes on', async (t) => {
+t.test('an idle worker that fails is replaced and reported', async (t) => {
   const created = once(process, 'worker') as Promise<[Worker]>;
   const troubles: string[] = [];
   const onTrouble = (error: Error) => void troubles.push(error.message);

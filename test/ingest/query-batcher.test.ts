@@ -1,7 +1,7 @@
 import t from 'tap';
 import { flushAfter, flushOnImmediate, QueryBatcher } from '../../src/ingest/query-batcher.ts';
 
-t.test('queries that come together ride together, at most 64, and each gets its own vector', async (t) => {
+t.test('concurrent queries share a batch of at most 64, and each gets its own vector', async (t) => {
   const sizes: number[] = [];
   const batcher = new QueryBatcher(async (texts) => {
     sizes.push(texts.length);
@@ -15,7 +15,7 @@ t.test('queries that come together ride together, at most 64, and each gets its 
   t.same(sizes, [64, 64, 22]);
 });
 
-t.test('a run that fails fails its own queries only', async (t) => {
+t.test('a failed run fails its own queries only', async (t) => {
   let calls = 0;
   const batcher = new QueryBatcher(async (texts) => {
     calls += 1;
@@ -28,7 +28,7 @@ t.test('a run that fails fails its own queries only', async (t) => {
 });
 
 t.test(
-  'a query that arrives alone waits for the end of its turn only, and those of one turn ride together',
+  'queries of one event loop turn share a batch, and a single query waits only for the end of its turn',
   async (t) => {
     const runs: (readonly string[])[] = [];
     const batcher = new QueryBatcher(async (texts) => {
@@ -42,7 +42,7 @@ t.test(
   },
 );
 
-t.test('while as many runs as may be are under way the others wait, and share the next ones', async (t) => {
+t.test('queries wait while the maximum number of runs is in progress, and share the next runs', async (t) => {
   const runs: (readonly string[])[] = [];
   const endTurn: (() => void)[] = [];
   const batcher = new QueryBatcher(
@@ -82,7 +82,7 @@ t.test('while as many runs as may be are under way the others wait, and share th
   );
 });
 
-t.test('those that come together are divided among the runs that may be', async (t) => {
+t.test('concurrent queries are divided among the allowed runs', async (t) => {
   const runs: (readonly string[])[] = [];
   const batcher = new QueryBatcher(
     async (texts) => {

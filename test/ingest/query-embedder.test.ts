@@ -33,21 +33,21 @@ function createEmbedder(fields: { bytesMax?: number; inlineUnitsMax?: number } =
   return { runs, embedder, embed };
 }
 
-t.test('short queries run here, at once; long ones go to the pool', async (t) => {
+t.test('short queries run in this thread at once; long ones run in the pool', async (t) => {
   const { runs, embed } = createEmbedder();
   const texts = ['a', 'bb', 'x'.repeat(11), 'ccc'];
   t.same(await Promise.all(texts.map((text) => embed(text))), [1, 2, 11, 3]);
   t.same(runs, { inline: [['a'], ['bb'], ['ccc']], pooled: [['x'.repeat(11)]] });
 });
 
-t.test('long queries that let others ride with them share a run of the pool', async (t) => {
+t.test('batchable long queries share one pool task', async (t) => {
   const { runs, embed } = createEmbedder();
   const texts = ['x'.repeat(11), 'y'.repeat(12)];
   t.same(await Promise.all(texts.map((text) => embed(text, 'mine', true))), [11, 12]);
   t.same(runs, { inline: [], pooled: [texts] });
 });
 
-t.test('another model runs in the pool, and its vectors are its own', async (t) => {
+t.test('another model runs in the pool and has its own cached vectors', async (t) => {
   const { runs, embed } = createEmbedder();
   t.equal(await embed('a'), 1);
   t.equal(await embed('a', 'mine', false, 'large'), 1);
@@ -64,7 +64,7 @@ t.test('another model runs in the pool, and its vectors are its own', async (t) 
   });
 });
 
-t.test('a vector of the pool is kept for the collection that asked for it, and for no other', async (t) => {
+t.test('a vector from the pool is cached for its collection only', async (t) => {
   const { runs, embed } = createEmbedder();
   const ask = (collection: string) => embed('question', collection, false, 'large');
   t.equal(await ask('mine'), 8);
@@ -74,7 +74,7 @@ t.test('a vector of the pool is kept for the collection that asked for it, and f
   t.equal(runs.pooled.length, 2, 'how fast the answer comes tells nothing about others');
 });
 
-t.test('the kept vectors stay inside their memory, which may be none', async (t) => {
+t.test('the vector cache stays within its memory limit, which may be 0', async (t) => {
   for (const bytesMax of [0, 2_000]) {
     const { embedder, embed } = createEmbedder({ bytesMax });
     for (let i = 0; i < 50; i += 1) {
@@ -85,7 +85,7 @@ t.test('the kept vectors stay inside their memory, which may be none', async (t)
   }
 });
 
-t.test('a failure is told to those who wait and is not kept', async (t) => {
+t.test('a failure rejects all waiting callers and is not cached', async (t) => {
   const { runs, embed } = createEmbedder();
   for (let i = 0; i < 2; i += 1) {
     await t.rejects(embed('broken'), /the model is away/);
@@ -95,7 +95,7 @@ t.test('a failure is told to those who wait and is not kept', async (t) => {
   t.equal(runs.pooled.length, 2);
 });
 
-t.test('a query has the same vector wherever it ran, alone or in company, bit for bit', async (t) => {
+t.test('a query has the same vector bit for bit in any thread and any batch', async (t) => {
   const random = createTestRandom();
   const words = [
     'refund',

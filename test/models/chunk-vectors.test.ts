@@ -37,7 +37,7 @@ function chunkOf(random: TestRandom, wordCount: number): ChunkEmbeddingInput {
 const random = createTestRandom();
 
 t.test(
-  `a chunk read once with its parts has the bytes of each read alone (seed ${random.seed})`,
+  `embedding a chunk with its parts equals embedding each separately (seed ${random.seed})`,
   async (t) => {
     const embedder = await openEmbedder(defaultEmbeddingModel);
     t.teardown(() => embedder.close());

@@ -70,7 +70,7 @@ t.test('vectors are those of the ONNX graph, byte for byte', async (t) => {
   }
 });
 
-t.test('a static embedding may bring the tokenizer.json of a BERT model', async (t) => {
+t.test('a static embedding may use the tokenizer.json of a BERT model', async (t) => {
   const json = tokenizerJson();
   const size = Object.keys(json.model.vocab).length;
   const dimensions = 4;
@@ -111,7 +111,7 @@ t.test('query and document side differ for every text', async (t) => {
   }
 });
 
-t.test('no text gives no vector; tokens add up', async (t) => {
+t.test('an empty list gives no vectors; tokens add up', async (t) => {
   t.same(await embedder.embed([], 'query'), { vectors: new Float32Array(0), tokens: 0 });
   const { tokens } = await embedder.embed(['the cat', '', 'the dog sat'], 'document');
   t.equal(tokens, 5);
@@ -147,7 +147,7 @@ const matters: { query: string; relevant: string; others: string[] }[] = [
   },
 ];
 
-t.test('a passage that answers a question lies nearer than passages about other things', async (t) => {
+t.test('a passage that answers a question is more similar than unrelated passages', async (t) => {
   for (const { query, relevant, others } of matters) {
     const question = await embedOne(query, 'query');
     const near = dot(question, await embedOne(relevant, 'document'));
@@ -155,9 +155,9 @@ t.test('a passage that answers a question lies nearer than passages about other 
   }
 });
 
-t.test('closing twice does no harm, and a closed model is not used', async (t) => {
+t.test('close is idempotent, and a closed model cannot be used', async (t) => {
   const closing = await openEmbedder('zembed-1');
   await closing.close();
   await closing.close();
-  await t.rejects(closing.embed(['x'], 'query'), /closed model/);
+  await t.rejects(closing.embed(['x'], 'query'), /the model is open/);
 });

@@ -79,7 +79,7 @@ async function createFixture(t: Test, fields: FixtureOptions = {}): Promise<Serv
 
 /** Properties of a ModelUnavailable error. */
 const modelUnavailable = { model: 'theirs', code: 'unavailable' };
-const patient = { urgent: false };
+const normal = { urgent: false };
 const urgent = { urgent: true };
 
 function toUnitVector(vector: readonly number[]): number[] {
@@ -100,7 +100,7 @@ t.test(
   async (t) => {
     const { service, embedder } = await createFixture(t);
     service.setBehavior('slow');
-    const { vectors, tokens } = await embedder.embed(texts, 'document', patient);
+    const { vectors, tokens } = await embedder.embed(texts, 'document', normal);
     checkNear(
       t,
       vectors,
@@ -119,7 +119,7 @@ t.test(
 t.test('texts of several callers share requests', async (t) => {
   const { service, embedder } = await createFixture(t);
   service.setBehavior('slow');
-  const answers = await Promise.all(texts.map((text) => embedder.embed([text], 'document', patient)));
+  const answers = await Promise.all(texts.map((text) => embedder.embed([text], 'document', normal)));
   for (const [i, { vectors }] of answers.entries())
     checkNear(t, vectors, toUnitVector(letterVectorOf(texts[i]!)), texts[i]!);
   t.ok(service.requests.length < 15, `${service.requests.length} requests for ${texts.length} callers`);
@@ -128,7 +128,7 @@ t.test('texts of several callers share requests', async (t) => {
 t.test('a query overtakes the documents that wait', async (t) => {
   const { service, embedder } = await createFixture(t);
   service.setBehavior('slow');
-  const documents = embedder.embed(texts, 'document', patient);
+  const documents = embedder.embed(texts, 'document', normal);
   await embedder.embed(['gull'], 'query', urgent);
   t.ok(service.requests.length <= 5, `${service.requests.length} requests went before its answer`);
   await documents;
@@ -145,14 +145,14 @@ t.test('prefixes, kinds of input, base64, fewer dimensions', async (t) => {
   });
   service.encoding = 'base64';
   t.equal(await embedder.dimensions(), 5);
-  const { vectors } = await embedder.embed(['herring'], 'query', patient);
+  const { vectors } = await embedder.embed(['herring'], 'query', normal);
   checkNear(
     t,
     vectors,
     toUnitVector(letterVectorOf('query: herring').slice(0, 5)),
     'the beginning of the vector',
   );
-  await embedder.embed(['salt'], 'document', patient);
+  await embedder.embed(['salt'], 'document', normal);
   t.match(service.requests[0]?.body, {
     input: ['query: herring'],
     task: 'retrieval.query',
@@ -164,7 +164,7 @@ t.test('prefixes, kinds of input, base64, fewer dimensions', async (t) => {
     ['cohere', { input_type: 'search_query' }],
   ] as const) {
     const other = await createFixture(t, { embedder: { inputTypeField: field } });
-    await other.embedder.embed(['x'], 'query', patient);
+    await other.embedder.embed(['x'], 'query', normal);
     t.match(other.service.requests[0]?.body, sent, field);
   }
 });
@@ -172,7 +172,7 @@ t.test('prefixes, kinds of input, base64, fewer dimensions', async (t) => {
 t.test('texts that a service would choke on: blank, cut, half a character, control characters', async (t) => {
   const { service, embedder } = await createFixture(t);
   const odd = ['', ' \n\t', '\ud800 lone', 'a\u0000b\u0007', `${'long '.repeat(1_000_000)}`, 'ok'];
-  const { vectors } = await embedder.embed(odd, 'document', patient);
+  const { vectors } = await embedder.embed(odd, 'document', normal);
   t.equal(vectors.length, odd.length * serviceDimensions);
   t.ok(vectors.every(Number.isFinite));
   const sent = service.requests.flatMap(({ texts: all }) => all);
@@ -184,7 +184,7 @@ t.test('texts that a service would choke on: blank, cut, half a character, contr
   t.ok(sent.every((text) => text.length <= 1_000 && text.isWellFormed()));
   t.same((await embedder.embed([], 'query', urgent)).vectors.length, 0);
   const many = Array.from({ length: 10_000 }, () => 'x');
-  t.equal((await embedder.embed(many, 'document', patient)).vectors.length, many.length * serviceDimensions);
+  t.equal((await embedder.embed(many, 'document', normal)).vectors.length, many.length * serviceDimensions);
 });
 
 const passing: readonly ServiceBehavior[] = [
@@ -196,9 +196,9 @@ for (const behavior of passing) {
   t.test(`what fails once is tried again: ${behavior}`, async (t) => {
     const bounds = behavior === 'hang' ? { provider: { documentMsMax: 3_000 } } : {};
     const { service, embedder, outcomes, provider } = await createFixture(t, bounds);
-    await embedder.embed(['first'], 'document', patient);
+    await embedder.embed(['first'], 'document', normal);
     service.setBehavior(behavior, 1);
-    const { vectors } = await embedder.embed(['herring', 'salt'], 'document', patient);
+    const { vectors } = await embedder.embed(['herring', 'salt'], 'document', normal);
     checkNear(
       t,
       vectors,
@@ -209,12 +209,12 @@ for (const behavior of passing) {
     t.equal(provider.health.lastError, null, 'and nothing is wrong any more');
   });
 
-  t.test(`what keeps failing is said, and never believed: ${behavior}`, async (t) => {
+  t.test(`a permanently failing service is reported: ${behavior}`, async (t) => {
     const bounds = behavior === 'hang' ? { provider: { documentMsMax: 600, queryMsMax: 600 } } : {};
     const { service, embedder } = await createFixture(t, bounds);
     await embedder.embed(['first'], 'document', { urgent: false });
     service.setBehavior(behavior);
-    for (const how of [patient, urgent]) {
+    for (const how of [normal, urgent]) {
       const error = await embedder
         .embed(['herring', 'salt'], 'document', how)
         .catch((reason: unknown) => reason);
@@ -227,7 +227,7 @@ for (const behavior of passing) {
 t.test('replies in another order are put in order', async (t) => {
   const { service, embedder } = await createFixture(t);
   service.setBehavior('reversed');
-  const { vectors } = await embedder.embed(words, 'document', patient);
+  const { vectors } = await embedder.embed(words, 'document', normal);
   checkNear(
     t,
     vectors,
@@ -241,7 +241,7 @@ t.test('a service that is busy is left alone as long as it asks for', async (t) 
   const { service, embedder, outcomes, provider } = await createFixture(t, bounds);
   service.retryAfter = '3';
   service.setBehavior('busy', 1);
-  const waiting = embedder.embed(['herring'], 'document', patient);
+  const waiting = embedder.embed(['herring'], 'document', normal);
   await waitUntil('the first answer', () => outcomes.length > 0);
   const error = await embedder.embed(['gull'], 'query', urgent).catch((reason: unknown) => reason);
   t.ok(error instanceof ModelUnavailableError, 'a query that has not so much time is told at once');
@@ -260,8 +260,8 @@ t.test(
       provider: { clock, queryMsMax: 100_000 },
     });
     service.setBehavior('closed');
-    await t.rejects(embedder.embed(['a'], 'document', patient), modelUnavailable);
-    await t.rejects(embedder.embed(['a'], 'document', patient), modelUnavailable);
+    await t.rejects(embedder.embed(['a'], 'document', normal), modelUnavailable);
+    await t.rejects(embedder.embed(['a'], 'document', normal), modelUnavailable);
     t.match(provider.health, { state: 'open', lastError: 'no connection' });
     const requestCount = service.requests.length;
     for (let i = 0; i < 20; i += 1) await t.rejects(embedder.embed(['a'], 'query', urgent), modelUnavailable);
@@ -272,22 +272,22 @@ t.test(
     provider.checkAvailable();
     service.setBehavior('slow');
     const probes = await Promise.allSettled([
-      embedder.embed(['a'], 'document', patient),
+      embedder.embed(['a'], 'document', normal),
       embedder.embed(['b'], 'query', urgent),
     ]);
     t.same(probes.map(({ status }) => status).sort(), ['fulfilled', 'rejected'], 'one of two is the probe');
     t.equal(service.requests.length, requestCount + 1);
     t.match(provider.health, { state: 'closed', lastError: null });
-    await embedder.embed(['a'], 'document', patient);
+    await embedder.embed(['a'], 'document', normal);
   },
 );
 
-t.test('a wrong key is said at once, and never shown', async (t) => {
+t.test('an invalid key fails at once and is never logged', async (t) => {
   const { service, embedder, outcomes, logged } = await createFixture(t);
   for (const behavior of ['unauthorized', 'redirect'] as const) {
     service.setBehavior(behavior);
-    const error = await embedder.embed(['a'], 'document', patient).catch((reason: unknown) => reason);
-    t.match(error, { message: behavior === 'redirect' ? /./ : /answered 401/ });
+    const error = await embedder.embed(['a'], 'document', normal).catch((reason: unknown) => reason);
+    t.match(error, { message: behavior === 'redirect' ? /./ : /HTTP status 401/ });
     t.notMatch(JSON.stringify(error) + String(error), /sk-secret/);
   }
   t.equal(outcomes.length, 1, 'trying again has no use');
@@ -295,11 +295,11 @@ t.test('a wrong key is said at once, and never shown', async (t) => {
   t.notMatch(logged.join('\n'), /sk-secret/);
 });
 
-t.test('a text that is refused spoils its own call only', async (t) => {
+t.test('a rejected text fails its own call only', async (t) => {
   const { service, embedder } = await createFixture(t);
   service.setBehavior('refuse-long');
   const calls = [...words, 'x'.repeat(longTextUnits + 1)].map((text) =>
-    embedder.embed([text], 'document', patient),
+    embedder.embed([text], 'document', normal),
   );
   const answers = await Promise.allSettled(calls);
   t.same(
@@ -308,7 +308,7 @@ t.test('a text that is refused spoils its own call only', async (t) => {
   );
   const { reason } = answers.at(-1) as PromiseRejectedResult;
   t.ok(reason instanceof AppError && !(reason instanceof ModelUnavailableError));
-  t.match(reason, { code: 'bad_request', message: /does not take a text: it answered 413/ });
+  t.match(reason, { code: 'bad_request', message: /rejected the text: HTTP status 413/ });
 });
 
 t.test('nobody listens', async (t) => {
@@ -328,7 +328,7 @@ t.test('scores belong to their texts, in both dialects', async (t) => {
     const documents = [...texts.slice(0, 20), ''];
     const url = dialect === 'tei' ? `${service.url}/tei/rerank` : `${service.url}/rerank`;
     const fixture = await createFixture(t, { reranker: { dialect }, provider: { url } });
-    const { scores } = await fixture.reranker.score('herring salt', documents, patient);
+    const { scores } = await fixture.reranker.score('herring salt', documents, normal);
     t.equal(scores.length, documents.length);
     for (const [i, document] of documents.entries()) {
       const count = ['herring', 'salt'].filter((word) => document.split(' ').includes(word)).length;
@@ -347,14 +347,14 @@ t.test('scores that cannot be right are trouble', async (t) => {
   }
   const { service, reranker } = await createFixture(t, { reranker: { scores: 'logit' } });
   service.setBehavior('zero');
-  const { scores } = await reranker.score('herring', ['a'], patient);
+  const { scores } = await reranker.score('herring', ['a'], normal);
   t.equal(scores[0], Math.fround(1 / (1 + Math.exp(-7.5))), 'log-odds are told by configuration');
 });
 
-t.test('what a service says about a text is in the log, shortened, unless texts must not be', async (t) => {
-  for (const mayQuote of [true, false]) {
+t.test('the reply of a service about a text is logged, shortened, unless texts must not be', async (t) => {
+  for (const mayLogReply of [true, false]) {
     const { service, embedder, reranker, logged } = await createFixture(t, {
-      provider: { mayLogReply: () => mayQuote },
+      provider: { mayLogReply: () => mayLogReply },
     });
     service.quotesRequestInErrors = true;
     const text = `xylophonist ${'z'.repeat(2 * longTextUnits)}`;
@@ -367,7 +367,7 @@ t.test('what a service says about a text is in the log, shortened, unless texts 
       for (const work of works) {
         const error = await work().catch((refusal: AppError) => refusal);
         const output = JSON.stringify([error, (error as AppError).options.privateDetails, logged]);
-        t.equal(output.includes('xylophonist'), mayQuote, `${behavior}: ${output.slice(0, 300)}`);
+        t.equal(output.includes('xylophonist'), mayLogReply, `${behavior}: ${output.slice(0, 300)}`);
         t.notMatch(output, /z{600}/);
         t.notMatch(output, key);
       }
@@ -375,7 +375,7 @@ t.test('what a service says about a text is in the log, shortened, unless texts 
   }
 });
 
-t.test('who waits for a service is told once when it is back', async (t) => {
+t.test('onRecovered is called once after a service recovers', async (t) => {
   const recoveries: string[] = [];
   const onRecovered = () => void recoveries.push('back');
   const { service, embedder } = await createFixture(t, { provider: { onRecovered } });

@@ -2,7 +2,7 @@ import t from 'tap';
 import { encodeIdfTable, hashStem, IdfTable } from '../../src/models/idf-table.ts';
 import { ModelVocabulary } from '../../src/models/model-vocabulary.ts';
 
-t.test('rarities come back within their step, unlisted words count as rare', async (t) => {
+t.test('IDF values are accurate to their step, unlisted words count as rare', async (t) => {
   const listedWords = new Map([
     ['the', 0.1],
     ['steam', 6.5],

@@ -31,7 +31,7 @@ t.test('a model is opened once, also by callers at the same time', async (t) => 
   t.same(closedModels, ['open a', 'open b']);
 });
 
-t.test('a failure reaches every caller who waited, and the next one tries again', async (t) => {
+t.test('a failure rejects all waiting callers, and the next one retries', async (t) => {
   const { open } = createCache({ failures: 1 });
   const idOf = async ({ id }: { id: string }) => id;
   const results = await Promise.allSettled([open.use('a', idOf), open.use('a', idOf)]);
@@ -42,7 +42,7 @@ t.test('a failure reaches every caller who waited, and the next one tries again'
   t.equal(await open.use('a', idOf), 'a');
 });
 
-t.test('a model that is gone is closed when nobody uses it, and opened anew when it is back', async (t) => {
+t.test('a removed model is closed when unused, and opened again when it returns', async (t) => {
   const { open, closedModels, missingModels } = createCache();
   let finish = () => {};
   const finished = new Promise<void>((resolve) => {

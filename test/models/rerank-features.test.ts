@@ -38,7 +38,7 @@ function describe(query: string, document: string, cosine = 0): Record<Feature, 
 t.test('each feature says what its name says', async (t) => {
   const far = 'x '.repeat(30);
   const cases: [string, string, Feature, number][] = [
-    ['red car engine', 'the red car', 'rarityCoverage', 0.5],
+    ['red car engine', 'the red car', 'idfCoverage', 0.5],
     ['red car engine', 'the red car', 'countCoverage', 2 / 3],
     ['red car engine', 'the red car', 'rarestMissing', 0.6],
     ['red car engine', 'the red car', 'rarestMatched', 0.4],
@@ -84,7 +84,7 @@ t.test('nothing in, nothing out, and never NaN', async (t) => {
   ] as const) {
     const values = Object.values(describe(query, document));
     t.ok(values.every(Number.isFinite));
-    t.equal(describe(query, document).rarityCoverage, 0);
+    t.equal(describe(query, document).idfCoverage, 0);
   }
 });
 

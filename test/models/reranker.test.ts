@@ -45,7 +45,7 @@ t.test('every document, however odd, gets one score in 0..1', async (t) => {
   }
 });
 
-t.test('a score is the same, bit for bit, alone, in any order and in any company', async (t) => {
+t.test('a score is the same bit for bit, alone and in any order or batch', async (t) => {
   const many = [...documents, ...Array.from({ length: 150 }, (_, i) => `filler number ${i} about steam`)];
   const { scores } = await reranker.score(query, many);
   const reversed = (await reranker.score(query, many.toReversed())).scores.toReversed();
@@ -55,7 +55,7 @@ t.test('a score is the same, bit for bit, alone, in any order and in any company
   }
 });
 
-t.test('no document gives no score; the query is counted once', async (t) => {
+t.test('an empty list gives no scores; the query is counted once', async (t) => {
   t.equal((await reranker.score(query, [])).scores.length, 0);
   const one = await reranker.score('steam', ['engine']);
   const two = await reranker.score('steam', ['engine', 'engine']);
@@ -90,14 +90,14 @@ const preferred: { query: string; better: string; worse: string }[] = [
   },
 ];
 
-t.test('a passage that answers is preferred to one that shares words or subject only', async (t) => {
+t.test('a passage that answers scores higher than one that only shares words or subject', async (t) => {
   for (const { query, better, worse } of preferred) {
     const { scores } = await reranker.score(query, [worse, better]);
     t.ok(scores[1]! > scores[0]!, `${query}: ${scores[1]} > ${scores[0]}`);
   }
 });
 
-t.test('no feature works against its direction: a passage never gains by matching less', async (t) => {
+t.test('every feature is monotonic: a passage never gains by matching less', async (t) => {
   const session = await OnnxSession.open(join(getRerankModel('zerank-2').folder, 'model.onnx'));
   let state = 1;
   const random = (): number => {
@@ -120,7 +120,7 @@ t.test('no feature works against its direction: a passage never gains by matchin
   await session.close();
 });
 
-t.test('every name is served, today by the same weights', async (t) => {
+t.test('every reranker name is served, currently by the same weights', async (t) => {
   const { scores } = await reranker.score(query, documents);
   for (const { id } of rerankModels) {
     const other = await openReranker(id);
@@ -130,9 +130,9 @@ t.test('every name is served, today by the same weights', async (t) => {
   }
 });
 
-t.test('closing twice does no harm, and a closed model is not used', async (t) => {
+t.test('close is idempotent, and a closed model cannot be used', async (t) => {
   const closing = await openReranker('zerank-1');
   await closing.close();
   await closing.close();
-  await t.rejects(closing.score('x', ['y']), /closed model/);
+  await t.rejects(closing.score('x', ['y']), /the model is open/);
 });

@@ -3,7 +3,7 @@ import { IndexError } from '../../src/index/collection-index.ts';
 import { callIndex } from '../../src/search/call-index.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
 
-t.test('troubles of the index that end by themselves are 503, at once or later', async (t) => {
+t.test('transient index errors become 503, thrown or rejected', async (t) => {
   for (const code of ['busy', 'deadline', 'damaged', 'memory', 'io'] as const) {
     const fail = () => {
       throw new IndexError(code, 'a trouble');

@@ -29,23 +29,26 @@ function hits(count: number) {
   };
 }
 
-t.test(`the best few are the first of all, in one fixed order (seed ${testRandom.seed})`, async (t) => {
-  for (let round = 0; round < 300; round += 1) {
-    const list = new CandidateList(hits(testRandom.below(60)));
-    const all = list.best();
-    t.equal(all.length, list.length);
-    all.slice(1).forEach((each, i) => {
-      const before = all[i]!;
-      const order = before.fused - each.fused || each.version - before.version || each.row - before.row;
-      if (order <= 0) t.fail(`${JSON.stringify(before)} stands before ${JSON.stringify(each)}`);
-    });
-    for (const count of [0, 1, testRandom.below(70), list.length, list.length + 1]) {
-      const best = list.best(count);
-      if (JSON.stringify(best) !== JSON.stringify(all.slice(0, count))) t.same(best, all.slice(0, count));
+t.test(
+  `the best n candidates are the first n of the full order, deterministically (seed ${testRandom.seed})`,
+  async (t) => {
+    for (let round = 0; round < 300; round += 1) {
+      const list = new CandidateList(hits(testRandom.below(60)));
+      const all = list.best();
+      t.equal(all.length, list.length);
+      all.slice(1).forEach((each, i) => {
+        const before = all[i]!;
+        const order = before.fused - each.fused || each.version - before.version || each.row - before.row;
+        if (order <= 0) t.fail(`${JSON.stringify(before)} stands before ${JSON.stringify(each)}`);
+      });
+      for (const count of [0, 1, testRandom.below(70), list.length, list.length + 1]) {
+        const best = list.best(count);
+        if (JSON.stringify(best) !== JSON.stringify(all.slice(0, count))) t.same(best, all.slice(0, count));
+      }
+      t.equal(list.countVersions(), new Set(all.map(({ version }) => version)).size);
     }
-    t.equal(list.countVersions(), new Set(all.map(({ version }) => version)).size);
-  }
-});
+  },
+);
 
 const folder = createTemporaryFolder();
 t.teardown(folder.remove);
@@ -67,7 +70,7 @@ async function filled(rows: number): Promise<CollectionIndex> {
   return index;
 }
 
-t.test('who gave a search up gets his own reason back', async (t) => {
+t.test('a canceled search rejects with the reason of its caller', async (t) => {
   const index = await filled(100);
   const left = new Error('the client left');
   const request = {

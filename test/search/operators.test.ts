@@ -19,7 +19,7 @@ const parsedQueries: readonly (readonly [
   ['twice --over', { expectedText: 'twice', excluded: ['-over'] }],
   ['', { expectedText: '' }],
 ];
-t.test('phrases and exclusions are told from what is asked', async (t) => {
+t.test('phrases and exclusions are separated from the query text', async (t) => {
   for (const [query, { expectedText, phrases = [], excluded = [] }] of parsedQueries) {
     const found = parseOperators(query);
     t.equal(found.text, expectedText, query);
@@ -27,16 +27,16 @@ t.test('phrases and exclusions are told from what is asked', async (t) => {
   }
 });
 
-t.test('what cannot be understood is refused with the reason', async (t) => {
+t.test('invalid operators are rejected with the reason', async (t) => {
   const refused: readonly (readonly [string, RegExp])[] = [
-    ['herring "salted', /quotation mark without a partner/],
-    ['herring "salted" "', /quotation mark without a partner/],
-    ['herring -"salted', /quotation mark without a partner/],
-    ['herring ""', /no word/],
-    ['herring "..." ', /no word/],
-    ['herring -"🌋"', /no word/],
-    ['-smoked', /only what shall not/],
-    ['-smoked -"red herring"', /only what shall not/],
+    ['herring "salted', /unmatched quotation mark/],
+    ['herring "salted" "', /unmatched quotation mark/],
+    ['herring -"salted', /unmatched quotation mark/],
+    ['herring ""', /without any words/],
+    ['herring "..." ', /without any words/],
+    ['herring -"🌋"', /without any words/],
+    ['-smoked', /only exclusions/],
+    ['-smoked -"red herring"', /only exclusions/],
     [`herring ${'-x '.repeat(65)}`, /more than 64/],
   ];
   for (const [query, message] of refused)
@@ -64,7 +64,7 @@ const passing: readonly (readonly [string, string, boolean])[] = [
   ['"อาหารไทย"', 'ต้มยำกุ้งเป็นอาหารไทยรสเปรี้ยว', true],
   ['plain words', 'none of them', true],
 ];
-t.test('a phrase stands word for word, whatever its case, accents and punctuation', async (t) => {
+t.test('a phrase matches word by word, ignoring case, accents and punctuation', async (t) => {
   for (const [query, text, passes] of passing)
     t.equal(parseOperators(query).operators.accepts(text), passes, `${query} in ${text}`);
 });

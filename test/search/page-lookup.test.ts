@@ -1,7 +1,7 @@
 import t from 'tap';
 import { findPage, splitByPage } from '../../src/search/page-lookup.ts';
 
-t.test('every code point lies on its page, a separator on the page before it', async (t) => {
+t.test('each code point is on its page, a separator on the page before it', async (t) => {
   const starts = Uint32Array.of(0, 12, 14, 30);
   const cases: readonly (readonly [at: number, page: number])[] = [
     [0, 0],
@@ -21,7 +21,7 @@ t.test('an empty page has no code point, and a text without pages is page 0', as
   t.equal(findPage(new Uint32Array(0), 0), 0);
 });
 
-t.test('a text over several pages falls into pieces that are the text again', async (t) => {
+t.test('a text over several pages splits into parts that join to the text', async (t) => {
   const starts = Uint32Array.of(0, 4, 4, 9);
   const text = 'ab🐟defgh🌊xyz';
   for (let start = 0; start < 12; start += 1) {

@@ -19,7 +19,7 @@ async function proximityScoresOf(query: string, texts: readonly string[], caller
   );
 }
 
-t.test('words at the beginning, in order and near each other are told from words anywhere', async (t) => {
+t.test('words at the start, in order and close together score higher than scattered words', async (t) => {
   const [together, apart, behind, turned, half, none] = await proximityScoresOf('salted herring', [
     `salted herring ${filler}`,
     `salted ${filler} herring`,
@@ -37,7 +37,7 @@ t.test('words at the beginning, in order and near each other are told from words
   t.same(none, { lead: 0, order: 0, nearness: 0 });
 });
 
-t.test('what a look adds never passes 1, and what was not looked at keeps its order below', async (t) => {
+t.test('rescoring never exceeds 1, and results that were not rescored keep their order', async (t) => {
   const best = { lead: 1, order: 1, nearness: 1 };
   t.equal(addProximity(1, best), 1);
   t.equal(addProximity(0, null), 0);
@@ -45,7 +45,7 @@ t.test('what a look adds never passes 1, and what was not looked at keeps its or
   t.ok(addProximity(0.5, null) > addProximity(0.4, null));
 });
 
-t.test('scripts without spaces and queries of one word are looked at, too', async (t) => {
+t.test('scripts without spaces and queries of one word are rescored, too', async (t) => {
   const [scored, controller] = await proximityScoresOf('東京都庁', [`東京都庁の${filler}`, filler]);
   t.ok(scored!.lead > 0.9 && scored!.order > 0 && scored!.nearness > 0.9);
   t.same(controller, { lead: 0, order: 0, nearness: 0 });
@@ -53,7 +53,7 @@ t.test('scripts without spaces and queries of one word are looked at, too', asyn
   t.same([one!.lead, one!.order], [1, 0]);
 });
 
-t.test('a caller who has gone ends it', async (t) => {
+t.test('a canceled caller ends proximity rescoring', async (t) => {
   const left = new Error('left');
   await t.rejects(
     proximityScoresOf('herring', ['herring'], cancellationTokenWith(AbortSignal.abort(left))),

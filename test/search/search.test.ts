@@ -78,7 +78,7 @@ t.test(
   },
 );
 
-t.test('all results that are asked for come, best first, each once, at every granularity', async (t) => {
+t.test('all k results are returned once, best first, at every granularity', async (t) => {
   const first = await longAndShort(t);
   const resultCounts = {
     searchSnippets: 128,
@@ -104,7 +104,7 @@ t.test('all results that are asked for come, best first, each once, at every gra
   }
 });
 
-t.test('short notes give as many precise snippets as long texts', async (t) => {
+t.test('short documents yield as many fine snippets as long ones', async (t) => {
   const first = await openComponents(t);
   const notes = Array.from({ length: 100 }, (_, i) => [`${i}.txt`, [`note ${i} about a herring`]] as const);
   await add(first, Object.fromEntries(notes));
@@ -138,7 +138,7 @@ t.test(
   },
 );
 
-t.test('the page that holds the words comes before its neighbours', async (t) => {
+t.test('the page that contains the words ranks above its neighbors', async (t) => {
   const first = await openComponents(t);
   const pages = Array.from(
     { length: 30 },
@@ -176,7 +176,7 @@ function searchWithTypos(
   });
 }
 
-t.test('a misspelled word finds what it stands for, and what is known stays as it is', async (t) => {
+t.test('a misspelled word is corrected, and a known word is not', async (t) => {
   const first = await openComponents(t);
   await add(first, {
     'herring.txt': ['the herring swims in the sea'],
@@ -224,7 +224,7 @@ t.test('a misspelled word finds what it stands for, and what is known stays as i
 });
 
 t.test(
-  'a search that looks twice prefers words in their order, at every granularity, and says so',
+  'proximity rescoring prefers words in query order, at every granularity, and explains it',
   async (t) => {
     const first = await openComponents(t);
     const filler = 'the sea is wide and the boats are small and old. '.repeat(5);
@@ -257,7 +257,7 @@ t.test(
   },
 );
 
-t.test('what a reranker finds better moves up, and it reads each text once', async (t) => {
+t.test('a reranker reorders results and reads each text once', async (t) => {
   const first = await openComponents(t);
   const notes = Array.from({ length: 20 }, (_, i) => [`${i}.txt`, [`note ${i} about a herring`]] as const);
   await add(first, Object.fromEntries(notes));
@@ -295,14 +295,14 @@ function sentences(count: number, about: readonly number[]): string {
   ).join('\n');
 }
 
-t.test('of equal precise snippets the one among others that answer comes first', async (t) => {
+t.test('of equal fine snippets the one with matching neighbors ranks first', async (t) => {
   const first = await openComponents(t);
   await add(first, { 'bay.txt': [sentences(8, [1, 4, 5, 6])] });
   const { hits } = await first.search.searchFineSnippets(request(first, { k: 3 }));
   t.match(hits[0]?.snippet.chunk.text, /Sentence 5/);
 });
 
-t.test('a reranker reads a precise snippet with the two around it, and no others', async (t) => {
+t.test('a reranker reads a fine snippet with its two neighbors', async (t) => {
   const first = await openComponents(t);
   await add(first, { 'bay.txt': [sentences(7, [3])] });
   const read: string[] = [];
@@ -344,32 +344,29 @@ t.test('a filter without words lists every match once, and an empty collection h
 
 const granularities = ['searchSnippets', 'searchFineSnippets', 'searchPages', 'searchDocuments'] as const;
 
-t.test(
-  'of one document there are at most as many results as wanted, and others take their place',
-  async (t) => {
-    const first = await longAndShort(t);
-    for (const kind of ['searchSnippets', 'searchFineSnippets', 'searchPages'] as const) {
-      for (const [k, maxPerDocument] of [
-        [40, 1],
-        [61, 1],
-        [20, 3],
-      ] as const) {
-        const { hits, selection: choice } = await first.search[kind](
-          openSearch(first, { maxPerDocument }, { k }),
-        );
-        const counts = new Map<string, number>();
-        for (const { version } of hits) counts.set(version.path, (counts.get(version.path) ?? 0) + 1);
-        t.equal(hits.length, k, `${kind}, ${k}`);
-        t.ok(Math.max(...counts.values()) <= maxPerDocument, `${kind}, ${maxPerDocument} of a document`);
-        t.ok(choice.complete);
-      }
+t.test('max_per_document bounds the results of a document, and other documents fill the list', async (t) => {
+  const first = await longAndShort(t);
+  for (const kind of ['searchSnippets', 'searchFineSnippets', 'searchPages'] as const) {
+    for (const [k, maxPerDocument] of [
+      [40, 1],
+      [61, 1],
+      [20, 3],
+    ] as const) {
+      const { hits, selection: choice } = await first.search[kind](
+        openSearch(first, { maxPerDocument }, { k }),
+      );
+      const counts = new Map<string, number>();
+      for (const { version } of hits) counts.set(version.path, (counts.get(version.path) ?? 0) + 1);
+      t.equal(hits.length, k, `${kind}, ${k}`);
+      t.ok(Math.max(...counts.values()) <= maxPerDocument, `${kind}, ${maxPerDocument} of a document`);
+      t.ok(choice.complete);
     }
-    const { hits } = await first.search.searchSnippets(openSearch(first, { maxPerDocument: 1 }, { k: 128 }));
-    t.equal(hits.length, 61, 'one of each document, and no more');
-  },
-);
+  }
+  const { hits } = await first.search.searchSnippets(openSearch(first, { maxPerDocument: 1 }, { k: 128 }));
+  t.equal(hits.length, 61, 'one of each document, and no more');
+});
 
-t.test('what the operators let through is found, however far down it stands', async (t) => {
+t.test('a chunk that the operators accept is found at any rank', async (t) => {
   const first = await openComponents(t);
   const barrelDocuments = Array.from(
     { length: 300 },
@@ -395,7 +392,7 @@ t.test('what the operators let through is found, however far down it stands', as
   }
 });
 
-t.test('a page is found for what stands on it, not for what stands beside it', async (t) => {
+t.test('a page matches by its own text, not by that of adjacent pages', async (t) => {
   const first = await openComponents(t);
   await add(first, {
     'slides.txt': ['salted herring', 'smoked herring', 'a red herring', 'salted, smoked: herring'],
@@ -410,7 +407,7 @@ t.test('a page is found for what stands on it, not for what stands beside it', a
   t.same(await pages('"herring smoked"'), [], 'no phrase goes over the edge of a page');
 });
 
-t.test('a side that counts nothing is not asked', async (t) => {
+t.test('a side with weight 0 is not searched', async (t) => {
   const first = await openComponents(t);
   await add(first, { 'a.txt': ['one herring'], 'b.txt': ['two cods'] });
   const embedded: string[] = [];
@@ -454,7 +451,7 @@ t.test('a side that counts nothing is not asked', async (t) => {
   );
 });
 
-t.test('what scores too little is left out at every granularity, and nothing else', async (t) => {
+t.test('min_score removes exactly the results below it, at every granularity', async (t) => {
   const first = await longAndShort(t);
   for (const kind of granularities) {
     const all = (await first.search[kind](request(first, { k: 60, query: 'note herring' }))).hits;
@@ -471,7 +468,7 @@ t.test('what scores too little is left out at every granularity, and nothing els
   }
 });
 
-t.test('what was deleted or replaced leaves the memory of queries at once', async (t) => {
+t.test('deleted and replaced versions are evicted from the cache at once', async (t) => {
   const first = await openComponents(t);
   const { reader, writer, papers } = first;
   const snippets = async () => (await first.search.searchSnippets(request(first, {}))).hits;

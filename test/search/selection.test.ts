@@ -4,7 +4,7 @@ import type { ChunkHit } from '../../src/search/chunk-hits.ts';
 import { limitResults, Quota, type SelectionOptions, selectChunks } from '../../src/search/selection.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
 
-t.test('a document has no more results than it may, and each counts once', async (t) => {
+t.test('a document has at most its quota of results, each counted once', async (t) => {
   const quota = new Quota(2);
   t.same(
     [
@@ -20,7 +20,7 @@ t.test('a document has no more results than it may, and each counts once', async
   t.same([quota.hasCapacity(1), quota.hasCapacity(2), quota.hasCapacity(3)], [false, true, true]);
 });
 
-t.test('results are cut by number, by document and by score, in this order', async (t) => {
+t.test('results are limited by number, document and score, in this order', async (t) => {
   const ordered = [0.9, 0.8, 0.7, 0.6, 0.5].map((score, i) => ({ score, version: i % 2 }));
   const scores = (k: number, maxPerDocument: number, minScore: number) =>
     limitResults(ordered, { k, maxPerDocument, minScore }, ({ version }) => version).map(
@@ -70,7 +70,7 @@ function buildSelection(rows: number, versionOf: (row: number) => number, fields
   return { options, depths, read: () => read };
 }
 
-t.test('it looks only as deep as it must', async (t) => {
+t.test('selection searches only as deep as needed', async (t) => {
   const { options, depths, read } = buildSelection(100_000, (row) => row, {});
   const { chunkHits: passages, complete } = await selectChunks(options);
   t.same(depths, [32]);
@@ -78,7 +78,7 @@ t.test('it looks only as deep as it must', async (t) => {
   t.ok(passages.length >= 10 && complete);
 });
 
-t.test('what passes late is found', async (t) => {
+t.test('an accepted chunk at a low rank is found', async (t) => {
   const { options, depths } = buildSelection(3_000, (row) => row, {
     resultsOf: ({ candidate }) => (candidate.row % 500 === 499 ? ['x'] : []),
     k: 5,
@@ -93,7 +93,7 @@ t.test('what passes late is found', async (t) => {
   t.same(depths, [32, 128, 512, 2_048, 8_192]);
 });
 
-t.test('it ends when nothing is left, and at its limits when there is no end', async (t) => {
+t.test('selection ends when no candidates are left, and at its limits', async (t) => {
   const few = await selectChunks(buildSelection(700, (row) => row, { resultsOf: () => [] }).options);
   t.match(few, { chunkHits: [], checked: 700, complete: true });
   const endless = buildSelection(1_000_000, (row) => row, { resultsOf: () => [] });
@@ -103,24 +103,21 @@ t.test('it ends when nothing is left, and at its limits when there is no end', a
   t.ok(endless.depths.length < 8);
 });
 
-t.test(
-  'a document of thousands of passages costs a few readings, and others are found behind it',
-  async (t) => {
-    const versionOf = (row: number) => (row < 9_000 ? 1 : row);
-    const { options, read } = buildSelection(9_100, versionOf, {
-      k: 20,
-      perDocument: 2,
-      extraPerDocument: 2,
-    });
-    const { chunkHits: passages, complete } = await selectChunks(options);
-    const versions = passages.map(({ candidate }) => candidate.version);
-    t.equal(versions.filter((version) => version === 1).length, 2);
-    t.ok(versions.length >= 20 && complete);
-    t.ok(read() < 500, `${read()} read`);
-  },
-);
+t.test('a document of thousands of chunks costs few reads, and others behind it are found', async (t) => {
+  const versionOf = (row: number) => (row < 9_000 ? 1 : row);
+  const { options, read } = buildSelection(9_100, versionOf, {
+    k: 20,
+    perDocument: 2,
+    extraPerDocument: 2,
+  });
+  const { chunkHits: passages, complete } = await selectChunks(options);
+  const versions = passages.map(({ candidate }) => candidate.version);
+  t.equal(versions.filter((version) => version === 1).length, 2);
+  t.ok(versions.length >= 20 && complete);
+  t.ok(read() < 500, `${read()} read`);
+});
 
-t.test('who left is not looked for any longer', async (t) => {
+t.test('selection stops when the caller is canceled', async (t) => {
   const left = new Error('the client left');
   const { options } = buildSelection(1_000, (row) => row, {
     caller: cancellationTokenWith(AbortSignal.abort(left)),

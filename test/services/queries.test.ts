@@ -61,7 +61,7 @@ t.test('each request is bounded, and what is wrong with it is said', async (t) =
     [{ collection_name: 'none' }, 'not_found', /none/],
     [{ weights: { lexical: 0, vector: 0 } }, 'bad_request', /both 0/],
     [{ min_score: 2 }, 'bad_request', /0 to 1/],
-    [{ syntax: 'operators', query: '"herring' }, 'bad_request', /without a partner/],
+    [{ syntax: 'operators', query: '"herring' }, 'bad_request', /unmatched quotation mark/],
   ];
   for (const [fields, code, message] of cases) {
     await t.rejects(

@@ -64,7 +64,7 @@ export interface ServerComponentsOptions {
   /** Memory limit for all documents being indexed concurrently. */
   readonly indexBytes?: number;
   readonly logger?: Logger;
-  readonly mayQuote?: () => boolean;
+  readonly mayLogContent?: () => boolean;
 }
 
 /** Signing secret of tokens. */
@@ -161,7 +161,7 @@ async function openStorage({
 async function openIngest(context: ComponentContext) {
   const { options, parts, indexes } = context;
   const { store, clock, random, space = unlimitedSpace, indexBytes = limits.indexingBytesMax } = options;
-  const { memory = { isReached: false }, logger = silentLogger, mayQuote = () => true } = options;
+  const { memory = { isReached: false }, logger = silentLogger, mayLogContent = () => true } = options;
   const shared = {
     ...parts,
     versionPublisher: new VersionPublisher({ ...parts, indexes }),
@@ -169,7 +169,7 @@ async function openIngest(context: ComponentContext) {
     clock,
     random,
     space,
-    turns: parts.scheduler,
+    backgroundScheduler: parts.scheduler,
     count: () => [],
   };
   const ingest = await Ingest.open({
@@ -179,7 +179,7 @@ async function openIngest(context: ComponentContext) {
     memory,
     clock,
     backgroundScheduler: parts.scheduler,
-    ...{ logger, mayQuote },
+    ...{ logger, mayLogContent },
     parallel: { parse: 2, index: 2, indexBytes },
   });
   const writer = new DocumentWriter({
@@ -204,7 +204,7 @@ function createIngestSteps({ options, parts, indexes }: ComponentContext): Inges
   };
   return new IngestSteps({
     ...parts,
-    turns: parts.scheduler,
+    backgroundScheduler: parts.scheduler,
     indexes,
     pools: { parse: parsePool },
     chunker,
@@ -237,10 +237,10 @@ function createSearch({ options: { clock }, parts, indexes }: ComponentContext):
 }
 
 function createModelChanges({ options, parts, indexes }: ComponentContext): ModelChanges {
-  const { space = unlimitedSpace, logger = silentLogger, mayQuote = () => true } = options;
+  const { space = unlimitedSpace, logger = silentLogger, mayLogContent = () => true } = options;
   return new ModelChanges({
     ...parts,
-    ...{ indexes, vectorMakerOf: vectorMakerFor, logger, mayQuote },
+    ...{ indexes, vectorMakerOf: vectorMakerFor, logger, mayLogContent },
     findNewerVersion: () => null,
     checkCapacity: () => space.check(),
   });

@@ -41,7 +41,7 @@ t.test('bytes that arrive in pieces become one file named by their hash', async 
   t.same(readdirSync(join(directory, 'incoming')), []);
 });
 
-t.test('an unknown blob has no size and cannot be opened; a name that is no hash is refused', async (t) => {
+t.test('an unknown blob has no size and cannot be opened; an invalid hash is rejected', async (t) => {
   const { blobs } = await fresh();
   t.equal(await blobs.size(sha('nothing')), null);
   t.equal(await blobs.open(sha('nothing')), null);
@@ -61,7 +61,7 @@ t.test('zero bytes are a blob too, equal bytes are one file, aborted bytes are n
   t.same(readdirSync(join(directory, 'incoming')), []);
 });
 
-t.test('a blob is collected only when nobody refers to it and nobody holds it', async (t) => {
+t.test('a blob is collected only when it is neither referenced nor pinned', async (t) => {
   const { blobs, store } = await fresh();
   const blob = await blobs.put(Buffer.from('bytes'));
   const [first, second] = [randomUUID(), randomUUID()];
@@ -80,7 +80,7 @@ t.test('a blob is collected only when nobody refers to it and nobody holds it', 
   t.equal(await blobs.size(blob.hash), null);
 });
 
-t.test('collecting never takes a file whose reference is just being written', async (t) => {
+t.test('collecting never deletes a file whose reference is being written', async (t) => {
   const { blobs, store } = await fresh();
   const bytes = Buffer.from('contested');
   for (let round = 0; round < 50; round += 1) {
@@ -129,7 +129,7 @@ t.test('bytes that arrive while their file is being collected are stored again',
   t.equal(await blobs.deleteIfUnreferenced(blob.hash), false, 'held');
 });
 
-t.test('bytes that cannot be put into their place leave nothing behind', async (t) => {
+t.test('a blob that cannot be renamed leaves no file', async (t) => {
   const { blobs, directory } = await fresh();
   const hash = sha('bytes');
   writeFileSync(join(directory, hash.slice(0, 2)), 'in the way of the folder');
@@ -139,7 +139,7 @@ t.test('bytes that cannot be put into their place leave nothing behind', async (
   t.equal((await blobs.put(Buffer.from('bytes'))).hash, hash, 'and hold nothing up');
 });
 
-t.test('what a crash leaves is cleaned up, what is referenced stays', async (t) => {
+t.test('files left by a crash are deleted, referenced ones are kept', async (t) => {
   const { blobs, store, directory } = await fresh();
   const kept = await blobs.put(Buffer.from('kept'));
   await store.write([putBlobReference(kept.hash, randomUUID())]);
@@ -152,7 +152,7 @@ t.test('what a crash leaves is cleaned up, what is referenced stays', async (t) 
   t.equal(await again.size(kept.hash), 4);
 });
 
-t.test('below the free-space reserve no bytes are taken', async (t) => {
+t.test('below the free-space reserve no bytes are accepted', async (t) => {
   const check = () => {
     throw new AppError('reserve_reached', 'The disk is nearly full.');
   };
@@ -160,7 +160,7 @@ t.test('below the free-space reserve no bytes are taken', async (t) => {
   await t.rejects(blobs.put(Buffer.from('x')), { code: 'reserve_reached' });
 });
 
-t.test('bytes that arrive while the disk fills up stop at the reserve and leave nothing', async (t) => {
+t.test('an upload that reaches the free-space reserve fails and leaves no file', async (t) => {
   let low = false;
   const check = () => {
     if (low) throw new AppError('reserve_reached', 'The disk is nearly full.');

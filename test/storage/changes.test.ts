@@ -10,7 +10,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return found;
 }
 
-t.test('numbers only grow, also across restarts, with and without a clean end', async (t) => {
+t.test('sequence numbers only increase, across restarts and crashes', async (t) => {
   const store = new MemoryStore();
   let last = 0;
   for (let round = 0; round < 5; round += 1) {

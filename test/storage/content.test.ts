@@ -85,7 +85,7 @@ async function filled(documentId: string, made: ReturnType<typeof randomDocument
   return { ...made, store, contents, documentId };
 }
 
-t.test('chunks, layout, codes and index block come back as they were', async (t) => {
+t.test('chunks, layout, codes and index block read back unchanged', async (t) => {
   const { store, contents, documentId, chunks, layout } = await filled(randomUUID(), randomDocument());
   t.same(contents.readLayout(documentId), layout);
   t.same(contents.readChunks(chunks.map((_, chunk) => ({ documentId, chunk }))), chunks);
@@ -112,7 +112,7 @@ t.test('chunks, layout, codes and index block come back as they were', async (t)
   );
 });
 
-t.test('vectors of two models stand side by side, and deleting one leaves the other', async (t) => {
+t.test('vectors of two models are stored side by side, and deleting one keeps the other', async (t) => {
   const store = new MemoryStore();
   const contents = new Contents(store);
   const documentId = randomUUID();
@@ -161,34 +161,31 @@ t.test('vectors of two models stand side by side, and deleting one leaves the ot
   }
 });
 
-t.test(
-  'the vectors and terms of the longest documents come back as they were, in bounded writes',
-  async (t) => {
-    const store = new MemoryStore();
-    const contents = new Contents(store);
-    const documentId = randomUUID();
-    for (const rowCount of [0, 1, 12_500, 12_501]) {
-      const block = {
-        rowCount,
-        dimensions: 320,
-        model: 'm',
-        vectors: Float32Array.from({ length: rowCount * 320 }, (_, i) => i % 1_000),
-        terms: Uint8Array.from({ length: rowCount * 700 }, (_, i) => i % 251),
-        chunkOfRow: Uint32Array.from({ length: rowCount }, (_, i) => i),
-      };
-      const pieces = contents.putIndexPieces(documentId, block);
-      for (const piece of pieces) {
-        await store.write([piece]);
-        if (operationsBytes([piece]) > 4_100_000) t.fail('a piece is too large');
-      }
-      await store.write([contents.putIndexHead(documentId, block)]);
-      const found = contents.readIndexBlock(documentId)!;
-      t.equal(Buffer.compare(Buffer.from(found.vectors.buffer), Buffer.from(block.vectors.buffer)), 0);
-      t.equal(Buffer.compare(found.terms, block.terms), 0, `${rowCount} rows`);
-      t.same(contents.readChunksOfRows([documentId]), [block.chunkOfRow]);
+t.test('the vectors and terms of the longest documents read back unchanged, in bounded writes', async (t) => {
+  const store = new MemoryStore();
+  const contents = new Contents(store);
+  const documentId = randomUUID();
+  for (const rowCount of [0, 1, 12_500, 12_501]) {
+    const block = {
+      rowCount,
+      dimensions: 320,
+      model: 'm',
+      vectors: Float32Array.from({ length: rowCount * 320 }, (_, i) => i % 1_000),
+      terms: Uint8Array.from({ length: rowCount * 700 }, (_, i) => i % 251),
+      chunkOfRow: Uint32Array.from({ length: rowCount }, (_, i) => i),
+    };
+    const pieces = contents.putIndexPieces(documentId, block);
+    for (const piece of pieces) {
+      await store.write([piece]);
+      if (operationsBytes([piece]) > 4_100_000) t.fail('a piece is too large');
     }
-  },
-);
+    await store.write([contents.putIndexHead(documentId, block)]);
+    const found = contents.readIndexBlock(documentId)!;
+    t.equal(Buffer.compare(Buffer.from(found.vectors.buffer), Buffer.from(block.vectors.buffer)), 0);
+    t.equal(Buffer.compare(found.terms, block.terms), 0, `${rowCount} rows`);
+    t.same(contents.readChunksOfRows([documentId]), [block.chunkOfRow]);
+  }
+});
 
 t.test('a document without text has empty text and no page; one without chunks has none', async (t) => {
   const store = new MemoryStore();
@@ -208,7 +205,7 @@ t.test('a document without text has empty text and no page; one without chunks h
   t.equal(joined(contents.pageParts(documentId, 0)), undefined);
 });
 
-t.test('chunks that a broken attempt left behind the last are no text', async (t) => {
+t.test('chunks left by an interrupted attempt are not part of the text', async (t) => {
   const store = new MemoryStore();
   const contents = new Contents(store);
   const documentId = randomUUID();
@@ -226,7 +223,7 @@ t.test('chunks that a broken attempt left behind the last are no text', async (t
   t.equal(joined(await contents.textParts(documentId)), 'the text');
 });
 
-t.test('parsed pages wait for chunking and are then deleted with one write', async (t) => {
+t.test('parsed pages are kept until chunking and then deleted in one write', async (t) => {
   const store = new MemoryStore();
   const contents = new Contents(store);
   const [documentId, other] = [randomUUID(), randomUUID()];
@@ -255,7 +252,7 @@ t.test('parsed pages wait for chunking and are then deleted with one write', asy
   t.equal((await contents.deleteAll(other, 10)).length, 1);
 });
 
-t.test('a long page is decoded in parts that divide no character', async (t) => {
+t.test('a long page is decoded in parts of whole characters', async (t) => {
   const store = new MemoryStore();
   const contents = new Contents(store);
   const documentId = randomUUID();

@@ -92,24 +92,21 @@ t.test(`every acknowledged write survives ${rounds} times kill -9 (seed ${random
   t.ok(acknowledged.length > 0);
 });
 
-t.test(
-  'a second server refuses to start and names the first; after kill -9 the next one starts',
-  async (t) => {
-    const path = join(folder, 'locked');
-    const first = spawnWriter(path, '0', '1');
-    const lines = linesOf(first);
-    await new Promise((resolve) => first.stdout?.once('data', resolve));
-    const expected = {
-      code: 'unavailable',
-      message: new RegExp(`in use by the server with process id ${first.pid}\\.`),
-    };
-    await t.rejects(open(path), expected);
-    const second = spawnWriter(path);
-    t.match((await linesOf(second))[0], `process id ${first.pid}`);
-    first.kill('SIGKILL');
-    await lines;
-    const third = await open(path);
-    await t.rejects(open(path), { message: new RegExp(`process id ${process.pid}\\.`) });
-    await third.close();
-  },
-);
+t.test('a second server fails to start and names the first; after kill -9 a new one starts', async (t) => {
+  const path = join(folder, 'locked');
+  const first = spawnWriter(path, '0', '1');
+  const lines = linesOf(first);
+  await new Promise((resolve) => first.stdout?.once('data', resolve));
+  const expected = {
+    code: 'unavailable',
+    message: new RegExp(`in use by the server with process id ${first.pid}\\.`),
+  };
+  await t.rejects(open(path), expected);
+  const second = spawnWriter(path);
+  t.match((await linesOf(second))[0], `process id ${first.pid}`);
+  first.kill('SIGKILL');
+  await lines;
+  const third = await open(path);
+  await t.rejects(open(path), { message: new RegExp(`process id ${process.pid}\\.`) });
+  await third.close();
+});

@@ -16,7 +16,7 @@ function open(path: string, options: Partial<DataDirectoryOptions> = {}) {
   return openDataDirectory({ path, reserveBytes: 0, logger: silentLogger, random: systemRandom, ...options });
 }
 
-t.test('a new data directory is private and keeps its secret for ever', async (t) => {
+t.test('a new data directory is private, and its secret never changes', async (t) => {
   const path = join(folder, 'new', 'data');
   const first = await open(path);
   t.equal(statSync(path).mode & 0o777, 0o700);
@@ -37,7 +37,7 @@ t.test('a new data directory is private and keeps its secret for ever', async (t
   await second.close();
 });
 
-t.test('a folder with other people’s files is refused and left alone', async (t) => {
+t.test('a folder with foreign files is rejected and not modified', async (t) => {
   const path = join(folder, 'home');
   mkdirSync(path);
   writeFileSync(join(path, 'thesis.doc'), 'x');
@@ -50,10 +50,10 @@ t.test('an empty mounted volume is accepted, a file instead of a folder is not',
   mkdirSync(join(path, 'lost+found'), { recursive: true });
   await (await open(path)).close();
   writeFileSync(join(folder, 'file'), 'x');
-  await t.rejects(open(join(folder, 'file')), { message: /cannot be used/ });
+  await t.rejects(open(join(folder, 'file')), { message: /Cannot use the data directory/ });
 });
 
-t.test('a newer, a damaged and an unknown older format are refused with a sentence', async (t) => {
+t.test('a newer, a damaged and an unknown older format are rejected with a message', async (t) => {
   const cases: [string, string, RegExp][] = [
     ['newer', '{"format":99}', /format 99.*newer/],
     ['damaged', '{"form', /damaged/],
@@ -72,7 +72,7 @@ t.test('a newer, a damaged and an unknown older format are refused with a senten
   await (await open(path)).close();
 });
 
-t.test('an older format is migrated step by step, and goes on where a failure stopped it', async (t) => {
+t.test('an older format is migrated step by step and resumes after a failure', async (t) => {
   const path = join(folder, 'migrated');
   await (await open(path, { format: { current: 1, migrations: [] } })).close();
   const done: number[] = [];
@@ -95,7 +95,7 @@ t.test('an older format is migrated step by step, and goes on where a failure st
   await t.rejects(open(path), { message: /format 3.*newer/ });
 });
 
-t.test('format 1 is raised: what it kept of sign-ins goes, everything else stays', async (t) => {
+t.test('format 1 is migrated: its sign-in data is deleted, all else is kept', async (t) => {
   const path = join(folder, 'format-1');
   const old = await open(path, { format: { current: 1, migrations: [] } });
   const row = (table: number, i: number) => ({
@@ -121,14 +121,14 @@ t.test('format 1 is raised: what it kept of sign-ins goes, everything else stays
   await raised.close();
 });
 
-t.test('a build that knows no restricted keys refuses the directory rather than ignore them', async (t) => {
+t.test('a build without restricted keys refuses the directory instead of ignoring them', async (t) => {
   const path = join(folder, 'restricted');
   await (await open(path)).close();
   const older = open(path, { format: { current: 1, migrations: [] } });
-  await t.rejects(older, { code: 'unavailable', message: /format 2, which a newer Quarry wrote/ });
+  await t.rejects(older, { code: 'unavailable', message: /format 2, written by a newer Quarry version/ });
 });
 
-t.test('a damaged secret is refused rather than replaced', async (t) => {
+t.test('a damaged secret is rejected, not replaced', async (t) => {
   const path = join(folder, 'secret');
   await (await open(path)).close();
   for (const text of ['', '{}', '{"secret":"short"}']) {
@@ -137,34 +137,31 @@ t.test('a damaged secret is refused rather than replaced', async (t) => {
   }
 });
 
-t.test(
-  'free space below the reserve pauses writes, and they go on by themselves when it is back',
-  async (t) => {
-    let free = 1_000;
-    const measure = async () => {
-      if (free < 0) throw new Error('no such device');
-      return free;
-    };
-    const watch = await DiskSpaceMonitor.start({
-      path: folder,
-      reserveBytes: 500,
-      logger: silentLogger,
-      measure,
-    });
-    t.teardown(() => watch.close());
-    watch.check();
-    free = 499;
-    await watch.measure();
-    t.throws(() => watch.check(), { code: 'reserve_reached', status: 429 });
-    free = -1;
-    await watch.measure();
-    t.throws(() => watch.check(), { code: 'reserve_reached' }, 'unknown is as before');
-    free = 500;
-    await watch.measure();
-    watch.check();
-    t.equal(watch.freeBytes, 500);
-  },
-);
+t.test('free space below the reserve pauses writes until it recovers', async (t) => {
+  let free = 1_000;
+  const measure = async () => {
+    if (free < 0) throw new Error('no such device');
+    return free;
+  };
+  const watch = await DiskSpaceMonitor.start({
+    path: folder,
+    reserveBytes: 500,
+    logger: silentLogger,
+    measure,
+  });
+  t.teardown(() => watch.close());
+  watch.check();
+  free = 499;
+  await watch.measure();
+  t.throws(() => watch.check(), { code: 'reserve_reached', status: 429 });
+  free = -1;
+  await watch.measure();
+  t.throws(() => watch.check(), { code: 'reserve_reached' }, 'unknown is as before');
+  free = 500;
+  await watch.measure();
+  watch.check();
+  t.equal(watch.freeBytes, 500);
+});
 
 t.test('a data directory without the reserve refuses additions and still reads and deletes', async (t) => {
   const path = join(folder, 'full');

@@ -38,7 +38,7 @@ t.test('paths list in the order of their UTF-8 bytes, by prefix and after a path
     t.same(await pathsOf(documents.list(collectionId, options)), expected);
 });
 
-t.test('metadata comes back as it was, whatever its names', async (t) => {
+t.test('metadata reads back unchanged, whatever its names', async (t) => {
   const store = new MemoryStore();
   const metadata = JSON.parse('{"__proto__":"x","constructor":"y","list:tags":["a","ü"],"empty":""}');
   const record = document({ metadata });
@@ -68,7 +68,7 @@ t.test('a document id finds its document while it is the current or the searchab
   t.equal(documents.get(next.collectionId, next.path), undefined);
 });
 
-t.test('a write that expects a version is refused once somebody else changed the document', async (t) => {
+t.test('a write that expects a version is rejected after a concurrent change', async (t) => {
   const store = new MemoryStore();
   const documents = new Documents(store);
   const record = document();
@@ -116,7 +116,7 @@ t.test('counts follow every change and agree with a recount', async (t) => {
   t.same(counts.get(collectionId), found);
 });
 
-t.test('a deleted collection frees its name at once and takes no more documents', async (t) => {
+t.test('a deleted collection frees its name at once and accepts no documents', async (t) => {
   const store = new MemoryStore();
   const collections = new Collections(store);
   const first = collection();
@@ -141,7 +141,7 @@ t.test('a deleted collection frees its name at once and takes no more documents'
   t.same(collections.find(first.organizationId, 'contracts')?.languages, ['de']);
 });
 
-t.test('counts of an earlier build, which knew no raw bytes, are told from whole ones', async (t) => {
+t.test('counts of an earlier build without raw bytes are recognized', async (t) => {
   const store = new MemoryStore();
   const documents = new Documents(store);
   const counts = new Counts(store);
@@ -158,7 +158,7 @@ t.test('counts of an earlier build, which knew no raw bytes, are told from whole
   t.match(counts.get(collectionId), { indexedBytes: 5, storedBytes: 7 });
 });
 
-t.test('failed documents are listed alone, until they are tried again or deleted', async (t) => {
+t.test('failed documents are listed until they are retried or deleted', async (t) => {
   const store = new MemoryStore();
   const documents = new Documents(store);
   const collectionId = randomUUID();

@@ -29,7 +29,7 @@ t.after(() => {
 });
 
 t.test(
-  'on a full disk reads go on, and writes go on by themselves once there is room',
+  'on a full disk reads succeed, and writes resume once space is free',
   skip === null ? {} : { skip },
   async (t) => {
     writeFileSync(join(folder, 'ballast'), Buffer.alloc(50 * mebibyte));

@@ -44,7 +44,7 @@ async function begun(commits: readonly Commit[], count: number): Promise<number>
   return turns;
 }
 
-t.test('what arrives during a commit becomes the next one, in order', async (t) => {
+t.test('writes that arrive during a commit form the next group, in order', async (t) => {
   const { commits, group } = manual();
   const writes = [group.write([putOperation('a', '')])];
   await turn();
@@ -63,7 +63,7 @@ t.test('what arrives during a commit becomes the next one, in order', async (t) 
   t.equal(group.statistics.pendingBytes, 0);
 });
 
-t.test('a group stays below its bound, a larger write is a group of its own', async (t) => {
+t.test('a group stays below its limit, and a larger write forms its own group', async (t) => {
   const { commits, group } = manual(100);
   const sizes = [30, 30, 30, 500, 10];
   const writes = Promise.all(
@@ -80,7 +80,7 @@ t.test('a group stays below its bound, a larger write is a group of its own', as
   );
 });
 
-t.test('a large group is made ready in turns, in order', async (t) => {
+t.test('a large group is prepared in time slices, in order', async (t) => {
   const { commits, group } = manual(10_000);
   const keys = Array.from({ length: 40 }, (_, i) => `key ${i}`);
   const writes = keys.map((key) => group.write([putOperation(key, '')]));
@@ -90,7 +90,7 @@ t.test('a large group is made ready in turns, in order', async (t) => {
   await Promise.all(writes);
 });
 
-t.test('what was queued behind a failed commit fails with it, what comes later is tried', async (t) => {
+t.test('writes queued behind a failed commit fail with it, later ones are attempted', async (t) => {
   const { commits, group } = manual();
   const first = group.write([putOperation('a', '')]);
   await turn();
@@ -143,7 +143,7 @@ t.test('a write that cannot be evaluated leaves no trace in its group', async (t
 });
 
 t.test(
-  'a large group does not keep the event loop: its callers learn of it turn by turn, in order',
+  'callers of a large group are notified in batches, in order, without blocking the event loop',
   async (t) => {
     const { commits, group } = manual(10_000);
     const notified: number[] = [];
@@ -172,7 +172,7 @@ t.test(
 );
 
 t.test(
-  'a commit that ends begins the next one before all its callers are told, and closing tells them all',
+  'the next commit starts before all callers of the last are notified, and close notifies all',
   async (t) => {
     const { commits, group } = manual(10_000);
     const notified: string[] = [];

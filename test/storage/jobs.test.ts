@@ -17,7 +17,7 @@ t.test('after a restart every unfinished job is offered again, oldest first', as
   t.equal((await JobQueue.open(store, ({ version }) => version === 1)).waiting, 1, 'only those asked for');
 });
 
-t.test('organisations take turns, whatever one of them has queued', async (t) => {
+t.test('organizations take turns, regardless of their queue lengths', async (t) => {
   const queue = new JobQueue();
   for (let version = 1; version <= 1000; version += 1) queue.offer(job({ version, organizationId: 'many' }));
   queue.offer(job({ version: 2000, organizationId: 'few' }));
@@ -27,7 +27,7 @@ t.test('organisations take turns, whatever one of them has queued', async (t) =>
   t.equal(queue.waiting, 997);
 });
 
-t.test('a turn of several jobs lasts until its jobs or its time are over, while others wait', async (t) => {
+t.test('a turn lasts for several jobs or a time limit while others wait', async (t) => {
   const queue = new JobQueue({ jobsMax: 3, msMax: 100 });
   for (let version = 1; version <= 8; version += 1) queue.offer(job({ version, organizationId: 'many' }));
   for (const version of [21, 22]) queue.offer(job({ version, organizationId: 'few' }));
@@ -41,7 +41,7 @@ t.test('a turn of several jobs lasts until its jobs or its time are over, while 
   t.same(claims(180, 3), [7, 8, undefined]);
 });
 
-t.test('a job that waits for its time does not run earlier and delays nobody', async (t) => {
+t.test('a delayed job does not run early and delays no other', async (t) => {
   const queue = new JobQueue();
   queue.offer(job({ version: 1, notBefore: 500 }));
   queue.offer(job({ version: 2, notBefore: 100 }));
@@ -53,7 +53,7 @@ t.test('a job that waits for its time does not run earlier and delays nobody', a
   t.equal(queue.nextDue(), null);
 });
 
-t.test('a claimed job is nobody else’s until it is offered again or settled', async (t) => {
+t.test('a claimed job is not offered again until it is released or completed', async (t) => {
   const queue = new JobQueue();
   queue.offer(job({ version: 1 }));
   queue.offer(job({ version: 2 }));
@@ -67,7 +67,7 @@ t.test('a claimed job is nobody else’s until it is offered again or settled', 
   t.equal(queue.claim(0)?.version, 2);
 });
 
-t.test('jobs whose obstacle is gone are due at once, in turns, and no others', async (t) => {
+t.test('released jobs are due at once, in turns', async (t) => {
   const queue = new JobQueue();
   for (let version = 1; version <= 4; version += 1)
     queue.offer(job({ version, organizationId: version < 3 ? 'one' : 'two', notBefore: 1_000 + version }));

@@ -54,7 +54,7 @@ fieldTest('u8', u8, { draw: () => random.below(256), compare: byNumber });
 fieldTest('u32', u32, { draw: () => bits(32), compare: byNumber });
 fieldTest('u53', u53, { draw: () => bits(53), compare: byNumber });
 fieldTest('uuid', uuid, { draw: randomUuid, compare: byText });
-t.test('kept bytes of a uuid keep no other memory', async (t) => {
+t.test('cached bytes of a uuid retain no other memory', async (t) => {
   t.equal(uuid.encode(randomUuid()).buffer.byteLength, 16);
 });
 fieldTest('hash', hash, { draw: () => hex(64), compare: byText });

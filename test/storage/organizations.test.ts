@@ -30,7 +30,7 @@ function apiKey(organizationId: string, hash: string): ApiKey {
   };
 }
 
-t.test('organisations are found by id, and several may have one name', async (t) => {
+t.test('organizations are found by id, and names need not be unique', async (t) => {
   const store = new MemoryStore();
   const organizations = new Organizations(store);
   const [acme, other] = [organization('Acme'), organization('Acme')];
@@ -44,7 +44,7 @@ t.test('organisations are found by id, and several may have one name', async (t)
   await t.rejects(store.write(organizations.update(organization('Nobody'))), ExpectationFailedError);
 });
 
-t.test('an organisation of an earlier build has none of the overrides that came later', async (t) => {
+t.test('an organization of an earlier build has no later overrides', async (t) => {
   const store = new MemoryStore();
   const organizations = new Organizations(store);
   const { bytesPerMinuteFast, bytesPerMinuteSlow, bytesPerRequestMax, metadataBytesMax } = noOverrides;

@@ -24,7 +24,7 @@ function collection(collectionId: string, fields: object = {}): Collection {
   return { ...whole, collectionId, ...fields };
 }
 
-t.test('a record is read once until something is written to its table', (t) => {
+t.test('a record is read once until its table is written', (t) => {
   const revisions = [0, 0];
   const recordCache = new RecordCache<{ reads: number }>({ revisionOf: (table) => revisions[table]! }, 1);
   let reads = 0;
@@ -85,7 +85,7 @@ t.test("writers of a collection's record do not bring back vectors that were suc
   await store.close();
 });
 
-t.test('vectors that are made lie beside those that serve, however often it is begun and cancelled', (t) => {
+t.test('vectors being built never replace active ones, across repeated starts and cancellations', (t) => {
   let state = getVectorState(collection('00000000-0000-4000-8000-00000000000a'));
   const generations = new Set([0]);
   for (const [i, isKept] of [true, false, false, true, false, true, true].entries()) {
@@ -99,7 +99,7 @@ t.test('vectors that are made lie beside those that serve, however often it is b
   t.end();
 });
 
-t.test('what does not exist is looked for every time', (t) => {
+t.test('a missing record is not cached', (t) => {
   const recordCache = new RecordCache<object>({ revisionOf: () => 0 }, 1);
   t.equal(
     recordCache.get('a', () => undefined),
@@ -112,7 +112,7 @@ t.test('what does not exist is looked for every time', (t) => {
   t.end();
 });
 
-t.test('a collection is what the last acknowledged write made it, and nobody else sees it', async (t) => {
+t.test('a collection record reflects the last acknowledged write, in its organization only', async (t) => {
   const store = new MemoryStore();
   const collections = new Collections(store);
   const [mine, theirs] = organizations;

@@ -26,7 +26,7 @@ function open(options: Partial<RocksStoreOptions> = {}): Promise<RocksStore> {
 
 storeContract({ name: 'rocks', open: (options = {}) => open(options) });
 
-t.test('everything acknowledged is there after closing and opening again', async (t) => {
+t.test('acknowledged writes survive closing and reopening', async (t) => {
   const location = freshLocation();
   const first = await open({ location });
   await first.write([putOperation('a', '1'), { type: 'add', key: bytes('n'), amounts: [3] }]);
@@ -148,7 +148,7 @@ for (const state of ['fails', 'fails but keeps the log'] as const) {
   );
 }
 
-t.test('a writer that dies after its write was durable does not refuse the write', async (t) => {
+t.test('a write stays acknowledged if the writer thread dies after it was durable', async (t) => {
   const disk: Disk = { state: 'works', attempts: 0 };
   const store = await open({ startWriter: (database) => new FailingRocksWriter(database, disk) });
   disk.state = 'dies after writing';

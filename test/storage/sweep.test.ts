@@ -68,42 +68,37 @@ async function addDocument(
   newBlob.release();
 }
 
-t.test(
-  'a deleted collection leaves nothing behind and touches no other, also when interrupted',
-  async (t) => {
-    const parts = await openStores();
-    const { store, blobs } = parts;
-    const collections = new Collections(store);
-    const [kept, deleted] = [collection({ name: 'kept' }), collection({ name: 'deleted' })];
-    await store.write([...collections.create(kept), ...collections.create(deleted)]);
-    await addDocument(parts, kept, 1);
-    const before = await keyCount(store);
-    const blobsBefore = await blobs.size(
-      new Documents(store).get(kept.collectionId, 'path 1')?.rawHash ?? '',
-    );
-    for (let number = 2; number < 90; number += 1) await addDocument(parts, deleted, number);
+t.test('a sweep deletes all data of a collection and of no other, also when interrupted', async (t) => {
+  const parts = await openStores();
+  const { store, blobs } = parts;
+  const collections = new Collections(store);
+  const [kept, deleted] = [collection({ name: 'kept' }), collection({ name: 'deleted' })];
+  await store.write([...collections.create(kept), ...collections.create(deleted)]);
+  await addDocument(parts, kept, 1);
+  const before = await keyCount(store);
+  const blobsBefore = await blobs.size(new Documents(store).get(kept.collectionId, 'path 1')?.rawHash ?? '');
+  for (let number = 2; number < 90; number += 1) await addDocument(parts, deleted, number);
 
-    await store.write(collections.delete(deleted, 1_000));
-    t.same(
-      await sweepCollections(parts, 1_000 + limits.garbageDelayMs - 1),
-      [],
-      'running queries still read it',
-    );
-    const now = 1_000 + limits.garbageDelayMs;
-    const stopper = new AbortController();
-    const interrupted = sweepCollections(parts, now, stopper.signal);
-    setImmediate(() => stopper.abort());
-    t.same(await interrupted, []);
-    t.equal((await collections.listTombstones()).length, 1, 'an interrupted sweep goes on later');
-    t.same(await sweepCollections(parts, now), [deleted.collectionId]);
-    t.same(await sweepCollections(parts, now), []);
-    // Besides those of its documents, the deleted collection had two keys.
-    t.equal(await keyCount(store), before - 2);
-    t.equal(await blobs.deleteOrphans(), 0, 'its blobs are gone already');
-    t.equal(blobsBefore, 5);
-    t.equal(await blobs.size(new Documents(store).get(kept.collectionId, 'path 1')?.rawHash ?? ''), 5);
-  },
-);
+  await store.write(collections.delete(deleted, 1_000));
+  t.same(
+    await sweepCollections(parts, 1_000 + limits.garbageDelayMs - 1),
+    [],
+    'running queries still read it',
+  );
+  const now = 1_000 + limits.garbageDelayMs;
+  const stopper = new AbortController();
+  const interrupted = sweepCollections(parts, now, stopper.signal);
+  setImmediate(() => stopper.abort());
+  t.same(await interrupted, []);
+  t.equal((await collections.listTombstones()).length, 1, 'an interrupted sweep goes on later');
+  t.same(await sweepCollections(parts, now), [deleted.collectionId]);
+  t.same(await sweepCollections(parts, now), []);
+  // Besides those of its documents, the deleted collection had two keys.
+  t.equal(await keyCount(store), before - 2);
+  t.equal(await blobs.deleteOrphans(), 0, 'its blobs are gone already');
+  t.equal(blobsBefore, 5);
+  t.equal(await blobs.size(new Documents(store).get(kept.collectionId, 'path 1')?.rawHash ?? ''), 5);
+});
 
 t.test('garbage is deleted after its delay, not before, with its blob; shared content stays', async (t) => {
   const parts = await openStores();
@@ -136,7 +131,7 @@ t.test('garbage is deleted after its delay, not before, with its blob; shared co
   t.equal(await collectGarbage(parts, Number.MAX_SAFE_INTEGER - 1), 0);
 });
 
-t.test('a sweep that meets an error says so and goes on the next time', async (t) => {
+t.test('a failed sweep reports its error and continues the next time', async (t) => {
   const parts = await openStores();
   const { store, blobs } = parts;
   const collections = new Collections(store);

@@ -28,7 +28,7 @@ for (const token of tokens) {
   );
 }
 
-t.test('anything else is no token', async (t) => {
+t.test('any other string is not a token', async (t) => {
   const issued = issueToken(secret, tokens[0] as FileToken);
   for (const text of [
     '',

@@ -69,7 +69,7 @@ async function openReader(bytesMax: number) {
   return { store, ...directReaders, reader, add, reads: () => reads };
 }
 
-t.test('rows, records, codes and pages are what the store holds, kept or not', async (t) => {
+t.test('rows, records, codes and pages equal those of the store, cached or not', async (t) => {
   for (const bytesMax of [0, 4_000, 1_000_000]) {
     const { reader, add, contents } = await openReader(bytesMax);
     const one = await add('one');
@@ -139,7 +139,7 @@ t.test('what replies show of a row or a document is kept with it', async (t) => 
   t.equal(row().version.replyFragment, null);
 });
 
-t.test('what was read once is not read again', async (t) => {
+t.test('data that was read is cached', async (t) => {
   const { reader, add, reads } = await openReader(1_000_000);
   const { record } = await add('one');
   const all = () => {
@@ -154,7 +154,7 @@ t.test('what was read once is not read again', async (t) => {
   t.equal(reads(), once);
 });
 
-t.test('one collection never finds what another has, whatever was read before', async (t) => {
+t.test('a collection never finds versions of another', async (t) => {
   const { reader, add } = await openReader(1_000_000);
   const mine = await add('mine', { version: 1 });
   const theirs = randomUUID();
@@ -169,7 +169,7 @@ t.test('one collection never finds what another has, whatever was read before', 
   );
 });
 
-t.test('its memory is bounded, and what is forgotten gives its share back', async (t) => {
+t.test('memory is bounded, and eviction frees it', async (t) => {
   const bytesMax = 20_000;
   const { reader, add } = await openReader(bytesMax);
   const { record } = await add('first');
@@ -189,7 +189,7 @@ t.test('its memory is bounded, and what is forgotten gives its share back', asyn
   t.equal(reader.bytes, 0);
 });
 
-t.test('to forget one collection does not count as a use of the others', async (t) => {
+t.test('evicting a collection is no use of the others', async (t) => {
   const probe = await openReader(1_000_000);
   probe.reader.readRecords((await probe.add('aa')).record.collectionId, [1]);
   const { reader, add, reads } = await openReader(2 * probe.reader.bytes);

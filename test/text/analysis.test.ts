@@ -40,7 +40,7 @@ t.test('real text of every language has the same terms, row by row and mixed', a
   t.ok(same(texts.map(([, text]) => ({ text: text.slice(0, 25), prefix: '' }))));
 });
 
-t.test('every character of the basic plane is found, joined and grouped the same', async (t) => {
+t.test('every character of the basic plane is split, joined and grouped the same', async (t) => {
   for (let first = 0; first < 0x10000; first += 0x400) {
     const texts = Array.from({ length: 0x400 }, (_, i) => {
       const character = String.fromCharCode(first + i);
@@ -67,7 +67,7 @@ t.test('joints, numbers, codes and long runs are cut the same', async (t) => {
   t.ok(same([{ text: text.join(' '), prefix: '' }]));
 });
 
-t.test('more different words than are remembered change nothing', async (t) => {
+t.test('more distinct words than the cache holds change nothing', async (t) => {
   const words = Array.from({ length: 70_000 }, (_, i) => `w${i.toString(36)}`);
   const rows = [0, 1, 2, 3].map((part) => ({
     text: words.slice(part * 17_500, (part + 1) * 17_500).join(' '),

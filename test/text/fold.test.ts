@@ -37,7 +37,7 @@ const different: readonly (readonly [string, string, string])[] = [
 ];
 
 for (const [what, left, right] of different) {
-  t.test(`marks that make another word stay: ${what}`, async (t) => {
+  t.test(`diacritics that change the word are kept: ${what}`, async (t) => {
     t.not(foldDiacritics(normalizeCase(left)), foldDiacritics(normalizeCase(right)));
   });
 }

@@ -6,7 +6,7 @@ import { languageSamples } from './language-samples.ts';
 const detectLanguage = (text: string) => analyzeChunks([{ text, prefix: '' }]).languages[0];
 
 for (const [language, passage] of Object.entries(languageSamples)) {
-  t.test(`a passage in ${language} is recognised`, async (t) => {
+  t.test(`text in ${language} is recognized`, async (t) => {
     t.equal(detectLanguage(passage), language);
   });
 }
@@ -57,7 +57,7 @@ t.test('a stemmer leaves words of another script, numbers and codes alone', asyn
   t.equal(toTerm('px4500s', false, 'en'), 'px4500s');
 });
 
-t.test('a language tag is read as people write it', async (t) => {
+t.test('language tags are parsed in common spellings', async (t) => {
   t.equal(parseLanguageTag('de-AT'), 'de');
   t.equal(parseLanguageTag('EN_us'), 'en');
   t.equal(parseLanguageTag('nb-NO'), 'no');

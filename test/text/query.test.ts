@@ -62,7 +62,7 @@ for (const [promise, text, query] of answered) {
   t.test(`a text answers: ${promise}`, async (t) => t.ok(found(text, query).length > 0));
 }
 
-t.test('a word is found by its exact form whatever language its text was taken for', async (t) => {
+t.test('a word is found by its exact form whatever the detected language', async (t) => {
   for (const guess of [null, ...stemmedLanguages]) {
     for (const [name, passage] of Object.entries(languageSamples)) {
       const text = passage.replaceAll(/[.,]/g, ' ');
@@ -94,12 +94,12 @@ t.test('function words of the query are left out', async (t) => {
   );
 });
 
-t.test('function words are kept when nothing else is asked for', async (t) => {
+t.test('function words are kept when the query has no others', async (t) => {
   t.same(analyzeQuery('to be or not to be', ['en']).words, ['to', 'be', 'or', 'not']);
   t.same(analyzeQuery('The Who', ['en']).words, ['The', 'Who']);
 });
 
-t.test('one foreign function word is taken for a word', async (t) => {
+t.test('a single foreign function word counts as a word', async (t) => {
   t.same(analyzeQuery('die hard', ['en', 'de']).words, ['die', 'hard']);
 });
 

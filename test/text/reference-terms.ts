@@ -108,7 +108,7 @@ class Occurrences {
     bodyOccurrences: number,
     visit: (high: number, low: number, bodyCount: number, prefixCount: number) => void,
   ): void {
-    assert(this.count <= positionsMax, 'a row is one chunk');
+    assert(this.count <= positionsMax, 'a row is at most one chunk');
     const keys = this.#keys.subarray(0, this.count);
     for (let index = 0; index < this.count; index += 1)
       keys[index] = this.#highs[index]! * positionsMax + index;
@@ -191,7 +191,7 @@ export function referenceChunks(rows: readonly AnalysisRow[], language: string |
   const rowLanguages: (Language | null)[] = [];
   let tokens = 0;
   for (const row of rows) {
-    assert(row.text.length + row.prefix.length <= limits.analyzedRowUnitsMax, 'a row is one chunk');
+    assert(row.text.length + row.prefix.length <= limits.analyzedRowUnitsMax, 'a row is at most one chunk');
     const votes = new LanguageVotes();
     const body = scan(row.text, votes);
     const isEmpty = body.entries.length === 0;

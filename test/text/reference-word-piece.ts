@@ -114,7 +114,7 @@ export class ReferenceWordPiece {
   /** Piece with this id, as spelled in the vocabulary. */
   piece(id: number): string {
     const piece = this.#vocabulary[id];
-    assert(piece !== undefined, 'a piece id lies inside the vocabulary');
+    assert(piece !== undefined, 'the piece id is in the vocabulary');
     return piece;
   }
 

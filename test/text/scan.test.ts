@@ -83,6 +83,6 @@ for (const [name, text] of hostile) {
   });
 }
 
-t.test('a lone surrogate hides nothing after it', async (t) => {
+t.test('a lone surrogate does not hide the text after it', async (t) => {
   t.same(scan('\ud800word').words, ['word']);
 });

@@ -50,7 +50,7 @@ t.test('a word of which one term is known is left alone', async (t) => {
   );
 });
 
-t.test('what models read has the ending of the word only where the ending was taken off', async (t) => {
+t.test('the corrected query text keeps the ending only where it was removed', async (t) => {
   for (const [typed, term, read] of [
     ['tiide', 'tide', 'tide'],
     ['asthmattics', 'asthmat', 'asthmatics'],
@@ -63,7 +63,7 @@ t.test('what models read has the ending of the word only where the ending was ta
   }
 });
 
-t.test('a misspelled ending is looked for without it', async (t) => {
+t.test('a misspelled ending is searched without it', async (t) => {
   const query = analyzeQuery('developmetn', ['en']);
   const [word] = findMisspelledWords(query, none(query), wrong);
   t.ok(findStemPrefixes(word!).includes('develop'));
@@ -71,7 +71,7 @@ t.test('a misspelled ending is looked for without it', async (t) => {
   t.ok(addEndingVariants(word!, ['en']).terms.includes('develop'));
 });
 
-t.test('what is found stands beside the word for less, and models read the word it makes', async (t) => {
+t.test('corrections are added with a lower weight, and models read the corrected text', async (t) => {
   const query = analyzeQuery('How do Airplnaes fly?', ['en']);
   const words = findMisspelledWords(query, none(query), (word) => word === 'fly');
   const found: SpellingCandidate[] = [

@@ -10,7 +10,7 @@ import { readTermBlock } from './term-block.ts';
 const seed = 20261121;
 const row = (text: string, prefix = ''): AnalysisRow => ({ text, prefix });
 
-t.test('counts of a term in text and prefix come back from the block', async (t) => {
+t.test('the block contains the counts of a term in text and prefix', async (t) => {
   const { block, tokens, terms } = analyzeChunks([
     row('alpha beta alpha', 'beta gamma'),
     row(''),
@@ -53,7 +53,7 @@ t.test('a chunk without words is not indexed, not even under its heading', async
   );
 });
 
-t.test('the bytes of a block are those of its description', async (t) => {
+t.test('the bytes of a block match the documented format', async (t) => {
   const { block } = analyzeChunks([row('alpha alpha', 'alpha')]);
   const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
   t.equal(new TextDecoder().decode(block.subarray(0, 4)), 'QTB1');
@@ -71,7 +71,7 @@ t.test('a document without chunks has an empty block', async (t) => {
   t.same(readTermBlock(analyzeChunks([]).block), []);
 });
 
-t.test('entries ascend, are unique, and blocks do not depend on what was analysed before', async (t) => {
+t.test('entries ascend, are unique, and blocks do not depend on earlier input', async (t) => {
   t.comment(`seed ${seed}`);
   const random = seededRandom(seed);
   for (let round = 0; round < 40; round += 1) {
@@ -110,7 +110,7 @@ t.test('a document of several languages is stemmed row by row', async (t) => {
   t.same([languages[0], languages[1], languages[3]], ['de', 'fr', 'en']);
 });
 
-t.test('a row that does not tell takes the language of its document', async (t) => {
+t.test('a row of unclear language takes the language of its document', async (t) => {
   const { languages } = analyzeChunks([
     row(languageSamples.de),
     row(languageSamples.de),
@@ -119,13 +119,13 @@ t.test('a row that does not tell takes the language of its document', async (t) 
   t.equal(languages[2], 'de');
 });
 
-t.test('what a document says of its language decides only where its words do not', async (t) => {
+t.test('the declared language of a document applies only where its words are undecided', async (t) => {
   t.same(analyzeChunks([row('Häuser Straßen')], 'de-DE').languages, ['de']);
   t.same(analyzeChunks([row(languageSamples.fr)], 'en-US').languages, ['fr']);
   t.same(analyzeChunks([row('Häuser Straßen')]).languages, [null]);
 });
 
-t.test('more distinct words than the cache holds are analysed all the same', async (t) => {
+t.test('more distinct words than the cache holds are analyzed the same', async (t) => {
   const words = Array.from(
     { length: limits.wordCacheEntriesMax + 5_000 },
     (_, index) => `w${index.toString(36)}q`,
@@ -138,7 +138,7 @@ t.test('more distinct words than the cache holds are analysed all the same', asy
   t.ok(blocks.at(-1)?.some(({ hash }) => hash === toTermKey(words.at(-1)!)));
 });
 
-t.test('bytes that are no block are refused', async (t) => {
+t.test('invalid blocks are rejected', async (t) => {
   const { block } = analyzeChunks([row('alpha beta')]);
   t.throws(() => readTermBlock(block.subarray(0, 4)), AssertionError);
   t.throws(() => readTermBlock(block.subarray(0, block.length - 8)), AssertionError);
@@ -146,6 +146,6 @@ t.test('bytes that are no block are refused', async (t) => {
   t.throws(() => readTermBlock(new Uint8Array(64)), AssertionError);
 });
 
-t.test('a row larger than any chunk is our mistake', async (t) => {
+t.test('a row larger than any chunk fails an assertion', async (t) => {
   t.throws(() => analyzeChunks([row('x'.repeat(limits.analyzedRowUnitsMax + 1))]), AssertionError);
 });

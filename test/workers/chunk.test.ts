@@ -23,13 +23,10 @@ async function startWith(code: string, niceness: number): Promise<string> {
   return stdout.trim();
 }
 
-t.test(
-  'a chunk worker starts where it may not change its priority, and where it has less already',
-  async (t) => {
-    t.equal(await startWith('EACCES', 0), 'started');
-    t.equal(await startWith('EPERM', 0), 'started');
-    t.equal(await startWith('EINVAL', 10), 'started', 'nothing is asked for');
-    const linux = process.platform === 'linux';
-    t.equal(await startWith('EINVAL', 0), linux ? 'failed: no' : 'started', 'other trouble is told');
-  },
-);
+t.test('a chunk worker starts even if it cannot change its niceness', async (t) => {
+  t.equal(await startWith('EACCES', 0), 'started');
+  t.equal(await startWith('EPERM', 0), 'started');
+  t.equal(await startWith('EINVAL', 10), 'started', 'nothing is asked for');
+  const linux = process.platform === 'linux';
+  t.equal(await startWith('EINVAL', 0), linux ? 'failed: no' : 'started', 'other trouble is told');
+});
