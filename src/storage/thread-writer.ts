@@ -30,6 +30,8 @@ export class ThreadWriter implements GroupWriter {
   readonly #handle: bigint;
   #worker: Worker | null = null;
   #pending: PendingGroup | null = null;
+  /** Settles with the running write; never rejects. */
+  #running: Promise<void> = Promise.resolve();
   #lastId = 0;
   #isStopped = false;
 
@@ -46,12 +48,14 @@ export class ThreadWriter implements GroupWriter {
     const written = new Promise<void>((resolve, reject) => {
       this.#pending = { id, resolve, reject };
     });
+    this.#running = written.catch(() => {});
     this.#worker.postMessage({ id, group } satisfies WriterRequest, [group]);
     return written;
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true;
+    await this.#running;
     await this.#worker?.terminate();
   }
 
