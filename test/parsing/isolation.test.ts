@@ -172,7 +172,7 @@ t.test(
     const options = { ...someone, env: {}, encoding: 'utf8' } as const;
     const mayMakeNamespaces = spawnSync('/usr/bin/unshare', ['--map-root-user', '--mount', 'true'], options);
     if (mayMakeNamespaces.status !== 0) return t.comment('this host allows namespaces to root only');
-    const entry = join(import.meta.dirname, 'processes', 'probe-process.js');
+    const entry = join(import.meta.dirname, 'processes', 'sandbox-probe-process.js');
     const { status, stdout, stderr } = spawnSync(process.execPath, [entry, base], options);
     if (/EACCES|ERR_MODULE_NOT_FOUND/.test(stderr)) return t.comment('others may not read this project');
     t.equal(status, 0, stderr);
