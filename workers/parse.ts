@@ -40,16 +40,16 @@ const parserHost = new ParserHost({
 type TaskWithPort = ParserTask & { readonly port?: MessagePort };
 
 /**
- * Entry point for Piscina. Returns a `SentParseOutcome` or `RenderOutcome`; failures of the document are
+ * Entry point for Piscina. Returns a `PackedParseOutcome` or `RenderOutcome`; failures of the document are
  * returned as data.
  */
 export default async function run(task: TaskWithPort): Promise<unknown> {
   const { port } = task;
-  const cancelling = new AbortController();
+  const cancellation = new AbortController();
   // A task that was canceled while queued for this thread must not start.
-  if (port !== undefined && receiveMessageOnPort(port) !== undefined) cancelling.abort();
-  port?.once('message', () => cancelling.abort());
-  const { signal } = cancelling;
+  if (port !== undefined && receiveMessageOnPort(port) !== undefined) cancellation.abort();
+  port?.once('message', () => cancellation.abort());
+  const { signal } = cancellation;
   try {
     return await (task.kind === 'parse' ? parse(task, port, signal) : parserHost.render(task, signal));
   } finally {

@@ -7,10 +7,10 @@ import { callParser } from '../../src/ingest/parser-call.ts';
 import { Pool } from '../../src/ingest/pools.ts';
 import {
   isFailedOutcome,
+  type PackedParseOutcome,
   type ParseOutcome,
   type ParserTask,
   type RenderOutcome,
-  type SentParseOutcome,
 } from '../../src/parsing/process/parse-task.ts';
 import { ParserProcessRegistry } from '../../src/parsing/process/parser-process-registry.ts';
 import { openToolEnvironment, type ToolEnvironment } from '../../src/parsing/tools/open-tools.ts';
@@ -61,7 +61,7 @@ export class ParsingRun {
     this.#tools = tools;
     const toolServer: ToolExecutor = {
       execute: (request, signal) => {
-        if (request.kind === 'recognise') this.#recognizedImages += 1;
+        if (request.kind === 'recognize') this.#recognizedImages += 1;
         return tools.toolServer.execute(request, signal);
       },
     };
@@ -146,7 +146,7 @@ export class ParsingRun {
   }
 
   async pagesOf(file: string): Promise<ParseOutcome> {
-    const outcome = await this.#call<SentParseOutcome>({ kind: 'parse', file, path: file });
+    const outcome = await this.#call<PackedParseOutcome>({ kind: 'parse', file, path: file });
     return 'failure' in outcome ? outcome : { ...outcome, pages: [...unpackTexts(outcome.pages)] };
   }
 

@@ -32,12 +32,12 @@ export interface TimedChunkResult {
 /**
  * Result as sent by a worker: the chunks of a long document are packed, and `result.chunks` is then empty.
  */
-export interface SentChunkAnswer extends TimedChunkResult {
+export interface ChunkReply extends TimedChunkResult {
   readonly packed: readonly Uint8Array<ArrayBuffer>[];
 }
 
 /** Result or error for one document of a batch. */
-export type ChunkOutcome = SentChunkAnswer | { readonly error: unknown };
+export type ChunkOutcome = ChunkReply | { readonly error: unknown };
 
 /** Large data lies in few blocks of memory, which move between threads without a copy. */
 export interface ChunkTaskResult {

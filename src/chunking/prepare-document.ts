@@ -32,7 +32,7 @@ export async function prepareDocument(
   const languages = new Map(rows.map((entry, row) => [entry, analysis.languages[row] ?? null]));
   const embeddings = await processors.embed(rows, () => {
     if (task.cancelFlag !== null && Atomics.load(task.cancelFlag, 0) !== 0)
-      throw new Error('the work on the document was stopped');
+      throw new Error('document processing was canceled');
   });
   return {
     chunks: chunks.map((entry) => ({

@@ -2,8 +2,8 @@ import type {
   AnalyzedChunk,
   ChunkBatch,
   ChunkOutcome,
+  ChunkReply,
   ChunkTask,
-  SentChunkAnswer,
   TimedChunkResult,
 } from '../chunking/chunk-task.ts';
 import { unpackChunks } from '../chunking/packed-chunks.ts';
@@ -120,7 +120,7 @@ export class ChunkBatches {
   }
 
   /** Unpacks the chunks of a long document in slices of background work. */
-  async #received({ packed, ...reply }: SentChunkAnswer): Promise<TimedChunkResult> {
+  async #received({ packed, ...reply }: ChunkReply): Promise<TimedChunkResult> {
     await this.#backgroundScheduler.yield();
     if (packed.length === 0) return reply;
     const yieldToEventLoop = this.#backgroundScheduler.slice();

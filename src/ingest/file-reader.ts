@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Random } from '../core/ids.ts';
 import type { ParseLimits } from '../parsing/limits.ts';
-import type { ParseTask, SentParseOutcome } from '../parsing/process/parse-task.ts';
+import type { PackedParseOutcome, ParseTask } from '../parsing/process/parse-task.ts';
 import { mapDiskFullError } from '../storage/durable-files.ts';
 import { callParserForClient } from './parser-call.ts';
 import type { Pool } from './pools.ts';
@@ -33,7 +33,7 @@ export class FileReader {
   async read(
     bytes: Uint8Array,
     { organizationId, msMax, signal }: { organizationId: string; msMax: number; signal: AbortSignal },
-  ): Promise<SentParseOutcome> {
+  ): Promise<PackedParseOutcome> {
     const { pool, folder, parseLimits, random } = this.#options;
     const file = join(folder, 'incoming', random.uuid());
     const task: ParseTask = {
@@ -44,7 +44,7 @@ export class FileReader {
     };
     try {
       await mapDiskFullError(writeFile(file, bytes, { mode: 0o600, flag: 'wx' }));
-      return await callParserForClient<SentParseOutcome>(pool, task, { priority: 'ingest', signal });
+      return await callParserForClient<PackedParseOutcome>(pool, task, { priority: 'ingest', signal });
     } finally {
       await rm(file, { force: true });
     }

@@ -9,7 +9,7 @@ import type { Indexes } from '../index/indexes.ts';
 import type { ChunkEmbeddingInput, ChunkVectors } from '../models/model.ts';
 import type { ParseLimits } from '../parsing/limits.ts';
 import type { ParseFailureData } from '../parsing/parse-failure.ts';
-import type { DocumentKind, ParseTask, SentParseOutcome } from '../parsing/process/parse-task.ts';
+import type { DocumentKind, PackedParseOutcome, ParseTask } from '../parsing/process/parse-task.ts';
 import type { Blobs } from '../storage/blobs.ts';
 import type { Contents, IndexBlock, Layout, NewChunk, ParsedHead } from '../storage/content.ts';
 import type { DocumentRecord } from '../storage/documents.ts';
@@ -94,7 +94,7 @@ export class IngestSteps {
       path: record.path,
       limits: parseLimits,
     };
-    const outcome = await callParser<SentParseOutcome>(pools.parse, task, { signal, onProgress });
+    const outcome = await callParser<PackedParseOutcome>(pools.parse, task, { signal, onProgress });
     signal.throwIfAborted();
     if ('failure' in outcome) return outcome;
     const { pages, kind, pageImages = true, ...info } = outcome;

@@ -50,7 +50,7 @@ export async function detectDocument(
   path: string | null,
   limits: ParseLimits,
 ): Promise<DetectedDocument> {
-  if (bytes.length === 0) throw new ParseFailure('unsupported', 'The file is empty: it has no bytes at all.');
+  if (bytes.length === 0) throw new ParseFailure('unsupported', 'The file is empty.');
   if (findByteOrderMark(bytes) === null) {
     if (isPdf(bytes)) return { kind: 'pdf' };
     if (startsWith(bytes, [0x50, 0x4b, 0x03, 0x04])) return detectZip(bytes, limits);
@@ -81,7 +81,7 @@ function detectZip(bytes: Uint8Array, limits: ParseLimits): DetectedDocument {
   const openDocument = detectOpenDocumentKind(archive);
   if (openDocument !== null) return { kind: openDocument, archive };
   if (isEpub(archive)) return { kind: 'epub', archive };
-  throw new ParseFailure('unsupported', `The file is ${describeZip(archive)}, a type that is not read.`);
+  throw new ParseFailure('unsupported', `The file is ${describeZip(archive)}, which is not supported.`);
 }
 
 function describeZip(archive: ZipArchive): string {
@@ -109,10 +109,10 @@ function detectCompoundFile(bytes: Uint8Array): DetectedDocument {
   }
   const known = compoundFileTypes.find(({ stream }) => names.some((name) => stream.test(name)));
   if (known === undefined) {
-    throw new ParseFailure('unsupported', 'The file is an OLE compound file of an unknown program.');
+    throw new ParseFailure('unsupported', 'The file is an OLE compound file of an unknown application.');
   }
   if (known.kind !== null) return { kind: known.kind, file };
-  throw new ParseFailure('unsupported', `The file is ${known.name}, a type that is not read.`);
+  throw new ParseFailure('unsupported', `The file is ${known.name}, which is not supported.`);
 }
 
 /** Whether there is no NUL outside UTF-16/32 and the share of control characters is low. */
@@ -146,7 +146,7 @@ function detectText(
   if (isEmail(head, extension) || isSingleMailboxMessage(head, bytes)) return { kind: 'eml' };
   const unread = findUnsupportedTextType(head);
   if (unread !== null)
-    throw new ParseFailure('unsupported', `The file is ${unread}, a type that is not read.`);
+    throw new ParseFailure('unsupported', `The file is ${unread}, which is not supported.`);
   const markup = detectMarkupKind(head, extension);
   const decoded = decodeText(bytes, findDeclaredCharset(head, markup));
   if (markup !== null) return { kind: markup, decoded };
@@ -287,7 +287,7 @@ async function unsupportedBinaryError(bytes: Uint8Array): Promise<ParseFailure> 
     family === undefined
       ? `a ${type.ext.toUpperCase()} file`
       : `${article} ${family} (${type.ext.toUpperCase()})`;
-  return new ParseFailure('unsupported', `The file is ${name}, a type that is not read.`);
+  return new ParseFailure('unsupported', `The file is ${name}, which is not supported.`);
 }
 
 /** Returns the lower-case extension without the dot, or null. */

@@ -116,7 +116,7 @@ export const rowPageUnitsTarget = 2_000;
 
 assert(
   processLimits.recycleResidentBytes < processLimits.residentBytesMax,
-  'a parser process is replaced before it is killed for its memory',
+  'a parser process is replaced before it exceeds the memory limit',
 );
 assert(
   defaultParseLimits.textUnitsMax / rowPageUnitsTarget <= defaultParseLimits.rowPagesMax,
@@ -124,5 +124,5 @@ assert(
 );
 assert(
   defaultParseLimits.idleMsMax < defaultParseLimits.totalMsMax,
-  'silence ends an attempt before the total',
+  'the idle timeout ends an attempt before the total timeout',
 );

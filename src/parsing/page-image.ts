@@ -89,9 +89,9 @@ async function renderImage(
   options: { readonly page: number; readonly size: PageImageOptions; readonly context: ImageContext },
 ): Promise<Uint8Array | null> {
   const { page, size, context } = options;
-  const { source, facts } = await openImage(bytes, kind, context);
-  if (page < 0 || page >= (kind === 'tiff' ? facts.pages : 1)) return null;
-  const { width, height } = (await readImageInfo(source, page)) ?? facts;
+  const { source, info } = await openImage(bytes, kind, context);
+  if (page < 0 || page >= (kind === 'tiff' ? info.pages : 1)) return null;
+  const { width, height } = (await readImageInfo(source, page)) ?? info;
   const { imageSideMax, imagePixelsMax } = context.limits;
   const side = Math.max(width, height);
   const longest = Math.min(side, imageSideMax, side * Math.sqrt(imagePixelsMax / (width * height)));

@@ -45,7 +45,7 @@ export async function* parseDocument(
   if (bytes.length > limits.fileBytesMax) {
     throw new ParseFailure(
       'too_large',
-      `The file has ${bytes.length} bytes; at most ${limits.fileBytesMax} are read.`,
+      `The file has ${bytes.length} bytes; the limit is ${limits.fileBytesMax}.`,
     );
   }
   const detected = await detectDocument(bytes, path, limits);
@@ -74,7 +74,7 @@ async function readNextPage(pages: PageStream): Promise<IteratorResult<string, D
   } catch (error) {
     if (!(error instanceof RangeError) || !/outside the bounds of the DataView/.test(error.message))
       throw error;
-    throw new ParseFailure('corrupt', 'The file is damaged: it points to bytes that it does not have.');
+    throw new ParseFailure('corrupt', 'The file is damaged: it refers to data beyond its end.');
   }
 }
 
@@ -150,29 +150,28 @@ const rowKinds: ReadonlySet<DocumentKind> = new Set(['csv', 'tsv', 'xlsx', 'xls'
 
 function checkPageCount(count: number, detected: DetectedDocument, limits: ParseLimits): void {
   const max = rowKinds.has(detected.kind) ? limits.rowPagesMax : limits.pagesMax;
-  if (count > max)
-    throw new ParseFailure('too_large', `The document has more than ${max} pages, the most that are read.`);
+  if (count > max) throw new ParseFailure('too_large', `The document exceeds the limit of ${max} pages.`);
 }
 
 /** Adds a warning to a document without text when no other warning explains it. */
-function addBlankWarning(facts: DocumentInfo, isBlank: boolean): DocumentInfo {
-  return isBlank && facts.warnings.length === 0
-    ? { ...facts, warnings: ['The document holds no text.'] }
-    : facts;
+function addBlankWarning(info: DocumentInfo, isBlank: boolean): DocumentInfo {
+  return isBlank && info.warnings.length === 0
+    ? { ...info, warnings: ['The document contains no text.'] }
+    : info;
 }
 
 /**
  * Prefers the language detected from the text to the declared one, which is often a default of the authoring
  * program.
  */
-function finalizeInfo(facts: DocumentInfo, sample: string): DocumentInfo {
-  const title = toWellFormed(facts.title ?? '')
+function finalizeInfo(info: DocumentInfo, sample: string): DocumentInfo {
+  const title = toWellFormed(info.title ?? '')
     .replace(/\s+/g, ' ')
     .trim()
     .slice(0, titleUnitsMax);
   return {
-    ...facts,
+    ...info,
     title: title === '' ? null : toWellFormed(title),
-    language: detectLanguage(sample) ?? resolveDeclaredLanguage(facts.language, sample),
+    language: detectLanguage(sample) ?? resolveDeclaredLanguage(info.language, sample),
   };
 }

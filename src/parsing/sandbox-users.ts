@@ -20,7 +20,7 @@ export function newSandboxUsers(): SandboxUsers {
 /**
  * Allocates a user id for a process that is about to start. Round robin: an id is reused as late as possible.
  */
-export function takeUser(users: SandboxUsers): number {
+export function allocateUser(users: SandboxUsers): number {
   for (const isTakeable of [isFree, isAbandoned]) {
     for (let i = 0; i < sandboxUserIds.count; i += 1) {
       const slot = (Atomics.add(users, sandboxUserIds.count, 1) >>> 0) % sandboxUserIds.count;
@@ -29,25 +29,25 @@ export function takeUser(users: SandboxUsers): number {
         return sandboxUserIds.first + slot;
     }
   }
-  throw new Error(`all ${sandboxUserIds.count} users of the sandbox are in use`);
+  throw new Error(`all ${sandboxUserIds.count} sandbox users are in use`);
 }
 
 /**
- * Records the process that runs as this user, so that a thread that ends without `giveUser` does not leak the
+ * Records the process that runs as this user, so that a thread that ends without `releaseUser` does not leak the
  * id.
  */
-export function holdUser(users: SandboxUsers, userId: number, pid: number): void {
+export function assignUser(users: SandboxUsers, userId: number, pid: number): void {
   Atomics.store(users, slotOf(userId), pid);
 }
 
 /** Releases the id after the process has ended or failed to start. */
-export function giveUser(users: SandboxUsers, userId: number): void {
+export function releaseUser(users: SandboxUsers, userId: number): void {
   Atomics.store(users, slotOf(userId), 0);
 }
 
 function slotOf(userId: number): number {
   const slot = userId - sandboxUserIds.first;
-  assert(slot >= 0 && slot < sandboxUserIds.count, 'a user of the sandbox');
+  assert(slot >= 0 && slot < sandboxUserIds.count, 'a sandbox user');
   return slot;
 }
 

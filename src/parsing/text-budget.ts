@@ -18,7 +18,7 @@ export class TextBudget {
     if (this.used > this.unitsMax) {
       throw new ParseFailure(
         'too_large',
-        `The document holds more than ${this.unitsMax.toLocaleString('en')} characters of text, the most that is read.`,
+        `The document exceeds the limit of ${this.unitsMax.toLocaleString('en')} characters of text.`,
       );
     }
   }

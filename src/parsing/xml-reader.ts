@@ -65,7 +65,7 @@ export class XmlReader {
       const token = this.readMarkup();
       if (token !== null) return token;
     }
-    if (this.depth > 0) throw this.corruptError('it is cut off');
+    if (this.depth > 0) throw this.corruptError('it is truncated');
     return 'end';
   }
 
@@ -149,7 +149,7 @@ export class XmlReader {
     this.position = end + 1;
     if (second === 0x2f) {
       const name = getLocalName(source.slice(position + 2, end).trim());
-      if (this.open.at(-1) !== name) throw this.corruptError(`an element ${name} ends that was not open`);
+      if (this.open.at(-1) !== name) throw this.corruptError(`the end tag ${name} has no start tag`);
       return this.close();
     }
     const empty = source.charCodeAt(end - 1) === 0x2f;
@@ -167,7 +167,10 @@ export class XmlReader {
     this.open.push(this.name);
     this.depth += 1;
     if (this.depth > this.depthMax) {
-      throw new ParseFailure('too_large', `The part ${this.part} nests more than ${this.depthMax} elements.`);
+      throw new ParseFailure(
+        'too_large',
+        `Part ${this.part} exceeds the limit of ${this.depthMax} nested elements.`,
+      );
     }
   }
 
@@ -192,7 +195,7 @@ export class XmlReader {
     }
     const end = source.indexOf('>', position);
     if (end === -1 || source.slice(position, end).includes('[')) {
-      throw this.corruptError('it declares a document type of its own, which no file of this kind needs');
+      throw this.corruptError('it has an internal DTD subset, which is not allowed');
     }
     this.position = end + 1; // the declaration only references an external type, which is never fetched
     return null;
@@ -209,20 +212,20 @@ export class XmlReader {
       if (closing > end) end = source.indexOf('>', closing);
       quote = findFirstQuote(source, closing + 1, end);
     }
-    if (end === -1) throw this.corruptError('it is cut off inside a tag');
+    if (end === -1) throw this.corruptError('it ends inside a tag');
     return end;
   }
 
   private findAfter(marker: string, from: number): number {
     const found = this.source.indexOf(marker, from);
-    if (found === -1) throw this.corruptError('it is cut off');
+    if (found === -1) throw this.corruptError('it is truncated');
     return found + marker.length;
   }
 
   private corruptError(reason: string): ParseFailure {
     return new ParseFailure(
       'corrupt',
-      `The file is damaged: its part ${this.part} is not sound XML; ${reason}.`,
+      `The file is damaged: part ${this.part} is not well-formed XML (${reason}).`,
     );
   }
 }

@@ -59,14 +59,14 @@ export class ZipArchive {
     const entry = this.findEntry(name);
     if (entry === undefined) return null;
     if ((entry.flags & encryptedFlag) !== 0) {
-      throw new ParseFailure('encrypted', `The part ${name} of the file is encrypted with a password.`);
+      throw new ParseFailure('encrypted', `Part ${name} of the file is encrypted with a password.`);
     }
     const compressed = this.readCompressed(name, entry);
     if (entry.method === stored) return this.countInflated(name, compressed, compressed.length);
     if (entry.method !== deflated) {
       throw new ParseFailure(
         'unsupported',
-        `The part ${name} is packed with method ${entry.method}, not deflate.`,
+        `Part ${name} uses the unsupported compression method ${entry.method}.`,
       );
     }
     return this.inflate(name, compressed);
@@ -79,7 +79,10 @@ export class ZipArchive {
   private readDirectory(): void {
     const { count, start } = this.readDirectoryLocation();
     if (count > this.limits.zipEntriesMax) {
-      throw new ParseFailure('too_large', `The file packs more than ${this.limits.zipEntriesMax} parts.`);
+      throw new ParseFailure(
+        'too_large',
+        `The archive exceeds the limit of ${this.limits.zipEntriesMax} entries.`,
+      );
     }
     let offset = start;
     for (let index = 0; index < count; index++) offset = this.readEntry(offset);
@@ -162,14 +165,14 @@ export class ZipArchive {
     if (at + localHeaderBytes > this.bytes.length || this.view.getUint32(at, true) !== 0x04034b50) {
       throw new ParseFailure(
         'corrupt',
-        `The file is damaged: its part ${name} is not where the directory says.`,
+        `The file is damaged: part ${name} is not at the offset in the directory.`,
       );
     }
     const start =
       at + localHeaderBytes + this.view.getUint16(at + 26, true) + this.view.getUint16(at + 28, true);
     const end = start + entry.compressedBytes;
     if (end > this.bytes.length) {
-      throw new ParseFailure('corrupt', `The file is cut off inside its part ${name}.`);
+      throw new ParseFailure('corrupt', `The file is truncated inside part ${name}.`);
     }
     return this.bytes.subarray(start, end);
   }
@@ -186,10 +189,10 @@ export class ZipArchive {
       const code = error instanceof Error && 'code' in error ? error.code : null;
       if (code === 'ERR_BUFFER_TOO_LARGE') throw this.tooLargeError(name, { byRatio, left });
       if (code === 'Z_BUF_ERROR') {
-        throw new ParseFailure('corrupt', `The file is damaged: its part ${name} ends too early.`);
+        throw new ParseFailure('corrupt', `The file is damaged: part ${name} is truncated.`);
       }
       if (typeof code !== 'string' || !code.startsWith('Z_')) throw error;
-      throw new ParseFailure('corrupt', `The file is damaged: its part ${name} cannot be unpacked.`);
+      throw new ParseFailure('corrupt', `The file is damaged: part ${name} cannot be decompressed.`);
     }
   }
 
@@ -208,10 +211,10 @@ export class ZipArchive {
     const { zipEntryBytesMax, zipRatioMax, zipTotalBytesMax } = this.limits;
     const least = Math.min(zipEntryBytesMax, byRatio, left);
     if (least === left) {
-      return new ParseFailure('too_large', `The file unpacks to more than ${zipTotalBytesMax} bytes.`);
+      return new ParseFailure('too_large', `The file expands to more than ${zipTotalBytesMax} bytes.`);
     }
     const bound = least === byRatio ? `${zipRatioMax} times its size` : `${zipEntryBytesMax} bytes`;
-    return new ParseFailure('too_large', `The part ${name} unpacks to more than ${bound}.`);
+    return new ParseFailure('too_large', `Part ${name} expands to more than ${bound}.`);
   }
 }
 

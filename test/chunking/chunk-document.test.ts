@@ -106,7 +106,7 @@ t.test('chunks of both granularities tile any text, nest, and count code points'
   t.pass('150 random documents');
 });
 
-t.test('a document without pages, and one of empty pages, have no content to find', async (t) => {
+t.test('a document without pages and one with empty pages have no chunks', async (t) => {
   t.same(chunk([]), { text: '', chunks: [], pageStarts: [], length: 0 });
   t.same(chunk(['']), { text: '', chunks: [], pageStarts: [0], length: 0 });
   const empties = chunk(['', '', '']);
@@ -128,7 +128,7 @@ t.test('the separator counts in offsets and belongs to the chunk of the page bef
   );
 });
 
-t.test('a chunk may span ordered pages and says which', async (t) => {
+t.test('a chunk may span ordered pages and records them', async (t) => {
   const { chunks } = chunk(['one', '', 'three']);
   t.equal(chunks.length, 1);
   t.same([chunks[0]?.pageStart, chunks[0]?.pageEnd], [0, 3]);
@@ -144,7 +144,7 @@ t.test('chunks are about 2,000 and about 200 characters on average', async (t) =
   t.ok(preciseMean > 170 && preciseMean < 230, `precise mean ${preciseMean.toFixed(0)}`);
 });
 
-t.test('cuts prefer the ends of sentences and paragraphs', async (t) => {
+t.test('splits prefer the ends of sentences and paragraphs', async (t) => {
   const { chunks } = chunk([randomProse(seededRandom(seed), 200_000)]);
   const children = chunks.flatMap((coarse) =>
     coarse.children.map((child) => coarse.text.slice(child.start, child.end)),
@@ -179,7 +179,7 @@ const hostile: readonly (readonly [string, string])[] = [
 ];
 
 for (const [name, text] of hostile) {
-  t.test(`hostile text is cut into bounded chunks: ${name}`, async (t) => {
+  t.test(`adversarial text is split into bounded chunks: ${name}`, async (t) => {
     const { chunks, length } = chunk([text]);
     t.equal(chunks.map((coarse) => coarse.text).join('') === text, true, 'tiles');
     t.equal(chunks.at(-1)?.end, length);

@@ -11,7 +11,7 @@ const resultOf = (length: number): ChunkTaskResult => ({
   codes: Uint8Array.from({ length }, (_, i) => 255 - i),
 });
 
-t.test('results in one block of memory are the results, in one block', (t) => {
+t.test('results survive packing into one block of memory', (t) => {
   const results = [0, 1, 7, 8, 9, 0, 30].map(resultOf);
   const together = packResults(results);
   t.same(together.results, results);

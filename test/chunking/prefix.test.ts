@@ -2,7 +2,7 @@ import t from 'tap';
 import { buildChunkPrefix, getDocumentName, HeadingPath } from '../../src/chunking/prefix.ts';
 import { limits } from '../../src/core/limits.ts';
 
-t.test('a document is called by its title, else by the last part of its path', async (t) => {
+t.test('the name of a document is its title, else the last part of its path', async (t) => {
   t.equal(getDocumentName('  Annual \n Report ', 'a/b.pdf'), 'Annual Report');
   t.equal(getDocumentName(null, 'a/b/report.pdf'), 'report.pdf');
   t.equal(getDocumentName(' ', 'C:\\files\\x.doc'), 'x.doc');
@@ -10,7 +10,7 @@ t.test('a document is called by its title, else by the last part of its path', a
   t.equal(getDocumentName(null, '/'), '/');
 });
 
-t.test('the path of headings leads to the innermost open one', async (t) => {
+t.test('the heading path ends at the innermost open heading', async (t) => {
   const path = new HeadingPath([
     { position: 0, rank: 10, title: 'A' },
     { position: 10, rank: 20, title: 'A.1' },
@@ -34,7 +34,7 @@ t.test('the prefix keeps the name and the innermost headings, and never exceeds 
   t.ok(both.length <= limits.chunkPrefixUnitsMax && both.includes('n > h'));
 });
 
-t.test('the prefix never ends in half a character', async (t) => {
+t.test('the prefix never ends inside a character', async (t) => {
   for (let shift = 0; shift < 12; shift += 1) {
     const prefix = buildChunkPrefix(`${'a'.repeat(shift)}${'👩‍👩‍👧‍👦'.repeat(40)}`, []);
     t.ok(prefix.length <= limits.chunkPrefixUnitsMax);

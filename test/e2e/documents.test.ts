@@ -235,7 +235,7 @@ await t.test(
     });
     const info = await api.info(collection_name, 'quarry.pdf', true);
     t.match(info, { title: 'The granite quarry', language: 'en', num_pages: 5 });
-    t.match(info, { warnings: [/Headers, footers and page numbers .* \(10 lines\)/] });
+    t.match(info, { warnings: [/Repeated headers, footers and page numbers .* \(10 lines\)/] });
     t.match(info.content, /^# The granite quarry\n\n1\.0 the granite/);
     t.notMatch(info.content, /mason/);
     await api.add(collection_name, 'plain.txt', 'only a few words');

@@ -39,7 +39,7 @@ async function sizeOf(url: string | null): Promise<{ format?: string; width?: nu
   return { format, width, height };
 }
 
-await t.test('a page of a PDF and a picture are images in the sizes that are asked for', async (t) => {
+await t.test('page images of a PDF and of an image have the requested sizes', async (t) => {
   const [page, second] = await imagesOf('two.pdf', buildPdf(['first', 'second']));
   t.same(await sizeOf(page!), { format: 'jpeg', width: 935, height: 1_210 });
   t.same(await sizeOf(`${page}&width=200`), { format: 'jpeg', width: 256, height: 331 });
@@ -69,40 +69,37 @@ await t.test('texts have no page images, Office files only where LibreOffice is 
   t.ok(sizes.every(({ format, width = 0 }) => format === 'jpeg' && width > 500));
 });
 
-await t.test('an image goes with its document', async (t) => {
+await t.test('a page image is deleted with its document', async (t) => {
   const [page] = await imagesOf('gone.pdf', buildPdf(['soon gone']));
   t.equal((await fetch(page!)).status, 200);
   await api.call('documents/delete-document', { collection_name, path: 'gone.pdf' });
   t.equal((await fetch(page!)).status, 404);
 });
 
-await t.test(
-  'a client that leaves ends the drawing of its page, and others find the place free',
-  async (t) => {
-    const one = await TestServer.start(t, { PARSE_THREADS: '1' });
-    const calls = new CheckedApiClient(one);
-    await calls.call('collections/add-collection', { collection_name });
-    const imageOf = async (path: string, bytes: Uint8Array) => {
-      const content = { type: 'auto', base64_data: Buffer.from(bytes).toString('base64') } as const;
-      t.match(await calls.add(collection_name, path, content), { index_status: 'indexed' });
-      const request = { collection_name, path, page_index: 0 };
-      return (await calls.call('documents/get-page-info', request)).page.image_url!;
-    };
-    // Diagonals across the whole page, each blended with all before: minutes of rendering.
-    const lines = Buffer.from(`/G gs ${'0 0 m 600 790 l 600 0 l 0 790 l f '.repeat(200_000)}`, 'latin1');
-    const resources = '/ExtGState<</G<</ca .5/BM/ColorDodge>>>>';
-    const slow = await imageOf('slow.pdf', buildPdf([''], { content: lines, resources }));
-    const quick = await imageOf('quick.pdf', buildPdf(['quick']));
-    const before = new Set(descendantsOf(one.pid));
-    const drawing = () => descendantsOf(one.pid).filter((pid) => !before.has(pid));
-    const leaving = new AbortController();
-    const left = t.rejects(fetch(slow, { signal: leaving.signal }), { name: 'AbortError' });
-    await waitUntil('a process that draws', () => drawing().length > 0);
-    const pids = drawing();
-    leaving.abort();
-    await left;
-    // The process is reused for the next page unless it is stopped.
-    await waitUntil('the end of the drawing', () => !drawing().some((pid) => pids.includes(pid)));
-    t.equal((await fetch(quick)).status, 200);
-  },
-);
+await t.test('a disconnected client cancels rendering, and the slot is free for others', async (t) => {
+  const one = await TestServer.start(t, { PARSE_THREADS: '1' });
+  const calls = new CheckedApiClient(one);
+  await calls.call('collections/add-collection', { collection_name });
+  const imageOf = async (path: string, bytes: Uint8Array) => {
+    const content = { type: 'auto', base64_data: Buffer.from(bytes).toString('base64') } as const;
+    t.match(await calls.add(collection_name, path, content), { index_status: 'indexed' });
+    const request = { collection_name, path, page_index: 0 };
+    return (await calls.call('documents/get-page-info', request)).page.image_url!;
+  };
+  // Diagonals across the whole page, each blended with all before: minutes of rendering.
+  const lines = Buffer.from(`/G gs ${'0 0 m 600 790 l 600 0 l 0 790 l f '.repeat(200_000)}`, 'latin1');
+  const resources = '/ExtGState<</G<</ca .5/BM/ColorDodge>>>>';
+  const slow = await imageOf('slow.pdf', buildPdf([''], { content: lines, resources }));
+  const quick = await imageOf('quick.pdf', buildPdf(['quick']));
+  const before = new Set(descendantsOf(one.pid));
+  const drawing = () => descendantsOf(one.pid).filter((pid) => !before.has(pid));
+  const leaving = new AbortController();
+  const left = t.rejects(fetch(slow, { signal: leaving.signal }), { name: 'AbortError' });
+  await waitUntil('a process that draws', () => drawing().length > 0);
+  const pids = drawing();
+  leaving.abort();
+  await left;
+  // The process is reused for the next page unless it is stopped.
+  await waitUntil('the end of the drawing', () => !drawing().some((pid) => pids.includes(pid)));
+  t.equal((await fetch(quick)).status, 200);
+});

@@ -34,42 +34,39 @@ async function rotatedScan(
   return { width: info.width, height: info.height, pixels: data };
 }
 
-await t.test(
-  'a scanned PDF and a page that lies askew are searchable with the embedded engine',
-  async (t) => {
-    // English data under another name substitutes for another language.
-    const english = createRequire(import.meta.url).resolve(
-      '@tesseract.js-data/eng/4.0.0_best_int/eng.traineddata.gz',
-    );
-    const folder = t.testdir({ 'tst.traineddata.gz': readFileSync(english) });
-    const languages = { OCR_LANGUAGES: 'eng+tst', OCR_DATA_FOLDER: folder };
-    const server = await TestServer.start(t, { OCR_ENGINE: 'embedded', ...languages });
-    const api = new CheckedApiClient(server);
-    const collection_name = 'scans';
-    await api.call('collections/add-collection', { collection_name });
-    for (const [path, bytes] of [
-      ['scan.pdf', scans],
-      ['photo.bmp', buildBmp(await rotatedScan(await renderText(receipt), 6))],
-    ] as const) {
-      const base64_data = Buffer.from(bytes).toString('base64');
-      const added = await api.call('documents/add-document', {
-        ...{ collection_name, path, content: { type: 'auto', base64_data }, wait: true },
-      });
-      t.match(added, { index_status: 'indexed', error: null });
-    }
-    const found = await api.call('queries/top-pages', {
-      ...{ collection_name, query: 'stones of the harbour walls', k: 1, include_content: true },
+await t.test('a scanned PDF and a skewed page are searchable with the embedded engine', async (t) => {
+  // English data under another name substitutes for another language.
+  const english = createRequire(import.meta.url).resolve(
+    '@tesseract.js-data/eng/4.0.0_best_int/eng.traineddata.gz',
+  );
+  const folder = t.testdir({ 'tst.traineddata.gz': readFileSync(english) });
+  const languages = { OCR_LANGUAGES: 'eng+tst', OCR_DATA_FOLDER: folder };
+  const server = await TestServer.start(t, { OCR_ENGINE: 'embedded', ...languages });
+  const api = new CheckedApiClient(server);
+  const collection_name = 'scans';
+  await api.call('collections/add-collection', { collection_name });
+  for (const [path, bytes] of [
+    ['scan.pdf', scans],
+    ['photo.bmp', buildBmp(await rotatedScan(await renderText(receipt), 6))],
+  ] as const) {
+    const base64_data = Buffer.from(bytes).toString('base64');
+    const added = await api.call('documents/add-document', {
+      ...{ collection_name, path, content: { type: 'auto', base64_data }, wait: true },
     });
-    t.match(found.results, [{ path: 'scan.pdf', page_index: 1, content: /harbour walls\nof three towns/ }]);
-    const lime = await api.call('queries/top-snippets', { collection_name, query: 'sacks of lime', k: 1 });
-    t.match(lime.results, [{ path: 'photo.bmp', content: /seven sacks of lime\nand one barrel of tar/ }]);
-    const ready = (await (await fetch(`${server.url}/readyz`)).json()) as { components: object };
-    t.match(ready.components, {
-      ocr: { ready: true, detail: /embedded.*eng\+tst/ },
-      'tool soffice': { ready: true },
-    });
-  },
-);
+    t.match(added, { index_status: 'indexed', error: null });
+  }
+  const found = await api.call('queries/top-pages', {
+    ...{ collection_name, query: 'stones of the harbour walls', k: 1, include_content: true },
+  });
+  t.match(found.results, [{ path: 'scan.pdf', page_index: 1, content: /harbour walls\nof three towns/ }]);
+  const lime = await api.call('queries/top-snippets', { collection_name, query: 'sacks of lime', k: 1 });
+  t.match(lime.results, [{ path: 'photo.bmp', content: /seven sacks of lime\nand one barrel of tar/ }]);
+  const ready = (await (await fetch(`${server.url}/readyz`)).json()) as { components: object };
+  t.match(ready.components, {
+    ocr: { ready: true, detail: /embedded.*eng\+tst/ },
+    'tool soffice': { ready: true },
+  });
+});
 
 /** Fields that Quarry adds to the published replies. */
 interface ProgressReply {
@@ -80,7 +77,7 @@ interface ProgressReply {
 type ScannedDocument = { readonly index_status: string; readonly progress?: ProgressReply };
 type StatusCounts = { readonly num_documents: number; readonly parsing_documents?: readonly ProgressReply[] };
 
-await t.test('while a scan is read, its document says how far it is', async (t) => {
+await t.test('OCR of a scan reports its progress on the document', async (t) => {
   const server = await TestServer.start(t, { OCR_ENGINE: 'embedded' });
   const api = new CheckedApiClient(server);
   const collection_name = 'slow';
@@ -103,7 +100,7 @@ await t.test('while a scan is read, its document says how far it is', async (t) 
 });
 
 await t.test(
-  'with OCR switched off a scan is indexed without text, and a wrong language stops the start',
+  'with OCR disabled a scan is indexed without text, and an unknown language stops the start',
   async (t) => {
     const server = await TestServer.start(t, { OCR_ENGINE: 'off' });
     const api = new CheckedApiClient(server);

@@ -343,7 +343,7 @@ const hostile: readonly Hostile[] = [
   },
 ];
 
-t.test('no container and no markup becomes more than its file may', async (t) => {
+t.test('containers and markup stay within the limits per file', async (t) => {
   for (const { name, bytes, limits = {}, outcome } of hostile) {
     if (typeof outcome === 'string')
       t.equal((await parseFailureOf(bytes(), null, limits)).code, outcome, name);
@@ -351,7 +351,7 @@ t.test('no container and no markup becomes more than its file may', async (t) =>
   }
 });
 
-t.test('an archive counts all it unpacks, however often it is asked', (t) => {
+t.test('an archive counts all decompressed bytes, repeated reads included', (t) => {
   const archive = new ZipArchive(buildZip({ a: 'x'.repeat(600) }), {
     ...defaultParseLimits,
     zipTotalBytesMax: 1_000,

@@ -93,7 +93,7 @@ const hidesNetwork: readonly string[] = ['bubblewrap', 'namespaces', 'user+netwo
 
 for (const sandbox of [...listSandboxCandidates(found), noSandbox]) {
   const { level } = sandbox;
-  t.test(`level ${level}: programs reach neither data nor network as far as it promises`, async (t) => {
+  t.test(`level ${level}: programs reach neither data nor network as declared`, async (t) => {
     const fixture = createFixture(t);
     const result = sandbox === noSandbox ? null : await probeSandbox(sandbox, probeOptions(fixture, found));
     if (typeof result === 'string') {
@@ -117,7 +117,7 @@ for (const sandbox of [...listSandboxCandidates(found), noSandbox]) {
         signal: new AbortController().signal,
       }),
     );
-    const output = end.how === 'exited' ? end.output.toString() : end.how;
+    const output = end.outcome === 'exited' ? end.output.toString() : end.outcome;
     t.match(output, /own/, 'a program may write to its own folder');
     t.equal(output.includes(secret), !hidesData.includes(level), 'the secret is read');
     t.equal(output.includes('made'), !hidesData.includes(level), 'the data directory is listed');
@@ -162,7 +162,7 @@ for (const sandbox of [...listSandboxCandidates(found), noSandbox]) {
 }
 
 t.test(
-  'a server that is not root has the levels with namespaces, too',
+  'a server without root supports the namespace levels',
   { skip: process.getuid?.() !== 0 && 'needs root, to become somebody else' },
   async (t) => {
     const base = mkdtempSync(join(tmpdir(), 'quarry-isolation-'));
@@ -184,7 +184,7 @@ t.test(
   },
 );
 
-t.test('a program that leaves a link in the place of its result gets nothing read for it', async (t) => {
+t.test('a result file that is a link is not read', async (t) => {
   const fixture = createFixture(t);
   const program = (name: string, script: string) => {
     const file = join(fixture.data, name);
@@ -216,7 +216,7 @@ t.test('a program that leaves a link in the place of its result gets nothing rea
   t.equal(readFileSync(fixture.secretFile, 'utf8'), secret);
 });
 
-t.test('a data directory that a sandbox would show is noticed, and the sandbox is not used', async (t) => {
+t.test('a sandbox that exposes the data directory is detected and not used', async (t) => {
   const [strongest] = listSandboxCandidates(found);
   if (strongest === undefined) return t.comment('this host offers no level');
   const fixture = createFixture(t);
@@ -224,7 +224,7 @@ t.test('a data directory that a sandbox would show is noticed, and the sandbox i
   t.not((await detectIsolation('preferred', options)).sandbox.level, strongest.level);
 });
 
-t.test('isolation that is required and not to be had leaves the programs aside and says why', async (t) => {
+t.test('required isolation that is not available disables programs and logs the reason', async (t) => {
   const fixture = createFixture(t);
   const tools = {
     ...found,

@@ -7,32 +7,29 @@ const sentences = (from: number, to: number) =>
     (_, i) => `Sentence ${from + i} speaks of stone number ${(from + i) * 7}.`,
   );
 
-t.test(
-  'a text is cut where the pages of its drawing begin, with the marks of headings and lists',
-  async (t) => {
-    const text = [
-      '# One',
-      ...sentences(0, 20),
-      '## Two',
-      ...sentences(20, 40),
-      '- Three',
-      ...sentences(40, 50),
-    ];
-    const drawn = [
-      ['One', ...sentences(0, 20)].join(' '),
-      ['Running header 2', 'Two', ...sentences(20, 40)].join('\n'),
-      ['Running header 3', 'Three', ...sentences(40, 50), 'A footnote'].join(' '),
-    ];
-    const pages = splitByPageAnchors(text.join('\n'), drawn);
-    t.same(
-      pages.map((page) => page.split('\n')[0]),
-      ['# One', '## Two', '- Three'],
-    );
-    t.equal(pages.join('\n'), text.join('\n'), 'nothing is lost and nothing doubled');
-  },
-);
+t.test('text is split at the starts of the rendered pages, with heading and list markers', async (t) => {
+  const text = [
+    '# One',
+    ...sentences(0, 20),
+    '## Two',
+    ...sentences(20, 40),
+    '- Three',
+    ...sentences(40, 50),
+  ];
+  const drawn = [
+    ['One', ...sentences(0, 20)].join(' '),
+    ['Running header 2', 'Two', ...sentences(20, 40)].join('\n'),
+    ['Running header 3', 'Three', ...sentences(40, 50), 'A footnote'].join(' '),
+  ];
+  const pages = splitByPageAnchors(text.join('\n'), drawn);
+  t.same(
+    pages.map((page) => page.split('\n')[0]),
+    ['# One', '## Two', '- Three'],
+  );
+  t.equal(pages.join('\n'), text.join('\n'), 'nothing is lost and nothing doubled');
+});
 
-t.test('a page whose words are not found gets as much of the text as it has words', async (t) => {
+t.test('a page without matching words gets as much text as it has words', async (t) => {
   const text = sentences(0, 30).join('\n');
   const drawn = [sentences(0, 10).join(' '), 'αβγ δεζ ηθι '.repeat(23), sentences(20, 30).join(' ')];
   const pages = splitByPageAnchors(text, drawn);
@@ -41,7 +38,7 @@ t.test('a page whose words are not found gets as much of the text as it has word
 });
 
 t.test(
-  'texts that repeat themselves are cut near where they should be, and odd ones are whole',
+  'repetitive texts are split near the expected positions, and unmatched ones are not split',
   async (t) => {
     const line = 'the same words on every line of it';
     const drawn = [1, 2, 3].map(() => Array(20).fill(line).join('\n'));

@@ -105,7 +105,7 @@ async function isGone(pid: number): Promise<boolean> {
   return true;
 }
 
-t.test('documents are read in one process that stays', async (t) => {
+t.test('documents are parsed in one long-lived process', async (t) => {
   const host = createHost(t, entryFiles.parser);
   const before = startedPids.length;
   const file = writeFile(buildPdf(['first', 'second'], { title: 'The title' }));
@@ -117,18 +117,18 @@ t.test('documents are read in one process that stays', async (t) => {
   t.equal(startedPids.length, before + 1);
 });
 
-t.test('a parser process that cannot start says all that Node said about it', async (t) => {
+t.test('the error of a process that cannot start contains the message of Node', async (t) => {
   const host = createHost(t, moduleAt('./processes/nowhere-to-be-found.js'));
   const error = await host.parse({ kind: 'parse', file: writeFile(utf8('words')) }).catch((reason) => reason);
   const [first = '', ...rest] = String(error.message).split('\n');
-  t.match(first, /^the parser process did not become ready: exit code 1: .*nowhere-to-be-found/);
+  t.match(first, /^parser process did not become ready: exit code 1: .*nowhere-to-be-found/);
   t.ok(
     rest.some((line) => /^ +at /.test(line)),
     'with the stack',
   );
 });
 
-t.test('documents that arrive together come back each with its own text', async (t) => {
+t.test('concurrent documents each get their own text', async (t) => {
   const hosts = [createHost(t, entryFiles.parser), createHost(t, entryFiles.parser)];
   const texts = Array.from({ length: 12 }, (_, i) => `document number ${i}`);
   const outcomes = await Promise.all(
@@ -140,7 +140,7 @@ t.test('documents that arrive together come back each with its own text', async 
   );
 });
 
-t.test('a failure of the document is data with a code and a sentence, and costs no process', async (t) => {
+t.test('a failure of the document is data with a code and a message, and keeps the process', async (t) => {
   const host = createHost(t, entryFiles.parser);
   const before = startedPids.length;
   const outcome = await host.parse({ kind: 'parse', file: writeFile(new Uint8Array()) });
@@ -189,7 +189,7 @@ for (const { path, code, limits } of crashCases) {
 }
 
 t.test(
-  'a page that needs more memory than there is says so',
+  'a page that exceeds the memory limit fails with that reason',
   { skip: prlimit === null && 'needs prlimit' },
   async (t) => {
     const scarce = join(folder, 'prlimit');
@@ -198,20 +198,20 @@ t.test(
     const host = createHost(t, entryFiles.parser, scarce, noSandbox);
     const file = writeFile(buildPdf([''], { content: Buffer.alloc(60_000_000, ' ') }));
     t.match(await host.parse({ kind: 'parse', file }), {
-      failure: { code: 'memory', message: /needs more memory than one document may use/ },
+      failure: { code: 'memory', message: /needs more memory than the limit per document/ },
     });
     t.same(pagesOf(await host.parse({ kind: 'parse', file: writeFile(utf8('after')) })), ['after']);
   },
 );
 
-t.test('without prlimit a memory bomb still costs only its own document', async (t) => {
+t.test('without prlimit a memory bomb fails only its own document', async (t) => {
   const host = createHost(t, entryFiles.hostile, null, noSandbox);
   const file = writeFile(utf8('bait'));
   t.match(await host.parse({ kind: 'parse', file, path: 'buffers' }), { failure: { code: 'memory' } });
   t.same(pagesOf(await host.parse({ kind: 'parse', file, path: 'a.txt' })), ['bait']);
 });
 
-t.test('a line of a hundred million characters is refused for its length, in any encoding', async (t) => {
+t.test('a line of a hundred million characters is rejected for its length, in every encoding', async (t) => {
   const host = createHost(t, entryFiles.parser);
   for (const bytes of [
     Buffer.alloc(100_000_000, 'words '),
@@ -231,21 +231,24 @@ t.test('a process that floods its host with text is stopped at the budget', asyn
   t.match(outcome, { failure: { code: /too_large|memory/ } });
 });
 
-t.test('a document that gives signs of life for ever ends at the total time', async (t) => {
+t.test('a document that keeps reporting progress is stopped at the total time limit', async (t) => {
   const host = createHost(t, entryFiles.parser);
   const file = writeFile(buildPdf(Array.from({ length: 3_000 }, (_, i) => `page ${i}`)));
   const outcome = await host.parse({ kind: 'parse', file, limits: { totalMsMax: 1 } });
   t.match(outcome, { failure: { code: 'timeout', message: /in total/ } });
 });
 
-t.test('a process that died of an earlier document is replaced, and the next one is read', async (t) => {
-  const host = createHost(t, entryFiles.hostile);
-  const file = writeFile(utf8('bait'));
-  t.same(pagesOf(await host.parse({ kind: 'parse', file, path: 'kill unless fresh' })), ['bait']);
-  t.same(pagesOf(await host.parse({ kind: 'parse', file, path: 'kill unless fresh' })), ['bait']);
-});
+t.test(
+  'a process that crashed on an earlier document is replaced, and the next document is parsed',
+  async (t) => {
+    const host = createHost(t, entryFiles.hostile);
+    const file = writeFile(utf8('bait'));
+    t.same(pagesOf(await host.parse({ kind: 'parse', file, path: 'kill unless fresh' })), ['bait']);
+    t.same(pagesOf(await host.parse({ kind: 'parse', file, path: 'kill unless fresh' })), ['bait']);
+  },
+);
 
-t.test('a process killed from outside between two documents costs nothing', async (t) => {
+t.test('a process killed between two documents is replaced without a failure', async (t) => {
   const host = createHost(t, entryFiles.parser);
   const file = writeFile(utf8('still read'));
   await host.parse({ kind: 'parse', file });
@@ -255,7 +258,7 @@ t.test('a process killed from outside between two documents costs nothing', asyn
   t.same(pagesOf(await host.parse({ kind: 'parse', file })), ['still read']);
 });
 
-t.test('real bombs inside a PDF end inside the limits', async (t) => {
+t.test('decompression bombs in a PDF stay within the limits', async (t) => {
   const host = createHost(t, entryFiles.parser);
   const text = Buffer.from('(bomb bomb bomb bomb) Tj T* '.repeat(3_000_000), 'latin1');
   const content = Buffer.concat([Buffer.from('BT /F1 1 Tf 1 TL 0 700 Td '), text, Buffer.from(' ET')]);
@@ -330,7 +333,7 @@ for (const sandbox of sandboxes) {
   );
 }
 
-t.test('no process reads documents of two organizations', async (t) => {
+t.test('no process parses documents of two organizations', async (t) => {
   const host = createHost(t, entryFiles.parser);
   const before = startedPids.length;
   const parse = async (organizationId: string, text: string) =>
@@ -349,7 +352,7 @@ t.test('no process reads documents of two organizations', async (t) => {
   for (const pid of startedPids.slice(before)) t.ok(await isGone(pid));
 });
 
-t.test('the second PDF engine loads in the sandbox, and says what is wrong with a file', async (t) => {
+t.test('the second PDF engine loads in the sandbox and reports the fault of a file', async (t) => {
   const host = createHost(t, entryFiles.parser);
   const file = writeFile(truncateBytes(buildPdf(['words']), 0.5));
   const outcome = await host.parse({ kind: 'parse', file });
@@ -357,7 +360,7 @@ t.test('the second PDF engine loads in the sandbox, and says what is wrong with 
   t.notMatch(isFailedOutcome(outcome) && outcome.failure.message, /internal error/);
 });
 
-t.test('a document of many megabytes arrives whole', async (t) => {
+t.test('a document of many megabytes is transferred completely', async (t) => {
   const host = createHost(t, entryFiles.parser);
   const line = 'A line of a long text that has to arrive in order.\n';
   const text = line.repeat(400_000);
@@ -366,7 +369,7 @@ t.test('a document of many megabytes arrives whole', async (t) => {
   t.same(pagesOf(await host.parse({ kind: 'parse', file: writeFile(utf8('next')) })), ['next']);
 });
 
-t.test('the page of a PDF becomes a JPEG that no box makes larger than allowed', async (t) => {
+t.test('a PDF page is rendered as JPEG within the size limit for every page box', async (t) => {
   const host = createHost(t, entryFiles.parser);
   const { default: sharp } = await import('sharp');
   const sizeOf = async (bytes: Uint8Array, options: { widthMax?: number } = {}) => {
@@ -385,7 +388,7 @@ t.test('the page of a PDF becomes a JPEG that no box makes larger than allowed',
   t.ok(vast.width <= 2_000 && vast.height <= 2_000);
 });
 
-t.test('a page image shows what the page draws', async (t) => {
+t.test('a page image shows the content of the page', async (t) => {
   const host = createHost(t, entryFiles.parser);
   const { default: sharp } = await import('sharp');
   const content = Buffer.from('1 0 0 rg 0 396 612 396 re f 0 0 1 rg 0 0 612 396 re f');
@@ -398,7 +401,7 @@ t.test('a page image shows what the page draws', async (t) => {
   t.ok(blue[2]! > 240 && blue[0]! < 15, `blue below: ${blue}`);
 });
 
-t.test('what has no page images gives null', async (t) => {
+t.test('rendering a kind without page images returns null', async (t) => {
   const host = createHost(t, entryFiles.parser);
   const pdf = writeFile(buildPdf(['one']));
   t.equal(await host.render({ kind: 'render', file: pdf, page: 1 }), null);
@@ -411,40 +414,37 @@ t.test('what has no page images gives null', async (t) => {
   t.notOk(hasPageImages('text', true));
 });
 
-t.test('a cancelled document ends at once and leaves no process', async (t) => {
+t.test('a canceled document ends at once and leaves no process', async (t) => {
   const host = createHost(t, entryFiles.hostile);
-  const cancelling = new AbortController();
+  const cancellation = new AbortController();
   const task = { kind: 'parse', file: writeFile(utf8('bait')), path: 'hang' } as const;
-  const running = host.parse(task, undefined, cancelling.signal);
+  const running = host.parse(task, undefined, cancellation.signal);
   const before = startedPids.length;
   while (startedPids.length === before) await sleep(20);
   await sleep(300);
-  cancelling.abort();
-  t.match(await running, { failure: { code: 'timeout', message: /cancelled/ } });
+  cancellation.abort();
+  t.match(await running, { failure: { code: 'timeout', message: /canceled/ } });
   t.ok(await isGone(startedPids.at(-1)!));
   t.same(pagesOf(await host.parse({ kind: 'parse', file: writeFile(utf8('next')), path: 'a.txt' })), [
     'next',
   ]);
 });
 
-t.test(
-  'a document that is cancelled while it waits is never read, and the one before it goes on',
-  async (t) => {
-    const host = createHost(t, entryFiles.parser);
-    const cancelling = new AbortController();
-    const running = host.parse({ kind: 'parse', file: writeFile(utf8('words')), path: 'a.txt' });
-    // The file does not exist, so parsing it would fail.
-    const absent = join(folder, 'absent');
-    const waiting = host.parse({ kind: 'parse', file: absent }, undefined, cancelling.signal);
-    const image = host.render({ kind: 'render', file: absent, page: 0 }, cancelling.signal);
-    cancelling.abort();
-    t.same(pagesOf(await running), ['words']);
-    for (const outcome of [await waiting, await image])
-      t.match(outcome, { failure: { code: 'timeout', message: /cancelled/ } });
-  },
-);
+t.test('a document canceled while waiting is never parsed, and the one before it continues', async (t) => {
+  const host = createHost(t, entryFiles.parser);
+  const cancellation = new AbortController();
+  const running = host.parse({ kind: 'parse', file: writeFile(utf8('words')), path: 'a.txt' });
+  // The file does not exist, so parsing it would fail.
+  const absent = join(folder, 'absent');
+  const waiting = host.parse({ kind: 'parse', file: absent }, undefined, cancellation.signal);
+  const image = host.render({ kind: 'render', file: absent, page: 0 }, cancellation.signal);
+  cancellation.abort();
+  t.same(pagesOf(await running), ['words']);
+  for (const outcome of [await waiting, await image])
+    t.match(outcome, { failure: { code: 'timeout', message: /canceled/ } });
+});
 
-t.test('a pooled document that is cancelled while it waits for a thread is never read', async (t) => {
+t.test('a pooled document canceled while waiting for a thread is never parsed', async (t) => {
   const pool = new Piscina({ filename: moduleAt('../../workers/parse.js'), maxThreads: 1 });
   const { port1, port2 } = new MessageChannel();
   const running = pool.run({ kind: 'parse', file: writeFile(utf8('words')) });
@@ -452,13 +452,13 @@ t.test('a pooled document that is cancelled while it waits for a thread is never
   const waiting = pool.run(task, { transferList: [port2] });
   port1.postMessage('cancel');
   t.notOk(isFailedOutcome((await running) as ParseOutcome));
-  t.match(await waiting, { failure: { code: 'timeout', message: /cancelled/ } });
+  t.match(await waiting, { failure: { code: 'timeout', message: /canceled/ } });
   port1.close();
   await pool.destroy();
 });
 
 t.test(
-  'level user: no two parser processes that run at one time have the same user',
+  'level user: concurrent parser processes never share a user',
   { skip: sandboxUsersUnavailable(findOptionalTools().setpriv) },
   async (t) => {
     const sandbox = listSandboxCandidates(findOptionalTools()).find(({ level }) => level === 'user');
@@ -485,7 +485,7 @@ t.test(
   },
 );
 
-t.test('close ends the process in the middle of a document, and may be called twice', async (t) => {
+t.test('close stops the process during a document and is idempotent', async (t) => {
   const host = createHost(t, entryFiles.hostile);
   const running = host.parse({ kind: 'parse', file: writeFile(utf8('bait')), path: 'hang' });
   const before = startedPids.length;
@@ -498,13 +498,13 @@ t.test('close ends the process in the middle of a document, and may be called tw
   await t.rejects(host.parse({ kind: 'parse', file: writeFile(utf8('late')) }), /closed/);
 });
 
-t.test('a document is cancelled, and a host closed, while their process is still starting', async (t) => {
+t.test('a document can be canceled, and a host closed, while the process is starting', async (t) => {
   const canceled = createHost(t, entryFiles.hostile);
-  const cancelling = new AbortController();
+  const cancellation = new AbortController();
   const bait = { kind: 'parse', file: writeFile(utf8('bait')), path: 'hang' } as const;
-  const first = canceled.parse(bait, undefined, cancelling.signal);
+  const first = canceled.parse(bait, undefined, cancellation.signal);
   await sleep(20);
-  cancelling.abort();
+  cancellation.abort();
   t.match(await first, { failure: { code: 'timeout' } });
   const closed = createHost(t, entryFiles.hostile);
   const second = closed.parse({ kind: 'parse', file: writeFile(utf8('bait')), path: 'hang' });
@@ -514,7 +514,7 @@ t.test('a document is cancelled, and a host closed, while their process is still
   for (const pid of alivePids) t.notOk(pid === startedPids.at(-1), 'the last process has ended');
 });
 
-t.test('kill -9 of the server ends a parser process that hangs in a document', async (t) => {
+t.test('kill -9 of the server ends a hanging parser process', async (t) => {
   const owner = spawn(
     process.execPath,
     [moduleAt('./processes/parser-owner-process.js'), writeFile(utf8('bait'))],
@@ -530,7 +530,7 @@ t.test('kill -9 of the server ends a parser process that hangs in a document', a
   t.ok(await isGone(pid));
 });
 
-t.test('the pool runs documents and page images, tells of its processes and loses none', async (t) => {
+t.test('the pool runs documents and page images and reports the start and end of each process', async (t) => {
   const pool = new Piscina({ filename: moduleAt('../../workers/parse.js'), maxThreads: 2 });
   const processes = new ParserProcessRegistry();
   pool.on('message', (message) => processes.handleMessage(message));
@@ -550,7 +550,7 @@ t.test('the pool runs documents and page images, tells of its processes and lose
   for (const pid of pids) t.ok(await isGone(pid));
 });
 
-t.test('a pooled document is cancelled by its port, or by ending its worker', async (t) => {
+t.test('a pooled document is canceled through its port or by stopping its worker', async (t) => {
   const pool = new Piscina({ filename: moduleAt('../../workers/parse.js'), maxThreads: 1 });
   const processes = new ParserProcessRegistry();
   pool.on('message', (message) => processes.handleMessage(message));
@@ -564,7 +564,7 @@ t.test('a pooled document is cancelled by its port, or by ending its worker', as
   const canceled = pool.run({ kind: 'parse', file: slow, port: port2 }, { transferList: [port2] });
   await untilStarted();
   port1.postMessage('stop');
-  t.match(await canceled, { failure: { code: 'timeout', message: /cancelled/ } });
+  t.match(await canceled, { failure: { code: 'timeout', message: /canceled/ } });
   port1.close();
   const abort = new AbortController();
   const aborted = pool.run({ kind: 'parse', file: slow }, { signal: abort.signal });
@@ -578,7 +578,7 @@ t.test('a pooled document is cancelled by its port, or by ending its worker', as
   await pool.destroy();
 });
 
-t.test('every process that was started has ended', async (t) => {
+t.test('every started process has ended', async (t) => {
   t.ok(startedPids.length > 10);
   for (const pid of alivePids) t.ok(await isGone(pid), String(pid));
 });

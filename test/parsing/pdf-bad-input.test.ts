@@ -162,7 +162,7 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Expec
     objectStream(buildPdf(Array(5_100).fill(''))),
     { fails: ['too_large', 'corrupt'] },
   ],
-  ['a blank page', buildPdf(['']), { pages: [''], warning: /hold no text/ }],
+  ['a blank page', buildPdf(['']), { pages: [''], warning: /contain no text/ }],
   [
     'contents that cannot be unpacked',
     Buffer.from(
@@ -245,7 +245,7 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Expec
       ],
       shown('0102030405'.repeat(12)),
     ),
-    { pages: [''], warning: /do not say which characters/ },
+    { pages: [''], warning: /have no character mapping/ },
   ],
   [
     'an image and no text',
@@ -254,7 +254,7 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Expec
       content: Buffer.from('612 0 0 792 0 0 cm /I Do'),
       objects: [image],
     }),
-    { pages: [''], warning: /hold no text/ },
+    { pages: [''], warning: /contain no text/ },
   ],
   ['a turned page', buildPdf([sentence], { rotate: 90 }), { pages: [sentence] }],
   [

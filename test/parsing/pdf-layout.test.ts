@@ -62,7 +62,7 @@ function interleaved(...columns: readonly PlacedText[][]): PlacedText[] {
   return Array.from({ length: longest }, (_, i) => columns.flatMap((one) => one[i] ?? [])).flat();
 }
 
-t.test('columns are read one after the other, however they were drawn', async (t) => {
+t.test('columns are read one after the other, independent of the drawing order', async (t) => {
   const left = column(prose('L', 20, 46), 50, 700);
   const right = column(prose('R', 20, 46), 320, 700);
   const expected = `${numbered('L', 20)} ${numbered('R', 20)}`;
@@ -71,7 +71,7 @@ t.test('columns are read one after the other, however they were drawn', async (t
   t.equal(markerOrder((await parsePdf([[...right, ...left]])).pages[0]!), expected, 'drawn from the right');
 });
 
-t.test('what crosses the columns stands where it stands', async (t) => {
+t.test('text across columns keeps its position', async (t) => {
   const page = [
     { text: 'T1 A title that runs over both of the columns', x: 50, y: 740, size: 20 },
     ...interleaved(column(prose('A', 8, 46), 50, 700), column(prose('B', 8, 46), 320, 700)),
@@ -84,7 +84,7 @@ t.test('what crosses the columns stands where it stands', async (t) => {
   );
 });
 
-t.test('three columns are three columns', async (t) => {
+t.test('three columns are detected', async (t) => {
   const columns = ['A', 'B', 'C'].map((marker, i) =>
     column(prose(marker, 12, 34), 40 + i * 185, 700, { size: 9 }),
   );
@@ -94,7 +94,7 @@ t.test('three columns are three columns', async (t) => {
   );
 });
 
-t.test('a page of one column and a form keep their lines', async (t) => {
+t.test('lines of a page with one column and of a form are not split', async (t) => {
   const lines = prose('A', 30, 90);
   t.same((await parsePdf([column(lines, 60, 720)])).pages, [lines.join('\n')]);
   const form = [
@@ -109,7 +109,7 @@ t.test('a page of one column and a form keep their lines', async (t) => {
   );
 });
 
-t.test('rows of a table are lines whose cells are told apart', async (t) => {
+t.test('table rows are lines with separated cells', async (t) => {
   const rows = [
     ['Substance', 'to air', 'to water'],
     ['Carbon dioxide', '100 million', '-'],
@@ -199,7 +199,7 @@ for (const { name, page, expected } of sideBySide) {
   });
 }
 
-t.test('a wide table stays one table, whatever its spaces', async (t) => {
+t.test('a wide table stays one table despite wide gaps', async (t) => {
   const years = [
     ['Region', '2023', '2022', '2023', '2022'],
     ['North', '1,200', '1,100', '12 %', '11 %'],
@@ -223,7 +223,7 @@ t.test('a wide table stays one table, whatever its spaces', async (t) => {
   );
 });
 
-t.test('a numbered list is no table', async (t) => {
+t.test('a numbered list is not a table', async (t) => {
   const items = [1, 2, 3, 4].flatMap((n) => [
     { text: `${n}.`, x: 60, y: 700 - n * 14 },
     { text: `Item number ${n} of a list`, x: 90, y: 700 - n * 14 },
@@ -233,7 +233,7 @@ t.test('a numbered list is no table', async (t) => {
   ]);
 });
 
-t.test('turned pages read like others, and turned text follows the rest', async (t) => {
+t.test('rotated pages are read like others, and rotated text follows the rest', async (t) => {
   const lines = prose('A', 12, 60);
   const turned = lines.map((text, i): PlacedText => ({ text, x: 100 + i * 14, y: 60, quarterTurns: 1 }));
   t.same((await parsePdf([turned.toReversed()], { rotate: 90 })).pages, [lines.join('\n')], 'by 90 degrees');
@@ -247,7 +247,7 @@ t.test('turned pages read like others, and turned text follows the rest', async 
   ]);
 });
 
-t.test('notes at the foot of a column come after the text of the page', async (t) => {
+t.test('footnotes of a column follow the text of the page', async (t) => {
   const left = [
     ...column(prose('L', 18, 46), 50, 700),
     ...column(['1 N1 a note in small type', 'N2 that goes on'], 50, 440, { size: 8 }),
@@ -256,7 +256,7 @@ t.test('notes at the foot of a column come after the text of the page', async (t
   t.equal(markerOrder((await parsePdf([page])).pages[0]!), `${numbered('L', 18)} ${numbered('R', 22)} N1 N2`);
 });
 
-t.test('words that were drawn letter by letter, or cut at a line end, are whole', async (t) => {
+t.test('words drawn letter by letter or hyphenated at a line end are joined', async (t) => {
   const spaced = { text: 'CONFIDENTIAL REPORT', x: 60, y: 700, spacing: 9 };
   t.match((await parsePdf([[spaced]])).pages[0], /CONFIDENTIAL REPORT/);
   const columns = [
@@ -274,7 +274,7 @@ const framed = (page: number, head: string, foot: string): PlacedText[] => [
   { text: foot, x: 290, y: 40, size: 9 },
 ];
 
-t.test('headers, footers and page numbers that repeat are left out and told', async (t) => {
+t.test('repeated headers, footers and page numbers are removed with a warning', async (t) => {
   const pages = Array.from({ length: 6 }, (_, i) =>
     framed(i + 7, i % 2 === 0 ? `${i + 7} The Annual Report` : `Chapter Two ${i + 7}`, `Page ${i + 7} of 99`),
   );
@@ -287,14 +287,14 @@ t.test('headers, footers and page numbers that repeat are left out and told', as
         .join('\n'),
     );
   }
-  t.match(document.warnings, [/left out \(12 lines\).*"Page # of #"/]);
+  t.match(document.warnings, [/removed \(12 lines\).*"Page # of #"/]);
   const roman = await parsePdf(
     ['i', 'ii', 'iii', 'iv', 'v'].map((number, i) => framed(i, 'A preface', number)),
   );
   t.notMatch(roman.pages.join('\n'), /preface|^iv$/m);
 });
 
-t.test('what may be content stays, however often it repeats', async (t) => {
+t.test('repeated lines that may be content are kept', async (t) => {
   const short = await parsePdf([1, 2, 3].map((page) => framed(page, 'A header', `Page ${page}`)));
   t.match(short.pages, [/A header[\s\S]*Page 1/, /A header[\s\S]*Page 2/, /A header[\s\S]*Page 3/]);
   t.same(short.warnings, []);
@@ -337,7 +337,7 @@ t.test('what may be content stays, however often it repeats', async (t) => {
   t.same(same.warnings, []);
 });
 
-t.test('between pages that are alike, what repeats on different ones is still left out', async (t) => {
+t.test('repeated lines on alternating pages are removed', async (t) => {
   const form = (page: number) => [
     { text: 'The Annual Report', x: 60, y: 750, size: 9 },
     ...column(['Name', 'Street and number', 'Town', 'Signature'], 60, 700),
@@ -349,7 +349,7 @@ t.test('between pages that are alike, what repeats on different ones is still le
   t.notMatch((await parsePdf(pages)).pages.join('\n'), /Annual Report|Page/);
 });
 
-t.test('headings are told by their type, give the document its title and head its chunks', async (t) => {
+t.test('headings are detected by their font, and provide the title and the chunk headings', async (t) => {
   const page = [
     { text: 'How rivers shape the land', x: 60, y: 740, size: 24 },
     ...column(prose('A', 8, 80), 60, 700),
@@ -367,7 +367,7 @@ t.test('headings are told by their type, give the document its title and head it
 });
 
 t.test(
-  'lines in a font whose characters have high boxes are no headings, and large type is one',
+  'lines in a font with tall character boxes are not headings, and a line in large type is',
   async (t) => {
     const type = (font: string, size: number, y: number, text: string) =>
       `BT /${font} ${size} Tf 60 ${y} Td (${text}) Tj ET`;
@@ -389,7 +389,7 @@ t.test(
   },
 );
 
-t.test('the outline names the headings and their levels', async (t) => {
+t.test('the outline determines the headings and their levels', async (t) => {
   const chapter = (title: string) => [{ text: title, x: 60, y: 740 }, ...column(prose('A', 20, 80), 60, 715)];
   const outline = ['Introduction', 'Methods of measurement', 'Results'].map((title, page) => ({
     title,
@@ -403,7 +403,7 @@ t.test('the outline names the headings and their levels', async (t) => {
   t.match(document.pages, [/^# 1 Introduction\n/, /^# 2 Methods of measurement\n/, /^# 3 Results\n/]);
 });
 
-t.test('lines that run downwards are read from right to left', async (t) => {
+t.test('vertical lines are read from right to left', async (t) => {
   const columns = ['あいう', '日本語', '東京都'].map((text, i) =>
     [...text].map((character, row) => ({
       code: character.codePointAt(0)!,
@@ -435,7 +435,7 @@ t.test('lines that run downwards are read from right to left', async (t) => {
   );
 });
 
-t.test('a Latin word stands in its place in a line from right to left, also without a space', (t) => {
+t.test('a Latin word keeps its position in a right-to-left line, also without a space', (t) => {
   const piece = (text: string, left: number, right: number, order: number) => ({
     ...{ text, left, right, order, bottom: 100, top: 112, height: 11, direction: 'level' as const },
     ...{ glyph: 0, lastGlyph: 0, rightToLeft: /[\u0590-\u08ff]/.test(text) },

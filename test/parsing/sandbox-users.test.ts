@@ -1,30 +1,33 @@
 import t from 'tap';
 import {
-  giveUser,
-  holdUser,
+  allocateUser,
+  assignUser,
   newSandboxUsers,
+  releaseUser,
   sandboxUserIds,
-  takeUser,
 } from '../../src/parsing/sandbox-users.ts';
 
-t.test('no number is given twice, and one that came back rests behind all others', async (t) => {
+t.test('user ids are unique, and a released one is reused last', async (t) => {
   const users = newSandboxUsers();
-  const first = takeUser(users);
-  giveUser(users, first);
-  const taken = Array.from({ length: sandboxUserIds.count }, () => takeUser(users));
+  const first = allocateUser(users);
+  releaseUser(users, first);
+  const taken = Array.from({ length: sandboxUserIds.count }, () => allocateUser(users));
   t.equal(new Set(taken).size, sandboxUserIds.count);
   t.equal(taken.at(-1), first);
-  t.throws(() => takeUser(users), /all 1000 users of the sandbox are in use/);
-  giveUser(users, taken[7]!);
-  t.equal(takeUser(users), taken[7]);
+  t.throws(() => allocateUser(users), /all 1000 sandbox users are in use/);
+  releaseUser(users, taken[7]!);
+  t.equal(allocateUser(users), taken[7]);
 });
 
-t.test('a number whose process ended without giving it back is used when no other is left', async (t) => {
-  const users = newSandboxUsers();
-  const taken = Array.from({ length: sandboxUserIds.count }, () => takeUser(users));
-  for (const userId of taken) holdUser(users, userId, process.pid);
-  // Greater than any process id of the kernel.
-  holdUser(users, taken[3]!, 0x7fffffff);
-  t.equal(takeUser(users), taken[3]);
-  t.throws(() => takeUser(users), /in use/);
-});
+t.test(
+  'the user id of a process that ended without releasing it is reused when no other is free',
+  async (t) => {
+    const users = newSandboxUsers();
+    const taken = Array.from({ length: sandboxUserIds.count }, () => allocateUser(users));
+    for (const userId of taken) assignUser(users, userId, process.pid);
+    // Greater than any process id of the kernel.
+    assignUser(users, taken[3]!, 0x7fffffff);
+    t.equal(allocateUser(users), taken[3]);
+    t.throws(() => allocateUser(users), /in use/);
+  },
+);

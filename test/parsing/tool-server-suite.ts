@@ -92,7 +92,7 @@ function createToolServer(
   return { host, stored, folder, derivedFolder, base };
 }
 
-t.test('a program that hangs is ended at its own limit, and the document does without it', async (t) => {
+t.test('a hanging program is stopped at its own limit, and the document is parsed without it', async (t) => {
   const { host, stored, folder } = createToolServer(t, { soffice: 'sleep 600' });
   const limits = { convertMsMax: 400, idleMsMax: testEventMsMax };
   const outcome = await host().parse({ ...stored(rtf), limits });
@@ -100,7 +100,7 @@ t.test('a program that hangs is ended at its own limit, and the document does wi
   t.same(readdirSync(folder), [], 'nothing is left');
 });
 
-t.test('a program runs no longer than its document, which ends in time', async (t) => {
+t.test('a program is stopped with its document at the total time limit', async (t) => {
   const pids = t.testdirName;
   const { host, stored } = createToolServer(t, { soffice: `echo $$ > ${pids}/pid; sleep 600` });
   const parser = host();
@@ -116,24 +116,24 @@ t.test('a program runs no longer than its document, which ends in time', async (
   t.match(await parser.parse(stored(buildPdf(['next']))), { pages: ['next'] });
 });
 
-t.test('cancelling a document ends its program at once', async (t) => {
+t.test('canceling a document stops its program at once', async (t) => {
   const { host, stored, folder } = createToolServer(t, { soffice: 'sleep 600' });
   const parser = host();
-  const cancelling = new AbortController();
-  const running = parser.parse(stored(rtf), undefined, cancelling.signal);
+  const cancellation = new AbortController();
+  const running = parser.parse(stored(rtf), undefined, cancellation.signal);
   while (readdirSync(folder).length === 0) await sleep(20);
-  cancelling.abort();
-  t.match(await running, { failure: { code: 'timeout', message: /cancelled/ } });
+  cancellation.abort();
+  t.match(await running, { failure: { code: 'timeout', message: /canceled/ } });
   while (readdirSync(folder).length > 0) await sleep(20);
 });
 
 t.test(
-  'success without a result, death and refusal of LibreOffice leave the text that we read',
+  'the parsed text is kept when LibreOffice exits without a result, crashes or reports an error',
   async (t) => {
     const cases: [string, RegExp][] = [
       ['exit 0', /damaged or protected/],
       ['exit 77', /damaged or protected/],
-      ['kill -9 $$', /died/],
+      ['kill -9 $$', /crashed/],
     ];
     for (const [i, [soffice, words]] of cases.entries()) {
       const { host, stored } = createToolServer(t, { soffice });
@@ -144,7 +144,7 @@ t.test(
 );
 
 t.test(
-  'without room for LibreOffice the text that we read is kept, and the room is asked for again',
+  'without disk space for LibreOffice the parsed text is kept, and space is checked again',
   async (t) => {
     const pdf = join(t.testdirName, 'result.pdf');
     let free = 100;
@@ -155,7 +155,7 @@ t.test(
     const broken = buildDocx([], { parts: { 'word/document.xml': docxPart('').slice(0, -20) } });
     t.match(await parser.parse(stored(rtf)), {
       pages: ['Words of a letter.'],
-      warnings: [/no room for temp/],
+      warnings: [/no space for temp/],
     });
     t.same(readdirSync(folder), []);
     free = 1e9;
@@ -163,39 +163,45 @@ t.test(
     const filling = createToolServer(t, { soffice: 'exit 0' }, async () => (free -= 6e8));
     free = 1e9;
     const outcome = await filling.host().parse(filling.stored(rtf));
-    t.match(outcome, { pages: ['Words of a letter.'], warnings: [/no room for temp/] }, 'filled meanwhile');
+    t.match(outcome, { pages: ['Words of a letter.'], warnings: [/no space for temp/] }, 'filled meanwhile');
     const unread = await filling.host().parse(filling.stored(broken, 'b'.repeat(64)));
-    t.match(unread, { failure: { code: 'crash', message: /no room for temp/ } }, 'not called damaged');
+    t.match(unread, { failure: { code: 'crash', message: /no space for temp/ } }, 'not called damaged');
   },
 );
 
-t.test('two documents with equal bytes at once are converted once, and later ones not at all', async (t) => {
-  const runs = t.testdirName;
-  const pdf = join(runs, 'result.pdf');
-  const { host, stored } = createToolServer(t, {
-    soffice: `echo run >> ${runs}/runs; sleep 0.5; ${createOutputFolder}; cp ${pdf} "$2/document.pdf"`,
-  });
-  writeFileSync(pdf, buildPdf(['Words of a', 'letter.']));
-  const task = stored(rtf);
-  const outcomes = await Promise.all([host().parse(task), host().parse(task)]);
-  for (const outcome of outcomes) t.equal(isFailedOutcome(outcome) ? 0 : outcome.pages.length, 2);
-  const image = await host().render({ ...task, kind: 'render', page: 1 });
-  t.ok(image instanceof Uint8Array && image[0] === 0xff);
-  t.equal(readFileSync(join(runs, 'runs'), 'utf8'), 'run\n');
-});
+t.test(
+  'concurrent documents with equal bytes are converted once, and later ones reuse the result',
+  async (t) => {
+    const runs = t.testdirName;
+    const pdf = join(runs, 'result.pdf');
+    const { host, stored } = createToolServer(t, {
+      soffice: `echo run >> ${runs}/runs; sleep 0.5; ${createOutputFolder}; cp ${pdf} "$2/document.pdf"`,
+    });
+    writeFileSync(pdf, buildPdf(['Words of a', 'letter.']));
+    const task = stored(rtf);
+    const outcomes = await Promise.all([host().parse(task), host().parse(task)]);
+    for (const outcome of outcomes) t.equal(isFailedOutcome(outcome) ? 0 : outcome.pages.length, 2);
+    const image = await host().render({ ...task, kind: 'render', page: 1 });
+    t.ok(image instanceof Uint8Array && image[0] === 0xff);
+    t.equal(readFileSync(join(runs, 'runs'), 'utf8'), 'run\n');
+  },
+);
 
-t.test('an Office file of pictures only is read by OCR from the pages that LibreOffice draws', async (t) => {
-  const pdf = join(t.testdirName, 'result.pdf');
-  const { host, stored } = createToolServer(t, {
-    soffice: `${createOutputFolder}; cp ${pdf} "$2/document.pdf"`,
-    tesseract: "cat > image.png; printf '5\\t1\\t1\\t1\\t1\\t1\\t0\\t0\\t9\\t9\\t95\\tscanned\\n'",
-  });
-  writeFileSync(pdf, buildScannedPdf([await renderText('words', 40)]));
-  t.match(await host().parse(stored(buildDocx([]))), { kind: 'docx', pages: ['scanned'] });
-  t.match(await host().parse(stored(buildDocx(['typed']), 'b'.repeat(64))), { pages: ['typed'] });
-});
+t.test(
+  'an Office file with only images is read by OCR from the pages that LibreOffice renders',
+  async (t) => {
+    const pdf = join(t.testdirName, 'result.pdf');
+    const { host, stored } = createToolServer(t, {
+      soffice: `${createOutputFolder}; cp ${pdf} "$2/document.pdf"`,
+      tesseract: "cat > image.png; printf '5\\t1\\t1\\t1\\t1\\t1\\t0\\t0\\t9\\t9\\t95\\tscanned\\n'",
+    });
+    writeFileSync(pdf, buildScannedPdf([await renderText('words', 40)]));
+    t.match(await host().parse(stored(buildDocx([]))), { kind: 'docx', pages: ['scanned'] });
+    t.match(await host().parse(stored(buildDocx(['typed']), 'b'.repeat(64))), { pages: ['typed'] });
+  },
+);
 
-t.test('what is made of a file that is not kept is gone with the document', async (t) => {
+t.test('the result for a file that is not stored is deleted with the document', async (t) => {
   const pdf = join(t.testdirName, 'result.pdf');
   const { host, stored, derivedFolder } = createToolServer(t, {
     soffice: `${createOutputFolder}; cp ${pdf} "$2/document.pdf"`,
@@ -206,28 +212,24 @@ t.test('what is made of a file that is not kept is gone with the document', asyn
   t.same(readdirSync(derivedFolder), []);
 });
 
-t.test(
-  'an OCR program that dies costs its page, and one that finds no room for its files the document',
-  async (t) => {
-    const scan = buildScannedPdf([await renderText('words', 40)]);
-    const dying = createToolServer(t, { tesseract: 'kill -9 $$' });
-    const outcome = await dying.host().parse(dying.stored(scan));
-    t.match(outcome, { pages: [''] });
-    t.ok(
-      !isFailedOutcome(outcome) &&
-        outcome.warnings.some((warning) => /not read: 1\. tesseract/.test(warning)),
-    );
-    const full = createToolServer(t, { tesseract: 'exit 0' });
-    const parser = full.host();
-    await parser.parse(full.stored(buildPdf(['warm'])));
-    // A path that cannot be written to simulates a full disk.
-    rmSync(full.folder, { recursive: true });
-    writeFileSync(full.folder, '');
-    t.match(await parser.parse(full.stored(scan)), {
-      failure: { code: 'crash', message: /cannot be run: (?!Error)/ },
-    });
-    rmSync(full.folder);
-    mkdirSync(full.folder);
-    t.match(await parser.parse(full.stored(scan)), { pages: [''] });
-  },
-);
+t.test('a crash of the OCR program fails its page, and a full disk fails the document', async (t) => {
+  const scan = buildScannedPdf([await renderText('words', 40)]);
+  const dying = createToolServer(t, { tesseract: 'kill -9 $$' });
+  const outcome = await dying.host().parse(dying.stored(scan));
+  t.match(outcome, { pages: [''] });
+  t.ok(
+    !isFailedOutcome(outcome) && outcome.warnings.some((warning) => /not read: 1\. Tesseract/.test(warning)),
+  );
+  const full = createToolServer(t, { tesseract: 'exit 0' });
+  const parser = full.host();
+  await parser.parse(full.stored(buildPdf(['warm'])));
+  // A path that cannot be written to simulates a full disk.
+  rmSync(full.folder, { recursive: true });
+  writeFileSync(full.folder, '');
+  t.match(await parser.parse(full.stored(scan)), {
+    failure: { code: 'crash', message: /failed to start: (?!Error)/ },
+  });
+  rmSync(full.folder);
+  mkdirSync(full.folder);
+  t.match(await parser.parse(full.stored(scan)), { pages: [''] });
+});

@@ -301,7 +301,7 @@ function copyFolder(from: string, to: string): void {
 /** Reply of the parse worker to a canceled task. */
 async function parseOutcomeWhenCanceled(task: { port?: MessagePort }): Promise<ParseOutcome> {
   await new Promise((resolve) => task.port?.once('message', resolve));
-  return { failure: { code: 'timeout', message: 'Reading the document was cancelled.' } };
+  return { failure: { code: 'timeout', message: 'Parsing of the document was canceled.' } };
 }
 
 async function runParse(parse: ServerComponentsOptions['parse'], task: ParseTask): Promise<ParseOutcome> {

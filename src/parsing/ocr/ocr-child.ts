@@ -57,9 +57,9 @@ export class OcrChild {
     if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
     const child = await this.#getChild();
     const { reply, residentBytes } = await exchangeImage(child, image, { msMax, signal });
-    const isWornOut =
+    const needsReplacement =
       child.requestCount >= imagesPerProcessMax || residentBytes > processLimits.ocrRecycleResidentBytes;
-    if (reply.kind === 'failed' || isWornOut) await this.#endChild();
+    if (reply.kind === 'failed' || needsReplacement) await this.#endChild();
     this.#idleTimer = setTimeout(() => void this.#endChild(), processLimits.ocrIdleMs);
     this.#idleTimer.unref();
     return reply;
@@ -87,7 +87,7 @@ export class OcrChild {
 const canceledReply: ToolReply = {
   kind: 'failed',
   code: 'timeout',
-  message: 'Reading the image was cancelled.',
+  message: 'OCR of the image was canceled.',
 };
 
 interface OcrExchange {
@@ -109,20 +109,20 @@ async function exchangeImage(
   });
   const reply = new Promise<OcrExchange>((resolve) => {
     child.listen((message) => {
-      if (message.type === 'recognised') {
+      if (message.type === 'recognized') {
         const { text, confidence, residentBytes } = message;
         resolve({ reply: { kind: 'text', text, confidence }, residentBytes });
       } else if (message.type === 'fail') resolve(toFailure('crash', message.message));
     });
     timer = setTimeout(
-      () => resolve(toFailure('timeout', `Reading the text of a page took more than ${msMax / 1_000} s.`)),
+      () => resolve(toFailure('timeout', `OCR of a page timed out after ${msMax / 1_000} s.`)),
       msMax,
     );
     onAbort = () => resolve({ reply: canceledReply, residentBytes: 0 });
     signal.addEventListener('abort', onAbort, { once: true });
   });
-  const exit = child.exited.then(() => toFailure('crash', 'The process that reads images died.'));
-  child.sendRequest({ type: 'recognise', image });
+  const exit = child.exited.then(() => toFailure('crash', 'The OCR process crashed.'));
+  child.sendRequest({ type: 'recognize', image });
   try {
     return await Promise.race([reply, exit]);
   } finally {

@@ -87,7 +87,7 @@ const disabledOcrEngine: OcrEngine = {
   name: 'off',
   recognize: async () => ({
     kind: 'missing',
-    message: 'Text in images is not read: OCR is switched off (ocrEngine).',
+    message: 'Text in images was not read: OCR is disabled (ocrEngine).',
   }),
   close: async () => {},
 };
@@ -121,18 +121,18 @@ class TesseractEngine implements OcrEngine {
         signal,
       }),
     );
-    switch (exit.how) {
+    switch (exit.outcome) {
       case 'exited':
         if (exit.code === 0) return { kind: 'text', ...parseOcrTable(exit.output.toString('utf8')) };
-        return toFailure('corrupt', `tesseract could not read the image: ${getLastLine(exit.complaint)}`);
+        return toFailure('corrupt', `Tesseract failed to read the image: ${getLastLine(exit.stderr)}`);
       case 'killed':
-        return toFailure('memory', 'tesseract needed more memory for the image than it may use.');
+        return toFailure('memory', 'Tesseract exceeded its memory limit while reading the image.');
       case 'timeout':
-        return toFailure('timeout', `Reading the text of a page took more than ${msMax / 1_000} s.`);
-      case 'flooded':
-        return toFailure('too_large', 'The image holds more text than is read from one image.');
-      case 'cancelled':
-        return toFailure('timeout', 'Reading the image was cancelled.');
+        return toFailure('timeout', `OCR of a page timed out after ${msMax / 1_000} s.`);
+      case 'output-limit':
+        return toFailure('too_large', 'The image exceeds the limit of text per image.');
+      case 'canceled':
+        return toFailure('timeout', 'OCR of the image was canceled.');
     }
   }
 
@@ -144,7 +144,7 @@ function toFailure(code: 'corrupt' | 'memory' | 'timeout' | 'too_large', message
 }
 
 function getLastLine(stderr: string): string {
-  return stderr.trim().split('\n').at(-1)?.slice(0, 200) || 'it did not say why';
+  return stderr.trim().split('\n').at(-1)?.slice(0, 200) || 'no reason reported';
 }
 
 /** tesseract.js: works without installed programs. */

@@ -11,7 +11,7 @@ import { parseOcrTable } from './ocr-text.ts';
 export function serveOcr(watchdog: URL): void {
   startWatchdog(watchdog);
   const [, , folder, languages] = process.argv;
-  assert(folder !== undefined && languages !== undefined, 'the host names the language data');
+  assert(folder !== undefined && languages !== undefined, 'the host passes the folder of the language data');
   let engine: Promise<Worker> | null = null;
   process.on('message', (request: ParserRequest) => {
     engine ??= openEngine(folder, languages);
@@ -32,14 +32,15 @@ async function openEngine(folder: string, languages: string): Promise<Worker> {
 
 async function handleRequest(engine: Promise<Worker>, request: ParserRequest): Promise<void> {
   try {
-    if (request.type !== 'recognise') throw new Error(`an OCR process does not ${request.type}`);
+    if (request.type !== 'recognize')
+      throw new Error(`unexpected request to the OCR process: ${request.type}`);
     const { data } = await (await engine).recognize(
       Buffer.from(request.image),
       {},
       { text: false, tsv: true },
     );
     const ocrText = parseOcrTable(data.tsv ?? '');
-    sendToHost({ type: 'recognised', ...ocrText, residentBytes: process.memoryUsage.rss() });
+    sendToHost({ type: 'recognized', ...ocrText, residentBytes: process.memoryUsage.rss() });
   } catch (error) {
     const message = `The embedded OCR engine failed: ${error instanceof Error ? error.message : String(error)}`;
     sendToHost({

@@ -78,7 +78,7 @@ export class PageOcr {
 
   async #recognizeRotated(pageImage: PageOcrImage, degrees: number): Promise<ToolReply> {
     const image = await pageImage.renderPng(degrees);
-    return await this.#tools.request({ kind: 'recognise', image, msLeft: this.#msLeft() });
+    return await this.#tools.request({ kind: 'recognize', image, msLeft: this.#msLeft() });
   }
 
   #toText(page: number, reply: ToolReply): OcrText | null {
@@ -92,15 +92,14 @@ export class PageOcr {
         return this.#skipPage(page, this.#msLeft() > 0 ? reply.message : this.#timeUsedUpMessage());
       case 'bytes':
       case 'file':
-        throw new ParseFailure('crash', 'The OCR engine answered something that was not asked.');
+        throw new ParseFailure('crash', 'The OCR engine returned an unexpected reply.');
     }
   }
 
   /** Returns complete sentences about pages that were not read or yielded no reliable text. */
   listWarnings(): string[] {
     const warnings = [...this.#skippedPages].map(
-      ([reason, pages]) =>
-        `The text in the images of these pages was not read: ${formatPageRanges(pages)}. ${reason}`,
+      ([reason, pages]) => `Images on these pages were not read: ${formatPageRanges(pages)}. ${reason}`,
     );
     const [wordless, doubtful] = [
       formatPageRanges(this.#wordlessPages),
@@ -108,12 +107,12 @@ export class PageOcr {
     ];
     if (wordless !== '') {
       warnings.push(
-        `No words could be made out in the images of these pages: ${wordless}. If they hold some, they may be in a language that OCR is not told to read.`,
+        `OCR found no readable words on these pages: ${wordless}. If they contain text, add its language to QUARRY_OCR_LANGUAGES.`,
       );
     }
     if (doubtful !== '') {
       warnings.push(
-        `Many words in the images of these pages may be wrong: ${doubtful}. They are hard to make out, or in a language that OCR is not told to read.`,
+        `OCR confidence is low on these pages: ${doubtful}. The scan may be poor, or its language may be missing from QUARRY_OCR_LANGUAGES.`,
       );
     }
     return warnings;
@@ -123,12 +122,13 @@ export class PageOcr {
   #findStopReason(): string | null {
     const { ocrPagesMax } = this.#limits;
     if (this.#missingToolMessage !== null) return this.#missingToolMessage;
-    if (this.#pageCount >= ocrPagesMax) return `At most ${ocrPagesMax} pages of a document are read so.`;
+    if (this.#pageCount >= ocrPagesMax)
+      return `The limit of ${ocrPagesMax} OCR pages per document was reached.`;
     return this.#msLeft() > 0 ? null : this.#timeUsedUpMessage();
   }
 
   #timeUsedUpMessage(): string {
-    return `The time for reading images, ${Math.round(this.#msMax() / 1_000)} s a document, was used up.`;
+    return `The OCR time limit of ${Math.round(this.#msMax() / 1_000)} s per document was reached.`;
   }
 
   #msMax(): number {

@@ -149,7 +149,7 @@ function findHeadingLevel(
   { usual: bodyType, outline }: { readonly usual: BodyType; readonly outline: OutlineHeadings },
 ): number | null {
   const line = lines[i]!;
-  if (line.cells || line.parted || line.text.length > headingUnitsMax) return null;
+  if (line.cells || line.hasGaps || line.text.length > headingUnitsMax) return null;
   if (!/\p{L}{2}|\p{Lo}/u.test(line.text)) return null;
   const outlineLevel = outline.findLevel(index, line.text);
   if (outlineLevel !== null) return Math.min(outlineLevel, levelMax);

@@ -19,7 +19,7 @@ export interface TextLine {
   /** Whether the line is a row of a table. */
   readonly cells: boolean;
   /** Whether large gaps divide the text of the line. */
-  readonly parted: boolean;
+  readonly hasGaps: boolean;
   /** Whether the type is bold; determined only where it may indicate a heading. */
   readonly bold: boolean;
 }
@@ -67,7 +67,7 @@ function buildOrderedLines(pieces: readonly TextPiece[], fonts: Fonts): TextLine
 function buildSlantedLines(pieces: readonly TextPiece[]): TextLine[] {
   return pieces.map(({ text, top, bottom, left, height }, i) => ({
     ...{ text, top, bottom, left, height, size: height / boxHeight, afterGap: i === 0 },
-    ...{ cells: false, parted: false, bold: false },
+    ...{ cells: false, hasGaps: false, bold: false },
   }));
 }
 
@@ -102,10 +102,10 @@ function buildLine(
   }
   const { height } = longest;
   const text = joinPieces(pieces, cells ? cellSeparator : ' ');
-  const parted = !cells && pieces.length > 1 && countCells(pieces) > 1;
-  const bold = mayBeBold && !parted && mayBeBoldHeading(text) && isAllBold(pieces, fonts);
+  const hasGaps = !cells && pieces.length > 1 && countCells(pieces) > 1;
+  const bold = mayBeBold && !hasGaps && mayBeBoldHeading(text) && isAllBold(pieces, fonts);
   const size = getTypeSize(longest, fonts);
-  return { text, top, bottom, left, height, size, afterGap, cells, parted, bold };
+  return { text, top, bottom, left, height, size, afterGap, cells, hasGaps, bold };
 }
 
 /**

@@ -1,7 +1,12 @@
 import { cleanPageText } from '../page-text.ts';
 import { BodyType, findPageHeadings, type OutlineHeadings } from './pdf-headings.ts';
 import type { TextLine } from './pdf-lines.ts';
-import { findRunningLines, PageEdges, runningLinesPagesMin, runningLinesReach } from './pdf-running-lines.ts';
+import {
+  findRunningLines,
+  PageEdges,
+  runningLinesPagesMin,
+  runningLinesPageWindow,
+} from './pdf-running-lines.ts';
 
 /** Content of a page: its lines, or plain text from another source (another engine, OCR). */
 export type PageSource = { readonly lines: readonly TextLine[] } | { readonly text: string };
@@ -44,10 +49,10 @@ export class PageAssembler {
     const texts: string[] = [];
     while (
       this.#emittedCount < this.#addedCount &&
-      (this.#addedCount === this.#total || this.#emittedCount + runningLinesReach < this.#addedCount)
+      (this.#addedCount === this.#total || this.#emittedCount + runningLinesPageWindow < this.#addedCount)
     ) {
       texts.push(this.#buildText(this.#emittedCount));
-      this.#pages.delete(this.#emittedCount - runningLinesReach);
+      this.#pages.delete(this.#emittedCount - runningLinesPageWindow);
       this.#emittedCount += 1;
     }
     return texts;

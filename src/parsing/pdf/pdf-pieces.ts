@@ -6,7 +6,7 @@ import { type Box, hyphenAtLineEnd, type PageGlyphs } from './pdfium.ts';
  * and `over`: rotated counterclockwise by 90, 270 and 180 degrees. `stacked`: characters one below the other,
  * lines from right to left. `slanted`: anything else.
  */
-export type TextDirection = 'level' | 'up' | 'over' | 'down' | 'stacked' | 'slanted';
+export type TextDirection = 'level' | 'up' | 'upside-down' | 'down' | 'stacked' | 'slanted';
 
 /**
  * Text drawn on one line without a large gap. The box is in points, rotated so that text runs from left to
@@ -226,7 +226,8 @@ class PieceBuilder {
     [next.left, next.right, next.bottom, next.top] = [left, right, bottom, top];
     if (direction === 'up') [next.left, next.right, next.bottom, next.top] = [bottom, top, -right, -left];
     if (direction === 'down') [next.left, next.right, next.bottom, next.top] = [-top, -bottom, left, right];
-    if (direction === 'over') [next.left, next.right, next.bottom, next.top] = [-right, -left, -top, -bottom];
+    if (direction === 'upside-down')
+      [next.left, next.right, next.bottom, next.top] = [-right, -left, -top, -bottom];
     if (direction === 'stacked')
       [next.left, next.right, next.bottom, next.top] = [-top, -bottom, left, right];
   }
@@ -291,12 +292,12 @@ function toDirection(angle: number): TextDirection {
   const degrees = ((angle * 180) / Math.PI + 360) % 360;
   if (degrees < 8 || degrees > 352) return 'level';
   if (degrees > 82 && degrees < 98) return 'down';
-  if (degrees > 172 && degrees < 188) return 'over';
+  if (degrees > 172 && degrees < 188) return 'upside-down';
   return degrees > 262 && degrees < 278 ? 'up' : 'slanted';
 }
 
-function toRotation(direction: TextDirection): 'up' | 'down' | 'over' | 'other' {
-  return direction === 'up' || direction === 'down' || direction === 'over' ? direction : 'other';
+function toRotation(direction: TextDirection): 'up' | 'down' | 'upside-down' | 'other' {
+  return direction === 'up' || direction === 'down' || direction === 'upside-down' ? direction : 'other';
 }
 
 function isBlank(code: number): boolean {

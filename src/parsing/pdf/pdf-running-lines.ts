@@ -3,7 +3,7 @@ import type { TextLine } from './pdf-lines.ts';
 /** Number of lines at the top and at the bottom of a page that may be running headers and footers. */
 const linesPerEdge = 3;
 /** Number of pages before and after a page that it is compared with. */
-export const runningLinesReach = 8;
+export const runningLinesPageWindow = 8;
 /** Documents with fewer pages keep all lines, because repetition there may be content. */
 export const runningLinesPagesMin = 4;
 /** Minimum number of nearby pages with the same line, including the page itself. */
@@ -92,7 +92,7 @@ export function findRunningLines(index: number, pages: (index: number) => PageEd
   for (const edge of page.edges) {
     if (edge.line.height > heightMax * typicalHeight) continue;
     const others: PageEdges[] = [];
-    for (let at = index - runningLinesReach; at <= index + runningLinesReach; at++) {
+    for (let at = index - runningLinesPageWindow; at <= index + runningLinesPageWindow; at++) {
       const other = at === index ? null : pages(at);
       if (other?.edges.some((one) => isSameLine(edge, one, at - index))) others.push(other);
     }

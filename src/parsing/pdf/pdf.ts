@@ -72,7 +72,7 @@ export async function* parsePdf(
   try {
     const count = source.pageCount;
     if (count > limits.pagesMax) {
-      throw new ParseFailure('too_large', `The PDF has ${count} pages; at most ${limits.pagesMax} are read.`);
+      throw new ParseFailure('too_large', `The PDF has ${count} pages; the limit is ${limits.pagesMax}.`);
     }
     const problems: PageProblems = { empty: [], unreadable: [], broken: [], cut: [] };
     const budget = new TextBudget(limits.textUnitsMax);
@@ -168,7 +168,7 @@ async function recognizePage({
   tools.reportProgress({ stage: 'recognising', page: index, of: count });
   const drawPage = (scaleOf: PageScale): Raster => {
     const raster = source.render?.(index, scaleOf) ?? null;
-    if (raster === null) throw new ParseFailure('corrupt', 'A page of the PDF cannot be drawn.');
+    if (raster === null) throw new ParseFailure('corrupt', 'A page of the PDF cannot be rendered.');
     return raster;
   };
   const text = await recognition.recognize(index, {
@@ -233,8 +233,8 @@ async function openSource(bytes: Uint8Array, limits: ParseLimits, warnings: stri
   throw new ParseFailure(
     'corrupt',
     first !== 'corrupt' && isTruncated(bytes)
-      ? 'The PDF is damaged: it ends too early, and what is left of its pages is empty.'
-      : 'The PDF is damaged beyond repair: no pages can be found in it.',
+      ? 'The PDF is truncated, and its remaining pages are empty.'
+      : 'The PDF is damaged beyond repair: it contains no pages.',
   );
 }
 
@@ -280,7 +280,7 @@ function isTruncated(bytes: Uint8Array): boolean {
   return !Buffer.from(bytes.subarray(-tailBytes)).includes('%%EOF');
 }
 
-const damagedWarning = 'The PDF is damaged; what could be repaired was read.';
+const damagedWarning = 'The PDF is damaged and was read after repair.';
 
 /** Appends a trailer under which PDFium finds the pages; null when no trailer yields page content. */
 async function openWithTrailer(bytes: Uint8Array, { pagesMax }: ParseLimits): Promise<PdfiumDocument | null> {
@@ -440,7 +440,7 @@ function toPageSource(content: PageContent | null, index: number, problems: Page
 /** Returns the first lines in the largest type of a page, if it is clearly larger than the typical type. */
 function findLargestText(content: PageContent | null): string | null {
   if (content === null || !('lines' in content.source)) return null;
-  const lines = content.source.lines.filter(({ cells, parted }) => !cells && !parted);
+  const lines = content.source.lines.filter(({ cells, hasGaps }) => !cells && !hasGaps);
   const heights = lines.map(({ height }) => height).sort((a, b) => a - b);
   const largest = heights.at(-1) ?? 0;
   if (lines.length < 3 || largest < 1.25 * heights[heights.length >> 1]!) return null;
@@ -461,23 +461,23 @@ function listRepetitionWarnings(dropped: ReadonlyMap<string, number>): string[] 
     .slice(0, 3)
     .map(([wording]) => `"${wording.slice(0, 60)}"`);
   return [
-    `Headers, footers and page numbers that repeat were left out (${count} lines): ${examples.join(', ')}.`,
+    `Repeated headers, footers and page numbers were removed (${count} lines): ${examples.join(', ')}.`,
   ];
 }
 
 function listProblemWarnings({ empty, unreadable, broken, cut }: PageProblems): string[] {
   const warnings: string[] = [];
   if (empty.length > 0)
-    warnings.push(`These pages hold no text, only images or nothing: ${formatPageRanges(empty)}.`);
+    warnings.push(`These pages contain no text, only images or nothing: ${formatPageRanges(empty)}.`);
   if (unreadable.length > 0) {
     warnings.push(
-      `The fonts of these pages do not say which characters they draw: ${formatPageRanges(unreadable)}.`,
+      `The fonts on these pages have no character mapping, so their text cannot be extracted: ${formatPageRanges(unreadable)}.`,
     );
   }
   if (broken.length > 0)
     warnings.push(`These pages are damaged and were left empty: ${formatPageRanges(broken)}.`);
   if (cut.length > 0)
-    warnings.push(`These pages hold more text than is read from one page: ${formatPageRanges(cut)}.`);
+    warnings.push(`Text on these pages was truncated at the limit per page: ${formatPageRanges(cut)}.`);
   return warnings;
 }
 

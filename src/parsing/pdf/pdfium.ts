@@ -194,7 +194,7 @@ export interface PageGlyphs extends GlyphBuffers {
   /** Angle of a character in radians, clockwise. */
   angle(index: number): number;
   /** Box of a rotated character: as long as its ink along the text, as high as its type across it. */
-  rotatedBox(index: number, direction: 'up' | 'down' | 'over' | 'other'): Box;
+  rotatedBox(index: number, direction: 'up' | 'down' | 'upside-down' | 'other'): Box;
   isBold(index: number): boolean;
   /** Type size in points; meaningless for a generated character. */
   typeSize(index: number): number;
@@ -569,7 +569,11 @@ export class PdfiumDocument {
       : null;
   }
 
-  private computeRotatedBox(text: number, index: number, direction: 'up' | 'down' | 'over' | 'other'): Box {
+  private computeRotatedBox(
+    text: number,
+    index: number,
+    direction: 'up' | 'down' | 'upside-down' | 'other',
+  ): Box {
     const { scratch, pdfium } = this;
     const api = pdfium.wasmExports;
     const known = api.FPDFText_GetCharBox(text, index, scratch, scratch + 8, scratch + 16, scratch + 24);
@@ -580,7 +584,7 @@ export class PdfiumDocument {
     api.FPDFText_GetCharOrigin(text, index, scratch, scratch + 8);
     const [x = 0, y = 0] = new Float64Array(pdfium.HEAPU8.buffer, scratch, 2);
     const [below, above] = [typeDescent * height, typeAscent * height];
-    if (direction === 'over') return { left, right, bottom: y - above, top: y + below };
+    if (direction === 'upside-down') return { left, right, bottom: y - above, top: y + below };
     return direction === 'up'
       ? { left: x - above, right: x + below, bottom, top }
       : { left: x - below, right: x + above, bottom, top };

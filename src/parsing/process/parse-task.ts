@@ -96,7 +96,7 @@ export type ParserTask = ParseTask | RenderTask;
 
 export type ParseOutcome = ParsedDocument | { readonly failure: ParseFailureData };
 /** Outcome as sent by a worker, which packs the pages. */
-export type SentParseOutcome =
+export type PackedParseOutcome =
   | (DocumentInfo & { readonly pages: Texts })
   | { readonly failure: ParseFailureData };
 /** JPEG bytes; null when documents of this kind have no page images. */

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { assert } from '../../core/assert.ts';
 import { projectRoot } from '../../core/root.ts';
 import { processLimits } from '../limits.ts';
-import { giveUser, holdUser, takeUser } from '../sandbox-users.ts';
+import { allocateUser, assignUser, releaseUser } from '../sandbox-users.ts';
 import { findInstallFolder, type Sandbox, signalExitCodeBase, wrapCommand } from '../tools/sandbox.ts';
 import { isParserMessage, type ParserMessage, type ParserRequest } from './parser-messages.ts';
 import { inputDescriptor, lifelineDescriptor } from './watchdog.ts';
@@ -70,17 +70,17 @@ export class ParserChild {
     onProcess: (event: 'started' | 'ended', pid: number) => void,
   ): Promise<ParserChild> {
     const { users } = options.sandbox;
-    const userId = users === null ? null : takeUser(users);
+    const userId = users === null ? null : allocateUser(users);
     const release = () => {
-      if (users !== null && userId !== null) giveUser(users, userId);
+      if (users !== null && userId !== null) releaseUser(users, userId);
     };
     const childProcess = forkRestricted(options, userId);
     if (childProcess.pid === undefined) {
       release();
       const [error] = await once(childProcess, 'error');
-      throw new Error('the parser process cannot be started', { cause: error });
+      throw new Error('parser process cannot be started', { cause: error });
     }
-    if (users !== null && userId !== null) holdUser(users, userId, childProcess.pid);
+    if (users !== null && userId !== null) assignUser(users, userId, childProcess.pid);
     const child = new ParserChild(childProcess, options.folders);
     void child.exited.then(release);
     onProcess('started', child.pid);
@@ -94,7 +94,7 @@ export class ParserChild {
     clearTimeout(timer);
     if (first === 'ready') return child;
     const end = await child.kill();
-    throw new Error(`the parser process did not become ready: ${describeExit(end)}\n${end.stderr.trim()}`);
+    throw new Error(`parser process did not become ready: ${describeExit(end)}\n${end.stderr.trim()}`);
   }
 
   /** Sets the listener for messages of the process, replacing the previous one. */

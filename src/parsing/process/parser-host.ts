@@ -35,7 +35,7 @@ type OnProgress = (progress: ParseProgress) => void;
 
 /** Outcome of one attempt. `lost`: the process died or was killed; a fresh process may succeed. */
 type Attempt =
-  | { readonly kind: 'parsed'; readonly facts: DocumentInfo; readonly residentBytes: number }
+  | { readonly kind: 'parsed'; readonly info: DocumentInfo; readonly residentBytes: number }
   | { readonly kind: 'rendered'; readonly bytes: Uint8Array | null; readonly residentBytes: number }
   | { readonly kind: 'failed'; readonly failure: ParseFailureData; readonly residentBytes: number }
   | { readonly kind: 'lost'; readonly failure: ParseFailureData };
@@ -84,7 +84,7 @@ export class ParserHost {
         return pages;
       };
       const attempt = await this.runAttempts(task, { limits, request, resetPages, onProgress, signal });
-      return attempt.kind === 'parsed' ? { ...attempt.facts, pages } : { failure: toFailure(attempt) };
+      return attempt.kind === 'parsed' ? { ...attempt.info, pages } : { failure: toFailure(attempt) };
     });
   }
 
@@ -140,13 +140,13 @@ export class ParserHost {
 
   private async attemptUntilEnd(task: ParserTask, asked: AttemptInput): Promise<Attempt> {
     const { file, organizationId } = task;
-    const isCancelled = () => asked.signal?.aborted === true;
+    const isCanceled = () => asked.signal?.aborted === true;
     const { size } = await stat(file);
     const { fileBytesMax } = asked.limits;
     if (size > fileBytesMax) return tooLargeAttempt(size, fileBytesMax);
     for (let number = 1; ; number++) {
       const child = await this.getChild(organizationId);
-      if (isCancelled() || this.isClosed) {
+      if (isCanceled() || this.isClosed) {
         await this.killChild();
         return canceledAttempt;
       }
@@ -156,7 +156,7 @@ export class ParserHost {
       );
       if (attempt.kind === 'lost') await this.killChild();
       else if (needsReplacement(child, attempt.residentBytes)) await this.killChild();
-      if (isCancelled()) return canceledAttempt;
+      if (isCanceled()) return canceledAttempt;
       if (attempt.kind !== 'lost' || !isRetryable(attempt.failure) || this.isClosed) return attempt;
       if (number >= processLimits.attemptsMax) return attempt;
     }
@@ -216,13 +216,13 @@ interface AttemptInput {
 }
 
 function tooLargeAttempt(size: number, bytesMax: number): Attempt {
-  const message = `The file has ${size} bytes; at most ${bytesMax} are read.`;
+  const message = `The file has ${size} bytes; the limit is ${bytesMax}.`;
   return { kind: 'failed', failure: { code: 'too_large', message }, residentBytes: 0 };
 }
 
 const canceledAttempt: Attempt = {
   kind: 'lost',
-  failure: { code: 'timeout', message: 'Reading the document was cancelled.' },
+  failure: { code: 'timeout', message: 'Parsing of the document was canceled.' },
 };
 
 function isRetryable({ code }: ParseFailureData): boolean {
@@ -237,7 +237,7 @@ function needsReplacement(child: ParserChild, residentBytes: number): boolean {
 
 function toFailure(attempt: Attempt): ParseFailureData {
   if (attempt.kind === 'failed' || attempt.kind === 'lost') return attempt.failure;
-  return { code: 'crash', message: 'The parser process answered something that was not asked.' };
+  return { code: 'crash', message: 'The parser process returned an unexpected reply.' };
 }
 
 /** One request to one process, with its timers and output budget. */
@@ -305,13 +305,13 @@ class ParserAttempt {
       case 'progress':
         this.onProgress(message.progress);
         break;
-      case 'need':
-        void this.serveToolRequest(message.id, message.need);
+      case 'tool-request':
+        void this.serveToolRequest(message.id, message.request);
         break;
-      case 'recognised':
+      case 'recognized':
         break;
       case 'done':
-        this.settle({ kind: 'parsed', facts: message.facts, residentBytes: message.residentBytes });
+        this.settle({ kind: 'parsed', info: message.info, residentBytes: message.residentBytes });
         break;
       case 'image':
         this.settle({ kind: 'rendered', bytes: message.bytes, residentBytes: message.residentBytes });
@@ -334,7 +334,7 @@ class ParserAttempt {
     this.pages.push(page);
     if (this.units <= this.limits.textUnitsMax && this.pages.length <= this.limits.rowPagesMax) return;
     this.pages.length = 0;
-    const message = 'The document holds more text than is read from one document.';
+    const message = 'The document exceeds the limit of extracted text.';
     this.settle({ kind: 'lost', failure: { code: 'too_large', message } });
   }
 
@@ -353,7 +353,7 @@ class ParserAttempt {
       if (!this.finished.signal.aborted) await this.sendToolReply(id, reply);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      const message = `A program that the document needs cannot be run: ${reason}.`;
+      const message = `A program needed for the document failed to start: ${reason}.`;
       this.settle({ kind: 'lost', failure: { code: 'crash', message } });
     } finally {
       this.pendingToolRequests -= 1;
@@ -374,7 +374,10 @@ class ParserAttempt {
       await this.child.sendFile(file, size);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.settle({ kind: 'lost', failure: { code: 'crash', message: `A file cannot be read: ${reason}.` } });
+      this.settle({
+        kind: 'lost',
+        failure: { code: 'crash', message: `The stored file cannot be read: ${reason}.` },
+      });
     }
   }
 
@@ -386,19 +389,22 @@ class ParserAttempt {
   }
 
   private expire(scope: string, ms: number): void {
-    const message = `Reading the document was stopped: it took more than ${ms / 1_000} s ${scope}.`;
+    const message = `Parsing of the document timed out: it took more than ${ms / 1_000} s ${scope}.`;
     this.settle({ kind: 'lost', failure: { code: 'timeout', message } });
   }
 }
 
-const noToolsReply: ToolReplyMessage = { kind: 'missing', message: 'Nobody runs programs for this parser.' };
+const noToolsReply: ToolReplyMessage = {
+  kind: 'missing',
+  message: 'No external tools are available to this parser.',
+};
 
 /** The process never names files: a tool request always refers to the current document. */
 function toToolRequest(toolRequest: ParserToolRequest, file: string, limits: ParseLimits): ToolRequest {
   switch (toolRequest.kind) {
-    case 'recognise': {
+    case 'recognize': {
       const msMax = Math.ceil(Math.max(1, Math.min(toolRequest.msLeft, limits.ocrPageMsMax)));
-      return { kind: 'recognise', image: toolRequest.image, msMax };
+      return { kind: 'recognize', image: toolRequest.image, msMax };
     }
     case 'convert':
       return { ...toolRequest, file, msMax: limits.convertMsMax };
@@ -410,10 +416,10 @@ function toToolRequest(toolRequest: ParserToolRequest, file: string, limits: Par
 
 function toLossFailure(exit: ChildExit): ParseFailureData {
   if (exitedOutOfMemory(exit)) {
-    return { code: 'memory', message: 'Reading the document needs more memory than one document may use.' };
+    return { code: 'memory', message: 'Parsing the document needs more memory than the limit per document.' };
   }
   return {
     code: 'crash',
-    message: `The parser process died while reading the document (${describeExit(exit)}).`,
+    message: `The parser process crashed while parsing the document (${describeExit(exit)}).`,
   };
 }

@@ -29,8 +29,8 @@ export type ParserRequest =
       readonly limits: ParseLimits;
     }
   /** Sent only to the process of the embedded OCR engine. */
-  | { readonly type: 'recognise'; readonly image: Uint8Array }
-  /** Reply to a `need` message of the current request. */
+  | { readonly type: 'recognize'; readonly image: Uint8Array }
+  /** Reply to a `tool-request` message of the current request. */
   | { readonly type: 'tool-reply'; readonly id: number; readonly reply: ToolReplyMessage };
 
 /** Reply of a tool as sent to the process, which may not open files: `size` bytes follow through the pipe. */
@@ -49,9 +49,9 @@ export type ParserMessage =
   | { readonly type: 'ready' }
   | { readonly type: 'page'; readonly text: string }
   | { readonly type: 'progress'; readonly progress: ParseProgress }
-  | { readonly type: 'need'; readonly id: number; readonly need: ParserToolRequest }
-  | ({ readonly type: 'recognised'; readonly residentBytes: number } & OcrText)
-  | { readonly type: 'done'; readonly facts: DocumentInfo; readonly residentBytes: number }
+  | { readonly type: 'tool-request'; readonly id: number; readonly request: ParserToolRequest }
+  | ({ readonly type: 'recognized'; readonly residentBytes: number } & OcrText)
+  | { readonly type: 'done'; readonly info: DocumentInfo; readonly residentBytes: number }
   | { readonly type: 'image'; readonly bytes: Uint8Array | null; readonly residentBytes: number }
   | {
       readonly type: 'fail';
@@ -75,16 +75,16 @@ export function isParserMessage(value: unknown): value is ParserMessage {
       return typeof message.text === 'string';
     case 'progress':
       return isParseProgress(message.progress);
-    case 'need':
-      return typeof message.id === 'number' && isParserToolRequest(message.need);
-    case 'recognised':
+    case 'tool-request':
+      return typeof message.id === 'number' && isParserToolRequest(message.request);
+    case 'recognized':
       return (
         typeof message.residentBytes === 'number' &&
         typeof message.text === 'string' &&
         typeof message.confidence === 'number'
       );
     case 'done':
-      return typeof message.residentBytes === 'number' && isDocumentInfo(message.facts);
+      return typeof message.residentBytes === 'number' && isDocumentInfo(message.info);
     case 'image':
       return (
         typeof message.residentBytes === 'number' &&

@@ -26,8 +26,8 @@ export function serveParser(watchdog: URL): void {
         return void handleRequest(request);
       case 'tool-reply':
         return hostTools.resolveRequest(request.id, request.reply);
-      case 'recognise':
-        throw new Error('a parser process does not recognise');
+      case 'recognize':
+        throw new Error('unexpected request to the parser process: recognize');
     }
   });
   void sendToHost({ type: 'ready' });
@@ -45,7 +45,7 @@ class HostTools implements DocumentTools {
     const id = this.#lastId;
     return new Promise((resolve) => {
       this.#pending.set(id, resolve);
-      void sendToHost({ type: 'need', id, need: toolRequest });
+      void sendToHost({ type: 'tool-request', id, request: toolRequest });
     });
   }
 
@@ -96,7 +96,7 @@ async function handleParse(
   for (;;) {
     const step = await pages.next();
     if (step.done === true) {
-      return sendToHost({ type: 'done', facts: step.value, residentBytes: process.memoryUsage.rss() });
+      return sendToHost({ type: 'done', info: step.value, residentBytes: process.memoryUsage.rss() });
     }
     await sendToHost({ type: 'page', text: step.value });
   }
@@ -129,8 +129,8 @@ async function reportFailure(error: unknown): Promise<void> {
   const code = isOutOfMemory(error) ? 'memory' : 'crash';
   const message =
     code === 'memory'
-      ? 'Reading the document needs more memory than one document may use.'
-      : `The parser met an internal error while reading the document: ${reason}`;
+      ? 'Parsing the document needs more memory than the limit per document.'
+      : `The parser failed with an internal error: ${reason}`;
   await sendToHost({ type: 'fail', code, message, fatal: true, residentBytes });
   process.exit(1);
 }

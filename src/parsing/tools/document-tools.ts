@@ -10,7 +10,7 @@ export interface OcrText {
 /** Work that a parser process cannot do itself, because it may not start programs or write files. */
 export type ToolRequest =
   /** Recognize the text of a PNG image. */
-  | { readonly kind: 'recognise'; readonly image: Uint8Array; readonly msMax: number }
+  | { readonly kind: 'recognize'; readonly image: Uint8Array; readonly msMax: number }
   /** Convert the current document to PDF, or a spreadsheet to XLSX. */
   | {
       readonly kind: 'convert';
@@ -50,7 +50,7 @@ export type ToolReply =
  * may request less time.
  */
 export type ParserToolRequest<Request extends ToolRequest = ToolRequest> = Request extends {
-  readonly kind: 'recognise';
+  readonly kind: 'recognize';
 }
   ? Omit<Request, 'msMax'> & { readonly msLeft: number }
   : Request extends unknown
@@ -78,7 +78,7 @@ export interface ParseProgress {
 
 /** Used by parsers that run without tools. */
 export const noTools: DocumentTools = {
-  request: async () => ({ kind: 'missing', message: 'This process has no tools.' }),
+  request: async () => ({ kind: 'missing', message: 'No external tools are available in this process.' }),
   reportProgress: () => {},
 };
 
@@ -86,7 +86,7 @@ export function isParserToolRequest(value: unknown): value is ParserToolRequest 
   if (typeof value !== 'object' || value === null || !('kind' in value)) return false;
   const toolRequest = value as Record<string, unknown>;
   switch (toolRequest.kind) {
-    case 'recognise':
+    case 'recognize':
       return toolRequest.image instanceof Uint8Array && Number.isFinite(toolRequest.msLeft);
     case 'convert':
       return (

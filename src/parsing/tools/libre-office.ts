@@ -60,7 +60,7 @@ export function convertOffice(
       signal,
     });
     const result = await findResult(runner, folder);
-    if (result !== null && end.how === 'exited') return onResult(result);
+    if (result !== null && end.outcome === 'exited') return onResult(result);
     // Other processes may have filled the disk meanwhile, which is not a fault of the file.
     await runner.checkDiskSpace(diskBytesNeeded.profile);
     return toFailure(end, conversion);
@@ -116,23 +116,23 @@ async function findResult(runner: ToolRunner, folder: string): Promise<string | 
 
 function toFailure(end: ToolExit, { from, msMax }: OfficeConversion): ToolReply {
   const name = from.toUpperCase();
-  switch (end.how) {
+  switch (end.outcome) {
     case 'timeout':
       return {
         kind: 'failed',
         code: 'timeout',
-        message: `Converting the ${name} file was stopped: LibreOffice took more than ${msMax / 1_000} s.`,
+        message: `Conversion of the ${name} file timed out: LibreOffice took more than ${msMax / 1_000} s.`,
       };
-    case 'cancelled':
-      return { kind: 'failed', code: 'timeout', message: 'Converting the file was cancelled.' };
+    case 'canceled':
+      return { kind: 'failed', code: 'timeout', message: 'Conversion of the file was canceled.' };
     case 'killed':
       return {
         kind: 'failed',
         code: 'crash',
-        message: `LibreOffice died while it converted the ${name} file.`,
+        message: `LibreOffice crashed while it converted the ${name} file.`,
       };
     case 'exited':
-    case 'flooded':
+    case 'output-limit':
       return {
         kind: 'failed',
         code: 'corrupt',

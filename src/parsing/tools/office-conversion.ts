@@ -21,6 +21,6 @@ export async function convertOfficeDocument(
       return reply;
     case 'text':
     case 'file':
-      throw new ParseFailure('crash', 'LibreOffice answered something that was not asked.');
+      throw new ParseFailure('crash', 'LibreOffice returned an unexpected reply.');
   }
 }

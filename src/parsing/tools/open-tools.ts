@@ -116,7 +116,7 @@ export async function openToolEnvironment(options: OpenToolsOptions): Promise<To
 /** Returns the reason why installed programs must not run; null if they may. */
 function getDisabledReason({ mode, isFull, detail }: Isolation): string | null {
   if (mode !== 'required' || isFull) return null;
-  return `Programs are not run: QUARRY_TOOLS_ISOLATION is required, but the isolation in force is ${detail}.`;
+  return `External programs are disabled: QUARRY_TOOLS_ISOLATION is required, but only this isolation is available: ${detail}.`;
 }
 
 /** Removes all programs except those of the sandbox itself. */
@@ -141,7 +141,7 @@ function openToolFolder(sandbox: Sandbox, { dataFolder, folder }: OpenToolsOptio
   if (!lstatSync(externalFolder).isDirectory() || uid !== process.getuid?.())
     throw new AppError(
       'unavailable',
-      `${externalFolder} belongs to another user: delete it and start again.`,
+      `${externalFolder} is owned by another user. Delete it and restart the server.`,
     );
   chmodSync(externalFolder, 0o711); // can be entered but not listed
   return externalFolder;
@@ -159,6 +159,6 @@ function describeOcr({ name }: OcrEngine): ToolState {
 
 function describeTool(name: OptionalToolName, path: string | null, version: string | null): string {
   if (path !== null) return version === null ? path : `${path}, ${version}`;
-  const { packages, does } = toolDescriptions[name];
-  return `not installed (optional): it ${does}; Debian: ${packages}`;
+  const { packages, purpose } = toolDescriptions[name];
+  return `not installed (optional; ${purpose}); Debian packages: ${packages}`;
 }

@@ -21,23 +21,23 @@ export type OptionalTools = Readonly<Record<OptionalToolName, string | null>>;
 
 /** Function of each tool, and the Debian package that contains it. */
 export const toolDescriptions: Readonly<
-  Record<OptionalToolName, { readonly packages: string; readonly does: string }>
+  Record<OptionalToolName, { readonly packages: string; readonly purpose: string }>
 > = {
   soffice: {
     packages: 'libreoffice-writer-nogui libreoffice-impress-nogui',
-    does: 'tells and draws the pages of Office files',
+    purpose: 'finds page breaks and renders pages of Office files',
   },
-  tesseract: { packages: 'tesseract-ocr', does: 'reads scans, faster than the embedded engine' },
-  pdftoppm: { packages: 'poppler-utils', does: 'draws PDF pages whose Asian fonts are not embedded' },
-  'heif-convert': { packages: 'libheif-examples', does: 'opens HEIC images' },
-  prlimit: { packages: 'util-linux', does: 'bounds the memory of parser processes and tools' },
-  bwrap: { packages: 'bubblewrap', does: 'keeps tools and parsers from the data and the network' },
-  unshare: { packages: 'util-linux', does: 'does the same where there is no bwrap' },
+  tesseract: { packages: 'tesseract-ocr', purpose: 'runs OCR on scans, faster than the embedded engine' },
+  pdftoppm: { packages: 'poppler-utils', purpose: 'renders PDF pages whose Asian fonts are not embedded' },
+  'heif-convert': { packages: 'libheif-examples', purpose: 'converts HEIC images' },
+  prlimit: { packages: 'util-linux', purpose: 'limits the memory of parser processes and tools' },
+  bwrap: { packages: 'bubblewrap', purpose: 'isolates tools and parsers from data and network' },
+  unshare: { packages: 'util-linux', purpose: 'isolates tools and parsers where bwrap is missing' },
   setpriv: {
     packages: 'util-linux',
-    does: 'ends tools together with the server and takes their privileges away',
+    purpose: 'stops tools with the server and drops their privileges',
   },
-  nice: { packages: 'coreutils', does: 'lets tools yield to searches' },
+  nice: { packages: 'coreutils', purpose: 'lowers the priority of tools' },
 };
 
 /** Fixed folders instead of `PATH`, so that a program of the same name cannot be injected. */

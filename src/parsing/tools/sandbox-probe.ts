@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { giveUser, newSandboxUsers, takeUser } from '../sandbox-users.ts';
+import { allocateUser, newSandboxUsers, releaseUser } from '../sandbox-users.ts';
 import { chownFolder } from './file-ownership.ts';
 import type { OptionalTools } from './optional-tools.ts';
 import { noSandbox, type Sandbox, wrapCommand } from './sandbox.ts';
@@ -128,7 +128,7 @@ export async function probeSandbox(
 ): Promise<ProbeResult | string> {
   const listener = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
   const folder = join(folderOf(sandbox), freshName());
-  const userId = sandbox.users === null ? null : takeUser(sandbox.users);
+  const userId = sandbox.users === null ? null : allocateUser(sandbox.users);
   const secret = join(dataFolder, `probe-${freshName()}`);
   try {
     await once(listener, 'listening');
@@ -142,12 +142,12 @@ export async function probeSandbox(
     if (failure !== null) return failure;
     const found = JSON.parse(await readFile(join(folder, 'found.json'), 'utf8'));
     const { hidesData, hidesNetwork } = found;
-    if (found.hidesCode) return 'the code of the server cannot be read there';
-    if (!hidesData && !hidesNetwork) return 'it keeps programs from nothing';
-    if (sandbox.level !== 'network' && !hidesData) return 'the data directory can be read there';
+    if (found.hidesCode) return 'the server code is not readable inside';
+    if (!hidesData && !hidesNetwork) return 'it provides no isolation';
+    if (sandbox.level !== 'network' && !hidesData) return 'the data directory is readable inside';
     return { sandbox, hidesData, hidesNetwork };
   } finally {
-    if (sandbox.users !== null && userId !== null) giveUser(sandbox.users, userId);
+    if (sandbox.users !== null && userId !== null) releaseUser(sandbox.users, userId);
     listener.close();
     await rm(secret, { force: true });
     await rm(folder, { recursive: true, force: true });

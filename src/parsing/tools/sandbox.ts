@@ -70,7 +70,7 @@ export function wrapCommand(sandbox: Sandbox, command: SandboxedCommand): readon
     case 'user':
       return [
         ...launcher,
-        ...buildPrivilegeFlags(sandbox, assertDefined(command.userId, 'the level gives a user')),
+        ...buildPrivilegeFlags(sandbox, assertDefined(command.userId, 'the sandbox level assigns a user')),
         ...command.program,
       ];
     case 'network':

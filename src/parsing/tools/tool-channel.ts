@@ -20,7 +20,7 @@ interface ToolCall {
   readonly port: MessagePort;
 }
 
-type ToolChannelReply = { readonly reply: ToolReply } | { readonly trouble: string };
+type ToolChannelReply = { readonly reply: ToolReply } | { readonly error: string };
 
 /** Opens the worker side of the channel. `post` sends a message to the main thread. */
 export function openToolChannel(
@@ -36,7 +36,7 @@ export function openToolChannel(
           if ('reply' in reply) resolve({ reply: reply.reply, release });
           else {
             localPort.close();
-            reject(new Error(reply.trouble));
+            reject(new Error(reply.error));
           }
         });
         localPort.once('close', () => {
@@ -53,7 +53,7 @@ export function openToolChannel(
 const canceledReply: ToolReply = {
   kind: 'failed',
   code: 'timeout',
-  message: 'Reading the document was cancelled.',
+  message: 'Parsing of the document was canceled.',
 };
 
 /**
@@ -74,7 +74,7 @@ export function handleToolCall(executor: ToolExecutor, message: unknown): boolea
     })
     .catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : String(error);
-      port.postMessage({ trouble: reason } satisfies ToolChannelReply);
+      port.postMessage({ error: reason } satisfies ToolChannelReply);
     });
   return true;
 }

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
-import { giveUser, takeUser } from '../sandbox-users.ts';
+import { allocateUser, releaseUser } from '../sandbox-users.ts';
 import { chownFolder, isRegularFile } from './file-ownership.ts';
 import type { OptionalToolName, OptionalTools } from './optional-tools.ts';
 import { findInstallFolder, type Sandbox, signalExitCodeBase, wrapCommand } from './sandbox.ts';
@@ -46,9 +46,9 @@ export interface ToolRun {
 }
 
 export type ToolExit =
-  | { readonly how: 'exited'; readonly code: number; readonly output: Buffer; readonly complaint: string }
-  | { readonly how: 'killed'; readonly complaint: string }
-  | { readonly how: 'timeout' | 'flooded' | 'cancelled' };
+  | { readonly outcome: 'exited'; readonly code: number; readonly output: Buffer; readonly stderr: string }
+  | { readonly outcome: 'killed'; readonly stderr: string }
+  | { readonly outcome: 'timeout' | 'output-limit' | 'canceled' };
 
 const stderrUnitsMax = 2_000;
 /** Niceness of tools, so that searches and queries take precedence. */
@@ -98,17 +98,17 @@ export class ToolRunner {
 
   /** Runs an installed tool. Rejects only when the tool cannot be started. */
   async run(run: ToolRun): Promise<ToolExit> {
-    if (run.signal.aborted) return { how: 'cancelled' };
+    if (run.signal.aborted) return { outcome: 'canceled' };
     const { sandbox } = this.#options;
     if (sandbox.users === null) return this.#runAs(run, null);
-    const userId = takeUser(sandbox.users);
+    const userId = allocateUser(sandbox.users);
     try {
       await chownFolder(run.folder, userId);
       const end = await this.#runAs(run, userId);
       await chownFolder(run.folder, getOwnUserId());
       return end;
     } finally {
-      giveUser(sandbox.users, userId);
+      releaseUser(sandbox.users, userId);
     }
   }
 
@@ -194,17 +194,17 @@ function waitForExit(process: ChildProcess, run: ToolRun, kill: () => void): Pro
     const output: Buffer[] = [];
     let bytes = 0;
     let stderr = '';
-    let stopReason: 'timeout' | 'flooded' | 'cancelled' | null = null;
-    const stop = (reason: 'timeout' | 'flooded' | 'cancelled') => {
+    let stopReason: 'timeout' | 'output-limit' | 'canceled' | null = null;
+    const stop = (reason: 'timeout' | 'output-limit' | 'canceled') => {
       stopReason ??= reason;
       kill();
     };
     const timer = setTimeout(() => stop('timeout'), run.msMax);
-    const onAbort = () => stop('cancelled');
+    const onAbort = () => stop('canceled');
     run.signal.addEventListener('abort', onAbort, { once: true });
     (process.stdout as Readable).on('data', (piece: Buffer) => {
       bytes += piece.byteLength;
-      if (bytes > run.outputBytesMax) stop('flooded');
+      if (bytes > run.outputBytesMax) stop('output-limit');
       else output.push(piece);
     });
     (process.stderr as Readable).setEncoding('utf8').on('data', (text: string) => {
@@ -219,9 +219,9 @@ function waitForExit(process: ChildProcess, run: ToolRun, kill: () => void): Pro
     process.once('close', (code) => {
       clearTimeout(timer);
       run.signal.removeEventListener('abort', onAbort);
-      if (stopReason !== null) resolve({ how: stopReason });
-      else if (code === null || code > signalExitCodeBase) resolve({ how: 'killed', complaint: stderr });
-      else resolve({ how: 'exited', code, output: Buffer.concat(output), complaint: stderr });
+      if (stopReason !== null) resolve({ outcome: stopReason });
+      else if (code === null || code > signalExitCodeBase) resolve({ outcome: 'killed', stderr });
+      else resolve({ outcome: 'exited', code, output: Buffer.concat(output), stderr });
     });
   });
 }

@@ -72,7 +72,7 @@ export class ToolServer {
   async execute(request: ToolRequest, signal: AbortSignal): Promise<ToolServerReply> {
     try {
       switch (request.kind) {
-        case 'recognise':
+        case 'recognize':
           return await this.#recognize(request, signal);
         case 'convert':
           return await this.#convert(request, signal);
@@ -85,7 +85,7 @@ export class ToolServer {
       if (!isDiskFull(error)) throw error;
       // Only LibreOffice can be skipped, because the built-in parsers extract the text.
       if (request.kind === 'convert') return toServerReply(diskFullReply);
-      throw new Error('the disk with the data of the server has no room for temporary files', {
+      throw new Error('the data disk has no space for temporary files', {
         cause: error,
       });
     }
@@ -97,7 +97,7 @@ export class ToolServer {
   }
 
   async #recognize(
-    { image, msMax }: Extract<ToolRequest, { kind: 'recognise' }>,
+    { image, msMax }: Extract<ToolRequest, { kind: 'recognize' }>,
     signal: AbortSignal,
   ): Promise<ToolServerReply> {
     if (image.byteLength > imageBytesMax) return toServerReply(imageTooLargeReply);
@@ -203,10 +203,11 @@ export class ToolServer {
 
   #missingToolReply(tool: OptionalToolName, isEnabled = true): ToolReply {
     const { packages } = toolDescriptions[tool];
-    const message = this.#options.disabledReason ?? `This server lacks ${tool} (Debian: ${packages}).`;
+    const message =
+      this.#options.disabledReason ?? `${tool} is not installed on this server (Debian: ${packages}).`;
     return {
       kind: 'missing',
-      message: isEnabled ? message : `This server is told not to use ${tool} (office).`,
+      message: isEnabled ? message : `${tool} is disabled on this server (setting office).`,
     };
   }
 
@@ -231,7 +232,7 @@ export class ToolServer {
           ...bounds,
         });
         const result = await runner.findResult(folder, run.target);
-        return end.how === 'exited' && end.code === 0 && result !== null
+        return end.outcome === 'exited' && end.code === 0 && result !== null
           ? { kind: 'bytes', bytes: await readFile(result) }
           : toImageFailure(tool, end, msMax);
       });
@@ -268,7 +269,7 @@ interface ImageRun {
 }
 
 function toImageFailure(tool: OptionalToolName, exit: ToolExit, msMax: number): ToolReply {
-  if (exit.how === 'timeout' || exit.how === 'cancelled') {
+  if (exit.outcome === 'timeout' || exit.outcome === 'canceled') {
     return { kind: 'failed', code: 'timeout', message: `${tool} took more than ${msMax / 1_000} s.` };
   }
   return { kind: 'failed', code: 'corrupt', message: `${tool} cannot read the file.` };
@@ -283,13 +284,13 @@ function isDiskFull(error: unknown): boolean {
 const diskFullReply: ToolReply = {
   kind: 'failed',
   code: 'crash',
-  message: 'LibreOffice was not asked: the disk with the data of the server has no room for temporary files.',
+  message: 'LibreOffice was skipped because the data disk has no space for temporary files.',
 };
 
 const imageTooLargeReply: ToolReply = {
   kind: 'failed',
   code: 'too_large',
-  message: 'The image is too large to be read.',
+  message: 'The image is too large for OCR.',
 };
 
 function toServerReply(reply: ToolReply): ToolServerReply {

@@ -166,7 +166,7 @@ const cases: readonly (readonly [string, readonly string[]])[] = [
   ['A few words of English and 中文 in one line.', ['gb18030', 'big5']],
 ];
 
-t.test('text of seventy bytes is read right in each encoding that people have used', async (t) => {
+t.test('seventy bytes of text suffice to detect each common encoding', async (t) => {
   for (const [text, charsets] of cases) {
     for (const charset of charsets) {
       const decoded = decodeText(encoded(text, charset));
@@ -175,7 +175,7 @@ t.test('text of seventy bytes is read right in each encoding that people have us
   }
 });
 
-t.test('Korean by the parts of its syllables is read', async (t) => {
+t.test('Johab Korean is decoded', async (t) => {
   const johab =
     '88412e20b7a188f5b76520d0658a82b4e19da120b361b7a520a285b877b7b393a194612e2095a1ace189c5b541ace120c082' +
     'b76920a7a99d76af7393a194612e20f7d3f1ae20d96b208461';
@@ -186,41 +186,38 @@ t.test('Korean by the parts of its syllables is read', async (t) => {
   });
 });
 
-t.test(
-  'text whose other letters are escaped in ASCII is read, and ASCII that looks alike is left as it is',
-  async (t) => {
-    const base64 = (text: string) =>
-      Buffer.from(text, 'utf16le').swap16().toString('base64').replace(/=+$/, '');
-    const seven = (text: string, charset: string) =>
-      Buffer.from(encoded(text, charset).map((byte) => byte & 0x7f)).toString('latin1');
-    const utf7 = (text: string) =>
-      text.replaceAll('+', '+-').replace(/[^\0-\x7f]+/g, (part) => `+${base64(part)}-`);
-    const escaped: [text: string, charset: string, ascii: string][] = [
-      [`GB: ${simplified} ~ 中`, 'hz-gb-2312', `GB: ~{${seven(simplified, 'gb18030')}~} ~~ ~{VP~}`],
-      ['中文', 'hz-gb-2312', '~\n~{VPND~}'],
-      [
-        '한국어 text, 책',
-        'iso-2022-kr',
-        `\x1b$)C\x0e${seven('한국어', 'euc-kr')}\x0f text, \x0e${seven('책', 'euc-kr')}\x0f`,
-      ],
-      ...[german, russian, greek, arabic, simplified, korean, `1 + 1 = 2, ${french}`].map(
-        (text): [string, string, string] => [text, 'utf-7', utf7(text)],
-      ),
-    ];
-    for (const [text, charset, ascii] of escaped)
-      t.match(decodeText(utf8(ascii)), { text, charset, warning: null }, charset);
-    for (const ascii of [
-      'a ~{b~} and ~{another}, ~~strike~~ it',
-      '~{abcdefgh~}',
-      'f(x) = a+b; c++; +49 30 123456; x+AOQ-y +AND+ z',
-      'car+bus, car+bus, tram+bus',
-      'SGVsbG8+d29y/bGQ+Zm9vYmFyYmF6cXV4+Y29kZQ==',
-    ])
-      t.match(decodeText(utf8(ascii)), { text: ascii, charset: 'utf-8' });
-  },
-);
+t.test('text with ASCII escape sequences is decoded, and similar ASCII text is not changed', async (t) => {
+  const base64 = (text: string) =>
+    Buffer.from(text, 'utf16le').swap16().toString('base64').replace(/=+$/, '');
+  const seven = (text: string, charset: string) =>
+    Buffer.from(encoded(text, charset).map((byte) => byte & 0x7f)).toString('latin1');
+  const utf7 = (text: string) =>
+    text.replaceAll('+', '+-').replace(/[^\0-\x7f]+/g, (part) => `+${base64(part)}-`);
+  const escaped: [text: string, charset: string, ascii: string][] = [
+    [`GB: ${simplified} ~ 中`, 'hz-gb-2312', `GB: ~{${seven(simplified, 'gb18030')}~} ~~ ~{VP~}`],
+    ['中文', 'hz-gb-2312', '~\n~{VPND~}'],
+    [
+      '한국어 text, 책',
+      'iso-2022-kr',
+      `\x1b$)C\x0e${seven('한국어', 'euc-kr')}\x0f text, \x0e${seven('책', 'euc-kr')}\x0f`,
+    ],
+    ...[german, russian, greek, arabic, simplified, korean, `1 + 1 = 2, ${french}`].map(
+      (text): [string, string, string] => [text, 'utf-7', utf7(text)],
+    ),
+  ];
+  for (const [text, charset, ascii] of escaped)
+    t.match(decodeText(utf8(ascii)), { text, charset, warning: null }, charset);
+  for (const ascii of [
+    'a ~{b~} and ~{another}, ~~strike~~ it',
+    '~{abcdefgh~}',
+    'f(x) = a+b; c++; +49 30 123456; x+AOQ-y +AND+ z',
+    'car+bus, car+bus, tram+bus',
+    'SGVsbG8+d29y/bGQ+Zm9vYmFyYmF6cXV4+Y29kZQ==',
+  ])
+    t.match(decodeText(utf8(ascii)), { text: ascii, charset: 'utf-8' });
+});
 
-t.test('Unicode is read in each of its forms, with and without a mark', async (t) => {
+t.test('all Unicode encodings are decoded, with and without a byte order mark', async (t) => {
   for (const text of ['Grüße aus Köln, 東京 и Москва.\n', 'a\n', russian, `${japanese}\n`, 'x'.repeat(71)]) {
     const forms: [string, Uint8Array][] = [
       ['utf-8', utf8(text)],
@@ -238,7 +235,7 @@ t.test('Unicode is read in each of its forms, with and without a mark', async (t
   }
 });
 
-t.test('UTF-16 without a mark is read without any space or line end, too', async (t) => {
+t.test('UTF-16 without a byte order mark is detected without spaces and line ends', async (t) => {
   const texts = [
     '古い採石場は山の向こうにあります。毎朝、職人たちは石灰岩を切り出すために山を登ります。',
     '老采石场在大山后面，工人每天清晨上山开采石灰石和花岗岩，运到城里去。',

@@ -69,7 +69,7 @@ for (const { expected, ...host } of engineCases) {
   });
 }
 
-t.test('the embedded engine finds data of packages and of an own folder in one place', async (t) => {
+t.test('the embedded engine finds language data of packages and of a configured folder', async (t) => {
   const { languagesFolder } = selectEngine(t, { engine: 'embedded', languages: 'eng+own', installed: null });
   t.same(readdirSync(languagesFolder).sort(), ['eng.traineddata.gz', 'own.traineddata.gz']);
   t.equal(readFileSync(join(languagesFolder, 'own.traineddata.gz'), 'utf8'), 'data of a language');

@@ -10,7 +10,7 @@ function table(rows: readonly string[]): string {
   return ['level\tpage_num\tblock_num\tpar_num', '1\t1\t0\t0\t0\t0\t0\t0\t9\t9\t-1\t', ...cells].join('\n');
 }
 
-t.test('words become lines, lines paragraphs, and a word that a line end cut is one again', async (t) => {
+t.test('words form lines, lines form paragraphs, and hyphenated words are joined', async (t) => {
   const rows = [
     '1 1 1 90 The',
     '1 1 1 90 quar-',
@@ -27,11 +27,8 @@ t.test('words become lines, lines paragraphs, and a word that a line end cut is 
   );
 });
 
-t.test(
-  'specks that the engine does not believe in are no words, and a picture of them holds no text',
-  async (t) => {
-    t.equal(parseOcrTable(table(['1 1 1 95 Words', '1 1 1 3 ~|', '1 1 1 90 here'])).text, 'Words here');
-    t.match(parseOcrTable(table(['1 1 1 12 =~', '1 1 2 30 ii', '1 1 3 20 _'])), { text: '' });
-    t.same(parseOcrTable(''), { text: '', confidence: 0 });
-  },
-);
+t.test('low-confidence specks are not words, and an image of them has no text', async (t) => {
+  t.equal(parseOcrTable(table(['1 1 1 95 Words', '1 1 1 3 ~|', '1 1 1 90 here'])).text, 'Words here');
+  t.match(parseOcrTable(table(['1 1 1 12 =~', '1 1 2 30 ii', '1 1 3 20 _'])), { text: '' });
+  t.same(parseOcrTable(''), { text: '', confidence: 0 });
+});

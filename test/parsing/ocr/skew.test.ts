@@ -22,7 +22,7 @@ async function rotate({ width, height, pixels }: GrayPixels, degrees: number): P
 }
 
 for (const degrees of [0, 0.2, 1, -1, 2.5, -4, 7, -10]) {
-  t.test(`a page that lies ${degrees} degrees askew is seen to`, async (t) => {
+  t.test(`a page that lies ${degrees} degrees askew is detected`, async (t) => {
     const expectedDegrees = Math.abs(degrees) < 0.5 ? 0 : degrees;
     for (const side of [0, 90, 180, 270]) {
       const found = measureSkew(await rotate(await rotate(page, side), degrees));
@@ -31,7 +31,7 @@ for (const degrees of [0, 0.2, 1, -1, 2.5, -4, 7, -10]) {
   });
 }
 
-t.test('what has no lines is not turned', (t) => {
+t.test('an image without lines is not rotated', (t) => {
   const [width, height] = [400, 300];
   const gray = (of: (i: number) => number) => ({
     ...{ width, height },
@@ -49,15 +49,15 @@ t.test('what has no lines is not turned', (t) => {
   t.end();
 });
 
-t.test('the engine is shown a straight page', async (t) => {
+t.test('the engine gets a deskewed page', async (t) => {
   const { width, height, pixels } = await rotate(page, 5);
   const bytes = await sharp(pixels, { raw: { width, height, channels: 1 } })
     .png()
     .toBuffer();
   const shownImages: Uint8Array[] = [];
   const stream = parseDocument(bytes, null, defaultParseLimits, {
-    request: async (need) => {
-      if (need.kind === 'recognise') shownImages.push(need.image);
+    request: async (toolRequest) => {
+      if (toolRequest.kind === 'recognize') shownImages.push(toolRequest.image);
       return { kind: 'text', text: 'read', confidence: 90 };
     },
     reportProgress: () => {},

@@ -21,7 +21,7 @@ const faults: Readonly<Record<string, () => void>> = {
   flood: () => {
     for (;;) process.send?.({ type: 'page', text: 'x'.repeat(1_000_000) });
   },
-  nonsense: () => process.send?.({ type: 'done', facts: 'all is well' }),
+  nonsense: () => process.send?.({ type: 'done', info: 'all is well' }),
   'kill unless fresh': () => {
     if (requestCount > 1) process.kill(process.pid, 'SIGKILL');
   },

@@ -58,7 +58,7 @@ async function runAttacks(request: DocumentRequest): Promise<void> {
       .join()}`,
     await tryConnect(port),
   ];
-  const facts = {
+  const info = {
     kind: 'text' as const,
     contentType: 'text/plain',
     unordered: false,
@@ -67,7 +67,7 @@ async function runAttacks(request: DocumentRequest): Promise<void> {
     language: null,
     warnings: findings,
   };
-  process.send?.({ type: 'done', facts, residentBytes: 0 } satisfies ParserMessage);
+  process.send?.({ type: 'done', info, residentBytes: 0 } satisfies ParserMessage);
 }
 
 process.on('message', (request: DocumentRequest) => void runAttacks(request));

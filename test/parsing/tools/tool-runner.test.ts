@@ -51,39 +51,39 @@ async function isGone(pid: number): Promise<boolean> {
   return true;
 }
 
-t.test('a program gets its input and a folder of its own, and nothing of the environment', async (t) => {
+t.test('a program gets its input and its own folder, and no environment of the server', async (t) => {
   process.env.SECRET_OF_THE_SERVER = 'secret';
   const runner = shellRunner(t.testdir({}));
   const end = await script(runner, 'cat; pwd; echo "$HOME:$SECRET_OF_THE_SERVER"; echo no >&2; exit 3', {
     input: Buffer.from('given '),
   });
-  t.match(end, { how: 'exited', code: 3, complaint: /no/ });
-  const [place = '', home] = (end.how === 'exited' ? end.output.toString() : '')
+  t.match(end, { outcome: 'exited', code: 3, stderr: /no/ });
+  const [place = '', home] = (end.outcome === 'exited' ? end.output.toString() : '')
     .replace('given ', '')
     .split('\n');
   t.equal(home, `${place}:`);
   t.notOk(existsSync(place), 'the folder is gone afterwards');
 });
 
-t.test('what a program started is gone with it, also after a time-out and a cancellation', async (t) => {
+t.test('child processes end with their program, also after a timeout and a cancellation', async (t) => {
   const all = t.testdir({ tools: {}, pids: {} });
   const [folder, pids] = [join(all, 'tools'), join(all, 'pids')];
   const start = (name: string) => `sleep 600 & echo $! > ${join(pids, name)};`;
   const runner = shellRunner(folder);
-  t.match(await script(runner, `${start('left')} exit 0`), { how: 'exited', code: 0 });
-  t.match(await script(runner, `${start('late')} wait`, { msMax: 300 }), { how: 'timeout' });
+  t.match(await script(runner, `${start('left')} exit 0`), { outcome: 'exited', code: 0 });
+  t.match(await script(runner, `${start('late')} wait`, { msMax: 300 }), { outcome: 'timeout' });
   const signal = AbortSignal.timeout(300);
-  t.match(await script(runner, `${start('cancelled')} wait`, { signal }), { how: 'cancelled' });
-  t.match(await script(runner, 'echo never', { signal }), { how: 'cancelled' });
-  for (const name of ['left', 'late', 'cancelled'])
+  t.match(await script(runner, `${start('canceled')} wait`, { signal }), { outcome: 'canceled' });
+  t.match(await script(runner, 'echo never', { signal }), { outcome: 'canceled' });
+  for (const name of ['left', 'late', 'canceled'])
     t.ok(await isGone(Number(readFileSync(join(pids, name), 'utf8'))), name);
   t.same(readdirSync(folder), []);
 });
 
-t.test('a program that writes without end, dies, or does not exist costs only its own run', async (t) => {
+t.test('a program that floods its output, crashes or is missing fails only its own run', async (t) => {
   const runner = shellRunner(t.testdir({}));
-  t.match(await script(runner, 'while :; do echo more and more; done'), { how: 'flooded' });
-  t.match(await script(runner, 'kill -9 $$'), { how: 'killed' });
+  t.match(await script(runner, 'while :; do echo more and more; done'), { outcome: 'output-limit' });
+  t.match(await script(runner, 'kill -9 $$'), { outcome: 'killed' });
   const broken = new ToolRunner({
     tools: { ...none, tesseract: '/no/such/program' },
     sandbox: noSandbox,
@@ -92,23 +92,23 @@ t.test('a program that writes without end, dies, or does not exist costs only it
     getFreeBytes: async () => 0,
   });
   await t.rejects(script(broken, ''), /cannot be started/);
-  t.match(await script(runner, 'echo fine'), { how: 'exited', code: 0 });
+  t.match(await script(runner, 'echo fine'), { outcome: 'exited', code: 0 });
 });
 
 t.test(
-  'prlimit bounds the memory and the files of a program',
+  'prlimit limits the memory and the file sizes of a program',
   { skip: found.prlimit === null && 'needs prlimit' },
   async (t) => {
     const runner = shellRunner(t.testdir({}), { ...none, prlimit: found.prlimit });
     const hungry = 'x=1234567890; while :; do x=$x$x; done';
     const end = await script(runner, hungry, { memoryBytesMax: 50_000_000 });
-    t.ok(end.how === 'killed' || (end.how === 'exited' && end.code !== 0), end.how);
+    t.ok(end.outcome === 'killed' || (end.outcome === 'exited' && end.code !== 0), end.outcome);
     const file = await script(runner, 'head -c 3000000 /dev/zero > big; wc -c < big');
-    t.ok(file.how !== 'exited' || Number(file.output) <= 1_000_000);
+    t.ok(file.outcome !== 'exited' || Number(file.output) <= 1_000_000);
   },
 );
 
-t.test('what a server that was killed has left is ended and deleted at the next start', async (t) => {
+t.test('processes and files of a killed server are removed at the next start', async (t) => {
   const folder = t.testdir({});
   const left = join(folder, 'left-behind');
   mkdirSync(left);

@@ -32,16 +32,16 @@ export async function* parseImage(
   context: ImageContext,
 ): AsyncGenerator<string, DocumentInfo> {
   const { limits, tools } = context;
-  const { source, facts } = await openImage(bytes, kind, context);
-  const pages = kind === 'tiff' ? facts.pages : 1;
+  const { source, info } = await openImage(bytes, kind, context);
+  const pages = kind === 'tiff' ? info.pages : 1;
   if (pages > limits.pagesMax) {
-    throw new ParseFailure('too_large', `The image has ${pages} pages; at most ${limits.pagesMax} are read.`);
+    throw new ParseFailure('too_large', `The image has ${pages} pages; the limit is ${limits.pagesMax}.`);
   }
   const pageOcr = new PageOcr(tools, limits);
   const budget = new TextBudget(limits.textUnitsMax);
   for (let page = 0; page < pages; page++) {
     tools.reportProgress({ stage: 'recognising', page, of: pages });
-    const size = page === 0 ? facts : checkImageSize(await readImageInfo(source, page), kind, limits);
+    const size = page === 0 ? info : checkImageSize(await readImageInfo(source, page), kind, limits);
     const text = await pageOcr.recognize(page, {
       renderPng: (degrees) => toGrayPng(source, { page, size: computeOcrSize(size), turn: degrees }),
       measureSkew: async () => measureSkew(await toGrayPixels(source, { page, side: skewSidePixels })),
@@ -50,7 +50,7 @@ export async function* parseImage(
     yield text ?? '';
   }
   const warnings = pageOcr.listWarnings();
-  if (pages < facts.pages) warnings.push('Of an animation, only the first frame is read.');
+  if (pages < info.pages) warnings.push('Only the first frame of the animation was read.');
   return {
     kind,
     contentType: `image/${kind}`,
@@ -70,17 +70,17 @@ export async function openImage(
   bytes: Uint8Array,
   kind: ImageKind,
   { limits, tools }: ImageContext,
-): Promise<{ source: ImageInput; facts: ImageInfo }> {
+): Promise<{ source: ImageInput; info: ImageInfo }> {
   if (kind === 'bmp') {
     checkImageSize({ ...readBmpSize(bytes), pages: 1 }, kind, limits);
     const source = { raster: decodeBmp(bytes) };
-    return { source, facts: { ...source.raster, pages: 1 } };
+    return { source, info: { ...source.raster, pages: 1 } };
   }
   const source = {
     bytes: kind === 'heic' ? await convertHeif(tools) : bytes,
     pixelsMax: limits.imageInputPixelsMax,
   };
-  return { source, facts: checkImageSize(await readImageInfo(source), kind, limits) };
+  return { source, info: checkImageSize(await readImageInfo(source), kind, limits) };
 }
 
 async function convertHeif(tools: DocumentTools): Promise<Uint8Array> {
@@ -89,29 +89,29 @@ async function convertHeif(tools: DocumentTools): Promise<Uint8Array> {
     case 'bytes':
       return reply.bytes;
     case 'missing':
-      throw new ParseFailure('missing_tool', `The image is in HEIC. ${reply.message}`);
+      throw new ParseFailure('missing_tool', `The HEIC image was not read. ${reply.message}`);
     case 'failed':
       throw new ParseFailure(reply.code, reply.message);
     case 'text':
     case 'file':
-      throw new ParseFailure('crash', 'The program that opens HEIC answered something that was not asked.');
+      throw new ParseFailure('crash', 'The HEIC converter returned an unexpected reply.');
   }
 }
 
 function checkImageSize(
-  facts: ImageInfo | null,
+  info: ImageInfo | null,
   kind: ImageKind,
   { imageInputPixelsMax }: ParseLimits,
 ): ImageInfo {
-  if (facts === null) throw new ParseFailure('corrupt', `The ${kind.toUpperCase()} image is damaged.`);
-  const { width, height } = facts;
+  if (info === null) throw new ParseFailure('corrupt', `The ${kind.toUpperCase()} image is damaged.`);
+  const { width, height } = info;
   if (width * height > imageInputPixelsMax) {
     throw new ParseFailure(
       'too_large',
-      `The image has ${width} x ${height} pixels; at most ${imageInputPixelsMax} are read.`,
+      `The image has ${width} x ${height} pixels; the limit is ${imageInputPixelsMax}.`,
     );
   }
-  return facts;
+  return info;
 }
 
 /** Returns a square that the image fits in with any EXIF rotation. */

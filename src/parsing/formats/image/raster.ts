@@ -17,10 +17,7 @@ export type ImageInput =
 async function loadSharp() {
   const { default: sharp } = await import('sharp').catch((error: unknown) => {
     const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
-    throw new ParseFailure(
-      'missing_tool',
-      `Images need the sharp package, which this host cannot load: ${reason}`,
-    );
+    throw new ParseFailure('missing_tool', `Images need the sharp package, which failed to load: ${reason}`);
   });
   sharp.cache(false);
   sharp.concurrency(1);
@@ -154,9 +151,9 @@ async function awaitSharp<Encoded>(encoding: Promise<Encoded>): Promise<Encoded>
     const reason = error instanceof Error ? error.message : String(error);
     // A thread that cannot be started lacks memory for its stack, which is not a fault of the image.
     if (/creating thread|out of memory|cannot allocate/i.test(reason))
-      throw new Error(`out of memory while an image was opened: ${reason}`, { cause: error });
+      throw new Error(`out of memory while opening an image: ${reason}`, { cause: error });
     if (/pixel limit/i.test(reason))
-      throw new ParseFailure('too_large', 'The image has more pixels than are read.');
+      throw new ParseFailure('too_large', 'The image exceeds the limit of pixels.');
     throw new ParseFailure('corrupt', `The image is damaged: ${reason.split('\n')[0]}.`);
   }
 }

@@ -88,10 +88,10 @@ export class DocFormats {
   }
 
   /** Returns whether the character is hidden or deleted, and the offset up to which this applies. */
-  visibilityAt(offset: number): { unseen: boolean; end: number } {
+  visibilityAt(offset: number): { isHidden: boolean; end: number } {
     const index = findRunIndex(this.characters.ends, offset);
     const end = this.characters.ends[index] ?? Number.POSITIVE_INFINITY;
-    return { unseen: this.characters.formats[index]?.isHidden ?? false, end };
+    return { isHidden: this.characters.formats[index]?.isHidden ?? false, end };
   }
 
   /** Returns the id of the embedded object that the character stands for; null for none. */
@@ -175,7 +175,7 @@ function applyProperties(
 
 function readCharacterFormat(page: Uint8Array, offset: number): CharacterFormat {
   if (offset === 0) return plainCharacter;
-  let { isHidden: unseen, object } = plainCharacter;
+  let { isHidden, object } = plainCharacter;
   let isObject = false;
   for (const { name, value, wide, at } of readProperties(
     page,
@@ -183,11 +183,11 @@ function readCharacterFormat(page: Uint8Array, offset: number): CharacterFormat 
     offset + 1 + (page[offset] ?? 0),
   )) {
     const number = wide + (page[at + 2] ?? 0) * 0x1_0000 + (page[at + 3] ?? 0) * 0x100_0000;
-    if (name === sprm.hidden || name === sprm.deleted) unseen = value === 1;
+    if (name === sprm.hidden || name === sprm.deleted) isHidden = value === 1;
     else if (name === sprm.isObject) isObject = value === 1;
     else if (name === sprm.objectPlace || name === sprm.objectName) object = number;
   }
-  return { isHidden: unseen, object: isObject ? object : null };
+  return { isHidden, object: isObject ? object : null };
 }
 
 /** Yields property changes with the offset of each value, its first byte, and its first two bytes. */

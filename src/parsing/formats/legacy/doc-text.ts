@@ -88,9 +88,9 @@ export class DocText {
   private addVisibleText(text: string, offset: number, width: number): void {
     if (text === '' || this.fields.includes(true)) return;
     for (let at = 0; at < text.length; ) {
-      const { unseen, end } = this.formats.visibilityAt(offset + at * width);
+      const { isHidden, end } = this.formats.visibilityAt(offset + at * width);
       const next = Math.min(text.length, Math.max(at + 1, Math.ceil((end - offset) / width)));
-      if (!unseen) this.paragraph.push(text.slice(at, next));
+      if (!isHidden) this.paragraph.push(text.slice(at, next));
       at = next;
     }
   }
@@ -114,7 +114,7 @@ export class DocText {
   private beginResult(offset: number): void {
     this.fields[this.fields.length - 1] = false;
     const object = this.fields.includes(true) ? null : this.formats.objectAt(offset);
-    if (object === null || this.formats.visibilityAt(offset).unseen) return;
+    if (object === null || this.formats.visibilityAt(offset).isHidden) return;
     const lines = this.objectLines(object);
     if (lines.length > 0) this.paragraph.push(`\n${lines.join('\n')}\n`);
   }

@@ -22,7 +22,7 @@ const [word97, word6] = [0xa5ec, 0xa5dc];
 export function* parseDoc(file: CompoundFile, limits: ParseLimits): Generator<string, DocumentInfo> {
   const stream = file.read('WordDocument');
   if (stream === null || stream.length < 68) {
-    throw new ParseFailure('corrupt', 'The Word file is damaged: its document is missing.');
+    throw new ParseFailure('corrupt', 'The Word file is damaged: its document stream is missing.');
   }
   const layout = readLayout(file, stream);
   const budget = new TextBudget(limits.textUnitsMax);
@@ -33,7 +33,7 @@ export function* parseDoc(file: CompoundFile, limits: ParseLimits): Generator<st
       return readEmbeddedObjectLines(streams, limits, budget);
     } catch (error) {
       if (!(error instanceof ParseFailure) || error.code === 'too_large') throw error;
-      warnings.add('A chart or table in the document is damaged and was left out.');
+      warnings.add('A damaged chart or table was skipped.');
       return [];
     }
   };
@@ -72,10 +72,11 @@ function readLayout(file: CompoundFile, stream: Uint8Array): DocLayout {
   const magic = view.getUint16(0, true);
   if (magic === word6) return readWord6(stream, view);
   if (magic !== word97) {
-    throw new ParseFailure('unsupported', 'The file is a Word document of a version that is not read.');
+    throw new ParseFailure('unsupported', 'This version of the Word format is not supported.');
   }
   const table = file.read((flags & 0x0200) !== 0 ? '1Table' : '0Table');
-  if (table === null) throw new ParseFailure('corrupt', 'The Word file is damaged: its tables are missing.');
+  if (table === null)
+    throw new ParseFailure('corrupt', 'The Word file is damaged: its table stream is missing.');
   // A shorter header belongs to an early version, which has fewer parts.
   const tableRange = (at: number): [number, number] =>
     at + 8 > stream.length ? [0, 0] : [view.getUint32(at, true), view.getUint32(at + 4, true)];
@@ -120,8 +121,8 @@ function splitParts(
   pieces: readonly DocPiece[],
   lengths: readonly number[],
 ): { main: DocPiece[]; notes: DocPiece[] } {
-  const [main = 0, footnotes = 0, headers = 0, macros = 0, remarks = 0, endnotes = 0, boxes = 0] = lengths;
-  const afterHeaders = main + footnotes + headers + macros + remarks;
+  const [main = 0, footnotes = 0, headers = 0, macros = 0, comments = 0, endnotes = 0, boxes = 0] = lengths;
+  const afterHeaders = main + footnotes + headers + macros + comments;
   return {
     main: sliceDocPieces(pieces, 0, main),
     notes: [

@@ -65,7 +65,7 @@ export class PptObjects {
       return inflateSync(bytes.subarray(4), { maxOutputLength: this.#options.limits.zipEntryBytesMax });
     } catch (error) {
       if (!/^(?:Z_|ERR_BUFFER_TOO_LARGE)/.test(String((error as { code?: unknown }).code))) throw error;
-      throw new ParseFailure('corrupt', 'An object of the presentation cannot be unpacked.');
+      throw new ParseFailure('corrupt', 'An object of the presentation cannot be decompressed.');
     }
   }
 }

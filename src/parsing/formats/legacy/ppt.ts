@@ -44,7 +44,7 @@ export function* parsePpt(file: CompoundFile, limits: ParseLimits): Generator<st
   const stream = file.read('PowerPoint Document');
   const user = file.read('Current User');
   if (stream === null) {
-    throw new ParseFailure('corrupt', 'The PowerPoint file is damaged: its document is missing.');
+    throw new ParseFailure('corrupt', 'The PowerPoint file is damaged: its document stream is missing.');
   }
   if (user !== null && user.length >= 20 && readUint32(user, 12) === encryptedToken) {
     throw new ParseFailure('encrypted', 'The PowerPoint file is encrypted with a password.');
@@ -68,9 +68,7 @@ export function* parsePpt(file: CompoundFile, limits: ParseLimits): Generator<st
     headings: true,
     title: readPropertySetTitle(file) ?? heading,
     language: null,
-    warnings: embedded.hasDamaged
-      ? ['A chart or table in the presentation is damaged and was left out.']
-      : [],
+    warnings: embedded.hasDamaged ? ['A damaged chart or table was skipped.'] : [],
   };
 }
 
@@ -153,12 +151,12 @@ function scanSlides(stream: Uint8Array, limits: ParseLimits): Slide[] {
     checkSlideCount(slides.length, limits);
   }
   if (slides.length > 0) return slides;
-  throw new ParseFailure('corrupt', 'The PowerPoint file is damaged: no slide is where the file says.');
+  throw new ParseFailure('corrupt', 'The PowerPoint file is damaged: none of its slides can be found.');
 }
 
 function checkSlideCount(slides: number, { pagesMax }: ParseLimits): void {
   if (slides > pagesMax) {
-    throw new ParseFailure('too_large', `The presentation has more than ${pagesMax} slides.`);
+    throw new ParseFailure('too_large', `The presentation exceeds the limit of ${pagesMax} slides.`);
   }
 }
 

@@ -14,7 +14,7 @@ export type RtfDestination =
   | 'note'
   | 'label'
   | 'info'
-  | 'twice'
+  | 'unicode-pair'
   | 'property'
   | 'propertyName'
   | 'propertyValue';

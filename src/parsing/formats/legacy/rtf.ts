@@ -75,7 +75,7 @@ export function* parseRtf(bytes: Uint8Array, limits: ParseLimits): Generator<str
     headings: true,
     title: text.title,
     language: null,
-    warnings: reader.isCutOff ? ['The document is cut off: it ends inside a group.'] : [],
+    warnings: reader.isCutOff ? ['The document is truncated: it ends inside a group.'] : [],
   };
 }
 
@@ -136,7 +136,10 @@ class RtfReader {
     this.flush();
     this.fallbackUnitsLeft = 0;
     if (this.groups.length >= groupDepthMax) {
-      throw new ParseFailure('too_large', `The document nests more than ${groupDepthMax} groups.`);
+      throw new ParseFailure(
+        'too_large',
+        `The document exceeds the limit of ${groupDepthMax} nested groups.`,
+      );
     }
     this.groups.push({ ...this.group });
     this.atGroupStart = true;
@@ -280,7 +283,7 @@ class RtfReader {
   }
 
   private acceptsText(): boolean {
-    return !this.group.isHidden && !silentDestinations.has(this.group.destination);
+    return !this.group.isHidden && !droppedDestinations.has(this.group.destination);
   }
 
   private add(text: string): void {
@@ -289,10 +292,10 @@ class RtfReader {
 }
 
 /** Destinations whose own text is dropped; groups inside all but the first may contain text. */
-const silentDestinations: ReadonlySet<RtfDestination> = new Set([
+const droppedDestinations: ReadonlySet<RtfDestination> = new Set([
   'hidden',
   'info',
-  'twice',
+  'unicode-pair',
   'property',
 ] as const);
 
@@ -303,7 +306,7 @@ const destinations: ReadonlyMap<string, RtfDestination> = new Map([
   ['listtext', 'label'],
   ['pntext', 'label'],
   ['info', 'info'],
-  ['upr', 'twice'],
+  ['upr', 'unicode-pair'],
   ['sp', 'property'],
 ]);
 
@@ -312,7 +315,7 @@ function findDestination(word: string, optional: boolean, outer: RtfDestination)
   if (outer === 'hidden') return 'hidden';
   if (outer === 'info') return word === 'title' ? 'title' : 'hidden';
   // The same text in 8 bits and in Unicode; the second is used.
-  if (outer === 'twice') return word === 'ud' ? 'text' : 'hidden';
+  if (outer === 'unicode-pair') return word === 'ud' ? 'text' : 'hidden';
   if (outer === 'property') {
     if (word === 'sn') return 'propertyName';
     return word === 'sv' ? 'propertyValue' : 'hidden';

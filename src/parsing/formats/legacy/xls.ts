@@ -58,7 +58,7 @@ const commentObject = 0x19;
 export function* parseXls(file: CompoundFile, limits: ParseLimits): Generator<string, DocumentInfo> {
   const stream = file.read('Workbook') ?? file.read('Book');
   if (stream === null) {
-    throw new ParseFailure('corrupt', 'The Excel file is damaged: its workbook is missing.');
+    throw new ParseFailure('corrupt', 'The Excel file is damaged: its workbook stream is missing.');
   }
   const workbook = readWorkbook(stream, limits);
   const budget = new TextBudget(limits.textUnitsMax);

@@ -46,7 +46,7 @@ export function* parseMsg(file: CompoundFile, limits: ParseLimits): Generator<st
   const messageClass = message.readText(mapiTag.messageClass) ?? '';
   const text = message.formatPage(0);
   if (/^IPM\.Note\.SMIME$/i.test(messageClass) && message.readBody().trim() === '') {
-    throw new ParseFailure('encrypted', 'The message is encrypted; only its receiver can read it.');
+    throw new ParseFailure('encrypted', 'The message is encrypted for its recipient and cannot be read.');
   }
   yield text;
   return {

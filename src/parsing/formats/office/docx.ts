@@ -49,7 +49,7 @@ export function* parseDocx(
   ]);
   const budget = new TextBudget(limits.textUnitsMax);
   const warnings = new Set<string>();
-  const onDamaged = () => warnings.add('A chart or diagram of the document is damaged and was left out.');
+  const onDamaged = () => warnings.add('A damaged chart or diagram was skipped.');
   const readDrawing = (id: string) => {
     const relationship = byId.get(id);
     return relationship === undefined

@@ -35,7 +35,7 @@ export function detectOfficeKind(
     relationships.find(({ type }) => type === 'officeDocument')?.target ?? guessMainPart(archive);
   if (mainPart === null) {
     if (!archive.has('[Content_Types].xml')) return null;
-    throw new ParseFailure('corrupt', 'The file is an Office package without its main part.');
+    throw new ParseFailure('corrupt', 'The file is an Office package without a main document part.');
   }
   if (!archive.has(mainPart)) {
     throw new ParseFailure('corrupt', `The Office file is damaged: its main part ${mainPart} is missing.`);
@@ -43,7 +43,7 @@ export function detectOfficeKind(
   if (mainPart.endsWith('.bin')) {
     throw new ParseFailure(
       'unsupported',
-      'The file is a binary Excel workbook (XLSB), a type that is not read.',
+      'The file is a binary Excel workbook (XLSB), which is not supported.',
     );
   }
   const root = openPart(archive, mainPart, limits);
@@ -60,7 +60,7 @@ function toOfficeKind(root: string): OfficeKind {
   if (root === 'document') return 'docx';
   if (root === 'presentation') return 'pptx';
   if (root === 'workbook') return 'xlsx';
-  throw new ParseFailure('unsupported', `The file is an Office package of an unknown kind (${root}).`);
+  throw new ParseFailure('unsupported', `The file is an Office package of an unsupported type (${root}).`);
 }
 
 /** Opens a reader on a part. Errors: `corrupt` when the part does not exist. */
@@ -71,7 +71,7 @@ export function openPart(archive: ZipArchive, name: string, limits: ParseLimits)
 /** Returns the bytes of a part. Errors: `corrupt` when the part does not exist. */
 export function readPart(archive: ZipArchive, name: string): Uint8Array {
   const bytes = archive.read(name);
-  if (bytes === null) throw new ParseFailure('corrupt', `The file is damaged: its part ${name} is missing.`);
+  if (bytes === null) throw new ParseFailure('corrupt', `The file is damaged: part ${name} is missing.`);
   return bytes;
 }
 

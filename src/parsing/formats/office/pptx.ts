@@ -24,17 +24,17 @@ export function* parsePptx(
   for (const slide of listSlides(archive, mainPart, limits)) {
     number += 1;
     if (slide === null || !archive.has(slide)) {
-      warnings.push(`Slide ${number} is missing in the file and was left empty.`);
+      warnings.push(`Slide ${number} is missing from the file and was left empty.`);
       yield '';
       continue;
     }
-    const damagedWarning = `A chart or diagram on slide ${number} is damaged and was left out.`;
+    const damagedWarning = `A damaged chart or diagram on slide ${number} was skipped.`;
     const onDamaged = () => warnings.push(damagedWarning);
     const { text, title } = readSlide(slide, { archive, limits, budget, onDamaged });
     firstTitle ??= title;
     yield text;
   }
-  if (number === 0) throw new ParseFailure('corrupt', 'The presentation has no slides at all.');
+  if (number === 0) throw new ParseFailure('corrupt', 'The presentation has no slides.');
   const properties = readCoreProperties(archive, limits);
   return {
     kind: 'pptx',
@@ -63,7 +63,7 @@ function listSlides(archive: ZipArchive, mainPart: string, limits: ParseLimits):
     const id = reader.findQualifiedAttribute(/^\w+:id$/) ?? '';
     slides.push(relationships.get(id)?.target ?? null);
     if (slides.length > limits.pagesMax) {
-      throw new ParseFailure('too_large', `The presentation has more than ${limits.pagesMax} slides.`);
+      throw new ParseFailure('too_large', `The presentation exceeds the limit of ${limits.pagesMax} slides.`);
     }
   }
   return slides;

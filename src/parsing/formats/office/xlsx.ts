@@ -39,20 +39,19 @@ export function* parseXlsx(
   for (const sheet of sheets) {
     const part = relationships.get(sheet.relationship)?.target ?? null;
     if (part === null || !archive.has(part)) {
-      warnings.push(`The sheet ${sheet.name} is missing in the file.`);
+      warnings.push(`Sheet ${sheet.name} is missing from the file.`);
       continue;
     }
     const bytes = readPart(archive, part);
     const reader = new XmlReader(bytes, part, limits.xmlDepthMax);
     const rows = readSheetRows(reader, { strings, numbers, since1904 }, MergedCells.parse(bytes), budget);
     yield* paginateSheet(sheet.name, rows);
-    const onDamaged = () =>
-      warnings.push(`A chart or diagram on the sheet ${sheet.name} is damaged and was left out.`);
+    const onDamaged = () => warnings.push(`A damaged chart or diagram on sheet ${sheet.name} was skipped.`);
     try {
       yield* paginateRows(readDrawingLines(part, { archive, limits, budget, onDamaged }));
     } catch (error) {
       if (!(error instanceof ParseFailure) || error.code !== 'corrupt') throw error;
-      warnings.push(`What is drawn on the sheet ${sheet.name} is damaged and was left out.`);
+      warnings.push(`The damaged drawings of sheet ${sheet.name} were skipped.`);
     }
   }
   const properties = readCoreProperties(archive, limits);

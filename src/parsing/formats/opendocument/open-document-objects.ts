@@ -32,7 +32,7 @@ export class OpenDocumentObjects {
       return readOpenDocumentObjectLines(openPart(this.#archive, part, this.#limits), this.#budget);
     } catch (error) {
       if (!(error instanceof ParseFailure) || error.code !== 'corrupt') throw error;
-      this.warnings.add('A chart of the document is damaged and was left out.');
+      this.warnings.add('A damaged chart was skipped.');
       return [];
     }
   }

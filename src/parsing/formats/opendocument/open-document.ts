@@ -36,7 +36,7 @@ export function detectOpenDocumentKind(archive: ZipArchive): OpenDocumentKind | 
   if (kind === undefined) {
     throw new ParseFailure(
       'unsupported',
-      `The file is an OpenDocument file of the type ${type}, a type that is not read.`,
+      `The file is an OpenDocument file of type ${type}, which is not supported.`,
     );
   }
   if (!archive.has('content.xml')) {

@@ -30,7 +30,7 @@ export function* parseEpub(archive: ZipArchive, limits: ParseLimits): Generator<
   let heading: string | null = null;
   for (const { name, isMarkup: markup } of book.spine) {
     const bytes = archive.has(name) ? archive.read(name) : null;
-    if (bytes === null) warnings.push(`The part ${name} of the book is missing and was left empty.`);
+    if (bytes === null) warnings.push(`Part ${name} of the book is missing and was left empty.`);
     const page = bytes === null || !markup ? null : convertHtmlToText(decodeChapter(bytes), budget);
     heading ??= page?.heading ?? null;
     yield page?.text ?? '';
@@ -57,7 +57,7 @@ function checkNotProtected(archive: ZipArchive, limits: ParseLimits): void {
     if (reader.name === 'EncryptionMethod' && reader.depth === depth + 1)
       method = reader.findAttribute('Algorithm') ?? '';
     if (reader.name === 'CipherReference' && !fontMethods.has(method)) {
-      throw new ParseFailure('encrypted', 'The book is protected against copying (DRM).');
+      throw new ParseFailure('encrypted', 'The book is protected by DRM.');
     }
   }
 }
@@ -95,8 +95,7 @@ function readPackage(archive: ZipArchive, limits: ParseLimits): Book {
       if (item !== undefined) spine.push(item);
     }
   }
-  if (spine.length === 0)
-    throw new ParseFailure('corrupt', 'The book is damaged: it names no chapter at all.');
+  if (spine.length === 0) throw new ParseFailure('corrupt', 'The book is damaged: it lists no chapters.');
   return { title, language, spine };
 }
 
@@ -110,7 +109,7 @@ function findPackagePart(archive: ZipArchive, limits: ParseLimits): string {
   }
   const found = archive.listNames().find((name) => name.endsWith('.opf'));
   if (found !== undefined) return found;
-  throw new ParseFailure('corrupt', 'The book is damaged: the list of its parts (OPF) is missing.');
+  throw new ParseFailure('corrupt', 'The book is damaged: its package document (OPF) is missing.');
 }
 
 /** References inside a book may contain %20 and a fragment. */

@@ -19,9 +19,10 @@ function fakeOcrEngine(
   const shownImages: Uint8Array[] = [];
   return {
     shownImages,
-    request: async (need: ParserToolRequest) => {
-      if (need.kind !== 'recognise') return { kind: 'missing', message: 'This server lacks heif-convert.' };
-      shownImages.push(need.image);
+    request: async (toolRequest: ParserToolRequest) => {
+      if (toolRequest.kind !== 'recognize')
+        return { kind: 'missing', message: 'heif-convert is not installed on this server.' };
+      shownImages.push(toolRequest.image);
       return answer(shownImages.length);
     },
     reportProgress: () => {},
@@ -44,7 +45,7 @@ const red = { r: 200, g: 30, b: 30 };
 const blank = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: red } });
 
-t.test('each kind of image is one page with the text that the engine reads in it', async (t) => {
+t.test('each kind of image is one page with its OCR text', async (t) => {
   const picture = blank(300, 200);
   const cmyk = await picture.clone().toColourspace('cmyk').jpeg().toBuffer();
   const images: [string, Uint8Array][] = [
@@ -63,7 +64,7 @@ t.test('each kind of image is one page with the text that the engine reads in it
   }
 });
 
-t.test('every page of a TIFF is read, and only the first frame of an animation', async (t) => {
+t.test('all pages of a TIFF and only the first frame of an animation are read', async (t) => {
   const frames = Buffer.concat([0, 120, 240].map((gray) => Buffer.alloc(40 * 40 * 3, gray)));
   const raw = { width: 40, height: 120, channels: 3, pageHeight: 40 } as const;
   const gif = await sharp(frames, { raw }).gif().toBuffer();
@@ -112,22 +113,19 @@ function twoPageTiff(): Uint8Array {
   return Buffer.concat([header, page(8, second), page(second, 0)]);
 }
 
-t.test(
-  'a photograph is shown to the engine, and to people, the way up that its EXIF data says',
-  async (t) => {
-    const bytes = await blank(400, 100).withMetadata({ orientation: 6 }).jpeg().toBuffer();
-    const tools = fakeOcrEngine(() => sure('upright'));
-    await read(bytes, tools);
-    const shownImages = await sharp(tools.shownImages[0]).metadata();
-    t.ok(shownImages.height > shownImages.width);
-    const size = { widthMax: 2_000, dotsPerInch: 110, quality: 78 };
-    const image = await renderPageImage(bytes, 0, size, { limits: defaultParseLimits, tools });
-    t.match(await sharp(image ?? new Uint8Array()).metadata(), { format: 'jpeg', width: 100, height: 400 });
-  },
-);
+t.test('EXIF orientation is applied for OCR and for page images', async (t) => {
+  const bytes = await blank(400, 100).withMetadata({ orientation: 6 }).jpeg().toBuffer();
+  const tools = fakeOcrEngine(() => sure('upright'));
+  await read(bytes, tools);
+  const shownImages = await sharp(tools.shownImages[0]).metadata();
+  t.ok(shownImages.height > shownImages.width);
+  const size = { widthMax: 2_000, dotsPerInch: 110, quality: 78 };
+  const image = await renderPageImage(bytes, 0, size, { limits: defaultParseLimits, tools });
+  t.match(await sharp(image ?? new Uint8Array()).metadata(), { format: 'jpeg', width: 100, height: 400 });
+});
 
 t.test(
-  'damaged and vast images are refused with the reason, and a truncated one is read as far as it goes',
+  'damaged and oversized images are rejected with the reason, and a truncated one is read as far as it goes',
   async (t) => {
     const png = await blank(300, 200).png().toBuffer();
     const vast = Buffer.from(png);
@@ -151,50 +149,53 @@ t.test(
   },
 );
 
-t.test('light letters on nothing are shown on black, dark ones on white', async (t) => {
-  for (const [gray, paper] of [
-    [250, 0],
-    [20, 255],
-  ] as const) {
-    const letters = Buffer.from(
-      Array.from({ length: 4 * 900 }, (_, i) => (i % 4 < 3 ? gray : i % 40 === 3 ? 255 : 0)),
-    );
-    const png = await sharp(letters, { raw: { width: 30, height: 30, channels: 4 } })
-      .png()
-      .toBuffer();
-    const tools = fakeOcrEngine(() => sure('seen'));
-    await read(png, tools);
-    const { channels } = await sharp(tools.shownImages[0]).stats();
-    t.ok(Math.abs(channels[0]!.mean - paper) < 80, `letters of ${gray} on ${channels[0]!.mean}`);
-    const size = { widthMax: 2_000, dotsPerInch: 110, quality: 78 };
-    const image = await renderPageImage(png, 0, size, { limits: defaultParseLimits, tools });
-    const shownImages = await sharp(image ?? new Uint8Array()).stats();
-    t.ok(Math.abs(shownImages.channels[0]!.mean - paper) < 80);
-  }
-});
-
 t.test(
-  'without an engine an image is a page without text, with a warning that says what is missing',
+  'transparent images get a black background for light text and a white one for dark text',
   async (t) => {
-    const png = await blank(30, 20).png().toBuffer();
-    const tools = fakeOcrEngine(() => ({ kind: 'missing', message: 'OCR is switched off.' }));
-    const { pages, warnings } = await read(png, tools);
-    t.same(pages, ['']);
-    t.match(warnings, [/not read: 1\. OCR is switched off/]);
+    for (const [gray, paper] of [
+      [250, 0],
+      [20, 255],
+    ] as const) {
+      const letters = Buffer.from(
+        Array.from({ length: 4 * 900 }, (_, i) => (i % 4 < 3 ? gray : i % 40 === 3 ? 255 : 0)),
+      );
+      const png = await sharp(letters, { raw: { width: 30, height: 30, channels: 4 } })
+        .png()
+        .toBuffer();
+      const tools = fakeOcrEngine(() => sure('seen'));
+      await read(png, tools);
+      const { channels } = await sharp(tools.shownImages[0]).stats();
+      t.ok(Math.abs(channels[0]!.mean - paper) < 80, `letters of ${gray} on ${channels[0]!.mean}`);
+      const size = { widthMax: 2_000, dotsPerInch: 110, quality: 78 };
+      const image = await renderPageImage(png, 0, size, { limits: defaultParseLimits, tools });
+      const shownImages = await sharp(image ?? new Uint8Array()).stats();
+      t.ok(Math.abs(shownImages.channels[0]!.mean - paper) < 80);
+    }
   },
 );
 
-t.test('pages of a PDF without usable text are read from their picture, others are not', async (t) => {
+t.test(
+  'without an OCR engine an image is an empty page with a warning that names the missing tool',
+  async (t) => {
+    const png = await blank(30, 20).png().toBuffer();
+    const tools = fakeOcrEngine(() => ({ kind: 'missing', message: 'OCR is disabled.' }));
+    const { pages, warnings } = await read(png, tools);
+    t.same(pages, ['']);
+    t.match(warnings, [/not read: 1\. OCR is disabled/]);
+  },
+);
+
+t.test('only PDF pages without usable text are read by OCR', async (t) => {
   const scan = await renderText('scanned words', 40);
-  const tools = fakeOcrEngine((attempt) => sure(`recognised ${attempt}`));
-  t.same((await read(buildScannedPdf([scan, scan]), tools)).pages, ['recognised 1', 'recognised 2']);
+  const tools = fakeOcrEngine((attempt) => sure(`recognized ${attempt}`));
+  t.same((await read(buildScannedPdf([scan, scan]), tools)).pages, ['recognized 1', 'recognized 2']);
   t.equal((await sharp(tools.shownImages[0]).metadata()).width, 1_700, '200 dpi');
   const plain = fakeOcrEngine(() => sure('never'));
   t.same((await read(buildPdf(['7', '']), plain)).pages, ['7', '']);
   t.equal(plain.shownImages.length, 0, 'a page with few words and no picture is what it is');
 });
 
-t.test('a page that makes no sense is looked at the other way up', async (t) => {
+t.test('a page without readable text is read again upside down', async (t) => {
   const scan = buildScannedPdf([await renderText('words', 40)]);
   const turned = fakeOcrEngine((attempt) =>
     attempt === 2 ? sure('words') : { kind: 'text', text: 'spɹoʍ', confidence: 35 },
@@ -207,9 +208,9 @@ t.test('a page that makes no sense is looked at the other way up', async (t) => 
     scan,
     fakeOcrEngine(() => ({ kind: 'text', text: '', confidence: 20 })),
   );
-  t.match(foreign.warnings.at(-1), /No words could be made out .*: 1\. .* language/);
+  t.match(foreign.warnings.at(-1), /OCR found no readable words .*: 1\. .* language/);
   for (const [confidence, warnings] of [
-    [59, [/Many words .* may be wrong: 1\. .* language/]],
+    [59, [/OCR confidence is low on these pages: 1\. .* language/]],
     [60, []],
   ] as const) {
     const hard = await read(
@@ -221,29 +222,26 @@ t.test('a page that makes no sense is looked at the other way up', async (t) => 
   }
 });
 
-t.test(
-  'at the end of a budget the pages that are done are kept, and a warning names the others',
-  async (t) => {
-    const scan = await renderText('words', 40);
-    const pdf = buildScannedPdf([scan, scan, scan]);
-    const pages = await read(
-      pdf,
-      fakeOcrEngine(() => sure('done')),
-      { ocrPagesMax: 2 },
-    );
-    t.same(pages.pages, ['done', 'done', '']);
-    t.ok(pages.warnings.some((warning) => /not read: 3\. At most 2 pages/.test(warning)));
-    const time = await read(
-      pdf,
-      fakeOcrEngine(() => sure('done')),
-      { ocrMsMax: 0 },
-    );
-    t.ok(time.warnings.some((warning) => /not read: 1-3\. The time/.test(warning)));
-    const failing = fakeOcrEngine((attempt) =>
-      attempt === 2 ? { kind: 'failed', code: 'timeout', message: 'It took more than 60 s.' } : sure('done'),
-    );
-    const one = await read(pdf, failing);
-    t.same(one.pages, ['done', '', 'done']);
-    t.ok(one.warnings.some((warning) => /not read: 2\. It took more/.test(warning)));
-  },
-);
+t.test('when an OCR budget ends, completed pages are kept, and a warning names the others', async (t) => {
+  const scan = await renderText('words', 40);
+  const pdf = buildScannedPdf([scan, scan, scan]);
+  const pages = await read(
+    pdf,
+    fakeOcrEngine(() => sure('done')),
+    { ocrPagesMax: 2 },
+  );
+  t.same(pages.pages, ['done', 'done', '']);
+  t.ok(pages.warnings.some((warning) => /not read: 3\. The limit of 2 OCR pages/.test(warning)));
+  const time = await read(
+    pdf,
+    fakeOcrEngine(() => sure('done')),
+    { ocrMsMax: 0 },
+  );
+  t.ok(time.warnings.some((warning) => /not read: 1-3\. The OCR time limit/.test(warning)));
+  const failing = fakeOcrEngine((attempt) =>
+    attempt === 2 ? { kind: 'failed', code: 'timeout', message: 'It took more than 60 s.' } : sure('done'),
+  );
+  const one = await read(pdf, failing);
+  t.same(one.pages, ['done', '', 'done']);
+  t.ok(one.warnings.some((warning) => /not read: 2\. It took more/.test(warning)));
+});

@@ -14,30 +14,27 @@ async function page(body: string): Promise<string | undefined> {
   return (await parseInProcess(rtf(body))).pages[0];
 }
 
-t.test(
-  'Rich Text keeps its order, headings, tables, lists and notes, and its pages end at breaks',
-  async (t) => {
-    const body =
-      "{\\info{\\title A \\'fcber report}{\\author nobody}}{\\header every page\\par}" +
-      '\\pard\\s1 First part\\par\\pard plain{\\footnote \\pard {\\super 1} The note\\par} text\\par' +
-      "{\\listtext 1.\\tab}one\\par{\\listtext\\f3\\'b7\\tab}point\\par" +
-      '\\trowd\\pard\\intbl a\\cell b\\par c\\cell\\row\\trowd\\pard\\intbl 1\\cell\\cell\\row\\pard after\\par' +
-      '{\\*\\unknown secret}{\\pict 0102}\\page\\pard\\outlinelevel1 Second\\par';
-    const document = await parseInProcess(rtf(body), 'a.rtf');
-    t.match(document, {
-      kind: 'rtf',
-      title: 'A über report',
-      headings: true,
-      contentType: 'application/rtf',
-    });
-    t.same(document.pages, [
-      '# First part\n\nplain text\n1. one\n- point\na | b c\n1 | \nafter\n\n1 The note',
-      '## Second',
-    ]);
-  },
-);
+t.test('RTF: order, headings, tables, lists and notes are kept, and page breaks end pages', async (t) => {
+  const body =
+    "{\\info{\\title A \\'fcber report}{\\author nobody}}{\\header every page\\par}" +
+    '\\pard\\s1 First part\\par\\pard plain{\\footnote \\pard {\\super 1} The note\\par} text\\par' +
+    "{\\listtext 1.\\tab}one\\par{\\listtext\\f3\\'b7\\tab}point\\par" +
+    '\\trowd\\pard\\intbl a\\cell b\\par c\\cell\\row\\trowd\\pard\\intbl 1\\cell\\cell\\row\\pard after\\par' +
+    '{\\*\\unknown secret}{\\pict 0102}\\page\\pard\\outlinelevel1 Second\\par';
+  const document = await parseInProcess(rtf(body), 'a.rtf');
+  t.match(document, {
+    kind: 'rtf',
+    title: 'A über report',
+    headings: true,
+    contentType: 'application/rtf',
+  });
+  t.same(document.pages, [
+    '# First part\n\nplain text\n1. one\n- point\na | b c\n1 | \nafter\n\n1 The note',
+    '## Second',
+  ]);
+});
 
-t.test('Rich Text of other programs: marked footnotes, boxes with their properties', async (t) => {
+t.test('RTF of other programs: marked footnotes, text boxes with properties', async (t) => {
   const box =
     '{\\shp{\\*\\shpinst\\shpleft1{\\sp{\\sn shapeType}{\\sv 202}}{\\shptxt \\pard In a box\\par}}}';
   const letters =
@@ -47,7 +44,7 @@ t.test('Rich Text of other programs: marked footnotes, boxes with their properti
   t.equal(await page(`plain${note} text\\par ${box}after\\par`), 'plain text\nIn a box\nafter\n\nThe note');
 });
 
-t.test('each way to write a character in Rich Text is read', async (t) => {
+t.test('RTF: each way to encode a character is decoded', async (t) => {
   const cases: [string, string, string][] = [
     ['the code page of the document', "Gr\\'fc\\'dfe \\'93a\\'94", 'Grüße “a”'],
     ['the code page of a font', "\\f1 \\'cf\\'f0\\'e8\\'e2\\'e5\\'f2", 'Привет'],
@@ -66,7 +63,7 @@ t.test('each way to write a character in Rich Text is read', async (t) => {
   for (const [name, body, text] of cases) t.match(await page(`${body}\\par`), text, name);
 });
 
-t.test('Rich Text in an encoding of DOS is read', async (t) => {
+t.test('RTF: DOS encodings are decoded', async (t) => {
   const cases: [string, string][] = [
     ['\\pca', "\\'b5gua: Gr\\'81\\'e1e"],
     ['\\pca\\ansicpg850', "\\'b5gua: Gr\\'81\\'e1e"],
@@ -89,7 +86,7 @@ t.test('Rich Text in an encoding of DOS is read', async (t) => {
     t.same((await parseInProcess(utf8(`{\\rtf1${head} ${body}\\par}`))).pages, [expected[i]], head);
 });
 
-t.test('damaged Rich Text is read as far as it goes, and a bomb is refused', async (t) => {
+t.test('RTF: a damaged file is read as far as it goes, and a group bomb is rejected', async (t) => {
   const cut = await parseInProcess(utf8(`{\\rtf1\\ansi{\\b half of a`));
   t.same([cut.pages, cut.warnings.length], [['half of a'], 1]);
   t.same((await parseInProcess(utf8('{\\rtf1 a}}} rubbish'))).pages, ['a']);

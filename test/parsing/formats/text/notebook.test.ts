@@ -2,7 +2,7 @@ import t from 'tap';
 import { utf8 } from '../../fixtures.ts';
 import { parseFailureOf, parseInProcess } from '../../parse-in-process.ts';
 
-t.test('a notebook reads as Markdown: its text, its code and what the code printed', async (t) => {
+t.test('a notebook is parsed to Markdown with its text, code and output', async (t) => {
   const cells = [
     { cell_type: 'markdown', source: ['# The study\n', 'Some *text*'] },
     {
