@@ -18,34 +18,41 @@ import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 
 export const OrganizationPermission = OneOf(roles, {
   title: 'OrganizationPermission',
-  description: 'What a member may do: `OWNER` everything, `ADMIN` also API keys, `MEMBER` use and invite.',
+  description:
+    'Role of a member: `OWNER` can do everything, `ADMIN` can also manage API keys, `MEMBER` can use the organization and invite members.',
 });
 
-const organizationId = Uuid('The organisation.');
+const organizationId = Uuid('The organization.');
 const userId = Uuid('The user.');
 const email = Type.String({ description: 'A plain e-mail address.', examples: ['ada@example.com'] });
 const optionalText = (description: string) => Type.Optional(Nullable(Type.String(), { description }));
 
-export const GenericMessageResponse = Component('GenericMessageResponse', 'It is done.', {
-  message: Type.String({ description: 'A word for people.' }),
+export const GenericMessageResponse = Component('GenericMessageResponse', 'Confirmation.', {
+  message: Type.String({ description: 'Message for display.' }),
 });
 export type GenericMessageResponse = Static<typeof GenericMessageResponse>;
 
 // sign-in
 
-export const SignInOptionsResponse = Component('SignInOptionsResponse', 'How people can sign in here.', {
-  mail: Type.Boolean({ description: 'By a link in a mail.' }),
-  google: Type.Boolean({ description: 'At Google, or the issuer of OpenID Connect that takes its place.' }),
-  github: Type.Boolean({ description: 'At GitHub.' }),
-  administrator: Type.Boolean({ description: 'With the password of the administrator.' }),
-  resend_seconds: Type.Integer({ description: 'How long to wait before another mail to one address.' }),
-});
+export const SignInOptionsResponse = Component(
+  'SignInOptionsResponse',
+  'The sign-in methods of this server.',
+  {
+    mail: Type.Boolean({ description: 'Sign-in by a link sent by mail.' }),
+    google: Type.Boolean({ description: 'Sign-in with Google or the configured OpenID Connect issuer.' }),
+    github: Type.Boolean({ description: 'Sign-in with GitHub.' }),
+    administrator: Type.Boolean({ description: 'Sign-in with the administrator password.' }),
+    resend_seconds: Type.Integer({
+      description: 'Minimum interval between two mails to one address, in seconds.',
+    }),
+  },
+);
 export type SignInOptionsResponse = Static<typeof SignInOptionsResponse>;
 
-export const AdminLoginRequest = Component('AdminLoginRequest', 'The administrator signs in.', {
+export const AdminLoginRequest = Component('AdminLoginRequest', 'Sign-in of the administrator.', {
   username: optionalText('Ignored; there is one administrator.'),
   password: Type.String({ description: 'The password behind QUARRY_ADMIN_PASSWORD_HASH.', maxLength: 1_024 }),
-  code: optionalText('Of the second factor, where one is set up.'),
+  code: optionalText('Code of the second factor, if it is enabled.'),
 });
 export type AdminLoginRequest = Static<typeof AdminLoginRequest>;
 
@@ -56,15 +63,15 @@ export const AdminStatusResponse = Component(
     is_admin: Type.Boolean(),
     expires_at: Type.Optional(Timestamp('When the session ends.')),
     access_token: Type.Optional(
-      Type.String({ description: 'The session as a bearer token, shown this once.' }),
+      Type.String({ description: 'The session as a bearer token, shown only in this reply.' }),
     ),
   },
 );
 export type AdminStatusResponse = Static<typeof AdminStatusResponse>;
 
-export const SendMagicLinkRequest = Component('SendMagicLinkRequest', 'Who wants to sign in.', {
+export const SendMagicLinkRequest = Component('SendMagicLinkRequest', 'A request for a sign-in link.', {
   email,
-  redirect_url: optionalText('Where the browser goes then: a path of this server.'),
+  redirect_url: optionalText('Redirect target after sign-in: a path on this server.'),
 });
 export type SendMagicLinkRequest = Static<typeof SendMagicLinkRequest>;
 
@@ -74,7 +81,7 @@ export const SendMagicLinkResponse = Component('SendMagicLinkResponse', 'The sam
 export type SendMagicLinkResponse = Static<typeof SendMagicLinkResponse>;
 
 export const VerifyMagicLinkRequest = Component('VerifyMagicLinkRequest', 'The token of a link.', {
-  token: Type.String({ description: 'From the link.' }),
+  token: Type.String({ description: 'Token of the link.' }),
 });
 export type VerifyMagicLinkRequest = Static<typeof VerifyMagicLinkRequest>;
 
@@ -88,71 +95,77 @@ export const ConfirmMagicLinkRequest = Component(
 );
 export type ConfirmMagicLinkRequest = Static<typeof ConfirmMagicLinkRequest>;
 
-export const LoginLinkRequest = Component('LoginLinkRequest', 'The operator wants to sign in.', {
-  proof: Type.String({ description: 'What only somebody who can read the data directory knows.' }),
+export const LoginLinkRequest = Component('LoginLinkRequest', 'Sign-in of the operator.', {
+  proof: Type.String({ description: 'Proof of read access to the data directory.' }),
 });
 export type LoginLinkRequest = Static<typeof LoginLinkRequest>;
 
-export const LoginLinkResponse = Component('LoginLinkResponse', 'A link that works once.', {
+export const LoginLinkResponse = Component('LoginLinkResponse', 'A single-use link.', {
   url: Type.String(),
-  expires_at: Timestamp('When it stops working.'),
+  expires_at: Timestamp('Expiry time.'),
 });
 export type LoginLinkResponse = Static<typeof LoginLinkResponse>;
 
 const provider = Type.String({ description: '`google` or `github`.', examples: ['google'] });
 const optionalString = (description: string) => Type.Optional(Type.String({ description }));
 
-export const BeginProviderLoginRequest = Component('BeginProviderLoginRequest', 'Where to sign in.', {
-  provider,
-  redirect_url: optionalString('Where the browser goes then: a path of this server.'),
-  invite_code: optionalString(
-    'Of an invitation that is accepted with the sign-in, if it is for that address.',
-  ),
-});
+export const BeginProviderLoginRequest = Component(
+  'BeginProviderLoginRequest',
+  'The identity provider to sign in with.',
+  {
+    provider,
+    redirect_url: optionalString('Redirect target after sign-in: a path on this server.'),
+    invite_code: optionalString(
+      'Code of an invitation to accept with the sign-in, if it is for the same address.',
+    ),
+  },
+);
 export type BeginProviderLoginRequest = Static<typeof BeginProviderLoginRequest>;
 
-export const BeginProviderLoginResponse = Component('BeginProviderLoginResponse', 'Where to go.', {
-  url: Type.String({ description: 'Of the provider.' }),
+export const BeginProviderLoginResponse = Component('BeginProviderLoginResponse', 'The redirect target.', {
+  url: Type.String({ description: 'URL of the provider.' }),
 });
 export type BeginProviderLoginResponse = Static<typeof BeginProviderLoginResponse>;
 
 export const FinishProviderLoginRequest = Component(
   'FinishProviderLoginRequest',
-  'What the provider sends back.',
+  'Parameters that the provider returns.',
   {
     provider,
-    state: Type.String({ description: 'Names the sign-in.' }),
-    code: optionalString('For the server, once.'),
-    iss: optionalString('Who sends it back.'),
-    error: optionalString('Why not.'),
-    error_description: optionalString('Why not, for people.'),
+    state: Type.String({ description: 'Identifies the sign-in.' }),
+    code: optionalString('Single-use code for the server.'),
+    iss: optionalString('Issuer of the reply.'),
+    error: optionalString('Error code.'),
+    error_description: optionalString('Error description.'),
   },
 );
 export type FinishProviderLoginRequest = Static<typeof FinishProviderLoginRequest>;
 
 // people
 
-export const UserInfo = Component('UserInfo', 'A person.', {
+export const UserInfo = Component('UserInfo', 'A user.', {
   id: userId,
   email: Type.String(),
   email_verified: Type.Boolean({ description: 'Always true: signing in proves the address.' }),
   name: Nullable(Type.String()),
   avatar_url: Nullable(Type.String()),
   company: Nullable(Type.String()),
-  is_admin: Type.Boolean({ description: 'Always false: the administrator is no user.' }),
+  is_admin: Type.Boolean({ description: 'Always false: the administrator is not a user.' }),
   created_at: Timestamp('The first sign-in.'),
 });
 export type UserInfo = Static<typeof UserInfo>;
 
 export const SignInResponse = Component('SignInResponse', 'Signed in.', {
-  access_token: Type.String({ description: 'The session, for `Authorization: Bearer`. Shown this once.' }),
+  access_token: Type.String({
+    description: 'The session token for `Authorization: Bearer`, shown only in this reply.',
+  }),
   token_type: Type.Literal('bearer'),
-  expires_at: Timestamp('When the session ends at the latest.'),
+  expires_at: Timestamp('Latest expiry time of the session.'),
   user: UserInfo,
 });
 export type SignInResponse = Static<typeof SignInResponse>;
 
-export const OrganizationOfUser = Component('OrganizationOfUser', 'An organisation that one belongs to.', {
+export const OrganizationOfUser = Component('OrganizationOfUser', 'An organization of the user.', {
   organization_id: organizationId,
   name: Type.String(),
   permission: OrganizationPermission,
@@ -161,58 +174,62 @@ export const OrganizationOfUser = Component('OrganizationOfUser', 'An organisati
 });
 export type OrganizationOfUser = Static<typeof OrganizationOfUser>;
 
-export const InvitationToUser = Component('InvitationToUser', 'An invitation that waits for one.', {
+export const InvitationToUser = Component('InvitationToUser', 'A pending invitation for the user.', {
   id: Uuid('The invitation.'),
   organization_id: organizationId,
   organization_name: Type.String(),
   permission: OrganizationPermission,
-  invite_code: Type.String({ description: 'Accepts it; the person who asks is the one it was sent to.' }),
-  invited_by: Nullable(Type.String({ description: 'Address of whoever invited.' })),
-  expires_at: Timestamp('When it ends.'),
+  invite_code: Type.String({ description: 'Code that accepts the invitation.' }),
+  invited_by: Nullable(Type.String({ description: 'Address of the inviting user.' })),
+  expires_at: Timestamp('Expiry time.'),
 });
 export type InvitationToUser = Static<typeof InvitationToUser>;
 
-export const GetUserResponse = Component('GetUserResponse', 'Who one is, and where one belongs.', {
+export const GetUserResponse = Component('GetUserResponse', 'The user and their organizations.', {
   user: UserInfo,
   administrator_signed_in: Type.Boolean({
-    description: 'Whether this browser has an open session of the administrator beside that of the person.',
+    description: 'Whether this browser also has an administrator session.',
   }),
-  billing_enabled: Type.Boolean({ description: 'Whether this server takes payments.' }),
+  billing_enabled: Type.Boolean({ description: 'Whether billing is enabled on this server.' }),
   organizations: Type.Array(OrganizationOfUser),
   invitations: Type.Array(InvitationToUser),
 });
 export type GetUserResponse = Static<typeof GetUserResponse>;
 
-export const EditUserRequest = Component('EditUserRequest', 'What to change; the rest stays.', {
-  name: optionalText('1 to 255 characters; null or an empty text clears it.'),
-  avatar_url: optionalText('An https:// address; null or an empty text clears it.'),
-  company: optionalText('1 to 255 characters; null or an empty text clears it.'),
-  email: optionalText('Cannot be changed: sign in with the other address instead.'),
-});
+export const EditUserRequest = Component(
+  'EditUserRequest',
+  'Profile changes; absent fields stay unchanged.',
+  {
+    name: optionalText('1 to 255 characters; null or an empty string clears it.'),
+    avatar_url: optionalText('An https:// URL; null or an empty string clears it.'),
+    company: optionalText('1 to 255 characters; null or an empty string clears it.'),
+    email: optionalText('Cannot be changed. Sign in with the other address instead.'),
+  },
+);
 export type EditUserRequest = Static<typeof EditUserRequest>;
 
-export const DeleteUserRequest = Component('DeleteUserRequest', 'Which account to delete: your own.', {
-  confirm_email: Type.String({ description: 'The address of your account, so that no other is meant.' }),
+export const DeleteUserRequest = Component('DeleteUserRequest', 'Deletion of your own account.', {
+  confirm_email: Type.String({ description: 'The address of your account, as confirmation.' }),
 });
 export type DeleteUserRequest = Static<typeof DeleteUserRequest>;
 
-export const EditUserResponse = Component('EditUserResponse', 'The profile as it is now.', {
+export const EditUserResponse = Component('EditUserResponse', 'The updated profile.', {
   user: UserInfo,
 });
 export type EditUserResponse = Static<typeof EditUserResponse>;
 
-export const SessionInfo = Component('SessionInfo', 'A place where one is signed in.', {
+export const SessionInfo = Component('SessionInfo', 'A session of the user.', {
   id: Uuid('The session.'),
-  created_at: Timestamp('When it was opened.'),
-  last_seen_at: Timestamp('When it was used last, to the minute.'),
+  created_at: Timestamp('Creation time.'),
+  last_seen_at: Timestamp('Last use, to the minute.'),
   expires_at: Timestamp('When it ends at the latest.'),
-  address: Type.String({ description: 'Network address where it was opened.' }),
+  address: Type.String({ description: 'Network address that opened the session.' }),
   user_agent: Type.String(),
   is_current: Type.Boolean({ description: 'Whether it is the session of this request.' }),
 });
 export type SessionInfo = Static<typeof SessionInfo>;
 
-export const ListSessionsResponse = Component('ListSessionsResponse', 'Where one is signed in.', {
+export const ListSessionsResponse = Component('ListSessionsResponse', 'The sessions of the user.', {
   sessions: Type.Array(SessionInfo),
 });
 export type ListSessionsResponse = Static<typeof ListSessionsResponse>;
@@ -228,21 +245,25 @@ export type RevokeSessionRequest = Static<typeof RevokeSessionRequest>;
 
 // organizations
 
-export const AddOrganizationRequest = Component('AddOrganizationRequest', 'An organisation to create.', {
+export const AddOrganizationRequest = Component('AddOrganizationRequest', 'An organization to create.', {
   name: Type.String({ description: '1 to 255 characters.', examples: ['Acme'] }),
 });
 export type AddOrganizationRequest = Static<typeof AddOrganizationRequest>;
 
 export const AddOrganizationResponse = Component(
   'AddOrganizationResponse',
-  'The new organisation; its creator is an owner.',
+  'The new organization; its creator is an owner.',
   OrganizationOfUser.properties,
 );
 export type AddOrganizationResponse = Static<typeof AddOrganizationResponse>;
 
-export const GetOrganizationInfoRequest = Component('GetOrganizationInfoRequest', 'Which organisation.', {
-  organization_id: organizationId,
-});
+export const GetOrganizationInfoRequest = Component(
+  'GetOrganizationInfoRequest',
+  'The organization to describe.',
+  {
+    organization_id: organizationId,
+  },
+);
 export type GetOrganizationInfoRequest = Static<typeof GetOrganizationInfoRequest>;
 
 export const MemberInfo = Component('MemberInfo', 'A member.', {
@@ -261,7 +282,7 @@ export const InvitationInfo = Component('InvitationInfo', 'An open invitation.',
   permission: OrganizationPermission,
   status: Type.Literal('pending'),
   created_at: Timestamp('When it was sent.'),
-  expires_at: Timestamp('When it ends.'),
+  expires_at: Timestamp('Expiry time.'),
 });
 export type InvitationInfo = Static<typeof InvitationInfo>;
 
@@ -269,7 +290,7 @@ export const OrganizationAPIKey = Component('OrganizationAPIKey', 'An API key wi
   id: Uuid('The API key.'),
   name: Type.String(),
   permission: DBAPIKeyPermission,
-  created_at: Timestamp('When it was issued.'),
+  created_at: Timestamp('Creation time.'),
   created_by: Nullable(Type.String()),
   expires_at: expiryOutput,
   last_used_at: lastUseOutput,
@@ -278,7 +299,7 @@ export const OrganizationAPIKey = Component('OrganizationAPIKey', 'An API key wi
 });
 export type OrganizationAPIKey = Static<typeof OrganizationAPIKey>;
 
-export const OrganizationInfo = Component('OrganizationInfo', 'An organisation.', {
+export const OrganizationInfo = Component('OrganizationInfo', 'An organization.', {
   organization_id: organizationId,
   name: Type.String(),
   subscription_tier: SubscriptionType,
@@ -292,13 +313,13 @@ export type OrganizationInfo = Static<typeof OrganizationInfo>;
 
 export const GetOrganizationInfoResponse = Component(
   'GetOrganizationInfoResponse',
-  'An organisation with its people and keys.',
+  'An organization with its members and keys.',
   {
     organization: OrganizationInfo,
     users: Type.Array(MemberInfo),
     invitations: Type.Array(InvitationInfo),
     api_keys: Type.Array(OrganizationAPIKey),
-    upload_bytes_max: Type.Integer({ description: 'Bytes of the largest file that the server takes.' }),
+    upload_bytes_max: Type.Integer({ description: 'Maximum file size in bytes.' }),
   },
 );
 export type GetOrganizationInfoResponse = Static<typeof GetOrganizationInfoResponse>;
@@ -311,17 +332,19 @@ export type UpdateOrganizationRequest = Static<typeof UpdateOrganizationRequest>
 
 export const DeleteOrganizationRequest = Component(
   'DeleteOrganizationRequest',
-  'An organisation to delete.',
+  'An organization to delete.',
   {
     organization_id: organizationId,
-    confirm_name: optionalText('Its name, for safety; another name deletes nothing.'),
+    confirm_name: optionalText(
+      'The name of the organization, as confirmation; with another name nothing is deleted.',
+    ),
   },
 );
 export type DeleteOrganizationRequest = Static<typeof DeleteOrganizationRequest>;
 
 // members
 
-export const InviteUserRequest = Component('InviteUserRequest', 'Whom to invite.', {
+export const InviteUserRequest = Component('InviteUserRequest', 'An invitation to send.', {
   organization_id: organizationId,
   email,
   permission: Type.Optional(Nullable(OrganizationPermission, { description: '`MEMBER` when absent.' })),
@@ -333,7 +356,7 @@ export const InviteUserResponse = Component('InviteUserResponse', 'The invitatio
   status: OneOf(['invited', 'already_member'], {}),
   message: Type.String(),
   invite_code: Type.Optional(
-    Type.String({ description: 'The code to hand on, only where the server sends no mail.' }),
+    Type.String({ description: 'The invitation code; present only if mail is not configured.' }),
   ),
 });
 export type InviteUserResponse = Static<typeof InviteUserResponse>;
@@ -343,35 +366,39 @@ export const AcceptInviteRequest = Component('AcceptInviteRequest', 'The code of
 });
 export type AcceptInviteRequest = Static<typeof AcceptInviteRequest>;
 
-export const AcceptInviteResponse = Component('AcceptInviteResponse', 'Where one belongs now.', {
+export const AcceptInviteResponse = Component('AcceptInviteResponse', 'The new membership.', {
   organization_id: organizationId,
   name: Type.String(),
   permission: OrganizationPermission,
 });
 export type AcceptInviteResponse = Static<typeof AcceptInviteResponse>;
 
-export const UpdateUserRequest = Component('UpdateUserRequest', 'What a member may do.', {
+export const UpdateUserRequest = Component('UpdateUserRequest', 'New role of a member.', {
   organization_id: organizationId,
   user_id: userId,
   permission: OrganizationPermission,
 });
 export type UpdateUserRequest = Static<typeof UpdateUserRequest>;
 
-export const UpdateUserResponse = Component('UpdateUserResponse', 'What the member may do now.', {
+export const UpdateUserResponse = Component('UpdateUserResponse', 'The role of the member.', {
   user_id: userId,
   permission: OrganizationPermission,
 });
 export type UpdateUserResponse = Static<typeof UpdateUserResponse>;
 
-export const RemoveUserRequest = Component('RemoveUserRequest', 'A member to remove; oneself to leave.', {
-  organization_id: organizationId,
-  user_id: userId,
-});
+export const RemoveUserRequest = Component(
+  'RemoveUserRequest',
+  'A member to remove; yourself to leave the organization.',
+  {
+    organization_id: organizationId,
+    user_id: userId,
+  },
+);
 export type RemoveUserRequest = Static<typeof RemoveUserRequest>;
 
 export const RemoveUserResponse = Component(
   'RemoveUserResponse',
-  'The member is gone.',
+  'The member was removed.',
   GenericMessageResponse.properties,
 );
 export type RemoveUserResponse = Static<typeof RemoveUserResponse>;
@@ -384,34 +411,34 @@ export type DeleteInviteUserRequest = Static<typeof DeleteInviteUserRequest>;
 
 export const DeleteInviteUserResponse = Component(
   'DeleteInviteUserResponse',
-  'The invitation is gone.',
+  'The invitation was deleted.',
   GenericMessageResponse.properties,
 );
 export type DeleteInviteUserResponse = Static<typeof DeleteInviteUserResponse>;
 
 // API keys
 
-export const AddAPIKeyRequest = Component('AddAPIKeyRequest', 'An API key to issue.', {
+export const AddAPIKeyRequest = Component('AddAPIKeyRequest', 'An API key to create.', {
   organization_id: organizationId,
-  name: Type.String({ description: 'A name for people, 1 to 255 characters.', examples: ['Website'] }),
+  name: Type.String({ description: 'Display name, 1 to 255 characters.', examples: ['Website'] }),
   permission: DBAPIKeyPermission,
   expires_at: expiryInput,
   restriction: restrictionInput,
 });
 export type AddAPIKeyRequest = Static<typeof AddAPIKeyRequest>;
 
-export const AddAPIKeyResponse = Component('AddAPIKeyResponse', 'The new key, shown this once.', {
-  api_key: Type.String({ description: 'The secret; the server keeps only its hash.' }),
+export const AddAPIKeyResponse = Component('AddAPIKeyResponse', 'The new key, shown only in this reply.', {
+  api_key: Type.String({ description: 'The secret; the server stores only its hash.' }),
   id: Uuid('The API key.'),
   name: Type.String(),
   permission: DBAPIKeyPermission,
-  created_at: Timestamp('When it was issued.'),
+  created_at: Timestamp('Creation time.'),
   expires_at: expiryOutput,
   restriction: restrictionOutput,
 });
 export type AddAPIKeyResponse = Static<typeof AddAPIKeyResponse>;
 
-export const UpdateAPIKeyRequest = Component('UpdateAPIKeyRequest', 'What to change of an API key.', {
+export const UpdateAPIKeyRequest = Component('UpdateAPIKeyRequest', 'Changes of an API key.', {
   organization_id: organizationId,
   api_key_id: Uuid('The API key.'),
   name: optionalText('A new name; absent or null keeps it.'),
@@ -430,7 +457,7 @@ export type DeleteAPIKeyRequest = Static<typeof DeleteAPIKeyRequest>;
 
 export const OrganizationAuditLogRequest = Component(
   'OrganizationAuditLogRequest',
-  'Which part of the audit log.',
+  'Page of the audit log.',
   { organization_id: organizationId, ...auditLogRangeFields },
 );
 export type OrganizationAuditLogRequest = Static<typeof OrganizationAuditLogRequest>;

@@ -18,41 +18,41 @@ export type DBAPIKeyPermission = Static<typeof DBAPIKeyPermission>;
 const subscriptionTypes = ['free', 'starter', 'teams', 'enterprise'] as const;
 export const SubscriptionType = OneOf(subscriptionTypes, {
   title: 'SubscriptionType',
-  description: 'The tier; it decides the rate limits.',
+  description: 'The tier, which determines the rate limits.',
 });
 export type SubscriptionType = Static<typeof SubscriptionType>;
 
-const organizationId = Uuid('The organisation.');
+const organizationId = Uuid('The organization.');
 const apiKeyId = Uuid('The API key.');
 
 export const CreateOrganizationRequest = Component(
   'CreateOrganizationRequest',
-  'An organisation to create.',
+  'An organization to create.',
   {
-    organization_id: Uuid('The id of the new organisation; one that exists answers 409.'),
+    organization_id: Uuid('ID of the new organization; returns 409 if it exists.'),
   },
 );
 export type CreateOrganizationRequest = Static<typeof CreateOrganizationRequest>;
 
 export const ListOrganizationsRequest = Component(
   'ListOrganizationsRequest',
-  'Which part of the list of organisations.',
+  'Page of the list of organizations.',
   {
     after: Type.Optional(
       Nullable(Type.String({ format: 'uuid' }), {
-        description: 'The `next_after` of the last reply: goes on behind this id.',
+        description: 'The `next_after` of the previous reply; the list continues after this ID.',
       }),
     ),
     limit: Type.Optional(
       Nullable(Type.Integer({ minimum: 1, maximum: limits.organizationsPageMax }), {
-        description: '100 when absent.',
+        description: 'Maximum number of entries; default 100.',
       }),
     ),
   },
 );
 export type ListOrganizationsRequest = Static<typeof ListOrganizationsRequest>;
 
-const OrganizationListItem = Component('ListedOrganization', 'An organisation in a list.', {
+const OrganizationListItem = Component('ListedOrganization', 'An organization in a list.', {
   organization_id: organizationId,
   name: Type.String(),
   subscription_tier: SubscriptionType,
@@ -61,102 +61,114 @@ const OrganizationListItem = Component('ListedOrganization', 'An organisation in
   overridden: Type.Boolean({ description: 'Whether it has overrides.' }),
 });
 
-export const ListOrganizationsResponse = Component('ListOrganizationsResponse', 'Organisations by id.', {
-  organizations: Type.Array(OrganizationListItem),
-  next_after: Nullable(Type.String(), { description: 'For the next page; null when this was the last.' }),
-});
+export const ListOrganizationsResponse = Component(
+  'ListOrganizationsResponse',
+  'Organizations ordered by ID.',
+  {
+    organizations: Type.Array(OrganizationListItem),
+    next_after: Nullable(Type.String(), { description: 'Cursor of the next page; null on the last page.' }),
+  },
+);
 export type ListOrganizationsResponse = Static<typeof ListOrganizationsResponse>;
 
-export const GetOrganizationRequest = Component('GetOrganizationRequest', 'An organisation to describe.', {
+export const GetOrganizationRequest = Component('GetOrganizationRequest', 'An organization to describe.', {
   organization_id: organizationId,
 });
 export type GetOrganizationRequest = Static<typeof GetOrganizationRequest>;
 
-export const GetOrganizationResponse = Component('GetOrganizationResponse', 'An organisation.', {
+export const GetOrganizationResponse = Component('GetOrganizationResponse', 'An organization.', {
   organization_id: organizationId,
   name: Type.String(),
   subscription_tier: SubscriptionType,
   ...overrideFields,
   rate_limits: RateLimits,
   storage: OrganizationStorage,
-  zdr: Type.Boolean({ description: 'Zero data retention: no text of the organisation reaches a log.' }),
+  zdr: Type.Boolean({ description: 'Zero data retention: no text of the organization is written to a log.' }),
 });
 export type GetOrganizationResponse = Static<typeof GetOrganizationResponse>;
 
 export const AdminUpdateOrganizationRequest = Component(
   'UpdateOrganizationRequest',
-  'What to change of an organisation.',
+  'Changes of an organization.',
   {
     organization_id: organizationId,
     subscription_tier: Type.Optional(
       Nullable(SubscriptionType, {
-        description: 'Given free of charge. The better of this and the tier that is paid for applies.',
+        description: 'Tier granted free of charge. The higher of this and the paid tier applies.',
       }),
     ),
     ...overrideChangeFields,
-    zdr: Type.Optional(Nullable(Type.Boolean(), { description: 'Turn zero data retention on or off.' })),
+    zdr: Type.Optional(Nullable(Type.Boolean(), { description: 'Enables or disables zero data retention.' })),
   },
 );
 export type AdminUpdateOrganizationRequest = Static<typeof AdminUpdateOrganizationRequest>;
 
-export const APIKeyRestriction = Component('APIKeyRestriction', 'All that a key sees; null means no bound.', {
-  collection_names: Nullable(Type.Array(Type.String()), {
-    description:
-      'The only collections there are for the key, 1 to 256, also of names that do not exist yet; null for all.',
-    examples: [['handbook']],
-  }),
-  filter: Nullable(Type.Record(Type.String(), Type.Unknown()), {
-    description:
-      'Only documents whose metadata match are there for the key, in every operation; as queries filter. Null or `{}` for all.',
-    examples: [{ tenant: 'acme' }],
-  }),
-});
+export const APIKeyRestriction = Component(
+  'APIKeyRestriction',
+  'Restriction of a key; null means unrestricted.',
+  {
+    collection_names: Nullable(Type.Array(Type.String()), {
+      description:
+        'Collections that the key can access (1 to 256 names, which need not exist yet); null for all.',
+      examples: [['handbook']],
+    }),
+    filter: Nullable(Type.Record(Type.String(), Type.Unknown()), {
+      description:
+        'Metadata filter that applies to every operation of the key, in the syntax of query filters. Null or `{}` for all documents.',
+      examples: [{ tenant: 'acme' }],
+    }),
+  },
+);
 export type APIKeyRestriction = Static<typeof APIKeyRestriction>;
 
 export const restrictionInput = Type.Optional(
-  Nullable(APIKeyRestriction, { description: 'What the key sees; all of the organisation when absent.' }),
+  Nullable(APIKeyRestriction, { description: 'Restriction of the key; unrestricted when absent.' }),
 );
 export const restrictionChange = Type.Optional(
   Nullable(APIKeyRestriction, {
     description:
-      'Replaces what the key sees; absent or null keeps it, `{"collection_names": null, "filter": null}` ends it.',
+      'Replaces the restriction; absent or null keeps it, `{"collection_names": null, "filter": null}` removes it.',
   }),
 );
 export const restrictionOutput = Nullable(APIKeyRestriction, {
-  description: 'What the key sees; null for all of the organisation.',
+  description: 'Restriction of the key; null if unrestricted.',
 });
 
 export const expiryInput = Type.Optional(
   Nullable(Type.String({ format: 'date-time' }), {
-    description: 'When it ends by itself; never when absent.',
+    description: 'Expiry time; the key does not expire when absent.',
   }),
 );
-export const expiryOutput = Nullable(Timestamp('When it ends by itself.'));
-export const lastUseOutput = Nullable(Timestamp('To the minute; null for a key that was never used.'));
+export const expiryOutput = Nullable(Timestamp('Expiry time; null if the key does not expire.'));
+export const lastUseOutput = Nullable(Timestamp('Last use, to the minute; null if the key was never used.'));
 
-export const AdminAddAPIKeyRequest = Component('AddAPIKeyRequest', 'An API key to issue.', {
+export const AdminAddAPIKeyRequest = Component('AddAPIKeyRequest', 'An API key to create.', {
   organization_id: organizationId,
-  name: Type.String({ description: 'A name for people, 1 to 256 bytes.', examples: ['Website'] }),
+  name: Type.String({ description: 'Display name, 1 to 256 bytes.', examples: ['Website'] }),
   permission: DBAPIKeyPermission,
-  created_by: Type.Optional(Nullable(Type.String(), { description: 'Who asked for it.' })),
+  created_by: Type.Optional(Nullable(Type.String(), { description: 'Name of the requester.' })),
   expires_at: expiryInput,
   restriction: restrictionInput,
 });
 export type AdminAddAPIKeyRequest = Static<typeof AdminAddAPIKeyRequest>;
 
-export const AdminAddAPIKeyResponse = Component('AddAPIKeyResponse', 'The new key, shown this once.', {
-  api_key: Type.String({ description: 'The secret; the server keeps only its hash.' }),
-});
+export const AdminAddAPIKeyResponse = Component(
+  'AddAPIKeyResponse',
+  'The new key, shown only in this reply.',
+  {
+    api_key: Type.String({ description: 'The secret; the server stores only its hash.' }),
+  },
+);
 export type AdminAddAPIKeyResponse = Static<typeof AdminAddAPIKeyResponse>;
 
-export const ListAPIKeysRequest = Component('ListAPIKeysRequest', 'Whose keys to list.', {
+export const ListAPIKeysRequest = Component('ListAPIKeysRequest', 'The organization whose keys to list.', {
   organization_id: organizationId,
 });
 export type ListAPIKeysRequest = Static<typeof ListAPIKeysRequest>;
 
 export const APIKeyInfo = Component('APIKeyInfo', 'An API key without its secret.', {
   id: apiKeyId,
-  created_at: Timestamp('When it was issued.'),
+  created_at: Timestamp('Creation time.'),
   name: Type.String(),
   permission: DBAPIKeyPermission,
   created_by: Nullable(Type.String()),
@@ -167,12 +179,12 @@ export const APIKeyInfo = Component('APIKeyInfo', 'An API key without its secret
 });
 export type APIKeyInfo = Static<typeof APIKeyInfo>;
 
-export const ListAPIKeysResponse = Component('ListAPIKeysResponse', 'The keys of an organisation.', {
+export const ListAPIKeysResponse = Component('ListAPIKeysResponse', 'The keys of an organization.', {
   api_keys: Type.Array(APIKeyInfo),
 });
 export type ListAPIKeysResponse = Static<typeof ListAPIKeysResponse>;
 
-export const AdminUpdateAPIKeyRequest = Component('UpdateAPIKeyRequest', 'What to change of an API key.', {
+export const AdminUpdateAPIKeyRequest = Component('UpdateAPIKeyRequest', 'Changes of an API key.', {
   organization_id: organizationId,
   api_key_id: apiKeyId,
   name: Type.Optional(
@@ -191,35 +203,37 @@ export type AdminDeleteAPIKeyRequest = Static<typeof AdminDeleteAPIKeyRequest>;
 
 export const AdminDeleteOrganizationRequest = Component(
   'AdminDeleteOrganizationRequest',
-  'Which organisation to delete.',
+  'The organization to delete.',
   { organization_id: organizationId },
 );
 export type AdminDeleteOrganizationRequest = Static<typeof AdminDeleteOrganizationRequest>;
 
 export const InspectOrganizationRequest = Component(
   'InspectOrganizationRequest',
-  'Which organisation to look for.',
+  'The organization to search for.',
   { organization_id: organizationId },
 );
 export type InspectOrganizationRequest = Static<typeof InspectOrganizationRequest>;
 
-const InspectionFinding = Component('InspectionFinding', 'Something that is there.', {
+const InspectionFinding = Component('InspectionFinding', 'Data that was found.', {
   place: Type.String({ description: 'A table of the store, or a kind of files.' }),
   count: Type.Integer(),
 });
 
 export const InspectOrganizationResponse = Component(
   'InspectOrganizationResponse',
-  'What there is of an organisation.',
+  'Data of an organization that exists.',
   {
     organization_id: organizationId,
     state: OneOf(['exists', 'deleting', 'gone'], {
-      description: '`deleting`: it answers nobody any more, and its data are being removed.',
+      description: '`deleting`: access is blocked and the data is being removed.',
     }),
-    removed_at: Nullable(Timestamp('When the last of it was removed, as the audit log notes it.')),
-    remains: Type.Array(InspectionFinding, { description: 'Rows that belong to it or name it.' }),
+    removed_at: Nullable(Timestamp('When removal was completed, from the audit log.')),
+    remains: Type.Array(InspectionFinding, {
+      description: 'Rows that belong to the organization or reference it.',
+    }),
     orphans: Type.Array(InspectionFinding, {
-      description: 'Rows and files of collections and documents that do not exist, whoever had them.',
+      description: 'Orphaned rows and files of deleted collections and documents of any organization.',
     }),
   },
 );

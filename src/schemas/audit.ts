@@ -9,39 +9,40 @@ const optionalTime = (description: string) =>
 
 /** Selects a part of a log. */
 export const auditLogRangeFields = {
-  before: optionalTime('Only older entries.'),
-  since: optionalTime('Only entries of this time and newer ones.'),
-  cursor: Type.Optional(
-    Nullable(Type.String(), { description: 'The `next_cursor` of the last reply: goes on where it ended.' }),
-  ),
+  before: optionalTime('Only entries before this time.'),
+  since: optionalTime('Only entries at or after this time.'),
+  cursor: Type.Optional(Nullable(Type.String(), { description: 'The `next_cursor` of the previous reply.' })),
   limit: Type.Optional(
-    Nullable(Type.Integer({ minimum: 1, maximum: limits.auditPageMax }), { description: '100 when absent.' }),
+    Nullable(Type.Integer({ minimum: 1, maximum: limits.auditPageMax }), {
+      description: 'Maximum number of entries; default 100.',
+    }),
   ),
 } as const;
 const AuditLogRange = Type.Object(auditLogRangeFields);
 export type AuditLogRange = Static<typeof AuditLogRange>;
 
-export const AuditLogRequest = Component('AuditLogRequest', 'Which part of which audit log.', {
+export const AuditLogRequest = Component('AuditLogRequest', 'Page of an audit log.', {
   organization_id: Type.Optional(
     Nullable(Type.String({ format: 'uuid' }), {
-      description: 'Absent or null: what belongs to no organisation, such as sign-ins.',
+      description: 'Absent or null for entries that belong to no organization, such as sign-ins.',
     }),
   ),
   ...auditLogRangeFields,
 });
 export type AuditLogRequest = Static<typeof AuditLogRequest>;
 
-export const AuditLogEntry = Component('AuditLogEntry', 'One thing that somebody did or tried.', {
+export const AuditLogEntry = Component('AuditLogEntry', 'An action or an attempted action.', {
   id: Uuid('The entry.'),
-  at: Timestamp('When.'),
+  at: Timestamp('Time of the action.'),
   actor: Nullable(
     Type.String({
-      description: 'Who: a user, `key:` and an API key, `administrator`, `system`; null for nobody known.',
+      description:
+        'Actor: a user ID, `key:` and an API key ID, `administrator` or `system`; null if unknown.',
     }),
   ),
   action: Type.String({ examples: ['member.joined'] }),
   target: Nullable(Type.String()),
-  address: Nullable(Type.String({ description: 'From which network address; null for the server itself.' })),
+  address: Nullable(Type.String({ description: 'Network address; null for the server itself.' })),
   details: Type.Record(
     Type.String(),
     Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]),
@@ -51,6 +52,6 @@ export type AuditLogEntry = Static<typeof AuditLogEntry>;
 
 export const AuditLogResponse = Component('AuditLogResponse', 'Entries, newest first.', {
   entries: Type.Array(AuditLogEntry),
-  next_cursor: Nullable(Type.String(), { description: 'For the next page; null when this was the last.' }),
+  next_cursor: Nullable(Type.String(), { description: 'Cursor of the next page; null on the last page.' }),
 });
 export type AuditLogResponse = Static<typeof AuditLogResponse>;

@@ -5,32 +5,32 @@ import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 
 /** Schemas of billing: tiers, payment methods, invoices. Money is in the smallest unit of the currency. */
 
-const organizationId = Uuid('The organisation.');
+const organizationId = Uuid('The organization.');
 const optionalText = (description: string) => Type.Optional(Nullable(Type.String(), { description }));
 const nullableText = (description: string) => Nullable(Type.String(), { description });
 const nullableTime = (description: string) => Nullable(Timestamp(description), { description });
 const centsField = (description: string) =>
   Type.Integer({ description: `${description}, in the smallest unit of the currency.` });
 const currency = Type.String({ description: 'Three letters of ISO 4217, lower case.', examples: ['usd'] });
-const returnUrl = optionalText('Where the browser comes back to: a path or an address of this server.');
+const returnUrl = optionalText('Return target of the browser: a path or a URL of this server.');
 
 const BillingInvoice = Component('BillingInvoice', 'An invoice.', {
   id: Type.String(),
-  number: nullableText('As it is printed on the invoice; null while it is a draft.'),
+  number: nullableText('Invoice number; null while it is a draft.'),
   status: nullableText('`draft`, `open`, `paid`, `void` or `uncollectible`.'),
-  amount_due: centsField('What is or was to pay'),
-  amount_paid: centsField('What was paid'),
+  amount_due: centsField('Total amount'),
+  amount_paid: centsField('Amount paid'),
   currency,
-  created_at: Timestamp('When it was made.'),
-  hosted_invoice_url: nullableText('Where the customer can pay and read it.'),
-  invoice_pdf: nullableText('The invoice as a file.'),
+  created_at: Timestamp('Creation time.'),
+  hosted_invoice_url: nullableText('URL of the invoice page.'),
+  invoice_pdf: nullableText('URL of the invoice as a PDF.'),
 });
 export type BillingInvoice = Static<typeof BillingInvoice>;
 
-const BillingPaymentMethod = Component('BillingPaymentMethod', 'How the organisation pays.', {
+const BillingPaymentMethod = Component('BillingPaymentMethod', 'A payment method.', {
   id: Type.String(),
   type: Type.String({ examples: ['card'] }),
-  brand: nullableText('Of a card.'),
+  brand: nullableText('Card brand.'),
   last4: nullableText('The last digits.'),
   exp_month: Nullable(Type.Integer()),
   exp_year: Nullable(Type.Integer()),
@@ -38,20 +38,20 @@ const BillingPaymentMethod = Component('BillingPaymentMethod', 'How the organisa
 });
 export type BillingPaymentMethod = Static<typeof BillingPaymentMethod>;
 
-const PendingDowngrade = Component('PendingDowngrade', 'A lower tier that is to come.', {
+const PendingDowngrade = Component('PendingDowngrade', 'A scheduled lower tier.', {
   tier: SubscriptionType,
-  effective_at: Timestamp('When it begins: the first of a month, 00:00 UTC.'),
+  effective_at: Timestamp('Effective time: the first of a month, 00:00 UTC.'),
 });
 export type PendingDowngrade = Static<typeof PendingDowngrade>;
 
-const PendingUpgrade = Component('PendingUpgrade', 'A higher tier that waits for its payment.', {
+const PendingUpgrade = Component('PendingUpgrade', 'A higher tier with a pending payment.', {
   tier: SubscriptionType,
-  hosted_invoice_url: nullableText('Where the payment is completed.'),
-  expires_at: nullableTime('When it is given up.'),
+  hosted_invoice_url: nullableText('URL of the page that completes the payment.'),
+  expires_at: nullableTime('Expiry time.'),
 });
 export type PendingUpgrade = Static<typeof PendingUpgrade>;
 
-export const PreviewRequest = Component('PreviewRequest', 'The tier an organisation thinks about.', {
+export const PreviewRequest = Component('PreviewRequest', 'The tier to preview.', {
   organization_id: organizationId,
   tier: SubscriptionType,
 });
@@ -59,32 +59,32 @@ export type PreviewRequest = Static<typeof PreviewRequest>;
 
 const PreviewLine = Component('PreviewLine', 'A line of the invoice.', {
   description: Type.String(),
-  amount_cents: centsField('What it costs; negative for what is given back'),
+  amount_cents: centsField('Amount; negative for a refund'),
 });
 
-export const PreviewResponse = Component('PreviewResponse', 'What `subscribe` would charge at this time.', {
+export const PreviewResponse = Component('PreviewResponse', 'The charge of `subscribe` at this time.', {
   subscription_tier: SubscriptionType,
   as_of: Timestamp(
-    'The rest of the month is counted from then. Sent on to `subscribe`, that is what it charges for a higher tier or the end of a pause.',
+    'Start of the prorated period. Pass it to `subscribe` to be charged this amount for a higher tier or for resuming.',
   ),
   currency,
   lines: Type.Array(PreviewLine),
   total_cents: centsField('The sum of the lines with discounts and taxes'),
-  credit_cents: centsField('What credit pays of it'),
-  due_cents: centsField('What is left to charge now'),
-  monthly_price_cents: centsField('What each whole month costs from then on, without taxes'),
-  next_invoice_at: Timestamp('When the first whole month begins.'),
+  credit_cents: centsField('Amount covered by credit'),
+  due_cents: centsField('Amount due now'),
+  monthly_price_cents: centsField('Price of each full month, without taxes'),
+  next_invoice_at: Timestamp('Start of the first full month.'),
 });
 export type PreviewResponse = Static<typeof PreviewResponse>;
 
-export const SubscribeRequest = Component('SubscribeRequest', 'The tier an organisation wants.', {
+export const SubscribeRequest = Component('SubscribeRequest', 'The tier to subscribe to.', {
   organization_id: organizationId,
   tier: SubscriptionType,
-  payment_method_id: optionalText('What to charge; otherwise the usual payment method.'),
+  payment_method_id: optionalText('Payment method to charge; default is the default payment method.'),
   as_of: Type.Optional(
     Nullable(
       Timestamp(
-        'Of a preview of the last hour: a higher tier, or the end of a pause, is charged as it said. A first tier is charged from the moment it begins.',
+        'The `as_of` of a preview of the last hour: a higher tier or resuming is charged as previewed. A first tier is charged from its start.',
       ),
     ),
   ),
@@ -92,66 +92,78 @@ export const SubscribeRequest = Component('SubscribeRequest', 'The tier an organ
 });
 export type SubscribeRequest = Static<typeof SubscribeRequest>;
 
-export const SubscribeResponse = Component('SubscribeResponse', 'What became of it.', {
+export const SubscribeResponse = Component('SubscribeResponse', 'Result of the subscription.', {
   status: OneOf(['active', 'requires_action', 'requires_payment_method', 'resumed'], {
     description:
-      '`active`: paid, and the tier applies; `resumed`: the same after a pause; the other two: open `hosted_invoice_url` to confirm or to pay.',
+      '`active`: paid, the tier applies; `resumed`: the same after a pause; otherwise open `hosted_invoice_url` to confirm or to pay.',
   }),
   subscription_tier: SubscriptionType,
   pending_tier: Nullable(SubscriptionType),
-  hosted_invoice_url: nullableText('Where the payment is completed.'),
+  hosted_invoice_url: nullableText('URL of the page that completes the payment.'),
   invoice: Nullable(BillingInvoice),
 });
 export type SubscribeResponse = Static<typeof SubscribeResponse>;
 
-export const DowngradeRequest = Component('DowngradeRequest', 'The lower tier an organisation wants.', {
+export const DowngradeRequest = Component('DowngradeRequest', 'The lower tier to schedule.', {
   organization_id: organizationId,
   tier: SubscriptionType,
 });
 export type DowngradeRequest = Static<typeof DowngradeRequest>;
 
-export const DowngradeResponse = Component('DowngradeResponse', 'What is planned.', {
+export const DowngradeResponse = Component('DowngradeResponse', 'The scheduled change.', {
   subscription_tier: SubscriptionType,
   pending_downgrade: Nullable(PendingDowngrade),
 });
 export type DowngradeResponse = Static<typeof DowngradeResponse>;
 
-export const CancelDowngradeRequest = Component('CancelDowngradeRequest', 'Who keeps the tier.', {
-  organization_id: organizationId,
-});
+export const CancelDowngradeRequest = Component(
+  'CancelDowngradeRequest',
+  'The organization whose downgrade to cancel.',
+  {
+    organization_id: organizationId,
+  },
+);
 export type CancelDowngradeRequest = Static<typeof CancelDowngradeRequest>;
 
 export const CancelDowngradeResponse = Component(
   'CancelDowngradeResponse',
-  'The tier stays.',
+  'The tier is kept.',
   DowngradeResponse.properties,
 );
 export type CancelDowngradeResponse = Static<typeof CancelDowngradeResponse>;
 
-export const CancelUpgradeRequest = Component('CancelUpgradeRequest', 'Who gives up an unpaid upgrade.', {
-  organization_id: organizationId,
-});
+export const CancelUpgradeRequest = Component(
+  'CancelUpgradeRequest',
+  'The organization whose unpaid upgrade to cancel.',
+  {
+    organization_id: organizationId,
+  },
+);
 export type CancelUpgradeRequest = Static<typeof CancelUpgradeRequest>;
 
-export const CancelUpgradeResponse = Component('CancelUpgradeResponse', 'Nothing of the upgrade is owed.', {
-  subscription_tier: SubscriptionType,
-  pending_upgrade: Type.Null(),
-});
+export const CancelUpgradeResponse = Component(
+  'CancelUpgradeResponse',
+  'The upgrade was canceled and nothing is due.',
+  {
+    subscription_tier: SubscriptionType,
+    pending_upgrade: Type.Null(),
+  },
+);
 export type CancelUpgradeResponse = Static<typeof CancelUpgradeResponse>;
 
-export const BillingStatusRequest = Component('StatusRequest', 'Whose tier and payments.', {
+export const BillingStatusRequest = Component('StatusRequest', 'The organization to describe.', {
   organization_id: organizationId,
 });
 export type BillingStatusRequest = Static<typeof BillingStatusRequest>;
 
-const TierPrice = Component('TierPrice', 'What a tier costs and allows.', {
+const TierPrice = Component('TierPrice', 'Price and limits of a tier.', {
   tier: SubscriptionType,
-  monthly_price_cents: Nullable(Type.Integer(), { description: 'Null where the price is agreed on.' }),
+  monthly_price_cents: Nullable(Type.Integer(), { description: 'Null if the price is negotiated.' }),
   currency,
   rate_limits: RateLimits,
 });
 
-const UsagePricing = Component('UsagePricing', 'What use of the models costs beside the tier.', {
+const UsagePricing = Component('UsagePricing', 'Prices of model usage in addition to the tier.', {
   currency,
   rerank_per_million_tokens_cents: Nullable(Type.Number()),
   embed_per_million_tokens_cents: Nullable(Type.Number()),
@@ -159,12 +171,12 @@ const UsagePricing = Component('UsagePricing', 'What use of the models costs bes
 
 const BillingUsage = Component('BillingUsage', 'Use of the current calendar month (UTC).', {
   month: Type.String({ examples: ['2026-11'] }),
-  charges_cents: centsField('What was used costs'),
+  charges_cents: centsField('Cost of usage'),
   subscription_payments_cents: centsField(
-    'What was paid for the subscription this month and not given back, which is deducted',
+    'Subscription payments of this month (without refunds), which are deducted',
   ),
-  invoiced_cents: centsField('What of it was invoiced already, as a pause does, beyond what was deducted'),
-  billable_cents: centsField('What is left to pay'),
+  invoiced_cents: centsField('Amount already invoiced beyond the deduction, for example by a pause'),
+  billable_cents: centsField('Amount left to pay'),
 });
 export type BillingUsage = Static<typeof BillingUsage>;
 
@@ -174,9 +186,9 @@ export const BillingStatusResponse = Component('StatusResponse', 'Tier, payments
   read_at: nullableTime('When the payment provider was read.'),
   subscription_tier: SubscriptionType,
   status: OneOf(['none', 'active', 'past_due', 'paused', 'incomplete', 'requires_action']),
-  current_period_start: nullableTime('Of what is paid for.'),
-  current_period_end: nullableTime('Of what is paid for.'),
-  paused_at: nullableTime('Since when it is paused.'),
+  current_period_start: nullableTime('Bounds of the paid period.'),
+  current_period_end: nullableTime('Bounds of the paid period.'),
+  paused_at: nullableTime('Start of the pause; null if not paused.'),
   paused_tier: Nullable(SubscriptionType, { description: 'The tier that `subscribe` resumes.' }),
   payment_method: Nullable(BillingPaymentMethod),
   payment_methods: Type.Array(BillingPaymentMethod),
@@ -187,23 +199,29 @@ export const BillingStatusResponse = Component('StatusResponse', 'Tier, payments
   pending_downgrade: Nullable(PendingDowngrade),
   pending_upgrade: Nullable(PendingUpgrade),
   currency,
-  credit_balance_cents: centsField('Credit that the next invoices use up'),
+  credit_balance_cents: centsField('Credit that is applied to the next invoices'),
   usage: BillingUsage,
 });
 export type BillingStatusResponse = Static<typeof BillingStatusResponse>;
 
 export const AddPaymentRequest = Component('AddPaymentRequest', 'A payment method to add.', {
   organization_id: organizationId,
-  payment_method_id: optionalText('One that was made in the browser; without it the reply leads to a form.'),
+  payment_method_id: optionalText(
+    'A payment method created in the browser; without it, the reply contains the URL of a form.',
+  ),
   return_url: returnUrl,
 });
 export type AddPaymentRequest = Static<typeof AddPaymentRequest>;
 
-export const AddPaymentResponse = Component('AddPaymentResponse', 'A form to open, or what was added.', {
-  url: Type.Optional(Type.String({ description: 'Where the customer enters it.' })),
-  session_id: Type.Optional(Type.String({ description: 'Of that form.' })),
-  payment_method: Type.Optional(BillingPaymentMethod),
-});
+export const AddPaymentResponse = Component(
+  'AddPaymentResponse',
+  'A form to open, or the payment method that was added.',
+  {
+    url: Type.Optional(Type.String({ description: 'URL of the form.' })),
+    session_id: Type.Optional(Type.String({ description: 'ID of the form session.' })),
+    payment_method: Type.Optional(BillingPaymentMethod),
+  },
+);
 export type AddPaymentResponse = Static<typeof AddPaymentResponse>;
 
 export const RemovePaymentRequest = Component('RemovePaymentRequest', 'A payment method to remove.', {
@@ -212,30 +230,34 @@ export const RemovePaymentRequest = Component('RemovePaymentRequest', 'A payment
 });
 export type RemovePaymentRequest = Static<typeof RemovePaymentRequest>;
 
-export const RemovePaymentResponse = Component('RemovePaymentResponse', 'It is charged no more.', {
-  message: Type.String({ description: 'A word for people.' }),
+export const RemovePaymentResponse = Component('RemovePaymentResponse', 'The payment method was removed.', {
+  message: Type.String({ description: 'Message for display.' }),
 });
 export type RemovePaymentResponse = Static<typeof RemovePaymentResponse>;
 
-export const ManageBillingDetailsRequest = Component('ManageBillingDetailsRequest', 'Whose details.', {
-  organization_id: organizationId,
-  return_url: returnUrl,
-});
+export const ManageBillingDetailsRequest = Component(
+  'ManageBillingDetailsRequest',
+  'The organization whose details to edit.',
+  {
+    organization_id: organizationId,
+    return_url: returnUrl,
+  },
+);
 export type ManageBillingDetailsRequest = Static<typeof ManageBillingDetailsRequest>;
 
-export const ManageBillingDetailsResponse = Component('ManageBillingDetailsResponse', 'A page, once.', {
-  url: Type.String({ description: 'Where name, address and tax ids of future invoices are edited.' }),
+export const ManageBillingDetailsResponse = Component('ManageBillingDetailsResponse', 'A single-use page.', {
+  url: Type.String({ description: 'URL for editing name, address and tax IDs of future invoices.' }),
 });
 export type ManageBillingDetailsResponse = Static<typeof ManageBillingDetailsResponse>;
 
-export const PauseRequest = Component('PauseRequest', 'Whose subscription is to rest.', {
+export const PauseRequest = Component('PauseRequest', 'The subscription to pause.', {
   organization_id: organizationId,
 });
 export type PauseRequest = Static<typeof PauseRequest>;
 
-export const PauseResponse = Component('PauseResponse', 'The subscription rests.', {
+export const PauseResponse = Component('PauseResponse', 'The subscription is paused.', {
   status: OneOf(['paused']),
-  paused_at: nullableTime('Since when.'),
+  paused_at: nullableTime('Start of the pause.'),
   subscription_tier: SubscriptionType,
   paused_tier: Nullable(SubscriptionType, { description: 'The tier that `subscribe` resumes.' }),
 });
@@ -247,10 +269,10 @@ export const RedeemCodeRequest = Component('RedeemCodeRequest', 'A promo code.',
 });
 export type RedeemCodeRequest = Static<typeof RedeemCodeRequest>;
 
-export const RedeemCodeResponse = Component('RedeemCodeResponse', 'The credit it gave.', {
-  credit_cents: centsField('What the code was worth'),
+export const RedeemCodeResponse = Component('RedeemCodeResponse', 'The credit that was added.', {
+  credit_cents: centsField('Value of the code'),
   currency,
-  credit_balance_cents: centsField('All credit now'),
+  credit_balance_cents: centsField('Credit balance'),
   message: Type.String(),
 });
 export type RedeemCodeResponse = Static<typeof RedeemCodeResponse>;
@@ -258,12 +280,12 @@ export type RedeemCodeResponse = Static<typeof RedeemCodeResponse>;
 /** The body stays raw because its signature is verified. */
 export const BillingEvent = Type.Unsafe<{ readonly body: Uint8Array; readonly signature?: string }>({
   title: 'BillingEvent',
-  description: 'An event of Stripe, signed in the header `stripe-signature`.',
+  description: 'A Stripe event, signed in the header `stripe-signature`.',
   type: 'object',
   additionalProperties: true,
 });
 
-export const BillingEventResponse = Component('BillingEventResponse', 'It arrived.', {
+export const BillingEventResponse = Component('BillingEventResponse', 'The event was received.', {
   received: Type.Boolean(),
 });
 export type BillingEventResponse = Static<typeof BillingEventResponse>;

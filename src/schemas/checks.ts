@@ -108,7 +108,7 @@ export function checkQueryControls(request: {
     for (const [side, weight] of Object.entries({ lexical, vector }))
       if (!(weight >= 0 && weight < Infinity))
         reject(`weights.${side} is ${weight}; it must not be negative.`);
-    if (lexical === 0 && vector === 0) reject('weights are both 0, so that nothing would be asked.');
+    if (lexical === 0 && vector === 0) reject('weights must not both be 0.');
   }
   if (minScore !== null && !(minScore >= 0 && minScore <= 1))
     reject(`min_score is ${minScore}; it must be from 0 to 1.`);
@@ -140,7 +140,7 @@ export function checkKeyName(name: string): void {
 export function checkUsageTimes(startTime: number, endTime: number): void {
   checkInteger('start_time', startTime, 0, limits.unixSecondsMax);
   checkInteger('end_time', endTime, 0, limits.unixSecondsMax);
-  if (endTime < startTime) reject('end_time lies before start_time.');
+  if (endTime < startTime) reject('end_time is before start_time.');
 }
 
 const listPrefix = 'list:';

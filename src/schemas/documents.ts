@@ -28,14 +28,14 @@ export const indexStatuses = [
 ] as const;
 export const DocumentIndexStatus = OneOf(indexStatuses, {
   title: 'DocumentIndexStatus',
-  description: 'How far a document is on its way into search.',
+  description: 'Processing state of a document.',
 });
 export type DocumentIndexStatus = Static<typeof DocumentIndexStatus>;
 
 export const DocumentErrorCode = OneOf(documentErrorCodes, {
   title: 'DocumentErrorCode',
   description:
-    'Why a document failed: its type is not read, it has a password, it is damaged, it is over a limit, reading it took too long or too much memory, reading or indexing it broke off, or a program that the server lacks is needed.',
+    'Reason of a failure: unsupported type, password protection, damage, a limit, timeout, out of memory, a crash, or a missing external tool.',
 });
 export type DocumentErrorCode = Static<typeof DocumentErrorCode>;
 
@@ -45,21 +45,17 @@ export const APITextDocument = Component('APITextDocument', 'Plain text; it beco
 });
 export type APITextDocument = Static<typeof APITextDocument>;
 
-export const APITextPagesDocument = Component(
-  'APITextPagesDocument',
-  'Text that is already split into pages.',
-  {
-    type: OneOf(['text-pages', 'text-pages-unordered'], {
-      description: 'Unordered pages are independent of each other, like the rows of a table.',
-    }),
-    pages: Type.Array(Type.String(), { description: 'One string per page; none is allowed.' }),
-  },
-);
+export const APITextPagesDocument = Component('APITextPagesDocument', 'Text that is split into pages.', {
+  type: OneOf(['text-pages', 'text-pages-unordered'], {
+    description: 'Unordered pages are independent of each other, such as the rows of a table.',
+  }),
+  pages: Type.Array(Type.String(), { description: 'One string per page; may be empty.' }),
+});
 export type APITextPagesDocument = Static<typeof APITextPagesDocument>;
 
 export const APIBinaryDocument = Component(
   'APIBinaryDocument',
-  'A file; its kind is recognised by its content.',
+  'A file; its format is detected from the content.',
   {
     type: Type.Literal('auto'),
     base64_data: Type.String({
@@ -70,7 +66,7 @@ export const APIBinaryDocument = Component(
 export type APIBinaryDocument = Static<typeof APIBinaryDocument>;
 
 export const DocumentContent = Type.Union([APITextDocument, APITextPagesDocument, APIBinaryDocument], {
-  description: 'The content; `type` says which variant it is.',
+  description: 'The content; `type` selects the variant.',
 });
 export type DocumentContent = Static<typeof DocumentContent>;
 
@@ -78,25 +74,27 @@ const waitField = Type.Optional(
   Type.Boolean({
     default: false,
     description:
-      'Answer when the document is indexed or has failed, at the latest after 50 seconds, with the `index_status` reached.',
+      'Reply when the document is indexed or has failed, at the latest after 50 seconds, with the current `index_status`.',
   }),
 );
 const overwriteField = Type.Optional(
   Type.Boolean({
     default: false,
-    description: 'Replace an existing document in one atomic step instead of answering 409.',
+    description: 'Replace an existing document atomically instead of returning 409.',
   }),
 );
 
 /** Required for every document of a collection whose `embedding_model` is `own`, not allowed in others. */
 const vectorFields = {
   vector: Type.Optional(
-    VectorField('The vector of a document of the type `text`, in a collection with vectors of your own.'),
+    VectorField(
+      'The vector of a document of the type `text`, in a collection whose `embedding_model` is `own`.',
+    ),
   ),
   vectors: Type.Optional(
     Type.Array(VectorField('The vector of a page.'), {
       description:
-        'One vector for each page of `text-pages` or `text-pages-unordered`, in a collection with vectors of your own.',
+        'One vector for each page of `text-pages` or `text-pages-unordered`, in a collection whose `embedding_model` is `own`.',
     }),
   ),
 } as const;
@@ -104,7 +102,7 @@ const vectorFields = {
 export const AddDocumentRequest = Component('AddDocumentRequest', 'A document to add.', {
   collection_name: CollectionName(),
   path: DocumentPath(
-    'Path of the new document: 1 to 4,096 bytes of UTF-8. A path that exists answers 409 unless `overwrite` is true.',
+    'Path of the new document: 1 to 4,096 bytes of UTF-8. An existing path returns 409 unless `overwrite` is true.',
   ),
   content: DocumentContent,
   ...vectorFields,
@@ -118,11 +116,11 @@ export const AddDocumentResponse = Component('AddDocumentResponse', 'The documen
   message: Type.Optional(Type.String({ default: 'Success!' })),
   index_status: Type.Optional(DocumentIndexStatus),
   error: Type.Optional(
-    Nullable(Type.String(), { description: 'With `wait`: why the document failed, else null.' }),
+    Nullable(Type.String(), { description: 'With `wait`: reason of a failure, otherwise null.' }),
   ),
   error_code: Type.Optional(
     Nullable(DocumentErrorCode, {
-      description: 'With `wait`: the same for programs; null unless it failed.',
+      description: 'With `wait`: error code of a failure, otherwise null.',
     }),
   ),
 });
@@ -156,26 +154,22 @@ export const AddDocumentsRequest = Component(
     collection_name: CollectionName(),
     documents: Type.Array(Type.Union([BatchDocument, Type.Unknown()]), {
       description:
-        '1 to 256 documents, each a `BatchDocument`. One that is not gets its own status 422 in the results.',
+        '1 to 256 documents, each a `BatchDocument`. An item that does not match gets status 422 in the results.',
     }),
     wait: waitField,
   },
 );
 export type AddDocumentsRequest = Static<typeof AddDocumentsRequest>;
 
-export const BatchDocumentResult = Component(
-  'BatchDocumentResult',
-  'What became of one document of a batch.',
-  {
-    path: Nullable(Type.String(), { description: 'The path as given; null when the item had none.' }),
-    status: Type.Integer({
-      description: 'The status that add-document would have answered.',
-      examples: [201],
-    }),
-    detail: Type.Optional(Type.String({ description: 'Why the document was refused.' })),
-    index_status: Type.Optional(DocumentIndexStatus),
-  },
-);
+export const BatchDocumentResult = Component('BatchDocumentResult', 'Result of one document of a batch.', {
+  path: Nullable(Type.String(), { description: 'The path of the request; null if the item had none.' }),
+  status: Type.Integer({
+    description: 'The status that add-document would return.',
+    examples: [201],
+  }),
+  detail: Type.Optional(Type.String({ description: 'Reason of the rejection.' })),
+  index_status: Type.Optional(DocumentIndexStatus),
+});
 export type BatchDocumentResult = Static<typeof BatchDocumentResult>;
 
 export const AddDocumentsResponse = Component(
@@ -189,7 +183,7 @@ export type AddDocumentsResponse = Static<typeof AddDocumentsResponse>;
 
 export const UpdateDocumentRequest = Component(
   'UpdateDocumentRequest',
-  'New metadata for an indexed document, or another try for a failed one.',
+  'New metadata of an indexed document, or the retry of a failed one.',
   {
     collection_name: CollectionName(),
     path: DocumentPath(),
@@ -200,8 +194,7 @@ export const UpdateDocumentRequest = Component(
     ),
     index_status: Type.Optional(
       Nullable(OneOf(['not_parsed', 'not_indexed']), {
-        description:
-          '`not_parsed` tries again after `parsing_failed`, `not_indexed` after `indexing_failed`.',
+        description: '`not_parsed` retries after `parsing_failed`, `not_indexed` after `indexing_failed`.',
       }),
     ),
   },
@@ -223,7 +216,7 @@ export type DeleteDocumentRequest = Static<typeof DeleteDocumentRequest>;
 
 export const DeleteDocumentResponse = Component(
   'DeleteDocumentResponse',
-  'The documents that were there and are gone.',
+  'The documents that were deleted.',
   {
     deleted_paths: Type.Array(Type.String(), { description: 'Paths of the request that existed.' }),
   },
@@ -233,12 +226,12 @@ export type DeleteDocumentResponse = Static<typeof DeleteDocumentResponse>;
 export const GetDocumentInfoRequest = Component('GetDocumentInfoRequest', 'A document to describe.', {
   collection_name: CollectionName(),
   path: DocumentPath(),
-  include_content: Type.Optional(Type.Boolean({ default: false, description: 'Also send the whole text.' })),
+  include_content: Type.Optional(Type.Boolean({ default: false, description: 'Include the full text.' })),
 });
 export type GetDocumentInfoRequest = Static<typeof GetDocumentInfoRequest>;
 
 const documentFields = {
-  id: Uuid('Changes when the document is overwritten, stays when only its metadata changes.'),
+  id: Uuid('Changes when the document is overwritten, but not when only its metadata changes.'),
   collection_name: Type.String(),
   path: Type.String(),
   metadata: DocumentMetadataJson,
@@ -246,21 +239,21 @@ const documentFields = {
 } as const;
 const documentSizes = {
   size: Type.Integer({
-    description: 'Bytes of the raw document; of its UTF-8 text when it was given as text.',
+    description: 'Size of the raw document in bytes, or of its UTF-8 text if it was added as text.',
   }),
   num_pages: Nullable(Type.Integer(), {
-    description: 'Null while parsing and when the file could not be read.',
+    description: 'Null during parsing and if parsing failed.',
   }),
   file_url: Type.String({
-    description: 'Address of the raw document; it needs no key and ends with the document.',
+    description: 'URL of the raw document. It needs no API key and expires with the document.',
   }),
   sha256: Type.String({ description: 'SHA-256 of the raw document, in lower-case hexadecimal.' }),
-  error: Nullable(Type.String(), { description: 'Why parsing or indexing failed, else null.' }),
-  error_code: Nullable(DocumentErrorCode, { description: 'The same for programs, else null.' }),
+  error: Nullable(Type.String(), { description: 'Reason why parsing or indexing failed, otherwise null.' }),
+  error_code: Nullable(DocumentErrorCode, { description: 'Error code of the failure, otherwise null.' }),
   waiting_for: Type.Optional(
     Type.String({
       description:
-        'What keeps it from being indexed just now; absent when nothing does. It goes on by itself.',
+        'Reason why processing is currently blocked; absent if it is not. Processing continues automatically.',
     }),
   ),
   progress: Type.Optional(ParsingProgress),
@@ -270,47 +263,49 @@ export const DocumentResponse = Component('DocumentResponse', 'A document.', {
   ...documentFields,
   ...documentSizes,
   title: Nullable(Type.String(), {
-    description: 'What the document calls itself, else its most prominent heading; null when it has neither.',
+    description:
+      'Title from the document properties, otherwise its most prominent heading; null if there is neither.',
   }),
   language: Nullable(Type.String(), {
-    description: 'ISO 639-1 code of its main language; null when that is not clear.',
+    description: 'ISO 639-1 code of the main language; null if it is unclear.',
   }),
   warnings: Type.Array(Type.String(), {
-    description: 'Whole sentences about what was left out or could not be read.',
+    description: 'Warnings about omitted or unreadable parts.',
   }),
   content: Type.Optional(
     Nullable(Type.String(), {
-      description: 'The whole text when `include_content` is true and it is known, else null.',
+      description: 'The full text if `include_content` is true and the text is available, otherwise null.',
     }),
   ),
 });
 export type DocumentResponse = Static<typeof DocumentResponse>;
 
-export const GetDocumentInfoResponse = Component('GetDocumentInfoResponse', 'The document asked for.', {
+export const GetDocumentInfoResponse = Component('GetDocumentInfoResponse', 'The requested document.', {
   document: DocumentResponse,
 });
 export type GetDocumentInfoResponse = Static<typeof GetDocumentInfoResponse>;
 
 export const GetDocumentInfoListRequest = Component(
   'GetDocumentInfoListRequest',
-  'A page of the documents of a collection.',
+  'Page of the list of documents.',
   {
     collection_name: CollectionName(),
     limit: Type.Optional(
-      Type.Integer({ default: 1024, description: 'At most so many documents, 1 to 1,024.' }),
+      Type.Integer({ default: 1024, description: 'Maximum number of documents, 1 to 1,024.' }),
     ),
-    path_prefix: Type.Optional(Nullable(Type.String(), { description: 'Only paths that start with it.' })),
+    path_prefix: Type.Optional(
+      Nullable(Type.String(), { description: 'Only paths that start with this prefix.' }),
+    ),
     path_gt: Type.Optional(
       Nullable(Type.String(), {
         description:
-          'Only paths after it: send the last path of the page before. The same name in the query string wins.',
+          'Only paths after this path: send the last path of the previous page. A query string parameter with this name takes precedence.',
       }),
     ),
     only_failed: Type.Optional(
       Type.Boolean({
         default: false,
-        description:
-          'Only documents that could not be parsed or indexed. Costs as much as there are of those.',
+        description: 'Only documents that failed. The cost is proportional to their number.',
       }),
     ),
   },
@@ -332,7 +327,7 @@ export const GetDocumentInfoListResponse = Component(
   'GetDocumentInfoListResponse',
   'Documents in ascending order of their paths.',
   {
-    documents: Type.Array(DocumentMetadataResponse, { description: 'Empty when there are no more.' }),
+    documents: Type.Array(DocumentMetadataResponse, { description: 'Empty if there are no more.' }),
   },
 );
 export type GetDocumentInfoListResponse = Static<typeof GetDocumentInfoListResponse>;
@@ -341,11 +336,11 @@ export const GetPageInfoRequest = Component('GetPageInfoRequest', 'A page of a d
   collection_name: CollectionName(),
   path: DocumentPath(),
   page_index: Type.Integer({
-    description: 'Counts from 0; a page that does not exist answers 404.',
+    description: 'Zero-based; a page that does not exist returns 404.',
     examples: [0],
   }),
   include_content: Type.Optional(
-    Type.Boolean({ default: false, description: 'Also send the text of the page.' }),
+    Type.Boolean({ default: false, description: 'Include the text of the page.' }),
   ),
 });
 export type GetPageInfoRequest = Static<typeof GetPageInfoRequest>;
@@ -357,16 +352,16 @@ export const PageResponse = Component('PageResponse', 'A page.', {
   page_index: Type.Integer(),
   content: Type.Optional(
     Nullable(Type.String(), {
-      description: 'The text of the page when `include_content` is true, else null.',
+      description: 'The text of the page if `include_content` is true, otherwise null.',
     }),
   ),
   image_url: Nullable(Type.String(), {
-    description: 'Address of a JPEG of the page; null when the document has no page images.',
+    description: 'URL of a JPEG of the page; null if the document has no page images.',
   }),
 });
 export type PageResponse = Static<typeof PageResponse>;
 
-export const GetPageInfoResponse = Component('GetPageInfoResponse', 'The page asked for.', {
+export const GetPageInfoResponse = Component('GetPageInfoResponse', 'The requested page.', {
   page: PageResponse,
 });
 export type GetPageInfoResponse = Static<typeof GetPageInfoResponse>;

@@ -2,28 +2,28 @@ import { type Static, Type } from './typebox.ts';
 import { Component } from './wire.ts';
 
 /** Body of every 4xx and 5xx except 422. */
-export const ErrorResponse = Component('ErrorResponse', 'What went wrong.', {
+export const ErrorResponse = Component('ErrorResponse', 'An error.', {
   detail: Type.String({
-    description: 'A sentence for people.',
+    description: 'Error message.',
     examples: ['The collection "handbok" does not exist.'],
   }),
 });
 export type ErrorResponse = Static<typeof ErrorResponse>;
 
-export const ValidationError = Component('ValidationError', 'One fault of a request.', {
+export const ValidationError = Component('ValidationError', 'A problem of a request.', {
   loc: Type.Array(Type.Union([Type.String(), Type.Integer()]), {
-    description: 'Where: `body` or `query`, then the field names and positions.',
+    description: 'Location: `body` or `query`, then field names and positions.',
     examples: [['body', 'content', 'type']],
   }),
-  msg: Type.String({ description: 'What is wrong there.' }),
-  type: Type.String({ description: 'The kind of fault.', examples: ['missing'] }),
+  msg: Type.String({ description: 'Error message.' }),
+  type: Type.String({ description: 'Error type.', examples: ['missing'] }),
 });
 export type ValidationError = Static<typeof ValidationError>;
 
 /** Body of a 422. */
 export const HTTPValidationError = Component(
   'HTTPValidationError',
-  'The request does not have the shape of the operation.',
+  'The request does not match the schema of the operation.',
   {
     detail: Type.Optional(Type.Array(ValidationError)),
   },

@@ -7,7 +7,7 @@ export type Latency = (typeof latencies)[number];
 const latency = Type.Optional(
   Nullable(OneOf(latencies), {
     description:
-      '`fast` answers at once or 429; `slow` has the larger allowance and waits its turn; absent or null tries fast, then slow.',
+      '`fast` is served immediately or returns 429; `slow` has a larger quota and may wait in a queue; absent or null tries `fast`, then `slow`.',
   }),
 );
 const stringOrStrings = Type.Union([Type.String(), Type.Array(Type.String())], {
@@ -17,17 +17,17 @@ const stringOrStrings = Type.Union([Type.String(), Type.Array(Type.String())], {
 const encodingFormat = Type.Optional(
   OneOf(['float', 'base64'], {
     default: 'float',
-    description: '`base64` sends little-endian 32-bit floats in base64: a quarter of the size.',
+    description: '`base64` returns little-endian 32-bit floats in base64, about a quarter of the size.',
   }),
 );
 
 export const EmbedRequest = Component('EmbedRequest', 'Texts to embed.', {
   model: Type.String({
-    description: 'A model id; an unknown one answers 404 with the list.',
+    description: 'Model ID; an unknown ID returns 404 with the list.',
     examples: ['zembed-1'],
   }),
   input_type: OneOf(['query', 'document'], {
-    description: 'What the texts are; the same text gives different vectors.',
+    description: 'Type of the texts; the vectors differ by type.',
   }),
   input: stringOrStrings,
   dimensions: Type.Optional(
@@ -47,7 +47,7 @@ const embedding = Type.Union([Type.Array(Type.Number()), Type.String()], {
 export const EmbedResult = Component('EmbedResult', 'One vector.', { embedding });
 export type EmbedResult = Static<typeof EmbedResult>;
 
-export const EmbedUsage = Component('EmbedUsage', 'What the call cost.', {
+export const EmbedUsage = Component('EmbedUsage', 'Usage of the call.', {
   total_bytes: Count('Bytes that count against the rate limit: 150 and the UTF-8 bytes, for each text.'),
   total_tokens: Count('Tokens of all texts.'),
 });
@@ -59,14 +59,16 @@ export const EmbedResponse = Component('EmbedResponse', 'Vectors in the order of
 });
 export type EmbedResponse = Static<typeof EmbedResponse>;
 
-export const RerankRequest = Component('RerankRequest', 'Texts to order by their relevance to a query.', {
+export const RerankRequest = Component('RerankRequest', 'Texts to rerank by relevance to a query.', {
   model: Type.String({
-    description: 'A model id; an unknown one answers 404 with the list.',
+    description: 'Model ID; an unknown ID returns 404 with the list.',
     examples: ['zerank-2'],
   }),
   query: Type.String({ description: 'The query.', examples: ['How long do refunds take?'] }),
   top_n: Type.Optional(
-    Nullable(Type.Integer(), { description: 'Only the best so many, at least 1; absent or null means all.' }),
+    Nullable(Type.Integer(), {
+      description: 'Maximum number of results, at least 1; absent or null for all.',
+    }),
   ),
   documents: Type.Array(Type.String(), { description: 'The texts.' }),
   latency,
@@ -83,9 +85,9 @@ export const RerankResponse = Component('RerankResponse', 'Scores, best first.',
   results: Type.Array(RerankResult),
   total_bytes: Count('Bytes that count against the rate limit: 150, the query and the text, for each text.'),
   total_tokens: Count('Tokens read by the model.'),
-  actual_latency_mode: OneOf(latencies, { description: 'How the call ran.' }),
+  actual_latency_mode: OneOf(latencies, { description: 'Latency mode of the call.' }),
   e2e_latency: Type.Number({ description: 'Seconds from the request to the reply.' }),
-  inference_latency: Type.Number({ description: 'Seconds of them in the model.' }),
+  inference_latency: Type.Number({ description: 'Seconds in the model.' }),
 });
 export type RerankResponse = Static<typeof RerankResponse>;
 
@@ -93,81 +95,69 @@ export type RerankResponse = Static<typeof RerankResponse>;
 
 export const OpenAiEmbeddingsRequest = Component(
   'OpenAiEmbeddingsRequest',
-  'Texts to embed, in the shape of OpenAI clients.',
+  'Texts to embed, in OpenAI format.',
   {
     model: Type.String({ examples: ['zembed-1'] }),
     input: stringOrStrings,
     dimensions: Type.Optional(Nullable(Type.Integer(), { description: 'As in `/models/embed`.' })),
     encoding_format: encodingFormat,
     input_type: Type.Optional(
-      OneOf(['query', 'document'], { default: 'document', description: 'What the texts are.' }),
+      OneOf(['query', 'document'], { default: 'document', description: 'Type of the texts.' }),
     ),
   },
 );
 export type OpenAiEmbeddingsRequest = Static<typeof OpenAiEmbeddingsRequest>;
 
-export const OpenAiEmbeddingsResponse = Component(
-  'OpenAiEmbeddingsResponse',
-  'Vectors, in the shape of OpenAI clients.',
-  {
-    object: Type.Literal('list'),
-    data: Type.Array(Type.Object({ object: Type.Literal('embedding'), index: Type.Integer(), embedding })),
-    model: Type.String(),
-    usage: Type.Object({ prompt_tokens: Type.Integer(), total_tokens: Type.Integer() }),
-  },
-);
+export const OpenAiEmbeddingsResponse = Component('OpenAiEmbeddingsResponse', 'Vectors, in OpenAI format.', {
+  object: Type.Literal('list'),
+  data: Type.Array(Type.Object({ object: Type.Literal('embedding'), index: Type.Integer(), embedding })),
+  model: Type.String(),
+  usage: Type.Object({ prompt_tokens: Type.Integer(), total_tokens: Type.Integer() }),
+});
 export type OpenAiEmbeddingsResponse = Static<typeof OpenAiEmbeddingsResponse>;
 
-export const CohereRerankRequest = Component(
-  'CohereRerankRequest',
-  'Texts to order, in the shape of Cohere clients.',
-  {
-    model: Type.String({ examples: ['zerank-2'] }),
-    query: Type.String(),
-    documents: Type.Array(Type.Union([Type.String(), Type.Object({ text: Type.String() })]), {
-      description: 'Texts, or objects with a field `text`.',
-    }),
-    top_n: Type.Optional(Nullable(Type.Integer(), { description: 'Only the best so many, at least 1.' })),
-    return_documents: Type.Optional(
-      Nullable(Type.Boolean(), { description: 'Send the texts back; absent or null means no.' }),
-    ),
-  },
-);
+export const CohereRerankRequest = Component('CohereRerankRequest', 'Texts to rerank, in Cohere format.', {
+  model: Type.String({ examples: ['zerank-2'] }),
+  query: Type.String(),
+  documents: Type.Array(Type.Union([Type.String(), Type.Object({ text: Type.String() })]), {
+    description: 'Texts, or objects with a field `text`.',
+  }),
+  top_n: Type.Optional(Nullable(Type.Integer(), { description: 'Maximum number of results, at least 1.' })),
+  return_documents: Type.Optional(
+    Nullable(Type.Boolean(), { description: 'Include the texts in the reply; absent or null means false.' }),
+  ),
+});
 export type CohereRerankRequest = Static<typeof CohereRerankRequest>;
 
-export const CohereRerankResponse = Component(
-  'CohereRerankResponse',
-  'Scores, in the shape of Cohere clients.',
-  {
-    id: Type.String(),
-    results: Type.Array(
-      Type.Object({
-        index: Type.Integer(),
-        relevance_score: Type.Number(),
-        document: Type.Optional(Type.Object({ text: Type.String() })),
-      }),
-    ),
-    meta: Type.Object({
-      api_version: Type.Object({ version: Type.String() }),
-      billed_units: Type.Object({ search_units: Type.Integer() }),
-      tokens: Type.Object({ input_tokens: Type.Integer() }),
+export const CohereRerankResponse = Component('CohereRerankResponse', 'Scores, in Cohere format.', {
+  id: Type.String(),
+  results: Type.Array(
+    Type.Object({
+      index: Type.Integer(),
+      relevance_score: Type.Number(),
+      document: Type.Optional(Type.Object({ text: Type.String() })),
     }),
-  },
-);
+  ),
+  meta: Type.Object({
+    api_version: Type.Object({ version: Type.String() }),
+    billed_units: Type.Object({ search_units: Type.Integer() }),
+    tokens: Type.Object({ input_tokens: Type.Integer() }),
+  }),
+});
 export type CohereRerankResponse = Static<typeof CohereRerankResponse>;
 
-export const GetModelListResponse = Component('GetModelListResponse', 'The models that requests may name.', {
+export const GetModelListResponse = Component('GetModelListResponse', 'The models that requests can use.', {
   embedding_models: Type.Array(Type.String(), {
-    description: 'Names of embedding models, those of the operator too.',
+    description: 'Names of embedding models, including those added by the operator.',
     examples: [['zembed-1']],
   }),
   rerankers: Type.Array(Type.String(), {
-    description: 'Names of rerankers, those of the operator too.',
+    description: 'Names of rerankers, including those added by the operator.',
     examples: [['zerank-2', 'zerank-1']],
   }),
-  default_embedding_model: Type.String({ description: 'What new collections use.' }),
+  default_embedding_model: Type.String({ description: 'Default embedding model of new collections.' }),
   default_reranker: Nullable(Type.String(), {
-    description: 'What queries use that do not name one; null when they use none.',
+    description: 'Default reranker of queries; null for none.',
   }),
 });
 export type GetModelListResponse = Static<typeof GetModelListResponse>;

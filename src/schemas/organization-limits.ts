@@ -45,10 +45,10 @@ export const overrides = {
   },
   override_document_bytes_per_minute: {
     limit: 'documentBytesPerMinute',
-    what: 'Raw bytes of documents that come in per minute',
+    what: 'Raw bytes of added documents per minute',
     most: safeIntegerMax,
   },
-  override_max_documents: { limit: 'documentsMax', what: 'Documents that are stored', most: safeIntegerMax },
+  override_max_documents: { limit: 'documentsMax', what: 'Stored documents', most: safeIntegerMax },
   override_max_storage_bytes: {
     limit: 'storageBytesMax',
     what: 'Raw bytes of stored documents',
@@ -56,7 +56,7 @@ export const overrides = {
   },
   override_max_ingest_documents: {
     limit: 'ingestDocumentsMax',
-    what: 'Documents that wait for parsing and indexing at one time',
+    what: 'Documents waiting for parsing and indexing at the same time',
     most: safeIntegerMax,
   },
 } as const;
@@ -76,7 +76,7 @@ export const overrideFields = createFields((what) =>
 export const overrideChangeFields = createFields((what, maximum) =>
   Type.Optional(
     Nullable(Type.Integer({ minimum: 0, maximum }), {
-      description: `${what}; 0 removes the override, absent or null leaves it.`,
+      description: `${what}; 0 removes the override, absent or null keeps it.`,
     }),
   ),
 );
@@ -103,19 +103,21 @@ export function fromWireOverrides(
 const limitField = (description: string) =>
   Nullable(Type.Integer(), { description: `${description}; null for no limit.` });
 
-export const RateLimits = Component('RateLimits', 'What an organisation may use, its overrides applied.', {
+export const RateLimits = Component('RateLimits', 'Limits of an organization, including overrides.', {
   bpm_fast: limitField('Bytes per minute of fast model calls; embedding and reranking each have all of it'),
   bpm_slow: limitField('Bytes per minute of slow model calls'),
   rpm: limitField('Fast rerank calls per minute'),
   max_bytes_per_request: Type.Integer({ description: 'Charged bytes of one model call.' }),
-  refresh_seconds: Type.Integer({ description: 'How often a quarter of what is per minute comes back.' }),
-  overridden: Type.Boolean({ description: 'Whether any of it is not what the tier says.' }),
+  refresh_seconds: Type.Integer({
+    description: 'Refill interval in seconds; each refill adds a quarter of the limit per minute.',
+  }),
+  overridden: Type.Boolean({ description: 'Whether any limit differs from the tier.' }),
   requests_per_minute: limitField('Requests of any kind per minute'),
   queries_per_minute: limitField('Queries per minute'),
-  document_bytes_per_minute: limitField('Raw bytes of documents that come in per minute'),
-  max_documents: limitField('Documents that are stored'),
+  document_bytes_per_minute: limitField('Raw bytes of added documents per minute'),
+  max_documents: limitField('Stored documents'),
   max_storage_bytes: limitField('Raw bytes of stored documents'),
-  max_ingest_documents: limitField('Documents that wait for parsing and indexing at one time'),
+  max_ingest_documents: limitField('Documents waiting for parsing and indexing at the same time'),
 });
 export type RateLimits = Static<typeof RateLimits>;
 
@@ -140,9 +142,9 @@ export function toWireLimits(
   };
 }
 
-export const OrganizationStorage = Component('OrganizationStorage', 'What an organisation stores now.', {
+export const OrganizationStorage = Component('OrganizationStorage', 'Current storage of an organization.', {
   documents: Type.Integer(),
   bytes: Type.Integer({ description: 'Raw bytes of their files and texts.' }),
-  ingest_documents: Type.Integer({ description: 'Documents that wait for parsing and indexing.' }),
+  ingest_documents: Type.Integer({ description: 'Documents waiting for parsing and indexing.' }),
 });
 export type OrganizationStorage = Static<typeof OrganizationStorage>;

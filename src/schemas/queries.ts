@@ -5,44 +5,42 @@ const latencyModes = ['low', 'high'] as const;
 
 const query = Type.String({
   description:
-    'The question in natural language, at most 4,096 characters; no character is an operator unless `syntax` says so.',
+    'The query in natural language, at most 4,096 characters. No character is an operator unless `syntax` is `operators`.',
   examples: ['How long do refunds take?'],
 });
 const filter = Type.Optional(
   Type.Unknown({
     description:
-      'Only documents whose metadata match: `{name: {operator: value}}` with `$eq $ne $gt $gte $lt $lte $in $nin`, joined by `$and` and `$or`. A bare string means `$eq`; null and `{}` mean all.',
+      'Filter on document metadata: `{name: {operator: value}}` with `$eq $ne $gt $gte $lt $lte $in $nin`, combined with `$and` and `$or`. A plain string means `$eq`; null and `{}` match all documents.',
     examples: [{ $and: [{ author: 'Ada' }, { 'list:topics': { $in: ['refunds'] } }] }],
   }),
 );
 const reranker = Type.Optional(
   Nullable(Type.String(), {
-    description: 'A model of `/models/rerank` that reorders the best candidates; null for none.',
+    description: 'Reranker of `/models/rerank` that reorders the best candidates; null for none.',
   }),
 );
 const latencyMode = Type.Optional(
   OneOf(latencyModes, {
     default: 'low',
     description:
-      '`high` searches wider and waits to share work with other calls: better answers and more throughput, later.',
+      '`high` examines more candidates and batches work with other calls: better results and throughput at higher latency.',
   }),
 );
 const explain = Type.Optional(
-  Type.Boolean({ default: false, description: 'Say how each result was found and what took how long.' }),
+  Type.Boolean({ default: false, description: 'Include scores, timings and the search strategy.' }),
 );
 const queryVector = Type.Optional(
-  Nullable(
-    VectorField('The vector of the query, in a collection with vectors of your own, whose queries need one.'),
-  ),
+  Nullable(VectorField('The vector of the query; required in collections whose `embedding_model` is `own`.')),
 );
 const Weights = Type.Object(
   {
-    lexical: Type.Number({ description: 'What the words of a passage count.' }),
-    vector: Type.Number({ description: 'What its meaning counts.' }),
+    lexical: Type.Number({ description: 'Weight of the lexical score.' }),
+    vector: Type.Number({ description: 'Weight of the vector score.' }),
   },
   {
     description:
-      'What each side counts in the score, by default 1 for words and 0.6 for meaning; neither is negative, and not both are 0. A side that counts 0 is not asked at all.',
+      'Weights of the lexical and the vector score, default 1 and 0.6. Not negative, and not both 0. A side with weight 0 is not searched.',
     examples: [{ lexical: 1, vector: 0.6 }],
   },
 );
@@ -52,7 +50,7 @@ const controlFields = {
   min_score: Type.Optional(
     Nullable(Type.Number(), {
       description:
-        '0 to 1: results with a lower `score` are left out, after reranking. Scores compare results of one query only.',
+        '0 to 1: results with a lower `score` are omitted, after reranking. Scores are comparable within one query only.',
       examples: [0.3],
     }),
   ),
@@ -60,41 +58,37 @@ const controlFields = {
     OneOf(querySyntaxes, {
       default: 'natural',
       description:
-        '`operators`: a `"quoted phrase"` has to stand in the text that is found, a `-word` or `-"phrase"` must not.',
+        '`operators`: results must contain each `"quoted phrase"` and must not contain a `-word` or `-"phrase"`.',
     }),
   ),
 };
 const maxPerDocument = Type.Optional(
   Nullable(Type.Integer(), {
     description:
-      'Of one document at most so many results, 1 or more; the search goes on until there are `k`.',
+      'Maximum results per document, at least 1. The search continues until there are `k` results.',
     examples: [1],
   }),
 );
-export const QueryDefaults = Component(
-  'QueryDefaults',
-  'What queries of a collection ask unless they say otherwise.',
-  {
-    ...controlFields,
-    max_per_document: maxPerDocument,
-  },
-);
+export const QueryDefaults = Component('QueryDefaults', 'Default options of queries of a collection.', {
+  ...controlFields,
+  max_per_document: maxPerDocument,
+});
 export type QueryDefaults = Static<typeof QueryDefaults>;
 
 function resultLimit(noun: string, most: number) {
-  return Type.Integer({ description: `At most so many ${noun}, 1 to ${most}.`, examples: [10] });
+  return Type.Integer({ description: `Maximum number of ${noun}, 1 to ${most}.`, examples: [10] });
 }
 
-export const TopDocumentsRequest = Component('TopDocumentsRequest', 'A question for documents.', {
+export const TopDocumentsRequest = Component('TopDocumentsRequest', 'A query for documents.', {
   collection_name: CollectionName(),
   query: Nullable(query, {
-    description: 'The question; null lists what the filter matches, in no particular order.',
+    description: 'The query; null lists the documents that match the filter, in no particular order.',
   }),
   query_vector: queryVector,
   k: resultLimit('documents', 2048),
   filter,
   include_metadata: Type.Optional(
-    Type.Boolean({ default: false, description: 'Also send the metadata of the documents.' }),
+    Type.Boolean({ default: false, description: 'Include the metadata of the documents.' }),
   ),
   reranker,
   latency_mode: latencyMode,
@@ -103,17 +97,17 @@ export const TopDocumentsRequest = Component('TopDocumentsRequest', 'A question 
 });
 export type TopDocumentsRequest = Static<typeof TopDocumentsRequest>;
 
-export const TopPagesRequest = Component('TopPagesRequest', 'A question for pages.', {
+export const TopPagesRequest = Component('TopPagesRequest', 'A query for pages.', {
   collection_name: CollectionName(),
   query,
   query_vector: queryVector,
   k: resultLimit('pages', 1024),
   filter,
   include_content: Type.Optional(
-    Type.Boolean({ default: false, description: 'Also send the text of the pages.' }),
+    Type.Boolean({ default: false, description: 'Include the text of the pages.' }),
   ),
   include_metadata: Type.Optional(
-    Type.Boolean({ default: false, description: 'Also send the metadata of the documents.' }),
+    Type.Boolean({ default: false, description: 'Include the metadata of the documents.' }),
   ),
   reranker,
   latency_mode: latencyMode,
@@ -123,7 +117,7 @@ export const TopPagesRequest = Component('TopPagesRequest', 'A question for page
 });
 export type TopPagesRequest = Static<typeof TopPagesRequest>;
 
-export const TopSnippetsRequest = Component('TopSnippetsRequest', 'A question for snippets.', {
+export const TopSnippetsRequest = Component('TopSnippetsRequest', 'A query for snippets.', {
   collection_name: CollectionName(),
   query,
   query_vector: queryVector,
@@ -134,7 +128,7 @@ export const TopSnippetsRequest = Component('TopSnippetsRequest', 'A question fo
     Type.Boolean({ default: false, description: 'Snippets of about 200 characters instead of about 2,000.' }),
   ),
   include_document_metadata: Type.Optional(
-    Type.Boolean({ default: false, description: 'Also send the metadata of the documents.' }),
+    Type.Boolean({ default: false, description: 'Include the metadata of the documents.' }),
   ),
   latency_mode: latencyMode,
   ...controlFields,
@@ -143,37 +137,40 @@ export const TopSnippetsRequest = Component('TopSnippetsRequest', 'A question fo
 });
 export type TopSnippetsRequest = Static<typeof TopSnippetsRequest>;
 
-export const ResultExplanation = Component('ResultExplanation', 'How a result was found.', {
+export const ResultExplanation = Component('ResultExplanation', 'Explanation of a result.', {
   lexical: Type.Object({
     score: Type.Number({ description: 'BM25 score.' }),
-    terms: Type.Array(Type.String(), { description: 'Terms of the query that the text holds.' }),
+    terms: Type.Array(Type.String(), { description: 'Terms of the query that the text contains.' }),
   }),
-  vector: Type.Object({ similarity: Nullable(Type.Number(), { description: 'Cosine of query and text.' }) }),
-  fused: Type.Number({ description: 'Score after joining the two.' }),
-  rerank: Nullable(Type.Number(), { description: 'Score of the reranker, null without one.' }),
+  vector: Type.Object({
+    similarity: Nullable(Type.Number(), { description: 'Cosine similarity of query and text.' }),
+  }),
+  fused: Type.Number({ description: 'Score after fusion of both.' }),
+  rerank: Nullable(Type.Number(), { description: 'Score of the reranker; null without a reranker.' }),
   look: Nullable(
     Type.Object({
-      lead: Type.Number({ description: 'Share of the query among the first words of the text.' }),
-      order: Type.Number({ description: 'How much of it stands in the order of the query, 0 to 1.' }),
-      nearness: Type.Number({ description: 'The largest share of it within 20 words.' }),
+      lead: Type.Number({ description: 'Share of query terms in the first words of the text.' }),
+      order: Type.Number({ description: 'Share of query terms in the order of the query, 0 to 1.' }),
+      nearness: Type.Number({ description: 'Largest share of query terms within 20 words.' }),
     }),
-    { description: 'What a second look found (`latency_mode: high`), null without one.' },
+    { description: 'Term proximity used for rescoring (`latency_mode: high`); null otherwise.' },
   ),
 });
 export type ResultExplanation = Static<typeof ResultExplanation>;
 
-export const QueryExplanation = Component('QueryExplanation', 'How a query ran.', {
+export const QueryExplanation = Component('QueryExplanation', 'Explanation of a query.', {
   shards: Type.Array(
     Type.Object({
       shard: Type.Integer(),
-      strategy: Type.String({ description: 'How the shard searched, for example `graph` or `scan`.' }),
+      strategy: Type.String({ description: 'Search strategy of the shard, for example `graph` or `scan`.' }),
       effort: Type.Integer({
-        description: 'Snippets that the search of the graph kept in view; 0 when it was not searched.',
+        description: 'Candidate list size of the graph search (ef); 0 if the graph was not searched.',
       }),
       calibrated: Type.Boolean({
-        description: 'Whether that was measured on this collection; otherwise it is a careful guess.',
+        description:
+          'Whether the value was measured on this collection; otherwise it is a conservative estimate.',
       }),
-      candidates: Type.Integer({ description: 'Candidates for the answer that the shard gave.' }),
+      candidates: Type.Integer({ description: 'Number of candidates returned by the shard.' }),
       ms: Type.Number(),
     }),
   ),
@@ -187,70 +184,70 @@ export const QueryExplanation = Component('QueryExplanation', 'How a query ran.'
     Type.Object({
       part: OneOf(['vector', 'rerank']),
       model: Type.String(),
-      reason: Type.String({ description: 'Why it does not answer.' }),
+      reason: Type.String({ description: 'Reason for the failure.' }),
     }),
-    { description: 'Models that did not answer and that the query did without.' },
+    { description: 'Unavailable models that the query did not use.' },
   ),
   spelling: Type.Array(
     Type.Object({
-      typed: Type.String({ description: 'A word of the query that no document has.' }),
+      typed: Type.String({ description: 'A word of the query that occurs in no document.' }),
       terms: Type.Array(Type.String(), {
-        description: 'Terms of the documents that were looked for instead.',
+        description: 'Terms of the documents that were searched instead.',
       }),
-      read_as: Type.String({ description: 'What the models read in its place.' }),
+      read_as: Type.String({ description: 'Replacement in the text that models read.' }),
     }),
-    { description: 'Words that were looked for in another spelling.' },
+    { description: 'Spelling corrections.' },
   ),
-  looked_at: Type.Integer({ description: 'Passages that `latency_mode: high` looked at a second time.' }),
+  looked_at: Type.Integer({ description: 'Number of snippets that `latency_mode: high` rescored.' }),
   control: Type.Object(
     {
       weights: Weights,
       min_score: Nullable(Type.Number()),
       max_per_document: Nullable(Type.Integer()),
       syntax: OneOf(querySyntaxes),
-      phrases: Type.Array(Type.String(), { description: 'What has to stand in the text, as it was typed.' }),
-      excluded: Type.Array(Type.String(), { description: 'What must not.' }),
-      checked: Type.Integer({ description: 'Passages that were read to keep to all this.' }),
+      phrases: Type.Array(Type.String(), { description: 'Required phrases, as entered.' }),
+      excluded: Type.Array(Type.String(), { description: 'Excluded words and phrases.' }),
+      checked: Type.Integer({ description: 'Number of snippets read to check the operators.' }),
       complete: Type.Boolean({
-        description: 'False when the search ended at its limits, so that there may be more to find.',
+        description: 'False if the search stopped at its limits; more results may exist.',
       }),
     },
-    { description: 'What the query asked for beyond its words.' },
+    { description: 'Operators of the query.' },
   ),
 });
 export type QueryExplanation = Static<typeof QueryExplanation>;
 
 const resultExplanation = Type.Optional(ResultExplanation);
 
-export const DocumentRetrievalResponse = Component('DocumentRetrievalResponse', 'A document that answers.', {
+export const DocumentRetrievalResponse = Component('DocumentRetrievalResponse', 'A document result.', {
   path: Type.String(),
   score: Type.Number({ description: 'Relevance within this query, 0 to 1; higher is better.' }),
-  metadata: Nullable(DocumentMetadataJson, { description: 'Null unless asked for.' }),
-  file_url: Type.String({ description: 'Address of the raw document.' }),
+  metadata: Nullable(DocumentMetadataJson, { description: 'Null unless requested.' }),
+  file_url: Type.String({ description: 'URL of the raw document.' }),
   explain: resultExplanation,
 });
 export type DocumentRetrievalResponse = Static<typeof DocumentRetrievalResponse>;
 
-export const PageRetrievalResponse = Component('PageRetrievalResponse', 'A page that answers.', {
+export const PageRetrievalResponse = Component('PageRetrievalResponse', 'A page result.', {
   path: Type.String(),
-  page_index: Type.Integer({ description: 'Counts from 0.' }),
+  page_index: Type.Integer({ description: 'Zero-based.' }),
   score: Type.Number({ description: 'Relevance within this query, 0 to 1; higher is better.' }),
-  content: Nullable(Type.String(), { description: 'Null unless asked for.' }),
+  content: Nullable(Type.String(), { description: 'Null unless requested.' }),
   image_url: Nullable(Type.String(), {
-    description: 'Address of a JPEG of the page, null when there is none.',
+    description: 'URL of a JPEG of the page; null if there is none.',
   }),
   explain: resultExplanation,
 });
 export type PageRetrievalResponse = Static<typeof PageRetrievalResponse>;
 
-export const SnippetResponse = Component('SnippetResponse', 'A snippet that answers.', {
+export const SnippetResponse = Component('SnippetResponse', 'A snippet result.', {
   path: Type.String(),
   start_index: Type.Integer({
-    description: 'First character, counted in code points of the text of the document.',
+    description: 'Start offset in the text of the document, in code points.',
   }),
-  end_index: Type.Integer({ description: 'The character after the last.' }),
+  end_index: Type.Integer({ description: 'End offset (exclusive).' }),
   page_span: Type.Array(Type.Integer(), {
-    description: 'First page, and the page after the last.',
+    description: 'Range of pages: first page, and end page (exclusive).',
     minItems: 2,
     maxItems: 2,
     examples: [[0, 1]],
@@ -264,11 +261,11 @@ export type SnippetResponse = Static<typeof SnippetResponse>;
 const queryExplanation = Type.Optional(QueryExplanation);
 const warnings = Type.Optional(
   Type.Array(Type.String(), {
-    description: 'Sentences that say what the answer had to do without; absent when there is nothing to say.',
+    description: 'Warnings about missing parts of the result; absent if there are none.',
   }),
 );
 const documentResults = Type.Array(DocumentRetrievalResponse, {
-  description: 'Each document that a result comes from, once, best first.',
+  description: 'The documents of the results, each once, best first.',
 });
 
 export const TopDocumentsResponse = Component('TopDocumentsResponse', 'The best documents, best first.', {

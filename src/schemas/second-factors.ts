@@ -11,11 +11,13 @@ const code = Type.String({
 
 export const SecondFactorRequired = Component(
   'SecondFactorRequired',
-  'The sign-in goes on with the code of the second factor.',
+  'The sign-in continues with a code of the second factor.',
   {
     second_factor_required: Type.Literal(true),
-    second_factor_token: Type.String({ description: 'For `/api/auth/second-factor`, together with a code.' }),
-    expires_at: Timestamp('When the sign-in has to be started again.'),
+    second_factor_token: Type.String({
+      description: 'Token for `/api/auth/second-factor`, to be sent with a code.',
+    }),
+    expires_at: Timestamp('Expiry time of the sign-in.'),
   },
 );
 export type SecondFactorRequired = Static<typeof SecondFactorRequired>;
@@ -27,7 +29,7 @@ export const FinishSecondFactorRequest = Component(
     code,
     second_factor_token: Type.Optional(
       Nullable(Type.String({ maxLength: 8_192 }), {
-        description: 'For programs; a browser has it in a cookie.',
+        description: 'Token for programs; a browser has it in a cookie.',
       }),
     ),
   },
@@ -36,27 +38,33 @@ export type FinishSecondFactorRequest = Static<typeof FinishSecondFactorRequest>
 
 export const FinishSecondFactorResponse = Component('FinishSecondFactorResponse', 'Signed in.', {
   access_token: Type.Optional(
-    Type.String({ description: 'The session, for programs; a browser gets a cookie. Shown this once.' }),
+    Type.String({
+      description: 'The session token for programs, shown only in this reply; a browser gets a cookie.',
+    }),
   ),
   token_type: Type.Optional(Type.Literal('bearer')),
-  expires_at: Timestamp('When the session ends at the latest.'),
+  expires_at: Timestamp('Latest expiry time of the session.'),
   user: UserInfo,
   redirect_url: Type.String({ description: 'Where the browser continues: a path of this server.' }),
 });
 export type FinishSecondFactorResponse = Static<typeof FinishSecondFactorResponse>;
 
-export const SecondFactorStatusResponse = Component('SecondFactorStatusResponse', 'Whether it is on.', {
-  is_enabled: Type.Boolean(),
-  enabled_at: Nullable(Type.String({ format: 'date-time' })),
-  recovery_codes_left: Type.Integer(),
-});
+export const SecondFactorStatusResponse = Component(
+  'SecondFactorStatusResponse',
+  'State of the second factor.',
+  {
+    is_enabled: Type.Boolean(),
+    enabled_at: Nullable(Type.String({ format: 'date-time' })),
+    recovery_codes_left: Type.Integer(),
+  },
+);
 export type SecondFactorStatusResponse = Static<typeof SecondFactorStatusResponse>;
 
 export const BeginSecondFactorResponse = Component(
   'BeginSecondFactorResponse',
-  'What the authenticator app is given. Shown this once.',
+  'Setup data for the authenticator app, shown only in this reply.',
   {
-    secret: Type.String({ description: 'Base32, to be typed where a QR code cannot be read.' }),
+    secret: Type.String({ description: 'Base32 secret for manual entry.' }),
     otpauth_url: Type.String({ description: '`otpauth://totp/...`, the content of the QR code.' }),
   },
 );
@@ -65,9 +73,13 @@ export type BeginSecondFactorResponse = Static<typeof BeginSecondFactorResponse>
 export const SecondFactorCodeRequest = Component('SecondFactorCodeRequest', 'A code.', { code });
 export type SecondFactorCodeRequest = Static<typeof SecondFactorCodeRequest>;
 
-export const ConfirmSecondFactorResponse = Component('ConfirmSecondFactorResponse', 'It is on.', {
-  recovery_codes: Type.Array(Type.String(), {
-    description: 'Each signs in once in the place of a code of the app. Shown this once.',
-  }),
-});
+export const ConfirmSecondFactorResponse = Component(
+  'ConfirmSecondFactorResponse',
+  'The second factor is enabled.',
+  {
+    recovery_codes: Type.Array(Type.String(), {
+      description: 'Single-use replacements for a code of the app, shown only in this reply.',
+    }),
+  },
+);
 export type ConfirmSecondFactorResponse = Static<typeof ConfirmSecondFactorResponse>;

@@ -1,7 +1,7 @@
 import { type Static, Type } from './typebox.ts';
 import { Component, Count, Nullable } from './wire.ts';
 
-export const StatusRequest = Component('StatusRequest', 'Whose status.', {
+export const StatusRequest = Component('StatusRequest', 'The collection to describe.', {
   collection_name: Type.Optional(
     Nullable(Type.String(), {
       description: 'Only this collection; absent or null means all collections of the caller.',
@@ -11,12 +11,12 @@ export const StatusRequest = Component('StatusRequest', 'Whose status.', {
 export type StatusRequest = Static<typeof StatusRequest>;
 
 const ModelChange = Type.Object({
-  collection_name: Type.String({ description: 'Whose model is being changed.' }),
-  embedding_model: Type.String({ description: 'The model that makes its new vectors.' }),
-  num_documents: Count('Documents that search answers from.'),
-  num_documents_done: Count('Those of them whose new vectors are made.'),
+  collection_name: Type.String({ description: 'Collection whose model is being changed.' }),
+  embedding_model: Type.String({ description: 'The new embedding model.' }),
+  num_documents: Count('Searchable documents.'),
+  num_documents_done: Count('Searchable documents with new vectors.'),
   waiting_for: Type.Optional(
-    Type.String({ description: 'What keeps it from going on just now; absent when nothing does.' }),
+    Type.String({ description: 'Reason why the change is currently blocked; absent if it is not.' }),
   ),
 });
 
@@ -29,14 +29,15 @@ export const ParsingProgress = Type.Object({
       Type.Literal('recognising'),
     ],
     {
-      description: 'Waiting for a parser, reading, converted by LibreOffice, or text read from images.',
+      description:
+        'Waiting for a parser, being parsed, being converted by LibreOffice, or being processed by OCR.',
     },
   ),
-  num_pages_done: Count('Pages that are done in this stage.'),
+  num_pages_done: Count('Pages completed in this stage.'),
   num_pages: Nullable(Type.Integer({ minimum: 0 }), {
-    description: 'Pages there are; null while not known.',
+    description: 'Total pages; null while unknown.',
   }),
-  elapsed_ms: Count('Milliseconds since it began.'),
+  elapsed_ms: Count('Milliseconds since the start.'),
 });
 export type ParsingProgress = Static<typeof ParsingProgress>;
 
@@ -46,7 +47,7 @@ const ParsingDocument = Type.Object({
   ...ParsingProgress.properties,
 });
 
-export const StatusResponse = Component('StatusResponse', 'How many documents stand where.', {
+export const StatusResponse = Component('StatusResponse', 'Document counts by status.', {
   num_documents: Count('All documents: the sum of the next four.'),
   num_parsing_documents: Count('Waiting for or in parsing.'),
   num_indexing_documents: Count('Waiting for or in indexing.'),
@@ -54,22 +55,22 @@ export const StatusResponse = Component('StatusResponse', 'How many documents st
   num_failed_documents: Count('Failed in parsing or indexing.'),
   waiting_for: Type.Optional(
     Type.Array(Type.String(), {
-      description: 'What keeps documents from being indexed just now; absent when nothing does.',
+      description: 'Reason why indexing is currently blocked; absent if it is not.',
     }),
   ),
   parsing_documents: Type.Optional(
     Type.Array(ParsingDocument, {
-      description: 'Documents that are read just now, and how far; absent when none are.',
+      description: 'Documents that are being parsed, with progress; absent if there are none.',
     }),
   ),
   embedding_model: Type.Optional(
     Type.String({
-      description: 'The model whose vectors the collection has, when one collection is asked for.',
+      description: 'The embedding model of the collection, if one collection was requested.',
     }),
   ),
   model_changes: Type.Optional(
     Type.Array(ModelChange, {
-      description: 'Collections whose model is being changed; absent when there are none.',
+      description: 'Collections whose model is being changed; absent if there are none.',
     }),
   ),
   num_indexed_bytes: Count('UTF-8 bytes of the indexed text.'),

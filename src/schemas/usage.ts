@@ -11,18 +11,18 @@ export type AggregationWindow = Static<typeof AggregationWindow>;
 const documentEvents = ['added', 'deleted', 'parsed', 'indexed'] as const;
 export const DocumentEventEnum = OneOf(documentEvents, {
   title: 'DocumentEventEnum',
-  description: 'What happened to documents.',
+  description: 'Type of document event.',
 });
 export type DocumentEventEnum = Static<typeof DocumentEventEnum>;
 
 const queryTypes = ['fine', 'coarse', 'pages', 'documents'] as const;
 export const QueryEnum = OneOf(queryTypes, {
   title: 'QueryEnum',
-  description: 'What was asked for: `fine` are precise snippets, `coarse` the others.',
+  description: 'Query type: `fine` for precise snippets, `coarse` for other snippets.',
 });
 export type QueryEnum = Static<typeof QueryEnum>;
 
-export const UsageRequest = Component('UsageRequest', 'A stretch of time.', {
+export const UsageRequest = Component('UsageRequest', 'A time range.', {
   start_time: Type.Integer({
     description: 'First second, in seconds since 1970-01-01 UTC.',
     examples: [1790000000],
@@ -39,9 +39,9 @@ export type UsageRequest = Static<typeof UsageRequest>;
 
 const windowFields = {
   window_start: Count('First second of the row, in seconds since 1970-01-01 UTC.'),
-  organization_id: Uuid('The organisation.'),
+  organization_id: Uuid('The organization.'),
 } as const;
-const eventCount = Count('How many events.');
+const eventCount = Count('Number of events.');
 const totalTime = Type.Number({ description: 'Milliseconds spent.' });
 const explicitCall = Type.Boolean({
   description: 'True for calls of the model operation, false for work of documents and queries.',
@@ -49,12 +49,12 @@ const explicitCall = Type.Boolean({
 
 export const DocumentUsageResponse = Component('DocumentUsageResponse', 'Documents of one row.', {
   ...windowFields,
-  collection_id: Uuid('The collection; all zeros for files of `parse-document`, which are in none.'),
+  collection_id: Uuid('The collection; all zeros for files of `parse-document`.'),
   event_type: DocumentEventEnum,
   event_count: eventCount,
   total_file_size_bytes: Count('Raw bytes.'),
   total_content_tokens: Count('Tokens of the text.'),
-  total_llm_tokens: Count('Tokens of language models; 0 where none is used.'),
+  total_llm_tokens: Count('Tokens of language models; 0 if none is used.'),
   total_embedding_tokens: Count('Tokens embedded.'),
   total_coarse_chunks: Count('Chunks of about 2,000 characters.'),
   total_fine_chunks: Count('Chunks of about 200 characters.'),
@@ -70,7 +70,7 @@ export const QueryUsageResponse = Component('QueryUsageResponse', 'Queries of on
   query_type: QueryEnum,
   event_count: eventCount,
   total_query_bytes: Count('UTF-8 bytes of the queries.'),
-  total_queried_bytes: Count('Indexed bytes of the collections when they were asked.'),
+  total_queried_bytes: Count('Indexed bytes of the collections at the time of the query.'),
   total_query_tokens: Count('Tokens of the queries.'),
   total_results_returned: Count('Results.'),
   total_time_taken_ms: totalTime,
@@ -107,7 +107,7 @@ export const EmbedUsageList = Type.Array(EmbedUsageResponse);
 export const UsageMetric = Component('UsageMetric', 'One counter.', {
   count: Count('Events.'),
   bytes: Count('Bytes.'),
-  billable_units: Count('Units a bill would count.'),
+  billable_units: Count('Billable units.'),
 });
 export type UsageMetric = Static<typeof UsageMetric>;
 
@@ -117,7 +117,7 @@ export const ModelsUsageStats = Component('ModelsUsageStats', 'Counters of the m
 });
 export type ModelsUsageStats = Static<typeof ModelsUsageStats>;
 
-export const ModelsUsageCountersResponse = Component('ModelsUsageCountersResponse', 'Use of the models.', {
+export const ModelsUsageCountersResponse = Component('ModelsUsageCountersResponse', 'Usage of models.', {
   all_time: ModelsUsageStats,
   billing_cycle: ModelsUsageStats,
 });
@@ -131,7 +131,7 @@ export const UsageStats = Component('UsageStats', 'Counters of documents and que
 });
 export type UsageStats = Static<typeof UsageStats>;
 
-export const UsageCountersResponse = Component('UsageCountersResponse', 'Use of documents and queries.', {
+export const UsageCountersResponse = Component('UsageCountersResponse', 'Usage of documents and queries.', {
   all_time: UsageStats,
   billing_cycle: UsageStats,
 });

@@ -7,24 +7,22 @@ import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 
 const userId = Uuid('The user.');
 
-export const ListUsersRequest = Component('ListUsersRequest', 'Which part of the list of users.', {
+export const ListUsersRequest = Component('ListUsersRequest', 'Page of the list of users.', {
   after: Type.Optional(
     Nullable(Type.String({ format: 'uuid' }), {
-      description: 'The `next_after` of the last reply: continues behind this id.',
+      description: 'The `next_after` of the previous reply; the list continues after this ID.',
     }),
   ),
   limit: Type.Optional(
     Nullable(Type.Integer({ minimum: 1, maximum: limits.organizationsPageMax }), {
-      description: '100 when absent.',
+      description: 'Maximum number of entries; default 100.',
     }),
   ),
-  email: Type.Optional(
-    Nullable(Type.String(), { description: 'Only the user with exactly this address, if there is one.' }),
-  ),
+  email: Type.Optional(Nullable(Type.String(), { description: 'Only the user with exactly this address.' })),
   search: Type.Optional(
     Nullable(Type.String({ minLength: 1, maxLength: limits.userSearchUnitsMax }), {
       description:
-        'Only users whose address or name contains this text, in upper or lower case. A reply may then hold fewer users than `limit`, or none, although others follow: `next_after` says so.',
+        'Only users whose address or name contains this text, case-insensitive. A reply can then contain fewer users than `limit`, or none, although more follow; check `next_after`.',
     }),
   ),
 });
@@ -34,13 +32,13 @@ const UserListItem = Component('ListedUser', 'A user in a list.', {
   user_id: userId,
   email: Type.String(),
   name: Nullable(Type.String()),
-  created_at: Timestamp('When the user signed in first.'),
-  last_login_at: Timestamp('When the user signed in last.'),
+  created_at: Timestamp('Time of the first sign-in.'),
+  last_login_at: Timestamp('Time of the last sign-in.'),
   disabled_at: Nullable(Type.String(), {
-    description: 'Since when no sign-in is accepted; null for a user who may sign in.',
+    description: 'Time when the user was disabled; null if the user can sign in.',
   }),
   sessions: Type.Integer({ description: 'Open sessions.' }),
-  second_factor: Type.Boolean({ description: 'Whether the sign-in takes a second factor.' }),
+  second_factor: Type.Boolean({ description: 'Whether the second factor is enabled.' }),
   organizations: Type.Array(
     Type.Object({
       organization_id: Uuid('The organization.'),
@@ -51,11 +49,11 @@ const UserListItem = Component('ListedUser', 'A user in a list.', {
 });
 export type UserListItem = Static<typeof UserListItem>;
 
-export const ListUsersResponse = Component('ListUsersResponse', 'Users by id.', {
+export const ListUsersResponse = Component('ListUsersResponse', 'Users ordered by ID.', {
   users: Type.Array(UserListItem),
-  next_after: Nullable(Type.String(), { description: 'For the next page; null when this was the last.' }),
+  next_after: Nullable(Type.String(), { description: 'Cursor of the next page; null on the last page.' }),
 });
 export type ListUsersResponse = Static<typeof ListUsersResponse>;
 
-export const UserRequest = Component('UserRequest', 'The user that is meant.', { user_id: userId });
+export const UserRequest = Component('UserRequest', 'A user.', { user_id: userId });
 export type UserRequest = Static<typeof UserRequest>;

@@ -22,7 +22,7 @@ function validationError(issues: readonly ValidationIssue[]): AppError {
   const reportedIssues = issues.slice(0, limits.validationIssuesMax);
   const first = reportedIssues[0] ?? {
     loc: ['body'],
-    msg: 'The request does not have the shape of the operation.',
+    msg: 'The request does not match the schema of the operation.',
     type: 'value_error',
   };
   return new AppError('invalid', `${first.loc.join('.')}: ${first.msg}`, {

@@ -49,7 +49,7 @@ export function Count(description: string) {
 export function CollectionName() {
   return Type.String({
     description:
-      'Name of the collection: 1 to 1,024 bytes of UTF-8, without NUL. An unknown name answers 404.',
+      'Name of the collection: 1 to 1,024 bytes of UTF-8, without NUL. An unknown name returns 404.',
     examples: ['handbook'],
   });
 }
@@ -63,7 +63,7 @@ export function DocumentPath(
 /** Vector supplied by the caller. `services/vector-inputs` checks its length and numbers (400). */
 export function VectorField(description: string) {
   return Type.Union([Type.Array(Type.Number()), Type.String()], {
-    description: `${description} Numbers, or base64 of little-endian 32-bit floats; any length but 0, it is scaled to 1.`,
+    description: `${description} Numbers, or base64 of little-endian 32-bit floats. Any nonzero length; the vector is normalized to length 1.`,
     examples: [[0.12, -0.98, 0.31]],
   });
 }
@@ -75,7 +75,7 @@ export function VectorField(description: string) {
 export const DocumentMetadataJson = Type.Unsafe<Record<string, string | string[]>>({
   title: 'DocumentMetadataJson',
   description:
-    'Attributes of a document: strings, or lists of strings under names that start with `list:`. Names hold letters, digits, `-` and `_`. Its compact JSON stays under 65,536 bytes.',
+    'Attributes of a document: strings, or lists of strings under names that start with `list:`. Names consist of letters, digits, `-` and `_`. At most 65,536 bytes as compact JSON.',
   type: 'object',
   additionalProperties: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] },
   examples: [{ author: 'Ada', 'list:topics': ['billing', 'refunds'] }],
@@ -84,7 +84,10 @@ export type DocumentMetadataJson = Static<typeof DocumentMetadataJson>;
 
 export const DefaultResponse = Component('DefaultResponse', 'The operation succeeded.', {
   message: Type.Optional(
-    Type.String({ default: 'Success!', description: 'A word for people; programs look at the status.' }),
+    Type.String({
+      default: 'Success!',
+      description: 'Message for display; programs should check the status.',
+    }),
   ),
 });
 export type DefaultResponse = Static<typeof DefaultResponse>;
@@ -92,5 +95,5 @@ export type DefaultResponse = Static<typeof DefaultResponse>;
 /** Reply of every operation without a payload. */
 export const successResponse: DefaultResponse = Object.freeze({ message: 'Success!' });
 
-export const EmptyRequest = Component('EmptyRequest', 'No fields; an empty body is fine too.', {});
+export const EmptyRequest = Component('EmptyRequest', 'No fields; the body may be empty.', {});
 export type EmptyRequest = Static<typeof EmptyRequest>;

@@ -235,7 +235,7 @@ await t.test('numbers out of their range', async (t) => {
     ...caseFor(questions, { query: '\u{1F30B}'.repeat(4_097) }, 400, /query.*4,096/),
     ...caseFor(questions, { weights: { lexical: -1, vector: 1 } }, 400, /weights\.lexical is -1/),
     ...caseFor(questions, { weights: { lexical: 1, vector: -0.1 } }, 400, /weights\.vector is -0\.1/),
-    ...caseFor(questions, { weights: { lexical: 0, vector: 0 } }, 400, /both 0/),
+    ...caseFor(questions, { weights: { lexical: 0, vector: 0 } }, 400, /not both be 0/),
     ...caseFor(questions, { min_score: 1.01 }, 400, /min_score is 1\.01/),
     ...caseFor(questions, { min_score: -1 }, 400, /min_score is -1/),
     ['queries/top-pages', { max_per_document: 0 }, 400, /max_per_document is 0/],
