@@ -42,9 +42,9 @@ import { deriveSecrets } from '../storage/installation-secrets.ts';
 import type { createStorageUsageReader } from './quotas.ts';
 import { clock, home, random } from './runtime.ts';
 
-/** People, organisations, keys, and what is swept away for them. */
+/** People, organizations, keys, and what is swept away for them. */
 
-/** Everything that keeps people, organisations and keys. */
+/** Everything that keeps people, organizations and keys. */
 export function buildAccountComponents(
   settings: Settings,
   { store, secrets }: DataDirectory,
@@ -207,27 +207,27 @@ export function accountMaintenanceTasks(
 ): MaintenanceTask[] {
   const everyMs = limits.accountSweepMs;
   const auditRetention: MaintenanceTask = {
-    name: 'old entries of the audit log',
+    name: 'audit log retention',
     intervalMs: limits.auditSweepMs,
     run: async (signal) =>
       audit.deleteOlderThan(auditDays * 86_400_000, { now: await erasure.now(), signal }),
   };
   return [
     ...(auditDays === 0 ? [] : [auditRetention]),
-    { name: 'uses of API keys', intervalMs: limits.keyUseMs, run: () => keys.flushUses() },
+    { name: 'API key usage', intervalMs: limits.keyUseMs, run: () => keys.flushUses() },
     {
-      name: 'ended sessions',
+      name: 'expired sessions',
       intervalMs: everyMs,
       run: async (signal) => sessions.sweep(await erasure.now(), signal),
     },
-    { name: 'replies kept for repeated calls', intervalMs: everyMs, run: () => idempotency.sweep() },
+    { name: 'expired idempotency records', intervalMs: everyMs, run: () => idempotency.sweep() },
     {
-      name: 'invitations that nobody accepted',
+      name: 'expired invitations',
       intervalMs: everyMs,
       run: async (signal) => invitations.sweep(await erasure.now(), signal),
     },
     {
-      name: 'dead sign-in links',
+      name: 'expired sign-in links',
       intervalMs: everyMs,
       run: async (signal) => links.sweep(await erasure.now(), signal),
     },

@@ -98,7 +98,7 @@ export async function buildBilling(
     };
   }
   if (settings.stripeWebhookSecret === null)
-    logger.warn({}, 'QUARRY_STRIPE_WEBHOOK_SECRET is not set: changes at Stripe are seen late');
+    logger.warn({}, 'QUARRY_STRIPE_WEBHOOK_SECRET is not set; Stripe changes are detected by polling only');
   const stripe = await createStripeClient({
     secretKey,
     apiBase,
@@ -123,7 +123,7 @@ export async function buildBilling(
   return { ...createRunningBilling(billing, storage, logger), state: () => health.readiness, isUseCharged };
 }
 
-/** Of an organisation, of a person, or whoever founds one organisation after another would guess on, and from a host. */
+/** Of an organization, of a person, or whoever founds one organization after another would guess on, and from a host. */
 function createPromoCodeLimiter(): PromoCodeLimiter {
   const hourlyLimiter = (max: number) =>
     new SlidingWindowLimiter('promo codes', [{ ms: 3_600_000, max }], clock);
@@ -172,16 +172,16 @@ function createRunningBilling(
   return {
     billing,
     maintenanceTasks: [
-      { name: 'Stripe to be read', intervalMs: limits.billingRetryMs, run: () => events.readPending() },
-      { name: 'missed events of Stripe', intervalMs: limits.billingCatchUpMs, run: (s) => events.catchUp(s) },
+      { name: 'Stripe synchronization', intervalMs: limits.billingRetryMs, run: () => events.readPending() },
+      { name: 'missed Stripe events', intervalMs: limits.billingCatchUpMs, run: (s) => events.catchUp(s) },
       {
         name: 'customers of deleted organizations',
         intervalMs: limits.billingRetryMsMax,
         run: (signal) => departures.deletePending(signal),
       },
-      { name: 'old events of Stripe', intervalMs: limits.billingCatchUpMs, run: () => events.sweep() },
+      { name: 'old Stripe events', intervalMs: limits.billingCatchUpMs, run: () => events.sweep() },
       {
-        name: 'usage for Stripe',
+        name: 'Stripe usage reports',
         intervalMs: limits.usageReportMs,
         run: async (signal) => {
           await meter.tryFlush();
@@ -197,10 +197,7 @@ function createRunningBilling(
       initialSync = catchUp
         .then(() => departures.deletePending(stop.signal))
         .catch((error: unknown) => {
-          logger.warn(
-            { error: String(error) },
-            'customers of deleted organizations could not be deleted; will try again',
-          );
+          logger.warn({ error: String(error) }, 'deletion of Stripe customers failed; will retry');
         });
     },
     close: async () => {

@@ -96,7 +96,7 @@ export function describeReadiness(
   return {
     ready: isLoaded,
     components: {
-      store: { ready: true, detail: `${data.store.statistics().pendingWrites} writes on their way` },
+      store: { ready: true, detail: `${data.store.statistics().pendingWrites} pending writes` },
       disk: { ready: true, detail: `${data.space.freeBytes} bytes free` },
       collections: { ready: isLoaded, detail: isLoaded ? 'loaded' : 'loading' },
       models: { ready: true, detail: describeModels(catalog) },
@@ -111,8 +111,8 @@ export function describeReadiness(
 
 /** Every host that the server may connect to. */
 function describeEgress({ mode, hosts }: Egress): string {
-  if (mode === 'none') return 'none: every outgoing connection is refused';
-  if (hosts.length === 0) return 'configured: no setting names a host';
+  if (mode === 'none') return 'none: all outgoing connections are blocked';
+  if (hosts.length === 0) return 'configured: no hosts in the settings';
   const hostNames = hosts.map(
     ({ host, port, purpose }) => `${host}${port === null ? '' : `:${port}`} (${purpose})`,
   );

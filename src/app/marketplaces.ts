@@ -53,13 +53,9 @@ export function buildMarketplaces(
   const { organizations, audit } = components;
   const agreements = new Agreements(data.store);
   const billing = new BillingRecords(data.store);
-  const signUpLimiter = new SlidingWindowLimiter(
-    'sign-ups from marketplaces',
-    [{ ms: 60_000, max: 30 }],
-    clock,
-  );
+  const signUpLimiter = new SlidingWindowLimiter('marketplace sign-ups', [{ ms: 60_000, max: 30 }], clock);
   const perMinute = [{ ms: 60_000, max: limits.marketplaceMessagesPerMinuteMax }];
-  const messageLimiter = new SlidingWindowLimiter('messages from marketplaces', perMinute, clock);
+  const messageLimiter = new SlidingWindowLimiter('marketplace messages', perMinute, clock);
   const sealer = new Sealer(deriveSecrets(data.secrets, 'marketplaces'), random);
   const marketplaces = new Marketplaces({
     ...{ store: data.store, agreements, clock, random, audit, logger },
@@ -175,22 +171,22 @@ function marketplaceMaintenanceTasks(marketplaces: Marketplaces): MaintenanceTas
   const everyMs = limits.accountSweepMs;
   return [
     {
-      name: 'agreements of marketplaces',
+      name: 'marketplace agreements',
       intervalMs: everyMs,
       run: (signal) => marketplaces.refreshEntitlements(signal),
     },
     {
-      name: 'variables at Vercel',
+      name: 'Vercel variables',
       intervalMs: limits.marketplaceRetryMs,
       run: (signal) => marketplaces.setPendingVariables(signal),
     },
     {
-      name: 'usage for marketplaces',
+      name: 'marketplace usage',
       intervalMs: limits.marketplaceReportMs,
       run: (signal) => marketplaces.reportUsage(signal),
     },
-    { name: 'grants of marketplaces', intervalMs: everyMs, run: (signal) => marketplaces.reseal(signal) },
-    { name: 'sign-ups from marketplaces', intervalMs: everyMs, run: (signal) => marketplaces.sweep(signal) },
+    { name: 'marketplace grants', intervalMs: everyMs, run: (signal) => marketplaces.reseal(signal) },
+    { name: 'marketplace sign-ups', intervalMs: everyMs, run: (signal) => marketplaces.sweep(signal) },
   ];
 }
 

@@ -39,7 +39,7 @@ export function createModelFolderWatcher(
     readStamp: () => readModelsFolderMtimeMs(data.path),
     reload: async () => catalog.replaceAdded(await listInstalledModels({ dataFolder: data.path, settings })),
     onReloaded: async () => {
-      logger.info({ models: catalog.listAddedNames() }, 'the models that were added have changed');
+      logger.info({ models: catalog.listAddedNames() }, 'custom models reloaded');
       await modelChanges.start();
     },
     listAddedModels: () => catalog.listAddedNames(),
@@ -69,11 +69,15 @@ export async function openModelCatalog(
 ): Promise<ModelCatalog> {
   const countRequests = metrics.counter({
     name: 'quarry_model_requests_total',
-    help: 'Requests to model services, by how they ended.',
+    help: 'Requests to model services by outcome.',
     labels: ['model', 'outcome'],
   });
   const observeSeconds = metrics.histogram(
-    { name: 'quarry_model_request_seconds', help: 'Seconds they took.', labels: ['model'] },
+    {
+      name: 'quarry_model_request_seconds',
+      help: 'Duration of requests to model services in seconds.',
+      labels: ['model'],
+    },
     requestSecondsBuckets,
   );
   const catalog = await loadModelCatalog({
@@ -91,7 +95,7 @@ export async function openModelCatalog(
   metrics.gauges(
     {
       name: 'quarry_model_breaker',
-      help: 'Circuit breakers of model services: 0 closed, 1 half-open, 2 open.',
+      help: 'State of circuit breakers of model services: 0 closed, 1 half-open, 2 open.',
       label: 'model',
     },
     () =>

@@ -99,7 +99,7 @@ const indexingDocumentsPerThread = 32;
 export async function buildPipeline(settings: Settings, dependencies: PipelineDependencies) {
   const { storage, pools, tools, embedder, catalog, logger, mayLogContent } = dependencies;
   const models = new ModelRunner(pools, catalog, (model, error) => {
-    logger.error({ model, error: describedError(error, mayLogContent()) }, 'a model failed');
+    logger.error({ model, error: describedError(error, mayLogContent()) }, 'model failed');
   });
   const queryEmbedder = new QueryEmbedder({
     inline: embedder,

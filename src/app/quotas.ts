@@ -9,9 +9,9 @@ import type { Pipeline } from './pipeline.ts';
 import { clock } from './runtime.ts';
 import type { Storage } from './storage.ts';
 
-/** What each organisation may use. */
+/** What each organization may use. */
 
-/** What an organisation stores, as replies show it. */
+/** What an organization stores, as replies show it. */
 export function createStorageUsageReader(quotas: Quotas, { ingest }: Pick<Pipeline, 'ingest'>) {
   return async (organizationId: string) => ({
     ...(await quotas.storageUsage(organizationId)),
@@ -19,7 +19,7 @@ export function createStorageUsageReader(quotas: Quotas, { ingest }: Pick<Pipeli
   });
 }
 
-/** What the limits of organisations leave them, over restarts. */
+/** What the limits of organizations leave them, over restarts. */
 export function buildQuotas(
   { store, collections, counts }: Storage,
   { ingest }: Pick<Pipeline, 'ingest'>,

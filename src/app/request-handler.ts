@@ -94,7 +94,7 @@ export function buildRequestHandler(
     notReadyReason: () =>
       progress.isDone
         ? null
-        : `The server is loading: ${progress.loaded} of ${progress.total} collections are ready.`,
+        : `The server is loading collections (${progress.loaded} of ${progress.total} ready). Retry shortly.`,
     dashboard: openDashboard(logger),
     readiness: () => {
       const { catalog } = pipeline;
@@ -130,7 +130,7 @@ function createLargeBodyReader({ uploadBytesMax }: Settings, pool: Pools['json']
 /** What the build made of `web/`. */
 function openDashboard(logger: Logger): Dashboard {
   const dashboard = new Dashboard(readBuiltFiles(join(projectRoot, 'dist', 'web')));
-  if (!dashboard.isBuilt) logger.warn({}, 'the dashboard is not built: "npm run build" makes it');
+  if (!dashboard.isBuilt) logger.warn({}, 'dashboard assets not found; run "npm run build"');
   return dashboard;
 }
 
@@ -160,7 +160,8 @@ export function warnAboutInsecureSettings(settings: Settings, logger: Logger): v
 /** Whoever can read the network between could take the sessions of people who sign in. */
 function warnAboutPlainHttp({ host, baseUrl }: Settings, logger: Logger): void {
   if (isLoopbackName(host) || baseUrl?.startsWith('https:')) return;
-  const message = 'people sign in over plain http: cookies lose Secure and __Host-; see QUARRY_BASE_URL';
+  const message =
+    'sign-in over plain HTTP: cookies are sent without Secure and __Host-; set QUARRY_BASE_URL to an https:// address';
   logger.warn({ host, baseUrl }, message);
 }
 
@@ -169,7 +170,7 @@ function warnAboutConsoleMail({ mailUrl, host, baseUrl }: Settings, logger: Logg
   if (mailUrl !== 'console:') return;
   if (isLoopbackName(host) && (baseUrl === null || isLoopbackName(new URL(baseUrl).hostname))) return;
   const message =
-    'sign-in links of other people are printed, and mailed to nobody: set QUARRY_MAIL_URL to smtp://';
+    'QUARRY_MAIL_URL=console: prints sign-in links to stdout instead of sending them; set an smtp:// address';
   logger.warn({ host, baseUrl }, message);
 }
 

@@ -58,13 +58,13 @@ interface ServiceDependencies {
   readonly sweep: () => Promise<void>;
   readonly modelAdmission: ModelAdmission;
   readonly quotas: Quotas;
-  /** What limits remember of an organisation. */
+  /** What limits remember of an organization. */
   readonly deleteLimits: (organizationId: string) => Promise<void>;
   readonly images: PageImages;
   readonly derivedFiles: DerivedFiles;
 }
 
-/** The use cases of retrieval, and how everything that an organisation stored is deleted. */
+/** The use cases of retrieval, and how everything that an organization stored is deleted. */
 interface RetrievalServices {
   readonly services: Services;
   readonly removeData: (organizationId: string) => Promise<boolean>;

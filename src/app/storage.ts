@@ -88,7 +88,7 @@ export function buildPools(
       onMessage: (message) => {
         if (!handleToolCall(tools.toolServer, message)) processes.handleMessage(message);
       },
-      onError: (error) => logger.error({ pool: name, error: String(error) }, 'an idle worker failed'),
+      onError: (error) => logger.error({ pool: name, error: String(error) }, 'idle worker failed'),
     });
   return {
     parse: createPool('parse', settings.parseThreads),

@@ -78,7 +78,7 @@ export class Authenticator {
    */
   authenticate(credentials: Credentials, operation: OperationName): Principal | null {
     const requiredAccess = requiredAccessOf[operation];
-    if (requiredAccess === 'nothing') return null;
+    if (requiredAccess === 'none') return null;
     if (requiredAccess === 'administrator' && !this.#isAdministrationEnabled)
       throw administrationDisabledError();
     const authorization = credentials.header('authorization');
@@ -91,7 +91,7 @@ export class Authenticator {
     const token = parseBearerToken(authorization);
     if (token === undefined)
       throw unauthorizedError(
-        `The Authorization header must read "Bearer <${credentialName(requiredAccess)}>".`,
+        `The Authorization header must have the form "Bearer <${credentialName(requiredAccess)}>".`,
       );
     if (token.startsWith(sessionPrefix)) return this.#authenticateSession(token, credentials, requiredAccess);
     const digest = hash('sha256', token, 'hex');
@@ -188,17 +188,17 @@ function credentialName(requiredAccess: RequiredAccess): string {
 function missingCredentialMessage(requiredAccess: RequiredAccess): string {
   const credential = credentialName(requiredAccess);
   const problem = requiredAccess === 'user' ? 'You are not signed in' : `The ${credential} is missing`;
-  return `${problem}: send the header "Authorization: Bearer <${credential}>".`;
+  return `${problem}. Send the header "Authorization: Bearer <${credential}>".`;
 }
 
 function invalidCredentialMessage(requiredAccess: RequiredAccess): string {
   if (requiredAccess === 'user') return invalidSessionMessage;
   if (requiredAccess === 'administrator')
-    return 'The administrator key is not valid: send the value of QUARRY_ADMIN_KEY.';
-  return 'The API key is not valid: it is unknown, was deleted or has expired.';
+    return 'Invalid administrator key. Send the value of QUARRY_ADMIN_KEY.';
+  return 'Invalid API key: it does not exist, was deleted or has expired.';
 }
 
-const invalidSessionMessage = 'The session is not valid: it is unknown or has ended. Sign in again.';
+const invalidSessionMessage = 'Invalid or expired session. Sign in again.';
 
 function decodeDigest(digest: string): Buffer {
   return Buffer.from(digest, 'hex');
@@ -207,7 +207,7 @@ function decodeDigest(digest: string): Buffer {
 function administrationDisabledError(): AppError {
   return new AppError(
     'unavailable',
-    'Administration is off: start the server with QUARRY_ADMIN_KEY or QUARRY_ADMIN_PASSWORD_HASH set to use /v1/admin.',
+    'Administration is disabled. Set QUARRY_ADMIN_KEY or QUARRY_ADMIN_PASSWORD_HASH and restart the server to use /v1/admin.',
     { shouldRetry: false },
   );
 }

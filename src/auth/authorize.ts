@@ -2,7 +2,7 @@ import { AppError } from '../core/app-error.ts';
 import type { Principal } from '../schemas/principal.ts';
 
 /** Access that an operation requires of its caller. */
-export type RequiredAccess = 'nothing' | 'read' | 'write' | 'administrator' | 'user';
+export type RequiredAccess = 'none' | 'read' | 'write' | 'administrator' | 'user';
 
 /**
  * Access required by each operation: add, update and delete operations need write access, administration has
@@ -24,8 +24,8 @@ export const requiredAccessOf = {
   'get-document-info': 'read',
   'get-document-info-list': 'read',
   'get-page-info': 'read',
-  'get-document': 'nothing',
-  'get-page-image': 'nothing',
+  'get-document': 'none',
+  'get-page-image': 'none',
   'get-status': 'read',
   'top-documents': 'read',
   'top-pages': 'read',
@@ -63,17 +63,17 @@ export const requiredAccessOf = {
   'begin-administrator-second-factor': 'administrator',
   'confirm-administrator-second-factor': 'administrator',
   'disable-administrator-second-factor': 'administrator',
-  'admin-login': 'nothing',
-  'admin-logout': 'nothing',
-  'get-sign-in-options': 'nothing',
-  'send-magic-link': 'nothing',
-  'verify-magic-link': 'nothing',
-  'confirm-magic-link': 'nothing',
-  'begin-provider-login': 'nothing',
-  'finish-provider-login': 'nothing',
-  'login-link': 'nothing',
-  'finish-second-factor': 'nothing',
-  logout: 'nothing',
+  'admin-login': 'none',
+  'admin-logout': 'none',
+  'get-sign-in-options': 'none',
+  'send-magic-link': 'none',
+  'verify-magic-link': 'none',
+  'confirm-magic-link': 'none',
+  'begin-provider-login': 'none',
+  'finish-provider-login': 'none',
+  'login-link': 'none',
+  'finish-second-factor': 'none',
+  logout: 'none',
   'get-user': 'user',
   'edit-user': 'user',
   'delete-own-user': 'user',
@@ -107,21 +107,21 @@ export const requiredAccessOf = {
   'manage-billing-details': 'user',
   pause: 'user',
   'redeem-code': 'user',
-  'billing-webhook': 'nothing',
-  'begin-aws-marketplace': 'nothing',
-  'begin-vercel-marketplace': 'nothing',
-  'aws-marketplace-event': 'nothing',
-  'vercel-marketplace-event': 'nothing',
+  'billing-webhook': 'none',
+  'begin-aws-marketplace': 'none',
+  'begin-vercel-marketplace': 'none',
+  'aws-marketplace-event': 'none',
+  'vercel-marketplace-event': 'none',
   'get-marketplace-sign-up': 'user',
   'bind-marketplace': 'user',
-  healthz: 'nothing',
-  readyz: 'nothing',
+  healthz: 'none',
+  readyz: 'none',
   metrics: 'administrator',
-  openapi: 'nothing',
-  'account-openapi': 'nothing',
-  docs: 'nothing',
-  dashboard: 'nothing',
-  asset: 'nothing',
+  openapi: 'none',
+  'account-openapi': 'none',
+  docs: 'none',
+  dashboard: 'none',
+  asset: 'none',
 } as const satisfies Record<string, RequiredAccess>;
 
 export type OperationName = keyof typeof requiredAccessOf;
@@ -162,14 +162,14 @@ type AccessDecision =
 /** Access decisions by kind of caller and required access. */
 const accessDecisions: Readonly<Record<CallerKind, Readonly<Record<RequiredAccess, AccessDecision>>>> = {
   anonymous: {
-    nothing: 'allowed',
+    none: 'allowed',
     read: 'unauthenticated',
     write: 'unauthenticated',
     administrator: 'unauthenticated',
     user: 'sign_in_required',
   },
   read_only: {
-    nothing: 'allowed',
+    none: 'allowed',
     read: 'allowed',
     write: 'read_only_key',
     administrator: 'administrator_required',
@@ -177,21 +177,21 @@ const accessDecisions: Readonly<Record<CallerKind, Readonly<Record<RequiredAcces
     user: 'sign_in_required',
   },
   all: {
-    nothing: 'allowed',
+    none: 'allowed',
     read: 'allowed',
     write: 'allowed',
     administrator: 'administrator_required',
     user: 'sign_in_required',
   },
   administrator: {
-    nothing: 'allowed',
+    none: 'allowed',
     read: 'organization_key_required',
     write: 'organization_key_required',
     administrator: 'allowed',
     user: 'sign_in_required',
   },
   user: {
-    nothing: 'allowed',
+    none: 'allowed',
     read: 'organization_required',
     write: 'organization_required',
     administrator: 'administrator_required',
@@ -214,12 +214,12 @@ export function authorize(principal: Principal | null, operation: OperationName)
       );
     case 'sign_in_required':
       return unauthorizedError(
-        `${operation} requires a signed-in user, not an API key. Sign in, and send the header "Authorization: Bearer <session token>".`,
+        `${operation} requires a signed-in user, not an API key. Sign in and send the header "Authorization: Bearer <session token>".`,
       );
     case 'organization_required':
       return new AppError(
         'forbidden',
-        `${operation} requires an organization. Send the header "x-quarry-organization: <organization ID>".`,
+        `${operation} requires an organization. Send the header "x-quarry-organization: <organization id>".`,
       );
     case 'read_only_key':
       return new AppError('forbidden', `This API key is read-only and cannot call ${operation}.`);
@@ -244,14 +244,14 @@ function checkRestriction(principal: Principal | null, operation: OperationName)
 function restrictedKeyError(operation: OperationName): AppError {
   return new AppError(
     'forbidden',
-    `This API key is restricted and cannot call ${operation}, which covers the whole organization. Use a key without a restriction.`,
+    `This API key is restricted and cannot call ${operation}, which reports usage of the whole organization. Use an unrestricted key.`,
   );
 }
 
 function filteredKeyError(operation: OperationName): AppError {
   return new AppError(
     'forbidden',
-    `This API key can access only some documents of its collections and cannot call ${operation}, which affects all of them.`,
+    `This API key has a metadata filter and cannot call ${operation}, which affects whole collections. Use a key without a filter.`,
   );
 }
 

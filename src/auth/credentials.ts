@@ -54,7 +54,7 @@ export function rejectCrossSite(credentials: Credentials): void {
   const { header } = credentials;
   const isProgram = header('sec-fetch-site') === undefined && header('origin') === undefined;
   if (isProgram || isSameOrigin(credentials)) return;
-  throw new AppError('forbidden', 'A browser may call this operation from a page of this server only.');
+  throw new AppError('forbidden', 'Cross-site requests to this operation are not allowed.');
 }
 
 /**
@@ -67,7 +67,7 @@ export function rejectCsrf(credentials: Credentials): void {
   if (isSameOrigin(credentials) && (method === 'PUT' || isJson)) return;
   throw new AppError(
     'forbidden',
-    'A request that is signed in by a cookie must come from a page of this server, as JSON; programs send a bearer token instead.',
+    'Requests authenticated by a cookie must be same-origin and have the content type application/json. Programs should send a bearer token.',
   );
 }
 

@@ -22,12 +22,12 @@ import {
 
 const organizationExample = { organization_id: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10' } as const;
 const commonErrors = {
-  402: 'The payment was declined; the detail says why.',
+  402: 'The payment was declined. The detail gives the reason.',
   403: 'For owners.',
-  404: 'You belong to no such organisation.',
-  409: 'Another change is under way, or something has to be settled first; the detail says what.',
+  404: 'The organization does not exist, or you are not a member.',
+  409: 'Another change is in progress, or a condition must be resolved first. The detail names it.',
   502: 'The payment provider failed. Nothing is charged twice.',
-  503: 'The server takes no payments, or the payment provider does not answer.',
+  503: 'Billing is not enabled on this server, or the payment provider does not respond.',
 } as const;
 
 /**
@@ -35,7 +35,7 @@ const commonErrors = {
  * signing in.
  */
 const shownOnceMessage =
-  'The address is shown once and not stored. Send the request with a new Idempotency-Key for a new address.';
+  'The URL is shown only once and not stored. Send the request with a new Idempotency-Key for a new URL.';
 
 /** Builds a mutation route for owners of the organization; `withDeadline` bounds the billing call. */
 function ownerMutation<Q extends TSchema, R extends TSchema>(
@@ -92,7 +92,7 @@ export const billingRoutes: readonly AccountRoute[] = [
     path: '/api/billing/status',
     summary: 'Show tier, payments and limits',
     description:
-      'For owners and admins. Reads the payment provider and puts right what differs; where it does not answer, what was read last, with `stale: true`. Without payments tier and limits only, with `billing_enabled: false`.',
+      'For owners and admins. Synchronizes with the payment provider. If the provider does not respond, returns the last known state with `stale: true`. If billing is not enabled, returns tier and limits with `billing_enabled: false`.',
     request: wire.BillingStatusRequest,
     reply: wire.BillingStatusResponse,
     example: organizationExample,
@@ -108,17 +108,17 @@ export const billingRoutes: readonly AccountRoute[] = [
   userRoute({
     operation: 'preview-subscription',
     path: '/api/billing/preview',
-    summary: 'Show what a subscription would charge now',
+    summary: 'Preview the charge of a subscription',
     description:
-      'For owners: of a first or a higher tier, or of the one that is paused. As the payment provider would write the invoice at this moment, with what is given back for the tier until now, discounts, taxes and credit. Changes nothing. `subscribe` with the `as_of` of the reply charges the same within an hour, for all but a first tier; without, it charges less by the part of the month that has passed.',
+      'For owners. Previews the invoice for a first or higher tier, or for resuming a paused tier, including proration, discounts, taxes and credit. Changes nothing. Pass the `as_of` of the reply to `subscribe` within an hour to be charged the previewed amount (not for a first tier); without it, the charge covers only the remaining part of the month.',
     request: wire.PreviewRequest,
     reply: wire.PreviewResponse,
     example: { ...organizationExample, tier: 'teams' },
     errorResponses: {
-      400: 'The tier is not higher, or not for sale.',
+      400: 'The tier is not higher than the current one, or cannot be purchased.',
       403: commonErrors[403],
       404: commonErrors[404],
-      409: 'An invoice waits for its payment, another tier is paused, or the tier was given free of charge.',
+      409: 'An invoice is unpaid, another tier is paused, or the tier was granted free of charge.',
       429: 'Too many changes and previews in a short time.',
       502: commonErrors[502],
       503: commonErrors[503],
@@ -132,13 +132,15 @@ export const billingRoutes: readonly AccountRoute[] = [
     {
       operation: 'subscribe',
       path: '/api/billing/subscribe',
-      summary: 'Subscribe to a tier, or a higher one',
+      summary: 'Subscribe to a first or higher tier',
       description:
-        'Charges the rest of the month at once; the tier applies when that is paid. Where the bank wants the customer to confirm, the reply leads to the invoice. Resumes a paused subscription. 409 for a tier that the administrator of the server gave free of charge, or a lower one: nothing is charged that changes nothing.',
+        'Charges the rest of the month immediately; the tier applies once the charge is paid. If the bank requires confirmation, the reply contains the URL of the invoice. Resumes a paused subscription. Returns 409 for a tier that the administrator granted free of charge, or a lower one, because the charge would have no effect.',
       request: wire.SubscribeRequest,
       reply: wire.SubscribeResponse,
       example: { ...organizationExample, tier: 'starter' },
-      errorResponses: { 400: 'The tier is not higher, or not for sale, or return_url leads elsewhere.' },
+      errorResponses: {
+        400: 'The tier is not higher than the current one or cannot be purchased, or `return_url` is not on this server.',
+      },
     },
     (billing, call, request) => billing.subscribe(call, request),
   ),
@@ -146,12 +148,12 @@ export const billingRoutes: readonly AccountRoute[] = [
     {
       operation: 'downgrade',
       path: '/api/billing/downgrade',
-      summary: 'Plan a lower tier',
-      description: 'From the 1st of next month, 00:00 UTC. `free` ends the subscription then.',
+      summary: 'Schedule a downgrade',
+      description: 'Takes effect on the 1st of the next month, 00:00 UTC. `free` ends the subscription.',
       request: wire.DowngradeRequest,
       reply: wire.DowngradeResponse,
       example: { ...organizationExample, tier: 'free' },
-      errorResponses: { 400: 'The tier is not lower.' },
+      errorResponses: { 400: 'The tier is not lower than the current one.' },
     },
     (billing, call, request) => billing.downgrade(call, request),
   ),
@@ -159,8 +161,8 @@ export const billingRoutes: readonly AccountRoute[] = [
     {
       operation: 'cancel-downgrade',
       path: '/api/billing/cancel-downgrade',
-      summary: 'Keep the tier after all',
-      description: 'Takes a planned downgrade back.',
+      summary: 'Cancel a scheduled downgrade',
+      description: 'Cancels a scheduled downgrade and keeps the tier.',
       request: wire.CancelDowngradeRequest,
       reply: wire.CancelDowngradeResponse,
       example: organizationExample,
@@ -172,9 +174,9 @@ export const billingRoutes: readonly AccountRoute[] = [
     {
       operation: 'cancel-upgrade',
       path: '/api/billing/cancel-upgrade',
-      summary: 'Cancel an upgrade that waits for its payment',
+      summary: 'Cancel an unpaid upgrade',
       description:
-        'Voids the open invoice, so that nothing is owed and its page takes no money. The tier, a planned downgrade and the default payment method are as before the upgrade. Also for a first tier that was never paid.',
+        'Voids the open invoice, so it can no longer be paid. Restores the tier, a scheduled downgrade and the default payment method. Also applies to an unpaid first tier.',
       request: wire.CancelUpgradeRequest,
       reply: wire.CancelUpgradeResponse,
       example: organizationExample,
@@ -187,11 +189,14 @@ export const billingRoutes: readonly AccountRoute[] = [
       operation: 'add-payment-method',
       path: '/api/billing/add-payment-method',
       summary: 'Add a payment method',
-      description: 'The reply leads to a form of the payment provider, or holds the method that was given.',
+      description: 'Returns the URL of a form of the payment provider, or the payment method that was added.',
       request: wire.AddPaymentRequest,
       reply: wire.AddPaymentResponse,
       example: organizationExample,
-      errorResponses: { 400: 'return_url leads elsewhere.', 404: 'No such organisation or payment method.' },
+      errorResponses: {
+        400: '`return_url` is not on this server.',
+        404: 'The organization or the payment method does not exist.',
+      },
       withheld: ({ url }) => (url === undefined ? null : shownOnceMessage),
     },
     (billing, call, request) => billing.addPaymentMethod(call, request),
@@ -201,13 +206,13 @@ export const billingRoutes: readonly AccountRoute[] = [
       operation: 'remove-payment-method',
       path: '/api/billing/remove-payment-method',
       summary: 'Remove a payment method',
-      description: 'Not the last one while there is something to pay.',
+      description: 'The last payment method cannot be removed while a payment is due.',
       request: wire.RemovePaymentRequest,
       reply: wire.RemovePaymentResponse,
       example: { ...organizationExample, payment_method_id: 'pm_1' },
       errorResponses: {
-        400: 'It is the last one of a subscription.',
-        404: 'No such organisation or payment method.',
+        400: 'It is the last payment method of a subscription.',
+        404: 'The organization or the payment method does not exist.',
       },
     },
     (billing, call, request) => billing.removePaymentMethod(call, request),
@@ -216,13 +221,13 @@ export const billingRoutes: readonly AccountRoute[] = [
     {
       operation: 'manage-billing-details',
       path: '/api/billing/manage-billing-details',
-      summary: 'Edit what invoices say',
+      summary: 'Edit the billing details',
       description:
-        'Answers an address of the payment provider, for once, where name, address and tax ids of future invoices are edited.',
+        'Returns a single-use URL of the payment provider for editing name, address and tax IDs of future invoices.',
       request: wire.ManageBillingDetailsRequest,
       reply: wire.ManageBillingDetailsResponse,
       example: organizationExample,
-      errorResponses: { 400: 'return_url leads elsewhere.' },
+      errorResponses: { 400: '`return_url` is not on this server.' },
       withheld: () => shownOnceMessage,
     },
     (billing, call, request) => billing.manageDetails(call, request),
@@ -232,11 +237,12 @@ export const billingRoutes: readonly AccountRoute[] = [
       operation: 'pause',
       path: '/api/billing/pause',
       summary: 'Pause the subscription',
-      description: 'Nothing is charged, and the limits are those of `free`, until `subscribe` resumes it.',
+      description:
+        'Stops charges and applies the limits of `free` until `subscribe` resumes the subscription.',
       request: wire.PauseRequest,
       reply: wire.PauseResponse,
       example: organizationExample,
-      errorResponses: { 400: 'Nothing is active.' },
+      errorResponses: { 400: 'There is no active subscription.' },
     },
     (billing, call, request) => billing.pause(call, request),
   ),
@@ -245,11 +251,12 @@ export const billingRoutes: readonly AccountRoute[] = [
       operation: 'redeem-code',
       path: '/api/billing/redeem-code',
       summary: 'Redeem a promo code',
-      description: 'Adds its worth to the credit of the organisation, once.',
+      description:
+        'Adds the value of the code to the credit of the organization. Each code can be redeemed once.',
       request: wire.RedeemCodeRequest,
       reply: wire.RedeemCodeResponse,
       example: { ...organizationExample, code: 'WELCOME' },
-      errorResponses: { 400: 'The code is worth nothing, or not any more.', 429: 'Ten tries an hour.' },
+      errorResponses: { 400: 'The code is invalid or has expired.', 429: 'At most ten attempts per hour.' },
     },
     (billing, call, request) => billing.redeemCode(call, request),
   ),
@@ -257,15 +264,15 @@ export const billingRoutes: readonly AccountRoute[] = [
     {
       operation: 'billing-webhook',
       path: '/api/billing/webhook',
-      summary: 'Hear of an event of Stripe',
+      summary: 'Receive a Stripe webhook',
       description:
-        'For Stripe alone: the signature of the raw body is checked. Events may come in any order and again.',
+        'For Stripe only; the signature of the raw body is verified. Events may arrive repeatedly and in any order.',
       request: wire.BillingEvent,
       reply: wire.BillingEventResponse,
       example: { body: new Uint8Array() },
       errorResponses: {
-        400: 'The signature is wrong or too old.',
-        413: 'It is too large.',
+        400: 'The signature is invalid or too old.',
+        413: 'The event is too large.',
         503: commonErrors[503],
       },
     },

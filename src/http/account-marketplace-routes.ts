@@ -8,7 +8,8 @@ import { type AccountRoute, accountRoute, mutationRoute, requireRole, userRoute 
 
 const signUpExample = { sign_up: 'Jm9ZbS1XQ1R0c2ZkZ2hqa2xxd2VydHl1aW9wYXNkZmc' } as const;
 const successMessage = Object.freeze({ message: 'Success!' });
-const signUpNotFound = 'Nothing waits for this browser, or you belong to no such organisation.';
+const signUpNotFound =
+  'There is no pending sign-up for this browser, or you are not a member of the organization.';
 
 /**
  * Redirects the browser to sign-in. The cookie later proves that it is the browser that arrived from the
@@ -27,9 +28,9 @@ function redirectToSignUp(
 }
 
 const signUpErrors = {
-  429: 'Too many in a short time.',
-  502: 'The marketplace does not answer as it should.',
-  503: 'The marketplace is not set up.',
+  429: 'Too many requests in a short time.',
+  502: 'The marketplace returned an unexpected reply or did not respond.',
+  503: 'The marketplace is not configured.',
 } as const;
 
 export const marketplaceRoutes: readonly AccountRoute[] = [
@@ -37,9 +38,9 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
     {
       operation: 'begin-aws-marketplace',
       path: '/api/marketplaces/aws',
-      summary: 'Come from AWS Marketplace',
+      summary: 'Start an AWS Marketplace sign-up',
       description:
-        'Where AWS Marketplace sends the browser of somebody who bought the product. Leads on to sign in (303), or answers the address with `Accept: application/json`; the organisation that it is for is named later, in the same browser.',
+        'Receives the browser of a customer from AWS Marketplace. Redirects to sign-in (303), or returns the URL with `Accept: application/json`. The organization is chosen later in the same browser.',
       request: wire.AwsMarketplaceRequest,
       reply: wire.MarketplaceSignUpResponse,
       example: { 'x-amzn-marketplace-token': '' },
@@ -58,14 +59,14 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
     {
       operation: 'begin-vercel-marketplace',
       path: '/api/marketplaces/vercel',
-      summary: 'Come from Vercel',
+      summary: 'Start a Vercel sign-up',
       description:
-        'Where Vercel sends the browser of somebody who installs the integration. Leads on to sign in (302), or answers the address with `Accept: application/json`; `next` is where it goes at last.',
+        'Receives the browser of a user who installs the Vercel integration. Redirects to sign-in (302), or returns the URL with `Accept: application/json`. `next` is the final redirect target.',
       request: wire.VercelMarketplaceRequest,
       reply: wire.MarketplaceSignUpResponse,
       example: { code: '', next: 'https://vercel.com/' },
       errorResponses: {
-        400: 'The code is unknown, used or too old, or `next` is not of Vercel.',
+        400: 'The code is unknown, already used or expired, or `next` is not a Vercel URL.',
         ...signUpErrors,
       },
     },
@@ -80,13 +81,13 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
     {
       operation: 'aws-marketplace-event',
       path: '/api/marketplaces/aws/events',
-      summary: 'Take a message of AWS Marketplace',
+      summary: 'Receive an AWS Marketplace message',
       description:
-        'For Amazon SNS, which signs its messages. They are hints: what an agreement entitles to is asked of AWS.',
+        'For Amazon SNS only; the signature is verified. A message only triggers a query to AWS for the current entitlements.',
       request: wire.MarketplaceEventRequest,
       reply: GenericMessageResponse,
       example: { body: new Uint8Array() },
-      errorResponses: { 400: 'It is not from a topic of this server.', ...signUpErrors },
+      errorResponses: { 400: 'The message is not from a configured topic.', ...signUpErrors },
     },
     { method: 'POST', inputSource: 'bytes' },
     async ({ marketplaces }, { client }, { body }) => {
@@ -98,15 +99,16 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
     {
       operation: 'vercel-marketplace-event',
       path: '/api/marketplaces/vercel/events',
-      summary: 'Take a webhook of Vercel',
-      description: 'For Vercel, which signs its webhooks: an integration that is removed ends here, too.',
+      summary: 'Receive a Vercel webhook',
+      description:
+        'For Vercel only; the signature is verified. Removes an integration that was uninstalled at Vercel.',
       request: wire.MarketplaceEventRequest,
       reply: GenericMessageResponse,
       example: { body: new Uint8Array() },
       errorResponses: {
-        400: 'Vercel did not sign it.',
+        400: 'The signature is invalid.',
         429: signUpErrors[429],
-        503: 'Vercel is not set up.',
+        503: 'The Vercel integration is not configured.',
       },
     },
     { method: 'POST', inputSource: 'bytes', signatureHeader: 'x-vercel-signature' },
@@ -118,12 +120,12 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
   userRoute({
     operation: 'get-marketplace-sign-up',
     path: '/api/marketplaces/get-sign-up',
-    summary: 'What do I come with?',
-    description: 'What waits to be taken for an organisation, in the browser that came from a marketplace.',
+    summary: 'Get a pending marketplace sign-up',
+    description: 'Returns the marketplace purchase that this browser can bind to an organization.',
     request: wire.GetMarketplaceSignUpRequest,
     reply: wire.GetMarketplaceSignUpResponse,
     example: signUpExample,
-    errorResponses: { 404: 'Nothing waits for this browser.' },
+    errorResponses: { 404: 'There is no pending sign-up for this browser.' },
     serve: async ({ marketplaces }, { client }, { sign_up }) => {
       const signUp = marketplaces.getSignUp(sign_up, client.cookie('marketplace'));
       const { marketplace, account, accountId, installationId, expiresAt } = signUp;
@@ -134,15 +136,15 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
   mutationRoute({
     operation: 'bind-marketplace',
     path: '/api/marketplaces/bind',
-    summary: 'Take a purchase for an organisation',
+    summary: 'Bind a marketplace purchase to an organization',
     description:
-      'For owners, in the browser that came from the marketplace. A purchase belongs to one organisation; taking it again changes nothing. Projects at Vercel get an API key of the organisation and the address of this server, unless `set_variables` is false.',
+      'For owners, in the browser that came from the marketplace. A purchase belongs to one organization; binding it again changes nothing. Unless `set_variables` is false, the Vercel projects get an API key of the organization and the URL of this server.',
     request: wire.BindMarketplaceRequest,
     reply: wire.BindMarketplaceResponse,
     example: { ...signUpExample, organization_id: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10' },
     errorResponses: {
       404: signUpNotFound,
-      409: 'It belongs to another organisation.',
+      409: 'The purchase belongs to another organization.',
       502: signUpErrors[502],
     },
     authorize: requireRole(ownerRoles),

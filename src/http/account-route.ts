@@ -38,7 +38,7 @@ export interface AccountCall {
 }
 
 const idempotencyConflict =
-  'The Idempotency-Key was sent with another request, or its first one is under way or was cut off.';
+  'The Idempotency-Key was used for a different request, or the first request is still running or was interrupted.';
 
 /** Operation under `/api`. Unlike retrieval operations, it may set cookies, return a page or redirect. */
 export interface AccountRoute extends RouteDescription {

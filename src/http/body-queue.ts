@@ -140,7 +140,7 @@ export class BodyQueue {
   }
 
   #drop(): void {
-    chunkBuffers.giveBack(this.#chunks);
+    chunkBuffers.release(this.#chunks);
     this.#chunks = [];
     this.#queuedBytes = 0;
   }
@@ -167,7 +167,7 @@ export class BodyQueue {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#wakeReader = null;
-        reject(new AppError('request_timeout', `No byte of the request body arrived for ${idleMsMax} ms.`));
+        reject(new AppError('request_timeout', `The request body stalled for ${idleMsMax} ms.`));
       }, idleMsMax);
       this.#wakeReader = () => {
         clearTimeout(timer);

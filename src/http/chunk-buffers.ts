@@ -9,30 +9,30 @@ const freeMax = limits.chunkBuffersFreeMax;
 
 /**
  * Pool of buffers for the chunks of large bodies. A new buffer for each chunk is off-heap garbage: V8
- * collects the whole heap after every few dozen megabytes received. A chunk that is not given back is
+ * collects the whole heap after every few dozen megabytes received. A chunk that is not released is
  * garbage-collected as usual.
  */
 class ChunkBuffers {
   readonly #free: ArrayBuffer[] = [];
-  /** Buffers of chunks that are not given back yet. */
-  readonly #lent = new WeakSet<ArrayBufferLike>();
+  /** Buffers of chunks that are not released yet. */
+  readonly #inUse = new WeakSet<ArrayBufferLike>();
 
   /** Copies bytes that are valid only during the call. */
-  copyOf(bytes: ArrayBuffer): Uint8Array {
+  copy(bytes: ArrayBuffer): Uint8Array {
     if (bytes.byteLength < chunkBytesMin || bytes.byteLength > bufferBytes)
       return Buffer.from(new Uint8Array(bytes));
     const buffer = this.#free.pop() ?? new ArrayBuffer(bufferBytes);
-    this.#lent.add(buffer);
+    this.#inUse.add(buffer);
     const copy = new Uint8Array(buffer, 0, bytes.byteLength);
     copy.set(new Uint8Array(bytes));
     return copy;
   }
 
   /** Returns the buffers of chunks that are no longer read. Idempotent; ignores chunks of another origin. */
-  giveBack(chunks: readonly Uint8Array[]): void {
+  release(chunks: readonly Uint8Array[]): void {
     for (const { buffer } of chunks) {
-      const isLent = this.#lent.delete(buffer);
-      if (isLent && this.#free.length < freeMax) this.#free.push(buffer as ArrayBuffer);
+      const wasInUse = this.#inUse.delete(buffer);
+      if (wasInUse && this.#free.length < freeMax) this.#free.push(buffer as ArrayBuffer);
     }
   }
 }

@@ -99,7 +99,7 @@ export class Dashboard {
   /** Errors: 404 if the build has no such file. */
   async serveAsset(exchange: Exchange, name: string): Promise<Reply> {
     const file = this.#files.get(assetFolder + name);
-    if (file === undefined) throw new AppError('not_found', 'There is no such file.');
+    if (file === undefined) throw new AppError('not_found', 'The file does not exist.');
     return staticFileReply(exchange, file, { 'cache-control': 'public, max-age=31536000, immutable' });
   }
 }
@@ -154,7 +154,7 @@ function notBuiltReply(): Reply {
 <h1>The dashboard is not built</h1>
 <p>Run <code>npm run build</code> in the folder of Quarry, then start the server again. Everything else works without it: see <a href="/docs">the documentation</a>.</p>
 </div>`;
-  const html = renderHtmlPage({ title: 'The dashboard is not built · Quarry', body });
+  const html = renderHtmlPage({ title: 'Dashboard not built · Quarry', body });
   return textReply(503, 'text/html; charset=utf-8', html, {
     'content-security-policy': htmlPagePolicy,
     'referrer-policy': 'no-referrer',

@@ -52,7 +52,7 @@ export class Deadline implements CancellationToken {
     if (this.#reason !== null || this.#isCompleted) return;
     this.#stopTimer();
     this.#timer = setTimeout(() => {
-      const detail = `The call took longer than ${msMax / 1_000} seconds and was given up.`;
+      const detail = `The request timed out after ${msMax / 1_000} seconds.`;
       this.#end(new AppError('unavailable', detail, { retryAfterMs: 1_000 }));
     }, msMax);
   }

@@ -47,7 +47,7 @@ export function renderDocsPage(routes: readonly Route[]): string {
     return `<h2 id="group-${tag}">${escapeHtml(tag)}</h2>${sections.join('')}`;
   });
   const lead =
-    'Every address works under <code>/v1</code> and without it. Requests carry <code>Authorization: Bearer &lt;API key&gt;</code> and, where there is a body, JSON. An empty body counts as <code>{}</code>; unknown fields are ignored. Refusals are <code>{"detail": "..."}</code>. For programs: <a href="/openapi.json">openapi.json</a> and <a href="/api/openapi.json">api/openapi.json</a>.';
+    'Every path works with and without the prefix <code>/v1</code>. Send <code>Authorization: Bearer &lt;API key&gt;</code> and JSON bodies. An empty body is equivalent to <code>{}</code>; unknown fields are ignored. Errors have the form <code>{"detail": "..."}</code>. OpenAPI documents: <a href="/openapi.json">openapi.json</a> and <a href="/api/openapi.json">api/openapi.json</a>.';
   const body = `<div class="top"><strong>Quarry</strong><a href="/app/">Dashboard</a><a href="/openapi.json">OpenAPI</a></div>
 <div class="docs"><h1>API</h1><p class="soft">${lead}</p><nav aria-label="Operations"><ul>${contents}</ul></nav>${groups.join('')}</div>`;
   return renderHtmlPage({ title: 'API · Quarry', body, extraStyle: docsStyle });
@@ -69,12 +69,12 @@ function renderSection(route: Route): string {
 
 function describeCredential(route: Route): string {
   switch (requiredAccessOf[route.operation]) {
-    case 'nothing':
-      return 'no key';
+    case 'none':
+      return 'no credential';
     case 'read':
-      return 'any key';
+      return 'any API key';
     case 'write':
-      return 'a key with permission all';
+      return 'an API key with permission all';
     case 'administrator':
       return 'the administrator key';
     case 'user':
@@ -132,7 +132,7 @@ function renderErrorResponses(route: Route): string {
     ([status, description]) => `<tr><td>${status}</td><td>${renderProse(description)}</td></tr>`,
   );
   if (rows.length === 0) return '';
-  return `<details><summary>Refusals</summary><table><tbody>${rows.join('')}</tbody></table></details>`;
+  return `<details><summary>Errors</summary><table><tbody>${rows.join('')}</tbody></table></details>`;
 }
 
 /** Escapes the text and renders text between backticks as `<code>`. */

@@ -5,12 +5,12 @@ import type { Exchange, Reply } from './exchange.ts';
 /** HTML error pages for people who followed a link or sent a form; programs get the same error as JSON. */
 
 const errorTitles: Readonly<Record<number, string>> = {
-  401: 'Sign in first',
-  403: 'You may not do this',
-  404: 'There is nothing here',
-  429: 'Too much at once',
-  502: 'Somebody else does not answer',
-  503: 'Not just now',
+  401: 'Sign-in required',
+  403: 'Access denied',
+  404: 'Page not found',
+  429: 'Too many requests',
+  502: 'Upstream service unavailable',
+  503: 'Temporarily unavailable',
 };
 
 /** Browsers accept HTML when they open a page; scripts and API clients do not. */
@@ -21,7 +21,7 @@ export function acceptsHtml(exchange: Exchange): boolean {
 /** Renders the error as a page, with the status and headers of its JSON reply. */
 export function errorPage(error: AppError, { status, headers }: Reply): Reply {
   const message = error.options.issues?.map(({ loc, msg }) => `${loc.join('.')} ${msg}.`).join(' ');
-  const title = errorTitles[status] ?? 'That did not work';
+  const title = errorTitles[status] ?? 'Request failed';
   const body = `<div class="card">
 <h1>${escapeHtml(title)}</h1>
 <p>${escapeHtml(message ?? error.message)}</p>

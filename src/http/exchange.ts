@@ -94,7 +94,7 @@ export interface HttpServer {
 export function listenError({ host, port }: ServerOptions, cause?: unknown): AppError {
   return new AppError(
     'unavailable',
-    `Cannot listen on port ${port} of ${host} (QUARRY_PORT, QUARRY_HOST): another program listens there, the address is not one of this machine, or the port needs more rights.`,
+    `Cannot listen on ${host}:${port}: the port is in use, the address is not local, or permissions are missing. Check QUARRY_HOST and QUARRY_PORT.`,
     cause === undefined ? {} : { cause },
   );
 }
@@ -103,7 +103,7 @@ export function listenError({ host, port }: ServerOptions, cause?: unknown): App
 export class ClientDisconnectedError extends Error {
   override readonly name = 'ClientDisconnectedError';
   constructor() {
-    super('the client went away');
+    super('the client disconnected');
   }
 }
 
@@ -127,18 +127,18 @@ export function toStreamedBody(body: Uint8Array | RenderedJson<unknown>): Stream
     return {
       size: body.byteLength,
       open: async function* () {
-        yield* inTurns(body.byteChunks(limits.fileChunkBytes));
+        yield* yieldingBetweenPieces(body.byteChunks(limits.fileChunkBytes));
       },
     };
   return {
     size: body.byteLength,
     open: async function* () {
-      yield* inTurns(piecesOf(body));
+      yield* yieldingBetweenPieces(splitBody(body));
     },
   };
 }
 
-function* piecesOf(body: Uint8Array): Generator<Uint8Array> {
+function* splitBody(body: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < body.byteLength; at += limits.fileChunkBytes)
     yield body.subarray(at, at + limits.fileChunkBytes);
 }
@@ -147,7 +147,7 @@ function* piecesOf(body: Uint8Array): Generator<Uint8Array> {
 const piecesPerTurn = 4;
 
 /** Yields to the event loop even when the client reads as fast as the server writes. */
-async function* inTurns(pieces: Iterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+async function* yieldingBetweenPieces(pieces: Iterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
   let sent = 0;
   for (const piece of pieces) {
     if (sent > 0 && sent % piecesPerTurn === 0) await new Promise(setImmediate);

@@ -35,7 +35,7 @@ export function fileReply(exchange: Exchange, file: FileSource): Reply {
       status: 416,
       headers: { 'content-range': `bytes */${file.size}`, 'content-type': 'application/json' },
       body: Buffer.from(
-        `${JSON.stringify({ detail: `The document has only ${formatCount(file.size, 'byte')}.` })}\n`,
+        `${JSON.stringify({ detail: `The range is outside the document, which has ${formatCount(file.size, 'byte')}.` })}\n`,
       ),
     };
   }

@@ -61,7 +61,7 @@ export class LargeBodyReader {
       if ((error as { code?: unknown }).code !== 'ERR_WORKER_OUT_OF_MEMORY') throw error;
       throw new AppError(
         'too_large',
-        'Reading the request body takes more memory than the server has for it; send it in parts.',
+        'Parsing the request body needs more memory than is available. Send the data in several requests.',
         { cause: error },
       );
     }

@@ -9,13 +9,13 @@ type JsonObject = Record<string, unknown>;
 
 /** Default description of each error status; a route may override it. */
 const commonErrorResponses: Readonly<Record<number, string>> = {
-  400: 'A value is outside its range; the detail names it.',
+  400: 'A value is out of range. The detail names the value.',
   401: 'The API key is missing, malformed, unknown or deleted.',
-  403: 'The key may not call this operation.',
-  413: 'The body is larger than the limit.',
-  422: 'The body does not have the shape of the operation; each fault is listed.',
-  429: 'Over a limit; the detail says which, `retry-after` for how long.',
-  503: 'Starting, stopping, or out of time; `retry-after` says when to try again.',
+  403: 'The caller is not allowed to call this operation.',
+  413: 'The body exceeds the size limit.',
+  422: 'The body does not match the schema of the operation. The detail lists each problem.',
+  429: 'A limit is exceeded. The detail names the limit; `retry-after` gives the waiting time.',
+  503: 'The server is starting or stopping, or the request timed out. `retry-after` gives the waiting time.',
 };
 
 /** Returns the error statuses of a route with their descriptions: common ones and its own, by status. */
@@ -23,7 +23,7 @@ export function errorResponsesOf(route: Route): ReadonlyMap<number, string> {
   const requiredAccess: RequiredAccess = requiredAccessOf[route.operation];
   const statuses: number[] = [];
   if (route.kind === 'page') return new Map(routeErrorResponses(route));
-  if (requiredAccess !== 'nothing') statuses.push(401);
+  if (requiredAccess !== 'none') statuses.push(401);
   if (requiredAccess === 'read' || requiredAccess === 'write') statuses.push(429);
   if (requiredAccess === 'write' || requiredAccess === 'administrator' || requiredAccess === 'user')
     statuses.push(403);
@@ -50,16 +50,16 @@ export interface OpenApiInfo {
 export const retrievalApiInfo: OpenApiInfo = {
   title: 'Quarry',
   description:
-    'Documents in, natural-language questions out. Every address works under `/v1` and without it. A request needs `Authorization: Bearer <API key>` unless it says otherwise.',
-  bearer: 'An API key; for `/admin` the administrator key.',
+    'Document retrieval with natural-language queries. Every path works with and without the prefix `/v1`. Requests require `Authorization: Bearer <API key>` unless stated otherwise.',
+  bearer: 'An API key, or the administrator key for `/admin`.',
   server: '/v1',
 };
 
 export const accountApiInfo: OpenApiInfo = {
   title: 'Quarry accounts',
   description:
-    'Sign-in, people, organisations, members, API keys. A request needs the session that signing in opened, as `Authorization: Bearer <token>` or as the cookie of a page of this server, unless it says otherwise.',
-  bearer: 'The token of a session.',
+    'Sign-in, users, organizations, members and API keys. Requests require a session, as `Authorization: Bearer <token>` or as the session cookie of the dashboard, unless stated otherwise.',
+  bearer: 'A session token.',
   server: '/',
 };
 
@@ -119,7 +119,7 @@ function describeOperation(route: Route, components: ComponentRegistry): JsonObj
     tags: [route.tag],
     summary: route.summary,
     description: route.description,
-    ...(requiredAccessOf[route.operation] === 'nothing' || route.kind === 'page' ? { security: [] } : {}),
+    ...(requiredAccessOf[route.operation] === 'none' || route.kind === 'page' ? { security: [] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body ? { requestBody: body } : {}),
     responses,
@@ -148,19 +148,19 @@ function describeSuccesses(route: Route, components: ComponentRegistry): Record<
         200: json('The document was replaced.', AddDocumentResponse),
       };
     case 'file':
-      return { 200: bytes('The document.', '*/*'), 206: bytes('The range asked for.', '*/*') };
+      return { 200: bytes('The document.', '*/*'), 206: bytes('The requested range.', '*/*') };
     case 'image':
       return { 200: bytes('The image.', 'image/jpeg') };
     case 'page':
       return route.page === 'home' || route.page === 'dashboard-entry'
-        ? { 302: { description: 'Go there.' } }
+        ? { 302: { description: 'Redirect.' } }
         : { 200: { description: route.summary } };
   }
 }
 
 function describeSuccessStatus(route: JsonRoute | AccountRoute, status: number): string {
-  if (route.successStatuses.length === 1) return 'Done.';
-  return status === 201 ? 'Something new was made.' : 'Something that existed was changed.';
+  if (route.successStatuses.length === 1) return 'Success.';
+  return status === 201 ? 'Created.' : 'Changed.';
 }
 
 const booleanQueryParameter = (name: string, description: string) => ({
@@ -178,7 +178,7 @@ function parametersOf(route: Route): JsonObject[] {
         name,
         in: 'query',
         required: false,
-        description: 'Beats the field of the body.',
+        description: 'Overrides the field of the body.',
         schema: { type: 'string' },
       }));
     case 'account':
@@ -187,13 +187,13 @@ function parametersOf(route: Route): JsonObject[] {
       return [
         { name: 'collection', in: 'path', required: true, schema: { type: 'string' } },
         { name: 'path', in: 'path', required: true, schema: { type: 'string' } },
-        booleanQueryParameter('overwrite', 'Replace a document that exists.'),
-        booleanQueryParameter('wait', 'Answer when the document is indexed or has failed.'),
+        booleanQueryParameter('overwrite', 'Replace an existing document.'),
+        booleanQueryParameter('wait', 'Reply when the document is indexed or has failed.'),
         {
           name: 'x-quarry-metadata',
           in: 'header',
           required: false,
-          description: 'base64url of the metadata as JSON.',
+          description: 'The metadata as base64url-encoded JSON.',
           schema: { type: 'string' },
         },
       ];
@@ -206,7 +206,7 @@ function parametersOf(route: Route): JsonObject[] {
           name: 'width',
           in: 'query',
           required: false,
-          description: 'Pixels that the image should be wide, or a little more.',
+          description: 'Minimum width of the image in pixels; rounded up to the next available width.',
           schema: { type: 'integer', minimum: 1, maximum: 2_000 },
         },
       ];
@@ -238,7 +238,7 @@ const idempotencyParameter = {
   in: 'header',
   required: false,
   description:
-    'Chosen by the client: for a day, a request that is sent with it again gets the first reply, if its sender is still allowed to have it, and is not done again. A reply with a secret in it (an API key, an address of the payment provider) is not stored: its repetition gets 409.',
+    'Chosen by the client. For 24 hours, a repeated request with the same key returns the first reply without executing the operation again, if the caller is still authorized. Replies that contain a secret (an API key, a URL of the payment provider) are not stored; repeating such a request returns 409.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 

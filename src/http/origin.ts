@@ -21,7 +21,7 @@ export function resolveBaseUrl(exchange: Exchange, settings: OriginSettings): st
   const forwardedProtocol = settings.trustProxy ? lastEntry(exchange.header('x-forwarded-proto')) : undefined;
   const host = forwardedHost ?? exchange.header('host') ?? '';
   if (!hostPattern.test(host)) {
-    throw new AppError('bad_request', 'The Host header of the request is missing or not a host name.');
+    throw new AppError('bad_request', 'The Host header is missing or invalid.');
   }
   return `${forwardedProtocol === 'https' ? 'https' : 'http'}://${host}`;
 }

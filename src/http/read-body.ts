@@ -36,7 +36,10 @@ export function checkDeclaredBody(exchange: Exchange, bytesMax: number): void {
   if (declared !== null && declared > bytesMax) throw tooLargeError(bytesMax);
   const encoding = exchange.header('content-encoding');
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw new AppError('bad_request', 'The request body is compressed (content-encoding); send it as it is.');
+    throw new AppError(
+      'bad_request',
+      'Compressed request bodies (content-encoding) are not supported. Send the body uncompressed.',
+    );
   }
 }
 
@@ -89,7 +92,7 @@ export class BoundedBody {
     if (this.#waitedMs < windowMs) return;
     const isSlow = this.#arrivedBytes < (this.#waitedMs / 1_000) * bytesPerSecondMin;
     if (isSlow && this.#bytes >= bytesMin && !this.isEnded) {
-      const detail = `The request body arrives with less than ${bytesPerSecondMin} bytes per second.`;
+      const detail = `The request body arrives too slowly; at least ${bytesPerSecondMin} bytes per second are required.`;
       throw new AppError('request_timeout', detail);
     }
     this.#waitedMs = 0;
@@ -146,7 +149,7 @@ export class BudgetedBodyReservation implements BodyReservation {
     if (first !== undefined && chunks.length === 1)
       return Buffer.from(first.buffer, first.byteOffset, first.byteLength);
     const whole = Buffer.concat(chunks);
-    chunkBuffers.giveBack(chunks);
+    chunkBuffers.release(chunks);
     return whole;
   }
 
@@ -159,7 +162,7 @@ export class BudgetedBodyReservation implements BodyReservation {
       const isAlone = chunk.byteLength === chunk.buffer.byteLength;
       return isAlone ? (chunk as Uint8Array<ArrayBuffer>) : new Uint8Array(chunk);
     });
-    chunkBuffers.giveBack(chunks.filter((chunk) => !parts.includes(chunk as Uint8Array<ArrayBuffer>)));
+    chunkBuffers.release(chunks.filter((chunk) => !parts.includes(chunk as Uint8Array<ArrayBuffer>)));
     return parts;
   }
 
@@ -176,7 +179,7 @@ export class BudgetedBodyReservation implements BodyReservation {
       }
       return chunks;
     } catch (error) {
-      chunkBuffers.giveBack(chunks);
+      chunkBuffers.release(chunks);
       throw error;
     }
   }
@@ -200,7 +203,7 @@ export class BudgetedBodyReservation implements BodyReservation {
 function memoryShareError(): AppError {
   return new AppError(
     'reserve_reached',
-    'The request bodies that you send at one time reach your share of the memory for them; send fewer or smaller ones at a time.',
+    'Your concurrent request bodies exceed your share of memory. Send fewer or smaller requests at a time.',
     { retryAfterMs: 1_000, headers: { 'x-quarry-limit': 'request-bodies' } },
   );
 }

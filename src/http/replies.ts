@@ -3,7 +3,7 @@ import { RenderedJson } from '../services/rendered-json.ts';
 import type { Reply } from './exchange.ts';
 
 /** Status of disconnected clients in metrics and logs; never sent. */
-export const clientGoneStatus = 499;
+export const clientDisconnectedStatus = 499;
 const retryAfterMsDefault = 1_000;
 
 export function jsonReply(status: number, body: unknown, headers: Reply['headers'] = {}): Reply {
@@ -51,7 +51,7 @@ function errorHeaders(error: AppError): Record<string, string> {
 
 /** Reply to an internal error: exposes only the request ID, under which the log has the details. */
 export function internalErrorReply(requestId: string): Reply {
-  const detail = `The server made a mistake; its log has the details under request ${requestId}.`;
+  const detail = `Internal server error. The server log has the details under request ${requestId}.`;
   return {
     status: 500,
     headers: { 'content-type': 'application/json' },

@@ -32,7 +32,7 @@ import type { LargeBodyReader } from './large-body-reader.ts';
 import { isLocalRequest, type OriginSettings, resolveBaseUrl, resolveClientAddress } from './origin.ts';
 import { Pages, type Readiness } from './pages.ts';
 import { type BodyReservation, BoundedBody, checkDeclaredBody } from './read-body.ts';
-import { clientGoneStatus, errorReply, internalErrorReply, jsonReply } from './replies.ts';
+import { clientDisconnectedStatus, errorReply, internalErrorReply, jsonReply } from './replies.ts';
 import { type BodyReadRequest, estimateMemoryBytes, RequestBodyReader } from './request-body-reader.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import { apiOperationPath } from './route-description.ts';
@@ -73,7 +73,7 @@ export interface RequestHooks {
    */
   readonly onDenied?: (event: DeniedAccess) => void;
   /** Runs after the reply. */
-  readonly onCompleted?: (fact: CompletedCall) => void;
+  readonly onCompleted?: (call: CompletedCall) => void;
 }
 
 export interface DeniedAccess {
@@ -302,8 +302,8 @@ export class RequestHandler {
     if (!expected && error !== context.deadline.reason) this.#logFailure(context, error);
   }
 
-  async #send(visit: RequestContext, reply: Reply): Promise<boolean> {
-    const { exchange, requestId, route } = visit;
+  async #send(context: RequestContext, reply: Reply): Promise<boolean> {
+    const { exchange, requestId, route } = context;
     const headersOnly = exchange.method === 'HEAD' || reply.headersOnly === true;
     const close = this.#isDraining || reply.close === true;
     const headers: Record<string, string> = Object.assign({}, this.#defaultHeaders, reply.headers);
@@ -314,8 +314,8 @@ export class RequestHandler {
     } catch (error) {
       const operation = route?.operation ?? 'none';
       this.#options.logger.error(
-        { requestId, operation, error: describedError(error, !isZeroRetention(visit)) },
-        'reply broken off',
+        { requestId, operation, error: describedError(error, !isZeroRetention(context)) },
+        'reply aborted',
       );
       return false;
     }
@@ -363,12 +363,12 @@ export class RequestHandler {
   }
 
   /** Repeated while an upload arrives, which may take an hour, so that it ends when its key is deleted. */
-  #authorize(visit: RequestContext, operation: OperationName): void {
-    visit.principal = this.#options.authenticator.authenticate(
-      this.#credentialsOf(visit.exchange),
+  #authorize(context: RequestContext, operation: OperationName): void {
+    context.principal = this.#options.authenticator.authenticate(
+      this.#credentialsOf(context.exchange),
       operation,
     );
-    const refusal = authorize(visit.principal, operation);
+    const refusal = authorize(context.principal, operation);
     if (refusal) throw refusal;
   }
 
@@ -387,13 +387,13 @@ export class RequestHandler {
     context.yieldToEventLoop = this.#options.scheduler.createYield(owner);
   }
 
-  /** Returns the owner that a request is charged to: the organization, else the person or address. */
+  /** Returns the owner that a request is charged to: the organization, else the user or address. */
   #ownerOf({ exchange, principal }: RequestContext): string {
     switch (principal?.kind) {
       case 'organization':
         return principal.organizationId;
       case 'user':
-        return `person:${principal.userId}`;
+        return `user:${principal.userId}`;
       case 'administrator':
         return 'administrator';
       case undefined:
@@ -623,14 +623,14 @@ export class RequestHandler {
     return fileReply(context.exchange, await services.getDocumentFile(call, token));
   }
 
-  #authenticatedCall(visit: RequestContext): ServiceCall {
-    assert(visit.principal, 'a call that needs a key has a caller');
-    return this.#createCall(visit, visit.principal);
+  #authenticatedCall(context: RequestContext): ServiceCall {
+    assert(context.principal, 'a call that needs a key has a caller');
+    return this.#createCall(context, context.principal);
   }
 
-  #createCall<Who>(
+  #createCall<P>(
     { exchange, requestId, receivedAt, deadline, yieldToEventLoop }: RequestContext,
-    principal: Who,
+    principal: P,
   ) {
     return {
       principal,
@@ -669,7 +669,7 @@ export class RequestHandler {
       };
       this.#options.logger.warn(
         cause === undefined ? fields : { ...fields, cause: describedError(cause, !isZeroRetention(context)) },
-        'refused',
+        'request rejected',
       );
     }
     const reply = errorReply(error);
@@ -697,15 +697,15 @@ export class RequestHandler {
     this.#options.logger.error(fields, 'request failed');
   }
 
-  #recordCompletion(visit: RequestContext, sent: Reply | null): void {
-    const { logger, clock, hooks: guards } = this.#options;
-    const status = sent?.status ?? clientGoneStatus;
+  #recordCompletion(context: RequestContext, sent: Reply | null): void {
+    const { logger, clock, hooks } = this.#options;
+    const status = sent?.status ?? clientDisconnectedStatus;
     const replyBytes = sent ? bodySize(sent.body) : 0;
-    const operation = visit.route?.operation ?? 'none';
-    const milliseconds = clock.monotonic() - visit.receivedAt;
+    const operation = context.route?.operation ?? 'none';
+    const milliseconds = clock.monotonic() - context.receivedAt;
     this.#metrics.count({ operation, status, seconds: milliseconds / 1_000, replyBytes });
-    guards?.onCompleted?.({ principal: visit.principal, operation, status, milliseconds, replyBytes });
-    logger.debug({ requestId: visit.requestId, operation, status, milliseconds, replyBytes }, 'request');
+    hooks?.onCompleted?.({ principal: context.principal, operation, status, milliseconds, replyBytes });
+    logger.debug({ requestId: context.requestId, operation, status, milliseconds, replyBytes }, 'request');
   }
 }
 
@@ -715,20 +715,20 @@ function isLargeBody({ body: { declaredBytes } }: Exchange): boolean {
 }
 
 function headNotAllowedError(): AppError {
-  return new AppError('method_not_allowed', 'This address takes GET, not HEAD.', {
+  return new AppError('method_not_allowed', 'Method HEAD is not allowed. Use GET.', {
     headers: { allow: 'GET' },
   });
 }
 
 function shuttingDownError(): AppError {
-  return new AppError('unavailable', 'The server is stopping; try again shortly.', { retryAfterMs: 1_000 });
+  return new AppError('unavailable', 'The server is shutting down. Retry shortly.', { retryAfterMs: 1_000 });
 }
 
 /** `100-continue` is the only expectation that exists (RFC 9110 section 10.1.1); both servers handle it. */
 function checkExpectation(exchange: Exchange): void {
   const expectation = exchange.header('expect');
   if (expectation !== undefined && expectation.toLowerCase() !== '100-continue') {
-    throw new AppError('expectation_failed', 'The only expectation that can be met is "100-continue".');
+    throw new AppError('expectation_failed', 'Unsupported Expect header. Only "100-continue" is supported.');
   }
 }
 
@@ -755,7 +755,7 @@ function parseImageWidth(text: string | null): number | null {
   if (text === null) return null;
   const width = /^\d{1,6}$/.test(text) ? Number(text) : 0;
   if (width < 1 || width > imageWidthMax)
-    throw invalidFieldError(['query', 'width'], `is not a whole number from 1 to ${imageWidthMax}`);
+    throw invalidFieldError(['query', 'width'], `is not an integer from 1 to ${imageWidthMax}`);
   return width;
 }
 

@@ -37,9 +37,9 @@ export class Router {
     if (match) return match;
     const allowed = methods.filter((each) => this.#match(each, path) !== null);
     if (allowed.length === 0)
-      throw new AppError('not_found', 'This address does not exist. See /docs for those that do.');
+      throw new AppError('not_found', 'The requested path does not exist. See /docs for all operations.');
     const allow = allowed.flatMap((each) => (each === 'GET' ? ['GET', 'HEAD'] : [each])).join(', ');
-    throw new AppError('method_not_allowed', `This address takes ${allow}, not ${method.slice(0, 32)}.`, {
+    throw new AppError('method_not_allowed', `Method ${method.slice(0, 32)} is not allowed. Use ${allow}.`, {
       headers: { allow },
     });
   }

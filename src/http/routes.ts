@@ -163,7 +163,7 @@ function administratorRoute<Q extends TSchema, R extends TSchema>(
 export function toOrganizationCall(call: ServiceCall): OrganizationCall {
   assert(
     call.principal.kind === 'organization',
-    'the permission table lets only organisations call this operation',
+    'the permission table lets only organizations call this operation',
   );
   return call as OrganizationCall;
 }
@@ -178,10 +178,11 @@ function toAdministratorCall(call: ServiceCall): AdministratorCall {
 
 const collectionNotFound = 'The collection does not exist.';
 const documentNotFound = 'The collection or the document does not exist.';
-const organizationNotFound = 'The organisation does not exist.';
-const modelNotFound = 'The model does not exist; the detail lists those that do.';
-const rateLimitExceeded = 'Over a rate limit; the detail says which, `retry-after` for how long.';
-const tooManyBytes = 'The charged bytes of the call are over the limit of one call.';
+const organizationNotFound = 'The organization does not exist.';
+const modelNotFound = 'The model does not exist. The detail lists the available models.';
+const rateLimitExceeded =
+  'A rate limit is exceeded. The detail names the limit; `retry-after` gives the waiting time.';
+const tooManyBytes = 'The charged bytes of the call exceed the limit of one call.';
 
 function checkCollection(request: { readonly collection_name: string }): void {
   checks.checkCollectionName(request.collection_name);
@@ -197,14 +198,14 @@ const collectionRoutes: readonly Route[] = [
     operation: 'add-collection',
     path: '/collections/add-collection',
     summary: 'Create a collection',
-    description: 'Creates an empty collection. Its number of shards is fixed from then on.',
+    description: 'Creates an empty collection. The number of shards cannot be changed later.',
     request: collections.AddCollectionRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook', num_shards: 1 },
     successStatuses: [201],
     errorResponses: {
-      404: 'There is no such embedding model; the detail lists them.',
-      409: 'A collection of this name exists.',
+      404: 'The embedding model does not exist. The detail lists the available models.',
+      409: 'A collection with this name already exists.',
     },
     check: (request) => {
       checkCollection(request);
@@ -218,7 +219,7 @@ const collectionRoutes: readonly Route[] = [
     path: '/collections/delete-collection',
     summary: 'Delete a collection',
     description:
-      'Deletes a collection with all its documents. It answers at once; the space is freed in the background.',
+      'Deletes a collection with all its documents. Returns immediately; disk space is freed in the background.',
     request: collections.DeleteCollectionRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook' },
@@ -229,9 +230,9 @@ const collectionRoutes: readonly Route[] = [
   organizationRoute({
     operation: 'update-collection',
     path: '/collections/update-collection',
-    summary: 'Change what queries of a collection ask by default',
+    summary: 'Change the query defaults of a collection',
     description:
-      'Replaces the `query_defaults` of a collection, for every query that begins from then on. Without the field nothing changes.',
+      'Replaces the `query_defaults` of a collection. Applies to queries that start afterwards. Without the field nothing changes.',
     request: collections.UpdateCollectionRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook', query_defaults: { max_per_document: 1 } },
@@ -247,14 +248,14 @@ const collectionRoutes: readonly Route[] = [
     path: '/collections/change-model',
     summary: 'Change the embedding model of a collection',
     description:
-      'Makes the vectors of a collection with another model, or with a new version of the same one, in the background. Until they are all there the old vectors serve and documents come and go as always; then queries switch in one step. `status/get-status` shows the progress under `model_changes`. Naming the model that the collection has cancels the change.',
+      'Recomputes the vectors of a collection with another model, or with a new version of the same model, in the background. Queries use the old vectors until all new vectors exist and then switch in one step; documents can be added and deleted meanwhile. `status/get-status` shows the progress under `model_changes`. Send the current model of the collection to cancel the change.',
     request: collections.ChangeModelRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook', embedding_model: 'zembed-1' },
     errorResponses: {
-      400: 'The vectors of the collection come from its callers, so that no model can make them.',
-      404: 'The collection or the model does not exist; the detail lists the models.',
-      409: 'The collection has the vectors of this model, or is getting them already.',
+      400: 'The collection uses vectors supplied by its callers (`own`), so its model cannot be changed.',
+      404: 'The collection or the model does not exist. The detail lists the available models.',
+      409: 'The collection already uses this model, or a change to this model is in progress.',
     },
     check: checkCollection,
     serve: (services, call, request) => services.changeModel(call, request),
@@ -277,7 +278,7 @@ const documentWriteRoutes: readonly Route[] = [
     path: '/documents/add-document',
     summary: 'Add a document',
     description:
-      'Adds a document, or replaces one in a single step with `overwrite`. The reply says that it is safe on disk; it turns up in search when its `index_status` is `indexed`, which `wait` waits for. Queries answer from the old version until the new one is indexed.',
+      'Adds a document, or replaces one atomically with `overwrite`. The reply confirms that the document is durable on disk. The document is searchable when its `index_status` is `indexed`; set `wait` to wait for that. Until then, queries use the previous version.',
     request: documents.AddDocumentRequest,
     reply: documents.AddDocumentResponse,
     example: {
@@ -291,7 +292,7 @@ const documentWriteRoutes: readonly Route[] = [
     errorResponses: {
       404: collectionNotFound,
       409: 'The path exists and `overwrite` is false.',
-      429: 'The queue is full, or memory or disk are nearly used up; the detail says which.',
+      429: 'The ingest queue is full, or memory or disk space is nearly exhausted. The detail names the cause.',
     },
     check: (request, bounds) => {
       checkDocument(request);
@@ -304,7 +305,7 @@ const documentWriteRoutes: readonly Route[] = [
     path: '/documents/add-documents',
     summary: 'Add several documents',
     description:
-      'Adds up to 256 documents of one collection. Each is added or refused on its own: look at the status of each result, which is what add-document would have answered.',
+      'Adds up to 256 documents to one collection. Each document is added or rejected individually: check the status of each result, which is the status that add-document would return.',
     request: documents.AddDocumentsRequest,
     reply: documents.AddDocumentsResponse,
     example: {
@@ -320,7 +321,7 @@ const documentWriteRoutes: readonly Route[] = [
     },
     errorResponses: {
       404: collectionNotFound,
-      429: 'The queue is full, or memory or disk are nearly used up.',
+      429: 'The ingest queue is full, or memory or disk space is nearly exhausted.',
     },
     check: (request) => {
       checkCollection(request);
@@ -335,13 +336,13 @@ const documentWriteRoutes: readonly Route[] = [
     operation: 'put-document',
     isVersioned: true,
     tag: 'documents',
-    summary: 'Upload a document as it is',
+    summary: 'Upload a document as the raw body',
     description:
-      'The body is the file, of any size up to the upload limit; it goes straight to disk. Collection and path are percent-encoded, and the path may hold `%2F`. Metadata goes as base64url of its JSON into the header `x-quarry-metadata`; `?overwrite=true` and `?wait=true` mean what they mean in add-document. Example: `curl -T report.pdf -H "Authorization: Bearer $KEY" "$URL/v1/documents/handbook/reports%2F2026.pdf?wait=true"`.',
+      'The body is the file, up to the upload limit; it is streamed to disk. Percent-encode the collection and the path; the path may contain `%2F`. Send metadata as base64url-encoded JSON in the header `x-quarry-metadata`. `?overwrite=true` and `?wait=true` work as in add-document. Example: `curl -T report.pdf -H "Authorization: Bearer $KEY" "$URL/v1/documents/handbook/reports%2F2026.pdf?wait=true"`.',
     errorResponses: {
       404: collectionNotFound,
       409: 'The path exists and `overwrite` is not true.',
-      429: 'The queue is full, or memory or disk are nearly used up.',
+      429: 'The ingest queue is full, or memory or disk space is nearly exhausted.',
     },
   },
   {
@@ -353,19 +354,19 @@ const documentWriteRoutes: readonly Route[] = [
     tag: 'documents',
     summary: 'Upload a document as a form',
     description:
-      'A `multipart/form-data` form: the fields `collection_name` and `path`, then, if wanted, `metadata` (JSON), `overwrite` and `wait` (`true` or `false`), and the field `file` last. The file goes straight to disk. Example: `curl -H "Authorization: Bearer $KEY" -F collection_name=handbook -F path=report.pdf -F file=@report.pdf "$URL/v1/documents/upload"`.',
+      'A `multipart/form-data` form with the fields `collection_name` and `path`, optionally `metadata` (JSON), `overwrite` and `wait` (`true` or `false`), and the field `file` last. The file is streamed to disk. Example: `curl -H "Authorization: Bearer $KEY" -F collection_name=handbook -F path=report.pdf -F file=@report.pdf "$URL/v1/documents/upload"`.',
     errorResponses: {
       404: collectionNotFound,
       409: 'The path exists and `overwrite` is not true.',
-      429: 'The queue is full, or memory or disk are nearly used up.',
+      429: 'The ingest queue is full, or memory or disk space is nearly exhausted.',
     },
   },
   organizationRoute({
     operation: 'update-document',
     path: '/documents/update-document',
-    summary: 'Change metadata, or try again after a failure',
+    summary: 'Change metadata, or retry a failed document',
     description:
-      'With `metadata`: replaces the metadata of an `indexed` document; it stays searchable under the old metadata until the new are indexed. With `index_status`: tries a failed document again. Both together are refused, neither changes nothing.',
+      'With `metadata`: replaces the metadata of an `indexed` document; the old metadata applies to queries until the new metadata is indexed. With `index_status`: retries a failed document. Sending both is an error; sending neither changes nothing.',
     request: documents.UpdateDocumentRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook', path: 'refunds.txt', metadata: { author: 'Grace' } },
@@ -381,11 +382,11 @@ const documentWriteRoutes: readonly Route[] = [
     path: '/documents/delete-document',
     summary: 'Delete documents',
     description:
-      'Deletes one document or up to 64, at once also from search, and says which of them existed.',
+      'Deletes up to 64 documents and removes them from search immediately. The reply lists the documents that existed.',
     request: documents.DeleteDocumentRequest,
     reply: documents.DeleteDocumentResponse,
     example: { collection_name: 'handbook', path: ['refunds.txt', 'old.txt'] },
-    errorResponses: { 404: 'The collection or every one of the documents does not exist.' },
+    errorResponses: { 404: 'The collection does not exist, or none of the documents exists.' },
     check: (request) => {
       checkCollection(request);
       checks.checkPaths(request.path);
@@ -400,7 +401,7 @@ const documentReadRoutes: readonly Route[] = [
     path: '/documents/get-document-info',
     summary: 'Describe a document',
     description:
-      'Says how far a document is, how large it is and where its raw bytes are; on request also its whole text.',
+      'Returns the index status, the size and the download URL of a document, and its full text on request.',
     request: documents.GetDocumentInfoRequest,
     reply: documents.GetDocumentInfoResponse,
     example: { collection_name: 'handbook', path: 'refunds.txt', include_content: true },
@@ -416,7 +417,7 @@ const documentReadRoutes: readonly Route[] = [
     path: '/documents/get-document-info-list',
     summary: 'List documents',
     description:
-      'Lists documents in ascending order of their paths (by UTF-8 bytes), up to 1,024 at a time. For the next ones send the last path as `path_gt`, until the list is empty.',
+      'Lists up to 1,024 documents in ascending order of their paths (by UTF-8 bytes). For the next page, send the last path as `path_gt`; repeat until the list is empty.',
     request: documents.GetDocumentInfoListRequest,
     reply: documents.GetDocumentInfoListResponse,
     example: { collection_name: 'handbook', limit: 100, path_prefix: 'guides/' },
@@ -437,7 +438,7 @@ const documentReadRoutes: readonly Route[] = [
     operation: 'get-page-info',
     path: '/documents/get-page-info',
     summary: 'Describe a page',
-    description: 'Gives the text of a page and the address of its image, if it has one.',
+    description: 'Returns the text of a page and the URL of its image, if it has one.',
     request: documents.GetPageInfoRequest,
     reply: documents.GetPageInfoResponse,
     example: { collection_name: 'handbook', path: 'guides/setup.pdf', page_index: 0, include_content: true },
@@ -457,8 +458,8 @@ const documentReadRoutes: readonly Route[] = [
     tag: 'documents',
     summary: 'Download a raw document',
     description:
-      'The address that replies carry as `file_url`; its token is the only credential and ends with the document. Answers the bytes as they were added (the UTF-8 text of a text document), with ranges, cacheable for ever.',
-    errorResponses: { 404: 'The token is unknown, or its document is gone or replaced.' },
+      'The URL that replies contain as `file_url`. Its token is the only credential and expires when the document is deleted or replaced. Returns the bytes as they were added (UTF-8 for a text document). Supports range requests; replies are immutable and cacheable.',
+    errorResponses: { 404: 'The token is unknown, or its document was deleted or replaced.' },
   },
   {
     kind: 'image',
@@ -469,10 +470,10 @@ const documentReadRoutes: readonly Route[] = [
     tag: 'documents',
     summary: 'Download the image of a page',
     description:
-      'The address that replies carry as `image_url`: a JPEG of one page, made at the first request. With `&width=` (1 to 2000 pixels) added, one of the nearest size of 128, 256, 384, 512, 768, 1024, 1536 and 2000 that is at least as wide; images are never enlarged.',
+      'The URL that replies contain as `image_url`: a JPEG of one page, rendered on the first request. Add `&width=` (1 to 2000 pixels) for a smaller image; the width is rounded up to 128, 256, 384, 512, 768, 1024, 1536 or 2000. Images are never enlarged.',
     errorResponses: {
-      404: 'The token is unknown, its document is gone or replaced, or the page has no image.',
-      429: 'Too many requests for page images of the organization wait.',
+      404: 'The token is unknown, its document was deleted or replaced, or the page has no image.',
+      429: 'Too many requests for page images of the organization are waiting.',
     },
   },
 ];
@@ -485,7 +486,7 @@ const queryRoutes: readonly Route[] = [
     path: '/queries/top-documents',
     summary: 'Find documents',
     description:
-      'The best documents for a question, one entry each. Without a question (`null`) it lists what the filter matches.',
+      'Returns the most relevant documents for a query, each once. With `null` as the query, lists the documents that match the filter.',
     request: queries.TopDocumentsRequest,
     reply: queries.TopDocumentsResponse,
     example: {
@@ -507,7 +508,7 @@ const queryRoutes: readonly Route[] = [
     operation: 'top-pages',
     path: '/queries/top-pages',
     summary: 'Find pages',
-    description: 'The best pages for a question, and each document they come from once.',
+    description: 'Returns the most relevant pages for a query, and each of their documents once.',
     request: queries.TopPagesRequest,
     reply: queries.TopPagesResponse,
     example: { collection_name: 'handbook', query: 'How long do refunds take?', k: 5, include_content: true },
@@ -525,7 +526,7 @@ const queryRoutes: readonly Route[] = [
     path: '/queries/top-snippets',
     summary: 'Find snippets',
     description:
-      'The best passages for a question, each with its exact place in the text of its document, and each document they come from once.',
+      'Returns the most relevant snippets for a query, each with its exact position in the text of its document, and each of their documents once.',
     request: queries.TopSnippetsRequest,
     reply: queries.TopSnippetsResponse,
     example: {
@@ -548,7 +549,8 @@ const queryRoutes: readonly Route[] = [
     operation: 'get-status',
     path: '/status/get-status',
     summary: 'Count documents by status',
-    description: 'Says how many documents are on their way, indexed or failed, in one collection or in all.',
+    description:
+      'Returns the number of documents that are being processed, are indexed or have failed, in one collection or in all.',
     request: status.StatusRequest,
     reply: status.StatusResponse,
     example: { collection_name: 'handbook' },
@@ -561,9 +563,9 @@ const queryRoutes: readonly Route[] = [
   organizationRoute({
     operation: 'parse-document',
     path: '/parsers/parse-document',
-    summary: 'Read a file without storing it',
+    summary: 'Parse a file without storing it',
     description:
-      'Gives the text of a file, page by page, and keeps nothing. A file that cannot be read answers 400 with the reason.',
+      'Returns the text of a file, page by page, and stores nothing. A file that cannot be parsed returns 400 with the reason.',
     request: parsers.ParseDocumentRequest,
     reply: parsers.ParseDocumentResponse,
     example: { base64_data: 'UmVmdW5kcyBhcmUgcGFpZCB3aXRoaW4gMTQgZGF5cy4=' },
@@ -578,7 +580,7 @@ const modelRoutes: readonly Route[] = [
     path: '/models/get-model-list',
     summary: 'List the models',
     description:
-      'Lists the names that requests may use for embedding models and rerankers: those built in, and those that the operator added. The body may be empty.',
+      'Lists the names of embedding models and rerankers that requests can use: built-in models and models added by the operator. The body may be empty.',
     request: EmptyRequest,
     reply: models.GetModelListResponse,
     example: {},
@@ -589,7 +591,7 @@ const modelRoutes: readonly Route[] = [
     path: '/models/embed',
     summary: 'Embed texts',
     description:
-      'Turns texts into vectors of unit length, in their order. A query lies close to the documents that answer it. The first numbers of a long vector make a shorter one.',
+      'Converts texts to vectors of unit length, in the same order. The vector of a query is close to the vectors of documents that answer it. Vectors can be shortened to their first dimensions.',
     request: models.EmbedRequest,
     reply: models.EmbedResponse,
     example: { model: 'zembed-1', input_type: 'query', input: 'How long do refunds take?', dimensions: 640 },
@@ -599,8 +601,8 @@ const modelRoutes: readonly Route[] = [
   organizationRoute({
     operation: 'rerank',
     path: '/models/rerank',
-    summary: 'Order texts by relevance',
-    description: 'Scores each text against a query, from 0 to 1, and answers them best first.',
+    summary: 'Rerank texts by relevance',
+    description: 'Scores each text against a query from 0 to 1 and returns the scores in descending order.',
     request: models.RerankRequest,
     reply: models.RerankResponse,
     example: {
@@ -617,8 +619,8 @@ const modelRoutes: readonly Route[] = [
   organizationRoute({
     operation: 'embeddings',
     path: '/embeddings',
-    summary: 'Embed texts for OpenAI clients',
-    description: 'The same models as `/models/embed`, in the shape that OpenAI clients send and expect.',
+    summary: 'Embed texts (OpenAI format)',
+    description: 'Like `/models/embed`, in the request and reply format of OpenAI clients.',
     request: models.OpenAiEmbeddingsRequest,
     reply: models.OpenAiEmbeddingsResponse,
     example: { model: 'zembed-1', input: ['Refunds are paid within 14 days.'] },
@@ -628,8 +630,8 @@ const modelRoutes: readonly Route[] = [
   organizationRoute({
     operation: 'cohere-rerank',
     path: '/rerank',
-    summary: 'Order texts for Cohere clients',
-    description: 'The same models as `/models/rerank`, in the shape that Cohere clients send and expect.',
+    summary: 'Rerank texts (Cohere format)',
+    description: 'Like `/models/rerank`, in the request and reply format of Cohere clients.',
     request: models.CohereRerankRequest,
     reply: models.CohereRerankResponse,
     example: {
@@ -650,27 +652,27 @@ const organizationExample = { organization_id: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c
 const keyExample = { ...organizationExample, api_key_id: '7c0d7a35-2f4e-4b57-8a3e-0f6f3f3f5a21' } as const;
 
 const userExample = { user_id: '0d0f6a0e-61e3-4b0e-8d4c-0c1c7b0d8a44' } as const;
-const userNotFound = 'There is no such user.';
+const userNotFound = 'The user does not exist.';
 
 const adminRoutes: readonly Route[] = [
   administratorRoute({
     operation: 'create-organization',
     path: '/admin/create-organization',
-    summary: 'Create an organisation',
-    description: 'Creates an organisation with an id of your choice. It starts on the tier `free`.',
+    summary: 'Create an organization',
+    description: 'Creates an organization with an ID of your choice. Its initial tier is `free`.',
     request: admin.CreateOrganizationRequest,
     reply: DefaultResponse,
     example: organizationExample,
     successStatuses: [201],
-    errorResponses: { 409: 'An organisation of this id exists.' },
+    errorResponses: { 409: 'An organization with this ID already exists.' },
     serve: (services, call, request) => services.createOrganization(call, request),
   }),
   administratorRoute({
     operation: 'list-organizations',
     path: '/admin/list-organizations',
-    summary: 'List organisations',
+    summary: 'List organizations',
     description:
-      'All of the installation, in the order of their ids. Send `next_after` as `after` for the next page, until it is null.',
+      'Lists all organizations of the installation, ordered by ID. For the next page, send `next_after` as `after`; repeat until it is null.',
     request: admin.ListOrganizationsRequest,
     reply: admin.ListOrganizationsResponse,
     example: {},
@@ -679,8 +681,8 @@ const adminRoutes: readonly Route[] = [
   administratorRoute({
     operation: 'get-organization',
     path: '/admin/get-organization',
-    summary: 'Describe an organisation',
-    description: 'Gives tier, overrides, the limits that apply, what is stored, and data retention.',
+    summary: 'Describe an organization',
+    description: 'Returns the tier, overrides, effective limits, storage usage and data retention setting.',
     request: admin.GetOrganizationRequest,
     reply: admin.GetOrganizationResponse,
     example: organizationExample,
@@ -690,8 +692,8 @@ const adminRoutes: readonly Route[] = [
   administratorRoute({
     operation: 'update-organization',
     path: '/admin/update-organization',
-    summary: 'Change an organisation',
-    description: 'Changes what is given and leaves the rest. An override of 0 is removed.',
+    summary: 'Change an organization',
+    description: 'Changes the fields that are present. An override of 0 removes the override.',
     request: admin.AdminUpdateOrganizationRequest,
     reply: DefaultResponse,
     example: { ...organizationExample, subscription_tier: 'teams', override_bpm_fast: 1_000_000 },
@@ -701,8 +703,8 @@ const adminRoutes: readonly Route[] = [
   administratorRoute({
     operation: 'add-api-key',
     path: '/admin/add-api-key',
-    summary: 'Issue an API key',
-    description: 'Issues a key of an organisation. The reply is the only place where it is ever shown.',
+    summary: 'Create an API key',
+    description: 'Creates an API key for an organization. The key is shown only in this reply.',
     request: admin.AdminAddAPIKeyRequest,
     reply: admin.AdminAddAPIKeyResponse,
     example: { ...organizationExample, name: 'Website', permission: 'read_only' },
@@ -715,7 +717,7 @@ const adminRoutes: readonly Route[] = [
     operation: 'list-api-keys',
     path: '/admin/list-api-keys',
     summary: 'List API keys',
-    description: 'Lists the keys of an organisation, masked.',
+    description: 'Lists the API keys of an organization, masked.',
     request: admin.ListAPIKeysRequest,
     reply: admin.ListAPIKeysResponse,
     example: organizationExample,
@@ -726,11 +728,11 @@ const adminRoutes: readonly Route[] = [
     operation: 'update-api-key',
     path: '/admin/update-api-key',
     summary: 'Change an API key',
-    description: 'Changes the name or the permission of a key, at once.',
+    description: 'Changes the name, permission or restriction of a key, effective immediately.',
     request: admin.AdminUpdateAPIKeyRequest,
     reply: DefaultResponse,
     example: { ...keyExample, permission: 'all' },
-    errorResponses: { 404: 'The organisation or the key does not exist.' },
+    errorResponses: { 404: 'The organization or the key does not exist.' },
     check: (request) => {
       if (typeof request.name === 'string') checks.checkKeyName(request.name);
     },
@@ -740,31 +742,31 @@ const adminRoutes: readonly Route[] = [
     operation: 'delete-api-key',
     path: '/admin/delete-api-key',
     summary: 'Revoke an API key',
-    description: 'Ends a key at once; whoever still sends it gets 401.',
+    description: 'Revokes a key immediately; requests that use it return 401.',
     request: admin.AdminDeleteAPIKeyRequest,
     reply: DefaultResponse,
     example: keyExample,
-    errorResponses: { 404: 'The organisation or the key does not exist.' },
+    errorResponses: { 404: 'The organization or the key does not exist.' },
     serve: (services, call, request) => services.deleteApiKey(call, request),
   }),
   administratorRoute({
     operation: 'delete-any-organization',
     path: '/admin/delete-organization',
-    summary: 'Delete an organisation',
+    summary: 'Delete an organization',
     description:
-      'Its API keys, members and invitations end at once; what it stored is deleted in the background, for good.',
+      'Revokes its API keys, memberships and invitations immediately. Its data is deleted permanently in the background.',
     request: admin.AdminDeleteOrganizationRequest,
     reply: DefaultResponse,
     example: organizationExample,
-    errorResponses: { 404: organizationNotFound, 409: 'It is the first organisation of the installation.' },
+    errorResponses: { 404: organizationNotFound, 409: 'It is the first organization of the installation.' },
     serve: (services, call, request) => services.deleteOrganization(call, request),
   }),
   administratorRoute({
     operation: 'inspect-organization',
     path: '/admin/inspect-organization',
-    summary: 'Look for what is left of an organisation',
+    summary: 'Find remaining data of an organization',
     description:
-      'Searches every table and folder for an organisation, and for what is left of collections and documents that are gone. Nothing is left of a deleted one once it is removed, seconds after it was deleted, but a note in the audit log. It reads much of the store: for `quarry doctor`.',
+      'Searches all tables and folders for data of an organization, and for orphaned data of deleted collections and documents. Seconds after its deletion, only an audit log entry remains of an organization. Reads a large part of the store; intended for `quarry doctor`.',
     request: admin.InspectOrganizationRequest,
     reply: admin.InspectOrganizationResponse,
     example: organizationExample,
@@ -775,7 +777,7 @@ const adminRoutes: readonly Route[] = [
     path: '/admin/list-users',
     summary: 'List users',
     description:
-      'All people of the installation with their organizations, in the order of their ids. Send `next_after` as `after` for the next page, until it is null; or send `email` for one user, or `search` for a part of addresses and names.',
+      'Lists all users of the installation with their organizations, ordered by ID. For the next page, send `next_after` as `after`; repeat until it is null. Send `email` to find one user, or `search` to match parts of addresses and names.',
     request: users.ListUsersRequest,
     reply: users.ListUsersResponse,
     example: {},
@@ -785,7 +787,7 @@ const adminRoutes: readonly Route[] = [
     operation: 'end-user-sessions',
     path: '/admin/end-user-sessions',
     summary: 'End the sessions of a user',
-    description: 'Signs the user out everywhere, at once. The user may sign in again.',
+    description: 'Signs the user out of all sessions immediately. The user can sign in again.',
     request: users.UserRequest,
     reply: DefaultResponse,
     example: userExample,
@@ -797,7 +799,7 @@ const adminRoutes: readonly Route[] = [
     path: '/admin/disable-user',
     summary: 'Disable a user',
     description:
-      'Ends all sessions of the user at once and refuses every sign-in (403) until `enable-user`. API keys of their organizations stay.',
+      'Ends all sessions of the user immediately and rejects every sign-in (403) until `enable-user`. API keys of their organizations remain valid.',
     request: users.UserRequest,
     reply: DefaultResponse,
     example: userExample,
@@ -808,7 +810,7 @@ const adminRoutes: readonly Route[] = [
     operation: 'enable-user',
     path: '/admin/enable-user',
     summary: 'Enable a user',
-    description: 'Accepts sign-ins of the user again.',
+    description: 'Allows the user to sign in again.',
     request: users.UserRequest,
     reply: DefaultResponse,
     example: userExample,
@@ -820,7 +822,7 @@ const adminRoutes: readonly Route[] = [
     path: '/admin/delete-user',
     summary: 'Delete a user',
     description:
-      'Deletes the profile, sessions, memberships and links to identity providers of the user at once, for good. API keys that the user created stay with their organizations. A later sign-in with the same address makes a new user; disable a user instead to keep the address out.',
+      'Permanently deletes the profile, sessions, memberships and identity provider links of the user. API keys that the user created remain valid. A later sign-in with the same address creates a new user; to block the address, disable the user instead.',
     request: users.UserRequest,
     reply: DefaultResponse,
     example: userExample,
@@ -831,7 +833,8 @@ const adminRoutes: readonly Route[] = [
     operation: 'reset-second-factor',
     path: '/admin/reset-second-factor',
     summary: 'Reset the second factor of a user',
-    description: 'Turns it off for a user who has lost the app and the recovery codes.',
+    description:
+      'Disables the second factor of a user who has lost the authenticator app and the recovery codes.',
     request: users.UserRequest,
     reply: DefaultResponse,
     example: userExample,
@@ -841,8 +844,9 @@ const adminRoutes: readonly Route[] = [
   administratorRoute({
     operation: 'get-administrator-second-factor',
     path: '/admin/get-administrator-second-factor',
-    summary: 'Is the second factor of the administrator on?',
-    description: 'Whether a code is asked for beside the password, and how many recovery codes are left.',
+    summary: 'Get the second factor of the administrator',
+    description:
+      'Returns whether sign-in requires a code in addition to the password, and the number of unused recovery codes.',
     request: EmptyRequest,
     reply: factors.SecondFactorStatusResponse,
     example: {},
@@ -853,19 +857,19 @@ const adminRoutes: readonly Route[] = [
     path: '/admin/begin-administrator-second-factor',
     summary: 'Set up the second factor of the administrator',
     description:
-      'Makes a key for an authenticator app. It counts when `confirm-administrator-second-factor` got a first code. `QUARRY_ADMIN_KEY` needs no second factor; a new `QUARRY_ADMIN_PASSWORD_HASH` turns it off.',
+      'Creates a key for an authenticator app. It takes effect after `confirm-administrator-second-factor` with a first code. `QUARRY_ADMIN_KEY` needs no second factor; a new `QUARRY_ADMIN_PASSWORD_HASH` disables it.',
     request: EmptyRequest,
     reply: factors.BeginSecondFactorResponse,
     example: {},
-    errorResponses: { 409: 'It is on already.' },
+    errorResponses: { 409: 'The second factor is already enabled.' },
     serve: (services, call, request) => services.beginAdministratorSecondFactor(call, request),
   }),
   administratorRoute({
     operation: 'confirm-administrator-second-factor',
     path: '/admin/confirm-administrator-second-factor',
-    summary: 'Turn the second factor of the administrator on',
+    summary: 'Enable the second factor of the administrator',
     description:
-      'With the first code of the app. The reply is the only place where the recovery codes are shown.',
+      'Requires the first code of the authenticator app. Recovery codes are shown only in this reply.',
     request: factors.SecondFactorCodeRequest,
     reply: factors.ConfirmSecondFactorResponse,
     example: { code: '123456' },
@@ -874,8 +878,8 @@ const adminRoutes: readonly Route[] = [
   administratorRoute({
     operation: 'disable-administrator-second-factor',
     path: '/admin/disable-administrator-second-factor',
-    summary: 'Turn the second factor of the administrator off',
-    description: 'With a code of the app, or a recovery code.',
+    summary: 'Disable the second factor of the administrator',
+    description: 'Requires a code of the authenticator app or a recovery code.',
     request: factors.SecondFactorCodeRequest,
     reply: DefaultResponse,
     example: { code: '123456' },
@@ -886,7 +890,7 @@ const adminRoutes: readonly Route[] = [
     path: '/admin/get-audit-log',
     summary: 'Read an audit log',
     description:
-      'Who did or tried what, newest first: in one organisation, or without an id what belongs to none, such as sign-ins. Send `next_cursor` as `cursor` for the next page, until it is null.',
+      'Returns audit log entries, newest first: of one organization, or without an ID those that belong to no organization, such as sign-ins. For the next page, send `next_cursor` as `cursor`; repeat until it is null.',
     request: audit.AuditLogRequest,
     reply: audit.AuditLogResponse,
     example: organizationExample,
@@ -906,16 +910,16 @@ function checkUsage(request: usage.UsageRequest): void {
   for (const name of request.collection_names ?? []) checks.checkCollectionName(name);
 }
 
-const filteredKeyUsage = 'The key has a filter: it may not read counts of whole collections.';
-const restrictedKeyUsage = 'The key is restricted: it may not read the model usage of the organization.';
+const filteredKeyUsage = 'The key has a metadata filter and cannot read counts of whole collections.';
+const restrictedKeyUsage = 'The key is restricted and cannot read the model usage of the organization.';
 
 const usageRoutes: readonly Route[] = [
   organizationRoute({
     operation: 'usage-documents',
     path: '/usage/documents',
-    summary: 'Use of documents over time',
+    summary: 'Document usage over time',
     description:
-      'One row for each stretch of time, collection and event: added, deleted, parsed, indexed. Files of `parse-document` are `parsed` in the collection `00000000-0000-0000-0000-000000000000`.',
+      'Returns one row per time window, collection and event (added, deleted, parsed, indexed). Files of `parse-document` count as `parsed` in the collection `00000000-0000-0000-0000-000000000000`.',
     request: usage.UsageRequest,
     reply: usage.DocumentUsageList,
     example: usageExample,
@@ -926,8 +930,8 @@ const usageRoutes: readonly Route[] = [
   organizationRoute({
     operation: 'usage-queries',
     path: '/usage/queries',
-    summary: 'Use of queries over time',
-    description: 'One row for each stretch of time, collection and kind of query.',
+    summary: 'Query usage over time',
+    description: 'Returns one row per time window, collection and query type.',
     request: usage.UsageRequest,
     reply: usage.QueryUsageList,
     example: usageExample,
@@ -938,8 +942,8 @@ const usageRoutes: readonly Route[] = [
   organizationRoute({
     operation: 'usage-reranker',
     path: '/usage/models/reranker',
-    summary: 'Use of rerankers over time',
-    description: 'One row for each stretch of time and model; collections do not matter here.',
+    summary: 'Reranker usage over time',
+    description: 'Returns one row per time window and model; collections are ignored.',
     request: usage.UsageRequest,
     reply: usage.RerankUsageList,
     example: usageExample,
@@ -950,8 +954,8 @@ const usageRoutes: readonly Route[] = [
   organizationRoute({
     operation: 'usage-embed',
     path: '/usage/models/embed',
-    summary: 'Use of embedding models over time',
-    description: 'One row for each stretch of time and model; collections do not matter here.',
+    summary: 'Embedding usage over time',
+    description: 'Returns one row per time window and model; collections are ignored.',
     request: usage.UsageRequest,
     reply: usage.EmbedUsageList,
     example: usageExample,
@@ -962,9 +966,8 @@ const usageRoutes: readonly Route[] = [
   organizationRoute({
     operation: 'usage-models-counters',
     path: '/usage/models/counters',
-    summary: 'Use of models so far',
-    description:
-      'Counters of the models since the beginning and in this billing cycle. The body may be empty.',
+    summary: 'Model usage totals',
+    description: 'Returns model counters in total and for the current billing cycle. The body may be empty.',
     request: EmptyRequest,
     reply: usage.ModelsUsageCountersResponse,
     example: {},
@@ -974,9 +977,9 @@ const usageRoutes: readonly Route[] = [
   organizationRoute({
     operation: 'usage-counters',
     path: '/usage/counters',
-    summary: 'Use of documents and queries so far',
+    summary: 'Document and query usage totals',
     description:
-      'Counters of documents and queries since the beginning and in this billing cycle. The body may be empty.',
+      'Returns document and query counters in total and for the current billing cycle. The body may be empty.',
     request: EmptyRequest,
     reply: usage.UsageCountersResponse,
     example: {},
@@ -1006,64 +1009,64 @@ const pageRoutes: readonly Route[] = [
     path: '/',
     operation: 'dashboard',
     summary: 'Start page',
-    description: 'Leads to the dashboard.',
+    description: 'Redirects to the dashboard.',
   }),
   createPageRoute('dashboard-entry', {
     path: '/app',
     operation: 'dashboard',
-    summary: 'Start page of the dashboard',
-    description: 'Leads to the dashboard, too.',
+    summary: 'Dashboard entry',
+    description: 'Redirects to the dashboard.',
   }),
   createPageRoute('dashboard', {
     path: '/app/*',
     operation: 'dashboard',
-    summary: 'The dashboard',
-    description: 'The same page for every address below, which shows what the address says.',
+    summary: 'Dashboard page',
+    description: 'The same page for every path; it renders the view of the path.',
   }),
   createPageRoute('asset', {
     path: '/assets/:file_path',
     operation: 'asset',
-    summary: 'A file of the dashboard',
-    description: 'Its name changes with what is in it, so it may be kept for ever.',
-    errorResponses: { 404: 'There is no such file.' },
+    summary: 'Dashboard asset',
+    description: 'The name contains a hash of the content, so it can be cached permanently.',
+    errorResponses: { 404: 'The file does not exist.' },
   }),
   createPageRoute('healthz', {
     path: '/healthz',
     operation: 'healthz',
-    summary: 'Is the process alive?',
-    description: 'Always 200 while the process answers.',
+    summary: 'Liveness probe',
+    description: 'Returns 200 while the process responds.',
   }),
   createPageRoute('readyz', {
     path: '/readyz',
     operation: 'readyz',
-    summary: 'Can it serve?',
+    summary: 'Readiness probe',
     description:
-      '200 when every component is ready, else 503; the body names the components and the optional tools found.',
+      'Returns 200 when every component is ready, otherwise 503. The body lists the components and the detected optional tools.',
     errorResponses: { 503: 'Not ready.' },
   }),
   createPageRoute('metrics', {
     path: '/metrics',
     operation: 'metrics',
-    summary: 'Figures for Prometheus',
-    description: 'Open to the machine itself; from elsewhere it takes the administrator key.',
+    summary: 'Prometheus metrics',
+    description: 'Open to local requests; other requests require the administrator key.',
   }),
   createPageRoute('openapi', {
     path: '/openapi.json',
     operation: 'openapi',
-    summary: 'This description',
-    description: 'OpenAPI 3.1, made from the table that serves the requests.',
+    summary: 'OpenAPI document',
+    description: 'OpenAPI 3.1, generated from the route table.',
   }),
   createPageRoute('account-openapi', {
     path: '/api/openapi.json',
     operation: 'account-openapi',
-    summary: 'Description of the account side',
-    description: 'OpenAPI 3.1 of sign-in, people and organisations.',
+    summary: 'OpenAPI document of the account API',
+    description: 'OpenAPI 3.1 of sign-in, users and organizations.',
   }),
   createPageRoute('docs', {
     path: '/docs',
     operation: 'docs',
-    summary: 'This description for people',
-    description: 'A page that needs no script and nothing from elsewhere.',
+    summary: 'API documentation page',
+    description: 'HTML page without scripts or external resources.',
   }),
 ];
 

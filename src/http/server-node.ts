@@ -103,7 +103,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: import('node:st
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? '408 Request Timeout'
         : '400 Bad Request';
-  const detail = JSON.stringify({ detail: `The request could not be read: ${status.slice(4)}.` });
+  const detail = JSON.stringify({ detail: `Malformed request: ${status.slice(4)}.` });
   socket.end(
     `HTTP/1.1 ${status}\r\nconnection: close\r\ncache-control: no-store\r\ncontent-type: application/json\r\n` +
       `content-length: ${Buffer.byteLength(detail)}\r\n\r\n${detail}`,

@@ -47,7 +47,7 @@ interface UwsRequest {
   getUrl(): string;
   getQuery(): string | undefined;
   getCaseSensitiveMethod(): string;
-  forEach(visit: (name: string, value: string) => void): void;
+  forEach(callback: (name: string, value: string) => void): void;
 }
 
 interface UwsApp {
@@ -135,11 +135,11 @@ const keepAliveIntervalMs = 3_000;
  * connection whose handler runs: writes to another connection meanwhile cost one system call per header (150
  * us for an error reply).
  */
-let handled: UwsExchange | null = null;
+let activeExchange: UwsExchange | null = null;
 
-function handles(exchange: UwsExchange): void {
-  if (handled === null) setImmediate(() => (handled = null));
-  handled = exchange;
+function markActive(exchange: UwsExchange): void {
+  if (activeExchange === null) setImmediate(() => (activeExchange = null));
+  activeExchange = exchange;
 }
 
 class UwsExchange implements Exchange {
@@ -159,7 +159,7 @@ class UwsExchange implements Exchange {
   #settleWrite: ((offset: number | null) => void) | null = null;
 
   constructor(response: UwsResponse, request: UwsRequest, bounds: ServerBounds) {
-    handles(this);
+    markActive(this);
     this.#response = response;
     this.#bounds = bounds;
     this.method = request.getCaseSensitiveMethod();
@@ -175,9 +175,9 @@ class UwsExchange implements Exchange {
     });
     response.onAborted(() => this.#disconnect());
     response.onData((chunk, isLast) => {
-      handles(this);
+      markActive(this);
       if (this.body.isDiscarding) this.body.throttleDiscard(chunk.byteLength);
-      else this.body.push(chunkBuffers.copyOf(chunk));
+      else this.body.push(chunkBuffers.copy(chunk));
       if (!isLast) return;
       if (this.body.isPaused && !this.body.isDiscarding) this.#startKeepAlive();
       this.body.finish();
@@ -211,7 +211,7 @@ class UwsExchange implements Exchange {
   }
 
   async reply(reply: Reply): Promise<boolean> {
-    if (handled !== null && handled !== this) await new Promise(setImmediate);
+    if (activeExchange !== null && activeExchange !== this) await new Promise(setImmediate);
     this.#stopKeepAlive();
     const response = this.#response;
     if (!response) return false;

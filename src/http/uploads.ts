@@ -153,7 +153,7 @@ class MultipartForm {
     this.#parser.on('fieldsLimit', () => {
       this.#fail(invalidFormError(`The form has more than ${limits.multipartFieldsMax} fields.`));
     });
-    this.#parser.on('error', () => this.#fail(invalidFormError('The form is broken or ends too early.')));
+    this.#parser.on('error', () => this.#fail(invalidFormError('The form is malformed or incomplete.')));
     this.#parsed = feedParser(input.chunks, this.#parser).catch((error: Error) => this.#fail(error));
   }
 
@@ -172,17 +172,20 @@ class MultipartForm {
 
   /** Abandons the rest of the form. */
   abort(): void {
-    this.#fail(invalidFormError('The upload was left early.'));
+    this.#fail(invalidFormError('The upload was aborted.'));
   }
 
   #field(name: string, { value, cut }: { value: string; cut: boolean }): void {
     const displayedName = JSON.stringify(String(name).slice(0, 64));
     if (this.#fileStream)
-      this.#fail(invalidFormError(`The field ${displayedName} comes after the file; fields come first.`));
+      this.#fail(
+        invalidFormError(`The field ${displayedName} comes after the file. Send all fields before the file.`),
+      );
     else if (cut) this.#fail(invalidFormError(`The field ${displayedName} is too long.`));
     else if (value.includes(replacementCharacter))
       this.#fail(invalidFormError(`The field ${displayedName} is not UTF-8.`));
-    else if (this.fields.has(name)) this.#fail(invalidFormError(`The field ${displayedName} comes twice.`));
+    else if (this.fields.has(name))
+      this.#fail(invalidFormError(`The field ${displayedName} occurs more than once.`));
     else this.fields.set(name, value);
   }
 
@@ -231,7 +234,7 @@ function openParser(contentType: string | undefined): Busboy {
 async function feedParser(chunks: AsyncIterable<Uint8Array>, parser: Writable): Promise<void> {
   let abandon: (reason: Error) => void = () => {};
   // A parser that is destroyed while its file is unread never calls back for the pending chunk.
-  parser.once('close', () => abandon(invalidFormError('The upload was left early.')));
+  parser.once('close', () => abandon(invalidFormError('The upload was aborted.')));
   for await (const chunk of chunks) {
     await new Promise<void>((resolve, reject) => {
       abandon = reject;

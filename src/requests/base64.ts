@@ -27,13 +27,13 @@ export function decodeVector(field: string, base64: string): Float32Array {
   try {
     bytes = decodeBase64(base64);
   } catch (cause) {
-    throw new AppError('bad_request', `${field} is no valid base64.`, { cause });
+    throw new AppError('bad_request', `${field} is not valid base64.`, { cause });
   }
   const size = Float32Array.BYTES_PER_ELEMENT;
   if (bytes.length % size !== 0)
     throw new AppError(
       'bad_request',
-      `${field} is ${bytes.length} bytes of base64, which are no whole 32-bit floats.`,
+      `${field} decodes to ${bytes.length} bytes, which is not a multiple of 4 (32-bit floats).`,
     );
   return Float32Array.from({ length: bytes.length / size }, (_, i) => bytes.readFloatLE(i * size));
 }

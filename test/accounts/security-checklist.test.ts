@@ -30,7 +30,7 @@ const checklist: readonly (readonly [guarantee: string, file: string, title: str
   [
     'The store contains no token, key or session in clear text.',
     'http/every-caller',
-    'after all of that no line of the log and no row of the store holds a secret',
+    'no log line and no stored row contains a secret',
   ],
   [
     'A sign-in link expires after ten minutes.',
@@ -100,12 +100,12 @@ const checklist: readonly (readonly [guarantee: string, file: string, title: str
   [
     'Every operation rejects every kind of caller without permission.',
     'http/every-caller',
-    'everybody gets what they may, and nobody learns of another',
+    'each caller gets the expected status and learns nothing about other tenants',
   ],
   [
     'Resources of another organization get the same reply as nonexistent ones, byte for byte.',
     'http/every-caller',
-    'what another organisation has answers as what does not exist, word for word',
+    'resources of another organization return the same reply as missing ones',
   ],
   [
     'A lower role, a removal and a deleted key apply to the next request.',
@@ -130,7 +130,7 @@ const checklist: readonly (readonly [guarantee: string, file: string, title: str
   [
     'Successful, failed and rejected sign-ins are in the audit log with actor, address and time; no log contains a secret.',
     'http/every-caller',
-    'who signed in, who failed to and who was refused stands in the audit log',
+    'successful, failed and denied sign-ins are in the audit log',
   ],
 ];
 

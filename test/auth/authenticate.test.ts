@@ -56,7 +56,7 @@ async function build(options: { adminKey?: string | null; cacheEntriesMax?: numb
   return { ...components, store, clock, organizationId, secret, key, authenticator, statusOf };
 }
 
-t.test('a key identifies its organization and its permissions', async (t) => {
+t.test('a key determines the organization and the permission', async (t) => {
   const { authenticator, organizationId, secret, key } = await build();
   const principal = {
     kind: 'organization',
@@ -78,7 +78,7 @@ t.test('a key identifies its organization and its permissions', async (t) => {
   t.same(authenticator.authenticate(bearer(adminKey), 'add-api-key'), { kind: 'administrator' });
 });
 
-t.test('a missing, malformed or unknown key gets a 401 with a hint', async (t) => {
+t.test('a missing, malformed or unknown key is rejected with 401 and a hint', async (t) => {
   const { statusOf, authenticator, secret } = await build();
   const headers = [
     undefined,
@@ -105,11 +105,11 @@ t.test('a missing, malformed or unknown key gets a 401 with a hint', async (t) =
     t.match(error, { options: { headers: { 'www-authenticate': 'Bearer' } }, message: /Bearer <API key>/ });
   }
   const words = (operation: OperationName) => () => authenticator.authenticate(bearer('nonsense'), operation);
-  t.throws(words('get-status'), { message: /API key is not valid/ });
-  t.throws(words('get-user'), { message: /session is not valid.*Sign in again/ }, 'people have no key');
+  t.throws(words('get-status'), { message: /Invalid API key/ });
+  t.throws(words('get-user'), { message: /expired session.*Sign in again/ }, 'people have no key');
 });
 
-t.test('a key with a wrong checksum causes no lookup', async (t) => {
+t.test('a key with a wrong checksum costs no lookup', async (t) => {
   const { store, statusOf, secret } = await build();
   store.reads = 0;
   const wrong = secret.slice(0, -1) + (secret.endsWith('0') ? '1' : '0');
@@ -120,17 +120,17 @@ t.test('a key with a wrong checksum causes no lookup', async (t) => {
   t.ok(store.reads > 0, 'a well-formed one is looked up');
 });
 
-t.test('public operations need no credential', async (t) => {
+t.test('public operations need no credentials', async (t) => {
   const { authenticator } = await build({ adminKey: null });
-  for (const [operation, need] of Object.entries(requiredAccessOf)) {
-    if (need !== 'nothing') continue;
+  for (const [operation, requiredAccess] of Object.entries(requiredAccessOf)) {
+    if (requiredAccess !== 'none') continue;
     t.equal(authenticator.authenticate(credentials({}), operation as OperationName), null, operation);
     t.equal(authenticator.authenticate(bearer('nonsense'), operation as OperationName), null, operation);
   }
 });
 
 t.test(
-  'administration without QUARRY_ADMIN_KEY gets 503; with it, other callers are identified',
+  'without QUARRY_ADMIN_KEY administration returns 503 to all callers; with it, other callers keep their identity',
   async (t) => {
     const off = await build({ adminKey: null });
     for (const header of [undefined, `Bearer ${adminKey}`, `Bearer ${off.secret}`]) {
@@ -147,7 +147,7 @@ t.test(
   },
 );
 
-t.test('a revoked key is rejected immediately, although it was cached', async (t) => {
+t.test('a revoked key is rejected immediately even if it was cached', async (t) => {
   const { statusOf, keys, key, secret } = await build();
   t.equal(statusOf(`Bearer ${secret}`), 200);
   await keys.revoke(key, testActor);
@@ -162,7 +162,7 @@ t.test('a changed permission and zero data retention apply to the next request',
   t.match(authenticator.authenticate(bearer(secret), 'get-status'), { permission: 'all', zdr: true });
 });
 
-t.test('a cached key needs no lookup for a second, and one lookup after that', async (t) => {
+t.test('a cached key costs no lookup for a second, and one lookup afterwards', async (t) => {
   const { store, clock, statusOf, secret } = await build();
   statusOf(`Bearer ${secret}`);
   store.reads = 0;
@@ -173,7 +173,7 @@ t.test('a cached key needs no lookup for a second, and one lookup after that', a
   t.ok(store.reads > 0);
 });
 
-t.test('a key expires within a second of its expiry time, and shows its last use', async (t) => {
+t.test('a key expires within a second of its expiry time, and its last use is recorded', async (t) => {
   const { clock, keys, organizationId, statusOf, key, store } = await build();
   t.equal(keys.lastUsedAt(key), null);
   const keyInput = { organizationId, name: 'short', permission: 'all', createdBy: null } as const;
@@ -207,7 +207,7 @@ t.test('the key cache is bounded and contains no invalid keys', async (t) => {
   t.equal(authenticator.cacheSize, 5);
 });
 
-t.test('the key of the operator remains valid after a start without the setting', async (t) => {
+t.test('the operator key remains valid after a start without the setting', async (t) => {
   const { store, clock } = await build();
   const components = accountComponents(store, { clock });
   await bootstrapInstallation({ ...components, operatorKey: null });
@@ -215,7 +215,7 @@ t.test('the key of the operator remains valid after a start without the setting'
   t.match(authenticator.authenticate(bearer(oldKey), 'get-status'), { permission: 'all' });
 });
 
-t.test('the reply to a rejected credential names the one that the operation requires', async (t) => {
+t.test('a rejected credential is answered with the kind that the operation requires', async (t) => {
   const { authenticator } = await build();
   const ask = (operation: OperationName, header?: string) => () =>
     authenticator.authenticate(credentials(header === undefined ? {} : { authorization: header }), operation);

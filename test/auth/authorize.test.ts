@@ -127,7 +127,7 @@ const expected: Readonly<Record<OperationName, readonly [number, number, number,
   'bind-marketplace': [401, 401, 401, 401, 200],
 };
 
-t.test('each caller can do exactly what its key allows', async (t) => {
+t.test('each caller can call exactly the operations that its key allows', async (t) => {
   t.same(Object.keys(requiredAccessOf).sort(), Object.keys(expected).sort(), 'no operation is missing here');
   for (const operation of Object.keys(expected) as OperationName[]) {
     Object.entries(callers).forEach(([name, principal], i) => {
@@ -137,7 +137,7 @@ t.test('each caller can do exactly what its key allows', async (t) => {
   }
 });
 
-t.test('a 401 has WWW-Authenticate, and a 403 names the required credential', async (t) => {
+t.test('a 401 has WWW-Authenticate, a 403 names the required access', async (t) => {
   t.match(authorize(null, 'embed')?.options.headers, { 'www-authenticate': 'Bearer' });
   t.match(authorize(callers.readOnly ?? null, 'add-document')?.message, /read-only.*add-document/);
   t.match(authorize(callers.all ?? null, 'add-api-key')?.message, /QUARRY_ADMIN_KEY/);

@@ -19,7 +19,7 @@ async function egressOf({ url }: TestServer): Promise<string> {
 
 t.test('by default no host is allowed, and those that settings name are listed', async (t) => {
   const server = await TestServer.start(t);
-  t.equal(await egressOf(server), 'configured: no setting names a host');
+  t.equal(await egressOf(server), 'configured: no hosts in the settings');
   const service = await FakeModelService.start(t);
   const at = await freePort();
   await server.restart({
@@ -60,7 +60,7 @@ t.test(
       GOOGLE_CLIENT_SECRET: 'secret',
       OIDC_ISSUER: `http://127.0.0.1:${stripe.port}`,
     });
-    t.equal(await egressOf(server), 'none: every outgoing connection is refused');
+    t.equal(await egressOf(server), 'none: all outgoing connections are blocked');
     for (const purpose of ['model', 'mail', 'sign-in'])
       t.match(server.log, new RegExp(`"purpose":"${purpose}".*QUARRY_EGRESS=none refuses`));
     const embedded = await new CheckedApiClient(server).request('embeddings', {

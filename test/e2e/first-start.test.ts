@@ -18,7 +18,7 @@ for (const HTTP of ['auto', 'node']) {
     t.teardown(() => rmSync(folder, { recursive: true, force: true }));
     const { port } = new URL(other.url);
     await t.rejects(TestServer.start(t, { ...first, PORT: port }), {
-      message: new RegExp(`quarry: Cannot listen on port ${port} of 127.0.0.1 .*another program`),
+      message: new RegExp(`quarry: Cannot listen on 127.0.0.1:${port}: the port is in use`),
     });
     const server = await TestServer.start(t, first);
     const file = /First API key, written to: (\S+)/.exec(server.printedText)?.[1] ?? '';

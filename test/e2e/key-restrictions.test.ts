@@ -135,7 +135,7 @@ await t.test('a restricted key cannot read the model usage of the organization',
     for (const operation of operations) {
       const { status, body } = await api.request(operation, span);
       t.equal(status, 403, operation);
-      t.match(body, { detail: /Use a key without a restriction/ });
+      t.match(body, { detail: /Use an unrestricted key/ });
     }
   }
 });

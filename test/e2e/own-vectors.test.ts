@@ -108,8 +108,8 @@ t.test('what is wrong with a vector, or with a collection for vectors, is said w
       400,
       /holds Infinity at position 4/,
     ],
-    ['notes', { content: text, vector: 'AAA' }, 400, /vector is no valid base64/],
-    ['notes', { content: text, vector: 'AAAA' }, 400, /no whole 32-bit floats/],
+    ['notes', { content: text, vector: 'AAA' }, 400, /vector is not valid base64/],
+    ['notes', { content: text, vector: 'AAAA' }, 400, /not a multiple of 4/],
     ['notes', { content: text, vector: ['1'] }, 422, undefined],
     ['notes', { content: text, vectors: [vector] }, 400, /type "text" takes one vector, in `vector`/],
     [

@@ -79,7 +79,7 @@ t.test('a second factor is enabled once a first code confirms it', async (t) => 
   const begun = await ann.call('users/begin-second-factor', {}, { 'idempotency-key': 'once' });
   t.match(begun.body, { secret: /^[A-Z2-7]{32}$/, otpauth_url: /^otpauth:\/\/totp\/Quarry:ann.*secret=/ });
   const again = await ann.call('users/begin-second-factor', {}, { 'idempotency-key': 'once' });
-  t.match(again, { status: 409, body: { detail: /shown once/ } });
+  t.match(again, { status: 409, body: { detail: /shown only once/ } });
   t.match(await ann.call('users/confirm-second-factor', { code: 'x' }), { status: 400 });
   t.same((await ann.call('users/get-second-factor')).body, off, 'not yet');
   t.match((await signInFirstStep(ann)).body, { access_token: /^zes_/ }, 'not required yet');

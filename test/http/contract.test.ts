@@ -7,7 +7,7 @@ import { addPath, createGate, listPath, serverContract } from './server-contract
 /** Contract of both HTTP servers: requests, connections, refusals and shutdown. */
 
 serverContract(
-  'a body that says it is too long is refused before it is sent',
+  'a body with a too large content-length is rejected before it is sent',
   async ({ t, open, connect }) => {
     const client = await connect(await open());
     client.sendHead('POST', addPath, { 'content-length': '900000000' });
@@ -22,7 +22,7 @@ serverContract(
 );
 
 serverContract(
-  'a chunked body is refused as soon as it is too long, while it is still arriving',
+  'a chunked body is rejected as soon as it is too long, while it is still arriving',
   async ({ t, open, connect }) => {
     const client = await connect(await open());
     client.sendHead('POST', addPath, { 'transfer-encoding': 'chunked' });
@@ -35,7 +35,7 @@ serverContract(
 );
 
 serverContract(
-  'a chunked body that ends a little beyond the limit is refused every time',
+  'a chunked body that ends slightly beyond the limit is always rejected',
   async ({ t, open }) => {
     const limit = 100_000;
     const server = await open({ settings: { jsonBytesMax: limit }, bounds: { lingerMsMax: testEventMsMax } });
@@ -72,7 +72,7 @@ serverContract('a chunked body is read like any other', async ({ t, open, connec
 });
 
 serverContract(
-  'an upload that may not be made is refused without waiting for its body',
+  'a forbidden upload is rejected without reading its body',
   async ({ t, kind, open, connect }) => {
     let served = false;
     const server = await open({
@@ -153,7 +153,7 @@ serverContract('a client that never finishes its headers is cut off', async ({ t
 });
 
 serverContract(
-  'one connection carries many requests, refused ones with unread bodies among them',
+  'one connection serves many requests, including rejected ones with unread bodies',
   async ({ t, open, connect }) => {
     const client = await connect(await open());
     for (let round = 0; round < 3; round++) {
@@ -258,7 +258,7 @@ serverContract('every reply carries its request id and is not cached', async ({ 
 });
 
 serverContract(
-  'stopping lets running calls finish, answers new ones 503, then stops listening',
+  'draining lets running calls finish, answers new calls with 503, then stops listening',
   async ({ t, open, connect }) => {
     const { opened, open: release } = createGate();
     let running = false;
@@ -307,11 +307,11 @@ serverContract('a call that fails because the server stops answers 503', async (
   release();
   const reply = await failing;
   t.equal(reply.status, 503);
-  t.match(await reply.json(), { detail: /stopping/ });
+  t.match(await reply.json(), { detail: /shutting down/ });
   await closed;
 });
 
-serverContract('stopping does not wait for ever', async ({ t, open }) => {
+serverContract('draining is bounded in time', async ({ t, open }) => {
   let running = false;
   const server = await open({
     services: {
@@ -328,7 +328,7 @@ serverContract('stopping does not wait for ever', async ({ t, open }) => {
   await server.close(50);
   const reply = await slow;
   t.equal(reply.status, 503);
-  t.match(await reply.json(), { detail: /stopping/ });
+  t.match(await reply.json(), { detail: /shutting down/ });
 });
 
 serverContract('a call that takes too long answers 503 and is told to stop', async ({ t, open }) => {
@@ -348,26 +348,23 @@ serverContract('a call that takes too long answers 503 and is told to stop', asy
   t.equal(signal?.aborted, true);
 });
 
-serverContract(
-  'bytes that are not HTTP end their connection and nothing else',
-  async ({ t, open, connect }) => {
-    const server = await open();
-    for (const garbage of [
-      '\x16\x03\x01\x02\x00\x01\x00',
-      'NONSENSE\r\n\r\n',
-      'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: -4\r\n\r\n',
-    ]) {
-      const client = await connect(server);
-      client.send(garbage);
-      await Promise.race([client.waitForEnd(), sleep(1_500)]);
-      client.close();
-      t.equal((await post(server, listPath)).status, 200);
-    }
-  },
-);
+serverContract('bytes that are not HTTP close only their connection', async ({ t, open, connect }) => {
+  const server = await open();
+  for (const garbage of [
+    '\x16\x03\x01\x02\x00\x01\x00',
+    'NONSENSE\r\n\r\n',
+    'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: -4\r\n\r\n',
+  ]) {
+    const client = await connect(server);
+    client.send(garbage);
+    await Promise.race([client.waitForEnd(), sleep(1_500)]);
+    client.close();
+    t.equal((await post(server, listPath)).status, 200);
+  }
+});
 
 serverContract(
-  'an unexpected failure answers 500 with the number under which the log has it',
+  'an unexpected failure returns 500 with the request ID of the log entry',
   async ({ t, open }) => {
     const lines: Record<string, unknown>[] = [];
     const record = (fields: Readonly<Record<string, unknown>>) => void lines.push({ ...fields });
@@ -398,39 +395,36 @@ serverContract(
   },
 );
 
-serverContract(
-  'uploads beyond those that may run at once are told to come again',
-  async ({ t, open, connect }) => {
-    let running = 0;
-    const server = await open({
-      settings: { uploadsRunningMax: 2 },
-      services: {
-        uploadDocument: async (_call, _parameters, body) => {
-          running += 1;
-          for await (const _ of body);
-          return { status: 201, body: {} };
-        },
+serverContract('uploads above the concurrency limit are told to retry', async ({ t, open, connect }) => {
+  let running = 0;
+  const server = await open({
+    settings: { uploadsRunningMax: 2 },
+    services: {
+      uploadDocument: async (_call, _parameters, body) => {
+        running += 1;
+        for await (const _ of body);
+        return { status: 201, body: {} };
       },
-    });
-    const path = '/v1/documents/c/p';
-    const slow = await Promise.all([connect(server), connect(server)]);
-    for (const client of slow) {
-      client.sendHead('PUT', path, { 'content-length': '2' });
-      client.send('x');
-    }
-    await waitUntil(() => running === 2);
-    const refused = await connect(server);
-    refused.sendHead('PUT', path, { 'content-length': '2' });
-    const reply = await refused.readReply();
-    t.equal(reply.status, 503);
-    t.match(reply.body.toString(), /as many uploads as it can/);
-    for (const client of slow) {
-      client.send('y');
-      t.equal((await client.readReply()).status, 201);
-    }
-    const later = await connect(server);
-    later.sendHead('PUT', path, { 'content-length': '1' });
-    later.send('x');
-    t.equal((await later.readReply()).status, 201, 'there is room again');
-  },
-);
+    },
+  });
+  const path = '/v1/documents/c/p';
+  const slow = await Promise.all([connect(server), connect(server)]);
+  for (const client of slow) {
+    client.sendHead('PUT', path, { 'content-length': '2' });
+    client.send('x');
+  }
+  await waitUntil(() => running === 2);
+  const refused = await connect(server);
+  refused.sendHead('PUT', path, { 'content-length': '2' });
+  const reply = await refused.readReply();
+  t.equal(reply.status, 503);
+  t.match(reply.body.toString(), /as many uploads as it can/);
+  for (const client of slow) {
+    client.send('y');
+    t.equal((await client.readReply()).status, 201);
+  }
+  const later = await connect(server);
+  later.sendHead('PUT', path, { 'content-length': '1' });
+  later.send('x');
+  t.equal((await later.readReply()).status, 201, 'there is room again');
+});

@@ -156,10 +156,10 @@ serverContract(
     t.equal(errorPage.headers.get('content-type'), 'text/html; charset=utf-8');
     t.match(errorPage.headers.get('content-security-policy'), /default-src 'none'.*frame-ancestors 'none'/);
     const html = await errorPage.text();
-    t.match(html, /<h1>There is nothing here<\/h1>.*href="\/app\/"/s);
+    t.match(html, /<h1>Page not found<\/h1>.*href="\/app\/"/s);
     t.notMatch(html, /<script|onerror/);
     t.same(await (await fetch(address)).json(), {
-      detail: 'This address does not exist. See /docs for those that do.',
+      detail: 'The requested path does not exist. See /docs for all operations.',
     });
   },
 );

@@ -4,7 +4,7 @@ import { sleep } from './raw-client.ts';
 
 const forever = new Promise<never>(() => {});
 
-t.test('a call whose time is up rejects with 503 and aborts its work with the same reason', async (t) => {
+t.test('a call that times out rejects with 503 and aborts its work with the same reason', async (t) => {
   const deadline = new Deadline();
   deadline.start(10);
   const { signal } = deadline;
@@ -17,7 +17,7 @@ t.test('a later start replaces an earlier one', async (t) => {
   const deadline = new Deadline();
   deadline.start(60_000);
   deadline.start(10);
-  await t.rejects(deadline.race(forever), { message: /longer than 0.01 seconds/ });
+  await t.rejects(deadline.race(forever), { message: /timed out after 0.01 seconds/ });
 });
 
 t.test('an answered call is never aborted by the clock, even when its body ends later', async (t) => {
@@ -32,7 +32,7 @@ t.test('an answered call is never aborted by the clock, even when its body ends 
   await t.rejects(deadline.race(forever), { name: 'ClientDisconnectedError' });
 });
 
-t.test('who asks for the signal of a call that is over gets it aborted', async (t) => {
+t.test('the signal of an ended call is aborted', async (t) => {
   const deadline = new Deadline();
   t.equal(deadline.reason, null);
   deadline.disconnect();
@@ -41,7 +41,7 @@ t.test('who asks for the signal of a call that is over gets it aborted', async (
   t.equal(deadline.signal.reason, deadline.reason);
 });
 
-t.test('work that ends in time is what a call comes to', async (t) => {
+t.test('a call resolves to the result of work that ends in time', async (t) => {
   const deadline = new Deadline();
   t.equal(await deadline.race(Promise.resolve(7)), 7);
   await t.rejects(new Deadline().race(Promise.reject(new Error('no'))), { message: 'no' });

@@ -548,12 +548,12 @@ function isOpen({ expected }: OperationExpectation): boolean {
   return new Set(Object.values(expected)).size === 1;
 }
 
-t.test('every operation has a line here, and every line an operation', async (t) => {
+t.test('every operation has an entry in the expectation table, and vice versa', async (t) => {
   const operationNames = [...Object.keys(expectations), ...Object.keys(sessionEndingOperations)].sort();
   t.same(operationNames, [...new Set(routes.map(({ operation }) => operation as string))].sort());
 });
 
-t.test('who may not manage keys sees less of them', async (t) => {
+t.test('members without key management see fewer details of keys', async (t) => {
   const { server, tenant: north, headers } = fixture;
   const { organization_id } = north;
   const shown = async (caller: CallerName): Promise<string[]> => {
@@ -570,7 +570,7 @@ t.test('who may not manage keys sees less of them', async (t) => {
   );
 });
 
-t.test('where nobody pays, all of billing but status says so in a sentence', async (t) => {
+t.test('without billing, every billing operation except status returns 503', async (t) => {
   const billing = routes.filter(({ path }) => path.startsWith('/api/billing/'));
   t.ok(billing.length > 10);
   for (const route of billing) {
@@ -591,19 +591,22 @@ for (const [operation, expectation] of [
   ...Object.entries(sessionEndingOperations),
 ]) {
   const ways = routes.filter((route) => route.operation === operation);
-  t.test(`${operation}: everybody gets what they may, and nobody learns of another`, async (t) => {
-    for (const route of ways) for (const caller of callerNames) await callAs(t, route, caller, expectation);
-    t.pass(`${callerNames.length} callers`);
-  });
+  t.test(
+    `${operation}: each caller gets the expected status and learns nothing about other tenants`,
+    async (t) => {
+      for (const route of ways) for (const caller of callerNames) await callAs(t, route, caller, expectation);
+      t.pass(`${callerNames.length} callers`);
+    },
+  );
 }
 
-t.test('what another organisation has answers as what does not exist, word for word', async (t) => {
+t.test('resources of another organization return the same reply as missing ones', async (t) => {
   t.ok(comparisons.length > 200, `${comparisons.length} answers`);
   for (const { title, exists, doesNot } of comparisons)
     if (JSON.stringify(exists) !== JSON.stringify(doesNot)) t.same(exists, doesNot, title);
 });
 
-t.test('who signed in, who failed to and who was refused stands in the audit log', async (t) => {
+t.test('successful, failed and denied sign-ins are in the audit log', async (t) => {
   const { server, tenant: north, headers } = fixture;
   const log = async (whose: object): Promise<AuditLogEntry[]> => {
     const all: AuditLogEntry[] = [];
@@ -655,7 +658,7 @@ t.test('who signed in, who failed to and who was refused stands in the audit log
   for (const secret of fixture.secrets) t.notOk(text.includes(secret), 'and no secret');
 });
 
-t.test('after all of that no line of the log and no row of the store holds a secret', async (t) => {
+t.test('no log line and no stored row contains a secret', async (t) => {
   const { server, secrets, password } = fixture;
   t.ok(secrets.every((secret) => typeof secret === 'string' && secret.length > 10));
   await server.stop();

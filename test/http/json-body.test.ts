@@ -37,7 +37,7 @@ t.test('the count does not depend on where a chunk ends', (t) => {
   t.end();
 });
 
-t.test('objects and strings are counted before numbers, and each body is refused while it arrives', (t) => {
+t.test('objects and strings are counted before numbers, and each body is rejected while it arrives', (t) => {
   const many = (value: string, count: number) => `[${Array(count).fill(value).join(',')}]`;
   t.doesNotThrow(() => parse(many('1', limits.jsonNodesMax * 2)));
   for (const value of ['{}', '[]', '""'])
@@ -57,7 +57,7 @@ t.test('a short text is parsed like any other', (t) => {
   t.end();
 });
 
-t.test('nesting is allowed to its limit and refused beyond it', (t) => {
+t.test('nesting is allowed up to the limit and rejected beyond it', (t) => {
   const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
   t.doesNotThrow(() => parse(nested(limits.jsonDepthMax)));
   t.throws(() => parse(nested(limits.jsonDepthMax + 1)), { code: 'bad_request' });
@@ -65,7 +65,7 @@ t.test('nesting is allowed to its limit and refused beyond it', (t) => {
   t.end();
 });
 
-t.test('a small text that would become a huge heap is refused before it is parsed', (t) => {
+t.test('a small text that would need a huge heap is rejected before parsing', (t) => {
   const values = (count: number) => `[${'0,'.repeat(count - 1)}0]`;
   t.doesNotThrow(() => parse(values(limits.jsonValuesMax - 1)));
   t.throws(() => parse(values(limits.jsonValuesMax + 1)), {
@@ -75,7 +75,7 @@ t.test('a small text that would become a huge heap is refused before it is parse
   t.end();
 });
 
-t.test('an object may have many fields, but not so many that reading them holds up everybody else', (t) => {
+t.test('the number of fields of an object is bounded', (t) => {
   const fields = (count: number, value: string) =>
     Array.from({ length: count }, (_, i) => `"a${i}":${value}`).join(',');
   const { jsonMembersMax } = limits;
@@ -95,7 +95,7 @@ t.test('an object may have many fields, but not so many that reading them holds 
   t.end();
 });
 
-t.test('what does not parse is a 422 that does not quote it', (t) => {
+t.test('invalid JSON is a 422 that does not quote the body', (t) => {
   for (const text of [
     '{',
     '"',

@@ -41,7 +41,7 @@ function isNullable(schema: Json): boolean {
     : branches.some((each) => each.type === 'null');
 }
 
-t.test('every published shape is here, with the same required fields, nulls and words', (t) => {
+t.test('every published schema exists with the same required fields, nulls and enum values', (t) => {
   for (const [name, fields] of Object.entries(publishedShapes)) {
     const schema = schemas[name];
     t.ok(schema, `${name} is a component`);
@@ -86,7 +86,7 @@ const withoutCollection = new Set([
   '/usage/counters',
 ]);
 
-t.test('all 30 published operations are here, with their requests, replies and statuses', (t) => {
+t.test('all 30 published operations exist with their requests, replies and statuses', (t) => {
   t.equal(publishedOperations.length, 30);
   for (const [method, path, request, reply, statuses] of publishedOperations) {
     const operation = openApiDocument.paths[path]?.[method.toLowerCase()];
@@ -148,7 +148,7 @@ const accountModels = [
   ['/api/organizations/api-keys/delete-api-key', 'DeleteAPIKeyRequest', 'GenericMessageResponse'],
 ] as const;
 
-t.test('every operation of the account side takes and answers the models that clients know', (t) => {
+t.test('every operation of the account API uses the published schemas', (t) => {
   for (const [path, request, reply] of accountModels) {
     const { requestBody, responses = {} } = accounts.paths[path]?.post ?? {};
     const [status, success] = Object.entries(responses as Json)[0] ?? [];
@@ -161,7 +161,7 @@ t.test('every operation of the account side takes and answers the models that cl
   t.end();
 });
 
-t.test('each description is whole: references resolve, ids are unique, every schema compiles', (t) => {
+t.test('each document is complete: references resolve, IDs are unique, every schema compiles', (t) => {
   const descriptions = [
     [openApiDocument, retrieval],
     [accounts, routes.filter(isAccount)],
@@ -200,7 +200,7 @@ t.test('each description is whole: references resolve, ids are unique, every sch
   t.end();
 });
 
-t.test('every documented example is a request that passes', (t) => {
+t.test('every documented example is a valid request', (t) => {
   for (const route of routes) {
     if (route.kind === 'account') t.ok(createCheck(route.request)(route.example), route.operation);
     if (route.kind !== 'json') continue;
@@ -210,13 +210,13 @@ t.test('every documented example is a request that passes', (t) => {
   t.end();
 });
 
-t.test('every operation of the permission table has its route', (t) => {
+t.test('every operation of the permission table has a route', (t) => {
   const served = new Set(routes.map((route) => route.operation));
   for (const operation of Object.keys(requiredAccessOf)) t.ok(served.has(operation as never), operation);
   t.end();
 });
 
-t.test('the page for people shows every operation, needs no script and loads nothing', async (t) => {
+t.test('the documentation page shows every operation, needs no script and loads nothing', async (t) => {
   const html = renderDocsPage(routes);
   for (const route of routes) {
     if (route.kind === 'page' && route.page === 'home') continue;

@@ -2,7 +2,7 @@ import t from 'tap';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { isLocalRequest, isLoopback } from '../../src/http/origin.ts';
 
-t.test('only addresses of the machine itself count as local', (t) => {
+t.test('only loopback addresses count as local', (t) => {
   const local = [
     '127.0.0.1',
     '127.8.9.1',
@@ -28,7 +28,7 @@ t.test('only addresses of the machine itself count as local', (t) => {
   t.end();
 });
 
-t.test('a request through a proxy on this machine is not local, also where it adds no header', (t) => {
+t.test('a request through a local proxy is not local, even without proxy headers', (t) => {
   const from = (host: string, headers: Record<string, string> = {}, clientAddress = '127.0.0.1') =>
     ({ clientAddress, header: (name: string) => ({ host, ...headers })[name] }) as unknown as Exchange;
   const plain = { baseUrl: null, trustProxy: false };

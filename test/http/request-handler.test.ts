@@ -175,7 +175,7 @@ const cases: readonly Case[] = [
 
 for (const [path, body, status, names] of cases) {
   const shown = (typeof body === 'string' ? body : JSON.stringify(body)).slice(0, 90);
-  t.test(`${path} refuses ${shown} with ${status} and says why`, async (t) => {
+  t.test(`${path} rejects ${shown} with ${status} and a reason`, async (t) => {
     const reply = await post(server, path, body);
     const answer = await reply.text();
     t.equal(reply.status, status, answer.slice(0, 300));
@@ -217,13 +217,13 @@ const accepted: readonly (readonly [path: string, body: unknown, status: number]
 
 for (const [path, body, status] of accepted) {
   const shown = (typeof body === 'string' ? body : JSON.stringify(body)).slice(0, 90);
-  t.test(`${path} takes ${shown}`, async (t) => {
+  t.test(`${path} accepts ${shown}`, async (t) => {
     const reply = await post(server, path, body);
     t.equal(reply.status, status, await reply.text());
   });
 }
 
-t.test('bytes that are not UTF-8 are refused and not guessed at', async (t) => {
+t.test('bytes that are not UTF-8 are rejected', async (t) => {
   const reply = await fetch(`${server.url}${add}`, {
     method: 'POST',
     headers: { authorization: 'Bearer all' },
@@ -233,19 +233,19 @@ t.test('bytes that are not UTF-8 are refused and not guessed at', async (t) => {
   t.match(await reply.text(), /not UTF-8/);
 });
 
-t.test('a compressed body is refused with the reason', async (t) => {
+t.test('a compressed body is rejected with a reason', async (t) => {
   const reply = await post(server, add, addBody({}), { 'content-encoding': 'gzip' });
   t.equal(reply.status, 400);
   t.match(await reply.text(), /compressed/);
 });
 
-t.test('a reply does not repeat what the refused body said', async (t) => {
+t.test('an error reply does not quote the body', async (t) => {
   const reply = await post(server, add, '{"secret words" 1}');
   t.equal(reply.status, 422);
   t.notMatch(await reply.text(), /secret/);
 });
 
-t.test('nobody gets in without a key that fits', async (t) => {
+t.test('requests without a valid key are rejected', async (t) => {
   const all = await fetch(`${server.url}/openapi.json`);
   const { paths } = (await all.json()) as { paths: Record<string, Record<string, { security?: [] }>> };
   const guarded = Object.entries(paths).flatMap(([path, methods]) =>
@@ -303,7 +303,7 @@ t.test('a read-only key reads everything and changes nothing', async (t) => {
   }
 });
 
-t.test('the administrator administers', async (t) => {
+t.test('the administrator key can call admin operations', async (t) => {
   const headers = { authorization: 'Bearer admin' };
   const id = { organization_id: uuid };
   const operations: readonly (readonly [string, unknown, number])[] = [
@@ -326,7 +326,7 @@ t.test('the administrator administers', async (t) => {
   }
 });
 
-t.test('path_gt in the query string beats the one in the body', async (t) => {
+t.test('path_gt in the query string overrides the body', async (t) => {
   const receivedBodies: unknown[] = [];
   const paging = await startTestHttpServer('auto', {
     services: {
@@ -348,7 +348,7 @@ t.test('path_gt in the query string beats the one in the body', async (t) => {
   t.equal(receivedBodies.length, 3);
 });
 
-t.test('refusals tell official clients whether and when to try again', async (t) => {
+t.test('error replies tell official clients whether and when to retry', async (t) => {
   const errors: Record<string, AppError> = {
     conflict: new AppError('conflict', 'exists'),
     limited: new AppError('rate_limited', 'bytes per minute', { retryAfterMs: 1_234 }),
@@ -382,7 +382,7 @@ t.test('refusals tell official clients whether and when to try again', async (t)
 });
 
 t.test(
-  'addresses in replies start with the configured base, else with the Host, and only a trusted proxy may say otherwise',
+  'URLs in replies start with the configured base or the Host; only a trusted proxy can override them',
   async (t) => {
     const baseOf = async (settings: Record<string, unknown>, headers: Record<string, string>) => {
       let base = '';
@@ -412,7 +412,7 @@ t.test(
   },
 );
 
-t.test('the server says how it is: alive, ready, starting', async (t) => {
+t.test('the probes report liveness and readiness', async (t) => {
   const starting = await startTestHttpServer('auto', {
     notReadyReason: () => 'The server is loading its collections.',
     readiness: () => ({ ready: false, components: { shards: { ready: false, detail: '1 of 3 loaded' } } }),
@@ -436,7 +436,7 @@ t.test('the server says how it is: alive, ready, starting', async (t) => {
   t.equal((await fetch(`${server.url}/readyz`)).status, 200);
 });
 
-t.test('metrics are for this machine and the administrator, not for whom a proxy brings', async (t) => {
+t.test('metrics are available locally and to the administrator, but not through a proxy', async (t) => {
   const get = (headers: Record<string, string>) => fetch(`${server.url}/metrics`, { headers });
   const localServer = await get({});
   t.equal(localServer.status, 200);
@@ -450,18 +450,18 @@ t.test('metrics are for this machine and the administrator, not for whom a proxy
   t.equal((await get({ 'x-forwarded-for': '10.0.0.1', authorization: 'Bearer admin' })).status, 200);
 });
 
-t.test('bodies of all requests together stay inside their memory', async (t) => {
+t.test('the bodies of all requests stay within their memory budget', async (t) => {
   const small = await startTestHttpServer('auto', { settings: { jsonBytesHeldMax: 1_000 } });
   t.teardown(() => small.close(0));
   const refused = await post(small, add, addBody({ content: { type: 'text', text: 'x'.repeat(2_000) } }));
   t.equal(refused.status, 429);
   t.equal(refused.headers.get('x-quarry-limit'), 'request-bodies');
-  t.match(await refused.text(), /your share of the memory/);
+  t.match(await refused.text(), /your share of memory/);
   for (let i = 0; i < 20; i++)
     t.equal((await post(small, add, addBody({}))).status, 201, 'what was taken is given back');
 });
 
-t.test('a guard that refuses does so before the body is read, and every call is counted once', async (t) => {
+t.test('an admission check rejects before the body is read, and every call is counted once', async (t) => {
   const counted: string[] = [];
   const guarded = await startTestHttpServer('auto', {
     hooks: {
@@ -489,7 +489,7 @@ t.test('a guard that refuses does so before the body is read, and every call is 
   ]);
 });
 
-t.test('a reply that is not of its documented shape is our failure', async (t) => {
+t.test('a reply that does not match its schema is a 500', async (t) => {
   const wrong = await startTestHttpServer('auto', {
     services: { getCollectionList: async () => ({ names: [] }) as never },
   });
@@ -497,7 +497,7 @@ t.test('a reply that is not of its documented shape is our failure', async (t) =
   t.equal((await post(wrong, '/collections/get-collection-list')).status, 500);
 });
 
-t.test('uploads are refused with the reason before anything is stored', async (t) => {
+t.test('uploads are rejected with a reason before anything is stored', async (t) => {
   let stored = 0;
   const uploads = await startTestHttpServer('auto', {
     settings: { uploadBytesMax: 10_000 },
@@ -546,7 +546,7 @@ t.test('uploads are refused with the reason before anything is stored', async (t
   t.equal(stored, 2);
 });
 
-t.test('forms are refused with the reason before anything is stored', async (t) => {
+t.test('forms are rejected with a reason before anything is stored', async (t) => {
   let stored = 0;
   const uploads = await startTestHttpServer('auto', {
     services: {
@@ -587,7 +587,7 @@ t.test('forms are refused with the reason before anything is stored', async (t) 
   t.match(await send([...named, ['wait', '1'], ['file', 'x']]), /^422 .*"loc":\["body","wait"\]/);
   t.match(await send([...named, ['metadata', '{'], ['file', 'x']]), /^400 .*JSON/);
   t.match(await send([...named, ['metadata', '{"a":1}'], ['file', 'x']]), /^400 .*metadata/);
-  t.match(await send([...named, ['path', 'q'], ['file', 'x']]), /^422 .*comes twice/);
+  t.match(await send([...named, ['path', 'q'], ['file', 'x']]), /^422 .*occurs more than once/);
   t.match(await send([...named, ['file', 'x'], ['file', 'y']]), /^422 .*more than one file/);
   t.match(await send([...named, ['other', 'x'.repeat(140_000)], ['file', 'x']]), /^422 .*too long/);
   t.match(
@@ -619,7 +619,7 @@ t.test('forms are refused with the reason before anything is stored', async (t) 
   t.equal(stored, 2);
 });
 
-t.test('files that a browser may show are shown, all others are saved', async (t) => {
+t.test('files of safe types are displayed by browsers, all others are downloaded', async (t) => {
   const kinds: readonly (readonly [string, string])[] = [
     ['application/pdf', 'inline'],
     ['text/plain; charset=utf-8', 'inline'],

@@ -58,7 +58,7 @@ serverContract('each kind of operation has its own limit of bytes', async ({ t, 
 });
 
 serverContract(
-  'a body with too many values is refused before all of it has come',
+  'a body with too many values is rejected before it is complete',
   async ({ t, open, connect }) => {
     const server = await open({ settings: { jsonBytesMax: 20_000_000, jsonBytesHeldMax: 200_000_000 } });
     const client = await connect(server);
@@ -100,7 +100,7 @@ serverContract('fields that an operation does not know are dropped before it run
 });
 
 serverContract(
-  'large bodies of one organization leave memory for those of others',
+  'large bodies of one organization leave memory for other organizations',
   async ({ t, open, connect }) => {
     const { identity } = createTenants();
     const server = await open({
@@ -126,7 +126,7 @@ serverContract(
 );
 
 serverContract(
-  'slow uploads of one organization do not keep out those of others',
+  'slow uploads of one organization do not block uploads of others',
   async ({ t, open, connect }) => {
     const { identity } = createTenants();
     const { clock, passes } = createMovableClock();
@@ -262,7 +262,7 @@ serverContract('webhooks of one address are limited before they are read', async
 });
 
 serverContract(
-  'a binary reply to a request with a long unread body is whole',
+  'a binary reply to a request with a long unread body is complete',
   async ({ t, open, connect }) => {
     const server = await open();
     const client = await connect(server);

@@ -20,7 +20,7 @@ serverContract(
 );
 
 serverContract(
-  'an upload whose client goes away ends with an error and not with a part of the file',
+  'an upload whose client disconnects ends with an error, not with a partial file',
   async ({ t, open, connect }) => {
     let outcome = 'none';
     let hasBegun = false;
@@ -164,7 +164,7 @@ serverContract('a file whose client goes away is closed', async ({ t, open, conn
 });
 
 serverContract(
-  'a file that cannot be read to its end breaks the connection instead of looking whole',
+  'a file that cannot be read to its end aborts the connection',
   async ({ t, open, connect }) => {
     const server = await open({
       services: {
@@ -216,65 +216,59 @@ serverContract('ranges, validators and empty files work', async ({ t, open }) =>
   t.equal(await reply.text(), '');
 });
 
-serverContract(
-  'token addresses need no key, cache for ever, and their errors do not',
-  async ({ t, open }) => {
-    const server = await open({
-      services: {
-        getDocumentFile: async (_call, token) => {
-          if (token !== 't') throw new AppError('not_found', 'The document is gone.');
-          return fakeFileReply('<script>', 'text/html', 'a "b"/ü.html');
-        },
+serverContract('token URLs need no key and are cacheable, but their errors are not', async ({ t, open }) => {
+  const server = await open({
+    services: {
+      getDocumentFile: async (_call, token) => {
+        if (token !== 't') throw new AppError('not_found', 'The document is gone.');
+        return fakeFileReply('<script>', 'text/html', 'a "b"/ü.html');
       },
-    });
-    const reply = await fetch(`${server.url}/v1/documents/get-document?token=t`);
-    t.equal(reply.headers.get('cache-control'), 'private, max-age=31536000, immutable');
-    t.equal(reply.headers.get('content-type'), 'text/html');
-    t.equal(reply.headers.get('content-security-policy'), "default-src 'none'; sandbox");
-    t.equal(
-      reply.headers.get('content-disposition'),
-      `attachment; filename="a _b_/_.html"; filename*=UTF-8''a%20%22b%22%2F%C3%BC.html`,
-    );
-    const unknownToken = await fetch(`${server.url}/v1/documents/get-document?token=x`);
-    t.equal(unknownToken.status, 404);
-    t.equal(unknownToken.headers.get('cache-control'), 'no-store');
-    const image = await fetch(`${server.url}/documents/get-page-image?token=t`);
-    t.same(new Uint8Array(await image.arrayBuffer()), pageBytes);
-    t.equal(image.headers.get('content-type'), 'image/jpeg');
-    for (const path of ['get-document', 'get-page-image', 'get-document?token=']) {
-      const missing = await fetch(`${server.url}/v1/documents/${path}`);
-      t.equal(missing.status, 422, path);
-      t.match(await missing.json(), { detail: [{ loc: ['query', 'token'], type: 'missing' }] });
-    }
-  },
-);
+    },
+  });
+  const reply = await fetch(`${server.url}/v1/documents/get-document?token=t`);
+  t.equal(reply.headers.get('cache-control'), 'private, max-age=31536000, immutable');
+  t.equal(reply.headers.get('content-type'), 'text/html');
+  t.equal(reply.headers.get('content-security-policy'), "default-src 'none'; sandbox");
+  t.equal(
+    reply.headers.get('content-disposition'),
+    `attachment; filename="a _b_/_.html"; filename*=UTF-8''a%20%22b%22%2F%C3%BC.html`,
+  );
+  const unknownToken = await fetch(`${server.url}/v1/documents/get-document?token=x`);
+  t.equal(unknownToken.status, 404);
+  t.equal(unknownToken.headers.get('cache-control'), 'no-store');
+  const image = await fetch(`${server.url}/documents/get-page-image?token=t`);
+  t.same(new Uint8Array(await image.arrayBuffer()), pageBytes);
+  t.equal(image.headers.get('content-type'), 'image/jpeg');
+  for (const path of ['get-document', 'get-page-image', 'get-document?token=']) {
+    const missing = await fetch(`${server.url}/v1/documents/${path}`);
+    t.equal(missing.status, 422, path);
+    t.match(await missing.json(), { detail: [{ loc: ['query', 'token'], type: 'missing' }] });
+  }
+});
 
-serverContract(
-  'a reply that is waited for longer than a connection may idle arrives, whatever came before it',
-  async ({ t, open }) => {
-    const idleMs = 14_000;
-    const server = await open({
-      services: {
-        uploadDocument: async (_call, _parameters, body) => {
-          for await (const chunk of body) if (chunk.byteLength > 0) await sleep(1);
-          await sleep(idleMs);
-          return { status: 201, body: {} };
-        },
+serverContract('a reply that takes longer than the idle timeout arrives', async ({ t, open }) => {
+  const idleMs = 14_000;
+  const server = await open({
+    services: {
+      uploadDocument: async (_call, _parameters, body) => {
+        for await (const chunk of body) if (chunk.byteLength > 0) await sleep(1);
+        await sleep(idleMs);
+        return { status: 201, body: {} };
       },
-    });
-    const statuses = await Promise.all(
-      [1_000, 1.2 * megabyte, 1.5 * megabyte, 2 * megabyte, 5 * megabyte].map(async (bytes) => {
-        const reply = await fetch(`${server.url}/v1/documents/c/p?wait=true`, {
-          method: 'PUT',
-          headers: { authorization: 'Bearer all' },
-          body: Buffer.alloc(Math.floor(bytes)),
-        });
-        return reply.status;
-      }),
-    );
-    t.same(statuses, [201, 201, 201, 201, 201]);
-  },
-);
+    },
+  });
+  const statuses = await Promise.all(
+    [1_000, 1.2 * megabyte, 1.5 * megabyte, 2 * megabyte, 5 * megabyte].map(async (bytes) => {
+      const reply = await fetch(`${server.url}/v1/documents/c/p?wait=true`, {
+        method: 'PUT',
+        headers: { authorization: 'Bearer all' },
+        body: Buffer.alloc(Math.floor(bytes)),
+      });
+      return reply.status;
+    }),
+  );
+  t.same(statuses, [201, 201, 201, 201, 201]);
+});
 
 serverContract('a raw upload says its path, metadata and wishes beside its body', async ({ t, open }) => {
   const uploads: { parameters: UploadParameters; bytes: number }[] = [];
@@ -385,7 +379,7 @@ serverContract('a long JSON reply arrives whole', async ({ t, open }) => {
 });
 
 serverContract(
-  'headers as long as the largest metadata are taken, longer ones are refused',
+  'headers as long as the largest metadata are accepted, longer ones are rejected',
   async ({ t, open, connect }) => {
     const server = await open();
     const client = await connect(server);
@@ -403,7 +397,7 @@ serverContract(
 );
 
 serverContract(
-  'replies that wait for slow readers stay their own, whatever is sent to others meanwhile',
+  'replies buffered for slow readers are not overwritten by other replies',
   async ({ t, open, connect }) => {
     const texts = Array.from({ length: 24 }, (_, i) => `${i} ${String.fromCharCode(97 + i).repeat(60_000)}`);
     const server = await open({

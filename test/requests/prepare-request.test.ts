@@ -33,33 +33,30 @@ async function prepared(
   return request;
 }
 
-t.test(
-  'texts arrive as their bytes, with the hash and the sizes that the main thread would make',
-  async (t) => {
-    for (const content of [
-      { type: 'text', text: 'é 😀 \ud800 end' },
-      { type: 'text-pages', pages: ['one', '', 'zwei 中'] },
-      { type: 'text-pages-unordered', pages: [] },
-    ] as const) {
-      const body = {
-        collection_name: 'c',
-        path: 'p',
-        content,
-        metadata: { a: 'b' },
-        wait: true,
-        x: [{}, {}],
-      };
-      const request = (await prepared('add-document', body)) as Record<string, unknown>;
-      t.same(Object.keys(request).sort(), ['collection_name', 'content', 'metadata', 'path', 'wait']);
-      t.ok(request.content instanceof PreparedText);
-      const { content: facts } = request.content as PreparedText;
-      const expected = analyzeText(content as Parameters<typeof analyzeText>[0]);
-      t.same({ ...facts, pages: unpackTexts(facts.pages) }, expected);
-    }
-  },
-);
+t.test('texts arrive as bytes, with the same hash and sizes as on the main thread', async (t) => {
+  for (const content of [
+    { type: 'text', text: 'é 😀 \ud800 end' },
+    { type: 'text-pages', pages: ['one', '', 'zwei 中'] },
+    { type: 'text-pages-unordered', pages: [] },
+  ] as const) {
+    const body = {
+      collection_name: 'c',
+      path: 'p',
+      content,
+      metadata: { a: 'b' },
+      wait: true,
+      x: [{}, {}],
+    };
+    const request = (await prepared('add-document', body)) as Record<string, unknown>;
+    t.same(Object.keys(request).sort(), ['collection_name', 'content', 'metadata', 'path', 'wait']);
+    t.ok(request.content instanceof PreparedText);
+    const { content: facts } = request.content as PreparedText;
+    const expected = analyzeText(content as Parameters<typeof analyzeText>[0]);
+    t.same({ ...facts, pages: unpackTexts(facts.pages) }, expected);
+  }
+});
 
-t.test('files and vectors arrive decoded', async (t) => {
+t.test('files and vectors are decoded', async (t) => {
   const base64 = (floats: number[]) => Buffer.from(Float32Array.from(floats).buffer).toString('base64');
   const file = { type: 'auto', base64_data: Buffer.from('abc').toString('base64') };
   const read = (await prepared('parse-document', { base64_data: file.base64_data })) as typeof file;
@@ -77,7 +74,7 @@ t.test('files and vectors arrive decoded', async (t) => {
   t.same(request.vectors, [Float64Array.of(1), Float64Array.of(2, 3)]);
 });
 
-t.test('each document of a batch is refused or taken by itself', async (t) => {
+t.test('each document of a batch is accepted or rejected individually', async (t) => {
   const good = { path: 'good', content: { type: 'text', text: 'x' }, overwrite: true, unknown: 1 };
   const items = [
     good,
@@ -101,7 +98,7 @@ t.test('each document of a batch is refused or taken by itself', async (t) => {
     t.throws(() => documents[i + 1]!.unpack(), { code });
 });
 
-t.test('what is wrong with a body is said in the words of the main thread', async (t) => {
+t.test('errors of a body have the same text as on the main thread', async (t) => {
   for (const text of ['{', '[]', '{"collection_name":"c"}', '"x"', 'nul'])
     await t.rejects(prepared('add-document', text), { code: 'invalid' });
   const error = await prepared('add-document', '{"collection_name":"c"}').catch((thrown: unknown) => thrown);
@@ -111,12 +108,12 @@ t.test('what is wrong with a body is said in the words of the main thread', asyn
   });
 });
 
-t.test('other operations get their known fields', async (t) => {
+t.test('requests of other operations keep their known fields', async (t) => {
   const query = { collection_name: 'c', query: 'q', k: 3, filter: { a: { $eq: 'b' } } };
   t.same(await prepared('top-snippets', { ...query, x: [{}, {}] }), query);
 });
 
-t.test('a caller that leaves while others are served does not take a thread', async (t) => {
+t.test('a disconnected caller does not occupy a thread', async (t) => {
   const left = new Error('gone');
   let ran = false;
   const waiting = new LargeBodyReader({

@@ -12,7 +12,7 @@ t.test('base64 decodes to the bytes it was made from, for every length and value
   t.end();
 });
 
-t.test('anything that is not exactly base64 is refused', (t) => {
+t.test('anything but strict base64 is rejected', (t) => {
   for (const text of [
     'Q',
     'QQ',
@@ -47,7 +47,7 @@ t.test('lengths are counted in bytes for names and in characters for queries', (
   t.end();
 });
 
-t.test('a name may hold anything that UTF-8 can say, except NUL', (t) => {
+t.test('a name may contain any UTF-8 except NUL', (t) => {
   for (const name of [' ', '../..', 'a/b\\c', '\n', '😀', '\u202e', '%00', '__proto__'])
     t.doesNotThrow(() => checks.checkPath(name), name);
   for (const name of ['', '\0', 'a\0', '\ud83d', 'a\ude00b', '\ude00\ud83d'])
@@ -55,7 +55,7 @@ t.test('a name may hold anything that UTF-8 can say, except NUL', (t) => {
   t.end();
 });
 
-t.test('metadata are measured as compact JSON, to the byte', (t) => {
+t.test('metadata is measured in bytes of compact JSON', (t) => {
   const metadata = { a: 'ü', 'list:b': ['"', '\\'] };
   const bytes = Buffer.byteLength(JSON.stringify(metadata));
   t.doesNotThrow(() => checks.checkMetadata(metadata, bytes));
@@ -67,7 +67,7 @@ t.test('metadata are measured as compact JSON, to the byte', (t) => {
   t.end();
 });
 
-t.test('ranges include their ends and nothing beyond', (t) => {
+t.test('ranges are inclusive', (t) => {
   for (const k of [1, 128]) t.doesNotThrow(() => checks.checkResultCount(k, 128));
   for (const k of [0, -1, 129, 1e300]) t.throws(() => checks.checkResultCount(k, 128), refused, String(k));
   for (const count of [1, 8, 16, 32, 64]) t.doesNotThrow(() => checks.checkShardCount(count));

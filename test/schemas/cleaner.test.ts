@@ -4,7 +4,7 @@ import { AddDocumentRequest, AddDocumentsRequest } from '../../src/schemas/docum
 import { EmbedRequest } from '../../src/schemas/models.ts';
 import { TopDocumentsRequest } from '../../src/schemas/queries.ts';
 
-t.test('unknown fields are dropped at every level, known ones stay as they are', async (t) => {
+t.test('unknown fields are dropped at every level, known fields are unchanged', async (t) => {
   const clean = createCleaner(AddDocumentRequest);
   const known = {
     collection_name: 'c',
@@ -19,7 +19,7 @@ t.test('unknown fields are dropped at every level, known ones stay as they are',
   t.same(Object.entries(clean?.(hostile) as object), [['collection_name', 'c']]);
 });
 
-t.test('documents of a batch are cleaned, and what is no document stays to be refused', async (t) => {
+t.test('documents of a batch are cleaned, other items are kept for rejection', async (t) => {
   const clean = createCleaner(AddDocumentsRequest);
   const good = { path: 'a', content: { type: 'text-pages', pages: ['x'] } };
   t.same(clean?.({ collection_name: 'c', documents: [{ ...good, x: 1 }, 'no', null, [1]] }), {
@@ -28,7 +28,7 @@ t.test('documents of a batch are cleaned, and what is no document stays to be re
   });
 });
 
-t.test('filters and lists of numbers are not looked into', async (t) => {
+t.test('filters and lists of numbers are not traversed', async (t) => {
   const vector = [1, 2, 3];
   const filter = { $and: [{ any: { $eq: 'x' } }] };
   const query = createCleaner(TopDocumentsRequest)?.({

@@ -21,13 +21,13 @@ function issuesOf(
 
 const validateAdd = compileValidator(AddDocumentRequest);
 
-t.test('a value of the right shape comes back as it is, unknown fields included', (t) => {
+t.test('a valid value is returned unchanged, including unknown fields', (t) => {
   const request = { collection_name: 'c', path: 'p', content: { type: 'text', text: '' }, extra: 1 };
   t.equal(validateAdd(request), request);
   t.end();
 });
 
-t.test('every fault of a request is named at its place', (t) => {
+t.test('every issue of a request is reported with its location', (t) => {
   const issues = issuesOf(validateAdd, {
     collection_name: 1,
     content: { type: 'text-pages', pages: [1] },
@@ -46,7 +46,7 @@ t.test('every fault of a request is named at its place', (t) => {
   t.end();
 });
 
-t.test('a request with a million faults is explained briefly', (t) => {
+t.test('a request with a million issues gets a short explanation', (t) => {
   const pages = Array.from({ length: 1_000_000 }, () => 0);
   const issues = issuesOf(validateAdd, {
     collection_name: 'c',
@@ -57,7 +57,7 @@ t.test('a request with a million faults is explained briefly', (t) => {
   t.end();
 });
 
-t.test('fields that every object inherits are not taken for fields of a request', (t) => {
+t.test('inherited properties do not count as fields of a request', (t) => {
   const validate = compileValidator(
     Type.Object({ constructor: Type.Optional(Type.String()), x: Type.String() }),
   );
@@ -72,7 +72,7 @@ t.test('fields that every object inherits are not taken for fields of a request'
   t.end();
 });
 
-t.test('whatever the compiled schema refuses has an explanation', (t) => {
+t.test('everything that the compiled schema rejects has an explanation', (t) => {
   const schema = Type.Object({
     a: Nullable(Type.Integer({ minimum: 0, maximum: 9 })),
     b: Type.String({ format: 'uuid' }),
@@ -100,7 +100,7 @@ t.test('whatever the compiled schema refuses has an explanation', (t) => {
   t.end();
 });
 
-t.test('a batch passes with broken items, which are checked one by one', (t) => {
+t.test('a batch with invalid items passes; items are validated one by one', (t) => {
   const validateBatch = compileValidator(AddDocumentsRequest);
   const validateItem = compileValidator(BatchDocument, ['body', 'documents', '1']);
   const documents = [{ path: 'p', content: { type: 'text', text: '' } }, { path: 1 }, null];
@@ -116,7 +116,7 @@ t.test('a batch passes with broken items, which are checked one by one', (t) => 
   t.end();
 });
 
-t.test('a word, a form or a length that is refused is shown as it came, shortened', (t) => {
+t.test('rejected enum values, formats and lengths are quoted, shortened', (t) => {
   const validate = compileValidator(
     Type.Object({
       mode: Type.Optional(Type.Enum(['low', 'high'])),
