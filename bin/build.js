@@ -141,7 +141,7 @@ function dashboardStep(root) {
       [
         'package-lock.json',
         join('src', 'search', 'filter.ts'),
-        ...listFiles(root, join('src', 'base'), allFiles),
+        ...listFiles(root, join('src', 'core'), allFiles),
         ...listFiles(root, 'web', (name) => !name.endsWith('.png')),
       ],
       [],
