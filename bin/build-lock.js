@@ -1,11 +1,11 @@
-// Two launchers at once must not build over each other: one holds the lock, the others wait for it.
+// Lets only one launcher build at a time; others wait for the lock.
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const pollMs = 200;
 
-/** Runs `work` while no other launcher of the same checkout does. A lock whose process is gone is taken over. */
+/** Runs `work` while no other launcher of the same checkout does. Takes over the lock of a dead process. */
 export async function withBuildLock(root, work) {
   const folder = join(root, 'build');
   mkdirSync(folder, { recursive: true });
@@ -37,7 +37,7 @@ async function acquire(lock) {
   }
 }
 
-/** The file appears with its content in one step (a link), so that nobody reads half of it. */
+/** Creates the file with its content atomically, by a link. */
 function tryCreateLock(lock) {
   const temporaryLock = `${lock}.${process.pid}`;
   writeFileSync(
@@ -55,7 +55,7 @@ function tryCreateLock(lock) {
   }
 }
 
-/** Removes a dead launcher's lock; when another waiter was faster and this is already its new lock, puts it back. */
+/** Removes the lock of a dead launcher; restores it if another waiter has already replaced it. */
 function removeStaleLock(lock, staleText) {
   const staleLock = `${lock}.${process.pid}.dead`;
   try {
@@ -72,12 +72,12 @@ function removeStaleLock(lock, staleText) {
 }
 
 /**
- * What tells this process from a later one with the same number: its start time where /proc has it, else only that it
- * lives. Null when there is no such process.
+ * Distinguishes a process from a later one with the same id: returns its start time from /proc, or 'alive' without /proc.
+ * Null when the process does not exist.
  */
 function processStartTime(pid) {
   const stat = readFileIfExists(`/proc/${pid}/stat`);
-  // The second field, the program's name in parentheses, may hold spaces; the start time is field 22.
+  // The second field, the program name in parentheses, may contain spaces; the start time is field 22.
   if (stat !== null) return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
   try {
     process.kill(pid, 0);

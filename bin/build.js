@@ -1,5 +1,5 @@
-// What must exist before Quarry can run: its packages, its native engine, its compiled TypeScript, its dashboard. Each step
-// knows whether what it left behind still fits its sources, so that a start with nothing to do costs milliseconds.
+// Builds the parts that Quarry needs to run: packages, native engine, compiled TypeScript, dashboard. Each step compares a
+// fingerprint of its sources with that of its last run, so a start without changes takes milliseconds.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -9,11 +9,9 @@ import { LaunchError } from './launch-error.js';
 import { runStep } from './run-step.js';
 import { findHeaders, findNpm, missingTools } from './toolchain.js';
 
-export { LaunchError as LaunchFailure };
-
 const sourceFolders = ['src', 'workers', 'bench', 'test', 'models'];
 
-/** Installs and builds what is missing or stale below `root`; rejects with a LaunchFailure that says what to do. */
+/** Installs and builds what is missing or stale below `root`; rejects with a LaunchError that says what to do. */
 export async function ensureBuilt(root) {
   const steps = [packagesStep(root), nativeStep(root), typescriptStep(root), dashboardStep(root)];
   if (steps.every((step) => step.isCurrent())) return;
@@ -38,9 +36,7 @@ function packagesStep(root) {
         advice: 'Is the package registry reachable?',
       });
       if (!packagesAreInstalled(root)) {
-        throw new LaunchError(
-          'npm ci ended well, but node_modules does not hold what package-lock.json lists.',
-        );
+        throw new LaunchError('npm ci succeeded, but node_modules does not match package-lock.json.');
       }
     },
   };
@@ -75,11 +71,11 @@ function nativeStep(root) {
             `--jobs=${availableParallelism()}`,
             ...(headers === null ? [] : [`--nodedir=${headers}`]),
           ],
-          advice: 'Quarry needs a compiler that knows C++20 (g++ 11 or clang 14, or newer).',
+          advice: 'Quarry needs a C++20 compiler (g++ 11, clang 14, or newer).',
         });
       }
       if (!existsSync(addon))
-        throw new LaunchError(`the native build did not leave ${relative(root, addon)} behind.`);
+        throw new LaunchError(`the native build did not create ${relative(root, addon)}.`);
       writeFileSync(stamp, built);
     },
   };
@@ -95,7 +91,7 @@ function typescriptStep(root) {
     isCurrent: () => readFileIfExists(stamp) === fingerprint(),
     async run() {
       const built = fingerprint();
-      // A dist that lost files would stay incomplete: the incremental compiler believes its own record.
+      // The incremental compiler trusts its own record and would not recreate deleted files.
       if (readFileIfExists(stamp) === null) rmSync(join(root, 'dist', 'tsbuildinfo'), { force: true });
       await runStep({
         root,
@@ -112,7 +108,7 @@ function typescriptStep(root) {
   };
 }
 
-/** Every process of Quarry loads TypeBox, and one file is loaded in a tenth of the time of its 340 modules. */
+/** Every process of Quarry loads TypeBox; a single file loads in a tenth of the time of its 340 modules. */
 async function bundleTypeBox(root) {
   const [source, compiled] = [
     join('src', 'schemas', 'typebox.ts'),
@@ -120,7 +116,7 @@ async function bundleTypeBox(root) {
   ];
   await runStep({
     root,
-    title: 'joining the modules of TypeBox',
+    title: 'bundling TypeBox',
     command: process.execPath,
     arguments: [
       join(root, 'node_modules', 'rolldown', 'bin', 'cli.mjs'),
@@ -130,7 +126,7 @@ async function bundleTypeBox(root) {
   });
 }
 
-/** The dashboard, from web/ and the few files of the server that say the same in the browser. */
+/** The dashboard, from web/ and the files of the server that it shares. */
 function dashboardStep(root) {
   const stamp = join(root, 'dist', 'dashboard.stamp');
   const page = join(root, 'dist', 'web', 'index.html');
@@ -164,7 +160,7 @@ function dashboardStep(root) {
   };
 }
 
-/** Compiled files whose source is gone would still be found, as tests or as workers. */
+/** Removes compiled files without a source, which would still run as tests or workers. */
 function removeStaleOutputs(root) {
   for (const folder of sourceFolders) {
     for (const compiled of listFiles(join(root, 'dist'), folder, (name) => /\.js(\.map)?$/.test(name))) {
@@ -191,7 +187,7 @@ function packagesAreInstalled(root) {
   });
 }
 
-/** Paths relative to `root`, with the separator of this system, sorted; nothing when the folder does not exist. */
+/** Returns sorted paths relative to `root`; empty when the folder does not exist. */
 function listFiles(root, folder, matches) {
   const start = join(root, folder);
   if (!existsSync(start)) return [];
@@ -202,7 +198,7 @@ function listFiles(root, folder, matches) {
     .sort();
 }
 
-/** Hash over the names and contents of `paths` and over `facts`. */
+/** Returns a hash of `context` and of the names and contents of `paths`. */
 function computeFingerprint(root, paths, context) {
   const hash = createHash('sha256').update(JSON.stringify(context));
   for (const path of paths) {
@@ -220,7 +216,7 @@ function requireNpm() {
   const npm = findNpm();
   if (npm === null) {
     throw new LaunchError(
-      'Quarry needs npm to install and build what it runs on, and none was found on the PATH or beside Node.js; install npm, then start again.',
+      'Quarry needs npm, which was not found on the PATH or beside Node.js. Install npm, then start again.',
     );
   }
   return npm;
@@ -228,8 +224,8 @@ function requireNpm() {
 
 function missingToolsMessage(missing) {
   return (
-    `Quarry compiles its search engine on this machine and needs ${missing.join(' and ')}: ` +
-    'install it (Debian, Ubuntu: apt-get install g++ make python3; Fedora: dnf install gcc-c++ make python3; ' +
+    `Quarry compiles its search engine and needs ${missing.join(' and ')}. ` +
+    'Install the missing tools (Debian, Ubuntu: apt-get install g++ make python3; Fedora: dnf install gcc-c++ make python3; ' +
     'macOS: xcode-select --install), then start again.'
   );
 }

@@ -1,4 +1,4 @@
-/** A reason why Quarry cannot start that the person at the keyboard can mend; the message is a whole sentence. */
+/** Quarry cannot start, and the user can fix the cause. The message is a whole sentence. */
 export class LaunchError extends Error {
   constructor(message, exitCode = 1) {
     super(message);

@@ -1,9 +1,10 @@
 #!/usr/bin/env node
-// The launcher: makes sure that what it is about to run is installed and built, then hands over. It uses only
-// Node's own modules, because on a fresh clone there is nothing else.
+// The launcher: installs and builds missing parts, then starts the program. It uses only modules of Node.js, because a
+// fresh clone has no others.
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { ensureBuilt, LaunchFailure } from './build.js';
+import { ensureBuilt } from './build.js';
+import { LaunchError } from './launch-error.js';
 
 const nodeVersionMin = [20, 19];
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -15,7 +16,7 @@ function isNodeSupported() {
 
 async function launch() {
   if (!isNodeSupported()) {
-    throw new LaunchFailure(
+    throw new LaunchError(
       `Quarry needs Node.js ${nodeVersionMin.join('.')} or newer; this is ${process.version}.`,
     );
   }
@@ -27,7 +28,7 @@ async function launch() {
 try {
   await launch();
 } catch (error) {
-  if (!(error instanceof LaunchFailure)) throw error;
+  if (!(error instanceof LaunchError)) throw error;
   process.stderr.write(`quarry: ${error.message}\n`);
   process.exitCode = error.exitCode;
 }

@@ -1,5 +1,4 @@
-// Runs one step of the build: quiet while it goes well, with the time it takes on a terminal, and with the child's
-// output when it fails.
+// Runs one step of the build. Shows the elapsed time on a terminal, and the output of the child only if it fails.
 import { spawn } from 'node:child_process';
 import { LaunchError } from './launch-error.js';
 
@@ -7,7 +6,7 @@ const outputLinesShown = { first: 20, last: 40 };
 const outputUnitsMax = 64 * 1024;
 const signalNumbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
 
-/** Resolves when the child ended with 0; rejects with a LaunchFailure otherwise, and when a signal came meanwhile. */
+/** Resolves when the child exits with code 0; rejects with a LaunchError otherwise, and after a signal. */
 export async function runStep(step) {
   const startedAt = performance.now();
   const seconds = () => Math.round((performance.now() - startedAt) / 1000);
@@ -30,10 +29,10 @@ export async function runStep(step) {
   }
   display.end('failed');
   process.stderr.write(`${truncateOutput(output()).join('\n')}\n`);
-  throw new LaunchError(`${step.title} failed (${result.reason}); what it said is above. ${step.advice}`);
+  throw new LaunchError(`${step.title} failed (${result.reason}); see the output above. ${step.advice}`);
 }
 
-/** npm names the fault in its first lines and prints its usage after it; a compiler does the opposite. */
+/** Keeps both ends: npm reports the error first and then its usage; a compiler reports the error last. */
 function truncateOutput(output) {
   const lines = output.split('\n');
   const { first, last } = outputLinesShown;
@@ -69,7 +68,7 @@ function captureTail(child) {
   return () => text.trimEnd();
 }
 
-/** A launcher that is told to stop tells its child, waits for it, and so leaves no half-killed build behind. */
+/** Forwards termination signals to the child, so that no build is left half-killed. */
 function forwardSignals(child) {
   let received = null;
   const listeners = Object.keys(signalNumbers).map((name) => {

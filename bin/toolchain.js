@@ -1,11 +1,11 @@
-// Finds what the build needs: npm with the node-gyp inside it, a compiler, make, Python, Node's headers.
+// Finds the tools of the build: npm with its node-gyp, a compiler, make, Python, the headers of Node.js.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
 /**
- * npm's command line and the node-gyp it brings, or null. Looks where npm said it is (under `npm start`), on the path,
- * and beside the Node.js at `node`.
+ * Returns npm's command line and its node-gyp, or null. Searches `npm_execpath` (set by `npm start`), the path, and the
+ * folder of the Node.js at `node`.
  */
 export function findNpm(variables = process.env, node = process.execPath) {
   const bundledNpm = join(dirname(node), '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js');
@@ -19,17 +19,17 @@ export function findNpm(variables = process.env, node = process.execPath) {
   return null;
 }
 
-/** What the native build needs and this machine lacks, in words; empty when it can build. */
+/** Returns the names of missing tools of the native build. */
 export function missingTools() {
   const tools = [
-    { words: 'a C++20 compiler', names: [process.env.CXX, 'c++', 'g++', 'clang++'] },
-    { words: 'make', names: [process.env.MAKE, 'make', 'gmake'] },
-    { words: 'python3', names: [process.env.PYTHON, 'python3', 'python'] },
+    { title: 'a C++20 compiler', commands: [process.env.CXX, 'c++', 'g++', 'clang++'] },
+    { title: 'make', commands: [process.env.MAKE, 'make', 'gmake'] },
+    { title: 'python3', commands: [process.env.PYTHON, 'python3', 'python'] },
   ];
-  return tools.filter((tool) => !tool.names.some(isRunnable)).map((tool) => tool.words);
+  return tools.filter((tool) => !tool.commands.some(isRunnable)).map((tool) => tool.title);
 }
 
-/** Folder whose include/node fits the running Node.js, or null: then node-gyp downloads the headers. */
+/** Returns the folder with the headers of the running Node.js; null: node-gyp downloads them. */
 export function findHeaders() {
   const prefix = dirname(dirname(realpathSync(process.execPath)));
   const header = join(prefix, 'include', 'node', 'node_version.h');
@@ -43,7 +43,7 @@ export function findHeaders() {
 
 function isRunnable(command) {
   if (command === undefined || command === '') return false;
-  // A compiler may be given with arguments, as in CXX="ccache g++".
+  // The command may have arguments, as in CXX="ccache g++".
   const [program = '', ...first] = command.split(' ');
   return spawnSync(program, [...first, '--version'], { stdio: 'ignore' }).status === 0;
 }

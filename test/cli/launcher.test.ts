@@ -229,7 +229,7 @@ t.test('a machine without compiler, make or Python is told in one sentence what 
   t.equal(failed.code, 1);
   t.match(
     failed.err,
-    /quarry: Quarry compiles .* needs a C\+\+20 compiler and python3: install it \(Debian, Ubuntu: apt-get/,
+    /quarry: Quarry compiles .* needs a C\+\+20 compiler and python3\. Install the missing tools \(Debian, Ubuntu: apt-get/,
   );
   t.same(runSteps(folder), ['npm ci']);
   t.equal(failed.out, '');
